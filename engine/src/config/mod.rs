@@ -1,1 +1,32 @@
-//! config
+//! The run config: plain data, serde, defaults; validation that reports every problem at once; presets.
+//!
+//! Everything that a run depends on is a field here. The file format is TOML with `format = 1`.
+//! May be used by every room; uses none.
+
+mod attention;
+mod data;
+mod device;
+mod model;
+mod parse;
+mod precision;
+mod presets;
+mod problem;
+mod run;
+mod train;
+mod validate;
+
+pub use attention::{
+    AttentionConfig, Cache, Compatibility, Coverage, Full, NoCache, NoReuse, Reuse, Standard,
+};
+pub use data::{
+    ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, RandomSource, Source, Tokenizer,
+    TrainedTokenizer,
+};
+pub use device::DeviceChoice;
+pub use model::{Architecture, ModelConfig, NormPlacement};
+pub use parse::{ConfigError, from_json, from_toml, from_toml_with, nearest, to_toml};
+pub use precision::Precision;
+pub use presets::{Preset, preset, presets};
+pub use problem::Problem;
+pub use run::{FORMAT, ProbeConfig, RunConfig};
+pub use train::{Constant, Cosine, InverseSquareRoot, Linear, Schedule, TrainConfig};

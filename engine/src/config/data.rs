@@ -1,0 +1,186 @@
+//! `[data]`: where the text comes from and how it becomes tokens.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// `[data]`. The source's own fields stand beside the common ones, as in
+/// `kind = "file"`, `path = "train.txt"`, `sequence_length = 128`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "toml::Table")]
+pub struct DataConfig {
+    /// Where the text comes from.
+    #[serde(flatten)]
+    pub source: Source,
+    /// Tokens per example, special tokens included.
+    pub sequence_length: usize,
+    /// Share of the text that is held out when the source names no validation text, 0.001..0.5.
+    /// Cut by document, or by contiguous blocks where there is one document only.
+    pub validation_fraction: f64,
+    /// How text becomes tokens.
+    pub tokenizer: Tokenizer,
+}
+
+/// The fields of `[data]` that every source shares.
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Common {
+    sequence_length: usize,
+    validation_fraction: f64,
+    tokenizer: Tokenizer,
+}
+
+impl Default for Common {
+    fn default() -> Self {
+        let data = DataConfig::default();
+        Self {
+            sequence_length: data.sequence_length,
+            validation_fraction: data.validation_fraction,
+            tokenizer: data.tokenizer,
+        }
+    }
+}
+
+/// Names of the common fields.
+const COMMON: [&str; 3] = ["sequence_length", "tokenizer", "validation_fraction"];
+
+impl TryFrom<toml::Table> for DataConfig {
+    type Error = toml::de::Error;
+
+    fn try_from(mut table: toml::Table) -> Result<Self, toml::de::Error> {
+        let mut common = toml::Table::new();
+        for name in COMMON {
+            if let Some(value) = table.remove(name) {
+                common.insert(name.to_owned(), value);
+            }
+        }
+        let Common { sequence_length, validation_fraction, tokenizer } = common.try_into()?;
+        table.entry("kind").or_insert_with(|| "grammar".into());
+        Ok(Self { source: table.try_into()?, sequence_length, validation_fraction, tokenizer })
+    }
+}
+
+impl Default for DataConfig {
+    fn default() -> Self {
+        Self {
+            source: Source::default(),
+            sequence_length: 64,
+            validation_fraction: 0.1,
+            tokenizer: Tokenizer::default(),
+        }
+    }
+}
+
+/// Where the text comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Source {
+    /// Files on disk.
+    File(FileSource),
+    /// English-like text from the built-in probabilistic grammar.
+    Grammar(GrammarSource),
+    /// The grammar's control: words drawn independently with the same unigram frequencies.
+    Random(RandomSource),
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Self::Grammar(GrammarSource::default())
+    }
+}
+
+/// Text files: `.txt`, `.jsonl`, `.csv`, `.tsv`, any of them gzipped, or a folder of such.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FileSource {
+    /// A file or a folder. A relative path is taken from the folder of the config file.
+    pub path: PathBuf,
+    /// Held-out text; without it a share of `path` is held out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation_path: Option<PathBuf>,
+    /// The field of a JSONL object that holds the text; `text` when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The column of a CSV or TSV file that holds the text: its name in the header line, or a number from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<String>,
+}
+
+/// Text from the built-in grammar.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GrammarSource {
+    /// Words to generate, 1,000..100,000,000.
+    pub words: usize,
+    /// Seed of the text, apart from the run's seed so that runs with several seeds see the same text.
+    pub text_seed: u64,
+}
+
+impl Default for GrammarSource {
+    fn default() -> Self {
+        Self { words: 200_000, text_seed: 1 }
+    }
+}
+
+/// Words drawn independently with the grammar's unigram frequencies.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RandomSource {
+    /// Words to generate, 1,000..100,000,000.
+    pub words: usize,
+    /// Seed of the text.
+    pub text_seed: u64,
+}
+
+impl Default for RandomSource {
+    fn default() -> Self {
+        Self { words: 200_000, text_seed: 1 }
+    }
+}
+
+/// How text becomes tokens.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Tokenizer {
+    /// One token a byte, plus special tokens.
+    Bytes(ByteTokenizer),
+    /// Byte-level byte-pair encoding trained on the training text.
+    Bpe(TrainedTokenizer),
+    /// WordPiece, lower-cased, trained on the training text.
+    WordPiece(TrainedTokenizer),
+    /// A given `tokenizer.json`.
+    File(FileTokenizer),
+}
+
+impl Default for Tokenizer {
+    fn default() -> Self {
+        Self::Bpe(TrainedTokenizer { vocabulary: 1024 })
+    }
+}
+
+/// One token a byte.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ByteTokenizer {}
+
+/// A tokenizer trained on the training text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainedTokenizer {
+    /// Number of tokens, special ones included, 300..1,000,000.
+    pub vocabulary: usize,
+}
+
+impl Default for TrainedTokenizer {
+    fn default() -> Self {
+        Self { vocabulary: 8192 }
+    }
+}
+
+/// A given `tokenizer.json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FileTokenizer {
+    /// The file. A relative path is taken from the folder of the config file.
+    pub path: PathBuf,
+}

@@ -1,0 +1,78 @@
+use serde::{Deserialize, Serialize};
+
+/// `[model]`: the transformer around the attention layers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelConfig {
+    /// The architecture, which fixes the objective too.
+    pub kind: Architecture,
+    /// Number of layers L, 1..=256.
+    pub layers: usize,
+    /// Attention heads H of each layer; divides `width`.
+    pub heads: usize,
+    /// Width d of the residual stream.
+    pub width: usize,
+    /// Inner width of the feed-forward block.
+    pub feed_forward: usize,
+    /// Dropout probability after embeddings, on attention maps and on each sub-layer's output, 0..1 (1 excluded).
+    pub dropout: f64,
+    /// Layer norm before each sub-layer or after its residual sum.
+    pub norm: NormPlacement,
+    /// Learned positions; when absent, as many as `data.sequence_length`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positions: Option<usize>,
+}
+
+impl Default for ModelConfig {
+    fn default() -> Self {
+        Self {
+            kind: Architecture::Decoder,
+            layers: 4,
+            heads: 4,
+            width: 128,
+            feed_forward: 512,
+            dropout: 0.0,
+            norm: NormPlacement::Pre,
+            positions: None,
+        }
+    }
+}
+
+impl ModelConfig {
+    /// Size of a head, `d_k = width / heads` (0 when there is no head).
+    pub fn head_size(&self) -> usize {
+        self.width.checked_div(self.heads).unwrap_or(0)
+    }
+}
+
+/// What the transformer looks like and what it learns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Architecture {
+    /// BERT-style encoder, masked-language modelling.
+    Encoder,
+    /// GPT-2-style decoder, causal language modelling.
+    #[default]
+    Decoder,
+}
+
+impl Architecture {
+    /// Every architecture, for menus and conformance tests.
+    pub const ALL: [Self; 2] = [Self::Encoder, Self::Decoder];
+}
+
+/// Where layer norm stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NormPlacement {
+    /// `x + f(norm(x))`, with a final norm (GPT-2).
+    #[default]
+    Pre,
+    /// `norm(x + f(x))`, with a norm after the embeddings (BERT).
+    Post,
+}
+
+impl NormPlacement {
+    /// Both placements, for menus and conformance tests.
+    pub const ALL: [Self; 2] = [Self::Pre, Self::Post];
+}

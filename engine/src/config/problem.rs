@@ -1,0 +1,23 @@
+use serde::{Deserialize, Serialize};
+
+/// One thing that is wrong with a config, at one field.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// Dotted path of the field as in the TOML file, such as `model.heads`.
+    pub field: String,
+    /// What is wrong and which values are allowed, as a sentence.
+    pub message: String,
+}
+
+impl Problem {
+    /// A problem at `field`.
+    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { field: field.into(), message: message.into() }
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.field, self.message)
+    }
+}

@@ -1,0 +1,69 @@
+use serde::{Deserialize, Serialize};
+
+use super::{AttentionConfig, DataConfig, DeviceChoice, ModelConfig, Precision, TrainConfig};
+
+/// Version of the config file format that this program reads and writes.
+pub const FORMAT: u32 = 1;
+
+/// Everything that a run depends on, as written: plain data that becomes a checked plan by `resolve()`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RunConfig {
+    /// File format version; the only field without a default in a file.
+    pub format: u32,
+    /// What people call the run; need not be unique.
+    pub name: String,
+    /// Seed of initialisation, data order, dropout and masking. At most 2^63 - 1 (TOML's largest integer).
+    pub seed: u64,
+    /// Where the run computes.
+    pub device: DeviceChoice,
+    /// Threads of a run on the CPU; 0 = one per core.
+    pub threads: usize,
+    /// Number format.
+    pub precision: Precision,
+    /// The text and its tokens.
+    pub data: DataConfig,
+    /// The transformer.
+    pub model: ModelConfig,
+    /// The four questions.
+    pub attention: AttentionConfig,
+    /// The loop.
+    pub train: TrainConfig,
+    /// What is looked at while training.
+    pub probe: ProbeConfig,
+}
+
+impl Default for RunConfig {
+    fn default() -> Self {
+        Self {
+            format: FORMAT,
+            name: "untitled".to_owned(),
+            seed: 1,
+            device: DeviceChoice::default(),
+            threads: 0,
+            precision: Precision::default(),
+            data: DataConfig::default(),
+            model: ModelConfig::default(),
+            attention: AttentionConfig::default(),
+            train: TrainConfig::default(),
+            probe: ProbeConfig::default(),
+        }
+    }
+}
+
+/// `[probe]`: a fixed batch of held-out text that is looked at while training, the same at every step,
+/// so that what is seen at different steps can be compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProbeConfig {
+    /// Steps between looks; 0 = never.
+    pub every: u64,
+    /// Examples in the probe batch, 1..=1,024.
+    pub examples: usize,
+}
+
+impl Default for ProbeConfig {
+    fn default() -> Self {
+        Self { every: 100, examples: 4 }
+    }
+}

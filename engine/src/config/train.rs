@@ -1,0 +1,233 @@
+use serde::{Deserialize, Serialize};
+
+/// `[train]`: the loop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainConfig {
+    /// Optimiser steps. 1,000 when neither this nor `epochs` is given; giving both is an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// Passes over the training text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<f64>,
+    /// Examples in one forward pass.
+    pub batch: usize,
+    /// Forward passes whose gradients are averaged into one optimiser step.
+    pub accumulation: usize,
+    /// Peak learning rate.
+    pub learning_rate: f64,
+    /// How the learning rate changes over the run.
+    pub schedule: Schedule,
+    /// AdamW's decay of the first moment.
+    pub beta1: f64,
+    /// AdamW's decay of the second moment.
+    pub beta2: f64,
+    /// AdamW's term against division by zero.
+    pub epsilon: f64,
+    /// Decoupled weight decay; biases and norms are not decayed.
+    pub weight_decay: f64,
+    /// Gradients are scaled down to this global norm; 0 = no clipping.
+    pub clip_norm: f64,
+    /// Share of tokens that masked-language modelling hides (80 % mask, 10 % random, 10 % kept).
+    pub mask_fraction: f64,
+    /// Steps between evaluations on the held-out text.
+    pub evaluate_every: u64,
+    /// Batches of held-out text in one evaluation; 0 = all of it.
+    pub evaluate_batches: usize,
+    /// Steps between checkpoints; 0 = only the best and the last.
+    pub checkpoint_every: u64,
+    /// How many checkpoints are kept beside the best one.
+    pub keep_checkpoints: usize,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        Self {
+            steps: None,
+            epochs: None,
+            batch: 16,
+            accumulation: 1,
+            learning_rate: 1e-3,
+            schedule: Schedule::default(),
+            beta1: 0.9,
+            beta2: 0.999,
+            epsilon: 1e-8,
+            weight_decay: 0.01,
+            clip_norm: 1.0,
+            mask_fraction: 0.15,
+            evaluate_every: 100,
+            evaluate_batches: 16,
+            checkpoint_every: 500,
+            keep_checkpoints: 2,
+        }
+    }
+}
+
+/// Optimiser steps when the config names neither steps nor epochs.
+pub const DEFAULT_STEPS: u64 = 1000;
+
+/// How the learning rate changes over the run. Warm-up rises linearly from 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Schedule {
+    /// The peak after warm-up.
+    Constant(Constant),
+    /// From the peak to `final_fraction` of it in a straight line.
+    Linear(Linear),
+    /// From the peak to `final_fraction` of it along half a cosine.
+    Cosine(Cosine),
+    /// The peak times `sqrt(warmup / step)`.
+    InverseSquareRoot(InverseSquareRoot),
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Self::Cosine(Cosine::default())
+    }
+}
+
+impl Schedule {
+    /// One of each kind, for menus and conformance tests.
+    pub fn examples() -> Vec<Self> {
+        vec![
+            Self::Constant(Constant::default()),
+            Self::Linear(Linear::default()),
+            Self::Cosine(Cosine::default()),
+            Self::InverseSquareRoot(InverseSquareRoot::default()),
+        ]
+    }
+
+    /// The name in the config file.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Constant(_) => "constant",
+            Self::Linear(_) => "linear",
+            Self::Cosine(_) => "cosine",
+            Self::InverseSquareRoot(_) => "inverse_square_root",
+        }
+    }
+
+    /// Steps of warm-up.
+    pub fn warmup_steps(&self) -> u64 {
+        match self {
+            Self::Constant(Constant { warmup_steps })
+            | Self::Linear(Linear { warmup_steps, .. })
+            | Self::Cosine(Cosine { warmup_steps, .. })
+            | Self::InverseSquareRoot(InverseSquareRoot { warmup_steps }) => *warmup_steps,
+        }
+    }
+
+    /// The warm-up, to be changed.
+    pub fn warmup_steps_mut(&mut self) -> &mut u64 {
+        match self {
+            Self::Constant(Constant { warmup_steps })
+            | Self::Linear(Linear { warmup_steps, .. })
+            | Self::Cosine(Cosine { warmup_steps, .. })
+            | Self::InverseSquareRoot(InverseSquareRoot { warmup_steps }) => warmup_steps,
+        }
+    }
+
+    /// Factor on the peak learning rate at `step` (0-based) of `steps`, in 0..=1.
+    pub fn factor(&self, step: u64, steps: u64) -> f64 {
+        let warmup = self.warmup_steps();
+        if step < warmup {
+            return (step + 1) as f64 / warmup as f64;
+        }
+        let span = steps.saturating_sub(warmup).max(1) as f64;
+        let progress = ((step - warmup) as f64 / span).clamp(0.0, 1.0);
+        match self {
+            Self::Constant(_) => 1.0,
+            Self::Linear(Linear { final_fraction, .. }) => 1.0 - (1.0 - final_fraction) * progress,
+            Self::Cosine(Cosine { final_fraction, .. }) => {
+                final_fraction + (1.0 - final_fraction) * 0.5 * (1.0 + (std::f64::consts::PI * progress).cos())
+            }
+            Self::InverseSquareRoot(_) => {
+                let reference = warmup.max(1) as f64;
+                (reference / (step + 1).max(warmup.max(1)) as f64).sqrt()
+            }
+        }
+    }
+}
+
+/// Constant after warm-up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Constant {
+    /// Steps of linear warm-up.
+    pub warmup_steps: u64,
+}
+
+/// Linear decay after warm-up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Linear {
+    /// Steps of linear warm-up.
+    pub warmup_steps: u64,
+    /// Share of the peak that is left at the end, 0..=1.
+    pub final_fraction: f64,
+}
+
+/// Cosine decay after warm-up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Cosine {
+    /// Steps of linear warm-up.
+    pub warmup_steps: u64,
+    /// Share of the peak that is left at the end, 0..=1.
+    pub final_fraction: f64,
+}
+
+impl Default for Cosine {
+    fn default() -> Self {
+        Self { warmup_steps: 100, final_fraction: 0.1 }
+    }
+}
+
+/// Inverse square root decay after warm-up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct InverseSquareRoot {
+    /// Steps of linear warm-up, after which the rate falls with the square root of the step.
+    pub warmup_steps: u64,
+}
+
+impl Default for InverseSquareRoot {
+    fn default() -> Self {
+        Self { warmup_steps: 100 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schedule_warms_up_to_the_peak_and_never_exceeds_it() {
+        for mut schedule in Schedule::examples() {
+            *schedule.warmup_steps_mut() = 10;
+            let factors: Vec<f64> = (0..100).map(|step| schedule.factor(step, 100)).collect();
+            assert!((factors[0] - 0.1).abs() < 1e-12, "{schedule:?}");
+            assert!((factors[9] - 1.0).abs() < 1e-12, "{schedule:?}");
+            assert!(factors.iter().all(|f| (0.0..=1.0).contains(f)), "{schedule:?}");
+            assert!(factors[10..].windows(2).all(|w| w[1] <= w[0] + 1e-12), "{schedule:?}");
+        }
+    }
+
+    #[test]
+    fn decays_follow_their_formulas() {
+        let linear = Schedule::Linear(Linear { warmup_steps: 0, final_fraction: 0.2 });
+        assert!((linear.factor(50, 100) - 0.6).abs() < 1e-12);
+        let cosine = Schedule::Cosine(Cosine { warmup_steps: 0, final_fraction: 0.0 });
+        assert!((cosine.factor(50, 100) - 0.5).abs() < 1e-12);
+        let root = Schedule::InverseSquareRoot(InverseSquareRoot { warmup_steps: 25 });
+        assert!((root.factor(99, 1000) - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_run_shorter_than_its_warm_up_does_not_divide_by_zero() {
+        for mut schedule in Schedule::examples() {
+            *schedule.warmup_steps_mut() = 10;
+            assert!((0..5).all(|step| schedule.factor(step, 5).is_finite()));
+        }
+    }
+}

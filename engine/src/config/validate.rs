@@ -1,0 +1,224 @@
+//! What can be checked without looking at the disk, the device or the data.
+
+use std::ops::RangeInclusive;
+
+use super::{Architecture, DeviceChoice, FORMAT, Problem, RunConfig, Schedule, Source, Tokenizer};
+
+impl RunConfig {
+    /// Every problem at once; empty when the config can be resolved.
+    pub fn validate(&self) -> Vec<Problem> {
+        let mut check = Check(Vec::new());
+        if self.format != FORMAT {
+            check.add("format", format!("expected {FORMAT}, found {}", self.format));
+        }
+        if self.name.trim().is_empty() {
+            check.add("name", "a run needs a name");
+        }
+        if i64::try_from(self.seed).is_err() {
+            check.add("seed", "must be at most 9,223,372,036,854,775,807");
+        }
+        check.count("threads", self.threads, 0..=1024);
+        if self.device != DeviceChoice::Cpu && self.precision == super::Precision::F64 {
+            check.add("precision", "f64 is for the CPU; use f32 on a GPU");
+        }
+        self.check_data(&mut check);
+        self.check_model(&mut check);
+        self.check_train(&mut check);
+        check.count("probe.examples", self.probe.examples, 1..=1024);
+        check.0
+    }
+
+    fn check_data(&self, check: &mut Check) {
+        let data = &self.data;
+        let shortest = if self.model.kind == Architecture::Encoder { 4 } else { 2 };
+        check.count("data.sequence_length", data.sequence_length, shortest..=1_048_576);
+        check.number("data.validation_fraction", data.validation_fraction, 0.001..=0.5);
+        match &data.source {
+            Source::File(file) => {
+                if file.path.as_os_str().is_empty() {
+                    check.add("data.path", "name a text file or a folder of text files");
+                }
+                if file.validation_path.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
+                    check.add("data.validation_path", "name a text file, or leave the field out");
+                }
+                if file.field.as_ref().is_some_and(String::is_empty) {
+                    check.add("data.field", "name the JSONL field that holds the text, or leave it out for `text`");
+                }
+                if file.column.as_ref().is_some_and(String::is_empty) {
+                    check.add("data.column", "name the column that holds the text, or give its number from 1");
+                }
+            }
+            Source::Grammar(source) => check.count("data.words", source.words, 1_000..=100_000_000),
+            Source::Random(source) => check.count("data.words", source.words, 1_000..=100_000_000),
+        }
+        match &data.tokenizer {
+            Tokenizer::Bytes(_) => {}
+            Tokenizer::Bpe(trained) | Tokenizer::WordPiece(trained) => {
+                check.count("data.tokenizer.vocabulary", trained.vocabulary, 300..=1_000_000);
+            }
+            Tokenizer::File(file) => {
+                if file.path.as_os_str().is_empty() {
+                    check.add("data.tokenizer.path", "name a tokenizer.json");
+                }
+            }
+        }
+    }
+
+    fn check_model(&self, check: &mut Check) {
+        let model = &self.model;
+        check.count("model.layers", model.layers, 1..=256);
+        check.count("model.heads", model.heads, 1..=1024);
+        check.count("model.width", model.width, 1..=65_536);
+        check.count("model.feed_forward", model.feed_forward, 1..=1_048_576);
+        if model.heads > 0 && model.width % model.heads != 0 {
+            let (below, above) =
+                (model.width / model.heads * model.heads, (model.width / model.heads + 1) * model.heads);
+            let nearest = if below == 0 { format!("{above}") } else { format!("{below} or {above}") };
+            check.add(
+                "model.width",
+                format!(
+                    "{} is not divisible by {} heads; a width of {nearest} is, or choose other heads",
+                    model.width, model.heads
+                ),
+            );
+        }
+        if !(0.0..1.0).contains(&model.dropout) {
+            check.add("model.dropout", format!("{} is outside 0..1 (1 excluded)", model.dropout));
+        }
+        if let Some(positions) = model.positions {
+            check.count("model.positions", positions, 1..=1_048_576);
+            if positions < self.data.sequence_length {
+                check.add(
+                    "data.sequence_length",
+                    format!(
+                        "{} tokens do not fit {positions} positions; shorten the sequence or raise model.positions",
+                        self.data.sequence_length
+                    ),
+                );
+            }
+        }
+    }
+
+    fn check_train(&self, check: &mut Check) {
+        let train = &self.train;
+        if train.steps.is_some() && train.epochs.is_some() {
+            check.add("train.epochs", "give train.steps or train.epochs, not both");
+        }
+        if let Some(steps) = train.steps {
+            check.count("train.steps", steps, 1..=1_000_000_000);
+        }
+        if let Some(epochs) = train.epochs
+            && !(epochs.is_finite() && epochs > 0.0 && epochs <= 100_000.0)
+        {
+            check.add("train.epochs", format!("{epochs} is outside 0..100,000 (0 excluded)"));
+        }
+        check.count("train.batch", train.batch, 1..=65_536);
+        check.count("train.accumulation", train.accumulation, 1..=65_536);
+        if !(train.learning_rate > 0.0 && train.learning_rate <= 100.0) {
+            check.add("train.learning_rate", format!("{} is outside 0..100 (0 excluded)", train.learning_rate));
+        }
+        match &train.schedule {
+            Schedule::Linear(linear) => {
+                check.number("train.schedule.final_fraction", linear.final_fraction, 0.0..=1.0);
+            }
+            Schedule::Cosine(cosine) => {
+                check.number("train.schedule.final_fraction", cosine.final_fraction, 0.0..=1.0);
+            }
+            Schedule::Constant(_) | Schedule::InverseSquareRoot(_) => {}
+        }
+        for (field, value) in [("train.beta1", train.beta1), ("train.beta2", train.beta2)] {
+            if !(0.0..1.0).contains(&value) {
+                check.add(field, format!("{value} is outside 0..1 (1 excluded)"));
+            }
+        }
+        if !(train.epsilon > 0.0 && train.epsilon <= 1.0) {
+            check.add("train.epsilon", format!("{} is outside 0..=1 (0 excluded)", train.epsilon));
+        }
+        check.number("train.weight_decay", train.weight_decay, 0.0..=100.0);
+        check.number("train.clip_norm", train.clip_norm, 0.0..=1e9);
+        if !(0.01..=0.9).contains(&train.mask_fraction) {
+            check.add("train.mask_fraction", format!("{} is outside 0.01..=0.9", train.mask_fraction));
+        }
+        check.count("train.evaluate_every", train.evaluate_every, 1..=1_000_000_000);
+        check.count("train.keep_checkpoints", train.keep_checkpoints, 1..=1000);
+    }
+}
+
+/// Collects problems.
+struct Check(Vec<Problem>);
+
+impl Check {
+    fn add(&mut self, field: &str, message: impl Into<String>) {
+        self.0.push(Problem::new(field, message));
+    }
+
+    fn count<T: PartialOrd + std::fmt::Display>(&mut self, field: &str, value: T, range: RangeInclusive<T>) {
+        if !range.contains(&value) {
+            self.add(field, format!("{value} is outside {}..={}", range.start(), range.end()));
+        }
+    }
+
+    fn number(&mut self, field: &str, value: f64, range: RangeInclusive<f64>) {
+        self.count(field, value, range);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{FileSource, RunConfig, Source};
+
+    fn fields(change: impl FnOnce(&mut RunConfig)) -> Vec<String> {
+        let mut config = RunConfig::default();
+        change(&mut config);
+        config.validate().into_iter().map(|problem| problem.field).collect()
+    }
+
+    #[test]
+    fn the_default_is_valid() {
+        assert_eq!(RunConfig::default().validate(), vec![]);
+    }
+
+    #[test]
+    fn every_problem_is_reported_at_once() {
+        let found = fields(|config| {
+            config.model.width = 130;
+            config.model.dropout = 1.0;
+            config.train.learning_rate = f64::NAN;
+            config.train.steps = Some(0);
+            config.name = " ".to_owned();
+            config.data.source = Source::File(FileSource::default());
+        });
+        for field in
+            ["name", "data.path", "model.width", "model.dropout", "train.learning_rate", "train.steps"]
+        {
+            assert!(found.contains(&field.to_owned()), "{field} not in {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_width_that_heads_do_not_divide_names_widths_that_do() {
+        let mut config = RunConfig::default();
+        config.model.width = 130;
+        let problems = config.validate();
+        assert!(problems[0].message.contains("128 or 132"), "{problems:?}");
+    }
+
+    #[test]
+    fn sequences_must_fit_the_positions() {
+        assert_eq!(fields(|c| c.model.positions = Some(8)), ["data.sequence_length"]);
+        assert_eq!(fields(|c| c.train = crate::config::TrainConfig { steps: Some(1), epochs: Some(1.0), ..c.train.clone() }), ["train.epochs"]);
+    }
+
+    #[test]
+    fn not_a_number_is_never_valid() {
+        for (field, set) in [
+            ("train.weight_decay", (|c: &mut RunConfig| c.train.weight_decay = f64::NAN) as fn(&mut RunConfig)),
+            ("train.epsilon", |c| c.train.epsilon = f64::NAN),
+            ("train.beta1", |c| c.train.beta1 = f64::NAN),
+            ("data.validation_fraction", |c| c.data.validation_fraction = f64::NAN),
+            ("train.mask_fraction", |c| c.train.mask_fraction = f64::INFINITY),
+        ] {
+            assert_eq!(fields(set), [field]);
+        }
+    }
+}
