@@ -1,0 +1,173 @@
+use std::path::PathBuf;
+
+use crate::{
+    config::{DataConfig, RunConfig},
+    store::Cursor,
+};
+
+/// Everything that can be asked of the engine. The window and the command line use the same commands.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Adds a run at the end of the queue; answered by [`super::Event::Queued`].
+    Enqueue {
+        /// The config as written.
+        config: Box<RunConfig>,
+        /// Folder from which the config's relative paths are taken.
+        base_dir: PathBuf,
+    },
+    /// Adds the continuation of a run that ended early to the queue; its curve goes on exactly.
+    ResumeRun {
+        /// The run.
+        run: String,
+    },
+    /// Takes a queued run out of the queue.
+    Cancel {
+        /// The run.
+        run: String,
+    },
+    /// Moves a queued run to a position in the queue (0 = next).
+    Move {
+        /// The run.
+        run: String,
+        /// The new position.
+        position: usize,
+    },
+    /// Pauses the current run after the step it is in.
+    Pause,
+    /// Goes on with the paused run.
+    Resume,
+    /// Stops the current run after the step it is in, with a checkpoint.
+    Stop,
+    /// Writes a checkpoint of the current run after the step it is in.
+    Checkpoint,
+    /// Measures the loss of a run or model directory on text; answered by [`super::Event::Evaluation`].
+    Evaluate {
+        /// What to evaluate.
+        target: Target,
+        /// Which text; `None` = the held-out text that the run was evaluated on.
+        data: Option<Box<DataConfig>>,
+        /// Folder from which relative paths in `data` are taken.
+        base_dir: PathBuf,
+    },
+    /// Writes a checkpoint as a model directory; answered by [`super::Event::Exported`].
+    Export {
+        /// The run.
+        run: String,
+        /// Which of its checkpoints.
+        which: Which,
+        /// The directory to make; must not exist or be empty.
+        to: PathBuf,
+    },
+    /// Lists runs; answered by [`super::Event::Runs`].
+    ListRuns,
+    /// Loads one run whole; answered by [`super::Event::Run`].
+    LoadRun {
+        /// The run.
+        run: String,
+    },
+    /// Loads a series from after a cursor on; answered by [`super::Event::Series`].
+    LoadSeries {
+        /// The run.
+        run: String,
+        /// The series, such as `train/loss`.
+        series: String,
+        /// Where the last answer ended; `None` = from the start.
+        after: Option<Cursor>,
+    },
+    /// Loads the text samples of a run; answered by [`super::Event::Samples`].
+    LoadSamples {
+        /// The run.
+        run: String,
+    },
+    /// Changes what is written about a run; answered by [`super::Event::Runs`].
+    Edit {
+        /// The run.
+        run: String,
+        /// The change.
+        edit: RunEdit,
+    },
+    /// Asks what cannot be answered from a config alone: do its files exist, is its device there, is there
+    /// memory enough; answered by [`super::Event::Checked`] with the same ticket.
+    Check {
+        /// The config.
+        config: Box<RunConfig>,
+        /// Folder from which relative paths are taken.
+        base_dir: PathBuf,
+        /// Comes back with the answer.
+        ticket: u64,
+    },
+    /// Lists devices; answered by [`super::Event::Devices`].
+    Devices,
+    /// Ends the engine; a run in progress is stopped with a checkpoint.
+    Shutdown,
+}
+
+/// A change to what is written about a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunEdit {
+    /// A new name.
+    Rename(String),
+    /// A new note.
+    Note(String),
+    /// One more tag.
+    AddTag(String),
+    /// One tag less.
+    RemoveTag(String),
+    /// Out of the everyday list, or back into it.
+    Archive(bool),
+    /// Deleted, can be undone.
+    Delete,
+    /// Deletion undone.
+    Undelete,
+}
+
+/// A run in the store or a model directory on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A run and one of its checkpoints.
+    Run {
+        /// The run.
+        run: String,
+        /// Which of its checkpoints.
+        which: Which,
+    },
+    /// A model directory.
+    Directory(PathBuf),
+}
+
+/// One of a run's checkpoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Which {
+    /// The one with the best validation loss.
+    #[default]
+    Best,
+    /// The newest.
+    Last,
+    /// The one at this step.
+    Step(u64),
+}
+
+impl std::str::FromStr for Which {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "best" => Ok(Self::Best),
+            "last" => Ok(Self::Last),
+            _ => text
+                .parse()
+                .map(Self::Step)
+                .map_err(|_| format!("\"{text}\" is no checkpoint. Use `best`, `last` or a step number.")),
+        }
+    }
+}
+
+impl std::fmt::Display for Which {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Best => f.write_str("best"),
+            Self::Last => f.write_str("last"),
+            Self::Step(step) => write!(f, "step {step}"),
+        }
+    }
+}

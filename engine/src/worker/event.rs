@@ -1,0 +1,262 @@
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::{
+    config::Problem,
+    store::{RunRecord, RunState, RunSummary, SeriesData, TextSample},
+};
+
+use super::DeviceInfo;
+
+/// Everything that the engine tells. Serialised with the variant's name in `event` and flat fields.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A run was written down and waits for its turn.
+    Queued {
+        /// The run.
+        run: String,
+        /// Its name.
+        name: String,
+        /// Stable number, for its colour.
+        number: u64,
+        /// Runs before it in the queue.
+        position: usize,
+    },
+    /// The queue changed: who computes, who waits, in order.
+    Queue {
+        /// The run that computes now.
+        current: Option<String>,
+        /// The runs that wait.
+        waiting: Vec<String>,
+    },
+    /// Text is read, tokenised or a tokenizer trained before the first step.
+    Preparing {
+        /// The run.
+        run: String,
+        /// What is done, as words.
+        stage: String,
+        /// Share done, 0..=1.
+        fraction: f64,
+    },
+    /// The first step follows.
+    Started {
+        /// The run.
+        run: String,
+        /// Its name.
+        name: String,
+        /// Trainable numbers.
+        parameters: u64,
+        /// Steps done before (0 for a fresh run).
+        first_step: u64,
+        /// Steps in all.
+        steps: u64,
+        /// The device in words.
+        device: String,
+        /// Threads used on the CPU.
+        threads: usize,
+        /// Tokens of vocabulary.
+        vocabulary: usize,
+        /// Tokens of training text.
+        train_tokens: u64,
+        /// Tokens of held-out text.
+        validation_tokens: u64,
+        /// FLOPs of one optimiser step by the cost model.
+        flops_per_step: u64,
+    },
+    /// A step is done. At most some 30 a second: steps in between are in the store.
+    Step {
+        /// The run.
+        run: String,
+        /// Steps done, from 1.
+        step: u64,
+        /// Steps in all.
+        steps: u64,
+        /// Mean training loss of the step in nats per token.
+        loss: f64,
+        /// Learning rate of the step.
+        learning_rate: f64,
+        /// Global gradient norm before clipping.
+        grad_norm: f64,
+        /// Training speed.
+        tokens_per_sec: f64,
+        /// Tokens trained on.
+        tokens: u64,
+        /// Time left.
+        eta_secs: f64,
+    },
+    /// The held-out text was evaluated.
+    Evaluated {
+        /// The run.
+        run: String,
+        /// Steps done.
+        step: u64,
+        /// Mean loss in nats per token.
+        loss: f64,
+        /// `exp(loss)` (decoder).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        perplexity: Option<f64>,
+        /// Share of hidden tokens guessed right, 0..=1 (encoder).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        masked_accuracy: Option<f64>,
+        /// Whether it is the lowest loss so far.
+        best: bool,
+    },
+    /// The model showed what it can do: a continuation (decoder) or filled-in words (encoder).
+    Sample {
+        /// The run.
+        run: String,
+        /// Steps done.
+        step: u64,
+        /// The text.
+        text: String,
+    },
+    /// A checkpoint was written.
+    Checkpointed {
+        /// The run.
+        run: String,
+        /// Steps done.
+        step: u64,
+        /// The model directory.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// Whether it is the best so far.
+        best: bool,
+    },
+    /// The current run is paused.
+    Paused {
+        /// The run.
+        run: String,
+        /// Steps done.
+        step: u64,
+    },
+    /// The paused run goes on.
+    Resumed {
+        /// The run.
+        run: String,
+        /// Steps done.
+        step: u64,
+    },
+    /// A run or a request could not be carried out.
+    Failed {
+        /// The run, if one was meant.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        run: Option<String>,
+        /// What failed and why.
+        why: String,
+        /// What to do about it.
+        what_to_do: String,
+    },
+    /// Something to know that stops nothing.
+    Warning {
+        /// The run, if one is meant.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        run: Option<String>,
+        /// What happened and what to do.
+        message: String,
+    },
+    /// A run ended; always its last event.
+    Finished {
+        /// The run.
+        run: String,
+        /// Its name.
+        name: String,
+        /// The state that was written down.
+        state: RunState,
+        /// Steps done.
+        step: u64,
+        /// Last training loss.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        loss: Option<f64>,
+        /// Best validation loss.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        best_validation_loss: Option<f64>,
+        /// Its step.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        best_step: Option<u64>,
+        /// Time spent in training steps.
+        train_secs: f64,
+        /// Why it ended early, in words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    /// What the machine is doing, once a second.
+    System {
+        /// Use of all cores by this program, 100 = one core.
+        cpu_percent: f64,
+        /// Resident memory of this program.
+        memory_bytes: u64,
+        /// Memory that is free on the machine.
+        free_bytes: u64,
+    },
+    /// Answer to [`super::Command::ListRuns`], and after each change.
+    Runs {
+        /// All runs, newest first, deleted ones left out.
+        runs: Vec<RunSummary>,
+    },
+    /// Answer to [`super::Command::LoadRun`].
+    Run {
+        /// The run.
+        record: Box<RunRecord>,
+    },
+    /// Answer to [`super::Command::LoadSeries`].
+    Series {
+        /// The run.
+        run: String,
+        /// The series.
+        series: String,
+        /// Whether it starts at the beginning (else it is a continuation).
+        whole: bool,
+        /// The points.
+        data: SeriesData,
+    },
+    /// Answer to [`super::Command::LoadSamples`].
+    Samples {
+        /// The run.
+        run: String,
+        /// Its text samples, in step order.
+        samples: Vec<TextSample>,
+    },
+    /// Answer to [`super::Command::Check`].
+    Checked {
+        /// The ticket of the question.
+        ticket: u64,
+        /// What is wrong.
+        problems: Vec<Problem>,
+        /// Free memory on the chosen device, when known.
+        free_bytes: Option<u64>,
+    },
+    /// Answer to [`super::Command::Evaluate`].
+    Evaluation {
+        /// What was evaluated, as given.
+        target: String,
+        /// Mean loss in nats per token.
+        loss: f64,
+        /// `exp(loss)` (decoder).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        perplexity: Option<f64>,
+        /// Share of hidden tokens guessed right, 0..=1 (encoder).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        masked_accuracy: Option<f64>,
+        /// Labelled tokens that were counted.
+        tokens: u64,
+    },
+    /// Answer to [`super::Command::Export`].
+    Exported {
+        /// The run.
+        run: String,
+        /// Its step.
+        step: u64,
+        /// The model directory.
+        path: PathBuf,
+    },
+    /// Answer to [`super::Command::Devices`].
+    Devices {
+        /// Every device that this build can use, and why others cannot be used.
+        devices: Vec<DeviceInfo>,
+    },
+    /// The engine ended; nothing follows.
+    Ended,
+}
