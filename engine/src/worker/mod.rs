@@ -9,3 +9,5 @@ mod event;
 pub use command::{Command, RunEdit, Target, Which};
 pub use device::{DeviceInfo, cores, devices};
 pub use event::Event;
+mod engine;
+pub use engine::{Engine, EngineError, EngineOptions};
