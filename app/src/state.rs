@@ -6,7 +6,7 @@ use std::{
 };
 
 use headroom_engine::{
-    store::{RunRecord, RunSummary, TextSample},
+    store::{RunId, RunRecord, RunSummary, TextSample},
     worker::{Command, DeviceInfo, Event},
 };
 
@@ -20,15 +20,15 @@ pub struct State {
     /// Whether the first list of runs has come.
     pub runs_loaded: bool,
     /// Whole records of runs that were asked for.
-    pub records: BTreeMap<String, RunRecord>,
+    pub records: BTreeMap<RunId, RunRecord>,
     /// Text samples of runs that were asked for.
-    pub samples: BTreeMap<String, Vec<TextSample>>,
+    pub samples: BTreeMap<RunId, Vec<TextSample>>,
     /// Which runs are shown, pinned, hovered.
     pub selection: Selection,
     /// What computes now.
     pub current: Option<CurrentRun>,
     /// Runs that wait, in order.
-    pub waiting: Vec<String>,
+    pub waiting: Vec<RunId>,
     /// What happened.
     pub messages: Messages,
     /// The machine's load.
@@ -43,13 +43,13 @@ pub struct State {
 #[derive(Clone, Default)]
 pub struct Selection {
     /// Runs whose eye is open.
-    pub visible: BTreeSet<String>,
+    pub visible: BTreeSet<RunId>,
     /// The run in the inspector.
-    pub focused: Option<String>,
+    pub focused: Option<RunId>,
     /// The pinned baseline.
-    pub baseline: Option<String>,
+    pub baseline: Option<RunId>,
     /// The run under the mouse, in whichever chart or table.
-    pub hovered: Option<String>,
+    pub hovered: Option<RunId>,
 }
 
 /// The run that computes now.
