@@ -3,6 +3,7 @@
 //! Everything that a run depends on is a field here. The file format is TOML with `format = 1`.
 //! May be used by every room; uses none.
 
+mod anchor;
 mod attention;
 mod data;
 mod device;
