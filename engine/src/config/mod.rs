@@ -30,4 +30,4 @@ pub use precision::Precision;
 pub use presets::{Preset, preset, presets};
 pub use problem::Problem;
 pub use run::{FORMAT, ProbeConfig, RunConfig};
-pub use train::{Constant, Cosine, InverseSquareRoot, Linear, Schedule, TrainConfig};
+pub use train::{Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, Schedule, TrainConfig};

@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-use crate::{config::Problem, data::DataError, generate::GenerateError};
+use crate::{config::Problem, data::DataError, generate::GenerateError, model::ModelError};
 
 /// Why a run cannot start or go on.
 #[derive(Debug, Error)]
@@ -11,6 +11,9 @@ pub enum TrainError {
     /// The text cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// The model cannot be built or run.
+    #[error(transparent)]
+    Model(#[from] ModelError),
     /// A text sample could not be made.
     #[error(transparent)]
     Generate(#[from] GenerateError),

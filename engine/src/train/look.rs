@@ -20,21 +20,7 @@ const SHOWN: usize = 4;
 
 /// A batch's inputs on a device.
 pub(super) fn input(batch: &Batch, device: &Device) -> Result<ModelInput, TrainError> {
-    let shape = (batch.batch, batch.sequence);
-    let key_mask = match &batch.key_mask {
-        Some(mask) => Some(Tensor::from_slice(mask, shape, device)?),
-        None => None,
-    };
-    Ok(ModelInput {
-        input_ids: Tensor::from_slice(&batch.input_ids, shape, device)?,
-        token_type_ids: None,
-        key_mask,
-    })
-}
-
-/// A batch's labels on a device, `[b, t]`.
-pub(super) fn labels(batch: &Batch, device: &Device) -> Result<Tensor, TrainError> {
-    Ok(Tensor::from_slice(&batch.labels, (batch.batch, batch.sequence), device)?)
+    Ok(ModelInput::new(&batch.input_ids, batch.key_mask.as_deref(), batch.batch, batch.sequence, device)?)
 }
 
 /// A fixed piece of held-out text that is looked at again and again.

@@ -1,7 +1,7 @@
 use candle_core::Device;
 
 use super::TrainError;
-use crate::attention::cost::Cost;
+use crate::attention::Cost;
 
 /// Need against what is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

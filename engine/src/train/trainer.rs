@@ -3,13 +3,13 @@ use std::{collections::BTreeMap, time::Instant};
 use candle_core::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::{Divergence, EvaluationReport, StepReport, TrainError, evaluate::evaluate, look};
+use super::{Divergence, EvaluationReport, StepReport, TrainError, error::first_line, evaluate::evaluate, look};
 use crate::{
     attention::ModelPlan,
     config::{DEFAULT_STEPS, Precision, RunConfig},
-    data::{Batch, Batcher, Corpus, metrics},
-    model::{ForwardOptions, Model, ParameterSet},
-    ops::{AdamW, AdamWConfig, Gradients},
+    data::{Batcher, Corpus, metrics},
+    model::{ForwardOptions, Model, ModelInput, NonFinite, ParameterSet},
+    ops::{AdamW, AdamWConfig, Gradients, Parameter},
 };
 
 /// How far a run has come: with parameters and moments, all that a continued run needs.
@@ -34,7 +34,7 @@ pub struct Progress {
 pub struct Resume {
     /// Weights.
     pub parameters: ParameterSet,
-    /// The optimiser's moments, by [`AdamW::state`]'s names.
+    /// The optimiser's state, by [`AdamW::state`]'s names.
     pub moments: BTreeMap<String, Tensor>,
     /// How far the run had come.
     pub progress: Progress,
@@ -50,6 +50,7 @@ pub struct Trainer {
     model: Model,
     frozen: Model,
     optimiser: AdamW,
+    variables: Vec<Parameter>,
     device: Device,
     progress: Progress,
     steps: u64,
@@ -87,14 +88,16 @@ impl Trainer {
         resume: Option<Resume>,
     ) -> Result<Self, TrainError> {
         let train = &config.train;
-        let batcher = Batcher::new(&corpus, &config)?;
+        let batcher = Batcher::new(&corpus, train.batch, config.data.sequence_length, config.seed)?
+            .with_mask_fraction(train.mask_fraction);
         let dtype = dtype_of(config.precision);
         let (parameters, moments, progress) = match resume {
             Some(resume) => (resume.parameters, Some(resume.moments), resume.progress),
             None => (ParameterSet::init(&plan, config.seed, dtype, device)?, None, Progress::default()),
         };
+        let variables = parameters.optimiser_parameters();
         let mut optimiser = AdamW::new(
-            parameters.optimiser_parameters(),
+            variables.clone(),
             AdamWConfig {
                 beta1: train.beta1,
                 beta2: train.beta2,
@@ -103,12 +106,12 @@ impl Trainer {
             },
         )?;
         if let Some(moments) = moments {
-            optimiser.load_state(&moments, progress.step).map_err(|error| TrainError::State(error.to_string()))?;
+            optimiser.load_state(&moments).map_err(|error| TrainError::State(first_line(&error)))?;
         }
         let model = Model::trainable(&plan, &parameters)?;
         let frozen = Model::frozen(&plan, &parameters)?;
         let steps = steps_of(&config, batcher.steps_per_epoch());
-        let probe = look::Probe::new(&config, &corpus, &batcher);
+        let probe = look::Probe::new(&config, &batcher);
         let device = device.clone();
         Ok(Self {
             config,
@@ -119,6 +122,7 @@ impl Trainer {
             model,
             frozen,
             optimiser,
+            variables,
             device,
             progress,
             steps,
@@ -137,22 +141,21 @@ impl Trainer {
         let mut tokens = 0;
         for micro in 0..accumulation {
             let micro_step = step * accumulation + micro;
-            let batch = self.batcher.train_batch(micro_step)?;
+            let batch = self.batcher.train_batch(micro_step);
             tokens += batch.input_ids.len() as u64;
             let input = look::input(&batch, &self.device)?;
-            let labels = look::labels(&batch, &self.device)?;
             let dropout = (self.plan.dropout > 0.0).then_some((self.config.seed, micro_step));
             let options = ForwardOptions { dropout, ..ForwardOptions::default() };
-            let loss = self.model.loss(&input, &labels, &options)?;
+            let loss = self.model.loss(&input, &batch.labels, &options)?.loss;
             let value = loss.to_dtype(DType::F64)?.to_scalar::<f64>()?;
             if !value.is_finite() {
-                return Ok(Err(self.diagnose(&batch, step + 1)?));
+                return Ok(Err(self.diagnose(&input, dropout, step + 1)?));
             }
             loss_sum += value;
-            let gradients = Gradients::collect(&mut loss.backward()?, self.optimiser.parameters())?;
+            let gradients = Gradients::collect(loss.backward()?, &self.variables)?;
             match &mut sum {
                 None => sum = Some(gradients),
-                Some(sum) => sum.add(&gradients)?,
+                Some(sum) => sum.accumulate(&gradients)?,
             }
         }
         let Some(mut gradients) = sum else {
@@ -164,14 +167,12 @@ impl Trainer {
         let grad_norm = gradients.global_norm()?;
         if !grad_norm.is_finite() {
             let name = gradients.first_non_finite()?.unwrap_or_else(|| "the gradient norm".to_owned());
-            return Ok(Err(Divergence {
-                step: step + 1,
-                layer: self.parameters.layer_of(&name),
-                place: self.parameters.layer_of(&name).map_or_else(
-                    || format!("the gradient of {name}"),
-                    |layer| format!("the gradient of layer {layer} ({name})"),
-                ),
-            }));
+            let layer = layer_of(&name);
+            let place = match layer {
+                Some(layer) => format!("the gradient of layer {layer} ({name})"),
+                None => format!("the gradient of {name}"),
+            };
+            return Ok(Err(Divergence { step: step + 1, place, layer }));
         }
         if train.clip_norm > 0.0 && grad_norm > train.clip_norm {
             gradients.scale(train.clip_norm / grad_norm)?;
@@ -194,25 +195,29 @@ impl Trainer {
         }))
     }
 
-    /// Finds the first layer whose output is not finite.
-    fn diagnose(&self, batch: &Batch, step: u64) -> Result<Divergence, TrainError> {
-        let input = look::input(batch, &self.device)?;
-        let options = ForwardOptions { keep_hidden: true, ..ForwardOptions::default() };
-        let output = self.frozen.forward(&input, &options)?;
-        let layer = output.first_non_finite_layer()?;
-        let (place, layer) = match layer {
-            Some(0) => ("the embeddings".to_owned(), None),
-            Some(layer) => (format!("layer {layer}"), Some(layer)),
-            None => ("the head or the loss".to_owned(), None),
+    /// Finds the first place where the forward pass is not finite.
+    fn diagnose(
+        &self,
+        input: &ModelInput,
+        dropout: Option<(u64, u64)>,
+        step: u64,
+    ) -> Result<Divergence, TrainError> {
+        let (place, layer) = match self.frozen.first_non_finite(input, dropout)? {
+            Some(NonFinite::Embeddings) => ("the embeddings".to_owned(), None),
+            Some(NonFinite::Layer { layer, head: Some(head) }) => {
+                (format!("head {} of layer {}", head + 1, layer + 1), Some(layer + 1))
+            }
+            Some(NonFinite::Layer { layer, head: None }) => (format!("layer {}", layer + 1), Some(layer + 1)),
+            Some(NonFinite::Logits) => ("the logits".to_owned(), None),
+            None => ("the loss".to_owned(), None),
         };
         Ok(Divergence { step, place, layer })
     }
 
     /// The loss on held-out text; `None` when `should_stop` cut it short.
     pub fn evaluate(&mut self, should_stop: &dyn Fn() -> bool) -> Result<Option<EvaluationReport>, TrainError> {
-        let limit = self.config.train.evaluate_batches;
-        let batches = self.batcher.validation_batches((limit > 0).then_some(limit));
-        let Some(found) = evaluate(&self.frozen, self.plan.architecture, batches, &self.device, should_stop)? else {
+        let batches = self.batcher.validation_batches(self.config.train.evaluate_batches);
+        let Some(found) = evaluate(&self.frozen, batches, &self.device, should_stop)? else {
             return Ok(None);
         };
         let best = found.loss.is_finite() && self.progress.best_validation_loss.is_none_or(|best| found.loss < best);
@@ -265,7 +270,7 @@ impl Trainer {
         self.parameters.count()
     }
 
-    /// The optimiser's moments by name.
+    /// A copy of the optimiser's state by name.
     pub fn moments(&self) -> Result<BTreeMap<String, Tensor>, TrainError> {
         Ok(self.optimiser.state()?)
     }
@@ -279,4 +284,9 @@ impl Trainer {
     pub fn steps(&self) -> u64 {
         self.steps
     }
+}
+
+/// The layer, from 1, that a parameter belongs to: the number in its Hugging Face name.
+fn layer_of(name: &str) -> Option<usize> {
+    name.split('.').find_map(|part| part.parse::<usize>().ok()).map(|layer| layer + 1)
 }

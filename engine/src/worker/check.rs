@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::{Event, device, outbox::Outbox};
 use crate::{
-    attention::{ModelPlan, cost, estimated_vocabulary},
+    attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
     config::{Problem, RunConfig, Source, Tokenizer},
     train::free_memory,
 };
@@ -52,7 +52,7 @@ fn problems(config: &RunConfig) -> (Vec<Problem>, Option<u64>) {
     };
     let free = free_memory(&device);
     if let Ok(plan) = ModelPlan::resolve(config, estimated_vocabulary(config)) {
-        let needed = cost::training(&plan, config).memory_bytes;
+        let needed = Cost::of(&plan, &Workload::training(config)).memory_bytes;
         if let Some(free) = free
             && needed > free
         {

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use super::{Event, checkpoints, job::TrainJob, machinist::Bench, steering::Steering};
 use crate::{
-    attention::cost,
+    attention::{Cost, Workload},
     checkpoint,
     config::to_toml,
     store::{
@@ -63,7 +63,7 @@ impl<'a> RunHooks<'a> {
         self.steps = trainer.steps();
         self.best = progress.best_validation_loss.zip(progress.best_step);
         self.note_progress(trainer);
-        let flops_per_step = cost::training(trainer.plan(), trainer.config()).flops_per_step;
+        let flops_per_step = Cost::of(trainer.plan(), &Workload::training(trainer.config())).flops_per_step;
         let facts = RunFacts {
             parameters: Some(trainer.parameter_count()),
             data_hash: Some(trainer.corpus().data_hash().to_owned()),

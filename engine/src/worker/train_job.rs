@@ -15,7 +15,7 @@ use super::{
     steering::Steering,
 };
 use crate::{
-    attention::{ModelPlan, cost},
+    attention::{Cost, ModelPlan, Workload},
     checkpoint::{self, TrainingState},
     data::{Corpus, DataError, Progress, Stage},
     store::{Divergence, Failure, RunFacts, RunState, StateDetails},
@@ -152,7 +152,7 @@ impl Progress for Loading<'_> {
 /// Builds model and optimiser, from the newest checkpoint that can be read where the run is continued.
 fn prepare(bench: &Bench, job: &TrainJob, corpus: Corpus, device: &Device) -> Result<Trainer, TrainError> {
     let plan = ModelPlan::resolve(&job.config, corpus.vocabulary()).map_err(TrainError::Config)?;
-    MemoryCheck::new(&cost::training(&plan, &job.config), device).require()?;
+    MemoryCheck::new(&Cost::of(&plan, &Workload::training(&job.config)), device).require()?;
     let resume = if job.is_continued { newest_state(bench, job, device) } else { None };
     Trainer::new(job.config.clone(), plan, corpus, device, resume)
 }
