@@ -6,9 +6,9 @@ use super::DataError;
 /// (4 bytes each, at worst one a byte).
 pub(super) const BYTES_PER_TEXT_BYTE: u64 = 6;
 
-/// Bytes of memory that can be had without swapping, inside a container's limit too.
+/// Bytes of memory that can be had without swapping, inside a container's limit too; 0 when the system does not tell.
 pub(super) fn available_bytes() -> u64 {
-    let mut system = sysinfo::System::new();
+    let Ok(mut system) = sysinfo::System::new() else { return 0 };
     system.refresh_memory();
     let free = system.available_memory();
     system.cgroup_limits().map_or(free, |limits| free.min(limits.free_memory))
