@@ -73,10 +73,10 @@ fn what_stands_in_padding_does_not_matter() {
 fn an_encoder_without_token_types_reads_segment_0() {
     let plan = plan(Architecture::Encoder, NormPlacement::Post);
     let model = frozen(&plan, &wide(&plan, DType::F64));
-    let mut input = input(&tokens(1, 4), 1, 4);
+    let input = input(&tokens(1, 4), 1, 4);
     let without = model.forward(&input, &ForwardOptions::default()).unwrap().logits;
-    let mut with = |segment: u32| {
-        input.token_type_ids = Some(Tensor::full(segment, (1, 4), &Device::Cpu).unwrap());
+    let with = |segment: u32| {
+        let input = input.clone().with_token_types(&[segment; 4]).unwrap();
         largest_difference(&without, &model.forward(&input, &ForwardOptions::default()).unwrap().logits)
     };
     assert_eq!(with(0), 0.0);
