@@ -7,8 +7,8 @@ use crate::config::{
     Architecture, AttentionConfig, Cache, Compatibility, Coverage, NormPlacement, Problem, Reuse, RunConfig, Tokenizer,
 };
 
-/// Tokens of a byte-level vocabulary (256) with room for its special ones; a tokenizer counts exactly.
-const BYTE_VOCABULARY: usize = 261;
+/// Byte values, to which a byte-level tokenizer adds its special tokens.
+const BYTES: usize = 256;
 
 /// Tokens assumed for a given `tokenizer.json` that was not read yet.
 const FILE_VOCABULARY: usize = 32_000;
@@ -114,10 +114,14 @@ pub fn supported(config: &RunConfig) -> Vec<Problem> {
 
 /// The vocabulary that a config will probably have, before there is a tokenizer: for estimates only.
 ///
-/// The number asked for where one is trained (a small corpus may allow fewer), 261 for bytes, 32,000 for a file.
+/// The number asked for where one is trained (a small corpus may allow fewer); for bytes 256 and the special tokens
+/// (BERT's five, GPT-2's one); 32,000 for a file.
 pub fn estimated_vocabulary(config: &RunConfig) -> usize {
     match &config.data.tokenizer {
-        Tokenizer::Bytes(_) => BYTE_VOCABULARY,
+        Tokenizer::Bytes(_) => match config.model.kind {
+            Architecture::Encoder => BYTES + 5,
+            Architecture::Decoder => BYTES + 1,
+        },
         Tokenizer::Bpe(trained) | Tokenizer::WordPiece(trained) => trained.vocabulary,
         Tokenizer::File(_) => FILE_VOCABULARY,
     }
