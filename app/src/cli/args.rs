@@ -194,9 +194,6 @@ pub struct EvalArgs {
     /// The column of a CSV or TSV file that holds the text.
     #[arg(long, requires = "data")]
     pub column: Option<String>,
-    /// Tokens per example [default: as trained].
-    #[arg(long, requires = "data", value_name = "TOKENS")]
-    pub sequence_length: Option<usize>,
     /// Which checkpoint of a run: `best`, `last` or a step.
     #[arg(long, default_value = "best")]
     pub which: Which,

@@ -1,9 +1,67 @@
 //! `headroom estimate`: what a config costs, without running it.
 
-use super::{args::EstimateArgs, config_source::GivenConfig, error::CliResult, print};
+use headroom_engine::{
+    attention::{Cost, ModelPlan, Part, Workload, estimated_vocabulary},
+    config::Tokenizer,
+};
+use serde_json::json;
 
-/// Counts parameters, FLOPs and memory.
+use super::{
+    args::EstimateArgs,
+    config_source::GivenConfig,
+    error::{CliError, CliResult},
+    print,
+    table::Table,
+    words,
+};
+
+/// Counts parameters, FLOPs and memory of a training step.
 pub fn run(args: &EstimateArgs) -> CliResult {
-    let given = GivenConfig::read(&args.config)?;
-    print::line(given.label)
+    let GivenConfig { label, config, .. } = GivenConfig::read(&args.config)?;
+    let vocabulary = estimated_vocabulary(&config);
+    let plan =
+        ModelPlan::resolve(&config, vocabulary).map_err(|problems| CliError::problems(&label, &problems))?;
+    let cost = Cost::of(&plan, &Workload::training(&config));
+    // The vocabulary of a file or of trained merges is known only once the text was read.
+    let is_exact = matches!(config.data.tokenizer, Tokenizer::Bytes(_));
+    let parts: Vec<_> = Part::ALL.into_iter().map(|part| cost.part(part)).collect();
+    if args.json {
+        return print::json(&json!({
+            "name": config.name, "vocabulary": vocabulary, "parameters": cost.parameters,
+            "forward_flops": cost.forward_flops, "backward_flops": cost.backward_flops,
+            "flops_per_step": cost.flops_per_step, "weights_bytes": cost.weights_bytes,
+            "gradient_bytes": cost.gradient_bytes, "optimiser_bytes": cost.optimiser_bytes,
+            "activation_bytes": cost.activation_bytes, "memory_bytes": cost.memory_bytes,
+            "parts": parts, "layers": cost.layers,
+        }));
+    }
+    let mut table = Table::new(["part", "parameters", "forward FLOPs", "backward FLOPs", "activations"]);
+    for part in &parts {
+        table.row([
+            part.part.name().to_owned(),
+            words::count(part.parameters),
+            words::metric(part.forward_flops as f64, "FLOP"),
+            words::metric(part.backward_flops as f64, "FLOP"),
+            words::bytes(part.activation_bytes),
+        ]);
+    }
+    table.row([
+        "All".to_owned(),
+        words::count(cost.parameters),
+        words::metric(cost.forward_flops as f64, "FLOP"),
+        words::metric(cost.backward_flops as f64, "FLOP"),
+        words::bytes(cost.activation_bytes),
+    ]);
+    print::block(&table.text())?;
+    print::line(format!(
+        "\nOne step: {}. Memory: {} = weights {} + gradients {} + optimiser {} + activations {}.",
+        words::metric(cost.flops_per_step as f64, "FLOP"),
+        words::bytes(cost.memory_bytes),
+        words::bytes(cost.weights_bytes),
+        words::bytes(cost.gradient_bytes),
+        words::bytes(cost.optimiser_bytes),
+        words::bytes(cost.activation_bytes),
+    ))?;
+    let about = if is_exact { "" } else { "; the tokenizer decides the exact number" };
+    print::line(format!("Counted for a vocabulary of {} tokens{about}.", words::count(vocabulary as u64)))
 }

@@ -85,7 +85,7 @@ fn data_config(args: &EvalArgs, path: &Path, trained_on: Option<DataConfig>) -> 
         field: args.field.clone().or(field),
         column: args.column.clone().or(column),
     });
-    Ok(DataConfig { source, sequence_length: args.sequence_length.unwrap_or(before.sequence_length), ..before })
+    Ok(DataConfig { source, ..before })
 }
 
 fn tell(event: &Event) -> CliResult {
