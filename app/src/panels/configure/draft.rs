@@ -8,7 +8,7 @@ use headroom_engine::{
     worker::Command,
 };
 
-use super::{estimate::Estimate, form::Entries, history::History};
+use super::{estimate::Estimate, form::Unreadable, history::History};
 use crate::state::State;
 
 /// Rest after a change before the engine is asked about it.
@@ -22,8 +22,8 @@ pub struct Draft {
     pub config: RunConfig,
     /// Relative paths in it start here.
     pub base_dir: PathBuf,
-    /// Half-typed values.
-    pub entries: Entries,
+    /// Fields whose text is no value.
+    pub unreadable: Unreadable,
     /// What it costs, while it is sound.
     pub estimate: Option<Estimate>,
     history: History,
@@ -40,7 +40,7 @@ impl Default for Draft {
         let mut draft = Self {
             config,
             base_dir: crate::window::current_folder(),
-            entries: Entries::default(),
+            unreadable: Unreadable::default(),
             estimate: None,
             history: History::default(),
             judged: Vec::new(),
@@ -58,10 +58,9 @@ impl Draft {
     pub fn load(&mut self, config: RunConfig, base_dir: PathBuf) {
         let before = std::mem::replace(&mut self.config, config);
         self.base_dir = base_dir;
-        self.entries.forget("");
+        self.unreadable.forget("");
         if before != self.config {
-            // No field has this path: loading is a step of its own.
-            self.history.record(before, "", Instant::now() + SILENCE);
+            self.history.replace(before, Instant::now());
         }
         self.judge();
     }
@@ -92,7 +91,7 @@ impl Draft {
 
     fn step_to(&mut self, config: RunConfig) -> bool {
         self.config = config;
-        self.entries.forget("");
+        self.unreadable.forget("");
         self.judge();
         true
     }
@@ -112,14 +111,13 @@ impl Draft {
         self.changed = Instant::now();
     }
 
-    /// Everything that is wrong: half-typed values, the config's own problems, and what the engine said last.
+    /// Everything that is wrong: text that is no value, the config's own problems, and what the engine said last.
     pub fn problems(&self, state: &State) -> Vec<Problem> {
-        let mut all: Vec<Problem> = self.entries.problems().collect();
+        let mut all: Vec<Problem> = self.unreadable.problems().collect();
         let answers = state.check.iter().flat_map(|check| &check.problems);
         for problem in self.judged.iter().chain(answers) {
-            // A field that holds half a value has its own problem; the value behind it is the old one.
-            let half_typed = self.entries.problems().any(|typed| typed.field == problem.field);
-            if !half_typed && !all.contains(problem) {
+            // A field whose text is no value has its own problem; the value behind it is the old one.
+            if !self.unreadable.has(&problem.field) && !all.contains(problem) {
                 all.push(problem.clone());
             }
         }

@@ -1,6 +1,6 @@
-/// What a field of the form is: fixed words, one value for each.
+/// The words of one field of the form.
 #[derive(Clone, Copy, Debug)]
-pub struct Field {
+pub struct Words {
     /// Path in the config file, such as `model.heads`; problems are found by it.
     pub path: &'static str,
     /// Its label, which is its accessible name too; unique in the form.
@@ -11,7 +11,7 @@ pub struct Field {
     pub help: &'static str,
 }
 
-impl Field {
+impl Words {
     /// A field with label and help.
     pub const fn new(path: &'static str, label: &'static str, help: &'static str) -> Self {
         Self { path, label, unit: "", help }

@@ -30,6 +30,13 @@ impl History {
         self.past.push(before);
     }
 
+    /// Remembers what the draft was before it was replaced as a whole: a step of its own.
+    pub fn replace(&mut self, before: RunConfig, now: Instant) {
+        self.last = None;
+        self.record(before, "", now);
+        self.last = None;
+    }
+
     /// Goes a step back: gives the draft of then for the one of now.
     pub fn undo(&mut self, now: &RunConfig) -> Option<RunConfig> {
         let then = self.past.pop()?;
@@ -91,6 +98,10 @@ mod tests {
         assert_eq!(history.undo(&layers(5)), Some(layers(128)));
         assert_eq!(history.undo(&layers(128)), Some(layers(1)));
         assert!(history.can_redo() && !history.can_undo());
+        history.replace(layers(7), start);
+        history.replace(layers(8), start);
+        assert_eq!(history.undo(&layers(9)), Some(layers(8)));
+        assert_eq!(history.undo(&layers(8)), Some(layers(7)));
         history.record(layers(1), "model.heads", start);
         assert!(!history.can_redo());
     }

@@ -9,7 +9,6 @@ mod field;
 mod file;
 mod form;
 mod history;
-mod number;
 mod panel;
 mod sections;
 mod start;
