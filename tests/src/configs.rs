@@ -70,7 +70,13 @@ pub fn sentences(count: usize) -> String {
     let pick = |list: &[&'static str], at: usize| list.get(at % list.len()).copied().unwrap_or_default();
     (0..count)
         .map(|n| {
-            format!("{} {} {} {}, and so on.\n", pick(&WHO, n), pick(&DOES, n / 7), pick(&WHO, n / 3 + 1), pick(&WHERE, n))
+            format!(
+                "{} {} {} {}, and so on.\n",
+                pick(&WHO, n),
+                pick(&DOES, n / 7),
+                pick(&WHO, n / 3 + 1),
+                pick(&WHERE, n)
+            )
         })
         .collect()
 }

@@ -251,7 +251,8 @@ fn finish(mut command: Command, arguments: &[&str], input: Option<&str>) -> Answ
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     };
-    for sign in ["panicked at", "RUST_BACKTRACE", "stack backtrace", "error of its own", "fault of its own", "    at "] {
+    for sign in ["panicked at", "RUST_BACKTRACE", "stack backtrace", "error of its own", "fault of its own", "    at "]
+    {
         assert!(
             !answer.stderr.contains(sign) && !answer.stdout.contains(sign),
             "{arguments:?} shows a panic:\n{}\n{}",

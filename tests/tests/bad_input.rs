@@ -129,14 +129,27 @@ fn a_vocabulary_larger_than_the_corpus_allows() {
 fn every_field_that_is_wrong_is_named_at_once() {
     let program = program();
     let extra = [
-        "--set", "model.width=30", "model.heads=4", "model.dropout=1.5", "train.learning_rate=nan", "train.batch=0",
+        "--set",
+        "model.width=30",
+        "model.heads=4",
+        "model.dropout=1.5",
+        "train.learning_rate=nan",
+        "train.batch=0",
         "train.steps=0",
     ];
     let answer = refused(
         &program,
         TINY_DECODER,
         &extra,
-        &["5 problems", "model.width: 30", "28 or 32", "model.dropout: 1.5", "train.learning_rate", "train.batch: 0", "train.steps: 0"],
+        &[
+            "5 problems",
+            "model.width: 30",
+            "28 or 32",
+            "model.dropout: 1.5",
+            "train.learning_rate",
+            "train.batch: 0",
+            "train.steps: 0",
+        ],
     );
     assert_eq!(answer.stderr.trim_end().lines().count(), 6, "one a line:\n{}", answer.stderr);
     assert!(!program.store_path().exists(), "a store was made for nothing");
@@ -152,8 +165,13 @@ fn a_sequence_longer_than_the_positions() {
 fn absurd_sizes_are_refused_with_the_numbers() {
     let program = program();
     let extra = [
-        "--set", "model.layers=256", "model.width=65536", "model.heads=1024", "model.feed_forward=1048576",
-        "data.sequence_length=1048576", "train.batch=65536",
+        "--set",
+        "model.layers=256",
+        "model.width=65536",
+        "model.heads=1024",
+        "model.feed_forward=1048576",
+        "data.sequence_length=1048576",
+        "train.batch=65536",
     ];
     refused(&program, TINY_DECODER, &extra, &["needs about", "free", "ower"]);
     refused(&program, TINY_ENCODER, &extra, &["needs about", "free", "ower"]);
@@ -273,8 +291,15 @@ fn a_loss_that_becomes_non_finite_ends_the_run() {
     program.write("c.toml", TINY_DECODER);
     // Each step multiplies the weights by 1 - 100 x 100.
     let extra = [
-        "train", "c.toml", "--json", "--set", "train.learning_rate=100.0", "train.weight_decay=100.0",
-        "train.clip_norm=0.0", "train.schedule={kind=\"constant\"}", "train.checkpoint_every=1",
+        "train",
+        "c.toml",
+        "--json",
+        "--set",
+        "train.learning_rate=100.0",
+        "train.weight_decay=100.0",
+        "train.clip_norm=0.0",
+        "train.schedule={kind=\"constant\"}",
+        "train.checkpoint_every=1",
         "train.evaluate_every=1",
     ];
     let answer = program.run(&extra).expect_code(1);
@@ -310,7 +335,10 @@ fn a_store_that_is_none() {
     program.write("text.db", sentences(100));
     told("text.db", &["text.db", "not a store"]);
     told("c.toml/x.db", &["c.toml"]);
-    let _ = program.run(&["train", "c.toml", "--store", "/proc/headroom/x.db"]).expect_code(1).expect_words(&["/proc", "--store"]);
+    let _ = program
+        .run(&["train", "c.toml", "--store", "/proc/headroom/x.db"])
+        .expect_code(1)
+        .expect_words(&["/proc", "--store"]);
     let _ = program.run(&["train", "c.toml", "--store", ""]).expect_code(2);
 }
 
@@ -423,7 +451,8 @@ fn a_checkpoint_that_does_not_fit_on_the_disk_leaves_nothing_behind() {
     let binary = env!("CARGO_BIN_EXE_headroom-under-test");
     shell.args(["-c", &line, binary]).current_dir(program.path("")).env("HEADROOM_STORE", program.store_path());
     shell.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let answer = program.run_command(shell).expect_words(&["checkpoint of step 2 could not be written", "Free some space"]);
+    let answer =
+        program.run_command(shell).expect_words(&["checkpoint of step 2 could not be written", "Free some space"]);
     let shown = program.show("tiny decoder");
     assert_eq!((answer.code, &shown["state"], &shown["steps"]), (0, &"finished".into(), &4.into()));
     assert_eq!(shown["checkpoints"].as_array().unwrap().len(), 0, "{shown}");

@@ -124,7 +124,8 @@ fn an_encoder_reports_how_many_hidden_tokens_it_got_right() {
 fn piped_output_is_plain_lines() {
     let program = program();
     let answer = program.run_with_input(&["train", "-", "--steps", "30"], TINY_DECODER).expect_code(0);
-    for words in ["tiny decoder", "Step 30 of 30: loss", "Evaluated at step 20: validation loss", "Checkpoint at step"] {
+    for words in ["tiny decoder", "Step 30 of 30: loss", "Evaluated at step 20: validation loss", "Checkpoint at step"]
+    {
         assert!(answer.stdout.contains(words), "no \"{words}\" in\n{}", answer.stdout);
     }
     assert!(answer.stdout.lines().last().unwrap().starts_with("Finished: tiny decoder"), "{}", answer.stdout);
@@ -185,7 +186,8 @@ fn the_estimate_counts_what_training_builds() {
     let counted = estimate["parameters"].as_u64().unwrap();
     assert!(counted.abs_diff(parameters) <= 16 * 8, "{counted} estimated, {parameters} built");
     assert!(estimate["flops_per_step"].as_u64().unwrap() > 0 && estimate["memory_bytes"].as_u64().unwrap() > 0);
-    let parts: u64 = estimate["parts"].as_array().unwrap().iter().map(|part| part["parameters"].as_u64().unwrap()).sum();
+    let parts: u64 =
+        estimate["parts"].as_array().unwrap().iter().map(|part| part["parameters"].as_u64().unwrap()).sum();
     assert_eq!(parts, counted);
     let text = program.run(&["estimate", "grammar-decoder", "--set", "model.layers=2"]).expect_code(0).stdout;
     assert!(text.contains("Feed-forward") && text.contains("FLOP"), "{text}");
@@ -197,9 +199,20 @@ fn a_printed_preset_trains_from_standard_input() {
     for preset in ["grammar-decoder", "grammar-encoder", "random-decoder"] {
         let toml = program.run(&["presets", preset]).expect_code(0).stdout;
         let small = [
-            "--set", "data.words=6000", "data.tokenizer.vocabulary=400", "data.sequence_length=16", "model.layers=1",
-            "model.width=16", "model.heads=2", "model.feed_forward=32", "train.batch=2", "train.evaluate_batches=1",
-            "--steps", "3", "--threads", "1",
+            "--set",
+            "data.words=6000",
+            "data.tokenizer.vocabulary=400",
+            "data.sequence_length=16",
+            "model.layers=1",
+            "model.width=16",
+            "model.heads=2",
+            "model.feed_forward=32",
+            "train.batch=2",
+            "train.evaluate_batches=1",
+            "--steps",
+            "3",
+            "--threads",
+            "1",
         ];
         let run = program.train(&toml, &small);
         let shown = program.show(&run);

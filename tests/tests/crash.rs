@@ -85,7 +85,8 @@ fn kill_and_compare(config: &str, seed: u64) {
 
 /// The store opens clean and says that the run was interrupted. Returns what it knows of the run.
 fn check_after_kill(path: PathBuf, run: &str, kill: usize, seed: u64) -> (RunState, u64) {
-    let store = Store::open(&path, OpenMode::ReadWrite).unwrap_or_else(|error| panic!("kill {kill}, seed {seed}: {error}"));
+    let store =
+        Store::open(&path, OpenMode::ReadWrite).unwrap_or_else(|error| panic!("kill {kill}, seed {seed}: {error}"));
     store.verify().unwrap_or_else(|error| panic!("kill {kill}, seed {seed}: {error}"));
     let runs = store.runs(RunFilter::default()).unwrap();
     assert_eq!(runs.len(), 1);

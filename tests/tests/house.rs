@@ -48,7 +48,8 @@ fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
 /// The code alone: no comments, no documentation.
 fn without_comments(text: &str) -> String {
     let code = |line: &str| {
-        let end = line.match_indices("//").map(|(at, _)| at).find(|&at| !line[..at].ends_with(':')).unwrap_or(line.len());
+        let end =
+            line.match_indices("//").map(|(at, _)| at).find(|&at| !line[..at].ends_with(':')).unwrap_or(line.len());
         line[..end].to_owned()
     };
     text.lines().map(code).collect::<Vec<_>>().join("\n")

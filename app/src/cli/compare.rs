@@ -15,9 +15,9 @@ use super::{
     args::CompareArgs,
     error::{CliError, CliResult},
     open, print,
-    table::Table,
-    words,
+    table::{Table, maybe},
 };
+use crate::widgets::format;
 
 /// Metrics of the machine rather than of the model: compared only when asked for.
 const MACHINE: &str = "system/";
@@ -188,20 +188,20 @@ fn as_text(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Str
     };
     row("id".to_owned(), &mut records.iter().map(|record| record.summary.id.to_string()));
     row("state".to_owned(), &mut records.iter().map(|record| record.summary.state.to_string()));
-    row("steps".to_owned(), &mut records.iter().map(|record| words::count(record.summary.steps_done)));
+    row("steps".to_owned(), &mut records.iter().map(|record| format::count(record.summary.steps_done)));
     row(
         "parameters".to_owned(),
-        &mut records.iter().map(|record| record.summary.parameters.map_or_else(|| "-".to_owned(), words::count)),
+        &mut records.iter().map(|record| record.summary.parameters.map_or_else(|| "-".to_owned(), format::count)),
     );
-    row("training time".to_owned(), &mut records.iter().map(|record| words::duration(record.summary.train_secs)));
+    row("training time".to_owned(), &mut records.iter().map(|record| format::duration(record.summary.train_secs)));
     for name in metrics {
         let direction =
             records.iter().find_map(|record| series(record, name)).map_or(Direction::None, |of| of.direction);
         let cell = |index: usize, value: &dyn Fn(&RunRecord) -> Option<f64>| {
-            let shown = words::maybe(records.get(index).and_then(value));
+            let shown = maybe(records.get(index).and_then(value));
             match delta(records, index, value) {
                 Some(delta) => {
-                    format!("{shown} ({}{}{})", sign(delta), words::number(delta), verdict(direction, delta))
+                    format!("{shown} ({}{})", format::delta(delta), verdict(direction, delta))
                 }
                 None => shown,
             }
@@ -228,10 +228,6 @@ fn as_text(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Str
         text += &table.text();
     }
     text
-}
-
-fn sign(delta: f64) -> &'static str {
-    if delta > 0.0 { "+" } else { "" }
 }
 
 fn verdict(direction: Direction, delta: f64) -> &'static str {

@@ -28,6 +28,20 @@ impl CliError {
         Self::BadInput(lines.join("\n"))
     }
 
+    /// Trouble with the store, told as `message`: bad input where something was named that is not there or is no store.
+    pub fn of_store(cause: &StoreError, message: String) -> Self {
+        match cause {
+            StoreError::Ambiguous { .. }
+            | StoreError::Missing { .. }
+            | StoreError::Newer { .. }
+            | StoreError::NoSuchRun { .. }
+            | StoreError::NotADatabase { .. }
+            | StoreError::Older { .. }
+            | StoreError::OtherProgram { .. } => Self::BadInput(message),
+            _ => Self::Failed(message),
+        }
+    }
+
     /// The exit code that scripts see.
     pub fn exit_code(&self) -> ExitCode {
         match self {
@@ -48,17 +62,7 @@ impl CliError {
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
-        let message = error.to_string();
-        match error {
-            StoreError::Ambiguous { .. }
-            | StoreError::Missing { .. }
-            | StoreError::Newer { .. }
-            | StoreError::NoSuchRun { .. }
-            | StoreError::NotADatabase { .. }
-            | StoreError::Older { .. }
-            | StoreError::OtherProgram { .. } => Self::BadInput(message),
-            _ => Self::Failed(message),
-        }
+        Self::of_store(&error, error.to_string())
     }
 }
 

@@ -12,8 +12,8 @@ use super::{
     error::{CliError, CliResult},
     print,
     table::Table,
-    words,
 };
+use crate::widgets::format;
 
 /// Counts parameters, FLOPs and memory of a training step.
 pub fn run(args: &EstimateArgs) -> CliResult {
@@ -39,29 +39,29 @@ pub fn run(args: &EstimateArgs) -> CliResult {
     for part in &parts {
         table.row([
             part.part.name().to_owned(),
-            words::count(part.parameters),
-            words::metric(part.forward_flops as f64, "FLOP"),
-            words::metric(part.backward_flops as f64, "FLOP"),
-            words::bytes(part.activation_bytes),
+            format::count(part.parameters),
+            format::flops(part.forward_flops as f64),
+            format::flops(part.backward_flops as f64),
+            format::bytes(part.activation_bytes),
         ]);
     }
     table.row([
         "All".to_owned(),
-        words::count(cost.parameters),
-        words::metric(cost.forward_flops as f64, "FLOP"),
-        words::metric(cost.backward_flops as f64, "FLOP"),
-        words::bytes(cost.activation_bytes),
+        format::count(cost.parameters),
+        format::flops(cost.forward_flops as f64),
+        format::flops(cost.backward_flops as f64),
+        format::bytes(cost.activation_bytes),
     ]);
     print::block(&table.text())?;
     print::line(format!(
         "\nOne step: {}. Memory: {} = weights {} + gradients {} + optimiser {} + activations {}.",
-        words::metric(cost.flops_per_step as f64, "FLOP"),
-        words::bytes(cost.memory_bytes),
-        words::bytes(cost.weights_bytes),
-        words::bytes(cost.gradient_bytes),
-        words::bytes(cost.optimiser_bytes),
-        words::bytes(cost.activation_bytes),
+        format::flops(cost.flops_per_step as f64),
+        format::bytes(cost.memory_bytes),
+        format::bytes(cost.weights_bytes),
+        format::bytes(cost.gradient_bytes),
+        format::bytes(cost.optimiser_bytes),
+        format::bytes(cost.activation_bytes),
     ))?;
     let about = if is_exact { "" } else { "; the tokenizer decides the exact number" };
-    print::line(format!("Counted for a vocabulary of {} tokens{about}.", words::count(vocabulary as u64)))
+    print::line(format!("Counted for a vocabulary of {} tokens{about}.", format::count(vocabulary as u64)))
 }

@@ -14,8 +14,9 @@ use headroom_engine::{
 use super::{
     args::EvalArgs,
     error::{CliError, CliResult},
-    open, print, words,
+    open, print,
 };
+use crate::widgets::format;
 
 /// Evaluates.
 pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
@@ -90,9 +91,9 @@ fn data_config(args: &EvalArgs, path: &Path, trained_on: Option<DataConfig>) -> 
 
 fn tell(event: &Event) -> CliResult {
     let Event::Evaluation { target, loss, perplexity, masked_accuracy, tokens } = event else { return Ok(()) };
-    print::line(format!("{target}: loss {} nats a token, on {} tokens", words::number(*loss), words::count(*tokens)))?;
+    print::line(format!("{target}: loss {} nats a token, on {} tokens", format::number(*loss), format::count(*tokens)))?;
     if let Some(perplexity) = perplexity {
-        print::line(format!("perplexity {}", words::number(*perplexity)))?;
+        print::line(format!("perplexity {}", format::number(*perplexity)))?;
     }
     if let Some(accuracy) = masked_accuracy {
         print::line(format!("{:.2} % of hidden tokens right", 100.0 * accuracy))?;

@@ -8,8 +8,9 @@ use serde_json::json;
 use super::{
     args::ExportArgs,
     error::{CliError, CliResult},
-    open, print, words,
+    open, print,
 };
+use crate::widgets::format;
 
 /// Exports.
 pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
@@ -35,7 +36,7 @@ pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
     if args.json {
         print::json_line(&json!({ "event": "exported", "run": run, "step": step, "path": path }))
     } else {
-        print::line(format!("Wrote step {} of {run} to {}", words::count(step), path.display()))
+        print::line(format!("Wrote step {} of {run} to {}", format::count(step), path.display()))
     }
 }
 

@@ -12,8 +12,9 @@ use super::{
     error::{CliError, CliResult},
     print,
     progress::Progress,
-    signals, words,
+    signals,
 };
+use crate::widgets::format;
 
 /// How long an event is waited for before looking at the signals again.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -142,11 +143,11 @@ impl Follower {
         let why = self.failure.clone().or_else(|| why.clone()).unwrap_or_default();
         let best = match (best_validation_loss, best_step) {
             (Some(loss), Some(step)) => {
-                format!(" Best validation loss {} at step {}.", words::number(*loss), words::count(*step))
+                format!(" Best validation loss {} at step {}.", format::number(*loss), format::count(*step))
             }
             _ => String::new(),
         };
-        let (steps, time) = (words::count(*step), words::duration(*train_secs));
+        let (steps, time) = (format::count(*step), format::duration(*train_secs));
         let go_on = format!("Go on with: {}", self.resume_command(run));
         match state {
             RunState::Finished => {

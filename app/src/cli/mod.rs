@@ -25,6 +25,5 @@ mod show;
 mod signals;
 mod table;
 mod train;
-mod words;
 
 pub use entry::main;

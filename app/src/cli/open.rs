@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use headroom_engine::{
     store::{OpenMode, Store, StoreError, StorePaths},
-    worker::{Engine, EngineOptions},
+    worker::{Engine, EngineError, EngineOptions},
 };
 
 use super::error::{CliError, CliResult};
@@ -65,6 +65,8 @@ pub fn engine(given: Option<&Path>, must_exist: bool) -> CliResult<Engine> {
 
 /// Opens the window.
 pub fn window(given: Option<&Path>) -> CliResult {
-    let _ = path(given)?;
-    Err(CliError::Failed("The window is not built yet.".to_owned()))
+    crate::window::run_window(path(given)?).map_err(|error| match error.downcast_ref::<EngineError>() {
+        Some(EngineError::Store(cause)) => CliError::of_store(cause, format!("{error:#}")),
+        _ => CliError::Failed(format!("{error:#}")),
+    })
 }

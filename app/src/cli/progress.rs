@@ -8,8 +8,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
     error::{CliError, CliResult},
-    print, words,
+    print,
 };
+use crate::widgets::format;
 
 /// How often a plain line tells the step.
 const LINE_EVERY: Duration = Duration::from_secs(2);
@@ -98,9 +99,9 @@ fn draw(bar: &ProgressBar, event: &Event) {
             bar.set_position(*step);
             bar.set_message(format!(
                 "loss {}  {} tokens/s  {} left",
-                words::number(*loss),
-                words::count(tokens_per_sec.max(0.0) as u64),
-                words::duration(*eta_secs)
+                format::number(*loss),
+                format::count(tokens_per_sec.max(0.0) as u64),
+                format::duration(*eta_secs)
             ));
         }
         Event::Paused { .. } | Event::Resumed { .. } | Event::Finished { .. } => {}
@@ -157,45 +158,45 @@ fn sentence(event: &Event) -> Option<String> {
             ..
         } => {
             let from =
-                if *first_step == 0 { String::new() } else { format!(", from step {}", words::count(*first_step)) };
+                if *first_step == 0 { String::new() } else { format!(", from step {}", format::count(*first_step)) };
             format!(
                 "Training {} parameters for {} steps{from}, on {device} with {threads} threads; {} tokens of text, {} \
                  held out, vocabulary {}",
-                words::count(*parameters),
-                words::count(*steps),
-                words::count(*train_tokens),
-                words::count(*validation_tokens),
-                words::count(*vocabulary as u64),
+                format::count(*parameters),
+                format::count(*steps),
+                format::count(*train_tokens),
+                format::count(*validation_tokens),
+                format::count(*vocabulary as u64),
             )
         }
         Event::Step { step, steps, loss, learning_rate, tokens_per_sec, eta_secs, .. } => format!(
             "Step {} of {}: loss {}, learning rate {learning_rate:.2e}, {} tokens/s, {} left",
-            words::count(*step),
-            words::count(*steps),
-            words::number(*loss),
-            words::count(tokens_per_sec.max(0.0) as u64),
-            words::duration(*eta_secs),
+            format::count(*step),
+            format::count(*steps),
+            format::number(*loss),
+            format::count(tokens_per_sec.max(0.0) as u64),
+            format::duration(*eta_secs),
         ),
         Event::Evaluated { step, loss, perplexity, masked_accuracy, best, .. } => {
-            let perplexity = perplexity.map(|value| format!(", perplexity {}", words::number(value)));
+            let perplexity = perplexity.map(|value| format!(", perplexity {}", format::number(value)));
             let accuracy = masked_accuracy.map(|value| format!(", {:.1} % of hidden tokens right", 100.0 * value));
             format!(
                 "Evaluated at step {}: validation loss {}{}{}{}",
-                words::count(*step),
-                words::number(*loss),
+                format::count(*step),
+                format::number(*loss),
                 perplexity.unwrap_or_default(),
                 accuracy.unwrap_or_default(),
                 if *best { ", the best so far" } else { "" }
             )
         }
         Event::Sample { step, text, .. } => {
-            format!("Sample at step {}: {}", words::count(*step), text.split_whitespace().collect::<Vec<_>>().join(" "))
+            format!("Sample at step {}: {}", format::count(*step), text.split_whitespace().collect::<Vec<_>>().join(" "))
         }
         Event::Checkpointed { step, path, bytes, .. } => {
-            format!("Checkpoint at step {}: {} ({})", words::count(*step), path.display(), words::bytes(*bytes))
+            format!("Checkpoint at step {}: {} ({})", format::count(*step), path.display(), format::bytes(*bytes))
         }
-        Event::Paused { step, .. } => format!("Paused at step {}", words::count(*step)),
-        Event::Resumed { step, .. } => format!("Resumed at step {}", words::count(*step)),
+        Event::Paused { step, .. } => format!("Paused at step {}", format::count(*step)),
+        Event::Resumed { step, .. } => format!("Resumed at step {}", format::count(*step)),
         _ => return None,
     };
     Some(text)
@@ -224,7 +225,7 @@ mod tests {
         let (mut told, mut stage) = (None, String::new());
         let lines: Vec<_> = (1..=3).filter_map(|n| sentence_now(&step(n), &mut told, &mut stage)).collect();
         assert_eq!(lines.len(), 2, "{lines:?}");
-        assert_eq!(lines[0], "Step 1 of 3: loss 2.5000, learning rate 1.00e-3, 1,234 tokens/s, 1 min 01 s left");
+        assert_eq!(lines[0], "Step 1 of 3: loss 2.500, learning rate 1.00e-3, 1,234 tokens/s, 1:01 left");
     }
 
     #[test]

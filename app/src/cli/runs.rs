@@ -4,7 +4,8 @@ use std::path::Path;
 
 use headroom_engine::store::{RunFilter, RunSummary, series_names};
 
-use super::{args::RunsArgs, error::CliResult, open, print, table::Table, words};
+use super::{args::RunsArgs, error::CliResult, open, print, table::{Table, maybe}};
+use crate::widgets::format;
 
 /// Lists runs, newest first.
 pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
@@ -40,9 +41,9 @@ pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
             run.state.to_string(),
             steps(run),
             run.device.clone(),
-            words::duration(run.train_secs),
-            words::maybe(metric(series_names::TRAIN_LOSS).map(|series| series.last)),
-            words::maybe(metric(series_names::VALIDATION_LOSS).and_then(|series| series.best)),
+            format::duration(run.train_secs),
+            maybe(metric(series_names::TRAIN_LOSS).map(|series| series.last)),
+            maybe(metric(series_names::VALIDATION_LOSS).and_then(|series| series.best)),
         ]);
     }
     print::block(&table.text())
@@ -51,7 +52,7 @@ pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
 /// Steps done, of how many.
 pub fn steps(run: &RunSummary) -> String {
     match run.steps_total {
-        Some(total) => format!("{} of {}", words::count(run.steps_done), words::count(total)),
-        None => words::count(run.steps_done),
+        Some(total) => format!("{} of {}", format::count(run.steps_done), format::count(total)),
+        None => format::count(run.steps_done),
     }
 }

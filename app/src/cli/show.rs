@@ -10,9 +10,9 @@ use super::{
     error::{CliError, CliResult},
     open, print,
     runs::steps,
-    table::Table,
-    words,
+    table::{Table, maybe},
 };
+use crate::widgets::format;
 
 /// Shows one run.
 pub fn run(store: Option<&Path>, args: &ShowArgs) -> CliResult {
@@ -64,12 +64,12 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
     }
     if let Some(diverged) = &run.diverged {
         let at = diverged.at.as_ref().map(|at| format!(", first in {at}")).unwrap_or_default();
-        fact("diverged", format!("at step {}{at}", words::count(diverged.step)));
+        fact("diverged", format!("at step {}{at}", format::count(diverged.step)));
     }
     fact("steps", steps(run));
-    fact("tokens", words::count(run.tokens));
-    fact("training time", words::duration(run.train_secs));
-    fact("parameters", run.parameters.map(words::count).unwrap_or_default());
+    fact("tokens", format::count(run.tokens));
+    fact("training time", format::duration(run.train_secs));
+    fact("parameters", run.parameters.map(format::count).unwrap_or_default());
     fact("device", format!("{}, {} threads", run.device, run.threads));
     fact("seed", run.seed.to_string());
     fact("tags", run.tags.join(", "));
@@ -81,31 +81,31 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
     fact("program", format!("{}{}", record.program_version, commit.unwrap_or_default()));
     fact("data hash", record.data_hash.clone().unwrap_or_default());
     let resumes: Vec<String> =
-        record.attempts.iter().skip(1).map(|attempt| format!("at step {}", words::count(attempt.first_step))).collect();
+        record.attempts.iter().skip(1).map(|attempt| format!("at step {}", format::count(attempt.first_step))).collect();
     fact("resumed", resumes.join(", "));
 
     let mut metrics = Table::new(["metric", "last", "best", "at step"]);
     for (name, series) in &run.metrics {
         metrics.row([
             name.clone(),
-            words::number(series.last),
-            words::maybe(series.best),
-            series.best_step.map_or_else(|| "-".to_owned(), words::count),
+            format::number(series.last),
+            maybe(series.best),
+            series.best_step.map_or_else(|| "-".to_owned(), format::count),
         ]);
     }
     let mut checkpoints = Table::new(["checkpoint", "kept as", "size", "directory"]);
     for checkpoint in store.checkpoints(&run.id)? {
         checkpoints.row([
-            format!("step {}", words::count(checkpoint.step)),
+            format!("step {}", format::count(checkpoint.step)),
             checkpoint.kind.as_str().to_owned(),
-            words::bytes(checkpoint.bytes),
+            format::bytes(checkpoint.bytes),
             checkpoint.path.display().to_string(),
         ]);
     }
     let sample = store
         .samples(&run.id)?
         .pop()
-        .map(|sample| format!("\nSample at step {}:\n{}\n", words::count(sample.step), sample.text.trim_end()));
+        .map(|sample| format!("\nSample at step {}:\n{}\n", format::count(sample.step), sample.text.trim_end()));
     Ok(format!(
         "{}\n{}\n{}{}\n{}",
         facts.text(),

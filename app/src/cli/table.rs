@@ -1,3 +1,5 @@
+use crate::widgets::format;
+
 /// A plain table: columns as wide as their widest cell, numbers to the right.
 #[derive(Default)]
 pub struct Table {
@@ -26,7 +28,7 @@ impl Table {
             self.rows.len() > 1
                 && self.rows.iter().skip(1).all(|row| {
                     let text = cell(row, column);
-                    text.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c)) || text.is_empty()
+                    text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit() || ['+', '-', format::MINUS].contains(&c))
                 })
         };
         let numeric: Vec<bool> = (0..columns).map(is_numeric).collect();
@@ -44,6 +46,11 @@ impl Table {
         }
         text
     }
+}
+
+/// A number or a dash.
+pub fn maybe(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), format::number)
 }
 
 #[cfg(test)]
