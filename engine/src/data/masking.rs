@@ -21,7 +21,7 @@ impl Masker {
         let mask = tokenizer.specials().mask?;
         let mut special = vec![false; tokenizer.vocabulary_size()];
         for id in tokenizer.special_ids() {
-            if let Some(flag) = special.get_mut(*id as usize) {
+            if let Some(flag) = special.get_mut(id as usize) {
                 *flag = true;
             }
         }

@@ -6,17 +6,27 @@ use super::DataError;
 /// (4 bytes each, at worst one a byte).
 pub(super) const BYTES_PER_TEXT_BYTE: u64 = 6;
 
-/// Bytes of memory that can be had without swapping, inside a container's limit too.
-pub(super) fn available_bytes() -> u64 {
-    let mut system = sysinfo::System::new();
+/// Bytes of memory that can be had without swapping, inside a container's limit too; `None` where nobody tells.
+pub fn free_bytes() -> Option<u64> {
+    let mut system = sysinfo::System::new().ok()?;
     system.refresh_memory();
     let free = system.available_memory();
-    system.cgroup_limits().map_or(free, |limits| free.min(limits.free_memory))
+    let free = system.cgroup_limits().map_or(free, |limits| free.min(limits.free_memory));
+    (free > 0).then_some(free)
+}
+
+/// Bytes of memory that the machine, or the container around this program, has; `None` where nobody tells.
+pub fn total_bytes() -> Option<u64> {
+    let mut system = sysinfo::System::new().ok()?;
+    system.refresh_memory();
+    let total = system.total_memory();
+    let total = system.cgroup_limits().map_or(total, |limits| total.min(limits.total_memory));
+    (total > 0).then_some(total)
 }
 
 /// Refuses text of `text_bytes` that would not fit beside what is running.
 pub(super) fn check(text_bytes: u64, path: Option<&Path>) -> Result<(), DataError> {
-    judge(text_bytes, available_bytes(), path)
+    judge(text_bytes, free_bytes().unwrap_or(0), path)
 }
 
 fn judge(text_bytes: u64, available_bytes: u64, path: Option<&Path>) -> Result<(), DataError> {

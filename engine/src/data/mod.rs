@@ -18,7 +18,7 @@ mod file;
 mod grammar;
 mod hash;
 mod masking;
-mod memory;
+pub mod memory;
 pub mod metrics;
 mod progress;
 mod random;

@@ -1,7 +1,7 @@
 use candle_core::Device;
 
 use super::TrainError;
-use crate::attention::Cost;
+use crate::{attention::Cost, data::memory};
 
 /// Need against what is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,12 +29,5 @@ impl MemoryCheck {
 
 /// Free memory of a device in bytes; `None` where it cannot be asked.
 pub fn free_memory(device: &Device) -> Option<u64> {
-    if !device.is_cpu() {
-        return None;
-    }
-    let mut system = sysinfo::System::new();
-    system.refresh_memory();
-    // A container's limit counts, where there is one.
-    let free = system.available_memory();
-    Some(system.cgroup_limits().map_or(free, |limits| free.min(limits.free_memory)))
+    if device.is_cpu() { memory::free_bytes() } else { None }
 }

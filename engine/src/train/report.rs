@@ -17,6 +17,12 @@ pub struct StepReport {
     pub tokens: u64,
     /// Time of this step.
     pub step_secs: f64,
+    /// Of it: batches and forward passes.
+    pub forward_secs: f64,
+    /// Of it: backward passes and the sum of their gradients.
+    pub backward_secs: f64,
+    /// Of it: norm, clipping and the optimiser.
+    pub optimiser_secs: f64,
     /// Tokens a second of this step.
     pub tokens_per_sec: f64,
 }

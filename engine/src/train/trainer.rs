@@ -139,8 +139,10 @@ impl Trainer {
         let mut sum: Option<Gradients> = None;
         let mut loss_sum = 0.0;
         let mut tokens = 0;
+        let (mut forward_secs, mut backward_secs) = (0.0, 0.0);
         for micro in 0..accumulation {
             let micro_step = step * accumulation + micro;
+            let forward_start = Instant::now();
             let batch = self.batcher.train_batch(micro_step);
             tokens += batch.input_ids.len() as u64;
             let input = look::input(&batch, &self.device)?;
@@ -152,11 +154,14 @@ impl Trainer {
                 return Ok(Err(self.diagnose(&input, dropout, step + 1)?));
             }
             loss_sum += value;
+            forward_secs += forward_start.elapsed().as_secs_f64();
+            let backward_start = Instant::now();
             let gradients = Gradients::collect(loss.backward()?, &self.variables)?;
             match &mut sum {
                 None => sum = Some(gradients),
                 Some(sum) => sum.accumulate(&gradients)?,
             }
+            backward_secs += backward_start.elapsed().as_secs_f64();
         }
         let Some(mut gradients) = sum else {
             return Err(TrainError::State("the config has no forward pass in a step".to_owned()));
@@ -191,6 +196,9 @@ impl Trainer {
             grad_norm,
             tokens: self.progress.tokens,
             step_secs,
+            forward_secs,
+            backward_secs,
+            optimiser_secs: (step_secs - forward_secs - backward_secs).max(0.0),
             tokens_per_sec: tokens as f64 / step_secs,
         }))
     }

@@ -11,9 +11,8 @@ use super::{
 };
 use crate::{
     checkpoint,
-    config::{Architecture, RunConfig, from_toml},
-    data::{Batcher, Corpus, Silent},
-    data::metrics,
+    config::{Architecture, from_toml},
+    data::{Corpus, DataError, HeldOut, Silent, TextTokenizer, metrics},
     model::Model,
     train::evaluate,
 };
@@ -51,50 +50,42 @@ fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -
     };
     let device = candle_core::Device::Cpu;
     let loaded = checkpoint::load_model_dir(&directory, DType::F32, &device).map_err(|error| error.to_string())?;
-    let mut config = stored.or(loaded.config).unwrap_or_else(RunConfig::default);
-    config.model.kind = loaded.plan.architecture;
-    if let Some(data) = &job.data {
-        config.data.source = data.source.clone();
-    }
-    config.data.sequence_length = config.data.sequence_length.min(loaded.plan.positions);
-    let corpus = match &loaded.tokenizer_json {
-        // The text is cut into the tokens that the model knows, whatever the config says.
-        Some(json) => Corpus::load_with(
+    let config = stored.or(loaded.config).unwrap_or_default();
+    let architecture = loaded.plan.architecture;
+    let words = |error: DataError| error.to_string();
+    let corpus = match (&job.data, &loaded.tokenizer_json) {
+        // Other text is cut into the tokens that the model knows, whatever the config says, and measured whole.
+        (Some(data), Some(json)) => {
+            let tokenizer = TextTokenizer::from_json(json).map_err(words)?;
+            Corpus::load_held_out(&data.source, tokenizer, architecture, &PathBuf::new(), &Silent)
+        }
+        (None, _) => Corpus::load(
             &config.data,
-            loaded.plan.architecture,
-            &PathBuf::new(),
-            json,
-            job.data.is_some(),
-            &Silent,
-        ),
-        None => Corpus::load(
-            &config.data,
-            loaded.plan.architecture,
+            architecture,
             &PathBuf::new(),
             &bench.store.paths().tokenizer_cache(),
             &Silent,
         ),
+        (Some(_), None) => return Err("The model directory has no tokenizer.json, so text cannot be read.".to_owned()),
     }
-    .map_err(|error| error.to_string())?;
-    if corpus.vocabulary() > loaded.plan.vocabulary {
-        return Err(format!(
-            "Its tokenizer has {} tokens, the model knows {}.",
-            corpus.vocabulary(),
-            loaded.plan.vocabulary
-        ));
+    .map_err(words)?;
+    let vocabulary = corpus.tokenizer.vocabulary_size();
+    if vocabulary > loaded.plan.vocabulary {
+        return Err(format!("Its tokenizer has {vocabulary} tokens, the model knows {}.", loaded.plan.vocabulary));
     }
-    let batcher = Batcher::new(&corpus, &config).map_err(|error| error.to_string())?;
+    let sequence = config.data.sequence_length.min(loaded.plan.positions);
+    let held_out = HeldOut::new(&corpus, config.train.batch, sequence)
+        .map_err(words)?
+        .with_mask_fraction(config.train.mask_fraction);
     let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| error.to_string())?;
-    // A whole text that was named is measured whole; the held-out part as often as the run did.
     let limit = if job.data.is_some() { 0 } else { config.train.evaluate_batches };
-    let batches = batcher.validation_batches((limit > 0).then_some(limit));
-    let found = evaluate(&model, loaded.plan.architecture, batches, &device, &|| steering.should_stop())
+    let found = evaluate(&model, held_out.batches(limit), &device, &|| steering.should_stop())
         .map_err(|error| error.to_string())?
         .ok_or_else(|| "It was stopped.".to_owned())?;
     Ok(Event::Evaluation {
         target: named.to_owned(),
         loss: found.loss,
-        perplexity: (loaded.plan.architecture == Architecture::Decoder).then(|| metrics::perplexity(found.loss)),
+        perplexity: (architecture == Architecture::Decoder).then(|| metrics::perplexity(found.loss)),
         masked_accuracy: found.masked_accuracy,
         tokens: found.tokens,
     })

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use super::{Event, checkpoints, job::TrainJob, machinist::Bench, steering::Steering};
 use crate::{
     attention::{Cost, Workload},
-    checkpoint,
+    checkpoint::{self, TrainingState},
     config::to_toml,
     store::{
         CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, StateDetails, StoreWriter,
@@ -66,7 +66,7 @@ impl<'a> RunHooks<'a> {
         let flops_per_step = Cost::of(trainer.plan(), &Workload::training(trainer.config())).flops_per_step;
         let facts = RunFacts {
             parameters: Some(trainer.parameter_count()),
-            data_hash: Some(trainer.corpus().data_hash().to_owned()),
+            data_hash: Some(trainer.corpus().data_hash.clone()),
             steps_total: Some(trainer.steps()),
             threads: Some(self.job.config.threads_used() as u32),
             flops_per_step: Some(flops_per_step),
@@ -78,7 +78,7 @@ impl<'a> RunHooks<'a> {
         {
             self.warn(error.to_string());
         }
-        let statistics = trainer.corpus().statistics();
+        let statistics = trainer.corpus().statistics;
         self.bench.outbox.send(Event::Started {
             run: run.clone(),
             name: self.job.config.name.clone(),
@@ -251,12 +251,14 @@ impl Hooks for RunHooks<'_> {
             self.warn(error.to_string());
         }
         let path = checkpoints::folder(&self.bench.store.paths().checkpoints(run), step);
-        let state = moment.resumable.then(|| trainer.training_state());
+        let state = moment.resumable.then(|| {
+            trainer.moments().map(|moments| TrainingState { moments, progress: trainer.progress().clone() })
+        });
         let saved = state.transpose().map_err(|error| error.to_string()).and_then(|state| {
             let files = checkpoint::ModelFiles {
                 plan: trainer.plan(),
                 parameters: trainer.parameters(),
-                tokenizer_json: trainer.corpus().tokenizer().to_json().ok().as_deref(),
+                tokenizer_json: Some(trainer.corpus().tokenizer.to_json()),
                 config_toml: &to_toml(trainer.config()),
                 state: state.as_ref(),
             };

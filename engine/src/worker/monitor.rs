@@ -74,7 +74,7 @@ impl Monitor {
 
 fn watch(outbox: &Outbox, store: &Store, position: &Position, ending: &(AtomicBool, Mutex<()>, Condvar)) {
     let writer = store.writer().ok();
-    let mut system = System::new();
+    let Ok(mut system) = System::new() else { return };
     let Ok(pid) = sysinfo::get_current_pid() else { return };
     let what = ProcessRefreshKind::nothing().with_cpu().with_memory();
     let mut next = Instant::now();

@@ -85,7 +85,7 @@ fn carry_through(bench: &Bench, job: &TrainJob, steering: &Steering, hooks: &mut
         Err(DataError::Stopped) => return stopped(),
         Err(error) => return failed(&error.to_string(), ""),
     };
-    for message in corpus.warnings() {
+    for message in &corpus.warnings {
         bench.outbox.send(Event::Warning { run: Some(job.run.clone()), message: message.clone() });
     }
     let mut trainer = match prepare(bench, job, corpus, &device) {
@@ -151,7 +151,7 @@ impl Progress for Loading<'_> {
 
 /// Builds model and optimiser, from the newest checkpoint that can be read where the run is continued.
 fn prepare(bench: &Bench, job: &TrainJob, corpus: Corpus, device: &Device) -> Result<Trainer, TrainError> {
-    let plan = ModelPlan::resolve(&job.config, corpus.vocabulary()).map_err(TrainError::Config)?;
+    let plan = ModelPlan::resolve(&job.config, corpus.tokenizer.vocabulary_size()).map_err(TrainError::Config)?;
     MemoryCheck::new(&Cost::of(&plan, &Workload::training(&job.config)), device).require()?;
     let resume = if job.is_continued { newest_state(bench, job, device) } else { None };
     Trainer::new(job.config.clone(), plan, corpus, device, resume)
