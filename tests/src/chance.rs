@@ -1,4 +1,4 @@
-/// Chance by seed (SplitMix64), so that a failing test can be run again.
+/// Chance by seed (the generator "split mix 64"), so that a failing test can be run again.
 #[derive(Clone, Debug)]
 pub struct Chance(u64);
 

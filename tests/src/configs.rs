@@ -68,15 +68,9 @@ pub fn sentences(count: usize) -> String {
     const DOES: [&str; 5] = ["sees", "follows", "forgets", "carries", "likes"];
     const WHERE: [&str; 4] = ["near the river", "at night", "without a sound", "before breakfast"];
     let pick = |list: &[&'static str], at: usize| list.get(at % list.len()).copied().unwrap_or_default();
-    (0..count)
-        .map(|n| {
-            format!(
-                "{} {} {} {}, and so on.\n",
-                pick(&WHO, n),
-                pick(&DOES, n / 7),
-                pick(&WHO, n / 3 + 1),
-                pick(&WHERE, n)
-            )
-        })
-        .collect()
+    let sentence = |n: usize| {
+        let (who, does, whom) = (pick(&WHO, n), pick(&DOES, n / 7), pick(&WHO, n / 3 + 1));
+        format!("{who} {does} {whom} {}, and so on.\n", pick(&WHERE, n))
+    };
+    (0..count).map(sentence).collect()
 }

@@ -101,7 +101,8 @@ fn jsonl_names_the_line() {
 
 #[test]
 fn tables_name_the_column() {
-    let rows: String = (0..50).map(|n| format!("{n},\"row {n} of the text\"\n")).collect();
+    let row = |n: usize| format!("{n},\"row {n} of the text\"\n");
+    let rows: String = (0..50).map(row).collect();
     let program = program();
     program.write("rows.csv", format!("id,body\n{rows}"));
     refused(&program, &reading("rows.csv"), &["--set", "data.column=bodi"], &["bodi", "body", "rows.csv"]);

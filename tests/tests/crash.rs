@@ -1,5 +1,5 @@
 //! A program that is killed while it trains loses at most its last steps, and goes on along the very same curve.
-#![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
 use std::{path::PathBuf, time::Duration};
 
