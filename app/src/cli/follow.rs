@@ -81,7 +81,11 @@ impl Follower {
                     if !self.is_queued {
                         return Err(CliError::BadInput(message));
                     }
-                    self.failure = Some(message);
+                    if run.is_some() {
+                        self.failure = Some(message);
+                    } else if !self.progress.is_json() {
+                        print::aside(format!("Warning: {message}"));
+                    }
                 }
                 Event::Warning { run, message } if run.as_ref().is_none_or(|run| self.is_ours(run)) => {
                     if self.progress.is_json() {
