@@ -1,19 +1,55 @@
-//! stub
-use std::{collections::BTreeMap, path::Path};
-use candle_core::{DType, Device, Tensor};
-use crate::{attention::ModelPlan, config::RunConfig, model::ParameterSet, train::Progress};
-/// e
-#[derive(Debug, thiserror::Error)]
-#[error("x")]
-pub struct CheckpointError;
-/// s
-pub struct TrainingState { pub moments: BTreeMap<String, Tensor>, pub progress: Progress }
-/// s
-pub struct LoadedModel { pub plan: ModelPlan, pub parameters: ParameterSet, pub tokenizer_json: Option<String>, pub config: Option<RunConfig> }
-/// s
-pub struct ModelFiles<'a> { pub plan: &'a ModelPlan, pub parameters: &'a ParameterSet, pub tokenizer_json: Option<&'a str>, pub config_toml: &'a str, pub state: Option<&'a TrainingState> }
-pub fn save_model_dir(_: &Path, _: &ModelFiles<'_>) -> Result<u64, CheckpointError> { todo!() }
-pub fn load_model_dir(_: &Path, _: DType, _: &Device) -> Result<LoadedModel, CheckpointError> { todo!() }
-pub fn load_training_state(_: &Path, _: DType, _: &Device) -> Result<TrainingState, CheckpointError> { todo!() }
-pub fn has_training_state(_: &Path) -> bool { todo!() }
-pub fn export_model_dir(_: &Path, _: &Path) -> Result<(), CheckpointError> { todo!() }
+//! The model directory: a model on disk that `transformers` opens, and that a run can be resumed from.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `config.json` | the architecture under Hugging Face's keys |
+//! | `model.safetensors` | the weights under Hugging Face's names |
+//! | `tokenizer.json` | the tokenizer, with `tokenizer_config.json` and `special_tokens_map.json` |
+//! | `headroom.toml` | the run config |
+//! | `training_state.safetensors` | optimiser and progress, where training can continue |
+//! | `headroom.json` | the program's version, and size and SHA-256 of every other file |
+//!
+//! A directory is written beside its place, synced and moved there whole: a reader never sees half of one. Plain
+//! Hugging Face directories of `BertForMaskedLM`, `MegatronBertForMaskedLM` and `GPT2LMHeadModel` open as well.
+//! Uses `config`, `ops`, `attention`, `model`.
+
+mod directory;
+mod error;
+mod hugging_face;
+mod load;
+mod manifest;
+mod save;
+mod space;
+mod special_tokens;
+mod tensors;
+#[cfg(test)]
+mod tests;
+mod training_state;
+mod weights;
+
+pub use directory::remove_model_dir;
+pub use error::CheckpointError;
+pub use load::{LoadedModel, load_model_dir, load_training_state};
+pub use save::{ModelDirectory, SavedModel, save_model_dir};
+pub use training_state::{BestMetric, TrainingState};
+
+/// The architecture.
+const CONFIG: &str = "config.json";
+/// The weights.
+const WEIGHTS: &str = "model.safetensors";
+/// The tokenizer.
+const TOKENIZER: &str = "tokenizer.json";
+/// What `transformers` wants to know about the tokenizer.
+const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
+/// Special tokens for older programs.
+const SPECIAL_TOKENS: &str = "special_tokens_map.json";
+/// The run config.
+const RUN_CONFIG: &str = "headroom.toml";
+/// Optimiser and progress.
+const TRAINING_STATE: &str = "training_state.safetensors";
+/// Sizes and checksums.
+const MANIFEST: &str = "headroom.json";
+
+/// Every file that a model directory of ours can have.
+const FILES: [&str; 8] =
+    [CONFIG, WEIGHTS, TOKENIZER, TOKENIZER_CONFIG, SPECIAL_TOKENS, RUN_CONFIG, TRAINING_STATE, MANIFEST];

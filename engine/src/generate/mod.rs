@@ -1,7 +1,13 @@
-//! stub
-use candle_core::Device;
-use crate::model::{Model, ModelError};
-/// e
-#[derive(Debug, thiserror::Error)]
-pub enum GenerateError { /// m
- #[error(transparent)] Model(#[from] ModelError) }
+//! Text from a model: continuing it with a decoder, filling its gaps with an encoder. Plain data in and out.
+//!
+//! Uses `ops`, `attention` and `model`.
+
+mod continue_text;
+mod distribution;
+mod error;
+mod fill_masks;
+
+pub use continue_text::{Continuation, Ending, Sampled, Sampling, continue_text};
+pub use distribution::Prediction;
+pub use error::GenerateError;
+pub use fill_masks::{FilledMask, fill_masks};

@@ -48,6 +48,14 @@ pub enum ModelError {
         /// Tokens in a row.
         sequence: usize,
     },
+    /// No such device, or no support for it in this build.
+    #[error("Cannot use the device \"{device}\": {why} Use \"cpu\", or a device that `headroom devices` lists.")]
+    Device {
+        /// The device as the config names it.
+        device: String,
+        /// What the driver said.
+        why: String,
+    },
     /// A tensor operation failed.
     #[error("The computation failed: {0}")]
     Tensor(String),

@@ -152,8 +152,12 @@ impl Model {
         let Encoded { last, maps, hidden } = self.encode(input, options)?;
         let loss = match self.labelled(&last, labels)? {
             Some(rows) => ops::cross_entropy(&self.logits(&rows.hidden)?, &rows.labels)?,
-            // Zero, but joined to the weights, so that their gradients exist and are zero too.
-            None => (last.sum_all()? * 0.0)?,
+            // Zero, but joined to all weights, so that their gradients exist and are zero too.
+            None => {
+                let (b, _, _) = last.dims3()?;
+                let ignored = Tensor::full(IGNORED_LABEL, b, self.device())?;
+                ops::cross_entropy(&self.logits(&last.narrow(1, 0, 1)?.squeeze(1)?)?, &ignored)?
+            }
         };
         let labelled = labels.iter().filter(|label| **label != IGNORED_LABEL).count();
         Ok(Loss { loss, labelled, maps, hidden })
