@@ -1,5 +1,5 @@
 /// The label of positions that count for nothing: padding and, for encoders, tokens that are not predicted.
-pub const IGNORED: i64 = -100;
+pub const IGNORED: i64 = crate::ops::IGNORED_LABEL;
 
 /// Examples for one forward pass, row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -37,9 +37,7 @@ impl Batcher {
         let held_out = HeldOut::new(corpus, batch, sequence)?;
         let windows = Windows::new(&corpus.train, corpus.architecture, corpus.tokenizer.specials(), sequence);
         match windows.full() {
-            0 => {
-                Err(DataError::TooShort { part: "training", tokens: windows.tokens(), needed: windows.needed() })
-            }
+            0 => Err(DataError::TooShort { part: "training", tokens: windows.tokens(), needed: windows.needed() }),
             full if full < batch => Err(DataError::TooFewExamples { windows: full, batch, sequence }),
             _ => {
                 let masker = held_out.masker.clone();
@@ -141,8 +139,9 @@ impl HeldOut {
         let total = self.windows.with_tail();
         let taken = if limit == 0 { total } else { total.min(limit.saturating_mul(self.batch)) };
         (0..taken).step_by(self.batch).map(move |first| {
-            let rows: Vec<usize> =
-                (first..taken.min(first + self.batch)).map(|row| (row as u128 * total as u128 / taken as u128) as usize).collect();
+            let rows: Vec<usize> = (first..taken.min(first + self.batch))
+                .map(|row| (row as u128 * total as u128 / taken as u128) as usize)
+                .collect();
             self.windows.batch(&rows, |window, ids, labels| {
                 if let Some(masker) = &self.masker {
                     masker.hide(HELD_OUT_SEED, window as u64, ids, labels);

@@ -126,7 +126,8 @@ impl Corpus {
         };
         let Notes { files, skipped_files, mut warnings } = notes;
         if separator.is_none() {
-            warnings.push("The tokenizer has no end-of-text token, so documents follow one another unmarked.".to_owned());
+            warnings
+                .push("The tokenizer has no end-of-text token, so documents follow one another unmarked.".to_owned());
         }
         let train = encode(&texts.train, &tokenizer, separator, progress)?;
         let validation = encode(&texts.validation, &tokenizer, separator, progress)?;

@@ -196,7 +196,9 @@ pub enum DataError {
     },
 
     /// The text does not fill one example.
-    #[error("The {part} text is too short: it has {tokens} tokens and one example needs {needed}. Give more text or lower data.sequence_length")]
+    #[error(
+        "The {part} text is too short: it has {tokens} tokens and one example needs {needed}. Give more text or lower data.sequence_length"
+    )]
     TooShort {
         /// `training` or `validation`.
         part: &'static str,
@@ -221,7 +223,9 @@ pub enum DataError {
     },
 
     /// A batch shape without room for a token.
-    #[error("A batch needs at least one example of {least} tokens; train.batch is {batch} and data.sequence_length is {sequence}")]
+    #[error(
+        "A batch needs at least one example of {least} tokens; train.batch is {batch} and data.sequence_length is {sequence}"
+    )]
     BadShape {
         /// Examples in one batch.
         batch: usize,
@@ -251,7 +255,9 @@ pub enum DataError {
     },
 
     /// More tokens were asked for than the text yields.
-    #[error("The training text yields only {reached} different tokens, fewer than the {asked} asked for. Set data.tokenizer.vocabulary to {reached} or less, or give more text")]
+    #[error(
+        "The training text yields only {reached} different tokens, fewer than the {asked} asked for. Set data.tokenizer.vocabulary to {reached} or less, or give more text"
+    )]
     VocabularyTooLarge {
         /// `data.tokenizer.vocabulary`.
         asked: usize,
@@ -260,7 +266,9 @@ pub enum DataError {
     },
 
     /// Fewer tokens were asked for than single characters need.
-    #[error("A vocabulary of {asked} cannot hold the {least} special tokens and single characters. Set data.tokenizer.vocabulary to {least} or more")]
+    #[error(
+        "A vocabulary of {asked} cannot hold the {least} special tokens and single characters. Set data.tokenizer.vocabulary to {least} or more"
+    )]
     VocabularyTooSmall {
         /// `data.tokenizer.vocabulary`.
         asked: usize,

@@ -7,12 +7,7 @@ use crate::data::DataError;
 
 /// The texts in `field` of every line. A list of texts is joined by blanks; null is no text; blank lines are passed
 /// over.
-pub(super) fn documents(
-    text: &str,
-    field: &str,
-    path: &Path,
-    push: &mut impl FnMut(&str),
-) -> Result<(), DataError> {
+pub(super) fn documents(text: &str, field: &str, path: &Path, push: &mut impl FnMut(&str)) -> Result<(), DataError> {
     for (line, content) in (1..).zip(text.split('\n')) {
         if content.trim().is_empty() {
             continue;

@@ -106,7 +106,8 @@ impl<'a> Writer<'a> {
     fn choose(&mut self, rule: usize, own: Option<Entity>, depth: u32) -> Option<&'a Alternative> {
         let flags = self.flags(own);
         let deepest = depth >= self.grammar.depth;
-        let allowed = |alternative: &&Alternative| flags.holds_all(alternative.guards) && !(deepest && alternative.nests);
+        let allowed =
+            |alternative: &&Alternative| flags.holds_all(alternative.guards) && !(deepest && alternative.nests);
         let alternatives = self.grammar.rules.get(rule)?;
         let total: f64 = alternatives.iter().filter(allowed).map(|alternative| alternative.weight).sum();
         let mut left = self.stream.uniform() * total;
@@ -155,7 +156,8 @@ impl<'a> Writer<'a> {
         let mut entity = self.fresh(variable);
         // Nobody is spoken of twice in a sentence by noun, unless chance insists.
         for _ in 0..4 {
-            let same = |other: &Entity| (other.kind, other.noun, other.is_name) == (entity.kind, entity.noun, entity.is_name);
+            let same =
+                |other: &Entity| (other.kind, other.noun, other.is_name) == (entity.kind, entity.noun, entity.is_name);
             if !self.mentions.iter().any(same) {
                 break;
             }
@@ -250,7 +252,8 @@ impl<'a> Writer<'a> {
 
     fn say(&mut self, word: Word) {
         let begins_with_vowel = |word: &String| word.starts_with(['a', 'e', 'i', 'o', 'u', 'A', 'E', 'I', 'O', 'U']);
-        if self.after_a && self.grammar.words.get(word as usize).is_some_and(begins_with_vowel)
+        if self.after_a
+            && self.grammar.words.get(word as usize).is_some_and(begins_with_vowel)
             && let Some(last) = self.out.last_mut()
         {
             last.word = self.grammar.an;

@@ -47,9 +47,8 @@ impl TextTokenizer {
                 .into_iter()
                 .flatten()
                 .collect();
-        special_ids.extend(
-            tokenizer.get_added_tokens_decoder().iter().filter(|(_, token)| token.special).map(|(id, _)| *id),
-        );
+        special_ids
+            .extend(tokenizer.get_added_tokens_decoder().iter().filter(|(_, token)| token.special).map(|(id, _)| *id));
         let json = tokenizer.to_string(true).map_err(failure)?;
         let mut plain = tokenizer.clone();
         plain.set_encode_special_tokens(true);

@@ -70,8 +70,11 @@ pub(in crate::data) fn word_piece(
     // The trainer numbers `##x` in the order in which it meets the words, which hangs on a random hash seed, and
     // breaks ties by number. Naming every single-character piece beforehand fixes the numbers.
     let starting: BTreeSet<String> = words.keys().flat_map(|word| word.chars()).map(String::from).collect();
-    let continuing: BTreeSet<String> =
-        words.keys().flat_map(|word| word.chars().skip(1)).map(|character| format!("{CONTINUING}{character}")).collect();
+    let continuing: BTreeSet<String> = words
+        .keys()
+        .flat_map(|word| word.chars().skip(1))
+        .map(|character| format!("{CONTINUING}{character}"))
+        .collect();
     let first_pieces = specials.iter().map(|name| (*name).to_owned()).chain(starting).chain(continuing);
     let trainer = BpeTrainer::builder()
         .vocab_size(vocabulary)
