@@ -311,11 +311,14 @@ impl Desk {
 
     /// Copies on a thread of its own: a training run is not to wait for a copy, nor a copy for a run.
     fn export(&self, run: RunId, which: super::Which, to: PathBuf) -> Result<(), StoreError> {
+        let record = self.store.run(run.as_str())?;
+        let run = record.summary.id;
+        let precision = from_toml(&record.config_toml).map(|config| config.precision).unwrap_or_default();
         let checkpoints = self.store.checkpoints(&run)?;
         let outbox = self.outbox.clone();
         let spawned = std::thread::Builder::new().name("headroom-export".to_owned()).spawn({
             let run = run.clone();
-            move || outbox.send(export(run, which, &checkpoints, to))
+            move || outbox.send(export(run, which, precision, &checkpoints, to))
         });
         if let Err(error) = spawned {
             self.outbox.send(Event::Failed {

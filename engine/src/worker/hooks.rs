@@ -1,10 +1,9 @@
 use std::time::{Duration, Instant};
 
-use super::{Event, checkpoints, job::TrainJob, machinist::Bench, steering::Steering};
+use super::{Event, checkpoints, job::TrainJob, machinist::Bench, resume::training_state, steering::Steering};
 use crate::{
     attention::{Cost, Workload},
-    checkpoint::{self, TrainingState},
-    config::to_toml,
+    checkpoint::{ModelDirectory, save_model_dir},
     store::{
         CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, StateDetails, StoreWriter,
         series_names,
@@ -20,7 +19,7 @@ pub(super) struct RunHooks<'a> {
     bench: &'a Bench,
     job: &'a TrainJob,
     steering: &'a Steering,
-    writer: Option<StoreWriter>,
+    writer: StoreWriter,
     steps: u64,
     progress: Option<Progress>,
     last_loss: Option<f64>,
@@ -36,7 +35,7 @@ impl<'a> RunHooks<'a> {
             bench,
             job,
             steering,
-            writer: bench.store.writer().ok(),
+            writer: bench.store.writer(),
             steps: 0,
             progress: None,
             last_loss: None,
@@ -99,9 +98,7 @@ impl<'a> RunHooks<'a> {
         let noted =
             Progress { steps_done: progress.step, tokens: progress.tokens, train_secs: progress.train_secs };
         self.progress = Some(noted);
-        if let Some(writer) = &self.writer {
-            writer.progress(&self.job.run, noted);
-        }
+        self.writer.progress(&self.job.run, noted);
         let wall_ms = (progress.train_secs * 1e3) as u64;
         self.bench.position.set(&self.job.run, progress.step, wall_ms, progress.tokens);
     }
@@ -123,17 +120,15 @@ impl<'a> RunHooks<'a> {
     }
 
     fn log(&self, step: u64, values: &[(&str, f64)]) {
-        let (Some(writer), Some(progress)) = (&self.writer, self.progress) else { return };
+        let Some(progress) = self.progress else { return };
         let wall_ms = (progress.train_secs * 1e3) as u64;
         for (series, value) in values {
-            writer.log(&self.job.run, series, step, *value, wall_ms, progress.tokens);
+            self.writer.log(&self.job.run, series, step, *value, wall_ms, progress.tokens);
         }
     }
 
     fn set_state(&self, state: RunState) {
-        if let Some(writer) = &self.writer {
-            writer.set_state(&self.job.run, state, StateDetails::default());
-        }
+        self.writer.set_state(&self.job.run, state, StateDetails::default());
     }
 
     fn record(&self, run: &RunId, step: u64, path: &std::path::Path, kind: CheckpointKind, bytes: u64) {
@@ -235,9 +230,7 @@ impl Hooks for RunHooks<'_> {
     }
 
     fn sample(&mut self, step: u64, text: &str) {
-        if let Some(writer) = &self.writer {
-            writer.snapshot(&self.job.run, NewSnapshot::text(step, text));
-        }
+        self.writer.snapshot(&self.job.run, NewSnapshot::text(step, text));
         self.bench.outbox.send(Event::Sample { run: self.job.run.clone(), step, text: text.to_owned() });
     }
 
@@ -245,24 +238,20 @@ impl Hooks for RunHooks<'_> {
         let run = &self.job.run;
         let step = trainer.progress().step;
         // A checkpoint must never be ahead of the curve that leads to it: a run continued from it logs only what follows.
-        if let Some(writer) = &self.writer
-            && let Err(error) = writer.flush()
-        {
+        if let Err(error) = self.writer.flush() {
             self.warn(error.to_string());
         }
         let path = checkpoints::folder(&self.bench.store.paths().checkpoints(run), step);
-        let state = moment.resumable.then(|| {
-            trainer.moments().map(|moments| TrainingState { moments, progress: trainer.progress().clone() })
-        });
+        let state = moment.resumable.then(|| training_state(trainer));
         let saved = state.transpose().map_err(|error| error.to_string()).and_then(|state| {
-            let files = checkpoint::ModelFiles {
+            let directory = ModelDirectory {
                 plan: trainer.plan(),
-                parameters: trainer.parameters(),
+                tensors: &trainer.parameters().tensors(),
                 tokenizer_json: Some(trainer.corpus().tokenizer.to_json()),
-                config_toml: &to_toml(trainer.config()),
-                state: state.as_ref(),
+                config: Some(trainer.config()),
+                training: state.as_ref(),
             };
-            checkpoint::save_model_dir(&path, &files).map_err(|error| error.to_string())
+            save_model_dir(&path, &directory).map(|saved| saved.bytes).map_err(|error| error.to_string())
         });
         let bytes = match saved {
             Ok(bytes) => bytes,

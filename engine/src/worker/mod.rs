@@ -18,6 +18,7 @@ mod job;
 mod machinist;
 mod monitor;
 mod outbox;
+mod resume;
 mod steering;
 mod train_job;
 

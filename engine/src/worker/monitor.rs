@@ -73,7 +73,7 @@ impl Monitor {
 }
 
 fn watch(outbox: &Outbox, store: &Store, position: &Position, ending: &(AtomicBool, Mutex<()>, Condvar)) {
-    let writer = store.writer().ok();
+    let writer = store.writer();
     let Ok(mut system) = System::new() else { return };
     let Ok(pid) = sysinfo::get_current_pid() else { return };
     let what = ProcessRefreshKind::nothing().with_cpu().with_memory();
@@ -86,7 +86,7 @@ fn watch(outbox: &Outbox, store: &Store, position: &Position, ending: &(AtomicBo
             let memory_bytes = process.memory();
             outbox.send(Event::System { cpu_percent, memory_bytes, free_bytes: system.available_memory() });
             let at = position.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            if let (Some(at), Some(writer)) = (at, &writer) {
+            if let Some(at) = at {
                 for (series, value) in [
                     (series_names::SYSTEM_CPU_PERCENT, cpu_percent),
                     (series_names::SYSTEM_MEMORY_BYTES, memory_bytes as f64),

@@ -4,7 +4,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use candle_core::{DType, Device};
+use candle_core::Device;
 use rayon::ThreadPoolBuilder;
 
 use super::{
@@ -12,14 +12,14 @@ use super::{
     hooks::RunHooks,
     job::TrainJob,
     machinist::{Bench, STACK_BYTES},
+    resume::newest_state,
     steering::Steering,
 };
 use crate::{
     attention::{Cost, ModelPlan, Workload},
-    checkpoint::{self, TrainingState},
     data::{Corpus, DataError, Progress, Stage},
     store::{Divergence, Failure, RunFacts, RunState, StateDetails},
-    train::{MemoryCheck, Outcome, Resume, TrainError, Trainer, train},
+    train::{MemoryCheck, Outcome, TrainError, Trainer, train},
 };
 
 /// How a run ended, for the record.
@@ -47,7 +47,7 @@ pub(super) fn train_job(bench: &Bench, job: TrainJob, steering: &Steering) {
     let mut details = ending.details;
     details.progress = hooks.progress();
     // What was logged is to be in the store before the state that says it is all there.
-    let _ = bench.store.writer().map(|writer| writer.flush());
+    let _ = bench.store.writer().flush();
     if let Err(error) = bench.store.set_state(&run, ending.state, details) {
         bench.outbox.send(Event::Warning { run: Some(run.clone()), message: error.to_string() });
     }
@@ -155,37 +155,6 @@ fn prepare(bench: &Bench, job: &TrainJob, corpus: Corpus, device: &Device) -> Re
     MemoryCheck::new(&Cost::of(&plan, &Workload::training(&job.config)), device).require()?;
     let resume = if job.is_continued { newest_state(bench, job, device) } else { None };
     Trainer::new(job.config.clone(), plan, corpus, device, resume)
-}
-
-/// The newest checkpoint from which training can go on exactly; damaged ones are passed over with a warning.
-fn newest_state(bench: &Bench, job: &TrainJob, device: &Device) -> Option<Resume> {
-    let mut records = bench.store.checkpoints(&job.run).ok()?;
-    records.sort_by_key(|record| std::cmp::Reverse(record.step));
-    records.dedup_by(|a, b| a.path == b.path);
-    let dtype = dtype(job);
-    for record in records {
-        if !checkpoint::has_training_state(&record.path) {
-            continue;
-        }
-        let loaded = checkpoint::load_model_dir(&record.path, dtype, device)
-            .and_then(|model| Ok((model, checkpoint::load_training_state(&record.path, dtype, device)?)));
-        match loaded {
-            Ok((model, state)) => return Some(resume_from(model.parameters, state)),
-            Err(error) => bench.outbox.send(Event::Warning {
-                run: Some(job.run.clone()),
-                message: format!("A checkpoint cannot be used, an older one is tried. {error}"),
-            }),
-        }
-    }
-    None
-}
-
-fn resume_from(parameters: crate::model::ParameterSet, state: TrainingState) -> Resume {
-    Resume { parameters, moments: state.moments, progress: state.progress }
-}
-
-fn dtype(job: &TrainJob) -> DType {
-    crate::train::dtype_of(job.config.precision)
 }
 
 fn device_words(job: &TrainJob) -> String {
