@@ -120,6 +120,7 @@ impl HeadroomWindow {
                 self.press(&ctx, pressed);
             }
         }
+        self.poll_configure(&ctx);
         self.top_ui(ui);
         self.foot_ui(ui);
         self.sides_ui(ui);
@@ -213,7 +214,9 @@ impl HeadroomWindow {
                 self.settings.panel = panel;
             }
         }
+        // Configure has a column of its own there.
         if self.settings.inspector_open
+            && self.open_panel() != PanelId::Configure
             && let Some(inspector) = &mut self.panels.inspector
         {
             let mut cx = PanelContext {
@@ -281,7 +284,11 @@ impl HeadroomWindow {
             }
             Pressed::Back => self.go_back(),
             Pressed::Undo => self.actions.push(Action::Undo),
-            Pressed::Redo => self.panels.configure.redo(),
+            Pressed::Redo => {
+                if !self.panels.configure.redo() {
+                    self.state.messages.push_info("There is nothing to redo.");
+                }
+            }
             Pressed::Start => self.panels.configure.request_start(),
             Pressed::Export => {
                 let exported = self.with_panel(|panel, cx| panel.export(cx));
@@ -301,21 +308,18 @@ impl HeadroomWindow {
                 }
             }
         }
-        // A start works from every panel; the Configure panel judges it even while it is not drawn.
-        if pressed == Pressed::Start {
-            self.start_if_wanted();
-        }
     }
 
-    fn start_if_wanted(&mut self) {
+    /// A start works from every panel: Configure judges it even while it is not drawn.
+    fn poll_configure(&mut self, ctx: &Context) {
         let mut cx = PanelContext {
             state: &mut self.state,
             settings: &mut self.settings,
             dialogs: &mut self.dialogs,
             actions: &mut self.actions,
         };
-        if !self.panels.configure.poll(&mut cx) {
-            self.settings.panel = PanelId::Configure;
+        if let Some(again) = self.panels.configure.poll(&mut cx) {
+            ctx.request_repaint_after(again);
         }
     }
 

@@ -124,6 +124,11 @@ impl Draft {
         all
     }
 
+    /// Whether the config is sound as far as can be said without the engine.
+    pub fn is_sound(&self) -> bool {
+        self.judged.is_empty() && self.unreadable.problems().next().is_none()
+    }
+
     /// The question to the engine that is due now; and else the time until one is.
     pub fn question(&mut self, at_once: bool) -> Result<Command, Option<Duration>> {
         if self.asked.is_some_and(|(ticket, _)| ticket == self.ticket) {
