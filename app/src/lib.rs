@@ -1,4 +1,21 @@
 //! The window and the command line of Headroom.
 
+pub mod cli;
+pub mod dialogs;
 pub mod export;
+pub mod keys;
+pub mod link;
+pub mod messages;
+pub mod palette;
+pub mod panels;
+pub mod settings;
+pub mod shell;
+pub mod state;
+pub mod theme;
 pub mod widgets;
+pub mod window;
+
+/// The program: opens the window, or carries out the command that its arguments name.
+pub fn main() -> std::process::ExitCode {
+    cli::main()
+}
