@@ -232,7 +232,7 @@ impl State {
                 self.system = Some(SystemLoad { cpu_percent, memory_bytes, free_bytes });
             }
             Event::Runs { runs } => self.take_runs(runs),
-            Event::Run { record } => {
+            Event::Run { record, .. } => {
                 let run = record.summary.id.clone();
                 self.answered(&run, Asked::Record);
                 self.records.insert(run, *record);
