@@ -107,7 +107,8 @@ impl WriterThread {
         if self.state.pending.is_empty() {
             Ok(())
         } else {
-            Err(StoreError::Full { path: self.spill.path().to_owned() })
+            let reason = "neither the database nor the file beside it can be written now".to_owned();
+            Err(StoreError::NotWritable { path: self.spill.path().to_owned(), reason })
         }
     }
 
