@@ -1,0 +1,21 @@
+//! Comparing runs, without drawing anything: differences between configs, the filter language of tables,
+//! groups of runs with their statistics, deltas against a baseline, tables to copy.
+//!
+//! Pure functions over plain data. May be used by the panels; uses nothing that draws.
+
+mod align;
+mod delta;
+mod diff;
+pub mod filter;
+mod flatten;
+mod group;
+mod stats;
+mod text_table;
+
+pub use align::{Aligned, Alignment, align};
+pub use delta::{Delta, Verdict};
+pub use diff::{ConfigDiff, DiffRow};
+pub use flatten::{flatten, plain};
+pub use group::{Group, common_keys, group_all_but, group_by};
+pub use stats::{Band, Summary, student_t_95};
+pub use text_table::{Cell, TextTable};
