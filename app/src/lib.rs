@@ -1,4 +1,15 @@
 //! The window and the command line of Headroom.
 
+pub mod dialogs;
 pub mod export;
+pub mod keys;
+pub mod link;
+pub mod messages;
+pub mod palette;
+pub mod panels;
+pub mod settings;
+pub mod shell;
+pub mod state;
+pub mod theme;
 pub mod widgets;
+pub mod window;

@@ -27,25 +27,36 @@ impl Link {
     /// Sends a command; trouble becomes a message that the user sees.
     pub fn send(&self, state: &mut State, command: Command) {
         if let Err(error) = self.engine.send(command) {
-            state.messages.push_error(error.to_string(), "Restart the program; runs are kept.".to_owned());
+            let what_to_do = match error {
+                EngineError::Busy => "",
+                _ => "Restart the program; runs are kept.",
+            };
+            state.messages.push_error(error.to_string(), what_to_do);
         }
     }
 
-    /// Moves waiting events into the view model. Returns whether more wait than fitted into this frame's time.
+    /// Moves waiting events into the view model, for at most 8 ms, then sends what follows from them. Returns whether
+    /// more may wait than fitted into this frame's time.
     pub fn drain(&self, state: &mut State) -> bool {
         let start = Instant::now();
-        while start.elapsed() < DRAIN_BUDGET {
+        let more = loop {
             match self.engine.try_event() {
                 Some(event) => state.apply(event),
-                None => {
-                    for command in state.take_wishes() {
-                        self.send(state, command);
-                    }
-                    return false;
-                }
+                None => break false,
             }
+            if start.elapsed() >= DRAIN_BUDGET {
+                break true;
+            }
+        };
+        self.send_wishes(state);
+        more
+    }
+
+    /// Sends the commands that follow from events and from what panels want.
+    pub fn send_wishes(&self, state: &mut State) {
+        for command in state.take_wishes() {
+            self.send(state, command);
         }
-        true
     }
 
     /// Ends the engine; a run in progress is stopped with a checkpoint. Waits at most `patience`.

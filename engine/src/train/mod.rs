@@ -1,1 +1,20 @@
-//! train
+//! Training: one loop that takes hooks for what happens and asks them before each step whether to go on.
+//!
+//! [`Trainer`] owns model, optimiser and batches and does single steps; [`train`] is the loop around it. Everything
+//! random is a pure function of seed and step, so that a run continued from its state gives the same curve bit for bit.
+//! May be used from the worker; uses config, ops, attention, model, data and generate.
+
+mod error;
+mod evaluate;
+mod look;
+mod memory;
+mod report;
+mod run;
+mod trainer;
+
+pub use error::TrainError;
+pub use evaluate::evaluate;
+pub use memory::{MemoryCheck, free_memory};
+pub use report::{Control, Divergence, EvaluationReport, Hooks, Moment, Outcome, StepReport};
+pub use run::train;
+pub use trainer::{Progress, Resume, Trainer, steps_of};

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use crate::{
     config::{DataConfig, RunConfig},
-    store::Cursor,
+    store::{Cursor, RunId},
 };
 
 /// Everything that can be asked of the engine. The window and the command line use the same commands.
@@ -18,17 +18,17 @@ pub enum Command {
     /// Adds the continuation of a run that ended early to the queue; its curve goes on exactly.
     ResumeRun {
         /// The run.
-        run: String,
+        run: RunId,
     },
     /// Takes a queued run out of the queue.
     Cancel {
         /// The run.
-        run: String,
+        run: RunId,
     },
     /// Moves a queued run to a position in the queue (0 = next).
     Move {
         /// The run.
-        run: String,
+        run: RunId,
         /// The new position.
         position: usize,
     },
@@ -52,7 +52,7 @@ pub enum Command {
     /// Writes a checkpoint as a model directory; answered by [`super::Event::Exported`].
     Export {
         /// The run.
-        run: String,
+        run: RunId,
         /// Which of its checkpoints.
         which: Which,
         /// The directory to make; must not exist or be empty.
@@ -63,12 +63,12 @@ pub enum Command {
     /// Loads one run whole; answered by [`super::Event::Run`].
     LoadRun {
         /// The run.
-        run: String,
+        run: RunId,
     },
     /// Loads a series from after a cursor on; answered by [`super::Event::Series`].
     LoadSeries {
         /// The run.
-        run: String,
+        run: RunId,
         /// The series, such as `train/loss`.
         series: String,
         /// Where the last answer ended; `None` = from the start.
@@ -77,12 +77,12 @@ pub enum Command {
     /// Loads the text samples of a run; answered by [`super::Event::Samples`].
     LoadSamples {
         /// The run.
-        run: String,
+        run: RunId,
     },
     /// Changes what is written about a run; answered by [`super::Event::Runs`].
     Edit {
         /// The run.
-        run: String,
+        run: RunId,
         /// The change.
         edit: RunEdit,
     },
@@ -127,7 +127,7 @@ pub enum Target {
     /// A run and one of its checkpoints.
     Run {
         /// The run.
-        run: String,
+        run: RunId,
         /// Which of its checkpoints.
         which: Which,
     },

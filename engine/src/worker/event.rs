@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{
     config::Problem,
-    store::{RunRecord, RunState, RunSummary, SeriesData, TextSample},
+    store::{RunId, RunRecord, RunState, RunSummary, SeriesData, TextSample},
 };
 
 use super::DeviceInfo;
@@ -16,7 +16,7 @@ pub enum Event {
     /// A run was written down and waits for its turn.
     Queued {
         /// The run.
-        run: String,
+        run: RunId,
         /// Its name.
         name: String,
         /// Stable number, for its colour.
@@ -27,14 +27,14 @@ pub enum Event {
     /// The queue changed: who computes, who waits, in order.
     Queue {
         /// The run that computes now.
-        current: Option<String>,
+        current: Option<RunId>,
         /// The runs that wait.
-        waiting: Vec<String>,
+        waiting: Vec<RunId>,
     },
     /// Text is read, tokenised or a tokenizer trained before the first step.
     Preparing {
         /// The run.
-        run: String,
+        run: RunId,
         /// What is done, as words.
         stage: String,
         /// Share done, 0..=1.
@@ -43,7 +43,7 @@ pub enum Event {
     /// The first step follows.
     Started {
         /// The run.
-        run: String,
+        run: RunId,
         /// Its name.
         name: String,
         /// Trainable numbers.
@@ -68,7 +68,7 @@ pub enum Event {
     /// A step is done. At most some 30 a second: steps in between are in the store.
     Step {
         /// The run.
-        run: String,
+        run: RunId,
         /// Steps done, from 1.
         step: u64,
         /// Steps in all.
@@ -89,7 +89,7 @@ pub enum Event {
     /// The held-out text was evaluated.
     Evaluated {
         /// The run.
-        run: String,
+        run: RunId,
         /// Steps done.
         step: u64,
         /// Mean loss in nats per token.
@@ -106,7 +106,7 @@ pub enum Event {
     /// The model showed what it can do: a continuation (decoder) or filled-in words (encoder).
     Sample {
         /// The run.
-        run: String,
+        run: RunId,
         /// Steps done.
         step: u64,
         /// The text.
@@ -115,7 +115,7 @@ pub enum Event {
     /// A checkpoint was written.
     Checkpointed {
         /// The run.
-        run: String,
+        run: RunId,
         /// Steps done.
         step: u64,
         /// The model directory.
@@ -128,14 +128,14 @@ pub enum Event {
     /// The current run is paused.
     Paused {
         /// The run.
-        run: String,
+        run: RunId,
         /// Steps done.
         step: u64,
     },
     /// The paused run goes on.
     Resumed {
         /// The run.
-        run: String,
+        run: RunId,
         /// Steps done.
         step: u64,
     },
@@ -143,7 +143,7 @@ pub enum Event {
     Failed {
         /// The run, if one was meant.
         #[serde(skip_serializing_if = "Option::is_none")]
-        run: Option<String>,
+        run: Option<RunId>,
         /// What failed and why.
         why: String,
         /// What to do about it.
@@ -153,14 +153,14 @@ pub enum Event {
     Warning {
         /// The run, if one is meant.
         #[serde(skip_serializing_if = "Option::is_none")]
-        run: Option<String>,
+        run: Option<RunId>,
         /// What happened and what to do.
         message: String,
     },
     /// A run ended; always its last event.
     Finished {
         /// The run.
-        run: String,
+        run: RunId,
         /// Its name.
         name: String,
         /// The state that was written down.
@@ -204,7 +204,7 @@ pub enum Event {
     /// Answer to [`super::Command::LoadSeries`].
     Series {
         /// The run.
-        run: String,
+        run: RunId,
         /// The series.
         series: String,
         /// Whether it starts at the beginning (else it is a continuation).
@@ -215,7 +215,7 @@ pub enum Event {
     /// Answer to [`super::Command::LoadSamples`].
     Samples {
         /// The run.
-        run: String,
+        run: RunId,
         /// Its text samples, in step order.
         samples: Vec<TextSample>,
     },
@@ -246,7 +246,7 @@ pub enum Event {
     /// Answer to [`super::Command::Export`].
     Exported {
         /// The run.
-        run: String,
+        run: RunId,
         /// Its step.
         step: u64,
         /// The model directory.

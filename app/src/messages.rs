@@ -1,0 +1,145 @@
+//! What happened, for the message strip and the log.
+
+use std::{collections::VecDeque, time::SystemTime};
+
+use headroom_engine::store::RunId;
+
+/// Messages that are kept.
+const KEPT: usize = 500;
+
+/// How serious a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Something that was done.
+    Info,
+    /// Something to know that stops nothing.
+    Warning,
+    /// Something that failed.
+    Error,
+}
+
+impl Level {
+    /// The level as a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Info => "Note",
+            Self::Warning => "Warning",
+            Self::Error => "Error",
+        }
+    }
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// How serious it is.
+    pub level: Level,
+    /// What happened and why, as a sentence.
+    pub what: String,
+    /// What to do about it; empty when there is nothing to do.
+    pub what_to_do: String,
+    /// The run, if one is meant.
+    pub run: Option<RunId>,
+    /// When it came last.
+    pub at: SystemTime,
+    /// How often it came in a row.
+    pub times: u32,
+}
+
+/// The log, newest last.
+#[derive(Clone, Debug, Default)]
+pub struct Messages {
+    log: VecDeque<Message>,
+    unseen_errors: usize,
+}
+
+impl Messages {
+    /// Adds a message; the same one in a row is counted.
+    pub fn push(&mut self, level: Level, what: impl Into<String>, what_to_do: impl Into<String>, run: Option<RunId>) {
+        let (what, what_to_do) = (what.into(), what_to_do.into());
+        let at = SystemTime::now();
+        if level == Level::Error {
+            self.unseen_errors += 1;
+        }
+        if let Some(last) = self.log.back_mut()
+            && (last.level, &last.what, &last.run) == (level, &what, &run)
+        {
+            last.at = at;
+            last.times = last.times.saturating_add(1);
+            return;
+        }
+        if self.log.len() == KEPT {
+            self.log.pop_front();
+        }
+        self.log.push_back(Message { level, what, what_to_do, run, at, times: 1 });
+    }
+
+    /// Something that was done.
+    pub fn push_info(&mut self, what: impl Into<String>) {
+        self.push(Level::Info, what, "", None);
+    }
+
+    /// Something to know.
+    pub fn push_warning(&mut self, what: impl Into<String>, what_to_do: impl Into<String>) {
+        self.push(Level::Warning, what, what_to_do, None);
+    }
+
+    /// Something that failed.
+    pub fn push_error(&mut self, what: impl Into<String>, what_to_do: impl Into<String>) {
+        self.push(Level::Error, what, what_to_do, None);
+    }
+
+    /// The newest message.
+    pub fn latest(&self) -> Option<&Message> {
+        self.log.back()
+    }
+
+    /// All kept messages, newest first.
+    pub fn newest_first(&self) -> impl Iterator<Item = &Message> {
+        self.log.iter().rev()
+    }
+
+    /// Number of kept messages.
+    pub fn len(&self) -> usize {
+        self.log.len()
+    }
+
+    /// Whether nothing happened yet.
+    pub fn is_empty(&self) -> bool {
+        self.log.is_empty()
+    }
+
+    /// Errors since the log was last looked at.
+    pub fn unseen_errors(&self) -> usize {
+        self.unseen_errors
+    }
+
+    /// The log was looked at.
+    pub fn mark_seen(&mut self) {
+        self.unseen_errors = 0;
+    }
+
+    /// Empties the log.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_message_in_a_row_is_counted_and_old_ones_go() {
+        let mut messages = Messages::default();
+        messages.push_error("a", "b");
+        messages.push_error("a", "b");
+        assert_eq!((messages.len(), messages.latest().unwrap().times), (1, 2));
+        assert_eq!(messages.unseen_errors(), 2);
+        for i in 0..KEPT {
+            messages.push_info(i.to_string());
+        }
+        assert_eq!(messages.len(), KEPT);
+        assert!(messages.newest_first().all(|message| message.what != "a"));
+    }
+}

@@ -1,0 +1,16 @@
+//! The view model: what the panels show, filled from the engine's events.
+//!
+//! May be used from every panel. Panels never ask the engine for curves themselves: they say which curves they show
+//! ([`SeriesCache::want`]), and the loads and re-loads follow from it.
+
+mod current;
+mod selection;
+mod series;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use current::{CurrentRun, StartFacts, SystemLoad};
+pub use selection::Selection;
+pub use series::{CurveBase, CurveX, RunSeries, SeriesCache};
+pub use view::{CheckAnswer, State};

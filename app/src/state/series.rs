@@ -1,0 +1,283 @@
+//! Curves that the panels show: loaded once, extended by cursor while their run trains.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use headroom_engine::{
+    store::{Cursor, Cut, RunId, SeriesData},
+    worker::Command,
+};
+
+use crate::widgets::Series;
+
+/// Shortest time between two loads of the same curve.
+const RELOAD_EVERY: Duration = Duration::from_millis(250);
+/// Loads that may wait for an answer at the same time: a store full of runs must not fill the engine's door.
+const IN_FLIGHT: usize = 24;
+/// A load without an answer for so long counts as lost.
+const LOST_AFTER: Duration = Duration::from_secs(15);
+/// Curves over different x that are kept for one series.
+const CURVES_KEPT: usize = 4;
+
+/// What the x of a curve counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CurveBase {
+    /// Optimiser steps.
+    #[default]
+    Step,
+    /// Tokens trained on.
+    Tokens,
+    /// Seconds of training, pauses left out.
+    WallSecs,
+}
+
+/// The x of a curve: `base * scale + offset`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CurveX {
+    /// What is counted.
+    pub base: CurveBase,
+    /// Factor, such as FLOPs per step.
+    pub scale: f64,
+    /// Summand, such as the unix time of the start.
+    pub offset: f64,
+}
+
+impl CurveX {
+    /// Optimiser steps.
+    pub const STEP: Self = Self { base: CurveBase::Step, scale: 1.0, offset: 0.0 };
+    /// Tokens trained on.
+    pub const TOKENS: Self = Self { base: CurveBase::Tokens, scale: 1.0, offset: 0.0 };
+    /// Seconds of training, pauses left out.
+    pub const WALL_SECS: Self = Self { base: CurveBase::WallSecs, scale: 1.0, offset: 0.0 };
+
+    /// FLOPs spent.
+    pub fn flops(flops_per_step: f64) -> Self {
+        Self { scale: flops_per_step, ..Self::STEP }
+    }
+
+    /// Passes over the training text.
+    pub fn epochs(train_tokens: f64) -> Self {
+        Self { scale: train_tokens.max(1.0).recip(), ..Self::TOKENS }
+    }
+
+    /// Unix time in seconds, for a run that started at `start_secs`.
+    pub fn clock(start_secs: f64) -> Self {
+        Self { offset: start_secs, ..Self::WALL_SECS }
+    }
+}
+
+/// All points of one series of one run, in step order.
+#[derive(Clone, Debug, Default)]
+pub struct RunSeries {
+    /// Optimiser step.
+    pub steps: Vec<u64>,
+    /// Value; may be non-finite.
+    pub values: Vec<f64>,
+    /// Milliseconds of training until then.
+    pub wall_ms: Vec<u64>,
+    /// Tokens trained on until then.
+    pub tokens: Vec<u64>,
+    /// Where resumed attempts take over.
+    pub cuts: Vec<Cut>,
+    curves: Vec<(CurveX, Series)>,
+}
+
+impl RunSeries {
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether there is no point.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// The newest point: step and value.
+    pub fn last(&self) -> Option<(u64, f64)> {
+        self.steps.last().copied().zip(self.values.last().copied())
+    }
+
+    fn x(&self, index: usize, x: CurveX) -> f64 {
+        let count = match x.base {
+            CurveBase::Step => self.steps.get(index).map(|&step| step as f64),
+            CurveBase::Tokens => self.tokens.get(index).map(|&tokens| tokens as f64),
+            CurveBase::WallSecs => self.wall_ms.get(index).map(|&ms| ms as f64 / 1000.0),
+        };
+        count.map_or(f64::NAN, |count| count * x.scale + x.offset)
+    }
+
+    /// The curve over an x; kept, so that its version changes only when points come.
+    pub fn curve(&mut self, x: CurveX) -> &Series {
+        let at = match self.curves.iter().position(|(kept, _)| *kept == x) {
+            Some(at) => at,
+            None => {
+                let points: Series = (0..self.len()).map(|i| self.x(i, x)).zip(self.values.iter().copied()).collect();
+                if self.curves.len() >= CURVES_KEPT {
+                    self.curves.remove(0);
+                }
+                self.curves.push((x, points));
+                self.curves.len() - 1
+            }
+        };
+        &self.curves[at].1
+    }
+
+    fn take(&mut self, whole: bool, data: SeriesData) {
+        if whole {
+            *self = Self::default();
+        } else if let (Some(&first), Some(&last)) = (data.steps.first(), self.steps.last())
+            && first <= last
+        {
+            // Points that come again replace those that are here.
+            let keep = self.steps.partition_point(|&step| step < first);
+            self.steps.truncate(keep);
+            self.values.truncate(keep);
+            self.wall_ms.truncate(keep);
+            self.tokens.truncate(keep);
+            self.cuts.retain(|cut| cut.index < keep);
+            self.curves.clear();
+        }
+        let before = self.len();
+        self.cuts.extend(data.cuts.iter().map(|cut| Cut { index: cut.index + before, ..*cut }));
+        self.steps.extend(data.steps);
+        self.values.extend(data.values);
+        self.wall_ms.extend(data.wall_ms);
+        self.tokens.extend(data.tokens);
+        let mut curves = std::mem::take(&mut self.curves);
+        for (x, curve) in &mut curves {
+            for index in before..self.len() {
+                if let Some(&value) = self.values.get(index) {
+                    curve.push(self.x(index, *x), value);
+                }
+            }
+        }
+        self.curves = curves;
+    }
+}
+
+/// One wanted series.
+#[derive(Default)]
+struct Entry {
+    points: RunSeries,
+    loaded: bool,
+    stale: bool,
+    cursor: Option<Cursor>,
+    asked: Option<Instant>,
+    in_flight: bool,
+    wanted_frame: u64,
+}
+
+/// The curves by run and series name.
+#[derive(Default)]
+pub struct SeriesCache {
+    runs: BTreeMap<RunId, BTreeMap<String, Entry>>,
+    frame: u64,
+}
+
+impl SeriesCache {
+    /// Says that a panel shows this series in this frame; loading and re-loading follow from it. Call it every frame.
+    pub fn want(&mut self, run: &RunId, series: &str) {
+        let frame = self.frame;
+        if let Some(entry) = self.runs.get_mut(run).and_then(|of_run| of_run.get_mut(series)) {
+            entry.wanted_frame = frame;
+            return;
+        }
+        let entry = Entry { stale: true, wanted_frame: frame, ..Entry::default() };
+        self.runs.entry(run.clone()).or_default().insert(series.to_owned(), entry);
+    }
+
+    /// The points, once loaded (then perhaps none).
+    pub fn get(&self, run: &RunId, series: &str) -> Option<&RunSeries> {
+        self.runs.get(run)?.get(series).filter(|entry| entry.loaded).map(|entry| &entry.points)
+    }
+
+    /// Wants a series and gives its curve over an x, once loaded.
+    pub fn curve(&mut self, run: &RunId, series: &str, x: CurveX) -> Option<&Series> {
+        self.want(run, series);
+        let entry = self.runs.get_mut(run)?.get_mut(series)?;
+        entry.loaded.then(|| entry.points.curve(x))
+    }
+
+    /// A new frame: what is not wanted again is no longer kept up to date.
+    pub fn begin_frame(&mut self) {
+        self.frame += 1;
+    }
+
+    /// The run has new points.
+    pub fn touch(&mut self, run: &RunId) {
+        for entry in self.runs.get_mut(run).into_iter().flat_map(BTreeMap::values_mut) {
+            entry.stale = true;
+        }
+    }
+
+    /// Takes an answer in.
+    pub fn take(&mut self, run: RunId, series: String, whole: bool, data: SeriesData) {
+        let entry = self.runs.entry(run).or_default().entry(series).or_default();
+        entry.in_flight = false;
+        entry.loaded = true;
+        entry.cursor = data.cursor.or(entry.cursor);
+        let whole = whole || data.is_whole;
+        if !(data.is_empty() && !whole) {
+            entry.points.take(whole, data);
+        }
+    }
+
+    /// Forgets runs that are no more.
+    pub fn retain(&mut self, exists: impl Fn(&RunId) -> bool) {
+        self.runs.retain(|run, _| exists(run));
+    }
+
+    /// The loads that are due now.
+    pub fn take_loads(&mut self, now: Instant) -> Vec<Command> {
+        let mut room = IN_FLIGHT.saturating_sub(self.entries().filter(|entry| entry.waits(now)).count());
+        let frame = self.frame;
+        let mut loads = Vec::new();
+        for (run, of_run) in &mut self.runs {
+            for (series, entry) in of_run {
+                if room == 0 {
+                    return loads;
+                }
+                if entry.is_due(frame) && !entry.waits(now) && entry.ready_in(now).is_zero() {
+                    entry.stale = false;
+                    entry.in_flight = true;
+                    entry.asked = Some(now);
+                    room -= 1;
+                    loads.push(Command::LoadSeries { run: run.clone(), series: series.clone(), after: entry.cursor });
+                }
+            }
+        }
+        loads
+    }
+
+    /// When the next load that had to wait for its turn is due; the window asks for a frame then.
+    pub fn next_due(&self, now: Instant) -> Option<Duration> {
+        self.entries()
+            .filter(|entry| entry.is_due(self.frame) && !entry.waits(now))
+            .map(|entry| entry.ready_in(now))
+            .min()
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.runs.values().flat_map(BTreeMap::values)
+    }
+}
+
+impl Entry {
+    /// Shown in this frame or the one before, and not up to date.
+    fn is_due(&self, frame: u64) -> bool {
+        self.stale && self.wanted_frame + 1 >= frame
+    }
+
+    /// Whether an answer is to come.
+    fn waits(&self, now: Instant) -> bool {
+        self.in_flight && self.asked.is_some_and(|asked| now.duration_since(asked) < LOST_AFTER)
+    }
+
+    /// Time until it may be loaded again.
+    fn ready_in(&self, now: Instant) -> Duration {
+        self.asked.map_or(Duration::ZERO, |asked| RELOAD_EVERY.saturating_sub(now.duration_since(asked)))
+    }
+}

@@ -1,0 +1,374 @@
+use std::{collections::BTreeMap, time::Instant};
+
+use headroom_engine::{
+    config::Problem,
+    store::{RunId, RunRecord, RunState, RunSummary, TextSample},
+    worker::{Command, DeviceInfo, Event, RunEdit},
+};
+
+use super::{CurrentRun, Selection, SeriesCache, StartFacts, SystemLoad};
+use crate::{
+    messages::{Level, Messages},
+    widgets::format,
+};
+
+/// Runs that are shown when the window opens for the first time.
+const SHOWN_AT_FIRST: usize = 6;
+
+/// Everything that the panels show.
+#[derive(Default)]
+pub struct State {
+    /// All runs, newest first.
+    pub runs: Vec<RunSummary>,
+    /// Whether the first list of runs has come.
+    pub runs_loaded: bool,
+    /// Whole records of runs that were asked for with [`State::want_record`].
+    pub records: BTreeMap<RunId, RunRecord>,
+    /// Text samples of runs that were asked for with [`State::want_samples`].
+    pub samples: BTreeMap<RunId, Vec<TextSample>>,
+    /// What is known of runs that this program started.
+    pub started: BTreeMap<RunId, StartFacts>,
+    /// Curves.
+    pub series: SeriesCache,
+    /// Which runs are shown, pinned, hovered.
+    pub selection: Selection,
+    /// What computes now.
+    pub current: Option<CurrentRun>,
+    /// Runs that wait, in order.
+    pub waiting: Vec<RunId>,
+    /// What happened.
+    pub messages: Messages,
+    /// The machine's load.
+    pub system: Option<SystemLoad>,
+    /// Devices, once asked for.
+    pub devices: Vec<DeviceInfo>,
+    /// The newest answer about what a config alone cannot tell.
+    pub check: Option<CheckAnswer>,
+    /// The store's name, for the top bar.
+    pub store_name: String,
+    /// The engine has ended: nothing can be started any more.
+    pub engine_ended: bool,
+    /// Runs that were deleted and can be brought back, newest last.
+    deleted: Vec<(RunId, String)>,
+    /// Runs whose record or samples were asked for and have not come.
+    asked: Vec<(RunId, Asked)>,
+    /// Commands that follow from events; sent after draining.
+    wishes: Vec<Command>,
+}
+
+/// What was asked of a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Record,
+    Samples,
+}
+
+/// Answer to a check of a config.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckAnswer {
+    /// The ticket of the question.
+    pub ticket: u64,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+    /// Free memory on the chosen device, when known.
+    pub free_bytes: Option<u64>,
+}
+
+impl State {
+    /// The run's line in the table.
+    pub fn run(&self, run: &RunId) -> Option<&RunSummary> {
+        self.runs.iter().find(|summary| summary.id == *run)
+    }
+
+    /// The run's name, or its id while the name is not known.
+    pub fn run_name(&self, run: &RunId) -> String {
+        self.run(run)
+            .map(|summary| summary.name.clone())
+            .or_else(|| self.current.as_ref().filter(|current| current.run == *run).map(|current| current.name.clone()))
+            .unwrap_or_else(|| run.to_string())
+    }
+
+    /// Asks for a run's whole record, once; it comes into `records`.
+    pub fn want_record(&mut self, run: &RunId) {
+        if !self.records.contains_key(run) {
+            self.ask(run, Asked::Record);
+        }
+    }
+
+    /// Asks for a run's text samples, once; they come into `samples`, and new ones follow.
+    pub fn want_samples(&mut self, run: &RunId) {
+        if !self.samples.contains_key(run) {
+            self.ask(run, Asked::Samples);
+        }
+    }
+
+    fn ask(&mut self, run: &RunId, what: Asked) {
+        if self.asked.iter().any(|(asked, kind)| asked == run && *kind == what) {
+            return;
+        }
+        self.asked.push((run.clone(), what));
+        self.wishes.push(match what {
+            Asked::Record => Command::LoadRun { run: run.clone() },
+            Asked::Samples => Command::LoadSamples { run: run.clone() },
+        });
+    }
+
+    fn answered(&mut self, run: &RunId, what: Asked) {
+        self.asked.retain(|(asked, kind)| asked != run || *kind != what);
+    }
+
+    /// Deletes a run so that Undo brings it back.
+    pub fn delete_run(&mut self, run: &RunId) {
+        let name = self.run_name(run);
+        self.messages.push_info(format!("Deleted the run \"{name}\". Undo brings it back."));
+        self.deleted.push((run.clone(), name));
+        self.wishes.push(Command::Edit { run: run.clone(), edit: RunEdit::Delete });
+    }
+
+    /// Brings the run that was deleted last back; returns its name.
+    pub fn undo_delete(&mut self) -> Option<String> {
+        let (run, name) = self.deleted.pop()?;
+        self.messages.push_info(format!("Brought the run \"{name}\" back."));
+        self.wishes.push(Command::Edit { run, edit: RunEdit::Undelete });
+        Some(name)
+    }
+
+    /// Whether there is a deleted run that Undo brings back.
+    pub fn can_undo_delete(&self) -> bool {
+        !self.deleted.is_empty()
+    }
+
+    /// A new frame of the window begins.
+    pub fn begin_frame(&mut self) {
+        self.series.begin_frame();
+        self.selection.begin_frame();
+    }
+
+    /// Commands that follow from events and from what panels want.
+    pub fn take_wishes(&mut self) -> Vec<Command> {
+        let mut wishes = std::mem::take(&mut self.wishes);
+        wishes.extend(self.series.take_loads(Instant::now()));
+        wishes
+    }
+
+    /// Takes one event in.
+    pub fn apply(&mut self, event: Event) {
+        match event {
+            Event::Queued { run, name, position, .. } => self.queued(run, &name, position),
+            Event::Queue { current, waiting } => self.queue(current, waiting),
+            Event::Preparing { run, stage, fraction } => self.current(&run).preparing = Some((stage, fraction)),
+            Event::Started {
+                run,
+                name,
+                parameters,
+                first_step,
+                steps,
+                device,
+                threads,
+                vocabulary,
+                train_tokens,
+                validation_tokens,
+                flops_per_step,
+            } => {
+                let current = self.current(&run);
+                (current.step, current.steps, current.preparing) = (first_step, steps, None);
+                current.name.clone_from(&name);
+                let facts = StartFacts {
+                    parameters,
+                    first_step,
+                    steps,
+                    device,
+                    threads,
+                    vocabulary,
+                    train_tokens,
+                    validation_tokens,
+                    flops_per_step,
+                };
+                let verb = if first_step == 0 { "Training" } else { "Going on with" };
+                self.messages.push(
+                    Level::Info,
+                    format!("{verb} \"{name}\": {} on {}.", format::parameters(parameters), facts.device),
+                    "",
+                    Some(run.clone()),
+                );
+                self.series.touch(&run);
+                self.started.insert(run.clone(), facts);
+                self.refresh_record(&run);
+            }
+            Event::Step { run, step, steps, loss, tokens_per_sec, eta_secs, .. } => {
+                let current = self.current(&run);
+                (current.step, current.steps, current.preparing) = (step, steps, None);
+                (current.loss, current.tokens_per_sec, current.eta_secs) =
+                    (Some(loss), Some(tokens_per_sec), Some(eta_secs));
+                self.series.touch(&run);
+            }
+            Event::Evaluated { run, loss, .. } => {
+                self.current(&run).validation_loss = Some(loss);
+                self.series.touch(&run);
+            }
+            Event::Sample { run, .. } => {
+                if self.samples.contains_key(&run) {
+                    self.ask(&run, Asked::Samples);
+                }
+            }
+            Event::Checkpointed { run, step, bytes, best, .. } => {
+                let what = if best { "Best checkpoint so far" } else { "Checkpoint" };
+                let text = format!("{what} of \"{}\" at step {} ({}).", self.run_name(&run), format::count(step), format::bytes(bytes));
+                self.messages.push(Level::Info, text, "", Some(run));
+            }
+            Event::Paused { run, step } => {
+                let current = self.current(&run);
+                (current.step, current.is_paused) = (step, true);
+                (current.tokens_per_sec, current.eta_secs) = (None, None);
+            }
+            Event::Resumed { run, step } => {
+                let current = self.current(&run);
+                (current.step, current.is_paused) = (step, false);
+            }
+            Event::Failed { run, why, what_to_do } => self.messages.push(Level::Error, why, what_to_do, run),
+            Event::Warning { run, message } => self.messages.push(Level::Warning, message, "", run),
+            Event::Finished { run, name, state, step, why, .. } => self.finished(run, &name, state, step, why),
+            Event::System { cpu_percent, memory_bytes, free_bytes } => {
+                self.system = Some(SystemLoad { cpu_percent, memory_bytes, free_bytes });
+            }
+            Event::Runs { runs } => self.take_runs(runs),
+            Event::Run { record } => {
+                let run = record.summary.id.clone();
+                self.answered(&run, Asked::Record);
+                self.records.insert(run, *record);
+            }
+            Event::Series { run, series, whole, data } => self.series.take(run, series, whole, data),
+            Event::Samples { run, samples } => {
+                self.answered(&run, Asked::Samples);
+                self.samples.insert(run, samples);
+            }
+            Event::Checked { ticket, problems, free_bytes } => {
+                // An answer to an older question that comes late is worth nothing.
+                if self.check.as_ref().is_none_or(|known| known.ticket <= ticket) {
+                    self.check = Some(CheckAnswer { ticket, problems, free_bytes });
+                }
+            }
+            Event::Evaluation { target, loss, perplexity, masked_accuracy, tokens } => {
+                let more = match (perplexity, masked_accuracy) {
+                    (Some(perplexity), _) => format!(", perplexity {}", format::number(perplexity)),
+                    (None, Some(accuracy)) => format!(", {} of hidden tokens right", format::percent(accuracy)),
+                    (None, None) => String::new(),
+                };
+                self.messages.push_info(format!(
+                    "Evaluated {target} on {} tokens: loss {} nats per token{more}.",
+                    format::count(tokens),
+                    format::number(loss)
+                ));
+            }
+            Event::Exported { run, step, path } => {
+                let name = self.run_name(&run);
+                let text = format!("Exported \"{name}\" at step {} to {}", format::count(step), path.display());
+                self.messages.push(Level::Info, text, "", Some(run));
+            }
+            Event::Devices { devices } => self.devices = devices,
+            Event::Ended => {
+                self.engine_ended = true;
+                self.current = None;
+                self.waiting.clear();
+            }
+        }
+    }
+
+    /// The current run, to be changed; made the current one if it is not.
+    fn current(&mut self, run: &RunId) -> &mut CurrentRun {
+        let same = self.current.as_ref().is_some_and(|current| current.run == *run);
+        let known = if same { self.current.take() } else { None };
+        let current = known.unwrap_or_else(|| CurrentRun::named(run.clone(), self.run_name(run)));
+        self.current.insert(current)
+    }
+
+    fn queued(&mut self, run: RunId, name: &str, position: usize) {
+        let place = match position {
+            0 => "It is next.".to_owned(),
+            1 => "One run is before it.".to_owned(),
+            more => format!("{more} runs are before it."),
+        };
+        self.messages.push(Level::Info, format!("Queued \"{name}\". {place}"), "", Some(run.clone()));
+        self.selection.visible.insert(run.clone());
+        if position == 0 {
+            self.selection.focused = Some(run);
+        }
+    }
+
+    fn queue(&mut self, current: Option<RunId>, waiting: Vec<RunId>) {
+        self.waiting = waiting;
+        match current {
+            None => self.current = None,
+            Some(run) => {
+                self.selection.visible.insert(run.clone());
+                self.current(&run);
+            }
+        }
+    }
+
+    fn finished(&mut self, run: RunId, name: &str, state: RunState, step: u64, why: Option<String>) {
+        if self.current.as_ref().is_some_and(|current| current.run == run) {
+            self.current = None;
+        }
+        self.waiting.retain(|waiting| *waiting != run);
+        self.series.touch(&run);
+        self.refresh_record(&run);
+        let step = format::count(step);
+        let because = why.map_or_else(String::new, |why| format!(" {why}"));
+        let (level, what) = match state {
+            RunState::Finished => (Level::Info, format!("\"{name}\" finished after {step} steps.{because}")),
+            RunState::Stopped => (Level::Info, format!("\"{name}\" was stopped after {step} steps.{because}")),
+            RunState::Cancelled => (Level::Info, format!("\"{name}\" was taken out of the queue.{because}")),
+            RunState::Diverged => (Level::Error, format!("\"{name}\" diverged at step {step}.{because}")),
+            RunState::Failed => (Level::Error, format!("\"{name}\" failed after {step} steps.{because}")),
+            other => (Level::Warning, format!("\"{name}\" ended as {other} after {step} steps.{because}")),
+        };
+        let what_to_do = match state {
+            RunState::Diverged => "Lower the learning rate, clip the gradient or warm up longer. The last good checkpoint is kept.",
+            RunState::Stopped => "Resume goes on from its checkpoint.",
+            _ => "",
+        };
+        self.messages.push(level, what, what_to_do, Some(run));
+    }
+
+    /// Loads a record again that is shown.
+    fn refresh_record(&mut self, run: &RunId) {
+        if self.records.contains_key(run) {
+            self.ask(run, Asked::Record);
+        }
+    }
+
+    fn take_runs(&mut self, runs: Vec<RunSummary>) {
+        // A record shows the name, note and tags as well: a line that changed makes it stale.
+        let changed: Vec<RunId> = runs
+            .iter()
+            .filter(|now| {
+                self.records.get(&now.id).is_some_and(|record| {
+                    let then = &record.summary;
+                    (&then.name, &then.note, &then.tags, then.archived, then.state)
+                        != (&now.name, &now.note, &now.tags, now.archived, now.state)
+                })
+            })
+            .map(|run| run.id.clone())
+            .collect();
+        for run in &changed {
+            self.ask(run, Asked::Record);
+        }
+        self.runs = runs;
+        let first = !std::mem::replace(&mut self.runs_loaded, true);
+        let exists = |run: &RunId| self.runs.iter().any(|summary| summary.id == *run);
+        self.selection.retain(exists);
+        self.series.retain(exists);
+        self.records.retain(|run, _| exists(run));
+        self.samples.retain(|run, _| exists(run));
+        if first && self.selection.visible.is_empty() {
+            let newest = self.runs.iter().filter(|run| !run.archived && run.steps_done > 0).take(SHOWN_AT_FIRST);
+            self.selection.visible = newest.map(|run| run.id.clone()).collect();
+        }
+        if let Some(current) = &mut self.current
+            && let Some(summary) = self.runs.iter().find(|summary| summary.id == current.run)
+        {
+            current.name.clone_from(&summary.name);
+        }
+    }
+}
