@@ -9,6 +9,7 @@ mod diff;
 pub mod filter;
 mod flatten;
 mod group;
+mod metric;
 mod stats;
 mod text_table;
 
@@ -17,5 +18,6 @@ pub use delta::{Delta, Verdict};
 pub use diff::{ConfigDiff, DiffRow};
 pub use flatten::{flatten, plain};
 pub use group::{Group, common_keys, group_all_but, group_by};
+pub use metric::{metric_value, series_axis, series_title, series_unit};
 pub use stats::{Band, Summary, student_t_95};
 pub use text_table::{Cell, TextTable};
