@@ -1,1 +1,18 @@
-//! attention
+//! The four questions about a multi-head attention layer: which heads score, how, how many pairs, what is kept.
+//!
+//! [`ModelPlan`] is a config in which everything was checked once; [`HeadPlan`] its table of heads; [`Cost`] counts
+//! parameters, FLOPs and bytes from it without running anything; `compatibility` holds the attention layers, a file
+//! a method. Uses `config` and `ops`.
+
+mod affine;
+pub mod compatibility;
+mod cost;
+mod dropout;
+mod heads;
+mod plan;
+
+pub use affine::{Affine, Orientation};
+pub use cost::{Cost, LayerCost, Part, PartCost, Workload, layer_macs};
+pub use dropout::Dropout;
+pub use heads::{Cell, Draft, HeadAt, HeadPlan};
+pub use plan::{ModelPlan, default_norm_epsilon, estimated_vocabulary, supported};

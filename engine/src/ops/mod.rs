@@ -1,1 +1,47 @@
-//! ops
+//! Every tensor operation that training goes through, each with its own forward and backward.
+//!
+//! Candle's own layer norm and softmax cut gradients without a word, and its small operations are slow; these are
+//! fused, hold on to nothing that can be computed again, and are each held against a slow reference in value and
+//! gradient. Three layers, each used only by the next:
+//!
+//! 1. `kernels`: pure functions on slices, compiled for several vector widths.
+//! 2. `threaded`: forward and backward on slices over rayon's current pool. Work is cut by shape alone, so results are
+//!    bitwise the same for any number of threads.
+//! 3. this module: thin custom operations of candle. On a device other than the CPU, or for half precision, the same
+//!    functions are composed of candle's differentiable operations (`composed`).
+//!
+//! Beside them: [`random`], the one source of randomness, and [`AdamW`] with its [`Parameter`]s and [`Gradients`].
+//!
+//! Inputs may be strided; copies are made where an operation needs them. Gradients flow to every tensor argument.
+
+mod adamw;
+mod attention;
+mod composed;
+mod cross_entropy;
+mod dropout;
+mod element;
+mod embedding;
+mod gelu;
+mod gradients;
+mod kernels;
+mod layer_norm;
+mod linear;
+mod parameter;
+mod process;
+pub mod random;
+mod softmax;
+mod threaded;
+
+pub use adamw::{AdamW, AdamWConfig};
+pub use attention::{attention_mix, attention_scores, merge_heads, split_heads};
+pub use cross_entropy::{IGNORED_LABEL, cross_entropy};
+pub use dropout::dropout;
+pub use embedding::embedding;
+pub use gelu::{Gelu, gelu};
+pub use gradients::Gradients;
+pub use layer_norm::layer_norm;
+pub use linear::{linear, linear_transposed};
+pub use parameter::Parameter;
+pub use process::tune_process;
+pub use random::DropoutStream;
+pub use softmax::{MaskSpec, masked_softmax, softmax};

@@ -1,0 +1,171 @@
+//! Every key of the window in one place: what is pressed, and the table that the help shows.
+
+use egui::{Context, Event, Key, Modifiers};
+
+use crate::panels::PanelId;
+
+/// What a key asks the window for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pressed {
+    /// Opens the palette.
+    Palette,
+    /// Opens the help.
+    Help,
+    /// Puts the keyboard into the panel's filter.
+    Filter,
+    /// Closes what is open, or goes back.
+    Back,
+    /// Undoes.
+    Undo,
+    /// Does again what was undone.
+    Redo,
+    /// Starts the run that is set up.
+    Start,
+    /// Exports what is shown.
+    Export,
+    /// Shows or hides the rail.
+    Rail,
+    /// Shows or hides the inspector.
+    Inspector,
+    /// Full screen and back.
+    FullScreen,
+    /// Opens a panel.
+    Panel(PanelId),
+}
+
+/// The keys and what they do, in groups, for the help.
+pub const HELP: &[(&str, &[(&str, &str)])] = &[
+    (
+        "Everywhere",
+        &[
+            ("Ctrl+K", "Palette: every action, preset and run by name"),
+            ("?", "This help"),
+            ("Esc", "Close, or back"),
+            ("1 to 5", "Open a panel"),
+            ("[ and ]", "Show or hide the panels' names and the inspector"),
+            ("F11", "Full screen and back"),
+            ("Ctrl++ and Ctrl+-", "Larger and smaller; Ctrl+0 for the usual size"),
+        ],
+    ),
+    (
+        "Runs",
+        &[
+            ("Ctrl+Enter", "Start the run that is set up"),
+            ("Ctrl+Z", "Undo: a change of the config, the deletion of a run"),
+            ("Ctrl+Shift+Z", "Redo a change of the config"),
+            ("/", "Filter"),
+            ("Up and Down", "Move in the table"),
+            ("Space", "Show or hide the run in charts"),
+            ("P", "Pin the run as the baseline"),
+        ],
+    ),
+    (
+        "Charts",
+        &[
+            ("Drag", "Zoom into a box"),
+            ("Double click", "Whole range again"),
+            ("Shift+drag", "Move"),
+            ("Ctrl+wheel", "Zoom"),
+            ("Y", "Logarithmic values"),
+            ("Ctrl+E", "Export the figure"),
+        ],
+    ),
+];
+
+/// Whether a text field has the keyboard: then plain keys are text.
+pub fn typing(ctx: &Context) -> bool {
+    ctx.text_edit_focused()
+}
+
+/// Whether a plain key was pressed while no text field has the keyboard; takes the key. For panels.
+pub fn plain(ctx: &Context, key: Key) -> bool {
+    !typing(ctx) && ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key))
+}
+
+/// What was pressed since the last frame; takes those keys. `Back` is not among them: it is asked for last, with
+/// [`back`], when everything that is open had its chance to take it.
+pub fn pressed(ctx: &Context) -> Vec<Pressed> {
+    let typing = typing(ctx);
+    ctx.input_mut(|input| {
+        let mut found = Vec::new();
+        // The longer ones first: a shortcut is also taken with an extra Shift.
+        for (modifiers, key, pressed) in [
+            (Modifiers::COMMAND | Modifiers::SHIFT, Key::Z, Pressed::Redo),
+            (Modifiers::COMMAND, Key::Z, Pressed::Undo),
+        ] {
+            // A text field undoes its own typing.
+            if !typing && input.consume_key(modifiers, key) {
+                found.push(pressed);
+            }
+        }
+        for (modifiers, key, pressed) in [
+            (Modifiers::COMMAND, Key::K, Pressed::Palette),
+            (Modifiers::COMMAND, Key::Enter, Pressed::Start),
+            (Modifiers::COMMAND, Key::E, Pressed::Export),
+            (Modifiers::NONE, Key::F11, Pressed::FullScreen),
+        ] {
+            if input.consume_key(modifiers, key) {
+                found.push(pressed);
+            }
+        }
+        if typing {
+            return found;
+        }
+        for (text, key, pressed) in [
+            ("?", Key::Questionmark, Pressed::Help),
+            ("/", Key::Slash, Pressed::Filter),
+            ("[", Key::OpenBracket, Pressed::Rail),
+            ("]", Key::CloseBracket, Pressed::Inspector),
+        ] {
+            // By the character where the keyboard gives it: these keys move with the layout.
+            let typed = input.events.iter().any(|event| matches!(event, Event::Text(typed) if typed == text));
+            let by_key = input.consume_key(Modifiers::NONE, key);
+            if typed || by_key {
+                input.events.retain(|event| !matches!(event, Event::Text(typed) if typed == text));
+                found.push(pressed);
+            }
+        }
+        let digits = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8, Key::Num9];
+        for (key, panel) in digits.into_iter().zip(PanelId::ALL) {
+            if input.consume_key(Modifiers::NONE, key) {
+                found.push(Pressed::Panel(panel));
+            }
+        }
+        found
+    })
+}
+
+/// Whether Esc was pressed and nobody took it.
+pub fn back(ctx: &Context) -> bool {
+    ctx.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn press(keys: &[(Modifiers, Key)], text: Option<&str>) -> Vec<Pressed> {
+        let ctx = Context::default();
+        let mut events: Vec<Event> = keys
+            .iter()
+            .map(|&(modifiers, key)| Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers })
+            .collect();
+        events.extend(text.map(|text| Event::Text(text.to_owned())));
+        let mut found = Vec::new();
+        let input = egui::RawInput { events, ..Default::default() };
+        let output = ctx.run_ui(input, |ui| found.extend(pressed(ui.ctx())));
+        output.drop_without_applying_deltas();
+        found
+    }
+
+    #[test]
+    fn each_key_asks_for_one_thing() {
+        assert_eq!(press(&[(Modifiers::COMMAND, Key::K)], None), [Pressed::Palette]);
+        assert_eq!(press(&[(Modifiers::COMMAND, Key::Z)], None), [Pressed::Undo]);
+        assert_eq!(press(&[(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z)], None), [Pressed::Redo]);
+        assert_eq!(press(&[(Modifiers::NONE, Key::Num2)], None), [Pressed::Panel(PanelId::Live)]);
+        assert_eq!(press(&[(Modifiers::SHIFT, Key::Questionmark)], Some("?")), [Pressed::Help]);
+        assert_eq!(press(&[(Modifiers::SHIFT, Key::Num7)], Some("/")), [Pressed::Filter]);
+        assert_eq!(press(&[(Modifiers::NONE, Key::K)], Some("k")), []);
+    }
+}

@@ -1,0 +1,5 @@
+//! How a head scores a pair of positions: a file a method.
+
+mod standard;
+
+pub use standard::{AttentionOutput, Projections, StandardAttention};

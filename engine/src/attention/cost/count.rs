@@ -1,0 +1,363 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Part, PartCost, Workload, activations};
+use crate::{
+    attention::ModelPlan,
+    config::{Architecture, Compatibility, Coverage, NormPlacement},
+};
+
+/// Numbers that AdamW keeps for every parameter: two moments.
+const MOMENTS: u64 = 2;
+
+/// What one layer costs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayerCost {
+    /// Layer, from 0.
+    pub layer: usize,
+    /// Its parts.
+    pub parts: Vec<PartCost>,
+}
+
+impl LayerCost {
+    /// One part's cost; none when a layer has no such part.
+    pub fn part(&self, part: Part) -> Option<&PartCost> {
+        self.parts.iter().find(|cost| cost.part == part)
+    }
+}
+
+/// What a model costs for a workload. Numbers too large for 64 bits stay at the largest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    /// What was asked of it.
+    pub workload: Workload,
+    /// Layer by layer.
+    pub layers: Vec<LayerCost>,
+    /// What belongs to no layer: embeddings, first or last norm, head.
+    pub outside: Vec<PartCost>,
+    /// Trainable numbers.
+    pub parameters: u64,
+    /// FLOPs of one forward pass.
+    pub forward_flops: u64,
+    /// FLOPs of its backward pass; 0 when there is none.
+    pub backward_flops: u64,
+    /// FLOPs of one optimiser step, all its forward passes counted; of one forward pass when there is no training.
+    pub flops_per_step: u64,
+    /// Bytes of the weights.
+    pub weights_bytes: u64,
+    /// Bytes of the gradients; 0 when there are none.
+    pub gradient_bytes: u64,
+    /// Bytes of the optimiser's moments; 0 when there is none.
+    pub optimiser_bytes: u64,
+    /// Estimated bytes kept from forward until backward, or alive at once in a forward pass alone.
+    pub activation_bytes: u64,
+    /// Estimate of all of them together at their largest.
+    pub memory_bytes: u64,
+}
+
+impl Cost {
+    /// Counts what `plan` costs for `workload`.
+    pub fn of(plan: &ModelPlan, workload: &Workload) -> Self {
+        let layers: Vec<LayerCost> = (0..plan.layers).map(|layer| layer_cost(plan, layer, workload)).collect();
+        let outside = outside_cost(plan, workload);
+        let total = |of: fn(&PartCost) -> u64| {
+            layers.iter().flat_map(|layer| &layer.parts).chain(&outside).map(of).fold(0, u64::saturating_add)
+        };
+        let bytes = workload.precision.bytes();
+        let parameters = total(|part| part.parameters);
+        let (forward_flops, backward_flops) = (total(|part| part.forward_flops), total(|part| part.backward_flops));
+        let weights_bytes = parameters.saturating_mul(bytes);
+        let (passes, gradient_bytes, optimiser_bytes, activation_bytes) = if workload.is_training() {
+            let passes = workload.accumulation as u64;
+            (passes, weights_bytes, weights_bytes.saturating_mul(MOMENTS), total(|part| part.activation_bytes))
+        } else {
+            (1, 0, 0, transient_bytes(plan, workload))
+        };
+        Self {
+            workload: *workload,
+            parameters,
+            forward_flops,
+            backward_flops,
+            flops_per_step: forward_flops.saturating_add(backward_flops).saturating_mul(passes),
+            weights_bytes,
+            gradient_bytes,
+            optimiser_bytes,
+            activation_bytes,
+            memory_bytes: [weights_bytes, gradient_bytes, optimiser_bytes, activation_bytes]
+                .into_iter()
+                .fold(0, u64::saturating_add),
+            layers,
+            outside,
+        }
+    }
+
+    /// One part summed over all layers and what lies outside them.
+    pub fn part(&self, part: Part) -> PartCost {
+        let mut sum = PartCost::new(part, 0, 0, 0, false);
+        for cost in self.layers.iter().flat_map(|layer| &layer.parts).chain(&self.outside).filter(|c| c.part == part) {
+            sum.parameters = sum.parameters.saturating_add(cost.parameters);
+            sum.macs = sum.macs.saturating_add(cost.macs);
+            sum.forward_flops = sum.forward_flops.saturating_add(cost.forward_flops);
+            sum.backward_flops = sum.backward_flops.saturating_add(cost.backward_flops);
+            sum.activation_bytes = sum.activation_bytes.saturating_add(cost.activation_bytes);
+        }
+        sum
+    }
+
+    /// Multiply-accumulates of the matrix products inside the layers, forward: the number that papers call FLOPs.
+    pub fn layer_macs(&self) -> u64 {
+        self.layers.iter().flat_map(|layer| &layer.parts).map(|part| part.macs).fold(0, u64::saturating_add)
+    }
+}
+
+/// Multiply-accumulates of the matrix products inside the layers for one example of `sequence` tokens: no embeddings,
+/// head, norms, softmax or biases. The count that papers on attention call FLOPs.
+pub fn layer_macs(plan: &ModelPlan, sequence: usize) -> u64 {
+    Cost::of(plan, &Workload::inference(1, sequence, crate::config::Precision::F32)).layer_macs()
+}
+
+/// The product, or the largest number when it does not fit.
+fn product(factors: &[usize]) -> u64 {
+    factors.iter().fold(1, |product: u64, &factor| product.saturating_mul(factor as u64))
+}
+
+/// Parameters of a linear map with bias.
+fn linear(from: usize, to: usize) -> u64 {
+    product(&[from, to]).saturating_add(to as u64)
+}
+
+fn layer_cost(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerCost {
+    let (Compatibility::Standard(_), Coverage::Full(_)) = (&plan.compatibility, &plan.coverage);
+    let (d, d_k, f) = (plan.width, plan.head_size, plan.feed_forward);
+    let (b, t) = (work.batch, work.sequence);
+    // Queries and keys exist for heads that compute, values for those that have a map.
+    let (computed, live) = (plan.head_plan.computed(layer), plan.head_plan.live(layer));
+    let (scoring, mixing) = (computed * d_k, live * d_k);
+    let attends = usize::from(live > 0);
+    let kept = activations::layer(plan, layer, work);
+    let bytes = work.precision.bytes();
+    let cost = |part, parameters, macs, numbers: u64| {
+        PartCost::new(part, parameters, macs, numbers.saturating_mul(bytes), work.is_training())
+    };
+    let parts = vec![
+        cost(
+            Part::Projections,
+            (2 * linear(d, scoring)).saturating_add(linear(d, mixing)),
+            product(&[b, t, d, 2 * scoring + mixing]),
+            kept.projections,
+        ),
+        cost(Part::Scores, 0, product(&[b, t, t, scoring]), kept.scores),
+        cost(Part::Mix, 0, product(&[b, t, t, mixing]), kept.mix),
+        cost(Part::Output, linear(mixing, d) * attends as u64, product(&[b, t, mixing, d]), kept.output),
+        cost(
+            Part::FeedForward,
+            linear(d, f).saturating_add(linear(f, d)),
+            product(&[2, b, t, d, f]),
+            kept.feed_forward,
+        ),
+        // A layer without attention has no norm for it.
+        cost(Part::Norm, product(&[2, d, 1 + attends]), 0, kept.norm),
+    ];
+    LayerCost { layer, parts }
+}
+
+fn outside_cost(plan: &ModelPlan, work: &Workload) -> Vec<PartCost> {
+    let (d, vocabulary) = (plan.width, plan.vocabulary);
+    let rows = vocabulary + plan.positions + plan.token_types;
+    let bytes = work.precision.bytes();
+    let cost = |part, parameters, macs, numbers: u64| {
+        PartCost::new(part, parameters, macs, numbers.saturating_mul(bytes), work.is_training())
+    };
+    let (head, head_macs) = match plan.architecture {
+        Architecture::Encoder => (linear(d, d) + product(&[2, d]) + vocabulary as u64, product(&[work.predicted, d, d])),
+        Architecture::Decoder => (0, 0),
+    };
+    let norm = match plan.norm {
+        NormPlacement::Pre | NormPlacement::Post => product(&[2, d]),
+    };
+    vec![
+        cost(Part::Embedding, product(&[rows, d]), 0, activations::embedding(plan, work)),
+        cost(Part::Norm, norm, 0, activations::norm(plan, work)),
+        cost(
+            Part::Head,
+            head,
+            head_macs.saturating_add(product(&[work.predicted, d, vocabulary])),
+            activations::head(plan, work),
+        ),
+    ]
+}
+
+/// Bytes alive at once in a forward pass that keeps nothing: the widest layer, or the logits.
+fn transient_bytes(plan: &ModelPlan, work: &Workload) -> u64 {
+    let widest = (0..plan.layers)
+        .map(|layer| {
+            let kept = activations::layer(plan, layer, work);
+            [kept.projections, kept.scores, kept.mix, kept.output, kept.feed_forward, kept.norm]
+                .into_iter()
+                .fold(0, u64::saturating_add)
+        })
+        .max()
+        .unwrap_or(0);
+    widest.max(activations::head(plan, work) / 2).saturating_mul(work.precision.bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        attention::{Draft, HeadAt, HeadPlan},
+        config::{Precision, RunConfig},
+    };
+
+    fn plan(kind: Architecture, change: impl FnOnce(&mut RunConfig)) -> ModelPlan {
+        let mut config = RunConfig::default();
+        config.model.kind = kind;
+        change(&mut config);
+        ModelPlan::resolve(&config, 101).unwrap()
+    }
+
+    /// The plan of a row of the golden table: `hyper` and `attention`.
+    fn golden_plan(row: &serde_json::Value) -> (ModelPlan, usize) {
+        let size = |name: &str| row["hyper"][name].as_u64().map(|n| n as usize);
+        let encoder = row["family"] == "bert_mlm";
+        let mut config = RunConfig::default();
+        config.model.kind = if encoder { Architecture::Encoder } else { Architecture::Decoder };
+        config.model.norm = if encoder { NormPlacement::Post } else { NormPlacement::Pre };
+        config.model.layers = size("L").unwrap();
+        config.model.heads = size("H").unwrap();
+        config.model.width = size("d").unwrap();
+        config.model.feed_forward = size("ff").unwrap_or(4 * config.model.width);
+        config.model.positions = size("P");
+        config.data.sequence_length = size("n").unwrap();
+        (ModelPlan::resolve(&config, size("V").unwrap()).unwrap(), config.data.sequence_length)
+    }
+
+    /// Layers `first..first + count` of `reused` heads each borrow the maps of the layer before; none left = skipped.
+    fn reuse(layers: usize, heads: usize, first: usize, count: usize, reused: usize, skip: bool) -> HeadPlan {
+        let row = |layer: usize| -> Vec<Draft> {
+            let borrows = (first..first + count).contains(&layer);
+            (0..heads)
+                .map(|head| match borrows {
+                    true if skip => Draft::Skip,
+                    true if head >= heads - reused => {
+                        Draft::Borrow { from: HeadAt::new(layer - 1, head - (heads - reused)) }
+                    }
+                    _ => Draft::Compute,
+                })
+                .collect()
+        };
+        HeadPlan::from_drafts(&(0..layers).map(row).collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn matches_the_golden_table() {
+        let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/params_flops.json"));
+        let table: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();
+        let mut checked = 0;
+        for row in table["configs"].as_array().unwrap() {
+            if !["bert_mlm", "gpt2"].contains(&row["family"].as_str().unwrap()) {
+                continue;
+            }
+            let (mut plan, sequence) = golden_plan(row);
+            let attention = &row["attention"];
+            let number = |name: &str| attention[name].as_u64().unwrap() as usize;
+            let (l, h) = (plan.layers, plan.heads);
+            match (attention["variant"].as_str().unwrap(), attention["layout"].as_str()) {
+                ("standard", _) => {}
+                // What the head plan alone decides can be counted already.
+                ("reuse", Some("proposed")) => plan.head_plan = reuse(l, h, 1, number("P"), number("K"), false),
+                ("reuse", Some("all_end")) => {
+                    plan.head_plan = reuse(l, h, l - 1 - number("P"), number("P"), number("K"), false);
+                }
+                ("reuse", Some("skip")) => plan.head_plan = reuse(l, h, 1, number("P"), 0, true),
+                _ => continue,
+            }
+            let expected = &row["expected"];
+            let cost = Cost::of(&plan, &Workload::inference(1, sequence, Precision::F32));
+            assert_eq!(Some(cost.parameters), expected["model_params"].as_u64(), "{}", row["id"]);
+            assert_eq!(Some(cost.layer_macs()), expected["model_macs"].as_u64(), "{}", row["id"]);
+            assert_eq!(layer_macs(&plan, sequence), cost.layer_macs());
+            for (layer, cost) in cost.layers.iter().enumerate() {
+                let sum = |of: fn(&PartCost) -> u64| {
+                    [Part::Projections, Part::Scores, Part::Mix, Part::Output]
+                        .into_iter()
+                        .map(|part| of(cost.part(part).unwrap()))
+                        .sum::<u64>()
+                };
+                assert_eq!(Some(sum(|p| p.macs)), expected["attention_macs_per_layer"][layer].as_u64());
+                let parameters = expected["attention_block_params_per_layer"][layer].as_u64();
+                assert_eq!(Some(sum(|p| p.parameters)), parameters, "{} layer {layer}", row["id"]);
+            }
+            checked += 1;
+        }
+        assert!(checked >= 10, "only {checked} rows of the golden table were checked");
+    }
+
+    #[test]
+    fn products_counted_one_by_one() {
+        // Each matrix product of one forward pass as [rows, inner, columns].
+        let plan = plan(Architecture::Decoder, |_| {});
+        let (b, t) = (3, 10);
+        let (d, f, h, d_k) = (plan.width, plan.feed_forward, plan.heads, plan.head_size);
+        let mut products = Vec::new();
+        for _ in 0..plan.layers {
+            products.push([b * t, d, 3 * d]);
+            products.extend(vec![[t, d_k, t]; b * h]);
+            products.extend(vec![[t, t, d_k]; b * h]);
+            products.extend([[b * t, d, d], [b * t, d, f], [b * t, f, d]]);
+        }
+        products.push([b * t, d, plan.vocabulary]);
+        let flops: usize = products.iter().map(|[m, k, n]| 2 * m * k * n).sum();
+        let work = Workload { batch: b, sequence: t, predicted: b * t, accumulation: 2, precision: Precision::F32 };
+        let cost = Cost::of(&plan, &work);
+        assert_eq!(cost.forward_flops, flops as u64);
+        assert_eq!(cost.backward_flops, 2 * flops as u64);
+        assert_eq!(cost.flops_per_step, 6 * flops as u64);
+    }
+
+    #[test]
+    fn parts_add_up() {
+        for kind in Architecture::ALL {
+            let mut config = RunConfig::default();
+            config.model.kind = kind;
+            let plan = ModelPlan::resolve(&config, 500).unwrap();
+            let cost = Cost::of(&plan, &Workload::training(&config));
+            let sum = |of: fn(&PartCost) -> u64| Part::ALL.into_iter().map(|part| of(&cost.part(part))).sum::<u64>();
+            assert_eq!(sum(|part| part.parameters), cost.parameters);
+            assert_eq!(sum(|part| part.forward_flops), cost.forward_flops);
+            assert_eq!(sum(|part| part.activation_bytes), cost.activation_bytes);
+            assert_eq!(cost.memory_bytes, 4 * cost.weights_bytes + cost.activation_bytes);
+        }
+    }
+
+    #[test]
+    fn masked_language_modelling_carries_only_masked_tokens_to_the_vocabulary() {
+        let mut config = RunConfig::default();
+        config.model.kind = Architecture::Encoder;
+        (config.train.batch, config.data.sequence_length, config.train.mask_fraction) = (10, 10, 0.15);
+        assert_eq!(Workload::training(&config).predicted, 15);
+        config.model.kind = Architecture::Decoder;
+        assert_eq!(Workload::training(&config).predicted, 100);
+    }
+
+    #[test]
+    fn inference_needs_no_gradients_and_less_memory() {
+        let plan = plan(Architecture::Encoder, |_| {});
+        let inference = Cost::of(&plan, &Workload::inference(16, 64, Precision::F32));
+        assert_eq!((inference.backward_flops, inference.gradient_bytes, inference.optimiser_bytes), (0, 0, 0));
+        let training = Cost::of(&plan, &Workload { accumulation: 1, ..inference.workload });
+        assert!(inference.memory_bytes < training.memory_bytes / 4);
+        let double = Cost::of(&plan, &Workload { precision: Precision::F64, ..training.workload });
+        assert_eq!(double.memory_bytes, 2 * training.memory_bytes);
+    }
+
+    #[test]
+    fn absurd_sizes_saturate() {
+        let plan = plan(Architecture::Decoder, |config| {
+            (config.model.layers, config.model.width, config.model.feed_forward) = (256, 65_536, 1_048_576);
+            config.data.sequence_length = 1_048_576;
+        });
+        let work =
+            Workload { batch: 65_536, sequence: 1_048_576, predicted: 1 << 36, accumulation: 65_536, precision: Precision::F64 };
+        assert_eq!(Cost::of(&plan, &work).memory_bytes, u64::MAX);
+    }
+}

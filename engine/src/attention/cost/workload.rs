@@ -1,0 +1,46 @@
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Architecture, Precision, RunConfig};
+
+/// What a model is asked to do, as far as its costs depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Workload {
+    /// Examples in one forward pass.
+    pub batch: usize,
+    /// Tokens in an example.
+    pub sequence: usize,
+    /// Positions of one forward pass that are carried to the vocabulary.
+    pub predicted: usize,
+    /// Forward passes in one optimiser step; 0 = no training: no backward, gradients or optimiser.
+    pub accumulation: usize,
+    /// Number format.
+    pub precision: Precision,
+}
+
+impl Workload {
+    /// A training step as the config describes it. Decoders predict every token, encoders the masked share, rounded up.
+    pub fn training(config: &RunConfig) -> Self {
+        let (batch, sequence) = (config.train.batch, config.data.sequence_length);
+        let tokens = batch.saturating_mul(sequence);
+        let predicted = match config.model.kind {
+            Architecture::Decoder => tokens,
+            Architecture::Encoder => (tokens as f64 * config.train.mask_fraction).ceil() as usize,
+        };
+        Self { batch, sequence, predicted, accumulation: config.train.accumulation, precision: config.precision }
+    }
+
+    /// A forward pass with predictions at every position and nothing after it.
+    pub fn inference(batch: usize, sequence: usize, precision: Precision) -> Self {
+        Self { batch, sequence, predicted: batch.saturating_mul(sequence), accumulation: 0, precision }
+    }
+
+    /// True when gradients are computed.
+    pub fn is_training(&self) -> bool {
+        self.accumulation > 0
+    }
+
+    /// Tokens of one forward pass.
+    pub fn tokens(&self) -> u64 {
+        (self.batch as u64).saturating_mul(self.sequence as u64)
+    }
+}

@@ -1,0 +1,83 @@
+use thiserror::Error;
+
+/// Why a model could not be built or run.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum ModelError {
+    /// Weights for a parameter are absent.
+    #[error("The weights have no tensor `{name}`, which this model needs.")]
+    Missing {
+        /// The parameter.
+        name: String,
+    },
+    /// Weights that belong to no parameter.
+    #[error("The weights hold tensors that this model does not have: {}.", .names.join(", "))]
+    Unexpected {
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// Weights of another shape than the model's.
+    #[error("The weights of `{name}` have the shape {found:?}, but the model needs {expected:?}.")]
+    Shape {
+        /// The parameter.
+        name: String,
+        /// Its shape in the model.
+        expected: Vec<usize>,
+        /// The shape that was given.
+        found: Vec<usize>,
+    },
+    /// A plan with an answer that these models do not build.
+    #[error("This model cannot be built: {0}.")]
+    Unsupported(String),
+    /// More tokens than positions.
+    #[error("A sequence of {sequence} tokens does not fit the {positions} positions of the model. Use shorter sequences.")]
+    TooLong {
+        /// Tokens in a row.
+        sequence: usize,
+        /// The model's learned positions.
+        positions: usize,
+    },
+    /// Ids, mask and labels whose sizes do not agree.
+    #[error("The {what} has {found} numbers, but {batch} rows of {sequence} tokens need {}.", batch * sequence)]
+    InputSize {
+        /// Which part of the input.
+        what: &'static str,
+        /// Numbers that were given.
+        found: usize,
+        /// Rows.
+        batch: usize,
+        /// Tokens in a row.
+        sequence: usize,
+    },
+    /// A tensor operation failed.
+    #[error("The computation failed: {0}")]
+    Tensor(String),
+}
+
+impl From<candle_core::Error> for ModelError {
+    fn from(error: candle_core::Error) -> Self {
+        Self::Tensor(without_backtrace(&error))
+    }
+}
+
+/// The message alone: as written, candle adds a whole backtrace when `RUST_BACKTRACE` is set.
+fn without_backtrace(error: &candle_core::Error) -> String {
+    use candle_core::Error;
+    match error {
+        Error::WithBacktrace { inner, .. } | Error::WithPath { inner, .. } => without_backtrace(inner),
+        Error::Context { inner, context } => format!("{context}: {}", without_backtrace(inner)),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_backtrace_is_ever_shown() {
+        let inner = Box::new(candle_core::Error::Msg("Two shapes differ.".to_owned()));
+        let backtrace = Box::new(std::backtrace::Backtrace::force_capture());
+        let error = candle_core::Error::WithBacktrace { inner, backtrace };
+        assert_eq!(ModelError::from(error).to_string(), "The computation failed: Two shapes differ.");
+    }
+}

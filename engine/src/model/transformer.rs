@@ -1,0 +1,287 @@
+//! BERT (Devlin et al., 2019) and GPT-2 (Radford et al., 2019), norm first or last.
+
+use std::collections::BTreeMap;
+
+use candle_core::{D, DType, Device, Tensor};
+
+use super::{
+    Evaluation, ForwardOptions, IGNORED_LABEL, Loss, ModelError, ModelInput, ModelOutput, ParameterSet,
+    layer::{EMBEDDING_SITE, Layer, Norm},
+    names::{self, LayerNames, ProjectionNames},
+    specification::orientation,
+};
+use crate::{
+    attention::{
+        Affine, Dropout, ModelPlan,
+        compatibility::{Projections, StandardAttention},
+    },
+    config::{Architecture, NormPlacement},
+    ops::{self, Gelu, MaskSpec},
+};
+
+/// A transformer: a plan joined with weights.
+#[derive(Clone, Debug)]
+pub struct Model {
+    plan: ModelPlan,
+    /// `[v, d]`, the matrix of the head too.
+    words: Tensor,
+    /// `[positions, d]`
+    positions: Tensor,
+    /// `[types, d]`
+    token_types: Option<Tensor>,
+    /// After the embeddings where norms come last, at the end where they come first.
+    outer_norm: Norm,
+    layers: Vec<Layer>,
+    /// An encoder's way from hidden states to the vocabulary.
+    head: Option<Head>,
+}
+
+/// BERT's head: `norm(gelu(x W + b))`, then the token table with a bias over the vocabulary.
+#[derive(Clone, Debug)]
+struct Head {
+    dense: Affine,
+    norm: Norm,
+    bias: Tensor,
+}
+
+/// What the layers give.
+struct Encoded {
+    /// `[b, t, d]`
+    last: Tensor,
+    maps: Vec<Tensor>,
+    hidden: Vec<Tensor>,
+}
+
+impl Model {
+    /// A model whose forward pass builds the graph for backward.
+    pub fn trainable(plan: &ModelPlan, parameters: &ParameterSet) -> Result<Self, ModelError> {
+        let tensors = parameters.iter().map(|(name, variable)| (name.to_owned(), variable.as_tensor().clone()));
+        Self::build(plan, tensors.collect())
+    }
+
+    /// A model that builds no graph, for evaluation. It shares the parameters' memory and sees their updates.
+    pub fn frozen(plan: &ModelPlan, parameters: &ParameterSet) -> Result<Self, ModelError> {
+        Self::build(plan, parameters.tensors())
+    }
+
+    fn build(plan: &ModelPlan, tensors: BTreeMap<String, Tensor>) -> Result<Self, ModelError> {
+        if !plan.head_plan.is_plain() {
+            return Err(ModelError::Unsupported("a head plan with borrowed or skipped heads".to_owned()));
+        }
+        if (plan.head_plan.layers(), plan.head_plan.heads()) != (plan.layers, plan.heads) {
+            return Err(ModelError::Unsupported("a head plan of another size than the model".to_owned()));
+        }
+        let get = |name: &str| {
+            tensors.get(name).cloned().ok_or_else(|| ModelError::Missing { name: name.to_owned() })
+        };
+        let weight = |module: &str| get(&format!("{module}.weight"));
+        let bias = |module: &str| get(&format!("{module}.bias"));
+        let orientation = orientation(plan);
+        let affine =
+            |module: &str| Ok::<_, ModelError>(Affine { weight: weight(module)?, bias: bias(module)?, orientation });
+        let norm = |module: &str| {
+            Ok::<_, ModelError>(Norm { gain: weight(module)?, bias: bias(module)?, epsilon: plan.norm_epsilon })
+        };
+        let layer = |layer: usize| {
+            let names = LayerNames::new(plan, layer);
+            let projections = match &names.projections {
+                ProjectionNames::Separate { query, key, value } => {
+                    Projections::Separate { query: affine(query)?, key: affine(key)?, value: affine(value)? }
+                }
+                ProjectionNames::Fused(name) => Projections::Fused(affine(name)?),
+            };
+            Ok(Layer {
+                attention: StandardAttention {
+                    projections,
+                    output: affine(&names.attention_output)?,
+                    heads: plan.heads,
+                },
+                attention_norm: norm(&names.attention_norm)?,
+                feed_forward_in: affine(&names.feed_forward_in)?,
+                feed_forward_out: affine(&names.feed_forward_out)?,
+                feed_forward_norm: norm(&names.feed_forward_norm)?,
+                activation: activation(plan),
+                placement: plan.norm,
+            })
+        };
+        let head = match plan.architecture {
+            Architecture::Encoder => Some(Head {
+                dense: affine(names::HEAD_DENSE)?,
+                norm: norm(names::HEAD_NORM)?,
+                bias: get(names::HEAD_BIAS)?,
+            }),
+            Architecture::Decoder => None,
+        };
+        Ok(Self {
+            words: weight(names::words(plan))?,
+            positions: weight(names::positions(plan))?,
+            token_types: if plan.token_types > 0 { Some(weight(names::TOKEN_TYPES)?) } else { None },
+            outer_norm: norm(names::outer_norm(plan))?,
+            layers: (0..plan.layers).map(layer).collect::<Result<_, ModelError>>()?,
+            head,
+            plan: plan.clone(),
+        })
+    }
+
+    /// What was built.
+    pub fn plan(&self) -> &ModelPlan {
+        &self.plan
+    }
+
+    /// Where the weights are.
+    pub fn device(&self) -> &Device {
+        self.words.device()
+    }
+
+    /// The number format of the weights.
+    pub fn dtype(&self) -> DType {
+        self.words.dtype()
+    }
+
+    /// Logits at every position, with maps and hidden states when asked for.
+    pub fn forward(&self, input: &ModelInput, options: &ForwardOptions) -> Result<ModelOutput, ModelError> {
+        let Encoded { last, maps, hidden } = self.encode(input, options)?;
+        Ok(ModelOutput { logits: self.logits(&last)?, maps, hidden })
+    }
+
+    /// The training loss: mean cross-entropy in nats over the positions whose label is not [`IGNORED_LABEL`].
+    ///
+    /// `labels[i]` is the token to be predicted at position `i`, row by row: for a decoder the one that follows. Only
+    /// labelled positions are carried to the vocabulary.
+    pub fn loss(&self, input: &ModelInput, labels: &[i64], options: &ForwardOptions) -> Result<Loss, ModelError> {
+        let Encoded { last, maps, hidden } = self.encode(input, options)?;
+        let loss = match self.labelled(&last, labels)? {
+            Some(rows) => ops::cross_entropy(&self.logits(&rows.hidden)?, &rows.labels)?,
+            // Zero, but joined to the weights, so that their gradients exist and are zero too.
+            None => (last.sum_all()? * 0.0)?,
+        };
+        let labelled = labels.iter().filter(|label| **label != IGNORED_LABEL).count();
+        Ok(Loss { loss, labelled, maps, hidden })
+    }
+
+    /// Loss and hits over the labelled positions, without dropout, as numbers that add up over batches.
+    pub fn evaluate(&self, input: &ModelInput, labels: &[i64]) -> Result<Evaluation, ModelError> {
+        let last = self.encode(input, &ForwardOptions::default())?.last;
+        let Some(rows) = self.labelled(&last, labels)? else { return Ok(Evaluation::default()) };
+        let logits = self.logits(&rows.hidden)?.detach();
+        let labelled = rows.count;
+        let loss = ops::cross_entropy(&logits, &rows.labels)?.to_dtype(DType::F64)?.to_scalar::<f64>()?;
+        let predicted = logits.argmax(D::Minus1)?.to_vec1::<u32>()?;
+        let labels = labels.iter().filter(|label| **label != IGNORED_LABEL);
+        let correct = predicted.iter().zip(labels).filter(|(predicted, label)| i64::from(**predicted) == **label).count();
+        Ok(Evaluation { loss_sum: loss * labelled as f64, labelled, correct })
+    }
+
+    /// Logits at the positions `rows` alone, counted row by row over the whole batch. `[rows, v]`
+    pub(crate) fn logits_at(&self, input: &ModelInput, rows: &[u32]) -> Result<Tensor, ModelError> {
+        let last = self.encode(input, &ForwardOptions::default())?.last;
+        let (b, t, d) = last.dims3()?;
+        let rows = Tensor::from_slice(rows, rows.len(), self.device())?;
+        self.logits(&last.reshape((b * t, d))?.index_select(&rows, 0)?)
+    }
+
+    /// Embeddings and layers.
+    fn encode(&self, input: &ModelInput, options: &ForwardOptions) -> Result<Encoded, ModelError> {
+        let (b, t) = input.input_ids.dims2()?;
+        if t > self.plan.positions {
+            return Err(ModelError::TooLong { sequence: t, positions: self.plan.positions });
+        }
+        for (what, other) in [("key mask", &input.key_mask), ("token types", &input.token_type_ids)] {
+            if let Some(found) = other.as_ref().filter(|other| other.dims() != [b, t]) {
+                return Err(ModelError::InputSize { what, found: found.elem_count(), batch: b, sequence: t });
+            }
+        }
+        let dropout = Dropout { probability: self.plan.dropout, draw: options.dropout };
+        let mask = MaskSpec { causal: self.plan.is_causal(), keys: input.key_mask.clone() };
+        let mut x = dropout.apply(&self.embed(input, b, t)?, EMBEDDING_SITE)?; // [b, t, d]
+        let (mut maps, mut hidden) = (Vec::new(), Vec::new());
+        if options.keep_hidden {
+            hidden.push(x.clone());
+        }
+        for (number, layer) in self.layers.iter().enumerate() {
+            let (next, map) = layer.forward(&x, number, &mask, &dropout)?;
+            x = next;
+            if self.plan.norm == NormPlacement::Pre && number + 1 == self.layers.len() {
+                x = self.outer_norm.forward(&x)?;
+            }
+            if options.keep_maps {
+                maps.push(map);
+            }
+            if options.keep_hidden {
+                hidden.push(x.clone());
+            }
+        }
+        Ok(Encoded { last: x, maps, hidden })
+    }
+
+    /// The sum of the tables' rows, normed where norms come last. `[b, t, d]`
+    fn embed(&self, input: &ModelInput, b: usize, t: usize) -> Result<Tensor, ModelError> {
+        let places: Vec<u32> = (0..b).flat_map(|_| 0..t as u32).collect();
+        let places = Tensor::from_vec(places, (b, t), self.device())?;
+        let mut x = (ops::embedding(&self.words, &input.input_ids)? + ops::embedding(&self.positions, &places)?)?;
+        if let Some(table) = &self.token_types {
+            let zeros;
+            let types = match &input.token_type_ids {
+                Some(types) => types,
+                None => {
+                    zeros = Tensor::zeros((b, t), DType::U32, self.device())?;
+                    &zeros
+                }
+            };
+            x = (x + ops::embedding(table, types)?)?;
+        }
+        match self.plan.norm {
+            NormPlacement::Post => Ok(self.outer_norm.forward(&x)?),
+            NormPlacement::Pre => Ok(x),
+        }
+    }
+
+    /// From hidden states to the vocabulary. `[.., d]` to `[.., v]`
+    fn logits(&self, hidden: &Tensor) -> Result<Tensor, ModelError> {
+        Ok(match &self.head {
+            Some(head) => {
+                let x = head.norm.forward(&ops::gelu(&head.dense.forward(hidden)?, activation(&self.plan))?)?;
+                ops::linear_transposed(&x, &self.words, Some(&head.bias))?
+            }
+            None => ops::linear_transposed(hidden, &self.words, None)?,
+        })
+    }
+
+    /// The hidden states at labelled positions with their labels; none when nothing is labelled.
+    fn labelled(&self, last: &Tensor, labels: &[i64]) -> Result<Option<Labelled>, ModelError> {
+        let (b, t, d) = last.dims3()?;
+        if labels.len() != b * t {
+            return Err(ModelError::InputSize { what: "labels", found: labels.len(), batch: b, sequence: t });
+        }
+        let (places, kept): (Vec<u32>, Vec<i64>) =
+            (0u32..).zip(labels).filter(|(_, label)| **label != IGNORED_LABEL).unzip();
+        let count = kept.len();
+        if count == 0 {
+            return Ok(None);
+        }
+        let rows = last.reshape((b * t, d))?;
+        let hidden = if count == b * t {
+            rows
+        } else {
+            ops::embedding(&rows, &Tensor::from_vec(places, count, self.device())?)?
+        };
+        Ok(Some(Labelled { hidden, labels: Tensor::from_vec(kept, count, self.device())?, count }))
+    }
+}
+
+/// Positions that have a label.
+struct Labelled {
+    /// `[n, d]`
+    hidden: Tensor,
+    /// `[n]`
+    labels: Tensor,
+    count: usize,
+}
+
+/// The activation of BERT or of GPT-2.
+fn activation(plan: &ModelPlan) -> Gelu {
+    match plan.architecture {
+        Architecture::Encoder => Gelu::Exact,
+        Architecture::Decoder => Gelu::Tanh,
+    }
+}

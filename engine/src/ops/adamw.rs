@@ -1,0 +1,269 @@
+//! The optimiser.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+use candle_core::{CpuStorage, DType, Device, InplaceOp2, Layout, Result, Tensor, bail};
+
+use super::element::{InPlace, is_fused, slice, slice_mut};
+use super::kernels::AdamWScalars;
+use super::{Gradients, Parameter, threaded};
+
+/// The name of the step count in [`AdamW::state`].
+const STEP: &str = "optimizer.step";
+/// What is appended to a parameter's name for its first moment, PyTorch's word for it.
+const FIRST: &str = "exp_avg";
+/// What is appended to a parameter's name for its second moment.
+const SECOND: &str = "exp_avg_sq";
+
+/// What stays the same over a run; the learning rate is given at each step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdamWConfig {
+    /// How much of the first moment is kept each step, in [0, 1).
+    pub beta1: f64,
+    /// How much of the second moment is kept each step, in [0, 1).
+    pub beta2: f64,
+    /// Added to the root of the second moment.
+    pub epsilon: f64,
+    /// The part of a decaying parameter that is lost each step, times the learning rate.
+    pub weight_decay: f64,
+}
+
+impl Default for AdamWConfig {
+    /// PyTorch's defaults.
+    fn default() -> Self {
+        Self { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weight_decay: 0.01 }
+    }
+}
+
+/// AdamW with decoupled weight decay (Loshchilov and Hutter, 2019), bias-corrected as in PyTorch:
+///
+/// `p -= lr λ p` where the parameter decays, then
+/// `p -= lr / (1 - β₁ᵗ) m / (sqrt(v / (1 - β₂ᵗ)) + ε)`.
+#[derive(Debug)]
+pub struct AdamW {
+    config: AdamWConfig,
+    step: u64,
+    /// Sorted by name.
+    slots: Vec<Slot>,
+}
+
+/// A parameter and its moments.
+#[derive(Debug)]
+struct Slot {
+    parameter: Parameter,
+    moments: Moments,
+}
+
+/// First and second moments, where the update can write them.
+#[derive(Debug)]
+enum Moments {
+    Single(Vec<f32>, Vec<f32>),
+    Double(Vec<f64>, Vec<f64>),
+    /// On another device, or of a parameter in half precision: in `f32`.
+    Tensors(Tensor, Tensor),
+}
+
+impl AdamW {
+    /// An optimiser whose moments are zero.
+    ///
+    /// # Errors
+    /// If two parameters share a name, or one is not contiguous.
+    pub fn new(params: Vec<Parameter>, config: AdamWConfig) -> Result<Self> {
+        let mut slots = Vec::with_capacity(params.len());
+        for parameter in params {
+            if !parameter.var.is_contiguous() {
+                bail!("The parameter \"{}\" is a strided view and cannot be trained in place.", parameter.name)
+            }
+            let moments = Moments::zeros(&parameter.var)?;
+            slots.push(Slot { parameter, moments });
+        }
+        slots.sort_by(|a, b| a.parameter.name.cmp(&b.parameter.name));
+        if let Some([first, _]) = slots.array_windows().find(|[a, b]| a.parameter.name == b.parameter.name) {
+            bail!("Two parameters have the name \"{}\".", first.parameter.name)
+        }
+        Ok(Self { config, step: 0, slots })
+    }
+
+    /// How many steps were taken.
+    pub fn step_count(&self) -> u64 {
+        self.step
+    }
+
+    /// The parameters, sorted by name.
+    pub fn parameters(&self) -> impl Iterator<Item = &Parameter> {
+        self.slots.iter().map(|slot| &slot.parameter)
+    }
+
+    /// Moves every parameter in place.
+    ///
+    /// # Errors
+    /// If a gradient is missing or does not fit its parameter; nothing has changed then.
+    pub fn step(&mut self, grads: &Gradients, learning_rate: f64) -> Result<()> {
+        let mut gradients = Vec::with_capacity(self.slots.len());
+        for Slot { parameter, .. } in &self.slots {
+            let Some(gradient) = grads.get(&parameter.name) else {
+                bail!("The optimiser was given no gradient of \"{}\".", parameter.name)
+            };
+            if gradient.shape() != parameter.var.shape() || gradient.dtype() != parameter.var.dtype() {
+                bail!(
+                    "The gradient of \"{}\" has shape {:?} and type {:?}, the parameter {:?} and {:?}.",
+                    parameter.name,
+                    gradient.shape(),
+                    gradient.dtype(),
+                    parameter.var.shape(),
+                    parameter.var.dtype()
+                )
+            }
+            gradients.push(gradient.contiguous()?);
+        }
+        self.step += 1;
+        let AdamWConfig { beta1, beta2, epsilon, weight_decay } = self.config;
+        let steps = self.step as f64;
+        for (Slot { parameter, moments }, gradient) in self.slots.iter_mut().zip(&gradients) {
+            let scalars = AdamWScalars {
+                beta1,
+                one_minus_beta1: 1.0 - beta1,
+                beta2,
+                one_minus_beta2: 1.0 - beta2,
+                inverse_sqrt_correction2: 1.0 / (1.0 - beta2.powf(steps)).sqrt(),
+                epsilon,
+                step_size: learning_rate / (1.0 - beta1.powf(steps)),
+                shrink: if parameter.decay { 1.0 - learning_rate * weight_decay } else { 1.0 },
+            };
+            moments.update(parameter, gradient, scalars)?;
+        }
+        Ok(())
+    }
+
+    /// A copy of the moments and of the step count, to be saved: `NAME.exp_avg`, `NAME.exp_avg_sq` and
+    /// `optimizer.step`.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn state(&self) -> Result<BTreeMap<String, Tensor>> {
+        let mut state = BTreeMap::new();
+        state.insert(STEP.to_owned(), Tensor::from_vec(vec![self.step as i64], 1, &Device::Cpu)?);
+        for Slot { parameter, moments } in &self.slots {
+            let (first, second) = moments.tensors(&parameter.var)?;
+            state.insert(format!("{}.{FIRST}", parameter.name), first);
+            state.insert(format!("{}.{SECOND}", parameter.name), second);
+        }
+        Ok(state)
+    }
+
+    /// Continues from a saved [`AdamW::state`].
+    ///
+    /// # Errors
+    /// If a moment is missing, has another shape, or belongs to no parameter; nothing has changed then.
+    pub fn load_state(&mut self, state: &BTreeMap<String, Tensor>) -> Result<()> {
+        let find = |name: &str| match state.get(name) {
+            Some(tensor) => Ok(tensor),
+            None => bail!("The saved optimiser state has no \"{name}\"."),
+        };
+        let step = match find(STEP)?.to_dtype(DType::I64)?.flatten_all()?.to_vec1::<i64>()?.as_slice() {
+            &[step] if step >= 0 => step as u64,
+            other => bail!("The saved optimiser state has a step count of {other:?}."),
+        };
+        let mut known = BTreeSet::from([STEP.to_owned()]);
+        let mut loaded = Vec::with_capacity(self.slots.len());
+        for Slot { parameter, .. } in &self.slots {
+            let names = [FIRST, SECOND].map(|moment| format!("{}.{moment}", parameter.name));
+            let [first, second] = [find(&names[0])?, find(&names[1])?];
+            for (name, moment) in names.iter().zip([first, second]) {
+                if moment.shape() != parameter.var.shape() {
+                    bail!(
+                        "The saved \"{name}\" has shape {:?}, its parameter {:?}.",
+                        moment.shape(),
+                        parameter.var.shape()
+                    )
+                }
+            }
+            loaded.push(Moments::of(&parameter.var, first, second)?);
+            known.extend(names);
+        }
+        if let Some(name) = state.keys().find(|name| !known.contains(*name)) {
+            bail!("The saved optimiser state has \"{name}\", which belongs to no parameter of this model.")
+        }
+        for (slot, moments) in self.slots.iter_mut().zip(loaded) {
+            slot.moments = moments;
+        }
+        self.step = step;
+        Ok(())
+    }
+}
+
+impl Moments {
+    fn zeros(var: &Tensor) -> Result<Self> {
+        let count = var.elem_count();
+        Ok(match (is_fused(var), var.dtype()) {
+            (true, DType::F64) => Self::Double(vec![0.0; count], vec![0.0; count]),
+            (true, _) => Self::Single(vec![0.0; count], vec![0.0; count]),
+            (false, _) => {
+                let zeros = || Tensor::zeros(var.shape(), DType::F32, var.device());
+                Self::Tensors(zeros()?, zeros()?)
+            }
+        })
+    }
+
+    /// From saved tensors.
+    fn of(var: &Tensor, first: &Tensor, second: &Tensor) -> Result<Self> {
+        let host = |moment: &Tensor, dtype| moment.to_device(&Device::Cpu)?.to_dtype(dtype)?.flatten_all();
+        Ok(match (is_fused(var), var.dtype()) {
+            (true, DType::F64) => {
+                Self::Double(host(first, DType::F64)?.to_vec1()?, host(second, DType::F64)?.to_vec1()?)
+            }
+            (true, _) => Self::Single(host(first, DType::F32)?.to_vec1()?, host(second, DType::F32)?.to_vec1()?),
+            (false, _) => {
+                let place = |moment: &Tensor| moment.to_device(var.device())?.to_dtype(DType::F32)?.contiguous();
+                Self::Tensors(place(first)?, place(second)?)
+            }
+        })
+    }
+
+    /// As tensors of the parameter's shape.
+    fn tensors(&self, var: &Tensor) -> Result<(Tensor, Tensor)> {
+        let (shape, device) = (var.shape(), &Device::Cpu);
+        Ok(match self {
+            Self::Single(m, v) => (Tensor::from_slice(m, shape, device)?, Tensor::from_slice(v, shape, device)?),
+            Self::Double(m, v) => (Tensor::from_slice(m, shape, device)?, Tensor::from_slice(v, shape, device)?),
+            Self::Tensors(m, v) => (m.copy()?, v.copy()?),
+        })
+    }
+
+    fn update(&mut self, parameter: &Parameter, gradient: &Tensor, s: AdamWScalars<f64>) -> Result<()> {
+        let var = &parameter.var;
+        match self {
+            Self::Single(m, v) => var.inplace_op2(gradient, &Update { moments: Mutex::new((m, v)), scalars: s }),
+            Self::Double(m, v) => var.inplace_op2(gradient, &Update { moments: Mutex::new((m, v)), scalars: s }),
+            Self::Tensors(m, v) => {
+                let g = gradient.to_dtype(DType::F32)?;
+                *m = ((&*m * s.beta1)? + (&g * s.one_minus_beta1)?)?;
+                *v = ((&*v * s.beta2)? + (g.sqr()? * s.one_minus_beta2)?)?;
+                let denominator = ((v.sqrt()? * s.inverse_sqrt_correction2)? + s.epsilon)?;
+                let moved = (m.broadcast_div(&denominator)? * s.step_size)?;
+                let values = var.as_detached_tensor().to_dtype(DType::F32)?;
+                var.set(&((values * s.shrink)? - moved)?.to_dtype(var.dtype())?)
+            }
+        }
+    }
+}
+
+/// One update in place. The lock is taken once; it is there because an operation is only lent.
+struct Update<'a, T> {
+    moments: Mutex<(&'a mut Vec<T>, &'a mut Vec<T>)>,
+    scalars: AdamWScalars<f64>,
+}
+
+impl<T: InPlace> InplaceOp2 for Update<'_, T> {
+    fn name(&self) -> &'static str {
+        "adamw"
+    }
+
+    fn cpu_fwd(&self, s1: &mut CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<()> {
+        let Ok(mut moments) = self.moments.lock() else { bail!("An earlier update of this parameter panicked.") };
+        let (m, v) = &mut *moments;
+        threaded::adamw(slice_mut::<T>(s1, l1)?, slice::<T>(s2, l2)?, m, v, &self.scalars);
+        Ok(())
+    }
+}

@@ -1,0 +1,139 @@
+//! The products of attention, and the heads they work on.
+
+use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
+
+use super::composed;
+use super::element::{Element, Reading, by_dtype, check_dtype, is_fused, output, tensor};
+use super::threaded::{Batch, batched_product};
+
+/// `q kᵀ` of every head, not scaled. Heads are read where they lie, transposed views included.
+///
+/// # Shapes
+/// `q` `[b, h, t, d]`, `k` `[b, h, s, d]`; result `[b, h, t, s]`.
+///
+/// # Errors
+/// If the shapes or the element types do not fit.
+pub fn attention_scores(q: &Tensor, k: &Tensor) -> Result<Tensor> {
+    let ((b, h, _, d), dims) = (q.dims4()?, k.dims4()?);
+    if (dims.0, dims.1, dims.3) != (b, h, d) {
+        bail!("Queries of shape {:?} cannot be compared with keys of shape {:?}.", q.shape(), k.shape())
+    }
+    check_dtype("attention scores", "keys", k, q.dtype())?;
+    if !is_fused(q) {
+        return composed::attention_scores(q, k);
+    }
+    q.apply_op2(k, HeadProduct { is_second_transposed: true })
+}
+
+/// `probs v` of every head: each query's mean of the values, weighted by its probabilities.
+///
+/// # Shapes
+/// `probs` `[b, h, t, s]`, `v` `[b, h, s, d]`; result `[b, h, t, d]`.
+///
+/// # Errors
+/// If the shapes or the element types do not fit.
+pub fn attention_mix(probs: &Tensor, v: &Tensor) -> Result<Tensor> {
+    let ((b, h, _, s), dims) = (probs.dims4()?, v.dims4()?);
+    if (dims.0, dims.1, dims.2) != (b, h, s) {
+        bail!("Probabilities of shape {:?} cannot mix values of shape {:?}.", probs.shape(), v.shape())
+    }
+    check_dtype("attention mix", "values", v, probs.dtype())?;
+    if !is_fused(probs) {
+        return composed::attention_mix(probs, v);
+    }
+    probs.apply_op2(v, HeadProduct { is_second_transposed: false })
+}
+
+/// `[b, t, h*d]` as `[b, h, t, d]`: a view, nothing is copied.
+///
+/// # Errors
+/// If the width cannot be divided by the number of heads.
+pub fn split_heads(x: &Tensor, heads: usize) -> Result<Tensor> {
+    let (b, t, width) = x.dims3()?;
+    if heads == 0 || width % heads != 0 {
+        bail!("A width of {width} cannot be divided into {heads} heads.")
+    }
+    x.reshape((b, t, heads, width / heads))?.transpose(1, 2)
+}
+
+/// `[b, h, t, d]` as `[b, t, h*d]`, copied into place.
+///
+/// # Errors
+/// If the tensor does not have four dimensions.
+pub fn merge_heads(x: &Tensor) -> Result<Tensor> {
+    let (b, h, t, d) = x.dims4()?;
+    x.transpose(1, 2)?.reshape((b, t, h * d))
+}
+
+/// The product of the last two dimensions, for every batch and head, of `x` with `y` or with `yᵀ`.
+struct HeadProduct {
+    is_second_transposed: bool,
+}
+
+impl HeadProduct {
+    fn forward<T: Element>(&self, x: (&CpuStorage, &Layout), y: (&CpuStorage, &Layout)) -> Result<(CpuStorage, Shape)> {
+        let (x, y) = (batch::<T>(x.0, x.1)?, batch::<T>(y.0, y.1)?);
+        let y = if self.is_second_transposed { y.transposed() } else { y };
+        let (values, shape) = multiplied(x, y);
+        Ok(output(values, shape.as_slice()))
+    }
+}
+
+impl CustomOp2 for HeadProduct {
+    fn name(&self) -> &'static str {
+        if self.is_second_transposed { "attention scores" } else { "attention mix" }
+    }
+
+    fn cpu_fwd(&self, s1: &CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<(CpuStorage, Shape)> {
+        match s1 {
+            CpuStorage::F64(_) => self.forward::<f64>((s1, l1), (s2, l2)),
+            _ => self.forward::<f32>((s1, l1), (s2, l2)),
+        }
+    }
+
+    fn bwd(&self, x: &Tensor, y: &Tensor, _: &Tensor, dz: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
+        let dz = dz.contiguous()?;
+        by_dtype!(x.dtype(), T => {
+            let (x_values, y_values, dz_values) = (Reading::of(x), Reading::of(y), Reading::of(&dz));
+            let ((x_storage, x_layout), (y_storage, y_layout)) = (x_values.cpu()?, y_values.cpu()?);
+            let (dz_storage, dz_layout) = dz_values.cpu()?;
+            let dz = batch::<T>(dz_storage, dz_layout)?;
+            let dx = if x.track_op() {
+                let y = batch::<T>(y_storage, y_layout)?;
+                let (dx, shape) = multiplied(dz, if self.is_second_transposed { y } else { y.transposed() });
+                Some(tensor(dx, shape.as_slice())?)
+            } else {
+                None
+            };
+            let dy = if y.track_op() {
+                let x = batch::<T>(x_storage, x_layout)?;
+                let (dy, shape) = if self.is_second_transposed {
+                    multiplied(dz.transposed(), x)
+                } else {
+                    multiplied(x.transposed(), dz)
+                };
+                Some(tensor(dy, shape.as_slice())?)
+            } else {
+                None
+            };
+            Ok((dx, dy))
+        })
+    }
+}
+
+/// The heads of a tensor as they lie in its storage.
+fn batch<'a, T: Element>(storage: &'a CpuStorage, layout: &Layout) -> Result<Batch<'a, T>> {
+    let (&[b, h, r, c], &[sb, sh, sr, sc]) = (layout.dims(), layout.stride()) else {
+        bail!("A product of heads was given a tensor of shape {:?}.", layout.shape())
+    };
+    let data = T::cpu_storage_as_slice(storage)?.get(layout.start_offset()..).unwrap_or(&[]);
+    Ok(Batch::new(data, [b, h, r, c], [sb, sh, sr, sc]))
+}
+
+/// The product and its shape.
+fn multiplied<T: Element>(x: Batch<'_, T>, y: Batch<'_, T>) -> (Vec<T>, [usize; 4]) {
+    let ([b, h, rows, _], [_, _, _, columns]) = (x.dims(), y.dims());
+    let mut out = vec![T::ZERO; b * h * rows * columns];
+    batched_product(&mut out, x, y);
+    (out, [b, h, rows, columns])
+}

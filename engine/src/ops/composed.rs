@@ -1,0 +1,108 @@
+//! The same operations composed of candle's differentiable ones, for devices and element types without fused ones.
+//!
+//! Shapes were checked by the callers. The tests hold the fused operations against these.
+
+use candle_core::{D, DType, Result, Tensor};
+
+use super::gelu::Gelu;
+use super::random::DropoutStream;
+use super::softmax::MaskSpec;
+use super::{IGNORED_LABEL, threaded};
+
+/// See [`super::linear()`].
+pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, is_transposed: bool) -> Result<Tensor> {
+    let weight = if is_transposed { weight.t()?.contiguous()? } else { weight.contiguous()? };
+    let (inputs, outputs) = weight.dims2()?;
+    let mut shape = x.dims().to_vec();
+    shape.pop();
+    let rows: usize = shape.iter().product();
+    shape.push(outputs);
+    let y = x.contiguous()?.reshape((rows, inputs))?.matmul(&weight)?.reshape(shape)?;
+    match bias {
+        Some(bias) => y.broadcast_add(bias),
+        None => Ok(y),
+    }
+}
+
+/// See [`super::layer_norm()`].
+pub fn layer_norm(x: &Tensor, gain: &Tensor, bias: &Tensor, epsilon: f64) -> Result<Tensor> {
+    // Half precision has too few digits for a variance.
+    let dtype = if matches!(x.dtype(), DType::F16 | DType::BF16) { DType::F32 } else { x.dtype() };
+    let wide = x.to_dtype(dtype)?;
+    let centred = wide.broadcast_sub(&wide.mean_keepdim(D::Minus1)?)?;
+    let variance = centred.sqr()?.mean_keepdim(D::Minus1)?;
+    let normalised = centred.broadcast_div(&(variance + epsilon)?.sqrt()?)?;
+    normalised.to_dtype(x.dtype())?.broadcast_mul(gain)?.broadcast_add(bias)
+}
+
+/// See [`super::gelu()`].
+pub fn gelu(x: &Tensor, kind: Gelu) -> Result<Tensor> {
+    match kind {
+        Gelu::Exact => x.gelu_erf(),
+        Gelu::Tanh => x.gelu(),
+    }
+}
+
+/// See [`super::masked_softmax`].
+pub fn masked_softmax(scores: &Tensor, scale: f64, mask: &MaskSpec) -> Result<Tensor> {
+    let (b, _, t, s) = scores.dims4()?;
+    let (device, dtype) = (scores.device(), scores.dtype());
+    let mut visible = Tensor::ones((b, 1, t, s), DType::U8, device)?;
+    if let Some(keys) = &mask.keys {
+        visible = keys.reshape((b, 1, 1, s))?.ne(0_u8)?.broadcast_as((b, 1, t, s))?.contiguous()?;
+    }
+    if mask.causal {
+        let seen = (0..t).flat_map(|i| (0..s).map(move |j| u8::from(j + t <= i + s))).collect::<Vec<_>>();
+        visible = visible.broadcast_mul(&Tensor::from_vec(seen, (1, 1, t, s), device)?)?;
+    }
+    let visible = visible.broadcast_as(scores.shape())?.contiguous()?;
+    let floor = if dtype == DType::F16 { -6e4 } else { -1e38 };
+    let floor = Tensor::full(floor, scores.shape(), device)?.to_dtype(dtype)?;
+    let scaled = visible.where_cond(&(scores * scale)?, &floor)?;
+    // The shift cancels, so its gradient is zero.
+    let shifted = scaled.broadcast_sub(&scaled.max_keepdim(D::Minus1)?.detach())?;
+    let weights = (shifted.exp()? * visible.to_dtype(dtype)?)?;
+    let total = weights.sum_keepdim(D::Minus1)?;
+    let empty = total.detach().eq(0.0)?.to_dtype(dtype)?;
+    weights.broadcast_div(&(total + empty)?)
+}
+
+/// See [`super::attention_scores`].
+pub fn attention_scores(q: &Tensor, k: &Tensor) -> Result<Tensor> {
+    q.contiguous()?.matmul(&k.transpose(2, 3)?.contiguous()?)
+}
+
+/// See [`super::attention_mix`].
+pub fn attention_mix(probs: &Tensor, v: &Tensor) -> Result<Tensor> {
+    probs.contiguous()?.matmul(&v.contiguous()?)
+}
+
+/// See [`super::dropout()`]. The mask is computed on the CPU and kept until the backward pass.
+pub fn dropout(x: &Tensor, probability: f64, stream: &DropoutStream) -> Result<Tensor> {
+    let ones = vec![1.0_f32; x.elem_count()];
+    let mask = threaded::dropout(&ones, probability, stream.key(), stream.counter());
+    x * Tensor::from_vec(mask, x.shape(), x.device())?.to_dtype(x.dtype())?
+}
+
+/// See [`super::embedding()`]; `shape` is that of the result.
+pub fn embedding(table: &Tensor, ids: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    table.index_select(&ids.flatten_all()?.contiguous()?, 0)?.reshape(shape)
+}
+
+/// See [`super::cross_entropy()`].
+pub fn cross_entropy(logits: &Tensor, labels: &[i64]) -> Result<Tensor> {
+    let device = logits.device();
+    // Half precision has too few digits for a sum over a vocabulary.
+    let dtype = if matches!(logits.dtype(), DType::F16 | DType::BF16) { DType::F32 } else { logits.dtype() };
+    let wide = logits.to_dtype(dtype)?;
+    let count = labels.iter().filter(|&&label| label != IGNORED_LABEL).count();
+    let weight = if count == 0 { 0.0 } else { 1.0 / count as f64 };
+    let weights: Vec<f64> = labels.iter().map(|&label| if label == IGNORED_LABEL { 0.0 } else { weight }).collect();
+    let places: Vec<u32> = labels.iter().map(|&label| u32::try_from(label).unwrap_or(0)).collect();
+    let weights = Tensor::from_vec(weights, labels.len(), device)?.to_dtype(dtype)?;
+    let places = Tensor::from_vec(places, (labels.len(), 1), device)?;
+    let shifted = wide.broadcast_sub(&wide.max_keepdim(D::Minus1)?.detach())?;
+    let log_sum_exp = shifted.exp()?.sum(D::Minus1)?.log()?;
+    let chosen = shifted.gather(&places, 1)?.squeeze(1)?;
+    ((log_sum_exp - chosen)? * weights)?.sum_all()
+}

@@ -1,0 +1,117 @@
+//! Between candle's storages and the slices that the threaded layer works on.
+
+use candle_core::{CpuStorage, DType, Device, Layout, Result, Shape, Storage, StorageRef, Tensor, WithDType, bail};
+
+use super::kernels::Real;
+
+/// A number that both candle and the kernels know.
+pub trait Element: Real + WithDType {}
+
+impl Element for f32 {}
+impl Element for f64 {}
+
+/// Whether the fused operations can take this tensor; otherwise it goes through `composed`.
+pub fn is_fused(tensor: &Tensor) -> bool {
+    tensor.device().is_cpu() && matches!(tensor.dtype(), DType::F32 | DType::F64)
+}
+
+/// Refuses operands that do not share their element type.
+pub fn check_dtype(operation: &str, name: &str, tensor: &Tensor, expected: DType) -> Result<()> {
+    if tensor.dtype() != expected {
+        bail!("The {name} of {operation} has element type {:?}, the input has {expected:?}.", tensor.dtype())
+    }
+    Ok(())
+}
+
+/// The elements of a contiguous tensor inside an operation.
+pub fn slice<'a, T: Element>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [T]> {
+    let range = layout.contiguous_offsets().map(|(start, end)| start..end);
+    match range.and_then(|range| T::cpu_storage_as_slice(storage).map(|data| data.get(range)).transpose()) {
+        Some(elements) => elements,
+        None => bail!("A fused operation was given a strided tensor of shape {:?}.", layout.shape()),
+    }
+}
+
+/// The elements of a contiguous tensor inside an operation in place.
+pub fn slice_mut<'a, T: InPlace>(storage: &'a mut CpuStorage, layout: &Layout) -> Result<&'a mut [T]> {
+    let range = layout.contiguous_offsets().map(|(start, end)| start..end);
+    match range.and_then(|range| T::vector(storage).and_then(|data| data.get_mut(range))) {
+        Some(elements) => Ok(elements),
+        None => bail!("An operation in place was given a strided tensor or one of another element type."),
+    }
+}
+
+/// A number whose storage can be written.
+pub trait InPlace: Element {
+    /// The vector of a storage of this type.
+    fn vector(storage: &mut CpuStorage) -> Option<&mut Vec<Self>>;
+}
+
+impl InPlace for f32 {
+    fn vector(storage: &mut CpuStorage) -> Option<&mut Vec<Self>> {
+        if let CpuStorage::F32(data) = storage { Some(data) } else { None }
+    }
+}
+
+impl InPlace for f64 {
+    fn vector(storage: &mut CpuStorage) -> Option<&mut Vec<Self>> {
+        if let CpuStorage::F64(data) = storage { Some(data) } else { None }
+    }
+}
+
+/// A tensor opened for reading, outside of an operation's forward pass.
+pub struct Reading<'a> {
+    storage: StorageRef<'a>,
+    layout: &'a Layout,
+}
+
+impl<'a> Reading<'a> {
+    /// Opens a tensor that lies on the CPU.
+    pub fn of(tensor: &'a Tensor) -> Self {
+        let (storage, layout) = tensor.storage_and_layout();
+        Self { storage, layout }
+    }
+
+    /// The storage and how the tensor lies in it.
+    pub fn cpu(&self) -> Result<(&CpuStorage, &Layout)> {
+        match &*self.storage {
+            Storage::Cpu(storage) => Ok((storage, self.layout)),
+            _ => bail!("A fused operation was given a tensor that is not on the CPU."),
+        }
+    }
+
+    /// The elements, if the tensor is contiguous.
+    pub fn slice<T: Element>(&self) -> Result<&[T]> {
+        let (storage, layout) = self.cpu()?;
+        slice(storage, layout)
+    }
+}
+
+/// The result of an operation's forward pass.
+pub fn output<T: Element>(values: Vec<T>, shape: impl Into<Shape>) -> (CpuStorage, Shape) {
+    (T::to_cpu_storage_owned(values), shape.into())
+}
+
+/// A tensor on the CPU that takes over the values.
+pub fn tensor<T: Element>(values: Vec<T>, shape: impl Into<Shape>) -> Result<Tensor> {
+    Tensor::from_vec(values, shape.into(), &Device::Cpu)
+}
+
+/// Calls a generic expression with `$t` standing for the element type of `$dtype`.
+macro_rules! by_dtype {
+    ($dtype:expr, $t:ident => $body:expr) => {
+        match $dtype {
+            candle_core::DType::F32 => {
+                type $t = f32;
+                $body
+            }
+            candle_core::DType::F64 => {
+                type $t = f64;
+                $body
+            }
+            other => candle_core::bail!("A fused operation was given a tensor of element type {other:?}."),
+        }
+    };
+}
+
+pub(super) use by_dtype;

@@ -1,0 +1,32 @@
+//! Pure functions on slices: no tensors, no threads, no allocation beyond a few lanes.
+//!
+//! Each kernel is written once, generic over [`Real`], and compiled three times (512-bit, 256-bit and plain vectors,
+//! see [`dispatch`]); the processor is asked at run time. No kernel uses a fused multiply-add and every reduction
+//! keeps its own fixed lanes, so that the three give the same bits. Matrix products are the exception: they come from
+//! the `gemm` crate, which makes its own choice.
+
+mod adamw;
+mod cross_entropy;
+mod dispatch;
+mod dropout;
+mod elementwise;
+mod gelu;
+mod lanes;
+mod layer_norm;
+mod philox;
+mod product;
+mod real;
+mod softmax;
+
+pub(super) use adamw::{AdamWScalars, adamw};
+pub(super) use cross_entropy::{cross_entropy_gradient, log_sum_exp};
+#[cfg(test)]
+pub(super) use dispatch::{Level, force_level, supported_levels};
+pub(super) use dropout::{dropout, keep_threshold};
+pub(super) use elementwise::{add_assign, scale, sum_of_squares};
+pub(super) use gelu::{gelu_exact, gelu_exact_gradient, gelu_tanh, gelu_tanh_gradient};
+pub(super) use layer_norm::{layer_norm_gradient_row, layer_norm_row};
+pub(super) use philox::philox4x32;
+pub(super) use product::{Matrix, MatrixMut, product};
+pub(super) use real::Real;
+pub(super) use softmax::{softmax_gradient_row, softmax_row};

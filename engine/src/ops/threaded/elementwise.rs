@@ -1,0 +1,66 @@
+//! Whole slices, a chunk a task.
+
+use rayon::prelude::*;
+
+use super::CHUNK;
+use crate::ops::kernels::{self, AdamWScalars, Real};
+
+/// `y = kernel(x)`.
+pub fn map<T: Real>(x: &[T], kernel: fn(&[T], &mut [T])) -> Vec<T> {
+    let mut y = vec![T::ZERO; x.len()];
+    y.par_chunks_mut(CHUNK).zip(x.par_chunks(CHUNK)).for_each(|(y, x)| kernel(x, y));
+    y
+}
+
+/// `dx = kernel(x, dy)`.
+pub fn map_gradient<T: Real>(x: &[T], dy: &[T], kernel: fn(&[T], &[T], &mut [T])) -> Vec<T> {
+    let mut dx = vec![T::ZERO; x.len()];
+    dx.par_chunks_mut(CHUNK)
+        .zip(x.par_chunks(CHUNK))
+        .zip(dy.par_chunks(CHUNK))
+        .for_each(|((dx, x), dy)| kernel(x, dy, dx));
+    dx
+}
+
+/// Inverted dropout by the stream of `key` and `counter`; see [`kernels::dropout`].
+pub fn dropout<T: Real>(x: &[T], probability: f64, key: [u32; 2], counter: [u32; 4]) -> Vec<T> {
+    let threshold = kernels::keep_threshold(probability);
+    let scale = if probability < 1.0 { T::of(1.0 / (1.0 - probability)) } else { T::ZERO };
+    let mut y = vec![T::ZERO; x.len()];
+    y.par_chunks_mut(CHUNK).zip(x.par_chunks(CHUNK)).enumerate().for_each(|(task, (y, x))| {
+        kernels::dropout(x, key, counter, (task * CHUNK / 4) as u64, threshold, scale, y);
+    });
+    y
+}
+
+/// `x *= factor`.
+pub fn scale<T: Real>(x: &mut [T], factor: f64) {
+    x.par_chunks_mut(CHUNK).for_each(|x| kernels::scale(x, T::of(factor)));
+}
+
+/// `sums += x`.
+pub fn add_assign<T: Real>(sums: &mut [T], x: &[T]) {
+    sums.par_chunks_mut(CHUNK).zip(x.par_chunks(CHUNK)).for_each(|(sums, x)| kernels::add_assign(sums, x));
+}
+
+/// The sum of squares in double precision, added chunk by chunk.
+pub fn sum_of_squares<T: Real>(x: &[T]) -> f64 {
+    let partial: Vec<f64> = x.par_chunks(CHUNK).map(kernels::sum_of_squares).collect();
+    partial.iter().sum()
+}
+
+/// Whether there is neither NaN nor infinity.
+pub fn all_finite<T: Real>(x: &[T]) -> bool {
+    // A zero times anything finite is zero; times anything else it is NaN.
+    x.par_chunks(CHUNK).all(|x| x.iter().all(|&x| x * T::ZERO == T::ZERO))
+}
+
+/// One AdamW update of a parameter; see [`kernels::adamw`].
+pub fn adamw<T: Real>(parameter: &mut [T], gradient: &[T], m: &mut [T], v: &mut [T], scalars: &AdamWScalars<f64>) {
+    let scalars = AdamWScalars::of(scalars);
+    parameter
+        .par_chunks_mut(CHUNK)
+        .zip(gradient.par_chunks(CHUNK))
+        .zip(m.par_chunks_mut(CHUNK).zip(v.par_chunks_mut(CHUNK)))
+        .for_each(|((p, g), (m, v))| kernels::adamw(p, g, m, v, &scalars));
+}

@@ -1,0 +1,44 @@
+//! Rows of a table by their index, and the sum of gradients back into it.
+
+use rayon::prelude::*;
+
+use super::rows_per_chunk;
+use crate::ops::kernels::{Real, add_assign};
+
+/// The rows `ids` of a table with `width` columns. Ids are below the number of rows.
+pub fn embedding<T: Real>(table: &[T], ids: &[u32], width: usize) -> Vec<T> {
+    let mut out = vec![T::ZERO; ids.len() * width];
+    if width == 0 {
+        return out;
+    }
+    out.par_chunks_mut(width).zip(ids).with_min_len(rows_per_chunk(width)).for_each(|(out, &id)| {
+        let start = id as usize * width;
+        if let Some(row) = table.get(start..start + width) {
+            out.copy_from_slice(row);
+        }
+    });
+    out
+}
+
+/// The gradient of the table, `rows` by `width`: each row is the sum over the places of its id, first to last.
+pub fn embedding_backward<T: Real>(gradient: &[T], ids: &[u32], rows: usize, width: usize) -> Vec<T> {
+    let mut table = vec![T::ZERO; rows * width];
+    if width == 0 {
+        return table;
+    }
+    let mut places: Vec<(u32, u32)> = ids.iter().enumerate().map(|(place, &id)| (id, place as u32)).collect();
+    places.sort_unstable();
+    let block = rows_per_chunk(width);
+    table.par_chunks_mut(block * width).enumerate().for_each(|(task, table)| {
+        let first = task * block;
+        let start = places.partition_point(|&(id, _)| (id as usize) < first);
+        let end = places.partition_point(|&(id, _)| (id as usize) < first + block);
+        for &(id, place) in places.get(start..end).unwrap_or(&[]) {
+            let (row, from) = ((id as usize - first) * width, place as usize * width);
+            if let (Some(row), Some(gradient)) = (table.get_mut(row..row + width), gradient.get(from..from + width)) {
+                add_assign(row, gradient);
+            }
+        }
+    });
+    table
+}

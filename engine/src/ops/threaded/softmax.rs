@@ -1,0 +1,65 @@
+//! Masked softmax over attention scores.
+
+use rayon::prelude::*;
+
+use super::rows_per_chunk;
+use crate::ops::kernels::{Real, softmax_gradient_row, softmax_row};
+
+/// The shape and mask of scores `[batch, heads, queries, keys]`.
+#[derive(Clone, Copy, Debug)]
+pub struct SoftmaxShape<'a> {
+    /// Rows that belong to one batch element: heads times queries.
+    pub rows_per_batch: usize,
+    /// Queries.
+    pub queries: usize,
+    /// Keys, the length of a row.
+    pub keys: usize,
+    /// Whether key `j` is hidden from query `i` where `j > i + keys - queries`.
+    pub causal: bool,
+    /// `[batch, keys]`: zero where a key is hidden from every query.
+    pub visible_keys: Option<&'a [u8]>,
+}
+
+/// `softmax(scale * scores)` of each row over its visible keys.
+pub fn softmax<T: Real>(scores: &[T], scale: f64, shape: SoftmaxShape<'_>) -> Vec<T> {
+    let mut probabilities = vec![T::ZERO; scores.len()];
+    let width = shape.keys;
+    if width == 0 {
+        return probabilities;
+    }
+    let rows = rows_per_chunk(width);
+    let tasks = probabilities.par_chunks_mut(rows * width).zip(scores.par_chunks(rows * width)).enumerate();
+    tasks.for_each(|(task, (ys, xs))| {
+        for (row, (y, x)) in ys.chunks_exact_mut(width).zip(xs.chunks_exact(width)).enumerate() {
+            let row = task * rows + row;
+            let visible = if shape.causal {
+                // Without enough keys the first queries see none.
+                (row % shape.queries + 1 + width).saturating_sub(shape.queries)
+            } else {
+                width
+            };
+            let batch = row / shape.rows_per_batch;
+            let keys = shape.visible_keys.and_then(|keys| keys.get(batch * width..(batch + 1) * width));
+            softmax_row(x, T::of(scale), visible, keys, y);
+        }
+    });
+    probabilities
+}
+
+/// The gradient of the scores from the probabilities; hidden places get none since they are zero.
+pub fn softmax_backward<T: Real>(probabilities: &[T], gradient: &[T], scale: f64, width: usize) -> Vec<T> {
+    let mut dx = vec![T::ZERO; probabilities.len()];
+    if width == 0 {
+        return dx;
+    }
+    let chunk = rows_per_chunk(width) * width;
+    dx.par_chunks_mut(chunk).zip(probabilities.par_chunks(chunk)).zip(gradient.par_chunks(chunk)).for_each(
+        |((dx, y), dy)| {
+            let rows = dx.chunks_exact_mut(width).zip(y.chunks_exact(width)).zip(dy.chunks_exact(width));
+            for ((dx, y), dy) in rows {
+                softmax_gradient_row(y, dy, T::of(scale), dx);
+            }
+        },
+    );
+    dx
+}

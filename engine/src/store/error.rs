@@ -1,0 +1,205 @@
+use std::path::PathBuf;
+
+use super::{RunId, RunState};
+
+/// What can go wrong with the store. Each says what failed, why, what to do, and where.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The folder of the store cannot be made.
+    #[error("The folder for runs cannot be created: {reason}. Choose another place with --store or HEADROOM_STORE. {}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The operating system's words.
+        reason: String,
+    },
+    /// The file or its folder cannot be written.
+    #[error("The store cannot be written: {reason}. Make the file and its folder writable, or choose another place with --store or HEADROOM_STORE. {}", path.display())]
+    NotWritable {
+        /// The database file.
+        path: PathBuf,
+        /// The operating system's words.
+        reason: String,
+    },
+    /// There is no such file, and it was to be read only.
+    #[error("There is no store yet. Train something first, or name another place with --store or HEADROOM_STORE. {}", path.display())]
+    Missing {
+        /// The database file.
+        path: PathBuf,
+    },
+    /// The file is not an SQLite database.
+    #[error("The file is not a store of Headroom: it is not an SQLite database. Name another place with --store or HEADROOM_STORE; this file was left as it is. {}", path.display())]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is an SQLite database of some other program.
+    #[error("The file is not a store of Headroom: it is the database of another program. Name another place with --store or HEADROOM_STORE; this file was left as it is. {}", path.display())]
+    OtherProgram {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The database is damaged.
+    #[error("The store is damaged: {reason}. Put back a copy, or move the file away and start a new one; checkpoints are apart from it and stay usable. {}", path.display())]
+    Corrupt {
+        /// The database file.
+        path: PathBuf,
+        /// SQLite's words.
+        reason: String,
+    },
+    /// The store was made by a newer program.
+    #[error("The store was made by a newer Headroom: its format is {found}, this program knows up to {known}. Update Headroom, or choose another place with --store or HEADROOM_STORE. {}", path.display())]
+    Newer {
+        /// The database file.
+        path: PathBuf,
+        /// The store's format.
+        found: i64,
+        /// The newest format that this program knows.
+        known: i64,
+    },
+    /// The store was made by an older program and may not be changed.
+    #[error("The store was made by an older Headroom (format {found}, now {known}) and is open for reading only. Open it once for writing to bring it up to date. {}", path.display())]
+    Older {
+        /// The database file.
+        path: PathBuf,
+        /// The store's format.
+        found: i64,
+        /// This program's format.
+        known: i64,
+    },
+    /// Something else holds the database.
+    #[error("The store is locked by another program. Wait for it, or close it, and try again. {}", path.display())]
+    Locked {
+        /// The database file.
+        path: PathBuf,
+    },
+    /// No space is left.
+    #[error("The disk is full: the store cannot grow. Free some space and try again. {}", path.display())]
+    Full {
+        /// The database file.
+        path: PathBuf,
+    },
+    /// The store was opened for reading only.
+    #[error("The store is open for reading only, so nothing can be changed in it. {}", path.display())]
+    ReadOnly {
+        /// The database file.
+        path: PathBuf,
+    },
+    /// The store was closed before.
+    #[error("The store has been closed. Start the program again.")]
+    Closed,
+    /// No run goes by that name.
+    #[error("There is no run \"{query}\"{}.", suggestions(nearest))]
+    NoSuchRun {
+        /// What was asked for.
+        query: String,
+        /// Names of runs that are near, nearest first.
+        nearest: Vec<String>,
+    },
+    /// Several runs go by that name.
+    #[error("\"{query}\" fits {} runs: {}. Use the id of the one you mean.", candidates.len(), listed(candidates))]
+    Ambiguous {
+        /// What was asked for.
+        query: String,
+        /// Ids and names of the runs that fit.
+        candidates: Vec<String>,
+    },
+    /// A run that is being worked on cannot be deleted.
+    #[error("The run {run} is {state}. Stop it first.")]
+    RunIsActive {
+        /// The run.
+        run: RunId,
+        /// Its state.
+        state: RunState,
+    },
+    /// No snapshot has that key.
+    #[error("There is no snapshot {id}. It was deleted together with its run.")]
+    NoSuchSnapshot {
+        /// The key.
+        id: i64,
+    },
+    /// The run's own files could not be removed.
+    #[error("The run was deleted, but its files could not be removed: {reason}. Remove them by hand. {}", path.display())]
+    FilesLeft {
+        /// The run's folder.
+        path: PathBuf,
+        /// The operating system's words.
+        reason: String,
+    },
+    /// Anything else that SQLite says.
+    #[error("The store could not be read or written: {reason}. {}", path.display())]
+    Database {
+        /// The database file.
+        path: PathBuf,
+        /// SQLite's words.
+        reason: String,
+    },
+}
+
+/// At most so many runs are named in a message.
+const NAMED: usize = 5;
+
+fn suggestions(nearest: &[String]) -> String {
+    if nearest.is_empty() { String::new() } else { format!(". The nearest are {}", listed(nearest)) }
+}
+
+fn listed(names: &[String]) -> String {
+    let shown = names.iter().take(NAMED).map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    if names.len() > NAMED { format!("{shown} and {} more", names.len() - NAMED) } else { shown }
+}
+
+/// SQLite's primary result codes that mean something of their own.
+const PERM: i64 = 3;
+const BUSY: i64 = 5;
+const LOCKED: i64 = 6;
+const READ_ONLY: i64 = 8;
+const CORRUPT: i64 = 11;
+const FULL: i64 = 13;
+const CANNOT_OPEN: i64 = 14;
+const NOT_A_DATABASE: i64 = 26;
+
+impl StoreError {
+    /// The error of a database operation on the file `path`.
+    pub(crate) fn from_sqlx(error: &sqlx::Error, path: &std::path::Path) -> Self {
+        let path = path.to_owned();
+        let Some(database) = error.as_database_error() else {
+            return Self::Database { path, reason: error.to_string() };
+        };
+        let reason = database.message().to_owned();
+        // Extended codes keep the primary one in their low byte.
+        let code = database.code().and_then(|code| code.parse::<i64>().ok()).unwrap_or(0) & 0xff;
+        match code {
+            BUSY | LOCKED => Self::Locked { path },
+            FULL => Self::Full { path },
+            CORRUPT => Self::Corrupt { path, reason },
+            NOT_A_DATABASE => Self::NotADatabase { path },
+            PERM | READ_ONLY | CANNOT_OPEN => Self::NotWritable { path, reason },
+            _ => Self::Database { path, reason },
+        }
+    }
+
+    /// Whether waiting may help: someone else is writing.
+    pub(crate) fn is_locked(&self) -> bool {
+        matches!(self, Self::Locked { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_the_runs_that_are_near() {
+        let error = StoreError::NoSuchRun { query: "bas".into(), nearest: vec!["base".into(), "bass".into()] };
+        assert_eq!(error.to_string(), "There is no run \"bas\". The nearest are \"base\", \"bass\".");
+        let error = StoreError::NoSuchRun { query: "bas".into(), nearest: Vec::new() };
+        assert_eq!(error.to_string(), "There is no run \"bas\".");
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let candidates: Vec<String> = (0..7).map(|number| number.to_string()).collect();
+        let message = StoreError::Ambiguous { query: "x".into(), candidates }.to_string();
+        assert!(message.contains("fits 7 runs") && message.contains("and 2 more"), "{message}");
+    }
+}

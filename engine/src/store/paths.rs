@@ -1,0 +1,152 @@
+use std::path::{Path, PathBuf};
+
+use super::RunId;
+
+/// Where things are on disk: the database, and beside it the runs' files and the caches.
+///
+/// ```text
+/// <root>/headroom.db
+/// <root>/runs/<run id>/checkpoints/
+/// <root>/cache/tokenizers/
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StorePaths {
+    database: PathBuf,
+    root: PathBuf,
+}
+
+impl StorePaths {
+    /// The environment variable that names another database file.
+    pub const VARIABLE: &str = "HEADROOM_STORE";
+    /// Name of the database file in its default folder.
+    pub const DATABASE: &str = "headroom.db";
+
+    /// Paths around the given database file. Relative ones start at the current folder, now and for good.
+    pub fn for_database(database: &Path) -> Self {
+        let database = std::path::absolute(database).unwrap_or_else(|_| database.to_owned());
+        let root = database.parent().map_or_else(PathBuf::new, Path::to_owned);
+        Self { database, root }
+    }
+
+    /// The paths in use unless the user says otherwise: `$HEADROOM_STORE` if it is set (a database file, or a folder
+    /// to hold `headroom.db`), else the platform's folder for data.
+    ///
+    /// Linux: `$XDG_DATA_HOME/headroom` or `~/.local/share/headroom`; macOS: `~/Library/Application Support/Headroom`;
+    /// Windows: `%APPDATA%\Headroom`. None if there is no home folder to be found.
+    pub fn default_location() -> Option<Self> {
+        Self::from_variables(|name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
+    }
+
+    fn from_variables(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<Self> {
+        if let Some(chosen) = variable(Self::VARIABLE) {
+            let database = if chosen.is_dir() { chosen.join(Self::DATABASE) } else { chosen };
+            return Some(Self::for_database(&database));
+        }
+        let folder = if cfg!(target_os = "macos") {
+            variable("HOME")?.join("Library/Application Support/Headroom")
+        } else if cfg!(target_os = "windows") {
+            variable("APPDATA")?.join("Headroom")
+        } else {
+            // The specification of XDG_DATA_HOME says that a relative path is to be ignored.
+            let data = variable("XDG_DATA_HOME").filter(|path| path.is_absolute());
+            data.or_else(|| Some(variable("HOME")?.join(".local/share")))?.join("headroom")
+        };
+        Some(Self::for_database(&folder.join(Self::DATABASE)))
+    }
+
+    /// The database file.
+    pub fn database(&self) -> &Path {
+        &self.database
+    }
+
+    /// The folder that holds everything.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder of all runs' files.
+    pub fn runs(&self) -> PathBuf {
+        self.root.join("runs")
+    }
+
+    /// The folder of one run's files.
+    pub fn run(&self, run: &RunId) -> PathBuf {
+        self.runs().join(run.as_str())
+    }
+
+    /// The folder of one run's checkpoints.
+    pub fn checkpoints(&self, run: &RunId) -> PathBuf {
+        self.run(run).join("checkpoints")
+    }
+
+    /// The folder of trained tokenizers, by content hash.
+    pub fn tokenizer_cache(&self) -> PathBuf {
+        self.root.join("cache").join("tokenizers")
+    }
+
+    /// A file beside the database whose name starts with the database's: `headroom.db.<suffix>`.
+    pub(crate) fn beside(&self, suffix: &str) -> PathBuf {
+        let mut name = self.database.file_name().unwrap_or_default().to_owned();
+        name.push(".");
+        name.push(suffix);
+        self.root.join(name)
+    }
+
+    /// A path as it is kept in the database: relative to the root where it lies inside, with `/` between parts.
+    pub(crate) fn to_kept(&self, path: &Path) -> String {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        match path.strip_prefix(&self.root) {
+            Ok(inside) => {
+                let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
+                parts.join("/")
+            }
+            Err(_) => path.to_string_lossy().into_owned(),
+        }
+    }
+
+    /// The path that was kept as `kept`.
+    pub(crate) fn from_kept(&self, kept: &str) -> PathBuf {
+        // Joining an absolute path gives that path.
+        self.root.join(kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_environment_decides_in_order() {
+        let with = |pairs: &'static [(&str, &str)]| {
+            StorePaths::from_variables(|name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into()))
+        };
+        let database = |pairs| with(pairs).map(|paths| paths.database().to_owned());
+        assert_eq!(database(&[("HOME", "/h")]), Some("/h/.local/share/headroom/headroom.db".into()));
+        assert_eq!(database(&[("HOME", "/h"), ("XDG_DATA_HOME", "/x")]), Some("/x/headroom/headroom.db".into()));
+        assert_eq!(
+            database(&[("HOME", "/h"), ("XDG_DATA_HOME", "x")]),
+            Some("/h/.local/share/headroom/headroom.db".into())
+        );
+        assert_eq!(database(&[("HEADROOM_STORE", "/s/a.db"), ("HOME", "/h")]), Some("/s/a.db".into()));
+        assert_eq!(database(&[]), None);
+    }
+
+    #[test]
+    fn a_folder_in_the_variable_holds_the_default_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StorePaths::from_variables(|name| (name == StorePaths::VARIABLE).then(|| folder.path().into()));
+        assert_eq!(paths.unwrap().database(), folder.path().join("headroom.db"));
+    }
+
+    #[test]
+    fn paths_inside_the_root_are_kept_relative() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = StorePaths::for_database(&folder.path().join("a.db"));
+        let inside = paths.checkpoints(&RunId::from("0000000001")).join("step-10");
+        assert_eq!(paths.to_kept(&inside), "runs/0000000001/checkpoints/step-10");
+        assert_eq!(paths.from_kept("runs/0000000001/checkpoints/step-10"), inside);
+        let outside = std::path::absolute("/elsewhere/step-10").unwrap();
+        assert_eq!(paths.from_kept(&paths.to_kept(&outside)), outside);
+    }
+}

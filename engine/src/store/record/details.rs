@@ -1,0 +1,67 @@
+use serde::{Deserialize, Serialize};
+
+use super::RunId;
+
+/// Why a run failed, in words for a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What happened.
+    pub why: String,
+    /// What the user can do about it.
+    pub what_to_do: String,
+}
+
+/// Where the first non-finite value was seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Divergence {
+    /// The step whose loss or gradient was not finite.
+    pub step: u64,
+    /// The first layer, or head, or tensor that held such a value, where it is known.
+    pub at: Option<String>,
+}
+
+/// The run and step that a forked run started from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// The run whose checkpoint was taken.
+    pub run: RunId,
+    /// The step of that checkpoint.
+    pub step: u64,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Optimiser steps done.
+    pub steps_done: u64,
+    /// Tokens trained on.
+    pub tokens: u64,
+    /// Seconds of training, over all attempts, pauses left out.
+    pub train_secs: f64,
+}
+
+/// What goes with a change of state; what is none stays as it was.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StateDetails {
+    /// For a failed run: why, and what to do.
+    pub failure: Option<Failure>,
+    /// For a diverged run: where.
+    pub diverged: Option<Divergence>,
+    /// How far the run came.
+    pub progress: Option<Progress>,
+}
+
+/// What is known of a run only once it starts; what is none stays as it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFacts {
+    /// Trained parameters of the model.
+    pub parameters: Option<u64>,
+    /// Hash of the data that it trains on.
+    pub data_hash: Option<String>,
+    /// Optimiser steps that it will do.
+    pub steps_total: Option<u64>,
+    /// The device it really runs on.
+    pub device: Option<String>,
+    /// Threads that it computes with.
+    pub threads: Option<u32>,
+}

@@ -1,0 +1,19 @@
+//! What the store keeps, as plain data: no handle, no lock, no candle type, everything serialisable.
+
+mod checkpoint;
+mod details;
+mod id;
+mod new_run;
+mod run;
+mod series;
+mod snapshot;
+mod state;
+
+pub use checkpoint::{CheckpointKind, CheckpointRecord, NewCheckpoint};
+pub use details::{Divergence, Failure, Parent, Progress, RunFacts, StateDetails};
+pub use id::RunId;
+pub use new_run::{Machine, NewRun};
+pub use run::{AttemptRecord, RunFilter, RunRecord, RunSummary};
+pub use series::{Cursor, Cut, Direction, SeriesData, SeriesSummary, series_names};
+pub use snapshot::{NewSnapshot, SnapshotData, SnapshotRecord, TextSample, snapshot_kinds};
+pub use state::RunState;

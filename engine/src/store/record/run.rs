@@ -1,0 +1,107 @@
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Divergence, Failure, Machine, Parent, RunId, RunState, SeriesSummary};
+
+/// Which runs to list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// Runs that the user put away, too.
+    pub include_archived: bool,
+    /// Runs that the user deleted and that can still be brought back, too.
+    pub include_deleted: bool,
+}
+
+impl RunFilter {
+    /// Every run there is.
+    pub const ALL: Self = Self { include_archived: true, include_deleted: true };
+}
+
+/// A line of the table of runs: everything but the config, the machine and the attempts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// The name that never changes.
+    pub id: RunId,
+    /// Counts up and is never used again; picks the run's colour.
+    pub number: u64,
+    /// The name for people.
+    pub name: String,
+    /// Where the run stands.
+    pub state: RunState,
+    /// The seed that everything random in the run comes from.
+    pub seed: u64,
+    /// The device.
+    pub device: String,
+    /// Threads that it computes with.
+    pub threads: u32,
+    /// Trained parameters, where known.
+    pub parameters: Option<u64>,
+    /// When it was put in the queue, unix milliseconds.
+    pub created_ms: i64,
+    /// When it first started, unix milliseconds.
+    pub started_ms: Option<i64>,
+    /// When it ended, unix milliseconds.
+    pub ended_ms: Option<i64>,
+    /// Optimiser steps done.
+    pub steps_done: u64,
+    /// Optimiser steps that it will do, where known.
+    pub steps_total: Option<u64>,
+    /// Tokens trained on.
+    pub tokens: u64,
+    /// Seconds of training, over all attempts, pauses left out.
+    pub train_secs: f64,
+    /// For a failed run: why, and what to do.
+    pub failure: Option<Failure>,
+    /// For a diverged run: where.
+    pub diverged: Option<Divergence>,
+    /// For a fork: what it started from.
+    pub parent: Option<Parent>,
+    /// A remark in the user's words.
+    pub note: String,
+    /// Labels, sorted.
+    pub tags: Vec<String>,
+    /// The user put it away.
+    pub archived: bool,
+    /// When the user deleted it, unix milliseconds; it can be brought back until it is purged.
+    pub deleted_ms: Option<i64>,
+    /// What each series comes to, by name.
+    pub metrics: BTreeMap<String, SeriesSummary>,
+}
+
+/// Everything about a run but its points, snapshots and checkpoints.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunRecord {
+    /// The line of the table.
+    #[serde(flatten)]
+    pub summary: RunSummary,
+    /// The config as it was given, as TOML.
+    pub config_toml: String,
+    /// The same config as JSON.
+    pub config: serde_json::Value,
+    /// Version of the program that made the run.
+    pub program_version: String,
+    /// Git commit that the program was built from, where known.
+    pub git_commit: Option<String>,
+    /// Whether tracked files differed from that commit, where known.
+    pub git_dirty: Option<bool>,
+    /// Hash of the data, where known.
+    pub data_hash: Option<String>,
+    /// The computer it was made on.
+    pub machine: Machine,
+    /// The first start and each resume, in order.
+    pub attempts: Vec<AttemptRecord>,
+}
+
+/// A start or resume of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AttemptRecord {
+    /// Counts from 1.
+    pub attempt: u32,
+    /// The first step it did: points of earlier attempts at or after it are hidden.
+    pub first_step: u64,
+    /// When it started, unix milliseconds.
+    pub started_ms: i64,
+    /// When it ended, unix milliseconds.
+    pub ended_ms: Option<i64>,
+}

@@ -1,0 +1,176 @@
+use serde::{Deserialize, Serialize};
+
+/// The series that training logs; others may be added freely, with a `/` between group and name.
+pub mod series_names {
+    /// Loss of the training batch, nats per predicted token.
+    pub const TRAIN_LOSS: &str = "train/loss";
+    /// Learning rate of the step.
+    pub const TRAIN_LEARNING_RATE: &str = "train/learning_rate";
+    /// Global norm of the gradient before clipping.
+    pub const TRAIN_GRAD_NORM: &str = "train/grad_norm";
+    /// Tokens trained on a second.
+    pub const TRAIN_TOKENS_PER_SEC: &str = "train/tokens_per_sec";
+    /// Loss on the held-out split, nats per predicted token.
+    pub const VALIDATION_LOSS: &str = "validation/loss";
+    /// Exponential of the held-out loss.
+    pub const VALIDATION_PERPLEXITY: &str = "validation/perplexity";
+    /// Share of masked tokens found, 0 to 1.
+    pub const VALIDATION_MASKED_ACCURACY: &str = "validation/masked_accuracy";
+    /// Share of the processors that the program uses, percent.
+    pub const SYSTEM_CPU_PERCENT: &str = "system/cpu_percent";
+    /// Memory that the program holds, bytes.
+    pub const SYSTEM_MEMORY_BYTES: &str = "system/memory_bytes";
+    /// Memory that the program holds on the GPU, bytes.
+    pub const SYSTEM_GPU_MEMORY_BYTES: &str = "system/gpu_memory_bytes";
+}
+
+/// Which values of a series are the good ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// The lower the better: losses.
+    Lower,
+    /// The higher the better: accuracies, speeds.
+    Higher,
+    /// Neither: a learning rate, a memory reading.
+    None,
+}
+
+impl Direction {
+    /// The direction of a series, judged by the last part of its name.
+    pub fn of(series: &str) -> Self {
+        let name = series.rsplit('/').next().unwrap_or(series);
+        let ends = |words: &[&str]| words.iter().any(|word| name.ends_with(word));
+        if ends(&["loss", "perplexity", "error"]) {
+            Self::Lower
+        } else if ends(&["accuracy", "f1", "bleu", "score", "_per_sec"]) {
+            Self::Higher
+        } else {
+            Self::None
+        }
+    }
+
+    /// The direction's word in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Lower => "lower",
+            Self::Higher => "higher",
+            Self::None => "none",
+        }
+    }
+
+    /// The direction of a word; an unknown one has none.
+    pub fn parse(word: &str) -> Self {
+        match word {
+            "lower" => Self::Lower,
+            "higher" => Self::Higher,
+            _ => Self::None,
+        }
+    }
+
+    /// Whether `value` beats `best`. Non-finite values never do.
+    pub fn improves(self, value: f64, best: Option<f64>) -> bool {
+        if !value.is_finite() {
+            return false;
+        }
+        match (self, best) {
+            (Self::None, _) => false,
+            (_, None) => true,
+            (Self::Lower, Some(best)) => value < best,
+            (Self::Higher, Some(best)) => value > best,
+        }
+    }
+}
+
+/// What the visible points of one series come to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SeriesSummary {
+    /// Value at the highest step; may be NaN or infinite (null in JSON).
+    pub last: f64,
+    /// The highest step.
+    pub last_step: u64,
+    /// Best finite value; none for a series without a direction.
+    pub best: Option<f64>,
+    /// Step of the best value: the first, if it was reached again.
+    pub best_step: Option<u64>,
+    /// Which values are the good ones.
+    pub direction: Direction,
+    /// Number of visible points.
+    pub count: u64,
+}
+
+/// How far a reader has read one series. Give it back to read only what came after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cursor {
+    pub(crate) revision: i64,
+    pub(crate) attempt: i64,
+    pub(crate) step: i64,
+}
+
+/// Where a new attempt takes over in [`SeriesData`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Cut {
+    /// The attempt that takes over.
+    pub attempt: u32,
+    /// Its first step.
+    pub first_step: u64,
+    /// Index of its first point in the columns.
+    pub index: usize,
+}
+
+/// Points of one series in step order, as columns of equal length. Only the newest attempt's points are here where
+/// attempts overlap.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SeriesData {
+    /// Optimiser step.
+    pub steps: Vec<u64>,
+    /// Value; may be NaN or infinite (null in JSON).
+    pub values: Vec<f64>,
+    /// Milliseconds of training until then, as logged.
+    pub wall_ms: Vec<u64>,
+    /// Tokens trained on until then.
+    pub tokens: Vec<u64>,
+    /// Where resumed attempts take over, of the points given here.
+    pub cuts: Vec<Cut>,
+    /// True if these are all points, so that what was read before is to be thrown away. Always true without a cursor.
+    pub is_whole: bool,
+    /// Where to go on next time; none as long as nothing was logged.
+    pub cursor: Option<Cursor>,
+}
+
+impl SeriesData {
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether there is no point.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directions_follow_the_name() {
+        assert_eq!(Direction::of(series_names::TRAIN_LOSS), Direction::Lower);
+        assert_eq!(Direction::of(series_names::VALIDATION_PERPLEXITY), Direction::Lower);
+        assert_eq!(Direction::of(series_names::VALIDATION_MASKED_ACCURACY), Direction::Higher);
+        assert_eq!(Direction::of(series_names::TRAIN_TOKENS_PER_SEC), Direction::Higher);
+        assert_eq!(Direction::of(series_names::TRAIN_LEARNING_RATE), Direction::None);
+        assert_eq!(Direction::of(series_names::SYSTEM_MEMORY_BYTES), Direction::None);
+    }
+
+    #[test]
+    fn only_finite_values_improve() {
+        assert!(Direction::Lower.improves(1.0, None));
+        assert!(!Direction::Lower.improves(f64::NEG_INFINITY, None));
+        assert!(!Direction::Higher.improves(f64::NAN, Some(1.0)));
+        assert!(Direction::Higher.improves(2.0, Some(1.0)));
+        assert!(!Direction::Lower.improves(1.0, Some(1.0)));
+        assert!(!Direction::None.improves(1.0, None));
+    }
+}
