@@ -1,1 +1,12 @@
-//! export
+//! Figures that leave the program: SVG with real text, PNG rendered from that SVG (so both are the same picture), and
+//! CSV of exactly what is shown. A chart makes a [`Figure`]; the files are written by whoever asked for them.
+
+mod csv;
+mod figure;
+mod png;
+mod svg;
+
+pub use csv::to_csv;
+pub use figure::{Figure, FigureAxis, FigureSeries};
+pub use png::to_png;
+pub use svg::to_svg;

@@ -1,1 +1,27 @@
-//! widgets
+//! Reusable drawings and controls. They know nothing of the engine: plain slices and small structs go in, what the user
+//! did comes out. Colours and sizes come from [`crate::theme`].
+
+mod axis;
+mod chart;
+mod dash;
+mod field;
+pub mod format;
+mod pyramid;
+mod series;
+mod smooth;
+mod swatch;
+mod table;
+mod table_text;
+mod ticks;
+
+pub use axis::{Axis, Quantity, Scale, XAxis};
+pub use chart::{Band, Chart, ChartLine, ChartResponse, ChartState, SharedX};
+pub use dash::Dash;
+pub use field::{Field, FieldResponse};
+pub use pyramid::Pyramid;
+pub use series::{Series, Version};
+pub use smooth::{DEFAULT_SMOOTHING, MAX_SMOOTHING, Smoother, smooth};
+pub use swatch::swatch_ui;
+pub use table::{Column, SortKey, Sorting, Table, TableResponse, TableState, sort_rows};
+pub use table_text::{csv_cell, rows_to_csv, rows_to_latex, rows_to_markdown};
+pub use ticks::Tick;

@@ -1,0 +1,104 @@
+//! The figure that leaves the program: what the chart shows, at full resolution.
+
+use std::collections::BTreeMap;
+
+use super::line::Band;
+use super::plot::{Chart, dropped_note};
+use super::state::{ChartState, SharedX};
+use crate::export::{Figure, FigureAxis, FigureSeries};
+use crate::widgets::{Series, format, smooth};
+
+impl Chart<'_> {
+    /// The figure of what this chart shows now: the same lines, smoothing, scales and zoom; every point in view, not
+    /// only those drawn. `metadata` goes into the files: the config, the program version.
+    pub fn figure(&self, state: &mut ChartState, shared: &SharedX, metadata: BTreeMap<String, String>) -> Figure {
+        self.update(state);
+        let (x, y) = self.bounds(state, shared);
+        let x_range = (self.x.scale.inverse(x.0), self.x.scale.inverse(x.1));
+        let dropped: usize = state.lines.values().map(|cache| cache.main.dropped()).sum();
+        let subtitle = if self.is_smoothed() {
+            format!("Smoothing {}", format::significant(self.smoothing, 2))
+        } else {
+            String::new()
+        };
+        Figure {
+            title: self.title.to_owned(),
+            subtitle,
+            x: FigureAxis { axis: self.x.clone(), range: x_range },
+            y: FigureAxis { axis: self.y.clone(), range: (self.y.scale.inverse(y.0), self.y.scale.inverse(y.1)) },
+            series: self
+                .lines
+                .iter()
+                .map(|line| {
+                    let smoothed = self.smoothed(line.series, x_range);
+                    let raw = if self.draws_raw() { within(line.series.points(), x_range) } else { Vec::new() };
+                    let band = line.band.map(|Band { low, high }| {
+                        let (low, high) = (self.smoothed(low, x_range), self.smoothed(high, x_range));
+                        low.into_iter().zip(high).map(|((x, low), (_, high))| (x, low, high)).collect()
+                    });
+                    FigureSeries {
+                        name: line.name.to_owned(),
+                        colour: line.colour,
+                        dash: line.dash,
+                        width: line.width,
+                        points: smoothed,
+                        raw,
+                        band: band.unwrap_or_default(),
+                        marks: line.marks.to_vec(),
+                    }
+                })
+                .collect(),
+            notes: (dropped > 0).then(|| dropped_note(dropped)).into_iter().collect(),
+            metadata,
+            ..Figure::default()
+        }
+    }
+
+    fn smoothed(&self, series: &Series, range: (f64, f64)) -> Vec<(f64, f64)> {
+        let y = smooth(series.y(), self.smoothing);
+        within(series.x().iter().copied().zip(y), range)
+    }
+}
+
+/// The points in `lo..=hi` and their neighbours outside, so that lines run to the edge.
+fn within(points: impl Iterator<Item = (f64, f64)>, (lo, hi): (f64, f64)) -> Vec<(f64, f64)> {
+    let mut kept = Vec::new();
+    let mut before = None;
+    for point in points {
+        if point.0 < lo {
+            before = Some(point);
+            continue;
+        }
+        kept.extend(before.take());
+        kept.push(point);
+        if point.0 > hi {
+            break;
+        }
+    }
+    if kept.is_empty() { before.into_iter().collect() } else { kept }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ChartLine;
+    use super::*;
+    use crate::export::to_csv;
+    use crate::widgets::XAxis;
+
+    #[test]
+    fn it_holds_what_is_shown() {
+        let series: Series = (0..100).map(|i| (f64::from(i), f64::from(i % 5) - 1.0)).collect();
+        let lines = [ChartLine::new(3, "a", &series)];
+        let chart = Chart::new("c", "Loss", &lines).x(XAxis::Tokens).log_y(true).smoothing(0.6);
+        let (mut state, mut shared) = (ChartState::default(), SharedX::default());
+        shared.set_range(XAxis::Tokens, Some((10.0, 20.0)));
+        let figure = chart.figure(&mut state, &shared, BTreeMap::new());
+        assert_eq!(figure.x.range, (10.0, 20.0));
+        assert_eq!(figure.series[0].points.len(), 13);
+        let expected = smooth(series.y(), 0.6)[15];
+        let csv = to_csv(&figure);
+        assert_eq!(csv.lines().count(), 12);
+        assert_eq!(csv.lines().nth(6), Some(format!("15,{expected},-1").as_str()));
+        assert_eq!(figure.x.axis.label, "Tokens");
+    }
+}

@@ -1,0 +1,47 @@
+//! What a chart is given to draw.
+
+use egui::Color32;
+
+use crate::theme;
+use crate::widgets::{Dash, Series};
+
+/// The band around the mean of a group. Both edges have the same x values.
+#[derive(Clone, Copy, Debug)]
+pub struct Band<'a> {
+    /// The lower edge.
+    pub low: &'a Series,
+    /// The upper edge.
+    pub high: &'a Series,
+}
+
+/// One line of a chart.
+#[derive(Clone, Copy, Debug)]
+pub struct ChartLine<'a> {
+    /// What hover and highlight speak of: the run's stable number. Several lines of a run share it.
+    pub id: u64,
+    /// The name in tooltip and legend, with n where it is a group.
+    pub name: &'a str,
+    /// The points, unsmoothed.
+    pub series: &'a Series,
+    /// The colour of the run.
+    pub colour: Color32,
+    /// The dash pattern of the run.
+    pub dash: Dash,
+    /// Width in points: 1.6 as a rule, 3 for the baseline.
+    pub width: f32,
+    /// The band around a group.
+    pub band: Option<Band<'a>>,
+    /// Vertical marks with a text each, such as where the run was resumed.
+    pub marks: &'a [(f64, String)],
+}
+
+impl<'a> ChartLine<'a> {
+    /// The width of an ordinary line in points.
+    pub const WIDTH: f32 = 1.6;
+
+    /// A line in the style that belongs to the run with this stable number.
+    pub fn new(id: u64, name: &'a str, series: &'a Series) -> Self {
+        let (colour, dash) = theme::run_style(id);
+        Self { id, name, series, colour, dash, width: Self::WIDTH, band: None, marks: &[] }
+    }
+}

@@ -1,0 +1,685 @@
+//! The chart itself.
+
+use std::cell::RefCell;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use egui::{
+    Align2, Color32, CursorIcon, Key, PointerButton, Response, RichText, Role, Sense, Stroke, StrokeKind, TextStyle,
+    Ui, Vec2, WidgetInfo,
+};
+use egui_plot::{AxisHints, GridMark, Plot, PlotBounds, PlotItemBase, PlotTransform};
+
+use super::curve::{Misfit, Settings};
+use super::hover;
+use super::line::ChartLine;
+use super::mesh::LineCache;
+use super::paint::Lines;
+use super::state::{ChartState, Drag, SharedX};
+use crate::theme;
+use crate::widgets::{Axis, DEFAULT_SMOOTHING, Scale, Tick, XAxis, swatch_ui};
+
+/// The most values per line that the range without outliers looks at.
+const OUTLIER_SAMPLE: usize = 4_096;
+
+/// Legend entries beyond this many are counted only.
+const LEGEND_ENTRIES: usize = 24;
+
+/// A line chart, built anew each frame from borrowed lines.
+///
+/// ```no_run
+/// # use headroom_app::widgets::{Chart, ChartLine, ChartState, Series, SharedX, XAxis};
+/// # fn panel(ui: &mut egui::Ui, loss: &Series, state: &mut ChartState, shared: &mut SharedX) {
+/// let lines = [ChartLine::new(0, "baseline", loss)];
+/// let shown = Chart::new("loss", "Training loss", &lines).x(XAxis::Step).y_unit("nats/token").show(ui, state, shared);
+/// let hovered_run = shown.hovered;
+/// # }
+/// ```
+#[must_use = "call `show`"]
+pub struct Chart<'a> {
+    pub(super) salt: &'a str,
+    pub(super) title: &'a str,
+    pub(super) lines: &'a [ChartLine<'a>],
+    pub(super) x: Axis,
+    link: Option<XAxis>,
+    pub(super) y: Axis,
+    pub(super) smoothing: f64,
+    show_raw: bool,
+    ignore_outliers: bool,
+    highlight: Option<u64>,
+    height: f32,
+    pub(super) legend: bool,
+    empty: &'a str,
+}
+
+/// What a shown chart reports.
+#[derive(Clone, Debug)]
+pub struct ChartResponse {
+    /// The plot area.
+    pub response: Response,
+    /// The id of the line under the pointer, in the plot or in the legend.
+    pub hovered: Option<u64>,
+    /// The id of the line that was clicked.
+    pub clicked: Option<u64>,
+    /// How many values are not shown because they are at or below zero on a logarithmic axis.
+    pub dropped: usize,
+    /// The x range shown, in data values.
+    pub x_range: (f64, f64),
+    /// The y range shown, in data values.
+    pub y_range: (f64, f64),
+}
+
+impl<'a> Chart<'a> {
+    /// A chart of `lines`. `salt` tells charts of one panel apart; `title` is shown above and is the chart's name for
+    /// screen readers.
+    pub fn new(salt: &'a str, title: &'a str, lines: &'a [ChartLine<'a>]) -> Self {
+        Self {
+            salt,
+            title,
+            lines,
+            x: XAxis::Step.into(),
+            link: Some(XAxis::Step),
+            y: Axis::new(title),
+            smoothing: DEFAULT_SMOOTHING,
+            show_raw: true,
+            ignore_outliers: false,
+            highlight: None,
+            height: 220.0,
+            legend: false,
+            empty: "No points yet",
+        }
+    }
+
+    /// The kind of x; charts of a panel with the same kind zoom together. Keeps the scale set by [`Chart::log_x`].
+    pub fn x(mut self, x: XAxis) -> Self {
+        self.x = Axis::from(x).scale(self.x.scale);
+        self.link = Some(x);
+        self
+    }
+
+    /// Any other x axis; the chart is not linked then.
+    pub fn x_axis(mut self, x: Axis) -> Self {
+        self.x = x;
+        self.link = None;
+        self
+    }
+
+    /// The y axis: label, unit, kind of value, scale.
+    pub fn y_axis(mut self, y: Axis) -> Self {
+        self.y = y;
+        self
+    }
+
+    /// The unit of y.
+    pub fn y_unit(mut self, unit: &str) -> Self {
+        self.y.unit = unit.to_owned();
+        self
+    }
+
+    /// Logarithmic x.
+    pub fn log_x(mut self, log: bool) -> Self {
+        self.x.scale = Scale::log_if(log);
+        self
+    }
+
+    /// Logarithmic y.
+    pub fn log_y(mut self, log: bool) -> Self {
+        self.y.scale = Scale::log_if(log);
+        self
+    }
+
+    /// Weight of the past in 0..=0.999; 0 draws the values as they are.
+    pub fn smoothing(mut self, smoothing: f64) -> Self {
+        self.smoothing = smoothing;
+        self
+    }
+
+    /// Whether the unsmoothed values are drawn faint behind (they are, unless told otherwise).
+    pub fn show_raw(mut self, show: bool) -> Self {
+        self.show_raw = show;
+        self
+    }
+
+    /// Fits y to the 5th to 95th percentile of what is in view.
+    pub fn ignore_outliers(mut self, ignore: bool) -> Self {
+        self.ignore_outliers = ignore;
+        self
+    }
+
+    /// The line to draw thicker and on top: what is hovered elsewhere.
+    pub fn highlight(mut self, id: Option<u64>) -> Self {
+        self.highlight = id;
+        self
+    }
+
+    /// Height of plot and axes in points.
+    pub fn height(mut self, height: f32) -> Self {
+        self.height = height;
+        self
+    }
+
+    /// Shows a legend under the plot.
+    pub fn legend(mut self, legend: bool) -> Self {
+        self.legend = legend;
+        self
+    }
+
+    /// What to say when there is nothing to draw: what would fill the chart.
+    pub fn empty_text(mut self, text: &'a str) -> Self {
+        self.empty = text;
+        self
+    }
+
+    pub(super) fn is_smoothed(&self) -> bool {
+        self.smoothing > 0.0
+    }
+
+    pub(super) fn draws_raw(&self) -> bool {
+        self.is_smoothed() && self.show_raw
+    }
+
+    /// Brings the caches up to date.
+    pub(super) fn update(&self, state: &mut ChartState) {
+        let settings = Settings { smoothing: self.smoothing, x: self.x.scale, y: self.y.scale, misfit: Misfit::Drop };
+        for cache in state.lines.values_mut() {
+            cache.seen = false;
+        }
+        for line in self.lines {
+            let key = (line.id, line.series.version().generation);
+            let cache = state.lines.entry(key).or_insert_with(|| LineCache::new(settings));
+            cache.update(line, settings, self.draws_raw());
+        }
+        state.lines.retain(|_, cache| cache.seen);
+    }
+
+    fn caches<'s>(&'s self, state: &'s ChartState) -> impl Iterator<Item = &'s LineCache> {
+        self.lines.iter().filter_map(|line| state.lines.get(&(line.id, line.series.version().generation)))
+    }
+
+    /// The bounds to show, in axis positions: zoomed where the user zoomed, else what holds the data.
+    pub(super) fn bounds(&self, state: &mut ChartState, shared: &SharedX) -> ((f64, f64), (f64, f64)) {
+        let zoom = |range: Option<(f64, f64)>, scale: Scale| {
+            range
+                .map(|(lo, hi)| (scale.forward(lo), scale.forward(hi)))
+                .filter(|&(lo, hi)| (hi - lo).is_finite() && lo < hi)
+        };
+        let zoomed_x = zoom(self.link.map_or(state.x, |link| shared.range(link)), self.x.scale);
+        let x = zoomed_x.unwrap_or_else(|| {
+            let all =
+                self.caches(state).filter_map(|cache| cache.main.x_range()).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+            widened(all, 0.015, self.x.scale)
+        });
+        let y = zoom(state.y, self.y.scale).unwrap_or_else(|| {
+            let without_outliers = if self.ignore_outliers { self.inner_range(state, x) } else { None };
+            let all =
+                || self.caches(state).filter_map(|cache| cache.y_range(x)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+            widened(without_outliers.or_else(all), 0.05, self.y.scale)
+        });
+        (x, y)
+    }
+
+    /// The 5th and 95th percentile of the values in view (unsmoothed ones where they are drawn), in axis positions.
+    fn inner_range(&self, state: &mut ChartState, x: (f64, f64)) -> Option<(f64, f64)> {
+        let mut hash = DefaultHasher::new();
+        (x.0.to_bits(), x.1.to_bits(), self.draws_raw()).hash(&mut hash);
+        for cache in self.caches(state) {
+            cache.main.version().hash(&mut hash);
+        }
+        let key = hash.finish();
+        if let Some((known, range)) = state.outliers
+            && known == key
+        {
+            return range;
+        }
+        let mut values = Vec::new();
+        for cache in self.caches(state) {
+            let pyramid = &cache.raw.as_ref().unwrap_or(&cache.main).pyramid;
+            let visible = pyramid.visible(x);
+            let stride = visible.len().div_ceil(OUTLIER_SAMPLE).max(1);
+            let shown = pyramid.y().get(visible).unwrap_or_default();
+            values.extend(shown.iter().step_by(stride).copied().filter(|y| y.is_finite()));
+        }
+        let range = percentiles(&mut values, 0.05, 0.95);
+        state.outliers = Some((key, range));
+        range
+    }
+
+    /// Draws the chart into `ui`.
+    pub fn show(self, ui: &mut Ui, state: &mut ChartState, shared: &mut SharedX) -> ChartResponse {
+        ui.push_id(self.salt, |ui| self.show_in(ui, state, shared)).inner
+    }
+
+    fn show_in(&self, ui: &mut Ui, state: &mut ChartState, shared: &mut SharedX) -> ChartResponse {
+        self.update(state);
+        let (x, y) = self.bounds(state, shared);
+        if !self.title.is_empty() {
+            ui.label(RichText::new(self.title).color(theme::palette(ui.visuals()).strong));
+        }
+        let id = ui.scope_id().with("plot");
+        let pass = ui.ctx().cumulative_pass_nr();
+        let pointer_x = shared.pointer.and_then(|(kind, value, at, from)| {
+            let fresh = Some(kind) == self.link && from != id && at + 1 >= pass;
+            fresh.then(|| (self.x.scale.forward(value), theme::palette(ui.visuals()).weak.gamma_multiply(0.6)))
+        });
+        let (response, transform) = self.plot_ui(ui, state, id, (x, y), pointer_x);
+
+        let dropped = self.caches(state).map(|cache| cache.main.dropped()).sum();
+        let is_empty = !self.caches(state).any(|cache| !cache.main.pyramid.is_empty());
+        self.overlay(ui, &response, dropped, is_empty);
+        self.navigate(ui, state, shared, &response, &transform);
+
+        let mut hovered = None;
+        if let Some(pointer) = response.hover_pos().filter(|_| state.drag.is_none() && !is_empty) {
+            let near = hover::near(self.lines, state, &transform, pointer);
+            hovered = hover::touched(self.lines, &near);
+            let painter = ui.painter().with_clip_rect(*transform.frame());
+            for near in near.iter().take(if hovered.is_some() { 1 } else { 0 }) {
+                if let Some(line) = self.lines.get(near.line) {
+                    let at = transform.position_from_point(&near.point);
+                    painter.circle(at, 4.0, line.colour, Stroke::new(1.5, ui.visuals().extreme_bg_color));
+                }
+            }
+            hover::tooltip(&response, self.lines, &near, (&self.x, &self.y), self.is_smoothed());
+            if let Some(link) = self.link {
+                let value = self.x.scale.inverse(transform.value_from_position(pointer).x);
+                shared.pointer = Some((link, value, pass, id));
+            }
+        }
+        let clicked = if response.clicked() { hovered } else { None };
+        let mut shown = ChartResponse {
+            response,
+            hovered,
+            clicked,
+            dropped,
+            x_range: (self.x.scale.inverse(x.0), self.x.scale.inverse(x.1)),
+            y_range: (self.y.scale.inverse(y.0), self.y.scale.inverse(y.1)),
+        };
+        if self.legend {
+            self.legend_ui(ui, &mut shown);
+        }
+        self.describe(ui, &shown, is_empty);
+        if shown.hovered.is_some() && shown.hovered != self.highlight {
+            ui.ctx().request_repaint();
+        }
+        shown
+    }
+
+    fn plot_ui(
+        &self,
+        ui: &mut Ui,
+        state: &mut ChartState,
+        id: egui::Id,
+        (x, y): ((f64, f64), (f64, f64)),
+        pointer_x: Option<(f64, Color32)>,
+    ) -> (Response, PlotTransform) {
+        let palette = theme::palette(ui.visuals());
+        let size = if state.size == Vec2::ZERO { Vec2::new(ui.available_width(), self.height) } else { state.size };
+        let x_marks = Marks::new(&self.x, x, (size.x / 100.0).clamp(2.0, 10.0) as usize);
+        let y_marks = Marks::new(&self.y, y, (size.y / 42.0).clamp(2.0, 10.0) as usize);
+        let small = TextStyle::Small.resolve(ui.style());
+        let hints = |hints: AxisHints<'a>, axis: &Axis, marks: &Marks| {
+            let marks = marks.clone();
+            let title = axis.title();
+            let hints = hints
+                .tick_label_font(small.clone())
+                .tick_label_color(palette.weak)
+                .formatter(move |mark, _| marks.label(mark.value));
+            if title.is_empty() { hints } else { hints.label(RichText::new(title).small().color(palette.weak)) }
+        };
+        let x_hints = hints(AxisHints::new_x(), &self.x, &x_marks);
+        // The title above already says what y is; beside the axis goes the unit only.
+        let y_label = if self.y.label == self.title { Axis::new(self.y.unit.clone()) } else { self.y.clone() };
+        let y_hints = hints(AxisHints::new_y(), &y_label, &y_marks).min_thickness(48.0);
+        let lines = Lines {
+            base: PlotItemBase::new(self.title.to_owned()),
+            lines: self.lines,
+            state: RefCell::new(state),
+            highlight: self.highlight,
+            x_scale: self.x.scale,
+            pointer_x,
+        };
+        let plot = Plot::new("plot")
+            .id(id)
+            .height(self.height)
+            .allow_axis_zoom_drag(false)
+            .allow_boxed_zoom(false)
+            .allow_double_click_reset(false)
+            .allow_drag(false)
+            .allow_scroll(false)
+            .allow_zoom(false)
+            .show_x(false)
+            .show_y(false)
+            .grid_color(palette.grid)
+            .grid_fade(0.0)
+            .x_grid_spacer(move |_| x_marks.grid())
+            .y_grid_spacer(move |_| y_marks.grid())
+            .custom_x_axes(vec![x_hints])
+            .custom_y_axes(vec![y_hints])
+            .sense(Sense::click_and_drag());
+        let shown = plot.show(ui, move |plot_ui| {
+            plot_ui.set_plot_bounds(PlotBounds::from_min_max([x.0, y.0], [x.1, y.1]));
+            plot_ui.add(lines);
+        });
+        (shown.response.on_hover_cursor(CursorIcon::Crosshair), shown.transform)
+    }
+
+    /// Texts over the plot: what would fill it, what is not shown.
+    fn overlay(&self, ui: &Ui, response: &Response, dropped: usize, is_empty: bool) {
+        let palette = theme::palette(ui.visuals());
+        let painter = ui.painter().with_clip_rect(response.rect);
+        let font = TextStyle::Small.resolve(ui.style());
+        if is_empty {
+            let font = TextStyle::Body.resolve(ui.style());
+            painter.text(response.rect.center(), Align2::CENTER_CENTER, self.empty, font, palette.weak);
+        }
+        if dropped > 0 {
+            let at = response.rect.left_bottom() + Vec2::new(8.0, -6.0);
+            painter.text(at, Align2::LEFT_BOTTOM, dropped_note(dropped), font.clone(), palette.warning);
+        }
+        if response.has_focus() {
+            painter.rect_stroke(response.rect, 2.0, Stroke::new(1.5, palette.accent), StrokeKind::Inside);
+        }
+    }
+
+    /// Zoom and pan.
+    fn navigate(
+        &self,
+        ui: &Ui,
+        state: &mut ChartState,
+        shared: &mut SharedX,
+        response: &Response,
+        transform: &PlotTransform,
+    ) {
+        let frame = *transform.frame();
+        let mut wanted: Option<([f64; 2], [f64; 2])> = None;
+        let bounds = || (transform.bounds().min(), transform.bounds().max());
+        if response.drag_started_by(PointerButton::Primary) {
+            let from = ui.input(|i| i.pointer.press_origin());
+            state.drag = if ui.input(|i| i.modifiers.shift) { Some(Drag::Pan) } else { from.map(Drag::Box) };
+        }
+        match (state.drag, response.interact_pointer_pos()) {
+            (Some(Drag::Pan), _) if response.dragged() => {
+                let delta = response.drag_delta();
+                let (dx, dy) =
+                    (transform.dvalue_dpos()[0] * f64::from(delta.x), transform.dvalue_dpos()[1] * f64::from(delta.y));
+                let (min, max) = bounds();
+                wanted = Some(([min[0] - dx, min[1] - dy], [max[0] - dx, max[1] - dy]));
+                ui.ctx().set_cursor_icon(CursorIcon::Grabbing);
+            }
+            (Some(Drag::Box(from)), Some(to)) => {
+                if let Some(rect) = hover::zoom_box(frame, from, to) {
+                    if response.drag_stopped() {
+                        let (a, b) = (
+                            transform.value_from_position(rect.left_bottom()),
+                            transform.value_from_position(rect.right_top()),
+                        );
+                        wanted = Some(([a.x, a.y], [b.x, b.y]));
+                    } else {
+                        let accent = theme::palette(ui.visuals()).accent;
+                        let painter = ui.painter().with_clip_rect(frame);
+                        painter.rect(
+                            rect,
+                            0.0,
+                            accent.gamma_multiply(0.12),
+                            Stroke::new(1.0, accent),
+                            StrokeKind::Inside,
+                        );
+                    }
+                }
+            }
+            _ => {}
+        }
+        if response.drag_stopped() || !ui.input(|i| i.pointer.any_down()) {
+            state.drag = None;
+        }
+        if let Some(pointer) = response.hover_pos() {
+            let (mut zoom, alt) = ui.input(|i| (i.zoom_delta_2d(), i.modifiers.alt));
+            if alt && zoom == Vec2::splat(1.0) {
+                let scrolled = ui.input_mut(|i| std::mem::take(&mut i.smooth_scroll_delta));
+                zoom.x = ((scrolled.x + scrolled.y) / 200.0).exp();
+            }
+            if zoom != Vec2::splat(1.0) {
+                wanted = Some(zoomed(transform, zoom, transform.value_from_position(pointer)));
+            }
+        }
+        if response.has_focus() {
+            wanted = self.keys(ui, transform).or(wanted);
+        }
+        if response.double_clicked() || (response.has_focus() && ui.input(|i| i.key_pressed(Key::Home))) {
+            state.reset();
+            if let Some(link) = self.link {
+                shared.set_range(link, None);
+            }
+        } else if let Some((min, max)) = wanted {
+            let data = |scale: Scale, lo: f64, hi: f64| {
+                let range = (scale.inverse(lo), scale.inverse(hi));
+                (range.0.is_finite() && range.1.is_finite() && hi - lo > 1e-12 * lo.abs().max(hi.abs()))
+                    .then_some(range)
+            };
+            let old = bounds();
+            if let Some(range) = data(self.x.scale, min[0], max[0]).filter(|_| (min[0], max[0]) != (old.0[0], old.1[0]))
+            {
+                match self.link {
+                    Some(link) => shared.set_range(link, Some(range)),
+                    None => state.x = Some(range),
+                }
+            }
+            if let Some(range) = data(self.y.scale, min[1], max[1]).filter(|_| (min[1], max[1]) != (old.0[1], old.1[1]))
+            {
+                state.y = Some(range);
+            }
+            ui.ctx().request_repaint();
+        }
+    }
+
+    fn keys(&self, ui: &Ui, transform: &PlotTransform) -> Option<([f64; 2], [f64; 2])> {
+        let (mut shift, mut zoom) = (Vec2::ZERO, 1.0);
+        ui.input(|i| {
+            let pressed = |key| f32::from(u8::from(i.key_pressed(key)));
+            shift = Vec2::new(
+                pressed(Key::ArrowRight) - pressed(Key::ArrowLeft),
+                pressed(Key::ArrowUp) - pressed(Key::ArrowDown),
+            );
+            zoom += 0.25 * (pressed(Key::Plus) + pressed(Key::Equals)) - 0.2 * pressed(Key::Minus);
+        });
+        let (min, max) = (transform.bounds().min(), transform.bounds().max());
+        if shift != Vec2::ZERO {
+            let (dx, dy) = (f64::from(shift.x) * 0.1 * (max[0] - min[0]), f64::from(shift.y) * 0.1 * (max[1] - min[1]));
+            return Some(([min[0] + dx, min[1] + dy], [max[0] + dx, max[1] + dy]));
+        }
+        (zoom != 1.0)
+            .then(|| zoomed(transform, Vec2::splat(zoom), transform.value_from_position(transform.frame().center())))
+    }
+
+    fn legend_ui(&self, ui: &mut Ui, shown: &mut ChartResponse) {
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            let mut listed: Vec<(&str, Color32)> = Vec::new();
+            for (index, line) in self.lines.iter().enumerate() {
+                if listed.contains(&(line.name, line.colour)) {
+                    continue;
+                }
+                if listed.len() == LEGEND_ENTRIES {
+                    ui.label(RichText::new(format!("+{}", self.lines.len() - index)).small().weak());
+                    break;
+                }
+                listed.push((line.name, line.colour));
+                let entry = ui.push_id((line.id, index), |ui| {
+                    let swatch = swatch_ui(ui, line.colour, line.dash);
+                    let mut name = RichText::new(line.name).small();
+                    if self.highlight == Some(line.id) {
+                        name = name.color(theme::palette(ui.visuals()).strong);
+                    }
+                    swatch.union(ui.add(egui::Label::new(name).selectable(false).sense(Sense::CLICK | Sense::HOVER)))
+                });
+                ui.add_space(8.0);
+                if entry.inner.hovered() {
+                    shown.hovered = Some(line.id);
+                }
+                if entry.inner.clicked() {
+                    shown.clicked = Some(line.id);
+                }
+            }
+        });
+    }
+
+    /// Name and description for screen readers.
+    fn describe(&self, ui: &Ui, shown: &ChartResponse, is_empty: bool) {
+        let name = if self.title.is_empty() { self.y.title() } else { self.title.to_owned() };
+        shown.response.widget_info(|| WidgetInfo::labeled(Role::Figure, ui.is_enabled(), format!("Chart: {name}")));
+        ui.ctx().accesskit_node_builder(shown.response.id, |node| {
+            if is_empty {
+                node.set_description(self.empty);
+                return;
+            }
+            let (x, y) = (&self.x, &self.y);
+            let range = |axis: &Axis, (lo, hi): (f64, f64)| {
+                format!("{} {} to {}", axis.title(), axis.quantity.value(lo), axis.quantity.value(hi))
+            };
+            let lines = if self.lines.len() == 1 { "1 line".to_owned() } else { format!("{} lines", self.lines.len()) };
+            let mut text = format!("{lines}. {}. {}.", range(x, shown.x_range), range(y, shown.y_range));
+            if shown.dropped > 0 {
+                text = format!("{text} {}", dropped_note(shown.dropped));
+            }
+            node.set_description(text);
+        });
+    }
+}
+
+/// What is said about values without a place on a logarithmic axis.
+pub(super) fn dropped_note(dropped: usize) -> String {
+    match dropped {
+        1 => "1 value at or below zero is not shown on the log axis.".to_owned(),
+        n => format!(
+            "{} values at or below zero are not shown on the log axis.",
+            crate::widgets::format::count(n as u64)
+        ),
+    }
+}
+
+fn zoomed(transform: &PlotTransform, zoom: Vec2, centre: egui_plot::PlotPoint) -> ([f64; 2], [f64; 2]) {
+    let (min, max) = (transform.bounds().min(), transform.bounds().max());
+    let (zx, zy) = (f64::from(zoom.x), f64::from(zoom.y));
+    (
+        [centre.x + (min[0] - centre.x) / zx, centre.y + (min[1] - centre.y) / zy],
+        [centre.x + (max[0] - centre.x) / zx, centre.y + (max[1] - centre.y) / zy],
+    )
+}
+
+/// A range with some air on both sides; a made-up one around a single value or around nothing.
+fn widened(range: Option<(f64, f64)>, share: f64, scale: Scale) -> (f64, f64) {
+    match range {
+        Some((lo, hi)) if lo < hi && (hi - lo).is_finite() => {
+            let air = (hi - lo) * share;
+            (lo - air, hi + air)
+        }
+        Some((at, _)) if at.is_finite() && at.abs() < 1e300 => {
+            let air = match scale {
+                Scale::Log => 0.5,
+                Scale::Linear => (at.abs() * 0.1).max(0.5),
+            };
+            (at - air, at + air)
+        }
+        _ => (0.0, 1.0),
+    }
+}
+
+/// The `low` and `high` quantiles of `values` (nearest rank), reordering them. None when they coincide.
+fn percentiles(values: &mut [f64], low: f64, high: f64) -> Option<(f64, f64)> {
+    let last = values.len().checked_sub(1)?;
+    let mut at = |share: f64| {
+        let rank = (last as f64 * share).round() as usize;
+        *values.select_nth_unstable_by(rank, f64::total_cmp).1
+    };
+    let range = (at(low), at(high));
+    (range.0 < range.1).then_some(range)
+}
+
+/// The ticks of one axis in axis positions.
+#[derive(Clone)]
+struct Marks {
+    ticks: Vec<(f64, Tick)>,
+    span: f64,
+}
+
+impl Marks {
+    fn new(axis: &Axis, (lo, hi): (f64, f64), target: usize) -> Self {
+        let ticks = axis.ticks(axis.scale.inverse(lo), axis.scale.inverse(hi), target);
+        Self { ticks: ticks.into_iter().map(|tick| (axis.scale.forward(tick.value), tick)).collect(), span: hi - lo }
+    }
+
+    /// Every mark claims the whole axis for itself, so that the plot neither fades nor drops it: there are few.
+    fn grid(&self) -> Vec<GridMark> {
+        self.ticks
+            .iter()
+            .filter(|(_, tick)| tick.major)
+            .map(|&(value, _)| GridMark { value, step_size: self.span })
+            .collect()
+    }
+
+    fn label(&self, position: f64) -> String {
+        self.ticks.iter().find(|(at, _)| *at == position).map(|(_, tick)| tick.label.clone()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::widgets::Series;
+
+    #[test]
+    fn percentiles_leave_out_the_tails() {
+        let mut values: Vec<f64> = (0..=100).map(f64::from).rev().collect();
+        assert_eq!(percentiles(&mut values, 0.05, 0.95), Some((5.0, 95.0)));
+        assert_eq!(percentiles(&mut [], 0.05, 0.95), None);
+        assert_eq!(percentiles(&mut [2.0; 9], 0.05, 0.95), None);
+    }
+
+    #[test]
+    fn ranges_are_always_drawable() {
+        for range in [None, Some((1.0, 1.0)), Some((0.0, 0.0)), Some((-1e308, 1e308)), Some((f64::MAX, f64::MAX))] {
+            for scale in [Scale::Linear, Scale::Log] {
+                let (lo, hi) = widened(range, 0.05, scale);
+                assert!(lo.is_finite() && hi.is_finite() && lo < hi, "{range:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn outliers_are_ignored_only_when_asked() {
+        let series: Series =
+            (0..1000).map(|i| (f64::from(i), if i == 500 { 1e6 } else { f64::from(i % 10) })).collect();
+        let lines = [ChartLine::new(0, "a", &series)];
+        let mut state = ChartState::default();
+        for (ignore, most) in [(false, 2e6), (true, 12.0)] {
+            let chart = Chart::new("c", "C", &lines).smoothing(0.0).ignore_outliers(ignore);
+            chart.update(&mut state);
+            let (_, y) = chart.bounds(&mut state, &SharedX::default());
+            assert!(y.1 < most && y.1 >= 9.0, "{y:?}");
+        }
+    }
+
+    #[test]
+    fn an_unchanged_frame_builds_nothing() {
+        let series: Series = (0..10_000).map(|i| (f64::from(i), f64::from(i).sin())).collect();
+        let other: Series = (0..50).map(|i| (f64::from(i), f64::from(i))).collect();
+        let (mut state, mut shared) = (ChartState::default(), SharedX::default());
+        let ctx = egui::Context::default();
+        let frame = |state: &mut ChartState, shared: &mut SharedX, highlight| {
+            let lines = [ChartLine::new(0, "a", &series), ChartLine::new(1, "b", &other)];
+            let _ = ctx.run_ui(egui::RawInput::default(), |ui| {
+                let _ = Chart::new("c", "C", &lines).highlight(highlight).show(ui, state, shared);
+            });
+        };
+        for _ in 0..3 {
+            frame(&mut state, &mut shared, None);
+        }
+        let built = state.rebuilt();
+        assert!(built >= 4);
+        for _ in 0..5 {
+            frame(&mut state, &mut shared, None);
+        }
+        assert_eq!(state.rebuilt(), built);
+        frame(&mut state, &mut shared, Some(1));
+        assert_eq!(state.rebuilt(), built + 1, "only the highlighted line is built anew");
+    }
+}

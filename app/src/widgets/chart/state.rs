@@ -1,0 +1,86 @@
+//! What a chart remembers between frames.
+
+use std::collections::{BTreeMap, HashMap};
+
+use egui::{Pos2, Vec2};
+
+use super::mesh::LineCache;
+use crate::widgets::XAxis;
+
+/// The x ranges that charts of the same panel share: charts with the same kind of x zoom together, and the pointer's x
+/// is marked in all of them. Keep one per panel.
+#[derive(Clone, Debug, Default)]
+pub struct SharedX {
+    pub(super) ranges: BTreeMap<XAxis, (f64, f64)>,
+    /// Where the pointer is: kind, x value, pass of the frame that said so, chart that said so.
+    pub(super) pointer: Option<(XAxis, f64, u64, egui::Id)>,
+}
+
+impl SharedX {
+    /// The zoomed range of this kind of x in data values; `None` shows everything.
+    pub fn range(&self, x: XAxis) -> Option<(f64, f64)> {
+        self.ranges.get(&x).copied()
+    }
+
+    /// Zooms all charts of this kind of x; `None` resets them.
+    pub fn set_range(&mut self, x: XAxis, range: Option<(f64, f64)>) {
+        match range {
+            Some(range) => self.ranges.insert(x, range),
+            None => self.ranges.remove(&x),
+        };
+    }
+}
+
+/// How a drag over the chart began.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Drag {
+    /// Spanning a box from here.
+    Box(Pos2),
+    /// Moving the view.
+    Pan,
+}
+
+/// The memory of one chart: its zoom and its caches. Keep one per chart; it may be dropped at any time.
+#[derive(Default)]
+pub struct ChartState {
+    /// Zoomed x range in data values, for charts that are not linked.
+    pub(super) x: Option<(f64, f64)>,
+    /// Zoomed y range in data values.
+    pub(super) y: Option<(f64, f64)>,
+    pub(super) drag: Option<Drag>,
+    /// Size of the plot area in the last frame, for the choice of ticks.
+    pub(super) size: Vec2,
+    /// By (line id, generation of its series).
+    pub(super) lines: HashMap<(u64, u64), LineCache>,
+    /// The range without outliers and what it was computed from.
+    pub(super) outliers: Option<(u64, Option<(f64, f64)>)>,
+    pub(super) rebuilt: u64,
+}
+
+impl ChartState {
+    /// True when the user zoomed this chart along y, or an unlinked one along x.
+    pub fn is_zoomed(&self) -> bool {
+        self.x.is_some() || self.y.is_some()
+    }
+
+    /// Shows everything again.
+    pub fn reset(&mut self) {
+        self.x = None;
+        self.y = None;
+    }
+
+    /// How many meshes were built since the start: stands still while nothing changes. For tests and benchmarks.
+    pub fn rebuilt(&self) -> u64 {
+        self.rebuilt
+    }
+}
+
+impl std::fmt::Debug for ChartState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChartState")
+            .field("x", &self.x)
+            .field("y", &self.y)
+            .field("lines", &self.lines.len())
+            .finish_non_exhaustive()
+    }
+}

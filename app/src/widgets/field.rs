@@ -1,0 +1,382 @@
+//! Form fields: a label of fixed width, the control, the unit, and under it what is wrong.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use egui::accesskit::Invalid;
+use egui::{Align, Key, Layout, Response, RichText, Stroke, StrokeKind, TextEdit, Ui, Vec2};
+
+use super::format;
+use crate::theme;
+
+/// A field of a form, to be finished with the control it holds: `Field::new("Layers").help("...").integer(ui, &mut n, 1..=96, 1)`.
+#[derive(Clone, Copy, Debug)]
+#[must_use = "call the method of the control that it shall hold"]
+pub struct Field<'a> {
+    label: &'a str,
+    help: &'a str,
+    unit: &'a str,
+    problem: Option<&'a str>,
+    label_width: f32,
+    width: f32,
+    enabled: bool,
+}
+
+/// What happened to a field.
+#[derive(Clone, Debug)]
+pub struct FieldResponse {
+    /// The control.
+    pub response: Response,
+    /// The value was changed this frame.
+    pub changed: bool,
+    /// The text in the field is no value (the value is still the last good one): why. Keep Start off meanwhile.
+    pub unreadable: Option<String>,
+}
+
+/// Text being typed, and the value that it stood for when it was last read.
+#[derive(Clone, Debug)]
+struct Draft {
+    text: String,
+    value: String,
+}
+
+impl<'a> Field<'a> {
+    /// A field called `label`, which is also its accessible name.
+    pub fn new(label: &'a str) -> Self {
+        Self { label, help: "", unit: "", problem: None, label_width: 150.0, width: 120.0, enabled: true }
+    }
+
+    /// What the value means, its formula, its usual range: shown on hover and read to screen readers.
+    pub fn help(mut self, help: &'a str) -> Self {
+        self.help = help;
+        self
+    }
+
+    /// The unit, shown behind the control.
+    pub fn unit(mut self, unit: &'a str) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// Why the value cannot be used: the field is outlined and the reason shown under it.
+    pub fn problem(mut self, problem: Option<&'a str>) -> Self {
+        self.problem = problem;
+        self
+    }
+
+    /// Width of the label column in points.
+    pub fn label_width(mut self, width: f32) -> Self {
+        self.label_width = width;
+        self
+    }
+
+    /// Width of the control in points.
+    pub fn width(mut self, width: f32) -> Self {
+        self.width = width;
+        self
+    }
+
+    /// Greyed out when false.
+    pub fn enabled(mut self, enabled: bool) -> Self {
+        self.enabled = enabled;
+        self
+    }
+
+    /// A whole number. The arrow keys and the two buttons change it by `step` within `range`; typing may leave the range
+    /// (the owner of the config then says so as the `problem`). Accepts `1,000`, `1_000` and `1e3`.
+    pub fn integer(self, ui: &mut Ui, value: &mut u64, range: RangeInclusive<u64>, step: u64) -> FieldResponse {
+        self.row(ui, |field, ui| {
+            let mut out = field.draft_ui(ui, value, parse_integer, ToString::to_string);
+            let keys = |key| out.response.has_focus() && ui.input(|i| i.key_pressed(key));
+            let (mut up, mut down) = (keys(Key::ArrowUp), keys(Key::ArrowDown));
+            ui.spacing_mut().item_spacing.x = 2.0;
+            ui.spacing_mut().button_padding = Vec2::new(7.0, 3.0);
+            let button = |ui: &mut Ui, sign: &str, verb: &str| {
+                let button = ui.add(egui::Button::new(sign).min_size(Vec2::new(24.0, 0.0)));
+                button.accessible_name(format!("{verb} {}", field.label)).clicked()
+            };
+            down |= button(ui, &format::MINUS.to_string(), "Decrease");
+            up |= button(ui, "+", "Increase");
+            // To the next multiple of the step, so that a typed 100 goes to 128 by 64.
+            let wanted = match (up, down) {
+                (true, false) => (*value / step.max(1)).saturating_add(1).saturating_mul(step.max(1)),
+                (false, true) => (value.saturating_sub(1) / step.max(1)) * step.max(1),
+                _ => *value,
+            };
+            if wanted != *value {
+                *value = wanted.clamp(*range.start(), *range.end());
+                out.changed = true;
+                out.unreadable = None;
+            }
+            out
+        })
+    }
+
+    /// A decimal number. Accepts scientific notation such as `1e-3`.
+    pub fn float(self, ui: &mut Ui, value: &mut f64) -> FieldResponse {
+        self.row(ui, |field, ui| field.draft_ui(ui, value, parse_float, |value| write_float(*value)))
+    }
+
+    /// An optional decimal number: an empty field is none.
+    pub fn optional_float(self, ui: &mut Ui, value: &mut Option<f64>) -> FieldResponse {
+        let parse = |text: &str| if text.trim().is_empty() { Ok(None) } else { parse_float(text).map(Some) };
+        self.row(ui, |field, ui| field.draft_ui(ui, value, parse, |value| value.map(write_float).unwrap_or_default()))
+    }
+
+    /// An optional whole number: an empty field is none.
+    pub fn optional_integer(self, ui: &mut Ui, value: &mut Option<u64>) -> FieldResponse {
+        let parse = |text: &str| if text.trim().is_empty() { Ok(None) } else { parse_integer(text).map(Some) };
+        let write = |value: &Option<u64>| value.map(|n| n.to_string()).unwrap_or_default();
+        self.row(ui, |field, ui| field.draft_ui(ui, value, parse, write))
+    }
+
+    /// A line of text.
+    pub fn text(self, ui: &mut Ui, value: &mut String) -> FieldResponse {
+        self.row(ui, |field, ui| {
+            let response = ui.add(TextEdit::singleline(value).desired_width(field.width));
+            FieldResponse { changed: response.changed(), response, unreadable: None }
+        })
+    }
+
+    /// Yes or no.
+    pub fn toggle(self, ui: &mut Ui, value: &mut bool) -> FieldResponse {
+        self.row(ui, |_, ui| {
+            let response = ui.checkbox(value, "");
+            FieldResponse { changed: response.changed(), response, unreadable: None }
+        })
+    }
+
+    /// One of several named choices.
+    pub fn combo<T: PartialEq + Clone>(self, ui: &mut Ui, value: &mut T, choices: &[(T, &str)]) -> FieldResponse {
+        self.row(ui, |field, ui| {
+            let current = choices.iter().find(|(choice, _)| choice == value).map_or("", |(_, name)| *name);
+            let mut changed = false;
+            let combo = egui::ComboBox::from_id_salt(field.label).width(field.width).selected_text(current);
+            let response = combo.show_ui(ui, |ui| {
+                for (choice, name) in choices {
+                    if ui.selectable_label(choice == value, *name).clicked() && choice != value {
+                        *value = choice.clone();
+                        changed = true;
+                    }
+                }
+            });
+            FieldResponse { response: response.response, changed, unreadable: None }
+        })
+    }
+
+    /// Any other control in the frame of a field.
+    pub fn custom(self, ui: &mut Ui, add: impl FnOnce(&mut Ui) -> Response) -> FieldResponse {
+        self.row(ui, |_, ui| {
+            let response = add(ui);
+            FieldResponse { changed: response.changed(), response, unreadable: None }
+        })
+    }
+
+    fn row(self, ui: &mut Ui, control: impl FnOnce(&Self, &mut Ui) -> FieldResponse) -> FieldResponse {
+        let palette = theme::palette(ui.visuals());
+        let spacing = ui.spacing().item_spacing.x;
+        let shown = ui.push_id(self.label, |ui| {
+            ui.add_enabled_ui(self.enabled, |ui| {
+                ui.horizontal(|ui| {
+                    let size = Vec2::new(self.label_width, ui.spacing().interact_size.y);
+                    let label = ui.allocate_ui_with_layout(size, Layout::left_to_right(Align::Center), |ui| {
+                        ui.set_min_width(self.label_width);
+                        ui.add(egui::Label::new(self.label).truncate())
+                    });
+                    let mut out = control(&self, ui);
+                    out.response = out.response.labelled_by(label.inner.id);
+                    if !self.unit.is_empty() {
+                        ui.label(RichText::new(self.unit).color(palette.weak));
+                    }
+                    if !self.help.is_empty() {
+                        label.inner.on_hover_text(self.help);
+                        out.response = out.response.on_hover_text(self.help);
+                    }
+                    out
+                })
+                .inner
+            })
+            .inner
+        });
+        let out = shown.inner;
+        let problem = out.unreadable.as_deref().or(self.problem);
+        if let Some(problem) = problem {
+            ui.painter().rect_stroke(out.response.rect, 5.0, Stroke::new(1.5, palette.error), StrokeKind::Outside);
+            ui.horizontal(|ui| {
+                ui.add_space(self.label_width + spacing);
+                ui.add(egui::Label::new(RichText::new(problem).small().color(palette.error)).wrap());
+            });
+        }
+        ui.ctx().accesskit_node_builder(out.response.id, |node| {
+            let mut description = String::new();
+            for part in [problem.unwrap_or_default(), self.help, self.unit] {
+                if !part.is_empty() {
+                    description.push_str(if description.is_empty() { "" } else { " " });
+                    description.push_str(part);
+                }
+            }
+            if !description.is_empty() {
+                node.set_description(description);
+            }
+            if problem.is_some() {
+                node.set_invalid(Invalid::True);
+            }
+        });
+        out
+    }
+
+    /// A value edited as text: every readable keystroke is taken over at once; unreadable text stays, with the reason,
+    /// until it is mended or the value changes from outside.
+    fn draft_ui<T: Clone>(
+        &self,
+        ui: &mut Ui,
+        value: &mut T,
+        parse: impl Fn(&str) -> Result<T, String>,
+        write: impl Fn(&T) -> String,
+    ) -> FieldResponse {
+        let id = ui.scope_id().with("draft");
+        let written = write(value);
+        let draft = ui.data(|data| data.get_temp::<Draft>(id)).filter(|draft| draft.value == written);
+        let mut text = draft.as_ref().map_or_else(|| written.clone(), |draft| draft.text.clone());
+        let response = ui.add(TextEdit::singleline(&mut text).desired_width(self.width));
+        let mut changed = false;
+        let parsed = parse(&text);
+        if response.changed()
+            && let Ok(read) = &parsed
+        {
+            changed = write(read) != written;
+            *value = read.clone();
+        }
+        let settled = parsed.is_ok() && !response.has_focus();
+        ui.data_mut(|data| {
+            if settled {
+                data.remove::<Draft>(id);
+            } else {
+                data.insert_temp(id, Draft { text, value: write(value) });
+            }
+        });
+        FieldResponse { response, changed, unreadable: parsed.err() }
+    }
+}
+
+fn clean(text: &str) -> String {
+    text.trim()
+        .chars()
+        .filter(|c| !matches!(c, ',' | '_' | ' '))
+        .map(|c| if c == format::MINUS { '-' } else { c })
+        .collect()
+}
+
+fn parse_integer(text: &str) -> Result<u64, String> {
+    let clean = clean(text);
+    if clean.is_empty() {
+        return Err("Enter a whole number.".to_owned());
+    }
+    if let Ok(number) = clean.parse() {
+        return Ok(number);
+    }
+    match clean.parse::<f64>() {
+        Ok(number) if number.fract() == 0.0 && (0.0..1e15).contains(&number) => Ok(number as u64),
+        Ok(number) if number < 0.0 => Err(format!("{} is negative. Enter zero or more.", quoted(text))),
+        Ok(_) => Err(format!("{} is no whole number.", quoted(text))),
+        Err(_) => Err(format!("{} is no number. Enter a whole number such as 64.", quoted(text))),
+    }
+}
+
+fn parse_float(text: &str) -> Result<f64, String> {
+    let clean = clean(text);
+    if clean.is_empty() {
+        return Err("Enter a number.".to_owned());
+    }
+    match clean.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        _ => Err(format!("{} is no number. Enter one such as 0.001 or 1e-3.", quoted(text))),
+    }
+}
+
+fn quoted(text: &(impl Display + ?Sized)) -> String {
+    let text: String = text.to_string().chars().take(24).collect();
+    format!("\u{201C}{text}\u{201D}")
+}
+
+/// The shortest text that reads back as the same number; scientific where plain digits would be long.
+fn write_float(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 || (1e-3..1e7).contains(&size) { value.to_string() } else { format!("{value:e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_read_as_people_write_them() {
+        for (text, expected) in
+            [("64", 64), (" 1,000 ", 1000), ("1_000", 1000), ("1e3", 1000), ("18446744073709551615", u64::MAX)]
+        {
+            assert_eq!(parse_integer(text), Ok(expected));
+        }
+        for (text, reason) in
+            [("", "Enter"), ("-3", "negative"), ("2.5", "whole"), ("abc", "no number"), ("1e30", "whole")]
+        {
+            assert!(parse_integer(text).unwrap_err().contains(reason), "{text}");
+        }
+    }
+
+    #[test]
+    fn floats_take_scientific_notation_and_read_back() {
+        assert_eq!(parse_float("1e-3"), Ok(0.001));
+        assert_eq!(parse_float(" −0.5 "), Ok(-0.5));
+        for bad in ["", "1e", "nan", "inf", "x", "1e999"] {
+            assert!(parse_float(bad).is_err(), "{bad}");
+        }
+        for value in [0.0, 1e-3, 3e-4, 0.1, 123_456.789, 1e7, 6.02e23, -1e-9, f64::MIN_POSITIVE] {
+            assert_eq!(parse_float(&write_float(value)), Ok(value));
+        }
+        assert_eq!(write_float(3e-4), "3e-4");
+        assert_eq!(write_float(0.001), "0.001");
+    }
+
+    /// Types into the only text field of a form, a frame per text.
+    fn typed(keys: &[&str], value: &mut f64) -> (Vec<f64>, Option<String>) {
+        let ctx = egui::Context::default();
+        let mut unreadable = None;
+        let mut frame = |events: Vec<egui::Event>, value: &mut f64, focus: bool| {
+            let input = egui::RawInput { events, ..egui::RawInput::default() };
+            let _ = ctx.run_ui(input, |ui| {
+                let out = Field::new("Rate").float(ui, value);
+                if focus {
+                    out.response.request_focus();
+                }
+                unreadable = out.unreadable;
+            });
+            *value
+        };
+        frame(Vec::new(), value, true);
+        frame(Vec::new(), value, true);
+        let mut seen = Vec::new();
+        let select_all = egui::Event::Key {
+            key: Key::A,
+            physical_key: None,
+            pressed: true,
+            repeat: false,
+            modifiers: egui::Modifiers::COMMAND,
+        };
+        frame(vec![select_all], value, false);
+        for text in keys {
+            seen.push(frame(vec![egui::Event::Text((*text).to_owned())], value, false));
+        }
+        (seen, unreadable)
+    }
+
+    #[test]
+    fn every_readable_keystroke_counts_and_the_rest_is_explained() {
+        let mut value = 0.5;
+        let (seen, unreadable) = typed(&["3", "e", "-", "4"], &mut value);
+        assert_eq!(seen, [3.0, 3.0, 3.0, 3e-4]);
+        assert_eq!(unreadable, None);
+        let (_, unreadable) = typed(&["1", "x"], &mut value);
+        assert_eq!(value, 1.0);
+        assert!(unreadable.is_some_and(|reason| reason.contains("1x")));
+    }
+}
