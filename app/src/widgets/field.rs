@@ -343,13 +343,14 @@ mod tests {
         let mut unreadable = None;
         let mut frame = |events: Vec<egui::Event>, value: &mut f64, focus: bool| {
             let input = egui::RawInput { events, ..egui::RawInput::default() };
-            let _ = ctx.run_ui(input, |ui| {
+            let mut output = ctx.run_ui(input, |ui| {
                 let out = Field::new("Rate").float(ui, value);
                 if focus {
                     out.response.request_focus();
                 }
                 unreadable = out.unreadable;
             });
+            output.textures_delta.clear();
             *value
         };
         frame(Vec::new(), value, true);

@@ -342,18 +342,18 @@ mod tests {
 
     #[test]
     fn a_spike_of_one_point_is_kept_at_every_zoom() {
-        let n = 10_000;
+        let n: u32 = 10_000;
         for spike in [0, 1, 17, 4_999, 9_998, 9_999] {
             for height in [100.0, -100.0] {
-                let points = (0..n).map(|i| (i as f64, if i == spike { height } else { (i as f64).sin() }));
+                let points = (0..n).map(|i| (f64::from(i), if i == spike { height } else { f64::from(i).sin() }));
                 let pyramid = Pyramid::new(points);
                 let mut out = Vec::new();
-                let mut width = n as f64;
+                let mut width = f64::from(n);
                 while width >= 1.0 {
-                    let range = (spike as f64 - width / 2.0, spike as f64 + width / 2.0);
+                    let range = (f64::from(spike) - width / 2.0, f64::from(spike) + width / 2.0);
                     for columns in [1, 2, 100, 1_000] {
                         pyramid.query(range, columns, &mut out);
-                        assert!(out.contains(&(spike as u32)), "spike at {spike}, width {width}, {columns} columns");
+                        assert!(out.contains(&spike), "spike at {spike}, width {width}, {columns} columns");
                     }
                     width /= 3.0;
                 }

@@ -36,7 +36,7 @@ pub fn nice_step(span: f64, target: usize) -> f64 {
 }
 
 fn multiples(lo: f64, hi: f64, step: f64) -> Vec<f64> {
-    if !usable(lo, hi) || !(step.is_finite() && step > 0.0) || (hi - lo) / step > MOST {
+    if !(usable(lo, hi) && step.is_finite() && step > 0.0) || (hi - lo) / step > MOST {
         return Vec::new();
     }
     let slack = 1e-9;
