@@ -1,6 +1,7 @@
 //! The only file that talks to the engine thread: sends commands, drains events into the view model.
 
 use std::{
+    cell::RefCell,
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
@@ -15,18 +16,43 @@ const DRAIN_BUDGET: Duration = Duration::from_millis(8);
 
 /// The window's end of the engine's doors.
 pub struct Link {
-    engine: Engine,
+    door: Door,
+}
+
+enum Door {
+    Engine(Engine),
+    /// Keeps what would have been sent; for pictures and tests of panels.
+    Recorder(RefCell<Vec<Command>>),
 }
 
 impl Link {
     /// Starts an engine on a store. `wake` is called, from any thread, when there is something to drain.
     pub fn start(store: PathBuf, wake: Arc<dyn Fn() + Send + Sync>) -> Result<Self, EngineError> {
-        Ok(Self { engine: Engine::start(EngineOptions { store, wake: Some(wake) })? })
+        let engine = Engine::start(EngineOptions { store, wake: Some(wake) })?;
+        Ok(Self { door: Door::Engine(engine) })
+    }
+
+    /// A link without an engine: commands are kept for [`Link::take_recorded`], no event ever comes. For pictures and
+    /// tests of panels, which put events into the view model themselves.
+    pub fn recorder() -> Self {
+        Self { door: Door::Recorder(RefCell::default()) }
+    }
+
+    /// The commands that were sent to a [`Link::recorder`] since the last call.
+    pub fn take_recorded(&self) -> Vec<Command> {
+        match &self.door {
+            Door::Engine(_) => Vec::new(),
+            Door::Recorder(kept) => kept.take(),
+        }
     }
 
     /// Sends a command; trouble becomes a message that the user sees.
     pub fn send(&self, state: &mut State, command: Command) {
-        if let Err(error) = self.engine.send(command) {
+        let engine = match &self.door {
+            Door::Engine(engine) => engine,
+            Door::Recorder(kept) => return kept.borrow_mut().push(command),
+        };
+        if let Err(error) = engine.send(command) {
             let what_to_do = match error {
                 EngineError::Busy => "",
                 _ => "Restart the program; runs are kept.",
@@ -39,8 +65,12 @@ impl Link {
     /// more may wait than fitted into this frame's time.
     pub fn drain(&self, state: &mut State) -> bool {
         let start = Instant::now();
+        let next = || match &self.door {
+            Door::Engine(engine) => engine.try_event(),
+            Door::Recorder(_) => None,
+        };
         let more = loop {
-            match self.engine.try_event() {
+            match next() {
                 Some(event) => state.apply(event),
                 None => break false,
             }
@@ -61,6 +91,8 @@ impl Link {
 
     /// Ends the engine; a run in progress is stopped with a checkpoint. Waits at most `patience`.
     pub fn shutdown(self, patience: Duration) {
-        self.engine.shutdown(patience);
+        if let Door::Engine(engine) = self.door {
+            engine.shutdown(patience);
+        }
     }
 }

@@ -12,7 +12,7 @@ mod view_menu;
 
 pub use help::help_ui;
 pub use log::{log_ui, strip_ui};
-pub use palette_box::PaletteBox;
+pub use palette_box::{Outcome, PaletteBox};
 pub use queue::queue_ui;
 pub use rail::rail_ui;
 pub use top_bar::top_bar_ui;

@@ -1,0 +1,154 @@
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use headroom_engine::{
+    config::{Problem, RunConfig, presets},
+    worker::Command,
+};
+
+use super::{estimate::Estimate, form::Unreadable, history::History};
+use crate::state::State;
+
+/// Rest after a change before the engine is asked about it.
+const REST: Duration = Duration::from_millis(300);
+/// The engine's silence that is taken for consent.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// The config that is being made, and what is known of it.
+pub struct Draft {
+    /// The config.
+    pub config: RunConfig,
+    /// Relative paths in it start here.
+    pub base_dir: PathBuf,
+    /// Fields whose text is no value.
+    pub unreadable: Unreadable,
+    /// What it costs, while it is sound.
+    pub estimate: Option<Estimate>,
+    history: History,
+    judged: Vec<Problem>,
+    /// Counts changes; the question to the engine about the newest one bears this number.
+    ticket: u64,
+    changed: Instant,
+    asked: Option<(u64, Instant)>,
+}
+
+impl Default for Draft {
+    fn default() -> Self {
+        let config = presets().first().and_then(|preset| preset.config().ok()).unwrap_or_default();
+        let mut draft = Self {
+            config,
+            base_dir: crate::window::current_folder(),
+            unreadable: Unreadable::default(),
+            estimate: None,
+            history: History::default(),
+            judged: Vec::new(),
+            ticket: 0,
+            changed: Instant::now(),
+            asked: None,
+        };
+        draft.judge();
+        draft
+    }
+}
+
+impl Draft {
+    /// Replaces the whole config; Undo brings the one before back.
+    pub fn load(&mut self, config: RunConfig, base_dir: PathBuf) {
+        let before = std::mem::replace(&mut self.config, config);
+        self.base_dir = base_dir;
+        self.unreadable.forget("");
+        if before != self.config {
+            self.history.replace(before, Instant::now());
+        }
+        self.judge();
+    }
+
+    /// After an edit: remembers the config of before, judges the new one.
+    pub fn edited(&mut self, before: RunConfig, field: &'static str) {
+        if before != self.config {
+            self.history.record(before, field, Instant::now());
+        }
+        self.judge();
+    }
+
+    /// A step back; false if there is none.
+    pub fn undo(&mut self) -> bool {
+        match self.history.undo(&self.config) {
+            Some(config) => self.step_to(config),
+            None => false,
+        }
+    }
+
+    /// A step forth; false if there is none.
+    pub fn redo(&mut self) -> bool {
+        match self.history.redo(&self.config) {
+            Some(config) => self.step_to(config),
+            None => false,
+        }
+    }
+
+    fn step_to(&mut self, config: RunConfig) -> bool {
+        self.config = config;
+        self.unreadable.forget("");
+        self.judge();
+        true
+    }
+
+    /// Whether there is a step back, and one forth.
+    pub fn can_step(&self) -> (bool, bool) {
+        (self.history.can_undo(), self.history.can_redo())
+    }
+
+    /// What can be said without the engine.
+    fn judge(&mut self) {
+        (self.estimate, self.judged) = match Estimate::of(&self.config) {
+            Ok(estimate) => (Some(estimate), Vec::new()),
+            Err(problems) => (None, problems),
+        };
+        self.ticket += 1;
+        self.changed = Instant::now();
+    }
+
+    /// Everything that is wrong: text that is no value, the config's own problems, and what the engine said last.
+    pub fn problems(&self, state: &State) -> Vec<Problem> {
+        let mut all: Vec<Problem> = self.unreadable.problems().collect();
+        let answers = state.check.iter().flat_map(|check| &check.problems);
+        for problem in self.judged.iter().chain(answers) {
+            // A field whose text is no value has its own problem; the value behind it is the old one.
+            if !self.unreadable.has(&problem.field) && !all.contains(problem) {
+                all.push(problem.clone());
+            }
+        }
+        all
+    }
+
+    /// Whether the config is sound as far as can be said without the engine.
+    pub fn is_sound(&self) -> bool {
+        self.judged.is_empty() && self.unreadable.problems().next().is_none()
+    }
+
+    /// The question to the engine that is due now; and else the time until one is.
+    pub fn question(&mut self, at_once: bool) -> Result<Command, Option<Duration>> {
+        if self.asked.is_some_and(|(ticket, _)| ticket == self.ticket) {
+            return Err(None);
+        }
+        let rest = REST.saturating_sub(self.changed.elapsed());
+        if !at_once && !rest.is_zero() {
+            return Err(Some(rest));
+        }
+        self.asked = Some((self.ticket, Instant::now()));
+        Ok(Command::Check {
+            config: Box::new(self.config.clone()),
+            base_dir: self.base_dir.clone(),
+            ticket: self.ticket,
+        })
+    }
+
+    /// Whether the engine has answered about the config as it is now, or was silent for too long to wait for.
+    pub fn is_answered(&self, state: &State) -> bool {
+        let answered = state.check.as_ref().is_some_and(|check| check.ticket == self.ticket);
+        answered || self.asked.is_some_and(|(ticket, at)| ticket == self.ticket && at.elapsed() >= SILENCE)
+    }
+}

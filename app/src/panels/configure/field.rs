@@ -1,0 +1,70 @@
+/// The words of one field of the form.
+#[derive(Clone, Copy, Debug)]
+pub struct Words {
+    /// Path in the config file, such as `model.heads`; problems are found by it.
+    pub path: &'static str,
+    /// Its label, which is its accessible name too; unique in the form.
+    pub label: &'static str,
+    /// The unit behind it.
+    pub unit: &'static str,
+    /// What it does, for the tooltip.
+    pub help: &'static str,
+}
+
+impl Words {
+    /// A field with label and help.
+    pub const fn new(path: &'static str, label: &'static str, help: &'static str) -> Self {
+        Self { path, label, unit: "", help }
+    }
+
+    /// With a unit.
+    pub const fn unit(self, unit: &'static str) -> Self {
+        Self { unit, ..self }
+    }
+}
+
+/// A problem's message as a sentence for people: ranges in words, a capital, a full stop.
+pub fn sentence(message: &str) -> String {
+    let text = message.replace("..=", " to ");
+    // `0..1` is a range, `a.b...` is not.
+    let chars: Vec<char> = text.chars().collect();
+    let mut words = String::with_capacity(text.len() + 8);
+    let mut at = 0;
+    while let Some(&c) = chars.get(at) {
+        let is_digit = |i: Option<usize>| i.and_then(|i| chars.get(i)).is_some_and(char::is_ascii_digit);
+        let is_range = c == '.'
+            && chars.get(at + 1) == Some(&'.')
+            && is_digit(at.checked_sub(1))
+            && is_digit(Some(at + 2));
+        if is_range {
+            words.push_str(" to ");
+            at += 2;
+        } else {
+            words.push(c);
+            at += 1;
+        }
+    }
+    let mut letters = words.trim().chars();
+    let mut sentence = match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect::<String>(),
+        None => return String::new(),
+    };
+    if !sentence.ends_with(['.', '!', '?']) {
+        sentence.push('.');
+    }
+    sentence
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sentence;
+
+    #[test]
+    fn ranges_become_words() {
+        assert_eq!(sentence("0 is outside 1..=256"), "0 is outside 1 to 256.");
+        assert_eq!(sentence("1.5 is outside 0..1 (1 excluded)"), "1.5 is outside 0 to 1 (1 excluded).");
+        assert_eq!(sentence("a run needs a name"), "A run needs a name.");
+        assert_eq!(sentence("../x is not there."), "../x is not there.");
+        assert_eq!(sentence(""), "");
+    }
+}

@@ -1,0 +1,204 @@
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use egui::{Align, Label, RichText, TextEdit, Ui};
+use headroom_engine::config::Problem;
+
+use super::field::{Words, sentence};
+use crate::{
+    dialogs::{Ask, Dialogs, Pick, typed_path},
+    theme,
+    widgets::{Field, FieldResponse},
+};
+
+/// Width of the labels.
+const LABEL: f32 = 150.0;
+/// Width of a number or choice.
+const VALUE: f32 = 130.0;
+
+/// Why the text in a field is no value, by the field's path.
+#[derive(Debug, Default)]
+pub struct Unreadable(BTreeMap<&'static str, String>);
+
+impl Unreadable {
+    /// The reasons as problems.
+    pub fn problems(&self) -> impl Iterator<Item = Problem> + '_ {
+        self.0.iter().map(|(path, why)| Problem::new(*path, why.clone()))
+    }
+
+    /// Whether the text in this field is no value.
+    pub fn has(&self, path: &str) -> bool {
+        self.0.contains_key(path)
+    }
+
+    /// Forgets fields whose path begins so: they are gone, or have new values.
+    pub fn forget(&mut self, prefix: &str) {
+        self.0.retain(|path, _| !path.starts_with(prefix));
+    }
+}
+
+/// One frame of the form.
+pub struct Form<'a> {
+    /// Fields whose text is no value.
+    pub unreadable: &'a mut Unreadable,
+    /// Everything that is wrong.
+    pub problems: &'a [Problem],
+    /// The field that shall have the keyboard.
+    pub focus: &'a mut Option<String>,
+    /// Relative paths start here.
+    pub base_dir: &'a Path,
+    /// For file dialogs.
+    pub dialogs: &'a mut Dialogs,
+    /// The field that changed in this frame.
+    pub touched: Option<&'static str>,
+}
+
+impl Form<'_> {
+    /// A field with its problems; `add` chooses the control. Returns whether the value changed.
+    fn field(&mut self, ui: &mut Ui, words: Words, add: impl FnOnce(Field<'_>, &mut Ui) -> FieldResponse) -> bool {
+        let problem: Vec<String> = self
+            .problems
+            .iter()
+            .filter(|problem| problem.field == words.path)
+            .map(|problem| sentence(&problem.message))
+            .collect();
+        let problem = problem.join(" ");
+        let help = format!("{}\nIn the file: {}", words.help, words.path);
+        let field = Field::new(words.label)
+            .unit(words.unit)
+            .help(&help)
+            .label_width(LABEL)
+            .width(VALUE)
+            .problem(Some(problem.as_str()).filter(|problem| !problem.is_empty()));
+        let out = add(field, ui);
+        match out.unreadable {
+            Some(why) => drop(self.unreadable.0.insert(words.path, why)),
+            None => drop(self.unreadable.0.remove(words.path)),
+        }
+        if self.focus.as_deref() == Some(words.path) {
+            out.response.request_focus();
+            out.response.scroll_to_me(Some(Align::Center));
+            *self.focus = None;
+        }
+        if out.changed {
+            self.touched = Some(words.path);
+        }
+        out.changed
+    }
+
+    /// A line of plain language under a field.
+    pub fn note(&self, ui: &mut Ui, text: &str) {
+        let weak = theme::palette(ui.visuals()).weak;
+        ui.horizontal_top(|ui| {
+            ui.add_space(LABEL + ui.spacing().item_spacing.x);
+            ui.add(Label::new(RichText::new(text).small().color(weak)).wrap());
+        });
+    }
+
+    /// A whole number; the buttons and arrow keys move it by `step`.
+    pub fn whole(&mut self, ui: &mut Ui, words: Words, value: &mut u64, step: u64) -> bool {
+        self.field(ui, words, |field, ui| field.width(VALUE - 56.0).integer(ui, value, 0..=u64::MAX, step))
+    }
+
+    /// The same for sizes.
+    pub fn size(&mut self, ui: &mut Ui, words: Words, value: &mut usize, step: u64) -> bool {
+        let mut number = *value as u64;
+        let changed = self.whole(ui, words, &mut number, step);
+        if changed {
+            *value = usize::try_from(number).unwrap_or(usize::MAX);
+        }
+        changed
+    }
+
+    /// A size that may be absent: an empty field.
+    pub fn optional_size(&mut self, ui: &mut Ui, words: Words, value: &mut Option<usize>) -> bool {
+        let mut number = value.map(|value| value as u64);
+        let changed = self.field(ui, words, |field, ui| field.optional_integer(ui, &mut number));
+        if changed {
+            *value = number.map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+        }
+        changed
+    }
+
+    /// A decimal number.
+    pub fn decimal(&mut self, ui: &mut Ui, words: Words, value: &mut f64) -> bool {
+        self.field(ui, words, |field, ui| field.float(ui, value))
+    }
+
+    /// A line of text.
+    pub fn text(&mut self, ui: &mut Ui, words: Words, value: &mut String) -> bool {
+        let width = (ui.available_width() - LABEL - 24.0).clamp(VALUE, 260.0);
+        self.field(ui, words, |field, ui| field.width(width).text(ui, value))
+    }
+
+    /// A line of text that may be absent: empty is absent.
+    pub fn optional_text(&mut self, ui: &mut Ui, words: Words, value: &mut Option<String>) -> bool {
+        let mut text = value.clone().unwrap_or_default();
+        let changed = self.text(ui, words, &mut text);
+        if changed {
+            *value = Some(text).filter(|text| !text.is_empty());
+        }
+        changed
+    }
+
+    /// One of several answers.
+    pub fn choice<T: Clone + PartialEq>(
+        &mut self,
+        ui: &mut Ui,
+        words: Words,
+        value: &mut T,
+        choices: &[(T, &str)],
+    ) -> bool {
+        let width = (ui.available_width() - LABEL - 24.0).clamp(VALUE, 260.0);
+        self.field(ui, words, |field, ui| field.width(width).combo(ui, value, choices))
+    }
+
+    /// A path: typed, or found with one of the dialogs `picks`.
+    pub fn path(
+        &mut self,
+        ui: &mut Ui,
+        words: Words,
+        value: &mut PathBuf,
+        picks: &[Pick],
+        ask: impl Fn(Pick) -> Ask,
+    ) -> bool {
+        let mut text = value.to_string_lossy().into_owned();
+        let mut picked = None;
+        let mut settled = false;
+        let changed = self.field(ui, words, |field, ui| {
+            field.custom(ui, |ui| {
+                let buttons = picks.len() as f32 * 76.0;
+                let width = (ui.available_width() - buttons - 12.0).clamp(110.0, 420.0);
+                let edit = TextEdit::singleline(&mut text).desired_width(width).hint_text("Type or paste a path");
+                let edit = ui.add(edit);
+                settled = edit.lost_focus();
+                for &pick in picks {
+                    let (word, spoken) = match pick {
+                        Pick::Folder => ("Folder…", format!("Folder for {}", words.label)),
+                        Pick::File | Pick::Save => ("File…", format!("File for {}", words.label)),
+                    };
+                    if ui.button(word).accessible_name(spoken).clicked() {
+                        picked = Some(pick);
+                    }
+                }
+                edit
+            })
+        });
+        if let Some(pick) = picked {
+            let near = typed_path(&text, self.base_dir);
+            let folder = if near.is_dir() { Some(near) } else { near.parent().map(Path::to_owned) };
+            self.dialogs.pick(words.path, ask(pick).folder(folder));
+        }
+        if changed {
+            *value = PathBuf::from(text.trim_start());
+        } else if settled && text.starts_with(['~', '"']) {
+            // The engine reads paths as they are; the home folder and quotes are the window's courtesy.
+            *value = typed_path(&text, Path::new(""));
+            self.touched = Some(words.path);
+            return true;
+        }
+        changed
+    }
+}

@@ -1,0 +1,233 @@
+use std::{path::PathBuf, time::Duration};
+
+use egui::{Button, Frame, Margin, RichText, ScrollArea, Stroke, Ui};
+use headroom_engine::config::{Problem, RunConfig, presets};
+
+use super::{
+    draft::Draft,
+    file::ConfigFile,
+    form::Form,
+    sections::{SourceMemory, attention_ui, data_ui, model_ui, picked, probe_ui, run_ui, train_ui},
+    start::Start,
+    summary::summary_ui,
+};
+use crate::{
+    panels::{
+        Action, Panel, PanelContext,
+        welcome::{Choice, welcome_ui},
+    },
+    theme,
+};
+
+/// Width of the column at the right.
+const SUMMARY: f32 = 268.0;
+/// From this width on the sections stand in two columns.
+const TWO_COLUMNS: f32 = 860.0;
+
+/// The Configure panel.
+#[derive(Default)]
+pub struct ConfigurePanel {
+    draft: Draft,
+    start: Start,
+    file: ConfigFile,
+    memory: SourceMemory,
+    /// Whether the presets are shown in place of the form; `None` = while there is no run.
+    choosing: Option<bool>,
+    /// The field that shall have the keyboard.
+    focus: Option<String>,
+    is_drawn: bool,
+}
+
+impl ConfigurePanel {
+    /// Puts a config into the draft; Undo brings the one before back.
+    pub fn load(&mut self, config: RunConfig, base_dir: PathBuf) {
+        self.draft.load(config, base_dir);
+        self.choosing = Some(false);
+    }
+
+    /// The draft as it stands.
+    pub fn config(&self) -> &RunConfig {
+        &self.draft.config
+    }
+
+    /// Wants the draft started: it is, as soon as the engine has nothing against it.
+    pub fn request_start(&mut self) {
+        self.start.request(1);
+    }
+
+    /// A step forth after Undo; false if there is none.
+    pub fn redo(&mut self) -> bool {
+        self.draft.redo()
+    }
+
+    /// What has to go on whether the panel is open or not: answers of dialogs, questions to the engine, a wanted start.
+    /// The window calls it once a frame before it draws. Returns the time after which it wants to be asked again.
+    pub fn poll(&mut self, cx: &mut PanelContext<'_>) -> Option<Duration> {
+        self.file.poll(&mut self.draft, cx);
+        let before = self.draft.config.clone();
+        if let Some(field) = picked(cx.dialogs, &mut self.draft.config.data) {
+            self.draft.edited(before, field);
+        }
+        let is_drawn = std::mem::take(&mut self.is_drawn);
+        self.start.poll(&mut self.draft, cx, is_drawn)
+    }
+
+    fn is_choosing(&self, cx: &PanelContext<'_>) -> bool {
+        let state = &cx.state;
+        let is_new = state.runs_loaded && state.runs.is_empty() && state.current.is_none() && state.waiting.is_empty();
+        self.choosing.unwrap_or(is_new)
+    }
+
+    fn choose(&mut self, choice: Choice) {
+        match choice {
+            Choice::Preset(config) => self.load(*config, crate::window::current_folder()),
+            Choice::Draft => self.choosing = Some(false),
+        }
+    }
+
+    fn head_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        ui.horizontal(|ui| {
+            ui.heading("Configure");
+            ui.add_space(8.0);
+            if ui.button("Presets").on_hover_text("Shows the ready configs").accessible_name("Show the presets").clicked() {
+                self.choosing = Some(true);
+            }
+            let reset = ui.button("Reset to preset").on_hover_text("Replaces every field by a preset's; Undo brings them back");
+            egui::Popup::menu(&reset).accessible_name("Reset to preset").show(|ui| {
+                for preset in presets() {
+                    if ui.button(preset.name).on_hover_text(preset.about()).clicked()
+                        && let Ok(config) = preset.config()
+                    {
+                        cx.act(Action::Configure(Box::new(config), crate::window::current_folder()));
+                    }
+                }
+            });
+            let (back, forth) = self.draft.can_step();
+            if ui.add_enabled(back, Button::new("Undo")).on_hover_text("Ctrl+Z").accessible_name("Undo the change").clicked() {
+                self.draft.undo();
+            }
+            if ui.add_enabled(forth, Button::new("Redo")).on_hover_text("Ctrl+Shift+Z").accessible_name("Redo the change").clicked()
+            {
+                self.draft.redo();
+            }
+        });
+        ui.add_space(4.0);
+    }
+
+    fn form_ui(&mut self, ui: &mut Ui, problems: &[Problem], cx: &mut PanelContext<'_>) {
+        let before = self.draft.config.clone();
+        let Draft { config, unreadable, base_dir, .. } = &mut self.draft;
+        let devices = &cx.state.devices;
+        let memory = &mut self.memory;
+        let mut form =
+            Form { unreadable, problems, focus: &mut self.focus, base_dir, dialogs: cx.dialogs, touched: None };
+        let mut left = |ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig| {
+            section(ui, "Run", problems, &["name", "seed", "device", "threads", "precision", "format"], |ui| {
+                run_ui(ui, form, config, devices);
+            });
+            section(ui, "Data", problems, &["data"], |ui| data_ui(ui, form, &mut config.data, memory));
+            section(ui, "Model", problems, &["model"], |ui| model_ui(ui, form, &mut config.model));
+        };
+        let right = |ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig| {
+            section(ui, "Attention", problems, &["attention"], |ui| attention_ui(ui, form, &mut config.attention));
+            section(ui, "Training", problems, &["train"], |ui| train_ui(ui, form, config));
+            section(ui, "Probe", problems, &["probe"], |ui| probe_ui(ui, form, &mut config.probe));
+        };
+        ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+            if ui.available_width() >= TWO_COLUMNS {
+                ui.columns_const(|[first, second]| {
+                    left(first, &mut form, config);
+                    right(second, &mut form, config);
+                });
+            } else {
+                left(ui, &mut form, config);
+                right(ui, &mut form, config);
+            }
+        });
+        if let Some(field) = form.touched {
+            self.draft.edited(before, field);
+        }
+    }
+
+    fn side_ui(&mut self, ui: &mut Ui, problems: &[Problem], cx: &mut PanelContext<'_>) {
+        if let Some(field) = self.start.ui(ui, problems, cx) {
+            self.focus = Some(field);
+        }
+        ui.add_space(8.0);
+        ui.separator();
+        summary_ui(ui, &self.draft, cx);
+        ui.add_space(8.0);
+        ui.separator();
+        self.file.ui(ui, &mut self.draft, cx);
+    }
+}
+
+/// A section of the form: its name, how many problems it has, its fields.
+fn section(ui: &mut Ui, name: &str, problems: &[Problem], paths: &[&str], add: impl FnOnce(&mut Ui)) {
+    let palette = theme::palette(ui.visuals());
+    let belongs = |problem: &&Problem| {
+        paths.iter().any(|path| problem.field.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+    };
+    let wrong = problems.iter().filter(belongs).count();
+    let frame = Frame::new()
+        .fill(palette.surface)
+        .stroke(Stroke::new(1.0, palette.line))
+        .corner_radius(6.0)
+        .inner_margin(Margin::symmetric(12, 8))
+        .outer_margin(Margin { bottom: 8, ..Margin::ZERO });
+    frame.show(ui, |ui| {
+        ui.set_min_width(ui.available_width());
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(name).strong());
+            if wrong > 0 {
+                let words = if wrong == 1 { "1 problem".to_owned() } else { format!("{wrong} problems") };
+                ui.label(RichText::new(words).small().color(palette.error));
+            }
+        });
+        add(ui);
+    });
+}
+
+impl Panel for ConfigurePanel {
+    fn title(&self) -> &'static str {
+        "Configure"
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        self.is_drawn = true;
+        if self.is_choosing(cx) {
+            if let Some(choice) = welcome_ui(ui, cx.state) {
+                self.choose(choice);
+            }
+            return;
+        }
+        if !cx.state.runs_loaded && self.choosing.is_none() {
+            // Presets or form: that depends on whether there are runs, which is known in a moment.
+            ui.colored_label(theme::palette(ui.visuals()).weak, "Opening the store…");
+            return;
+        }
+        let problems = self.draft.problems(cx.state);
+        self.head_ui(ui, cx);
+        egui::Panel::right("configure summary")
+            .exact_size(SUMMARY)
+            .resizable(false)
+            .show_separator_line(false)
+            .frame(Frame::new().inner_margin(Margin { left: 12, ..Margin::ZERO }))
+            .show(ui, |ui| {
+                ScrollArea::vertical().auto_shrink(false).show(ui, |ui| self.side_ui(ui, &problems, cx));
+            });
+        self.form_ui(ui, &problems, cx);
+    }
+
+    fn undo(&mut self, _: &mut PanelContext<'_>) -> bool {
+        self.draft.undo()
+    }
+
+    fn back(&mut self, _: &mut PanelContext<'_>) -> bool {
+        if self.choosing == Some(true) {
+            self.choosing = Some(false);
+            return true;
+        }
+        false
+    }
+}

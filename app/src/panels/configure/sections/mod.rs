@@ -1,0 +1,15 @@
+//! The form's sections: every field of the config, in the order in which a researcher thinks of them.
+
+mod attention;
+mod data;
+mod model;
+mod probe;
+mod run;
+mod train;
+
+pub use attention::attention_ui;
+pub use data::{SourceMemory, data_ui, picked};
+pub use model::model_ui;
+pub use probe::probe_ui;
+pub use run::run_ui;
+pub use train::train_ui;

@@ -1,0 +1,57 @@
+use egui::Ui;
+use headroom_engine::config::{Architecture, ModelConfig, NormPlacement};
+
+use super::super::{estimate::architecture_words, field::Words, form::Form};
+
+const KIND: Words = Words::new(
+    "model.kind",
+    "Architecture",
+    "An encoder learns to fill in hidden tokens and sees both sides; a decoder learns to write the next token and sees \
+     what stands before.",
+);
+const LAYERS: Words = Words::new("model.layers", "Layers", "Number of layers, each attention and feed-forward.");
+const HEADS: Words = Words::new("model.heads", "Heads", "Attention heads of each layer; must divide the width.");
+const WIDTH: Words = Words::new("model.width", "Width", "Size of the vector that stands for a token between layers.");
+const FEED_FORWARD: Words =
+    Words::new("model.feed_forward", "Feed-forward width", "Inner width of the feed-forward block; usually 4 × width.");
+const DROPOUT: Words = Words::new(
+    "model.dropout",
+    "Dropout",
+    "Share of numbers that are set to zero while training, after embeddings, on attention maps and on each sub-layer's \
+     output. 0 for short runs on much text.",
+)
+.unit("0 to 1");
+const NORM: Words = Words::new(
+    "model.norm",
+    "Layer norm",
+    "Before each sub-layer: x + f(norm(x)), easier to train deep. After: norm(x + f(x)), as in BERT.",
+);
+const POSITIONS: Words = Words::new(
+    "model.positions",
+    "Positions",
+    "Learned positions; empty = as many as the sequence length. More let the model read longer text later.",
+)
+.unit("empty = sequence");
+
+/// The transformer around the attention layers.
+pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig) {
+    let kinds = Architecture::ALL.map(|kind| (kind, architecture_words(kind)));
+    form.choice(ui, KIND, &mut model.kind, &kinds);
+    form.size(ui, LAYERS, &mut model.layers, 1);
+    form.size(ui, HEADS, &mut model.heads, 1);
+    form.size(ui, WIDTH, &mut model.width, 32);
+    if model.heads > 0 && model.width.is_multiple_of(model.heads) {
+        form.note(ui, &format!("Each head works in {} dimensions.", model.head_size()));
+    }
+    form.size(ui, FEED_FORWARD, &mut model.feed_forward, 64);
+    form.decimal(ui, DROPOUT, &mut model.dropout);
+    let norms = NormPlacement::ALL.map(|norm| {
+        let words = match norm {
+            NormPlacement::Pre => "Before each sub-layer",
+            NormPlacement::Post => "After each sub-layer",
+        };
+        (norm, words)
+    });
+    form.choice(ui, NORM, &mut model.norm, &norms);
+    form.optional_size(ui, POSITIONS, &mut model.positions);
+}

@@ -1,0 +1,19 @@
+use egui::Ui;
+use headroom_engine::config::ProbeConfig;
+
+use super::super::{field::Words, form::Form};
+
+const EVERY: Words = Words::new(
+    "probe.every",
+    "Look every",
+    "Steps between looks at the probe: a fixed batch of held-out text, the same at every look, and a sample of what the \
+     model writes.",
+)
+.unit("steps, 0 = never");
+const EXAMPLES: Words = Words::new("probe.examples", "Probe examples", "Examples in the probe batch.").unit("examples");
+
+/// What is looked at while training.
+pub fn probe_ui(ui: &mut Ui, form: &mut Form<'_>, probe: &mut ProbeConfig) {
+    form.whole(ui, EVERY, &mut probe.every, 10);
+    form.size(ui, EXAMPLES, &mut probe.examples, 1);
+}

@@ -1,0 +1,49 @@
+use egui::Ui;
+use headroom_engine::{
+    config::{DeviceChoice, Precision, RunConfig},
+    worker::DeviceInfo,
+};
+
+use super::super::{field::Words, form::Form};
+
+const NAME: Words = Words::new("name", "Name", "What people call the run. It need not be unique.");
+const SEED: Words = Words::new(
+    "seed",
+    "Seed",
+    "Everything random in the run comes from it: initial weights, order of the text, dropout, masking. Same config and \
+     same seed give the same curve.",
+);
+const DEVICE: Words = Words::new("device", "Device", "Where the run computes.");
+const THREADS: Words =
+    Words::new("threads", "Threads", "Threads that compute on the processor; 0 = one for each core.").unit("0 = all");
+const PRECISION: Words = Words::new(
+    "precision",
+    "Precision",
+    "The number format of weights, activations and gradients. 64 bits run at half the speed: for checking numerics.",
+);
+
+/// Name, seed, device.
+pub fn run_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig, devices: &[DeviceInfo]) {
+    form.text(ui, NAME, &mut config.name);
+    form.whole(ui, SEED, &mut config.seed, 1);
+    let mut known: Vec<(DeviceChoice, String)> = devices
+        .iter()
+        .filter(|device| device.available)
+        .filter_map(|device| Some((device.id.parse().ok()?, format!("{} ({})", device.id, device.name))))
+        .collect();
+    if !known.iter().any(|(choice, _)| *choice == config.device) {
+        known.push((config.device, config.device.to_string()));
+    }
+    let choices: Vec<(DeviceChoice, &str)> = known.iter().map(|(choice, name)| (*choice, name.as_str())).collect();
+    form.choice(ui, DEVICE, &mut config.device, &choices);
+    for device in devices.iter().filter(|device| !device.available) {
+        if let Some(note) = &device.note {
+            form.note(ui, &format!("{}: {note}", device.name));
+        }
+    }
+    if config.device == DeviceChoice::Cpu {
+        form.size(ui, THREADS, &mut config.threads, 1);
+    }
+    let precisions = [(Precision::F32, "32-bit floats"), (Precision::F64, "64-bit floats")];
+    form.choice(ui, PRECISION, &mut config.precision, &precisions);
+}

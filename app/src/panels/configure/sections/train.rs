@@ -1,0 +1,141 @@
+use egui::Ui;
+use headroom_engine::config::{
+    Architecture, Constant, Cosine, InverseSquareRoot, Linear, RunConfig, Schedule, TrainConfig,
+};
+
+use super::super::{estimate::DEFAULT_STEPS, field::Words, form::Form};
+
+const LENGTH: Words = Words::new("train.length", "Length in", "Whether the run's length is given in steps or epochs.");
+const STEPS: Words = Words::new("train.steps", "Steps", "Optimiser steps of the whole run.").unit("steps");
+const EPOCHS: Words = Words::new("train.epochs", "Epochs", "Passes over the training text.").unit("epochs");
+const BATCH: Words = Words::new("train.batch", "Batch", "Examples in one forward pass; memory grows with it.").unit("examples");
+const ACCUMULATION: Words = Words::new(
+    "train.accumulation",
+    "Accumulation",
+    "Forward passes whose gradients are averaged into one step: a larger batch without more memory.",
+)
+.unit("passes");
+const RATE: Words = Words::new("train.learning_rate", "Learning rate", "The peak, after warm-up. 1e-4 to 3e-3 are usual.");
+const SCHEDULE: Words = Words::new("train.schedule", "Schedule", "How the learning rate changes over the run.");
+const WARMUP: Words =
+    Words::new("train.schedule.warmup_steps", "Warm-up", "Steps in which the rate rises from 0 to its peak.").unit("steps");
+const FINAL: Words = Words::new(
+    "train.schedule.final_fraction",
+    "Final share",
+    "Share of the peak rate that is left at the end.",
+)
+.unit("0 to 1");
+const BETA1: Words = Words::new("train.beta1", "AdamW β₁", "Decay of the running mean of gradients. 0.9 is usual.");
+const BETA2: Words =
+    Words::new("train.beta2", "AdamW β₂", "Decay of the running mean of squared gradients. 0.95 to 0.999 are usual.");
+const EPSILON: Words = Words::new("train.epsilon", "AdamW ε", "Keeps the step finite where gradients are tiny. 1e-8 is usual.");
+const DECAY: Words = Words::new(
+    "train.weight_decay",
+    "Weight decay",
+    "Pulls weights towards zero, apart from the gradient; biases and norms are left alone.",
+);
+const CLIP: Words = Words::new(
+    "train.clip_norm",
+    "Clip gradient at",
+    "Gradients whose global norm is larger are scaled down to it; 0 = never.",
+)
+.unit("0 = never");
+const MASK: Words = Words::new(
+    "train.mask_fraction",
+    "Hidden share",
+    "Share of tokens that the encoder has to guess: 80 % of them masked, 10 % replaced, 10 % kept.",
+)
+.unit("0 to 1");
+const EVALUATE_EVERY: Words = Words::new(
+    "train.evaluate_every",
+    "Evaluate every",
+    "Steps between evaluations on the held-out text.",
+)
+.unit("steps");
+const EVALUATE_BATCHES: Words = Words::new(
+    "train.evaluate_batches",
+    "Evaluate on",
+    "Batches of held-out text in one evaluation; 0 = all of it.",
+)
+.unit("batches, 0 = all");
+const CHECKPOINT_EVERY: Words = Words::new(
+    "train.checkpoint_every",
+    "Checkpoint every",
+    "Steps between checkpoints; 0 = only the best and the last.",
+)
+.unit("steps, 0 = best, last");
+const KEEP: Words =
+    Words::new("train.keep_checkpoints", "Checkpoints kept", "How many are kept beside the best one; older ones go.");
+
+/// The loop.
+pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
+    let encoder = config.model.kind == Architecture::Encoder;
+    let train = &mut config.train;
+    length_ui(ui, form, train);
+    form.size(ui, BATCH, &mut train.batch, 4);
+    form.size(ui, ACCUMULATION, &mut train.accumulation, 1);
+    form.decimal(ui, RATE, &mut train.learning_rate);
+    schedule_ui(ui, form, &mut train.schedule);
+    form.decimal(ui, BETA1, &mut train.beta1);
+    form.decimal(ui, BETA2, &mut train.beta2);
+    form.decimal(ui, EPSILON, &mut train.epsilon);
+    form.decimal(ui, DECAY, &mut train.weight_decay);
+    form.decimal(ui, CLIP, &mut train.clip_norm);
+    if encoder {
+        form.decimal(ui, MASK, &mut train.mask_fraction);
+    }
+    form.whole(ui, EVALUATE_EVERY, &mut train.evaluate_every, 10);
+    form.size(ui, EVALUATE_BATCHES, &mut train.evaluate_batches, 4);
+    form.whole(ui, CHECKPOINT_EVERY, &mut train.checkpoint_every, 50);
+    form.size(ui, KEEP, &mut train.keep_checkpoints, 1);
+}
+
+fn length_ui(ui: &mut Ui, form: &mut Form<'_>, train: &mut TrainConfig) {
+    let mut by_epochs = train.epochs.is_some() && train.steps.is_none();
+    if form.choice(ui, LENGTH, &mut by_epochs, &[(false, "Steps"), (true, "Epochs")]) {
+        (train.steps, train.epochs) =
+            if by_epochs { (None, Some(1.0)) } else { (Some(train.steps.unwrap_or(DEFAULT_STEPS)), None) };
+        form.unreadable.forget(STEPS.path);
+        form.unreadable.forget(EPOCHS.path);
+    }
+    if let (true, Some(epochs)) = (by_epochs, &mut train.epochs) {
+        form.decimal(ui, EPOCHS, epochs);
+    } else {
+        let mut steps = train.steps.unwrap_or(DEFAULT_STEPS);
+        if form.whole(ui, STEPS, &mut steps, 100) {
+            // A file may name both, which is an error: an edit decides.
+            (train.steps, train.epochs) = (Some(steps), None);
+        }
+    }
+}
+
+fn schedule_ui(ui: &mut Ui, form: &mut Form<'_>, schedule: &mut Schedule) {
+    let words = |kind: &str| match kind {
+        "constant" => "Constant",
+        "linear" => "Straight line down",
+        "cosine" => "Half a cosine down",
+        _ => "Inverse square root",
+    };
+    let kinds: Vec<(&str, &str)> = Schedule::examples().iter().map(|s| (s.kind(), words(s.kind()))).collect();
+    let mut kind = schedule.kind();
+    if form.choice(ui, SCHEDULE, &mut kind, &kinds) {
+        let warmup_steps = schedule.warmup_steps();
+        let final_fraction = match schedule {
+            Schedule::Linear(Linear { final_fraction, .. }) | Schedule::Cosine(Cosine { final_fraction, .. }) => {
+                *final_fraction
+            }
+            Schedule::Constant(_) | Schedule::InverseSquareRoot(_) => Cosine::default().final_fraction,
+        };
+        *schedule = match kind {
+            "constant" => Schedule::Constant(Constant { warmup_steps }),
+            "linear" => Schedule::Linear(Linear { warmup_steps, final_fraction }),
+            "cosine" => Schedule::Cosine(Cosine { warmup_steps, final_fraction }),
+            _ => Schedule::InverseSquareRoot(InverseSquareRoot { warmup_steps }),
+        };
+        form.unreadable.forget(SCHEDULE.path);
+    }
+    form.whole(ui, WARMUP, schedule.warmup_steps_mut(), 10);
+    if let Schedule::Linear(Linear { final_fraction, .. }) | Schedule::Cosine(Cosine { final_fraction, .. }) = schedule {
+        form.decimal(ui, FINAL, final_fraction);
+    }
+}

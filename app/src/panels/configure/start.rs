@@ -1,0 +1,133 @@
+//! Start: judged, checked by the engine, then queued.
+
+use std::time::Duration;
+
+use egui::{Button, Label, RichText, Sense, Ui, Vec2};
+use headroom_engine::config::Problem;
+
+use super::{draft::Draft, field::sentence};
+use crate::{
+    messages::Level,
+    panels::{Action, PanelContext, PanelId},
+    theme,
+    widgets::Field,
+};
+
+/// Problems that are listed; the others are counted.
+const LISTED: usize = 6;
+/// Seeds that can be queued at once.
+const MOST_SEEDS: u64 = 100;
+
+/// The Start button and what waits for it.
+pub struct Start {
+    /// Runs to start, as soon as the engine has nothing against them; each with the next seed.
+    wanted: Option<u64>,
+    seeds: u64,
+}
+
+impl Default for Start {
+    fn default() -> Self {
+        Self { wanted: None, seeds: 3 }
+    }
+}
+
+impl Start {
+    /// Wants so many runs started.
+    pub fn request(&mut self, runs: u64) {
+        self.wanted = Some(runs.clamp(1, MOST_SEEDS));
+    }
+
+    /// Asks the engine what is due, and starts what was wanted once there is nothing against it. Returns the time after
+    /// which it wants to be asked again.
+    pub fn poll(&mut self, draft: &mut Draft, cx: &mut PanelContext<'_>, is_drawn: bool) -> Option<Duration> {
+        if !is_drawn && self.wanted.is_none() {
+            return None;
+        }
+        let again = match draft.question(self.wanted.is_some()) {
+            Ok(command) => {
+                cx.send(command);
+                self.wanted.map(|_| Duration::from_secs(1))
+            }
+            Err(rest) => rest.or(self.wanted.map(|_| Duration::from_secs(1))),
+        };
+        let runs = self.wanted?;
+        if draft.is_sound() && !draft.is_answered(cx.state) {
+            return again;
+        }
+        self.wanted = None;
+        let problems = draft.problems(cx.state);
+        if problems.is_empty() {
+            for offset in 0..runs {
+                let mut config = draft.config.clone();
+                config.seed = config.seed.saturating_add(offset);
+                cx.act(Action::Start(Box::new(config), draft.base_dir.clone()));
+            }
+        } else {
+            cx.act(Action::Open(PanelId::Configure));
+            let first = problems.first().map_or_else(String::new, |problem| sentence(&problem.message));
+            cx.act(Action::Say(
+                Level::Error,
+                format!("The run cannot start: {} to mend.", count(problems.len())),
+                first,
+            ));
+        }
+        again
+    }
+
+    /// Start, the seeds, and what stands against it. Returns the field to go to, if a problem was clicked.
+    pub fn ui(&mut self, ui: &mut Ui, problems: &[Problem], cx: &mut PanelContext<'_>) -> Option<String> {
+        let palette = theme::palette(ui.visuals());
+        let is_free = cx.state.current.is_none() && cx.state.waiting.is_empty();
+        let can_start = problems.is_empty() && self.wanted.is_none() && !cx.state.engine_ended;
+        let text = match (self.wanted.is_some(), is_free) {
+            (true, _) => "Checking…",
+            (false, true) => "Start",
+            (false, false) => "Start when free",
+        };
+        let fill = if can_start { palette.selection } else { palette.surface };
+        let button = Button::new(RichText::new(text).strong()).fill(fill).min_size(Vec2::new(ui.available_width(), 34.0));
+        let hover = if is_free { "Starts the run (Ctrl+Enter)" } else { "Puts the run into the queue (Ctrl+Enter)" };
+        let response = ui.add_enabled(can_start, button).on_hover_text(hover);
+        if response.on_disabled_hover_text("Mend what is listed below first.").clicked() {
+            self.request(1);
+        }
+        let went = problems_ui(ui, problems);
+        ui.horizontal(|ui| {
+            let field = Field::new("Seeds").label_width(42.0).width(34.0).help("How many runs, each with the next seed");
+            field.integer(ui, &mut self.seeds, 1..=MOST_SEEDS, 1);
+            let seeds = self.seeds.clamp(1, MOST_SEEDS);
+            let button = Button::new(format!("Queue {seeds} seeds"));
+            let hover = "Queues the run once for each seed: curves of several seeds make a band in Compare";
+            let response = ui.add_enabled(can_start, button).on_hover_text(hover).accessible_name("Add seeds to the queue");
+            if response.clicked() {
+                self.request(seeds);
+            }
+        });
+        went
+    }
+}
+
+fn count(problems: usize) -> String {
+    if problems == 1 { "1 problem".to_owned() } else { format!("{problems} problems") }
+}
+
+fn problems_ui(ui: &mut Ui, problems: &[Problem]) -> Option<String> {
+    let palette = theme::palette(ui.visuals());
+    if problems.is_empty() {
+        return None;
+    }
+    let mut went = None;
+    ui.label(RichText::new(format!("{} to mend:", count(problems.len()))).color(palette.error));
+    for problem in problems.iter().take(LISTED) {
+        let text = format!("{}: {}", problem.field, sentence(&problem.message));
+        let label = Label::new(RichText::new(&text).small().color(palette.error)).wrap().sense(Sense::CLICK);
+        let response = ui.add(label).on_hover_text("Click to go to the field");
+        if response.accessible_name(format!("Go to {text}")).clicked() {
+            went = Some(problem.field.clone());
+        }
+    }
+    if problems.len() > LISTED {
+        ui.label(RichText::new(format!("and {} more", problems.len() - LISTED)).small().color(palette.error));
+    }
+    went
+}

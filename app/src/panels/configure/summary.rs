@@ -1,0 +1,135 @@
+//! What the draft costs, part by part on hover.
+
+use egui::{Grid, RichText, Ui};
+use headroom_engine::{
+    attention::{Part, PartCost},
+    config::{DataConfig, from_json},
+};
+
+use super::{
+    draft::Draft,
+    estimate::{Estimate, expected_secs, expected_words},
+};
+use crate::{panels::PanelContext, state::State, theme, widgets::format};
+
+/// What takes the place of a number that is not known.
+const UNKNOWN: &str = "—";
+
+/// The column of numbers.
+pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
+    let palette = theme::palette(ui.visuals());
+    ui.label(RichText::new("What it takes").strong());
+    let estimate = draft.estimate.as_ref();
+    let train_tokens = train_tokens(cx.state, &draft.config.data);
+    let free = free_bytes(draft, cx.state);
+    Grid::new("summary").num_columns(2).spacing([12.0, 5.0]).min_col_width(96.0).show(ui, |ui| {
+        let line = |ui: &mut Ui, name: &str, value: String, hover: &dyn Fn(&mut Ui)| {
+            ui.colored_label(palette.weak, name);
+            let value = if value == UNKNOWN { RichText::new(value).color(palette.weak) } else { RichText::new(value).strong() };
+            ui.label(value).on_hover_ui(|ui| hover(ui));
+            ui.end_row();
+        };
+        let show = |of: fn(&Estimate) -> String| estimate.map_or_else(|| UNKNOWN.to_owned(), of);
+        line(ui, "Parameters", show(|e| format::si(e.cost.parameters as f64, "")), &|ui| {
+            parts_ui(ui, estimate, "Trainable numbers, with the vocabulary asked for", |part| part.parameters, |n| format::count(n));
+        });
+        line(ui, "FLOPs per step", show(|e| format::flops(e.cost.flops_per_step as f64)), &|ui| {
+            let words = "Of the matrix products, forward and backward, in one pass";
+            parts_ui(ui, estimate, words, |part| part.forward_flops.saturating_add(part.backward_flops), |n| format::flops(n as f64));
+        });
+        line(ui, "FLOPs in all", estimate.and_then(|e| Some((e, steps_of(draft, e, train_tokens)?))).map_or_else(
+            || UNKNOWN.to_owned(),
+            |(e, steps)| format::flops(e.cost.flops_per_step as f64 * steps as f64),
+        ), &|ui| { ui.label("FLOPs per step times steps."); });
+        line(ui, "Memory", show(|e| format::bytes(e.cost.memory_bytes)), &|ui| memory_ui(ui, estimate));
+        line(ui, "  free", free.map_or_else(|| UNKNOWN.to_owned(), format::bytes), &|ui| {
+            ui.label("Free memory on the chosen device now.");
+        });
+        line(ui, "Tokens per step", show(|e| format::count(e.tokens_per_step)), &|ui| {
+            ui.label("Batch × accumulation × sequence length.");
+        });
+        let per_epoch = estimate.zip(train_tokens).map(|(e, tokens)| e.steps_per_epoch(tokens));
+        line(ui, "Steps per epoch", per_epoch.map_or_else(|| UNKNOWN.to_owned(), format::count), &|ui| {
+            ui.label("Known once a run has read and tokenised this text.");
+        });
+        let steps = estimate.and_then(|e| steps_of(draft, e, train_tokens));
+        line(ui, "Steps", steps.map_or_else(|| UNKNOWN.to_owned(), format::count), &|ui| {
+            ui.label("Optimiser steps of the whole run.");
+        });
+        let time = estimate.zip(steps).map(|(e, steps)| expected_secs(e, cx.state, steps));
+        line(ui, "Expected time", time.map_or_else(|| UNKNOWN.to_owned(), |(secs, _)| expected_words(secs)), &|ui| {
+            ui.label(match time {
+                Some((_, true)) => "From the speed of earlier runs in this store.",
+                _ => "A guess from the number of cores, until a run has been measured here.",
+            });
+        });
+    });
+    if let (Some(estimate), Some(free)) = (estimate, free)
+        && estimate.cost.memory_bytes > free
+    {
+        ui.colored_label(palette.error, "This needs more memory than is free.");
+    }
+    if estimate.is_none() {
+        ui.colored_label(palette.weak, "Mend the marked fields to see the numbers.");
+    }
+}
+
+/// Free memory: as the engine said of the chosen device, else of the machine.
+fn free_bytes(draft: &Draft, state: &State) -> Option<u64> {
+    let checked = state.check.as_ref().and_then(|check| check.free_bytes);
+    let is_cpu = draft.config.device == headroom_engine::config::DeviceChoice::Cpu;
+    checked.or(state.system.filter(|_| is_cpu).map(|load| load.free_bytes))
+}
+
+/// Steps of the run, also where it is given in epochs over a text that is known.
+fn steps_of(draft: &Draft, estimate: &Estimate, train_tokens: Option<u64>) -> Option<u64> {
+    estimate.steps.or_else(|| {
+        let per_epoch = train_tokens? as f64 / estimate.tokens_per_step.max(1) as f64;
+        Some((draft.config.train.epochs? * per_epoch).ceil() as u64)
+    })
+}
+
+/// Tokens of this very text, where a run of this session has read it.
+fn train_tokens(state: &mut State, data: &DataConfig) -> Option<u64> {
+    let started: Vec<_> = state.started.keys().cloned().collect();
+    for run in &started {
+        state.want_record(run);
+    }
+    started.iter().rev().find_map(|run| {
+        let config = from_json(&state.records.get(run)?.config.to_string()).ok()?;
+        (config.data == *data).then(|| state.started.get(run).map(|facts| facts.train_tokens))?
+    })
+}
+
+/// One number part by part.
+fn parts_ui(ui: &mut Ui, estimate: Option<&Estimate>, words: &str, of: fn(&PartCost) -> u64, show: fn(u64) -> String) {
+    ui.label(words);
+    let Some(estimate) = estimate else { return };
+    Grid::new(words).num_columns(3).spacing([14.0, 2.0]).show(ui, |ui| {
+        let parts = Part::ALL.map(|part| (part, of(&estimate.cost.part(part))));
+        let all = parts.iter().map(|(_, n)| *n).fold(0, u64::saturating_add).max(1);
+        for (part, n) in parts {
+            ui.label(part.name());
+            ui.label(show(n));
+            ui.label(format::percent(n as f64 / all as f64));
+            ui.end_row();
+        }
+    });
+}
+
+fn memory_ui(ui: &mut Ui, estimate: Option<&Estimate>) {
+    ui.label("An estimate of the most that is held at once.");
+    let Some(Estimate { cost, .. }) = estimate else { return };
+    Grid::new("memory").num_columns(2).spacing([14.0, 2.0]).show(ui, |ui| {
+        for (name, bytes) in [
+            ("Weights", cost.weights_bytes),
+            ("Gradients", cost.gradient_bytes),
+            ("Optimiser", cost.optimiser_bytes),
+            ("Activations", cost.activation_bytes),
+        ] {
+            ui.label(name);
+            ui.label(format::bytes(bytes));
+            ui.end_row();
+        }
+    });
+}

@@ -1,0 +1,33 @@
+use super::{Panel, PanelId, configure::ConfigurePanel};
+
+/// The panels of the window.
+pub struct Panels {
+    /// Set a run up; the window loads configs into it.
+    pub configure: ConfigurePanel,
+    /// The others, by their place in the rail.
+    pub others: Vec<(PanelId, Box<dyn Panel>)>,
+    /// What stands at the right.
+    pub inspector: Option<Box<dyn Panel>>,
+}
+
+impl Default for Panels {
+    fn default() -> Self {
+        Self { configure: ConfigurePanel::default(), others: Vec::new(), inspector: None }
+    }
+}
+
+impl Panels {
+    /// The panels that there are, in the order of the rail.
+    pub fn ids(&self) -> Vec<PanelId> {
+        let exists = |id: PanelId| id == PanelId::Configure || self.others.iter().any(|(other, _)| *other == id);
+        PanelId::ALL.into_iter().filter(|&id| exists(id)).collect()
+    }
+
+    /// A panel; Configure when there is no such panel.
+    pub fn get(&mut self, id: PanelId) -> &mut dyn Panel {
+        match self.others.iter_mut().find(|(other, _)| *other == id) {
+            Some((_, panel)) => panel.as_mut(),
+            None => &mut self.configure,
+        }
+    }
+}

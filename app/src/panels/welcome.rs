@@ -1,0 +1,122 @@
+//! The first page: ready configs as cards, two clicks from a moving curve.
+
+use egui::{Align, Button, Frame, Layout, Margin, RichText, ScrollArea, Sense, Stroke, Ui, UiBuilder, Vec2};
+use headroom_engine::config::{Preset, RunConfig, Source, presets};
+
+use super::configure::{Estimate, expected_secs, expected_words};
+use crate::{state::State, theme, widgets::format};
+
+/// Size of a card.
+const CARD: Vec2 = Vec2::new(300.0, 176.0);
+
+/// What was chosen on the first page.
+pub enum Choice {
+    /// A preset's config.
+    Preset(Box<RunConfig>),
+    /// The draft as it is.
+    Draft,
+}
+
+/// Draws the page. Returns what was chosen.
+pub fn welcome_ui(ui: &mut Ui, state: &State) -> Option<Choice> {
+    let palette = theme::palette(ui.visuals());
+    let mut chosen = None;
+    ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+        ui.add_space(8.0);
+        ui.heading("How much of attention is redundant?");
+        ui.colored_label(
+            palette.weak,
+            "Train a small transformer, watch it learn, and compare it with others. Choose a beginning; everything in it \
+             can be changed before it starts.",
+        );
+        ui.add_space(10.0);
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing = Vec2::new(12.0, 12.0);
+            for preset in presets() {
+                if let Ok(config) = preset.config()
+                    && card_ui(ui, preset, &config, state)
+                {
+                    chosen = Some(Choice::Preset(Box::new(config)));
+                }
+            }
+        });
+        ui.add_space(12.0);
+        if ui.button("Go to the form").on_hover_text("Shows every field of the config as it stands").clicked() {
+            chosen = Some(Choice::Draft);
+        }
+        if state.current.is_none() && state.runs.is_empty() {
+            ui.add_space(6.0);
+            ui.colored_label(palette.weak, "Nothing has been trained in this store yet.");
+        }
+    });
+    chosen
+}
+
+/// One preset. Returns whether it was chosen.
+fn card_ui(ui: &mut Ui, preset: &Preset, config: &RunConfig, state: &State) -> bool {
+    let palette = theme::palette(ui.visuals());
+    let mut clicked = false;
+    ui.allocate_ui_with_layout(CARD, Layout::top_down(Align::Min), |ui| {
+        let card = ui.scope_builder(UiBuilder::new().id_salt(preset.name).sense(Sense::CLICK), |ui| {
+            let hovered = ui.response().hovered();
+            let edge = if hovered { palette.accent } else { palette.line };
+            let frame =
+                Frame::new().fill(palette.surface).stroke(Stroke::new(1.0, edge)).corner_radius(8.0).inner_margin(Margin::same(12));
+            frame.show(ui, |ui| {
+                ui.set_min_size(CARD - Vec2::splat(26.0));
+                ui.set_max_width(CARD.x - 26.0);
+                ui.label(RichText::new(sentence_case(&config.name)).strong().size(15.0));
+                let about = ui.add(egui::Label::new(preset.about()).wrap().selectable(false));
+                about.on_hover_text(preset.name);
+                ui.with_layout(Layout::bottom_up(Align::Min), |ui| {
+                    let button = Button::new("Use this").fill(palette.selection);
+                    clicked |= ui.add(button).accessible_name(format!("Use preset {}", preset.name)).clicked();
+                    ui.label(RichText::new(facts(config, state)).small().color(palette.weak));
+                });
+            });
+        });
+        clicked |= card.response.clicked();
+    });
+    clicked
+}
+
+/// Size and expected time.
+fn facts(config: &RunConfig, state: &State) -> String {
+    let shape = format!("{} layers of width {}", config.model.layers, config.model.width);
+    // A preset for the user's own text names no file yet; its cost is known all the same.
+    let mut known = config.clone();
+    let own_text = matches!(known.data.source, Source::File(_));
+    if own_text {
+        known.data.source = Source::default();
+    }
+    match Estimate::of(&known) {
+        Ok(estimate) => {
+            let steps = estimate.steps.unwrap_or_default();
+            let (secs, _) = expected_secs(&estimate, state, steps);
+            let parameters = format::parameters(estimate.cost.parameters);
+            format!("{parameters}, {shape}, {} steps, {}", format::count(steps), expected_words(secs))
+        }
+        Err(_) => shape,
+    }
+}
+
+fn sentence_case(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_card_says_size_and_time() {
+        for preset in presets() {
+            let facts = facts(&preset.config().unwrap(), &State::default());
+            for part in ["params", "layers of width", "steps"] {
+                assert!(facts.contains(part), "{facts}");
+            }
+        }
+        assert_eq!(sentence_case("grammar decoder"), "Grammar decoder");
+    }
+}

@@ -1,0 +1,190 @@
+use std::time::{Duration, Instant};
+
+use headroom_engine::{
+    store::{RunId, RunState, SeriesData, series_names::TRAIN_LOSS},
+    worker::{Command, Event, RunEdit},
+};
+
+use super::*;
+use crate::messages::Level;
+
+fn id(text: &str) -> RunId {
+    RunId::from(text)
+}
+
+fn step(run: &str, step: u64) -> Event {
+    Event::Step {
+        run: id(run),
+        step,
+        steps: 100,
+        loss: 2.5,
+        learning_rate: 1e-3,
+        grad_norm: 1.0,
+        tokens_per_sec: 1e4,
+        tokens: step * 10,
+        eta_secs: 9.0,
+    }
+}
+
+fn data(steps: &[u64], is_whole: bool) -> SeriesData {
+    SeriesData {
+        steps: steps.to_vec(),
+        values: steps.iter().map(|&step| step as f64 / 2.0).collect(),
+        wall_ms: steps.iter().map(|&step| step * 500).collect(),
+        tokens: steps.iter().map(|&step| step * 10).collect(),
+        is_whole,
+        ..SeriesData::default()
+    }
+}
+
+fn loads(commands: &[Command]) -> usize {
+    commands.iter().filter(|command| matches!(command, Command::LoadSeries { .. })).count()
+}
+
+#[test]
+fn a_run_is_followed_from_the_queue_to_its_end() {
+    let mut state = State::default();
+    let run = id("a");
+    state.apply(Event::Queued { run: run.clone(), name: "first".to_owned(), number: 1, position: 0 });
+    assert!(state.selection.is_visible(&run));
+    assert_eq!(state.selection.focused.as_ref(), Some(&run));
+    state.apply(Event::Queue { current: Some(run.clone()), waiting: vec![id("b")] });
+    state.apply(Event::Preparing { run: run.clone(), stage: "Reading text".to_owned(), fraction: 0.5 });
+    assert!((state.current.as_ref().unwrap().fraction() - 0.5).abs() < 1e-12);
+    state.apply(step("a", 40));
+    let current = state.current.as_ref().unwrap();
+    assert_eq!((current.step, current.preparing.as_ref(), current.loss), (40, None, Some(2.5)));
+    assert!((current.fraction() - 0.4).abs() < 1e-12);
+    state.apply(Event::Paused { run: run.clone(), step: 41 });
+    assert!(state.current.as_ref().unwrap().is_paused);
+    state.apply(Event::Resumed { run: run.clone(), step: 41 });
+    assert!(!state.current.as_ref().unwrap().is_paused);
+    state.apply(Event::Finished {
+        run: run.clone(),
+        name: "first".to_owned(),
+        state: RunState::Diverged,
+        step: 50,
+        loss: None,
+        best_validation_loss: None,
+        best_step: None,
+        train_secs: 1.0,
+        why: Some("The loss is not a number.".to_owned()),
+    });
+    assert_eq!(state.current, None);
+    let last = state.messages.latest().unwrap();
+    assert_eq!((last.level, last.run.as_ref()), (Level::Error, Some(&run)));
+    assert!(last.what.contains("diverged at step 50") && !last.what_to_do.is_empty());
+    state.apply(Event::Queue { current: None, waiting: Vec::new() });
+    assert!(state.waiting.is_empty());
+}
+
+#[test]
+fn a_curve_is_loaded_once_and_again_when_its_run_goes_on() {
+    let mut cache = SeriesCache::default();
+    let run = id("a");
+    let start = Instant::now();
+    cache.begin_frame();
+    cache.want(&run, TRAIN_LOSS);
+    cache.want(&run, TRAIN_LOSS);
+    assert_eq!(loads(&cache.take_loads(start)), 1);
+    assert!(cache.take_loads(start).is_empty(), "one question at a time");
+    cache.take(run.clone(), TRAIN_LOSS.to_owned(), true, data(&[1, 2], true));
+    assert_eq!(cache.curve(&run, TRAIN_LOSS, CurveX::STEP).unwrap().x(), [1.0, 2.0]);
+    assert!(cache.take_loads(start).is_empty(), "nothing new");
+    cache.touch(&run);
+    cache.touch(&run);
+    assert!(cache.take_loads(start).is_empty(), "not so soon");
+    assert!(cache.next_due(start).unwrap() <= Duration::from_millis(250));
+    let later = start + Duration::from_millis(250);
+    assert_eq!(loads(&cache.take_loads(later)), 1);
+    let version = cache.curve(&run, TRAIN_LOSS, CurveX::STEP).unwrap().version();
+    cache.take(run.clone(), TRAIN_LOSS.to_owned(), false, data(&[3], false));
+    let grown = cache.curve(&run, TRAIN_LOSS, CurveX::STEP).unwrap();
+    assert_eq!((grown.len(), grown.version().generation), (3, version.generation), "grown, not made anew");
+    cache.take(run.clone(), TRAIN_LOSS.to_owned(), false, data(&[], false));
+    assert_eq!(cache.get(&run, TRAIN_LOSS).unwrap().last(), Some((3, 1.5)));
+    cache.take(run.clone(), TRAIN_LOSS.to_owned(), false, data(&[2, 3, 4], false));
+    assert_eq!(cache.curve(&run, TRAIN_LOSS, CurveX::TOKENS).unwrap().x(), [10.0, 20.0, 30.0, 40.0]);
+}
+
+#[test]
+fn curves_that_nobody_shows_are_left_alone() {
+    let mut cache = SeriesCache::default();
+    let run = id("a");
+    let start = Instant::now();
+    cache.begin_frame();
+    cache.want(&run, TRAIN_LOSS);
+    cache.begin_frame();
+    cache.begin_frame();
+    assert!(cache.take_loads(start).is_empty());
+    assert_eq!(cache.next_due(start), None);
+    cache.want(&run, TRAIN_LOSS);
+    assert_eq!(loads(&cache.take_loads(start)), 1);
+}
+
+#[test]
+fn a_store_full_of_runs_does_not_fill_the_door() {
+    let mut cache = SeriesCache::default();
+    let start = Instant::now();
+    cache.begin_frame();
+    for run in 0..500 {
+        cache.want(&id(&run.to_string()), TRAIN_LOSS);
+    }
+    let first = loads(&cache.take_loads(start));
+    assert!((1..=32).contains(&first), "{first}");
+    cache.take(id("0"), TRAIN_LOSS.to_owned(), true, data(&[1], true));
+    assert_eq!(loads(&cache.take_loads(start)), 1, "an answer makes room");
+}
+
+#[test]
+fn x_is_scaled_and_shifted() {
+    let mut cache = SeriesCache::default();
+    let run = id("a");
+    cache.take(run.clone(), TRAIN_LOSS.to_owned(), true, data(&[2, 4], true));
+    let x = |cache: &mut SeriesCache, x| cache.curve(&run, TRAIN_LOSS, x).unwrap().x().to_vec();
+    assert_eq!(x(&mut cache, CurveX::flops(5.0)), [10.0, 20.0]);
+    assert_eq!(x(&mut cache, CurveX::epochs(40.0)), [0.5, 1.0]);
+    assert_eq!(x(&mut cache, CurveX::WALL_SECS), [1.0, 2.0]);
+    assert_eq!(x(&mut cache, CurveX::clock(100.0)), [101.0, 102.0]);
+}
+
+#[test]
+fn a_deleted_run_can_be_brought_back() {
+    let mut state = State::default();
+    assert_eq!(state.undo_delete(), None);
+    state.delete_run(&id("a"));
+    assert!(state.can_undo_delete());
+    assert_eq!(state.undo_delete().as_deref(), Some("a"));
+    let edits: Vec<RunEdit> = state
+        .take_wishes()
+        .into_iter()
+        .filter_map(|command| match command {
+            Command::Edit { edit, .. } => Some(edit),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(edits, [RunEdit::Delete, RunEdit::Undelete]);
+}
+
+#[test]
+fn records_are_asked_for_once() {
+    let mut state = State::default();
+    state.want_record(&id("a"));
+    state.want_record(&id("a"));
+    state.want_samples(&id("a"));
+    assert_eq!(state.take_wishes().len(), 2);
+    state.apply(Event::Samples { run: id("a"), samples: Vec::new() });
+    state.want_samples(&id("a"));
+    assert!(state.take_wishes().is_empty());
+    state.apply(Event::Sample { run: id("a"), step: 1, text: "x".to_owned() });
+    assert_eq!(state.take_wishes().len(), 1, "a new sample follows");
+}
+
+#[test]
+fn late_answers_to_old_questions_are_dropped() {
+    let mut state = State::default();
+    for ticket in [2, 1] {
+        state.apply(Event::Checked { ticket, problems: Vec::new(), free_bytes: Some(ticket) });
+    }
+    assert_eq!(state.check.unwrap().ticket, 2);
+}
