@@ -21,6 +21,9 @@ use crate::widgets::{Axis, DEFAULT_SMOOTHING, Scale, Tick, XAxis, swatch_ui};
 /// The most values per line that the range without outliers looks at.
 const OUTLIER_SAMPLE: usize = 4_096;
 
+/// Room for the half of the last tick label that stands out to the right, in points.
+const RIGHT_MARGIN: f32 = 16.0;
+
 /// Legend entries beyond this many are counted only.
 const LEGEND_ENTRIES: usize = 24;
 
@@ -339,6 +342,7 @@ impl<'a> Chart<'a> {
         };
         let plot = Plot::new("plot")
             .id(id)
+            .width((ui.available_width() - RIGHT_MARGIN).max(80.0))
             .height(self.height)
             .allow_axis_zoom_drag(false)
             .allow_boxed_zoom(false)
