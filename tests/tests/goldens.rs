@@ -81,8 +81,7 @@ fn logits_maps_and_hidden_states_are_those_of_transformers() {
         let (shape, _) = expected.get("input_ids");
         let mask: Vec<u8> = expected.ids("attention_mask").into_iter().map(|keep| keep as u8).collect();
         let device = open_device(DeviceChoice::Cpu).unwrap();
-        let mut input =
-            ModelInput::new(&expected.ids("input_ids"), Some(&mask), shape[0], shape[1], &device).unwrap();
+        let mut input = ModelInput::new(&expected.ids("input_ids"), Some(&mask), shape[0], shape[1], &device).unwrap();
         if name == "bert_mlm" {
             input = input.with_token_types(&expected.ids("token_type_ids")).unwrap();
         }

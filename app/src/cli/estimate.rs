@@ -19,8 +19,7 @@ use crate::widgets::format;
 pub fn run(args: &EstimateArgs) -> CliResult {
     let GivenConfig { label, config, .. } = GivenConfig::read(&args.config)?;
     let vocabulary = estimated_vocabulary(&config);
-    let plan =
-        ModelPlan::resolve(&config, vocabulary).map_err(|problems| CliError::problems(&label, &problems))?;
+    let plan = ModelPlan::resolve(&config, vocabulary).map_err(|problems| CliError::problems(&label, &problems))?;
     let cost = Cost::of(&plan, &Workload::training(&config));
     // The vocabulary of a file or of trained merges is known only once the text was read.
     let is_exact = matches!(config.data.tokenizer, Tokenizer::Bytes(_));

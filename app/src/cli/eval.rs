@@ -91,7 +91,11 @@ fn data_config(args: &EvalArgs, path: &Path, trained_on: Option<DataConfig>) -> 
 
 fn tell(event: &Event) -> CliResult {
     let Event::Evaluation { target, loss, perplexity, masked_accuracy, tokens } = event else { return Ok(()) };
-    print::line(format!("{target}: loss {} nats a token, on {} tokens", format::number(*loss), format::count(*tokens)))?;
+    print::line(format!(
+        "{target}: loss {} nats a token, on {} tokens",
+        format::number(*loss),
+        format::count(*tokens)
+    ))?;
     if let Some(perplexity) = perplexity {
         print::line(format!("perplexity {}", format::number(*perplexity)))?;
     }

@@ -190,7 +190,11 @@ fn sentence(event: &Event) -> Option<String> {
             )
         }
         Event::Sample { step, text, .. } => {
-            format!("Sample at step {}: {}", format::count(*step), text.split_whitespace().collect::<Vec<_>>().join(" "))
+            format!(
+                "Sample at step {}: {}",
+                format::count(*step),
+                text.split_whitespace().collect::<Vec<_>>().join(" ")
+            )
         }
         Event::Checkpointed { step, path, bytes, .. } => {
             format!("Checkpoint at step {}: {} ({})", format::count(*step), path.display(), format::bytes(*bytes))

@@ -4,7 +4,12 @@ use std::path::Path;
 
 use headroom_engine::store::{RunFilter, RunSummary, series_names};
 
-use super::{args::RunsArgs, error::CliResult, open, print, table::{Table, maybe}};
+use super::{
+    args::RunsArgs,
+    error::CliResult,
+    open, print,
+    table::{Table, maybe},
+};
 use crate::widgets::format;
 
 /// Lists runs, newest first.

@@ -80,8 +80,12 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
     });
     fact("program", format!("{}{}", record.program_version, commit.unwrap_or_default()));
     fact("data hash", record.data_hash.clone().unwrap_or_default());
-    let resumes: Vec<String> =
-        record.attempts.iter().skip(1).map(|attempt| format!("at step {}", format::count(attempt.first_step))).collect();
+    let resumes: Vec<String> = record
+        .attempts
+        .iter()
+        .skip(1)
+        .map(|attempt| format!("at step {}", format::count(attempt.first_step)))
+        .collect();
     fact("resumed", resumes.join(", "));
 
     let mut metrics = Table::new(["metric", "last", "best", "at step"]);

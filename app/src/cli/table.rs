@@ -28,7 +28,8 @@ impl Table {
             self.rows.len() > 1
                 && self.rows.iter().skip(1).all(|row| {
                     let text = cell(row, column);
-                    text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit() || ['+', '-', format::MINUS].contains(&c))
+                    text.is_empty()
+                        || text.starts_with(|c: char| c.is_ascii_digit() || ['+', '-', format::MINUS].contains(&c))
                 })
         };
         let numeric: Vec<bool> = (0..columns).map(is_numeric).collect();

@@ -119,7 +119,8 @@ impl Inspector {
         ui.horizontal(|ui| {
             let (colour, dash) = theme::run_style(run.number);
             swatch_ui(ui, colour, dash);
-            let edit = TextEdit::singleline(&mut draft.name).desired_width(ui.available_width()).font(egui::TextStyle::Body);
+            let edit =
+                TextEdit::singleline(&mut draft.name).desired_width(ui.available_width()).font(egui::TextStyle::Body);
             let typed = ui.add(edit).accessible_name("Name of the run");
             if typed.lost_focus() {
                 let name = draft.name.trim();
@@ -282,6 +283,7 @@ fn config_ui(ui: &mut Ui, config: &str, run: &RunSummary, cx: &mut PanelContext<
             perform(RunOperation::CopyConfig, &run.id, cx);
         }
         let mut text = config;
-        ui.add(TextEdit::multiline(&mut text).code_editor().desired_width(f32::INFINITY)).accessible_name("Config as TOML");
+        ui.add(TextEdit::multiline(&mut text).code_editor().desired_width(f32::INFINITY))
+            .accessible_name("Config as TOML");
     });
 }

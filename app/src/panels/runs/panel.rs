@@ -92,7 +92,8 @@ impl RunsPanel {
         if !self.columns.1.is_empty() && self.columns.0 == series {
             return;
         }
-        let all: Vec<(String, Column)> = Column::all(runs).into_iter().map(|column| (column.to_string(), column)).collect();
+        let all: Vec<(String, Column)> =
+            Column::all(runs).into_iter().map(|column| (column.to_string(), column)).collect();
         if !memory.chose_columns {
             let usual = Column::usual();
             memory.table.hidden =
@@ -118,7 +119,8 @@ impl RunsPanel {
                 memory.filter.clear();
             }
             ui.checkbox(&mut memory.show_archived, "Show archived");
-            let titles: Vec<(&str, &Column)> = self.columns.1.iter().map(|(title, column)| (title.as_str(), column)).collect();
+            let titles: Vec<(&str, &Column)> =
+                self.columns.1.iter().map(|(title, column)| (title.as_str(), column)).collect();
             let columns = table_columns(&titles);
             let hidden = memory.table.hidden.clone();
             memory.table.columns_menu_ui(ui, &columns);
@@ -202,7 +204,8 @@ impl RunsPanel {
             return;
         }
         self.keys(ui, memory, cx);
-        let titles: Vec<(&str, &Column)> = self.columns.1.iter().map(|(title, column)| (title.as_str(), column)).collect();
+        let titles: Vec<(&str, &Column)> =
+            self.columns.1.iter().map(|(title, column)| (title.as_str(), column)).collect();
         let columns = table_columns(&titles);
         let by_title: BTreeMap<&str, &Column> = titles.iter().copied().collect();
         let runs: &[RunSummary] = &cx.state.runs;
@@ -212,7 +215,12 @@ impl RunsPanel {
             let run = run.as_ref()?;
             self.order.numbers().iter().copied().find(|&number| at(number).is_some_and(|found| found.id == *run))
         };
-        memory.table.selected = selection.visible.iter().filter_map(|run| runs.iter().find(|found| found.id == *run)).map(|run| run.number).collect();
+        memory.table.selected = selection
+            .visible
+            .iter()
+            .filter_map(|run| runs.iter().find(|found| found.id == *run))
+            .map(|run| run.number)
+            .collect();
         let before = memory.table.selected.clone();
         if let Some(focused) = number_of(&selection.focused)
             && memory.table.cursor.is_none()
@@ -398,7 +406,8 @@ impl Cells {
     }
 
     fn menu_button_ui(&mut self, ui: &mut Ui, run: &RunSummary) {
-        let button = ui.add(Button::new("…").frame_when_inactive(false)).accessible_name(format!("Actions for {}", run.name));
+        let button =
+            ui.add(Button::new("…").frame_when_inactive(false)).accessible_name(format!("Actions for {}", run.name));
         if button.clicked() {
             self.menu = Some((run.id.clone(), button.rect.left_bottom()));
         }
@@ -449,7 +458,9 @@ fn state_cell_ui(ui: &mut Ui, run: &RunSummary) {
 fn cell_ui(ui: &mut Ui, column: &Column, run: &RunSummary) {
     let cell = column.cell(run);
     let label = ui.add(Label::new(&cell.shown).selectable(false).truncate());
-    if let Some(exact) = cell.exact.filter(|_| matches!(column, Column::Metric(..) | Column::Parameters | Column::Tokens)) {
+    if let Some(exact) =
+        cell.exact.filter(|_| matches!(column, Column::Metric(..) | Column::Parameters | Column::Tokens))
+    {
         label.on_hover_text(exact.to_string());
     }
 }

@@ -83,7 +83,12 @@ fn a_run_is_created_changed_and_read_again() {
         assert_eq!((record.summary.state, record.summary.number), (RunState::Queued, 1));
         let id = record.summary.id;
         assert_eq!(store.begin_attempt(&id, 1).unwrap(), 1);
-        let facts = RunFacts { parameters: Some(12), data_hash: Some("abc".into()), flops_per_step: Some(34), ..RunFacts::default() };
+        let facts = RunFacts {
+            parameters: Some(12),
+            data_hash: Some("abc".into()),
+            flops_per_step: Some(34),
+            ..RunFacts::default()
+        };
         store.set_facts(&id, facts).unwrap();
         store.rename(&id, "renamed").unwrap();
         store.set_note(&id, "a note").unwrap();
