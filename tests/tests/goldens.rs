@@ -50,7 +50,8 @@ fn load(name: &str, precision: Precision) -> (LoadedModel, Model) {
 /// The numbers of some tensors one after the other. A macro, because tests name no tensor type.
 macro_rules! numbers {
     ($tensors:expr) => {{
-        let wide = $tensors.iter().map(|tensor| tensor.to_dtype(dtype(Precision::F64)).unwrap().flatten_all().unwrap());
+        let tensors = &$tensors;
+        let wide = tensors.iter().map(|tensor| tensor.to_dtype(dtype(Precision::F64)).unwrap().flatten_all().unwrap());
         wide.flat_map(|tensor| tensor.to_vec1::<f64>().unwrap()).collect::<Vec<f64>>()
     }};
 }
