@@ -49,7 +49,9 @@ impl TextTable {
         for row in &self.rows {
             line(
                 self.padded(row)
-                    .map(|cell| cell.exact.map_or_else(|| csv_cell(&cell.shown).into_owned(), |exact| exact.to_string()))
+                    .map(|cell| {
+                        cell.exact.map_or_else(|| csv_cell(&cell.shown).into_owned(), |exact| exact.to_string())
+                    })
                     .collect(),
             );
         }

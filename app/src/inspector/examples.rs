@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use headroom_engine::{
     config::{RunConfig, to_toml},
-    store::{
-        AttemptRecord, Direction, Machine, RunId, RunRecord, RunState, RunSummary, SeriesSummary, series_names,
-    },
+    store::{AttemptRecord, Direction, Machine, RunId, RunRecord, RunState, RunSummary, SeriesSummary, series_names},
 };
 
 /// 2025-03-09 14:05:09 UTC.

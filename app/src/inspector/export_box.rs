@@ -175,7 +175,11 @@ impl ExportBox {
                     }
                 } else {
                     ui.add(egui::Spinner::new());
-                    ui.label(if self.stage == Stage::Writing { "Writing the file…" } else { "Loading the points…" });
+                    ui.label(if self.stage == Stage::Writing {
+                        "Writing the file…"
+                    } else {
+                        "Loading the points…"
+                    });
                 }
                 if ui.button("Cancel").clicked() {
                     open = false;
@@ -440,12 +444,8 @@ mod tests {
         std::fs::write(&path, "mine").unwrap();
         let (mut state, mut settings) = (State::default(), Settings::default());
         let (mut dialogs, mut actions) = (Dialogs::new(Arc::new(|| ())), Vec::new());
-        let mut cx = PanelContext {
-            state: &mut state,
-            settings: &mut settings,
-            dialogs: &mut dialogs,
-            actions: &mut actions,
-        };
+        let mut cx =
+            PanelContext { state: &mut state, settings: &mut settings, dialogs: &mut dialogs, actions: &mut actions };
         let mut export = ExportBox::new("test", Taking::Figure(Box::default()), &mut cx);
         export.format = FigureFormat::Csv;
         export.path = path.display().to_string();
@@ -475,12 +475,8 @@ mod tests {
     fn a_new_choice_renames_the_file_unless_its_name_was_typed() {
         let (mut state, mut settings) = (State::default(), Settings::default());
         let (mut dialogs, mut actions) = (Dialogs::new(Arc::new(|| ())), Vec::new());
-        let mut cx = PanelContext {
-            state: &mut state,
-            settings: &mut settings,
-            dialogs: &mut dialogs,
-            actions: &mut actions,
-        };
+        let mut cx =
+            PanelContext { state: &mut state, settings: &mut settings, dialogs: &mut dialogs, actions: &mut actions };
         let figure = Figure { title: "Training loss".to_owned(), ..Figure::default() };
         let mut export = ExportBox::new("test", Taking::Figure(Box::new(figure)), &mut cx);
         assert!(export.path.ends_with("training-loss.png"));

@@ -46,8 +46,7 @@ pub fn facts(record: &RunRecord) -> Vec<Fact> {
     facts.extend(run.started_ms.map(|ms| Fact::new("Started", format!("{} UTC", time(ms)), "")));
     facts.extend(run.ended_ms.map(|ms| Fact::new("Ended", format!("{} UTC", time(ms)), "")));
     if record.attempts.len() > 1 {
-        let starts: Vec<String> =
-            record.attempts.iter().map(|attempt| format::count(attempt.first_step)).collect();
+        let starts: Vec<String> = record.attempts.iter().map(|attempt| format::count(attempt.first_step)).collect();
         let shown = format!("{}, from steps {}", record.attempts.len(), starts.join(", "));
         facts.push(Fact::new("Attempts", shown, "The first start and each resume"));
     }

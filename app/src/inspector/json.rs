@@ -5,7 +5,11 @@ use serde_json::{Map, Value, json};
 
 /// The whole run: its record with the config, every point of every series, the text samples. Non-finite values are
 /// null, as JSON has no word for them.
-pub fn run_json(record: &RunRecord, series: &[(String, SeriesData)], samples: &[TextSample]) -> Result<Vec<u8>, String> {
+pub fn run_json(
+    record: &RunRecord,
+    series: &[(String, SeriesData)],
+    samples: &[TextSample],
+) -> Result<Vec<u8>, String> {
     let failed = |error: serde_json::Error| format!("The run cannot be written as JSON: {error}.");
     let mut document = match serde_json::to_value(record).map_err(failed)? {
         Value::Object(fields) => fields,
@@ -36,8 +40,13 @@ mod tests {
 
     #[test]
     fn everything_is_there_and_not_finite_is_null() {
-        let points =
-            SeriesData { steps: vec![1, 2], values: vec![2.5, f64::NAN], wall_ms: vec![10, 20], tokens: vec![64, 128], ..SeriesData::default() };
+        let points = SeriesData {
+            steps: vec![1, 2],
+            values: vec![2.5, f64::NAN],
+            wall_ms: vec![10, 20],
+            tokens: vec![64, 128],
+            ..SeriesData::default()
+        };
         let sample = TextSample { step: 2, text: "the cat".to_owned(), created_ms: 1 };
         let bytes = run_json(&examples::record(7, "a run"), &[("train/loss".to_owned(), points)], &[sample]).unwrap();
         let document: Value = serde_json::from_slice(&bytes).unwrap();

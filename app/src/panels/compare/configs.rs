@@ -44,9 +44,9 @@ impl ConfigSection {
             }
             let key: Vec<(u64, String)> = loaded.iter().map(|run| (run.number, run.name.clone())).collect();
             if self.key != key {
-                let configs = loaded.iter().filter_map(|run| {
-                    cx.state.records.get(&run.id).map(|record| (run.name.clone(), &record.config))
-                });
+                let configs = loaded
+                    .iter()
+                    .filter_map(|run| cx.state.records.get(&run.id).map(|record| (run.name.clone(), &record.config)));
                 self.diff = ConfigDiff::new(configs);
                 self.key = key;
             }
@@ -56,7 +56,10 @@ impl ConfigSection {
             }
             self.bar_ui(ui, view, cx);
             if left_out > 0 {
-                let text = format!("The first {MOST} runs are compared; {} more are left out.", format::count(left_out as u64));
+                let text = format!(
+                    "The first {MOST} runs are compared; {} more are left out.",
+                    format::count(left_out as u64)
+                );
                 ui.label(RichText::new(text).color(theme::palette(ui.visuals()).weak));
             }
             self.grid_ui(ui, view);
@@ -66,7 +69,8 @@ impl ConfigSection {
     fn bar_ui(&self, ui: &mut Ui, view: &mut View, cx: &mut PanelContext<'_>) {
         ui.horizontal_wrapped(|ui| {
             ui.checkbox(&mut view.only_differences, "Only differences");
-            let search = TextEdit::singleline(&mut view.search).desired_width(180.0).hint_text("Search keys and values");
+            let search =
+                TextEdit::singleline(&mut view.search).desired_width(180.0).hint_text("Search keys and values");
             ui.add(search).accessible_name("Search configs");
             let table = || self.diff.table(view.only_differences, &view.search);
             copy_menu_ui(ui, "Copy differences", "The config differences", table, cx);
@@ -86,28 +90,32 @@ impl ConfigSection {
             return;
         }
         ScrollArea::horizontal().id_salt("configs").show(ui, |ui| {
-            Grid::new("config differences").striped(true).num_columns(self.key.len() + 1).spacing([18.0, 4.0]).show(ui, |ui| {
-                ui.label(RichText::new("Key").color(palette.weak));
-                for (number, name) in &self.key {
-                    ui.horizontal(|ui| {
-                        let (colour, dash) = theme::run_style(*number);
-                        swatch_ui(ui, colour, dash);
-                        ui.label(RichText::new(short(name)).color(palette.strong)).on_hover_text(name);
-                    });
-                }
-                ui.end_row();
-                for row in rows {
-                    ui.label(RichText::new(&row.key).monospace());
-                    let base = row.values.first();
-                    for value in &row.values {
-                        let text = value.as_deref().unwrap_or("–");
-                        let differs = Some(value) != base;
-                        let shown = RichText::new(short(text)).color(if differs { palette.accent } else { palette.text });
-                        ui.label(shown).on_hover_text(text);
+            Grid::new("config differences").striped(true).num_columns(self.key.len() + 1).spacing([18.0, 4.0]).show(
+                ui,
+                |ui| {
+                    ui.label(RichText::new("Key").color(palette.weak));
+                    for (number, name) in &self.key {
+                        ui.horizontal(|ui| {
+                            let (colour, dash) = theme::run_style(*number);
+                            swatch_ui(ui, colour, dash);
+                            ui.label(RichText::new(short(name)).color(palette.strong)).on_hover_text(name);
+                        });
                     }
                     ui.end_row();
-                }
-            });
+                    for row in rows {
+                        ui.label(RichText::new(&row.key).monospace());
+                        let base = row.values.first();
+                        for value in &row.values {
+                            let text = value.as_deref().unwrap_or("–");
+                            let differs = Some(value) != base;
+                            let shown =
+                                RichText::new(short(text)).color(if differs { palette.accent } else { palette.text });
+                            ui.label(shown).on_hover_text(text);
+                        }
+                        ui.end_row();
+                    }
+                },
+            );
         });
     }
 }

@@ -43,12 +43,16 @@ impl Bundle {
 pub fn bundles(runs: &[RunSummary], group: Option<&str>, configs: &FlatConfigs) -> Vec<Bundle> {
     let known: Option<Vec<&Arc<BTreeMap<String, Value>>>> = runs.iter().map(|run| configs.get(&run.id)).collect();
     let (Some(key), Some(known)) = (group, known) else {
-        return runs.iter().map(|run| Bundle { number: run.number, name: run.name.clone(), runs: vec![run.clone()] }).collect();
+        return runs
+            .iter()
+            .map(|run| Bundle { number: run.number, name: run.name.clone(), runs: vec![run.clone()] })
+            .collect();
     };
     let flat: Vec<&BTreeMap<String, Value>> = known.into_iter().map(AsRef::as_ref).collect();
     let groups = if key == "seed" { group_all_but(&flat, "seed") } else { group_by(&flat, key) };
-    let members =
-        |group: &Group| -> Vec<RunSummary> { group.members.iter().filter_map(|&index| runs.get(index)).cloned().collect() };
+    let members = |group: &Group| -> Vec<RunSummary> {
+        group.members.iter().filter_map(|&index| runs.get(index)).cloned().collect()
+    };
     let mut made: Vec<Bundle> = groups
         .iter()
         .filter_map(|group| {
@@ -57,7 +61,11 @@ pub fn bundles(runs: &[RunSummary], group: Option<&str>, configs: &FlatConfigs) 
             runs.sort_by_key(|run| run.number);
             let first = runs.first()?;
             let same = runs.iter().all(|run| run.name == first.name);
-            let name = if group.label.is_empty() || (key == "seed" && same) { first.name.clone() } else { group.label.clone() };
+            let name = if group.label.is_empty() || (key == "seed" && same) {
+                first.name.clone()
+            } else {
+                group.label.clone()
+            };
             Some(Bundle { number: first.number, name, runs })
         })
         .collect();
@@ -93,7 +101,14 @@ impl Line {
         let width = if self.is_baseline { 3.0 } else { ChartLine::WIDTH };
         let band = self.band.as_ref().map(|(low, high)| widgets::Band { low, high });
         let (colour, dash) = theme::run_style(self.number);
-        ChartLine { width, band, colour, dash, marks: &self.marks, ..ChartLine::new(self.number, &self.name, &self.series) }
+        ChartLine {
+            width,
+            band,
+            colour,
+            dash,
+            marks: &self.marks,
+            ..ChartLine::new(self.number, &self.name, &self.series)
+        }
     }
 
     /// The value at `x`: of the last point at or before it, none outside the line.
@@ -180,7 +195,8 @@ impl LineMaker {
                 let key = (bundle.runs.iter().map(|run| run.number).collect(), metric.to_owned());
                 let kept = self.kept(key, &curves, view);
                 made.alignment = Some(made.alignment.map_or(kept.alignment, |so_far| coarser(so_far, kept.alignment)));
-                let n = if kept.n.0 == kept.n.1 { kept.n.1.to_string() } else { format!("{}–{}", kept.n.0, kept.n.1) };
+                let n =
+                    if kept.n.0 == kept.n.1 { kept.n.1.to_string() } else { format!("{}–{}", kept.n.0, kept.n.1) };
                 made.lines.push(Line {
                     number,
                     name: format!("{name} (n = {n})"),
@@ -212,7 +228,9 @@ impl LineMaker {
 fn summarise(curves: &[Series], from: Vec<Version>, view: &View) -> Kept {
     let columns: Vec<(&[f64], &[f64])> = curves.iter().map(|curve| (curve.x(), curve.y())).collect();
     let Aligned { x, summary, alignment } = align(&columns);
-    let of = |value: &dyn Fn(usize) -> f64| -> Series { x.iter().copied().enumerate().map(|(i, x)| (x, value(i))).collect() };
+    let of = |value: &dyn Fn(usize) -> f64| -> Series {
+        x.iter().copied().enumerate().map(|(i, x)| (x, value(i))).collect()
+    };
     let mean = of(&|i| summary.get(i).map_or(f64::NAN, |s| s.mean));
     let edge = |i: usize| summary.get(i).and_then(|s| s.edges(view.band)).unwrap_or((f64::NAN, f64::NAN));
     let has_band = view.band != Band::None && summary.iter().any(|s| s.edges(view.band).is_some());
@@ -249,7 +267,8 @@ pub(super) mod tests {
 
     /// Three seeds of one config and one run of another, with curves on the same steps.
     pub fn state() -> State {
-        let mut state = State { runs_loaded: true, ..State::default() };
+        let mut state = State::default();
+        state.runs_loaded = true;
         for number in 0..4_u64 {
             let mut run = examples::summary(number, if number < 3 { "base" } else { "other" });
             run.seed = number;

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     compare::{Band, CurveXs, Verdict, common_keys, series_axis, series_title, why_missing},
     export::Figure,
-    inspector::{ExportBox, Taking, blank_ui, no_runs_ui, working_ui},
+    inspector::{ExportBox, Taking, blank_ui, no_runs_ui, pin_ui, working_ui},
     panels::{Action, Panel, PanelContext, PanelId, runs::FlatConfigs},
     theme,
     widgets::{
@@ -121,7 +121,8 @@ impl ComparePanel {
         notes_ui(ui, view, &made, missing);
 
         let hovered = cx.state.selection.hovered_before.clone();
-        let highlight = hovered.and_then(|run| bundles.iter().find(|bundle| bundle.has(&run))).map(|bundle| bundle.number);
+        let highlight =
+            hovered.and_then(|run| bundles.iter().find(|bundle| bundle.has(&run))).map(|bundle| bundle.number);
         let mut pointed = None;
         let mut clicked = None;
         let height = if metrics.len() > 1 { 230.0 } else { 320.0 };
@@ -180,7 +181,8 @@ impl ComparePanel {
             let combo = ComboBox::from_id_salt("second").selected_text(second).show_ui(ui, |ui| {
                 ui.selectable_value(&mut view.second, None, "None");
                 for name in series.iter().filter(|name| ***name != view.metric) {
-                    ui.selectable_value(&mut view.second, Some((*name).clone()), series_title(name)).on_hover_text(*name);
+                    ui.selectable_value(&mut view.second, Some((*name).clone()), series_title(name))
+                        .on_hover_text(*name);
                 }
             });
             combo.response.accessible_name("Second metric");
@@ -318,13 +320,12 @@ impl ComparePanel {
         let by_number: BTreeMap<u64, &Row> = table.iter().map(|row| (row.number, row)).collect();
         let order: Vec<u64> = table.iter().map(|row| row.number).collect();
         let focused = cx.state.selection.focused.as_ref();
-        let focused = bundles.iter().find(|bundle| focused.is_some_and(|run| bundle.has(run))).map(|bundle| bundle.number);
+        let focused =
+            bundles.iter().find(|bundle| focused.is_some_and(|run| bundle.has(run))).map(|bundle| bundle.number);
         self.table.selected = focused.into_iter().collect();
         let before = self.table.cursor;
-        let response = Table::new("compared", "Compared runs", &columns, &order)
-            .highlight(highlight)
-            .max_height(420.0)
-            .show(
+        let response =
+            Table::new("compared", "Compared runs", &columns, &order).highlight(highlight).max_height(420.0).show(
                 ui,
                 &mut self.table,
                 |number| by_number.get(&number).map(|row| row.name.clone()).unwrap_or_default(),
@@ -474,7 +475,7 @@ fn cell_ui(ui: &mut Ui, row: &Row, column: &str, titles: &[String]) {
             let (colour, dash) = theme::run_style(row.number);
             swatch_ui(ui, colour, dash);
             if row.is_baseline {
-                ui.label("📌").on_hover_text("The baseline");
+                pin_ui(ui, palette.accent);
             }
             let name = RichText::new(&row.name);
             ui.add(Label::new(if row.is_baseline { name.strong() } else { name }).selectable(false).truncate());

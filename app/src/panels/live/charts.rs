@@ -73,13 +73,7 @@ pub const SMALL: [Plot; 7] = [
         always: true,
         exact: false,
     },
-    Plot {
-        id: "cpu",
-        title: "Processor use",
-        series: &[series_names::SYSTEM_CPU_PERCENT],
-        always: true,
-        exact: false,
-    },
+    Plot { id: "cpu", title: "Processor use", series: &[series_names::SYSTEM_CPU_PERCENT], always: true, exact: false },
     Plot {
         id: "memory",
         title: "Memory",
@@ -117,7 +111,8 @@ impl Curves {
                 continue;
             }
             // The second line of a chart differs by its dashes; its colour stays the run's.
-            let dash = if index == 0 { own } else { Dash::ALL.into_iter().find(|dash| *dash != own).unwrap_or_default() };
+            let dash =
+                if index == 0 { own } else { Dash::ALL.into_iter().find(|dash| *dash != own).unwrap_or_default() };
             let marks = if index == 0 { resumed(state, &run.id, series, &points) } else { Vec::new() };
             curves.lines.push((series_title(series), points, dash, marks));
         }
@@ -127,12 +122,24 @@ impl Curves {
     fn chart_lines(&self) -> Vec<ChartLine<'_>> {
         self.lines
             .iter()
-            .map(|(name, series, dash, marks)| ChartLine { dash: *dash, marks, ..ChartLine::new(self.number, name, series) })
+            .map(|(name, series, dash, marks)| ChartLine {
+                dash: *dash,
+                marks,
+                ..ChartLine::new(self.number, name, series)
+            })
             .collect()
     }
 
     /// Draws the chart.
-    pub fn show(&self, ui: &mut Ui, plot: &Plot, view: &View, height: f32, state: &mut ChartState, shared: &mut SharedX) {
+    pub fn show(
+        &self,
+        ui: &mut Ui,
+        plot: &Plot,
+        view: &View,
+        height: f32,
+        state: &mut ChartState,
+        shared: &mut SharedX,
+    ) {
         let lines = self.chart_lines();
         let legend = lines.len() > 1;
         let _ = chart(plot, &lines, view, self.loading).height(height).legend(legend).show(ui, state, shared);

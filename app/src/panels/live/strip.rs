@@ -3,11 +3,7 @@
 use egui::{ProgressBar, RichText, Ui};
 use headroom_engine::store::{RunState, RunSummary, series_names};
 
-use crate::{
-    state::CurrentRun,
-    theme,
-    widgets::format,
-};
+use crate::{state::CurrentRun, theme, widgets::format};
 
 /// The numbers of a run, live or not.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,9 +68,9 @@ impl Numbers {
             Some(steps) => format!("{} / {}", format::count(self.step), format::count(steps)),
             None => format::count(self.step),
         };
-        let best = self.best.map_or_else(none, |(value, step)| {
-            format!("{} at {}", format::number(value), format::count(step))
-        });
+        let best = self
+            .best
+            .map_or_else(none, |(value, step)| format!("{} at {}", format::number(value), format::count(step)));
         let speed = self.tokens_per_sec.map_or_else(none, |speed| format::rate(speed, "tokens"));
         let mut shown = vec![
             ("Step", steps, "Optimiser steps done, of all"),

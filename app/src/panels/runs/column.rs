@@ -95,10 +95,7 @@ impl Column {
 
     /// Whether it holds numbers, set to the right.
     pub fn is_number(&self) -> bool {
-        matches!(
-            self,
-            Self::Steps | Self::Metric(..) | Self::Duration | Self::Parameters | Self::Seed | Self::Tokens
-        )
+        matches!(self, Self::Steps | Self::Metric(..) | Self::Duration | Self::Parameters | Self::Seed | Self::Tokens)
     }
 
     /// Its usual width in points.

@@ -15,8 +15,23 @@ use crate::{
 
 /// Fields of every run, as filters name them.
 pub const RUN_FIELDS: [&str; 17] = [
-    "archived", "created", "device", "duration", "id", "name", "note", "number", "parameters", "parent", "seed",
-    "state", "steps", "steps_total", "tag", "threads", "tokens",
+    "archived",
+    "created",
+    "device",
+    "duration",
+    "id",
+    "name",
+    "note",
+    "number",
+    "parameters",
+    "parent",
+    "seed",
+    "state",
+    "steps",
+    "steps_total",
+    "tag",
+    "threads",
+    "tokens",
 ];
 
 /// A run as filters see it: its own fields, its metrics, and its config once that is loaded.

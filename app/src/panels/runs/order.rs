@@ -103,10 +103,11 @@ impl Order {
             return None;
         }
         let (field, _) = self.filter.fields().into_iter().find(|(field, _)| {
-            needs_config(field, runs) && !runs.iter().any(|run| {
-                use crate::compare::filter::Record;
-                RunFields { summary: run, config: configs.get(&run.id).map(AsRef::as_ref) }.value(field).is_some()
-            })
+            needs_config(field, runs)
+                && !runs.iter().any(|run| {
+                    use crate::compare::filter::Record;
+                    RunFields { summary: run, config: configs.get(&run.id).map(AsRef::as_ref) }.value(field).is_some()
+                })
         })?;
         let first = runs.first();
         let metrics = first.into_iter().flat_map(|run| run.metrics.keys().map(String::as_str));

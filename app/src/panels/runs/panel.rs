@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     compare::TextTable,
-    inspector::{ExportBox, blank_ui, no_runs_ui, state_text, working_ui},
+    inspector::{ExportBox, blank_ui, no_runs_ui, paint_eye, pin_ui, state_sign_ui, state_text, working_ui},
     panels::{Action, Panel, PanelContext},
     theme,
     widgets::{self, Table, TableState, format, swatch_ui},
@@ -92,7 +92,8 @@ impl RunsPanel {
         if !self.columns.1.is_empty() && self.columns.0 == series {
             return;
         }
-        let all: Vec<(String, Column)> = Column::all(runs).into_iter().map(|column| (column.to_string(), column)).collect();
+        let all: Vec<(String, Column)> =
+            Column::all(runs).into_iter().map(|column| (column.to_string(), column)).collect();
         if !memory.chose_columns {
             let usual = Column::usual();
             memory.table.hidden =
@@ -118,7 +119,8 @@ impl RunsPanel {
                 memory.filter.clear();
             }
             ui.checkbox(&mut memory.show_archived, "Show archived");
-            let titles: Vec<(&str, &Column)> = self.columns.1.iter().map(|(title, column)| (title.as_str(), column)).collect();
+            let titles: Vec<(&str, &Column)> =
+                self.columns.1.iter().map(|(title, column)| (title.as_str(), column)).collect();
             let columns = table_columns(&titles);
             let hidden = memory.table.hidden.clone();
             memory.table.columns_menu_ui(ui, &columns);
@@ -202,7 +204,8 @@ impl RunsPanel {
             return;
         }
         self.keys(ui, memory, cx);
-        let titles: Vec<(&str, &Column)> = self.columns.1.iter().map(|(title, column)| (title.as_str(), column)).collect();
+        let titles: Vec<(&str, &Column)> =
+            self.columns.1.iter().map(|(title, column)| (title.as_str(), column)).collect();
         let columns = table_columns(&titles);
         let by_title: BTreeMap<&str, &Column> = titles.iter().copied().collect();
         let runs: &[RunSummary] = &cx.state.runs;
@@ -212,7 +215,12 @@ impl RunsPanel {
             let run = run.as_ref()?;
             self.order.numbers().iter().copied().find(|&number| at(number).is_some_and(|found| found.id == *run))
         };
-        memory.table.selected = selection.visible.iter().filter_map(|run| runs.iter().find(|found| found.id == *run)).map(|run| run.number).collect();
+        memory.table.selected = selection
+            .visible
+            .iter()
+            .filter_map(|run| runs.iter().find(|found| found.id == *run))
+            .map(|run| run.number)
+            .collect();
         let before = memory.table.selected.clone();
         if let Some(focused) = number_of(&selection.focused)
             && memory.table.cursor.is_none()
@@ -384,10 +392,11 @@ struct Cells {
 
 impl Cells {
     fn eye_ui(&mut self, ui: &mut Ui, run: &RunSummary, visible: bool) {
-        let weak = theme::palette(ui.visuals()).weak;
-        let eye = RichText::new("👁");
-        let eye = if visible { eye } else { eye.color(weak.gamma_multiply(0.45)) };
-        let button = ui.add(Button::selectable(visible, eye).frame_when_inactive(false));
+        let palette = theme::palette(ui.visuals());
+        let button =
+            ui.add(Button::selectable(visible, "").frame_when_inactive(false).min_size(egui::vec2(26.0, 20.0)));
+        let colour = if visible { palette.text } else { palette.weak.gamma_multiply(0.5) };
+        paint_eye(ui.painter(), button.rect, visible, colour);
         let name = format!("Show {} in charts", run.name);
         button.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, visible, &name));
         if button.clicked() {
@@ -398,7 +407,8 @@ impl Cells {
     }
 
     fn menu_button_ui(&mut self, ui: &mut Ui, run: &RunSummary) {
-        let button = ui.add(Button::new("…").frame_when_inactive(false)).accessible_name(format!("Actions for {}", run.name));
+        let button =
+            ui.add(Button::new("…").frame_when_inactive(false)).accessible_name(format!("Actions for {}", run.name));
         if button.clicked() {
             self.menu = Some((run.id.clone(), button.rect.left_bottom()));
         }
@@ -429,7 +439,7 @@ impl Cells {
         }
         let palette = theme::palette(ui.visuals());
         if is_baseline {
-            ui.label("📌").on_hover_text("The baseline: every other run is compared with it");
+            pin_ui(ui, palette.accent);
         }
         let text = RichText::new(&run.name);
         let text = if is_focused { text.strong().color(palette.accent) } else { text };
@@ -440,8 +450,9 @@ impl Cells {
 
 fn state_cell_ui(ui: &mut Ui, run: &RunSummary) {
     let palette = theme::palette(ui.visuals());
-    let text = format!("{} {}", state_text::icon(run.state), state_text::word(run.state));
-    let text = RichText::new(text).color(state_text::colour(run.state, palette));
+    let colour = state_text::colour(run.state, palette);
+    state_sign_ui(ui, run.state, colour);
+    let text = RichText::new(state_text::word(run.state)).color(colour);
     let label = ui.add(Label::new(text).selectable(false).truncate());
     label.on_hover_text(format!("{} {}", state_text::why(run), state_text::what_to_do(run)).trim_end());
 }
@@ -449,7 +460,9 @@ fn state_cell_ui(ui: &mut Ui, run: &RunSummary) {
 fn cell_ui(ui: &mut Ui, column: &Column, run: &RunSummary) {
     let cell = column.cell(run);
     let label = ui.add(Label::new(&cell.shown).selectable(false).truncate());
-    if let Some(exact) = cell.exact.filter(|_| matches!(column, Column::Metric(..) | Column::Parameters | Column::Tokens)) {
+    if let Some(exact) =
+        cell.exact.filter(|_| matches!(column, Column::Metric(..) | Column::Parameters | Column::Tokens))
+    {
         label.on_hover_text(exact.to_string());
     }
 }
