@@ -1,7 +1,9 @@
 //! The window and the command line of Headroom.
 
+pub mod compare;
 pub mod dialogs;
 pub mod export;
+pub mod inspector;
 pub mod keys;
 pub mod link;
 pub mod messages;

@@ -21,6 +21,9 @@ use crate::widgets::{Axis, DEFAULT_SMOOTHING, Scale, Tick, XAxis, swatch_ui};
 /// The most values per line that the range without outliers looks at.
 const OUTLIER_SAMPLE: usize = 4_096;
 
+/// Room for the half of the last tick label that stands out to the right, in points.
+const RIGHT_MARGIN: f32 = 16.0;
+
 /// Legend entries beyond this many are counted only.
 const LEGEND_ENTRIES: usize = 24;
 
@@ -111,7 +114,7 @@ impl<'a> Chart<'a> {
 
     /// The unit of y.
     pub fn y_unit(mut self, unit: &str) -> Self {
-        self.y.unit = unit.to_owned();
+        unit.clone_into(&mut self.y.unit);
         self
     }
 
@@ -272,7 +275,7 @@ impl<'a> Chart<'a> {
             let near = hover::near(self.lines, state, &transform, pointer);
             hovered = hover::touched(self.lines, &near);
             let painter = ui.painter().with_clip_rect(*transform.frame());
-            for near in near.iter().take(if hovered.is_some() { 1 } else { 0 }) {
+            for near in near.iter().take(usize::from(hovered.is_some())) {
                 if let Some(line) = self.lines.get(near.line) {
                     let at = transform.position_from_point(&near.point);
                     painter.circle(at, 4.0, line.colour, Stroke::new(1.5, ui.visuals().extreme_bg_color));
@@ -331,7 +334,7 @@ impl<'a> Chart<'a> {
         let y_hints = hints(AxisHints::new_y(), &y_label, &y_marks).min_thickness(48.0);
         let lines = Lines {
             base: PlotItemBase::new(self.title.to_owned()),
-            lines: self.lines,
+            given: self.lines,
             state: RefCell::new(state),
             highlight: self.highlight,
             x_scale: self.x.scale,
@@ -339,6 +342,7 @@ impl<'a> Chart<'a> {
         };
         let plot = Plot::new("plot")
             .id(id)
+            .width((ui.available_width() - RIGHT_MARGIN).max(80.0))
             .height(self.height)
             .allow_axis_zoom_drag(false)
             .allow_boxed_zoom(false)
@@ -442,7 +446,7 @@ impl<'a> Chart<'a> {
             }
         }
         if response.has_focus() {
-            wanted = self.keys(ui, transform).or(wanted);
+            wanted = Self::keys(ui, transform).or(wanted);
         }
         if response.double_clicked() || (response.has_focus() && ui.input(|i| i.key_pressed(Key::Home))) {
             state.reset();
@@ -471,7 +475,7 @@ impl<'a> Chart<'a> {
         }
     }
 
-    fn keys(&self, ui: &Ui, transform: &PlotTransform) -> Option<([f64; 2], [f64; 2])> {
+    fn keys(ui: &Ui, transform: &PlotTransform) -> Option<([f64; 2], [f64; 2])> {
         let (mut shift, mut zoom) = (Vec2::ZERO, 1.0);
         ui.input(|i| {
             let pressed = |key| f32::from(u8::from(i.key_pressed(key)));
@@ -666,9 +670,10 @@ mod tests {
         let ctx = egui::Context::default();
         let frame = |state: &mut ChartState, shared: &mut SharedX, highlight| {
             let lines = [ChartLine::new(0, "a", &series), ChartLine::new(1, "b", &other)];
-            let _ = ctx.run_ui(egui::RawInput::default(), |ui| {
+            let mut output = ctx.run_ui(egui::RawInput::default(), |ui| {
                 let _ = Chart::new("c", "C", &lines).highlight(highlight).show(ui, state, shared);
             });
+            output.textures_delta.clear();
         };
         for _ in 0..3 {
             frame(&mut state, &mut shared, None);
