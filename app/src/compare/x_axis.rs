@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn compute_follows_from_the_config_where_the_run_has_not_told_it() {
-        let mut state = State { runs: vec![examples::summary(1, "run")], ..State::default() };
+        let mut state = State::default();
+        state.runs = vec![examples::summary(1, "run")];
         let id = state.runs[0].id.clone();
         let mut xs = CurveXs::default();
         assert_eq!(xs.of(&mut state, &id, XAxis::Flops), None);

@@ -3,12 +3,15 @@
 
 mod blank;
 #[cfg(test)]
+pub mod driver;
+#[cfg(test)]
 pub mod examples;
 mod export_box;
 mod facts;
 mod json;
 mod operations;
 mod panel;
+mod sign;
 pub mod state_text;
 
 pub use blank::{blank_ui, no_runs_ui, working_ui};
@@ -16,3 +19,7 @@ pub use export_box::{ExportBox, FigureFormat, Taking};
 pub use json::run_json;
 pub use operations::{RunOperation, next_seed, offered, perform};
 pub use panel::Inspector;
+pub use sign::{paint_eye, pin_ui, state_sign_ui};
+
+#[cfg(test)]
+mod tests;

@@ -6,10 +6,10 @@ use headroom_engine::{
     worker::{Command, RunEdit},
 };
 
-use super::{ExportBox, RunOperation, Taking, facts, offered, perform, state_text};
+use super::{ExportBox, RunOperation, Taking, facts, offered, perform, state_sign_ui, state_text};
 use crate::{
     compare::{metric_value, series_title},
-    panels::{Action, PanelContext},
+    panels::{Action, Panel, PanelContext},
     theme,
     widgets::{format, swatch_ui},
 };
@@ -19,12 +19,16 @@ use crate::{
 pub struct Inspector {
     /// What is typed and not yet written down, of one run.
     draft: Option<Draft>,
+    /// The run's name in the frame before.
+    seen_name: String,
     export: Option<ExportBox>,
 }
 
 /// Texts of one run that the user edits.
 struct Draft {
     run: RunId,
+    /// The name as it was when editing began, or as it was sent.
+    name_before: String,
     name: String,
     /// The note as it was when editing began, to see whether it was changed.
     note_before: String,
@@ -36,6 +40,7 @@ impl Draft {
     fn of(run: &RunSummary) -> Self {
         Self {
             run: run.id.clone(),
+            name_before: run.name.clone(),
             name: run.name.clone(),
             note_before: run.note.clone(),
             note: run.note.clone(),
@@ -44,9 +49,12 @@ impl Draft {
     }
 }
 
-impl Inspector {
-    /// Draws the inspector of the focused run.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+impl Panel for Inspector {
+    fn title(&self) -> &'static str {
+        "Inspector"
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let summary = cx.state.selection.focused.clone().and_then(|run| cx.state.run(&run).cloned());
         match summary {
             None => self.empty_ui(ui, cx),
@@ -62,6 +70,12 @@ impl Inspector {
         }
     }
 
+    fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
+        self.export.take().is_some()
+    }
+}
+
+impl Inspector {
     fn empty_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) {
         self.draft = None;
         let sentence = if cx.state.runs_loaded {
@@ -122,17 +136,18 @@ impl Inspector {
             let edit =
                 TextEdit::singleline(&mut draft.name).desired_width(ui.available_width()).font(egui::TextStyle::Body);
             let typed = ui.add(edit).accessible_name("Name of the run");
-            if typed.lost_focus() {
-                let name = draft.name.trim();
-                if name.is_empty() || ui.input(|i| i.key_pressed(egui::Key::Escape)) {
-                    draft.name.clone_from(&run.name);
-                } else if name != run.name {
-                    let edit = RunEdit::Rename(name.to_owned());
-                    cx.send(Command::Edit { run: run.id.clone(), edit });
-                }
-            } else if !typed.has_focus() {
+            let name = draft.name.trim().to_owned();
+            if typed.lost_focus() && (name.is_empty() || ui.input(|i| i.key_pressed(egui::Key::Escape))) {
+                draft.name.clone_from(&draft.name_before);
+            } else if typed.lost_focus() && name != draft.name_before {
+                draft.name_before.clone_from(&name);
+                cx.send(Command::Edit { run: run.id.clone(), edit: RunEdit::Rename(name) });
+            } else if !typed.has_focus() && self.seen_name != run.name {
+                // It was renamed elsewhere.
+                draft.name_before.clone_from(&run.name);
                 draft.name.clone_from(&run.name);
             }
+            self.seen_name.clone_from(&run.name);
         });
     }
 
@@ -167,7 +182,7 @@ impl Inspector {
         section_ui(ui, "Tags", |ui| {
             ui.horizontal_wrapped(|ui| {
                 for tag in &run.tags {
-                    let remove = ui.button(format!("{tag}  ✖")).on_hover_text("Removes the tag");
+                    let remove = ui.button(format!("{tag}  ×")).on_hover_text("Removes the tag");
                     if remove.accessible_name(format!("Remove the tag {tag}")).clicked() {
                         cx.send(Command::Edit { run: run.id.clone(), edit: RunEdit::RemoveTag(tag.clone()) });
                     }
@@ -221,10 +236,13 @@ fn section_ui(ui: &mut Ui, title: &str, contents: impl FnOnce(&mut Ui)) {
 }
 
 /// The state with its reason and what to do.
-pub(super) fn state_ui(ui: &mut Ui, run: &RunSummary) {
+fn state_ui(ui: &mut Ui, run: &RunSummary) {
     let palette = theme::palette(ui.visuals());
-    let text = format!("{} {}", state_text::icon(run.state), state_text::word(run.state));
-    ui.label(RichText::new(text).color(state_text::colour(run.state, palette)).strong());
+    let colour = state_text::colour(run.state, palette);
+    ui.horizontal(|ui| {
+        state_sign_ui(ui, run.state, colour);
+        ui.label(RichText::new(state_text::word(run.state)).color(colour).strong());
+    });
     ui.label(state_text::why(run));
     let what_to_do = state_text::what_to_do(run);
     if !what_to_do.is_empty() {

@@ -5,21 +5,6 @@ use headroom_engine::store::{RunState, RunSummary};
 
 use crate::{theme::Palette, widgets::format};
 
-/// A sign for the state; always shown with its word.
-pub fn icon(state: RunState) -> &'static str {
-    match state {
-        RunState::Queued => "⌛",
-        RunState::Running => "▶",
-        RunState::Paused => "⏸",
-        RunState::Finished => "✔",
-        RunState::Stopped => "⏹",
-        RunState::Diverged => "⚠",
-        RunState::Failed => "✖",
-        RunState::Interrupted => "⚡",
-        RunState::Cancelled => "🚫",
-    }
-}
-
 /// The state's word, in sentence case.
 pub fn word(state: RunState) -> &'static str {
     match state {
@@ -115,15 +100,5 @@ mod tests {
         assert_eq!(why(&run), "A value became non-finite at step 1,234, first in layer 3.");
         run.state = RunState::Failed;
         assert_eq!((why(&run), what_to_do(&run)), ("The disk is full.".to_owned(), "Free some space.".to_owned()));
-    }
-
-    #[test]
-    fn every_sign_is_in_the_built_in_fonts() {
-        let ctx = egui::Context::default();
-        let _ = ctx.run_ui(egui::RawInput::default(), |_| ());
-        for state in RunState::ALL {
-            let body = egui::TextStyle::Body.resolve(&ctx.global_style());
-            assert!(ctx.fonts_mut(|fonts| fonts.has_glyphs(&body, icon(state))), "{state}");
-        }
     }
 }

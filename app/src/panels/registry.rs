@@ -1,4 +1,5 @@
-use super::{Panel, PanelId, configure::ConfigurePanel};
+use super::{Panel, PanelId, compare::ComparePanel, configure::ConfigurePanel, live::LivePanel, runs::RunsPanel};
+use crate::inspector::Inspector;
 
 /// The panels of the window.
 pub struct Panels {
@@ -12,7 +13,15 @@ pub struct Panels {
 
 impl Default for Panels {
     fn default() -> Self {
-        Self { configure: ConfigurePanel::default(), others: Vec::new(), inspector: None }
+        Self {
+            configure: ConfigurePanel::default(),
+            others: vec![
+                (PanelId::Live, Box::new(LivePanel::default())),
+                (PanelId::Compare, Box::new(ComparePanel::default())),
+                (PanelId::Runs, Box::new(RunsPanel::default())),
+            ],
+            inspector: Some(Box::new(Inspector::default())),
+        }
     }
 }
 

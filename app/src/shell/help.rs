@@ -5,6 +5,7 @@ use crate::{keys::HELP, theme};
 /// The help over the window: every key. False when it was closed.
 pub fn help_ui(ctx: &Context) -> bool {
     let modal = Modal::new(Id::unique("help")).show(ctx, |ui| {
+        ui.spacing_mut().item_spacing.y = 4.0;
         ui.set_width(520.0);
         ui.horizontal(|ui| {
             ui.heading("Keys");

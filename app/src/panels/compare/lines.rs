@@ -267,7 +267,8 @@ pub(super) mod tests {
 
     /// Three seeds of one config and one run of another, with curves on the same steps.
     pub fn state() -> State {
-        let mut state = State { runs_loaded: true, ..State::default() };
+        let mut state = State::default();
+        state.runs_loaded = true;
         for number in 0..4_u64 {
             let mut run = examples::summary(number, if number < 3 { "base" } else { "other" });
             run.seed = number;

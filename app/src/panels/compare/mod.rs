@@ -8,3 +8,6 @@ mod rows;
 mod view;
 
 pub use panel::ComparePanel;
+
+#[cfg(test)]
+mod tests;

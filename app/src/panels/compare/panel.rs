@@ -14,7 +14,7 @@ use super::{
 use crate::{
     compare::{Band, CurveXs, Verdict, common_keys, series_axis, series_title, why_missing},
     export::Figure,
-    inspector::{ExportBox, Taking, blank_ui, no_runs_ui, working_ui},
+    inspector::{ExportBox, Taking, blank_ui, no_runs_ui, pin_ui, working_ui},
     panels::{Action, Panel, PanelContext, PanelId, runs::FlatConfigs},
     theme,
     widgets::{
@@ -475,7 +475,7 @@ fn cell_ui(ui: &mut Ui, row: &Row, column: &str, titles: &[String]) {
             let (colour, dash) = theme::run_style(row.number);
             swatch_ui(ui, colour, dash);
             if row.is_baseline {
-                ui.label("📌").on_hover_text("The baseline");
+                pin_ui(ui, palette.accent);
             }
             let name = RichText::new(&row.name);
             ui.add(Label::new(if row.is_baseline { name.strong() } else { name }).selectable(false).truncate());

@@ -6,3 +6,6 @@ mod samples;
 mod strip;
 
 pub use panel::LivePanel;
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     compare::{CurveXs, why_missing},
-    inspector::{ExportBox, RunOperation, Taking, no_runs_ui, perform, state_text, working_ui},
+    inspector::{ExportBox, RunOperation, Taking, no_runs_ui, perform, state_sign_ui, state_text, working_ui},
     panels::{Panel, PanelContext},
     state::CurrentRun,
     theme,
@@ -196,10 +196,14 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
         let word = match current {
             Some(current) if current.is_stopping => "Stopping…".to_owned(),
             Some(current) if current.preparing.is_some() => "Preparing".to_owned(),
-            Some(current) if current.is_paused => "⏸ Paused".to_owned(),
-            _ => format!("{} {}", state_text::icon(run.state), state_text::word(run.state)),
+            Some(current) if current.is_paused => "Paused".to_owned(),
+            _ => state_text::word(run.state).to_owned(),
         };
-        ui.label(RichText::new(word).color(state_text::colour(run.state, palette)).strong());
+        let paused = current.is_some_and(|current| current.is_paused);
+        let shown = if paused { RunState::Paused } else { run.state };
+        let colour = state_text::colour(shown, palette);
+        state_sign_ui(ui, shown, colour);
+        ui.label(RichText::new(word).color(colour).strong());
         let other = cx.state.current.as_ref().filter(|other| other.run != run.id).map(|other| other.run.clone());
         if let Some(other) = other
             && ui.button("Show the run that computes").clicked()
@@ -209,20 +213,20 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
         if let Some(current) = current {
             let free = !current.is_stopping;
             if current.is_paused {
-                let go_on = ui.add_enabled(free, Button::new("▶ Resume")).on_hover_text("Goes on with the paused run");
-                if go_on.accessible_name("Resume").clicked() {
+                let go_on = ui.add_enabled(free, Button::new("Resume")).on_hover_text("Goes on with the paused run");
+                if go_on.clicked() {
                     cx.send(Command::Resume);
                 }
             } else {
                 let ready = free && current.preparing.is_none();
-                let pause = ui.add_enabled(ready, Button::new("⏸ Pause")).on_hover_text("Pauses after this step");
-                if pause.accessible_name("Pause").clicked() {
+                let pause = ui.add_enabled(ready, Button::new("Pause")).on_hover_text("Pauses after this step");
+                if pause.clicked() {
                     cx.send(Command::Pause);
                 }
             }
-            let stop = ui.add_enabled(free, Button::new("⏹ Stop"));
+            let stop = ui.add_enabled(free, Button::new("Stop"));
             let stop = stop.on_hover_text("Stops after this step, with a checkpoint; it can be resumed later");
-            if stop.accessible_name("Stop").clicked() {
+            if stop.clicked() {
                 cx.send(Command::Stop);
             }
             let ready = free && current.preparing.is_none();
@@ -252,7 +256,7 @@ fn picker_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
         let visible = |other: &&RunSummary| cx.state.selection.is_visible(&other.id);
         let newest = cx.state.runs.iter().filter(|other| !other.archived && !visible(other)).take(NEWEST);
         for other in cx.state.runs.iter().filter(visible).chain(newest) {
-            let label = format!("{} {}", state_text::icon(other.state), other.name);
+            let label = format!("{} ({})", other.name, other.state);
             ui.push_id(other.number, |ui| {
                 if ui.selectable_label(other.id == run.id, label).clicked() {
                     chosen = Some(other.id.clone());

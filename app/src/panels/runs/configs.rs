@@ -64,7 +64,8 @@ mod tests {
 
     #[test]
     fn configs_are_asked_for_a_few_at_a_time_and_each_once() {
-        let mut state = State { runs: (0..40).map(|i| examples::summary(i, "run")).collect(), ..State::default() };
+        let mut state = State::default();
+        state.runs = (0..40).map(|i| examples::summary(i, "run")).collect();
         let ids: Vec<RunId> = state.runs.iter().map(|run| run.id.clone()).collect();
         let mut configs = FlatConfigs::default();
         assert_eq!(configs.want(&mut state, ids.clone()), 40);

@@ -11,3 +11,6 @@ pub use column::{Column, Which};
 pub use configs::FlatConfigs;
 pub use fields::{RUN_FIELDS, RunFields};
 pub use panel::RunsPanel;
+
+#[cfg(test)]
+mod tests;

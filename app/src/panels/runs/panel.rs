@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     compare::TextTable,
-    inspector::{ExportBox, blank_ui, no_runs_ui, state_text, working_ui},
+    inspector::{ExportBox, blank_ui, no_runs_ui, paint_eye, pin_ui, state_sign_ui, state_text, working_ui},
     panels::{Action, Panel, PanelContext},
     theme,
     widgets::{self, Table, TableState, format, swatch_ui},
@@ -392,10 +392,11 @@ struct Cells {
 
 impl Cells {
     fn eye_ui(&mut self, ui: &mut Ui, run: &RunSummary, visible: bool) {
-        let weak = theme::palette(ui.visuals()).weak;
-        let eye = RichText::new("👁");
-        let eye = if visible { eye } else { eye.color(weak.gamma_multiply(0.45)) };
-        let button = ui.add(Button::selectable(visible, eye).frame_when_inactive(false));
+        let palette = theme::palette(ui.visuals());
+        let button =
+            ui.add(Button::selectable(visible, "").frame_when_inactive(false).min_size(egui::vec2(26.0, 20.0)));
+        let colour = if visible { palette.text } else { palette.weak.gamma_multiply(0.5) };
+        paint_eye(ui.painter(), button.rect, visible, colour);
         let name = format!("Show {} in charts", run.name);
         button.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, visible, &name));
         if button.clicked() {
@@ -438,7 +439,7 @@ impl Cells {
         }
         let palette = theme::palette(ui.visuals());
         if is_baseline {
-            ui.label("📌").on_hover_text("The baseline: every other run is compared with it");
+            pin_ui(ui, palette.accent);
         }
         let text = RichText::new(&run.name);
         let text = if is_focused { text.strong().color(palette.accent) } else { text };
@@ -449,8 +450,9 @@ impl Cells {
 
 fn state_cell_ui(ui: &mut Ui, run: &RunSummary) {
     let palette = theme::palette(ui.visuals());
-    let text = format!("{} {}", state_text::icon(run.state), state_text::word(run.state));
-    let text = RichText::new(text).color(state_text::colour(run.state, palette));
+    let colour = state_text::colour(run.state, palette);
+    state_sign_ui(ui, run.state, colour);
+    let text = RichText::new(state_text::word(run.state)).color(colour);
     let label = ui.add(Label::new(text).selectable(false).truncate());
     label.on_hover_text(format!("{} {}", state_text::why(run), state_text::what_to_do(run)).trim_end());
 }

@@ -52,13 +52,13 @@ const EVALUATE_EVERY: Words =
         .unit("steps");
 const EVALUATE_BATCHES: Words =
     Words::new("train.evaluate_batches", "Evaluate on", "Batches of held-out text in one evaluation; 0 = all of it.")
-        .unit("batches, 0 = all");
+        .unit("batches");
 const CHECKPOINT_EVERY: Words = Words::new(
     "train.checkpoint_every",
     "Checkpoint every",
     "Steps between checkpoints; 0 = only the best and the last.",
 )
-.unit("steps, 0 = best, last");
+.unit("steps");
 const KEEP: Words =
     Words::new("train.keep_checkpoints", "Checkpoints kept", "How many are kept beside the best one; older ones go.");
 

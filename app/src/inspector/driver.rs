@@ -1,0 +1,159 @@
+//! Drives a panel by the names of its controls, for tests: what a screen reader is told is what is clicked.
+
+use std::sync::Arc;
+
+use egui::{Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, accesskit::Node, pos2, vec2};
+
+use crate::{
+    dialogs::Dialogs,
+    panels::{Action, Panel, PanelContext},
+    settings::Settings,
+    state::State,
+    theme,
+};
+
+/// A window without a screen.
+pub struct Driver {
+    /// What the panel shows.
+    pub state: State,
+    /// What it remembers.
+    pub settings: Settings,
+    /// What it wanted done.
+    pub actions: Vec<Action>,
+    dialogs: Dialogs,
+    ctx: egui::Context,
+    nodes: Vec<Node>,
+    frames: u32,
+}
+
+impl Driver {
+    /// A window on a state.
+    pub fn new(state: State) -> Self {
+        let ctx = egui::Context::default();
+        ctx.enable_accesskit();
+        theme::install(&ctx);
+        Self {
+            state,
+            settings: Settings::default(),
+            actions: Vec::new(),
+            dialogs: Dialogs::new(Arc::new(|| ())),
+            ctx,
+            nodes: Vec::new(),
+            frames: 0,
+        }
+    }
+
+    /// A frame with these events.
+    pub fn frame(&mut self, panel: &mut dyn Panel, events: Vec<Event>) {
+        self.frames += 1;
+        self.state.begin_frame();
+        self.dialogs.drain();
+        let input = RawInput {
+            screen_rect: Some(Rect::from_min_size(Pos2::ZERO, vec2(1600.0, 1400.0))),
+            time: Some(f64::from(self.frames) * 0.5),
+            focused: true,
+            events,
+            ..RawInput::default()
+        };
+        let (state, settings, dialogs, actions) =
+            (&mut self.state, &mut self.settings, &mut self.dialogs, &mut self.actions);
+        let mut output = self.ctx.clone().run_ui(input, |ui| {
+            let mut cx = PanelContext { state, settings, dialogs, actions };
+            egui::CentralPanel::default().show(ui, |ui| panel.ui(ui, &mut cx));
+        });
+        // Nothing is painted here.
+        output.textures_delta.clear();
+        let update = output.platform_output.accesskit_update.expect("the tree is made");
+        self.nodes = update.nodes.into_iter().map(|(_, node)| node).collect();
+        if let Some(problem) = self.nameless() {
+            panic!("a control has no name: {problem:?}");
+        }
+    }
+
+    /// A few frames, until popups have their size.
+    pub fn settle(&mut self, panel: &mut dyn Panel) {
+        for _ in 0..3 {
+            self.frame(panel, Vec::new());
+        }
+    }
+
+    /// Every name in the tree.
+    pub fn names(&self) -> Vec<String> {
+        self.nodes.iter().filter_map(name).collect()
+    }
+
+    /// Whether something has this name.
+    pub fn has(&self, wanted: &str) -> bool {
+        self.nodes.iter().any(|node| name(node).as_deref() == Some(wanted))
+    }
+
+    /// Whether some name holds this.
+    pub fn says(&self, wanted: &str) -> bool {
+        self.names().iter().any(|name| name.contains(wanted))
+    }
+
+    /// Clicks what has this name.
+    pub fn click(&mut self, panel: &mut dyn Panel, wanted: &str) {
+        self.click_with(panel, wanted, PointerButton::Primary, 1);
+    }
+
+    /// Clicks with a button, so often.
+    pub fn click_with(&mut self, panel: &mut dyn Panel, wanted: &str, button: PointerButton, times: usize) {
+        let at = self.place(wanted);
+        self.frame(panel, vec![Event::PointerMoved(at)]);
+        let press = |pressed| Event::PointerButton { pos: at, button, pressed, modifiers: Modifiers::NONE };
+        let mut events = Vec::new();
+        for _ in 0..times {
+            events.extend([press(true), press(false)]);
+        }
+        self.frame(panel, events);
+        self.settle(panel);
+    }
+
+    /// Presses a key.
+    pub fn key(&mut self, panel: &mut dyn Panel, key: Key) {
+        let press =
+            |pressed| Event::Key { key, physical_key: None, pressed, repeat: false, modifiers: Modifiers::NONE };
+        self.frame(panel, vec![press(true)]);
+        self.frame(panel, vec![press(false)]);
+        self.settle(panel);
+    }
+
+    /// Types into the field of this name.
+    pub fn type_into(&mut self, panel: &mut dyn Panel, field: &str, text: &str) {
+        self.click(panel, field);
+        self.frame(panel, vec![Event::Text(text.to_owned())]);
+        self.settle(panel);
+    }
+
+    fn place(&self, wanted: &str) -> Pos2 {
+        let found = self.nodes.iter().filter(|node| name(node).as_deref() == Some(wanted));
+        let bounds = found.filter_map(Node::bounds).next();
+        let bounds = bounds.unwrap_or_else(|| panic!("nothing is called {wanted:?} in {:#?}", self.names()));
+        pos2(((bounds.x0 + bounds.x1) / 2.0) as f32, ((bounds.y0 + bounds.y1) / 2.0) as f32)
+    }
+
+    /// A control that a screen reader could not name.
+    fn nameless(&self) -> Option<&Node> {
+        use egui::Role;
+        let control = |node: &&Node| {
+            matches!(
+                node.role(),
+                Role::Button
+                    | Role::CheckBox
+                    | Role::ComboBox
+                    | Role::RadioButton
+                    | Role::Slider
+                    | Role::SpinButton
+                    | Role::TextInput
+            )
+        };
+        let named = |node: &Node| node.label().is_some_and(|label| !label.is_empty()) || !node.labelled_by().is_empty();
+        self.nodes.iter().filter(control).find(|node| !named(node))
+    }
+}
+
+fn name(node: &Node) -> Option<String> {
+    let text = node.label().or_else(|| node.value())?;
+    Some(text.to_owned())
+}

@@ -1,0 +1,74 @@
+//! The inspector, driven by the names of its controls.
+
+use egui::Key;
+use headroom_engine::worker::{Command, RunEdit};
+
+use super::{Inspector, driver::Driver, examples};
+use crate::{panels::Action, state::State};
+
+fn open(with_record: bool) -> (Driver, Inspector) {
+    let mut state = State::default();
+    state.runs_loaded = true;
+    let record = examples::record(1, "my run");
+    state.runs.push(record.summary.clone());
+    state.selection.focused = Some(record.summary.id.clone());
+    if with_record {
+        state.records.insert(record.summary.id.clone(), record);
+    }
+    let (mut driver, mut panel) = (Driver::new(state), Inspector::default());
+    driver.settle(&mut panel);
+    (driver, panel)
+}
+
+fn edits(driver: &Driver) -> Vec<RunEdit> {
+    let edit = |action: &Action| match action {
+        Action::Send(Command::Edit { edit, .. }) => Some(edit.clone()),
+        _ => None,
+    };
+    driver.actions.iter().filter_map(edit).collect()
+}
+
+#[test]
+fn empty_and_working_it_says_so() {
+    let (mut driver, mut panel) = open(false);
+    assert!(driver.has("Loading the run's record…"));
+    driver.state.selection.focused = None;
+    driver.settle(&mut panel);
+    assert!(driver.has("Click a run in a table or chart to see what it is."));
+}
+
+#[test]
+fn full_it_shows_what_reproduces_the_run() {
+    let (mut driver, mut panel) = open(true);
+    for text in
+        ["Finished", "It did all its 100 steps.", "Data hash", "feedbeef", "Seed", "Config as TOML", "Last: step 100"]
+    {
+        assert!(driver.has(text), "{text} is missing in {:#?}", driver.names());
+    }
+    driver.click(&mut panel, "Repeat this run");
+    assert!(matches!(driver.actions.pop(), Some(Action::Start(config, _)) if config.seed == 1));
+    driver.click(&mut panel, "Copy config");
+    assert!(matches!(driver.actions.pop(), Some(Action::Copy(_, text)) if text.contains("[model]")));
+    driver.click(&mut panel, "feedbeef");
+    assert!(matches!(driver.actions.pop(), Some(Action::Copy(_, text)) if text == "feedbeef"));
+    driver.click(&mut panel, "Export checkpoint…");
+    assert!(driver.has("Export a checkpoint of \"my run\""));
+}
+
+#[test]
+fn name_tags_and_note_are_written_down() {
+    let (mut driver, mut panel) = open(true);
+    driver.type_into(&mut panel, "New tag", "ablation");
+    driver.click(&mut panel, "Add tag");
+    driver.click(&mut panel, "Remove the tag paper");
+    driver.type_into(&mut panel, "Note", "as in table 3");
+    driver.click(&mut panel, "Save note");
+    driver.type_into(&mut panel, "Name of the run", " b");
+    driver.key(&mut panel, Key::Enter);
+    let edits = edits(&driver);
+    assert!(edits.contains(&RunEdit::AddTag("ablation".to_owned())), "{edits:?}");
+    assert!(edits.contains(&RunEdit::RemoveTag("paper".to_owned())), "{edits:?}");
+    assert!(edits.contains(&RunEdit::Note("as in table 3".to_owned())), "{edits:?}");
+    assert!(edits.iter().any(|edit| matches!(edit, RunEdit::Rename(name) if name.contains(" b"))), "{edits:?}");
+    assert_eq!(edits.len(), 4, "each once: {edits:?}");
+}

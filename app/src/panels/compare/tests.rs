@@ -1,0 +1,110 @@
+//! The panel in its four states, driven by the names of its controls.
+
+use egui::Key;
+
+use super::{ComparePanel, lines::tests::state};
+use crate::{
+    inspector::{driver::Driver, examples},
+    panels::{Action, PanelId},
+    state::State,
+};
+
+fn open(state: State) -> (Driver, ComparePanel) {
+    let (mut driver, mut panel) = (Driver::new(state), ComparePanel::default());
+    driver.settle(&mut panel);
+    (driver, panel)
+}
+
+#[test]
+fn empty_it_says_how_to_fill_it() {
+    let mut none = State::default();
+    none.runs_loaded = true;
+    assert!(open(none).0.has("No runs yet"));
+    let mut hidden = state();
+    hidden.selection.visible.clear();
+    let (mut driver, mut panel) = open(hidden);
+    assert!(driver.has("No run is shown"));
+    driver.click(&mut panel, "Choose in the table of runs");
+    assert!(matches!(driver.actions.as_slice(), [Action::Open(PanelId::Runs)]));
+    driver.click(&mut panel, "Show the newest runs");
+    assert_eq!(driver.state.selection.visible.len(), 4);
+    assert!(driver.has("Compared runs"));
+}
+
+#[test]
+fn working_it_counts_what_is_loading() {
+    assert!(open(State::default()).0.has("Reading the runs…"));
+    let mut fresh = state();
+    fresh.series = crate::state::SeriesCache::default();
+    fresh.records.clear();
+    let (driver, _) = open(fresh);
+    assert!(driver.has("Loading 4 curves…"));
+    assert!(driver.has("Loading 4 configs…"));
+}
+
+#[test]
+fn a_run_that_failed_without_points_is_counted_not_hidden_in_silence() {
+    let mut failed = state();
+    let run = examples::summary(9, "failed");
+    failed.series.want(&run.id, "validation/loss");
+    failed.series.take(
+        run.id.clone(),
+        "validation/loss".to_owned(),
+        true,
+        headroom_engine::store::SeriesData::default(),
+    );
+    failed.selection.visible.insert(run.id.clone());
+    failed.runs.push(run);
+    let (driver, _) = open(failed);
+    assert!(driver.has("1 runs have no points of this metric."), "{:#?}", driver.names());
+}
+
+#[test]
+fn full_it_compares_with_the_pinned_baseline() {
+    let mut full = state();
+    full.runs[3].metrics.get_mut("validation/loss").unwrap().best = Some(1.0);
+    let (mut driver, mut panel) = open(full);
+    assert!(driver.has("Pin a baseline (p on a row) to see deltas"));
+    driver.state.selection.focused = Some(driver.state.runs[0].id.clone());
+    driver.key(&mut panel, Key::P);
+    assert_eq!(driver.state.selection.baseline, Some(driver.state.runs[0].id.clone()));
+    assert!(driver.has("Δ: against the baseline \"base\""));
+    assert!(driver.has("−0.2500 (−20 %)"), "{:#?}", driver.names());
+    assert!(driver.has("model.layers") && driver.has("seed"), "the config differences");
+    assert!(!driver.has("model.heads"));
+    driver.click(&mut panel, "Only differences");
+    assert!(driver.has("model.heads"));
+}
+
+#[test]
+fn seeds_are_grouped_and_it_says_how() {
+    let (mut driver, mut panel) = open(state());
+    driver.click(&mut panel, "Group by");
+    driver.click(&mut panel, "seed: same config otherwise");
+    assert!(driver.has("base (n = 3)"), "{:#?}", driver.names());
+    assert!(driver.has("Band"));
+    assert!(driver.says("nothing was interpolated"));
+    driver.click(&mut panel, "Copy table");
+    driver.click(&mut panel, "Copy as Markdown");
+    let Some(Action::Copy(_, text)) = driver.actions.pop() else { panic!("nothing copied") };
+    assert!(text.starts_with("| Run | n |"), "{text}");
+    assert_eq!(text.lines().count(), 4);
+}
+
+#[test]
+fn the_table_compares_at_a_typed_x() {
+    let (mut driver, mut panel) = open(state());
+    assert!(driver.says("at step 100"), "the furthest that all reach");
+    driver.type_into(&mut panel, "Values at", "50");
+    assert!(driver.says("at step 50"), "{:#?}", driver.names());
+}
+
+#[test]
+fn the_chart_is_exported_with_its_alignment() {
+    let (mut driver, mut panel) = open(state());
+    driver.click(&mut panel, "Export chart…");
+    assert!(driver.has("Export the chart \"Validation loss\""));
+    for control in ["PNG", "SVG", "CSV", "Browse…", "Export", "Cancel", "File"] {
+        assert!(driver.has(control), "{control}");
+    }
+}
