@@ -381,8 +381,11 @@ fn last_label(run: Option<&RunSummary>) -> String {
     run.map_or_else(|| "The last".to_owned(), |run| format!("The last: step {}", format::count(run.steps_done)))
 }
 
+/// A run's record, the points of its series by name, its text samples.
+type Gathered = (RunRecord, Vec<(String, SeriesData)>, Vec<TextSample>);
+
 /// Everything of a run, once it is all here; asks for what is missing.
-fn gathered(run: &RunId, cx: &mut PanelContext<'_>) -> Option<(RunRecord, Vec<(String, SeriesData)>, Vec<TextSample>)> {
+fn gathered(run: &RunId, cx: &mut PanelContext<'_>) -> Option<Gathered> {
     cx.state.want_record(run);
     cx.state.want_samples(run);
     let names: Vec<String> = cx.state.run(run)?.metrics.keys().cloned().collect();
