@@ -16,15 +16,13 @@ pub enum PanelId {
     Live,
     /// Curves and tables of several runs.
     Compare,
-    /// What models wrote while they trained.
-    Samples,
     /// The table of all runs.
     Runs,
 }
 
 impl PanelId {
     /// Every panel, in the order of the rail; the keys 1 to 9 open them.
-    pub const ALL: [Self; 5] = [Self::Configure, Self::Live, Self::Compare, Self::Samples, Self::Runs];
+    pub const ALL: [Self; 4] = [Self::Configure, Self::Live, Self::Compare, Self::Runs];
 
     /// The name in the rail.
     pub fn name(self) -> &'static str {
@@ -32,7 +30,6 @@ impl PanelId {
             Self::Configure => "Configure",
             Self::Live => "Live",
             Self::Compare => "Compare",
-            Self::Samples => "Samples",
             Self::Runs => "Runs",
         }
     }
@@ -43,7 +40,6 @@ impl PanelId {
             Self::Configure => "Set a run up and start it",
             Self::Live => "Watch the run that computes now",
             Self::Compare => "Overlay runs, against a baseline",
-            Self::Samples => "Read what models wrote while they trained",
             Self::Runs => "Every run in the store",
         }
     }

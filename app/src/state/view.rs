@@ -1,8 +1,8 @@
-use std::{collections::BTreeMap, time::Instant};
+use std::{collections::BTreeMap, path::PathBuf, time::Instant};
 
 use headroom_engine::{
     config::Problem,
-    store::{RunId, RunRecord, RunState, RunSummary, TextSample},
+    store::{CheckpointRecord, RunId, RunRecord, RunState, RunSummary, TextSample},
     worker::{Command, DeviceInfo, Event, RunEdit},
 };
 
@@ -24,6 +24,10 @@ pub struct State {
     pub runs_loaded: bool,
     /// Whole records of runs that were asked for with [`State::want_record`].
     pub records: BTreeMap<RunId, RunRecord>,
+    /// Checkpoints of runs whose record came, by step.
+    pub checkpoints: BTreeMap<RunId, Vec<CheckpointRecord>>,
+    /// Folders that hold the files of runs whose record came.
+    pub folders: BTreeMap<RunId, PathBuf>,
     /// Text samples of runs that were asked for with [`State::want_samples`].
     pub samples: BTreeMap<RunId, Vec<TextSample>>,
     /// What is known of runs that this program started.
@@ -213,7 +217,13 @@ impl State {
             }
             Event::Checkpointed { run, step, bytes, best, .. } => {
                 let what = if best { "Best checkpoint so far" } else { "Checkpoint" };
-                let text = format!("{what} of \"{}\" at step {} ({}).", self.run_name(&run), format::count(step), format::bytes(bytes));
+                let text = format!(
+                    "{what} of \"{}\" at step {} ({}).",
+                    self.run_name(&run),
+                    format::count(step),
+                    format::bytes(bytes)
+                );
+                self.refresh_record(&run);
                 self.messages.push(Level::Info, text, "", Some(run));
             }
             Event::Paused { run, step } => {
@@ -232,9 +242,11 @@ impl State {
                 self.system = Some(SystemLoad { cpu_percent, memory_bytes, free_bytes });
             }
             Event::Runs { runs } => self.take_runs(runs),
-            Event::Run { record } => {
+            Event::Run { record, checkpoints, folder } => {
                 let run = record.summary.id.clone();
                 self.answered(&run, Asked::Record);
+                self.checkpoints.insert(run.clone(), checkpoints);
+                self.folders.insert(run.clone(), folder);
                 self.records.insert(run, *record);
             }
             Event::Series { run, series, whole, data } => self.series.take(run, series, whole, data),
@@ -324,7 +336,9 @@ impl State {
             other => (Level::Warning, format!("\"{name}\" ended as {other} after {step} steps.{because}")),
         };
         let what_to_do = match state {
-            RunState::Diverged => "Lower the learning rate, clip the gradient or warm up longer. The last good checkpoint is kept.",
+            RunState::Diverged => {
+                "Lower the learning rate, clip the gradient or warm up longer. The last good checkpoint is kept."
+            }
             RunState::Stopped => "Resume goes on from its checkpoint.",
             _ => "",
         };
@@ -360,6 +374,8 @@ impl State {
         self.selection.retain(exists);
         self.series.retain(exists);
         self.records.retain(|run, _| exists(run));
+        self.checkpoints.retain(|run, _| exists(run));
+        self.folders.retain(|run, _| exists(run));
         self.samples.retain(|run, _| exists(run));
         if first && self.selection.visible.is_empty() {
             let newest = self.runs.iter().filter(|run| !run.archived && run.steps_done > 0).take(SHOWN_AT_FIRST);

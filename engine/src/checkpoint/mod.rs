@@ -1,1 +1,55 @@
-//! checkpoint
+//! The model directory: a model on disk that `transformers` opens, and that a run can be resumed from.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `config.json` | the architecture under Hugging Face's keys |
+//! | `model.safetensors` | the weights under Hugging Face's names |
+//! | `tokenizer.json` | the tokenizer, with `tokenizer_config.json` and `special_tokens_map.json` |
+//! | `headroom.toml` | the run config |
+//! | `training_state.safetensors` | optimiser and progress, where training can continue |
+//! | `headroom.json` | the program's version, and size and SHA-256 of every other file |
+//!
+//! A directory is written beside its place, synced and moved there whole: a reader never sees half of one. Plain
+//! Hugging Face directories of `BertForMaskedLM`, `MegatronBertForMaskedLM` and `GPT2LMHeadModel` open as well.
+//! Uses `config`, `ops`, `attention`, `model`.
+
+mod directory;
+mod error;
+mod hugging_face;
+mod load;
+mod manifest;
+mod save;
+mod space;
+mod special_tokens;
+mod tensors;
+#[cfg(test)]
+mod tests;
+mod training_state;
+mod weights;
+
+pub use directory::remove_model_dir;
+pub use error::CheckpointError;
+pub use load::{LoadedModel, load_model_dir, load_training_state};
+pub use save::{ModelDirectory, SavedModel, save_model_dir};
+pub use training_state::{BestMetric, TrainingState};
+
+/// The architecture.
+const CONFIG: &str = "config.json";
+/// The weights.
+const WEIGHTS: &str = "model.safetensors";
+/// The tokenizer.
+const TOKENIZER: &str = "tokenizer.json";
+/// What `transformers` wants to know about the tokenizer.
+const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
+/// Special tokens for older programs.
+const SPECIAL_TOKENS: &str = "special_tokens_map.json";
+/// The run config.
+const RUN_CONFIG: &str = "headroom.toml";
+/// Optimiser and progress.
+const TRAINING_STATE: &str = "training_state.safetensors";
+/// Sizes and checksums.
+const MANIFEST: &str = "headroom.json";
+
+/// Every file that a model directory of ours can have.
+const FILES: [&str; 8] =
+    [CONFIG, WEIGHTS, TOKENIZER, TOKENIZER_CONFIG, SPECIAL_TOKENS, RUN_CONFIG, TRAINING_STATE, MANIFEST];

@@ -3,6 +3,7 @@
 //! Everything that a run depends on is a field here. The file format is TOML with `format = 1`.
 //! May be used by every room; uses none.
 
+mod anchor;
 mod attention;
 mod data;
 mod device;
@@ -15,9 +16,7 @@ mod run;
 mod train;
 mod validate;
 
-pub use attention::{
-    AttentionConfig, Cache, Compatibility, Coverage, Full, NoCache, NoReuse, Reuse, Standard,
-};
+pub use attention::{AttentionConfig, Cache, Compatibility, Coverage, Full, NoCache, NoReuse, Reuse, Standard};
 pub use data::{
     ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, RandomSource, Source, Tokenizer,
     TrainedTokenizer,
@@ -29,4 +28,4 @@ pub use precision::Precision;
 pub use presets::{Preset, preset, presets};
 pub use problem::Problem;
 pub use run::{FORMAT, ProbeConfig, RunConfig};
-pub use train::{Constant, Cosine, InverseSquareRoot, Linear, Schedule, TrainConfig};
+pub use train::{Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, Schedule, TrainConfig};

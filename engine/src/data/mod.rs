@@ -1,1 +1,44 @@
-//! data
+//! Text in, batches of token ids out.
+//!
+//! [`Corpus::load`] does it all: it reads files or generates text, holds out a part that never leaks into training,
+//! trains or opens the tokenizer and encodes. A [`Batcher`] then cuts the tokens into [`Batch`]es; each is a pure
+//! function of the seed and the step, so a resumed run sees exactly the batches that an uninterrupted one sees.
+//!
+//! Sources are one file each: `file` (on disk), `grammar` (built-in English-like text) and `random` (its control).
+//! Uses `config` and `ops`; everything that crosses this door is plain data.
+
+mod batch;
+mod batcher;
+mod cache;
+mod corpus;
+mod documents;
+mod encode;
+mod error;
+mod file;
+mod grammar;
+mod hash;
+mod masking;
+/// What the machine has of memory.
+pub mod memory;
+pub mod metrics;
+mod progress;
+mod random;
+mod rng;
+mod special;
+mod split;
+mod tokenizer;
+mod windows;
+
+pub use batch::{Batch, IGNORED};
+pub use batcher::{Batcher, HeldOut};
+pub use corpus::{Corpus, PartStatistics, Statistics};
+pub use documents::Documents;
+pub use encode::TokenStream;
+pub use error::DataError;
+pub use file::{Loaded, load_files};
+pub use grammar::{Grammar, generate_grammar};
+pub use progress::{Progress, Silent, Stage};
+pub use random::generate_random;
+pub use special::Specials;
+pub use split::{Split, split};
+pub use tokenizer::TextTokenizer;

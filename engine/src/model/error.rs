@@ -29,7 +29,9 @@ pub enum ModelError {
     #[error("This model cannot be built: {0}.")]
     Unsupported(String),
     /// More tokens than positions.
-    #[error("A sequence of {sequence} tokens does not fit the {positions} positions of the model. Use shorter sequences.")]
+    #[error(
+        "A sequence of {sequence} tokens does not fit the {positions} positions of the model. Use shorter sequences."
+    )]
     TooLong {
         /// Tokens in a row.
         sequence: usize,
@@ -47,6 +49,14 @@ pub enum ModelError {
         batch: usize,
         /// Tokens in a row.
         sequence: usize,
+    },
+    /// No such device, or no support for it in this build.
+    #[error("Cannot use the device \"{device}\": {why} Use \"cpu\", or a device that `headroom devices` lists.")]
+    Device {
+        /// The device as the config names it.
+        device: String,
+        /// What the driver said.
+        why: String,
     },
     /// A tensor operation failed.
     #[error("The computation failed: {0}")]

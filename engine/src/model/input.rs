@@ -26,11 +26,7 @@ impl ModelInput {
         device: &Device,
     ) -> Result<Self, ModelError> {
         let check = |what, found| {
-            if found == batch * sequence {
-                Ok(())
-            } else {
-                Err(ModelError::InputSize { what, found, batch, sequence })
-            }
+            if found == batch * sequence { Ok(()) } else { Err(ModelError::InputSize { what, found, batch, sequence }) }
         };
         check("input", input_ids.len())?;
         let shape = (batch, sequence);
@@ -42,6 +38,20 @@ impl ModelInput {
             None => None,
         };
         Ok(Self { input_ids: Tensor::from_slice(input_ids, shape, device)?, token_type_ids: None, key_mask })
+    }
+
+    /// The same input with segments, row by row.
+    ///
+    /// # Errors
+    /// If there are not as many as ids.
+    pub fn with_token_types(self, token_types: &[u32]) -> Result<Self, ModelError> {
+        let (batch, sequence) = self.input_ids.dims2()?;
+        if token_types.len() != batch * sequence {
+            let found = token_types.len();
+            return Err(ModelError::InputSize { what: "list of token types", found, batch, sequence });
+        }
+        let token_types = Tensor::from_slice(token_types, (batch, sequence), self.input_ids.device())?;
+        Ok(Self { token_type_ids: Some(token_types), ..self })
     }
 }
 

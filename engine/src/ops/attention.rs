@@ -137,3 +137,134 @@ fn multiplied<T: Element>(x: Batch<'_, T>, y: Batch<'_, T>) -> (Vec<T>, [usize; 
     batched_product(&mut out, x, y);
     (out, [b, h, rows, columns])
 }
+
+#[cfg(test)]
+mod tests {
+    use candle_core::DType;
+    use proptest::prelude::*;
+
+    use super::super::softmax::{MaskSpec, masked_softmax};
+    use super::super::testing::{
+        DTYPES, assert_close, assert_differences, assert_matches, assert_same_for_any_threads, numbers, values,
+        variable,
+    };
+    use super::*;
+
+    fn check([b, h, t, s, d]: [usize; 5]) {
+        for (dtype, tolerance) in DTYPES {
+            let v = [variable(1, &[b, h, t, d], dtype), variable(2, &[b, h, s, d], dtype)];
+            assert_matches(
+                &v,
+                tolerance,
+                |v| attention_scores(&v[0], &v[1]),
+                |v| composed::attention_scores(&v[0], &v[1]),
+            );
+            let v = [variable(1, &[b, h, t, s], dtype), variable(2, &[b, h, s, d], dtype)];
+            assert_matches(&v, tolerance, |v| attention_mix(&v[0], &v[1]), |v| composed::attention_mix(&v[0], &v[1]));
+        }
+    }
+
+    /// Attention from `[b, t, h*d]` to `[b, t, h*d]`.
+    fn whole(v: &[Tensor]) -> Result<Tensor> {
+        let [q, k, values] = [0, 1, 2].map(|i| split_heads(&v[i], 3));
+        let mask = MaskSpec { causal: true, keys: None };
+        let probs = masked_softmax(&attention_scores(&q?, &k?)?, 0.4, &mask)?;
+        merge_heads(&attention_mix(&probs, &values?)?)
+    }
+
+    fn whole_composed(v: &[Tensor]) -> Result<Tensor> {
+        let [q, k, values] = [0, 1, 2].map(|i| split_heads(&v[i], 3));
+        let mask = MaskSpec { causal: true, keys: None };
+        let probs = composed::masked_softmax(&composed::attention_scores(&q?, &k?)?, 0.4, &mask)?;
+        merge_heads(&composed::attention_mix(&probs, &values?)?)
+    }
+
+    #[test]
+    fn matches_the_reference() {
+        check([2, 3, 7, 7, 5]);
+        check([2, 3, 4, 9, 5]);
+        check([1, 1, 1, 1, 1]);
+        check([1, 1, 300, 310, 200]);
+        check([2, 2, 70, 65, 33]);
+    }
+
+    #[test]
+    fn heads_in_place_match_the_reference() {
+        for (dtype, tolerance) in DTYPES {
+            let v = [1, 2, 3].map(|index| variable(index, &[2, 7, 15], dtype));
+            assert_matches(&v, tolerance, whole, whole_composed);
+        }
+        assert_differences(&[1, 2, 3].map(|index| variable(index, &[2, 4, 6], DType::F64)), whole);
+    }
+
+    #[test]
+    fn takes_parts_of_a_tensor_and_broadcast_heads() {
+        for (dtype, tolerance) in DTYPES {
+            let v = [variable(1, &[2, 7, 36], dtype), variable(2, &[2, 1, 7, 4], dtype)];
+            let views = |v: &[Tensor]| -> Result<[Tensor; 2]> {
+                Ok([split_heads(&v[0].narrow(2, 12, 12)?, 3)?, v[1].broadcast_as((2, 3, 7, 4))?])
+            };
+            assert_matches(
+                &v,
+                tolerance,
+                |v| views(v).and_then(|[q, k]| attention_scores(&q, &k)),
+                |v| views(v).and_then(|[q, k]| composed::attention_scores(&q, &k)),
+            );
+        }
+    }
+
+    #[test]
+    fn splitting_and_merging_are_inverse() {
+        let x = numbers(1, &[2, 7, 15], DType::F32);
+        let heads = split_heads(&x, 3).unwrap();
+        assert_eq!(heads.dims(), [2, 3, 7, 5]);
+        assert_close(
+            &heads.get(1).unwrap().get(2).unwrap(),
+            &x.get(1).unwrap().narrow(1, 10, 5).unwrap(),
+            0.0,
+            "a head",
+        );
+        assert_close(&merge_heads(&heads).unwrap(), &x, 0.0, "merged heads");
+        assert!(split_heads(&x, 4).unwrap_err().to_string().contains("4 heads"));
+        assert!(split_heads(&x, 0).is_err());
+    }
+
+    #[test]
+    fn a_later_token_never_changes_an_earlier_output() {
+        let v = [1, 2, 3].map(|index| numbers(index, &[1, 9, 15], DType::F32));
+        let cut = |count: usize| values(&whole(&v.clone().map(|x| x.narrow(1, 0, count).unwrap())).unwrap());
+        let long = cut(9);
+        let mut changed = v.clone();
+        for x in &mut changed {
+            let tail = (x.narrow(1, 5, 4).unwrap() * 100.0).unwrap();
+            *x = Tensor::cat(&[&x.narrow(1, 0, 5).unwrap(), &tail], 1).unwrap();
+        }
+        assert_eq!(values(&whole(&changed).unwrap())[..5 * 15], long[..5 * 15]);
+        assert_eq!(cut(5).len(), 5 * 15);
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        let v = [1, 2, 3].map(|index| variable(index, &[2, 130, 96], DType::F32));
+        assert_same_for_any_threads(&v, whole);
+        let single = [variable(1, &[1, 1, 600, 64], DType::F32), variable(2, &[1, 1, 700, 64], DType::F32)];
+        assert_same_for_any_threads(&single, |v| attention_scores(&v[0], &v[1]));
+    }
+
+    #[test]
+    fn misfits_are_refused() {
+        let [q, k] = [[2, 3, 7, 5], [2, 3, 7, 4]].map(|shape| numbers(1, &shape, DType::F32));
+        assert!(attention_scores(&q, &k).is_err());
+        assert!(attention_mix(&q, &k).is_err());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn matches_the_reference_for_any_shape(
+            b in 1_usize..3, h in 1_usize..4, t in 1_usize..20, s in 1_usize..20, d in 1_usize..20,
+        ) {
+            check([b, h, t, s, d]);
+        }
+    }
+}

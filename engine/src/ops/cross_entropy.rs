@@ -86,3 +86,137 @@ impl CustomOp1 for CrossEntropyOp {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use candle_core::{Device, Var};
+    use proptest::prelude::*;
+
+    use super::super::random::{Purpose, Stream};
+    use super::super::testing::{
+        DTYPES, assert_close, assert_differences, assert_matches, assert_same_for_any_threads, values, variable,
+    };
+    use super::*;
+
+    /// About a third of the labels is ignored.
+    fn labels(n: usize, v: usize) -> Tensor {
+        let mut stream = Stream::new(4, Purpose::Test, n as u64);
+        let labels: Vec<i64> =
+            (0..n).map(|_| if stream.below(3) == 0 { IGNORED_LABEL } else { stream.below(v as u64) as i64 }).collect();
+        Tensor::from_vec(labels, n, &Device::Cpu).unwrap()
+    }
+
+    fn check(n: usize, v: usize) {
+        let labels = labels(n, v);
+        let list = labels.to_vec1::<i64>().unwrap();
+        for (dtype, tolerance) in DTYPES {
+            assert_matches(
+                &[variable(1, &[n, v], dtype)],
+                tolerance,
+                |x| cross_entropy(&x[0], &labels),
+                |x| composed::cross_entropy(&x[0], &list),
+            );
+        }
+    }
+
+    #[test]
+    fn matches_the_reference() {
+        check(14, 5);
+        check(3, 1);
+        check(37, 1003);
+    }
+
+    #[test]
+    fn matches_candle_nn_where_nothing_is_ignored() {
+        let x = variable(1, &[5, 37], DType::F64);
+        let labels = Tensor::new(&[0_i64, 36, 5, 5, 17], &Device::Cpu).unwrap();
+        let reference = candle_nn::loss::cross_entropy(&x, &labels).unwrap();
+        assert_close(&cross_entropy(&x, &labels).unwrap(), &reference, 1e-13, "the loss");
+    }
+
+    #[test]
+    fn ignored_rows_do_not_count() {
+        let x = variable(1, &[4, 6], DType::F64);
+        let some = Tensor::new(&[IGNORED_LABEL, 2, IGNORED_LABEL, 5], &Device::Cpu).unwrap();
+        let loss = cross_entropy(&x, &some).unwrap();
+        let kept = Tensor::cat(&[x.narrow(0, 1, 1).unwrap(), x.narrow(0, 3, 1).unwrap()], 0).unwrap();
+        let reference = cross_entropy(&kept, &Tensor::new(&[2_i64, 5], &Device::Cpu).unwrap()).unwrap();
+        assert_close(&loss, &reference, 0.0, "the loss");
+        let gradients = loss.backward().unwrap();
+        let dx = gradients.get(&x).unwrap();
+        assert!(values(&dx.get(0).unwrap()).iter().chain(&values(&dx.get(2).unwrap())).all(|&v| v == 0.0));
+        assert!(values(&dx.get(1).unwrap()).iter().all(|&v| v != 0.0));
+    }
+
+    #[test]
+    fn nothing_to_predict_is_no_loss() {
+        for dtype in [DType::F32, DType::F64] {
+            let x = variable(1, &[3, 4], dtype);
+            let loss = cross_entropy(&x, &Tensor::new(&[IGNORED_LABEL; 3], &Device::Cpu).unwrap()).unwrap();
+            assert_eq!(values(&loss), [0.0]);
+            assert_eq!(values(loss.backward().unwrap().get(&x).unwrap()), [0.0; 12]);
+        }
+    }
+
+    #[test]
+    fn extreme_logits_stay_finite() {
+        let x = Var::new(&[[1e4_f32, -1e4, 0.0], [-1e4, -1e4, -1e4]], &Device::Cpu).unwrap();
+        let loss = cross_entropy(&x, &Tensor::new(&[1_i64, 0], &Device::Cpu).unwrap()).unwrap();
+        let expected = 0.5 * (2e4 + 3.0_f64.ln());
+        assert!((values(&loss)[0] - expected).abs() < 1e-3);
+        let dx = values(loss.backward().unwrap().get(&x).unwrap());
+        let sixth = 1.0 / 6.0;
+        for (dx, known) in dx.into_iter().zip([0.5, -0.5, 0.0, sixth - 0.5, sixth, sixth]) {
+            // The logarithm of the sum is rounded at 1e4.
+            assert!((dx - known).abs() < 1e-3, "{dx} instead of {known}");
+        }
+        let nan = Tensor::new(&[[f32::NAN, 0.0]], &Device::Cpu).unwrap();
+        let loss = cross_entropy(&nan, &Tensor::new(&[1_i64], &Device::Cpu).unwrap()).unwrap();
+        assert!(values(&loss)[0].is_nan(), "a NaN must not be hidden");
+    }
+
+    #[test]
+    fn matches_finite_differences() {
+        let labels = labels(6, 5);
+        assert_differences(&[variable(1, &[6, 5], DType::F64)], |v| cross_entropy(&v[0], &labels));
+    }
+
+    #[test]
+    fn takes_strided_logits_and_a_scaled_loss() {
+        let labels = labels(9, 5);
+        let list = labels.to_vec1::<i64>().unwrap();
+        let view = |v: &[Tensor]| v[0].t()?.narrow(1, 2, 5);
+        for (dtype, tolerance) in DTYPES {
+            assert_matches(
+                &[variable(1, &[8, 9], dtype)],
+                tolerance,
+                |v| cross_entropy(&view(v)?, &labels)? * 0.25,
+                |v| composed::cross_entropy(&view(v)?, &list)? * 0.25,
+            );
+        }
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        let labels = labels(301, 700);
+        assert_same_for_any_threads(&[variable(1, &[301, 700], DType::F32)], |v| cross_entropy(&v[0], &labels));
+    }
+
+    #[test]
+    fn a_label_outside_of_the_vocabulary_is_refused_with_its_row() {
+        let x = variable(1, &[2, 3], DType::F32);
+        for label in [3_i64, -1, -99] {
+            let labels = Tensor::new(&[0, label], &Device::Cpu).unwrap();
+            let error = cross_entropy(&x, &labels).unwrap_err().to_string();
+            assert!(error.contains(&format!("Label {label} of row 1")), "{error}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn matches_the_reference_for_any_shape(n in 1_usize..40, v in 1_usize..80) {
+            check(n, v);
+        }
+    }
+}

@@ -59,3 +59,92 @@ impl CustomOp1 for Dropout {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use candle_core::{DType, Device, Var};
+
+    use super::super::random::{Purpose, Stream};
+    use super::super::testing::{assert_close, assert_same_for_any_threads, values, variable};
+    use super::*;
+
+    const STREAM: DropoutStream = DropoutStream { seed: 3, step: 5, site: 7 };
+
+    fn ones(count: usize) -> Tensor {
+        Tensor::ones(count, DType::F32, &Device::Cpu).unwrap()
+    }
+
+    #[test]
+    fn keeps_the_right_share_at_the_right_scale() {
+        for probability in [0.1, 0.5, 0.9] {
+            let count = 200_000;
+            let y = values(&dropout(&ones(count), probability, &STREAM).unwrap());
+            let kept = y.iter().filter(|&&y| y != 0.0).count() as f64 / count as f64;
+            // Five deviations of a share.
+            let spread = 5.0 * (probability * (1.0 - probability) / count as f64).sqrt();
+            assert!((kept - (1.0 - probability)).abs() < spread, "kept {kept} at {probability}");
+            let scale = f64::from((1.0 / (1.0 - probability)) as f32);
+            assert!(y.iter().all(|&y| y == 0.0 || y == scale));
+        }
+    }
+
+    #[test]
+    fn the_mask_is_the_stream_of_its_numbers() {
+        // What the documentation promises: the same words that a stream of this purpose and index gives.
+        let mut stream = Stream::new(STREAM.seed, Purpose::Dropout, u64::from(STREAM.site) << 40 | STREAM.step);
+        let y = values(&dropout(&ones(40_000), 0.3, &STREAM).unwrap());
+        let threshold = (0.3 * 4_294_967_296.0_f64).round() as u64;
+        for (place, y) in y.into_iter().enumerate() {
+            assert_eq!(y == 0.0, u64::from(stream.next_u32()) < threshold, "at place {place}");
+        }
+    }
+
+    #[test]
+    fn the_same_stream_gives_the_same_mask_and_no_other_does() {
+        let mask = |stream: DropoutStream| values(&dropout(&ones(1000), 0.5, &stream).unwrap());
+        let base = mask(STREAM);
+        assert_eq!(base, mask(STREAM));
+        for other in [
+            DropoutStream { seed: 4, ..STREAM },
+            DropoutStream { seed: 3 + (1 << 32), ..STREAM },
+            DropoutStream { step: 6, ..STREAM },
+            DropoutStream { site: 8, ..STREAM },
+        ] {
+            assert_ne!(base, mask(other));
+        }
+        // Single and double precision drop the same elements.
+        let double = dropout(&ones(1000).to_dtype(DType::F64).unwrap(), 0.5, &STREAM).unwrap();
+        assert_eq!(base, values(&double));
+    }
+
+    #[test]
+    fn the_gradient_has_the_mask_of_the_forward_pass() {
+        for dtype in [DType::F32, DType::F64] {
+            let x = variable(1, &[3, 7, 11], dtype);
+            let y = dropout(&x.transpose(0, 2).unwrap(), 0.4, &STREAM).unwrap();
+            let mask = dropout(&y.ones_like().unwrap(), 0.4, &STREAM).unwrap();
+            let gradients = y.sum_all().unwrap().backward().unwrap();
+            let expected = mask.transpose(0, 2).unwrap();
+            assert_close(gradients.get(&x).unwrap(), &expected, 0.0, "the gradient");
+            let masked = (x.transpose(0, 2).unwrap() * mask).unwrap();
+            assert_close(&y, &masked, 1e-15, "the value");
+            let composed = composed::dropout(&x.transpose(0, 2).unwrap(), 0.4, &STREAM).unwrap();
+            assert_close(&y, &composed, 1e-6, "the value");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_the_range() {
+        let x = Var::new(&[1_f32, 2.0, 3.0], &Device::Cpu).unwrap();
+        assert_eq!(values(&dropout(&x, 0.0, &STREAM).unwrap()), [1.0, 2.0, 3.0]);
+        assert_eq!(values(&dropout(&x, 1.0, &STREAM).unwrap()), [0.0; 3]);
+        for probability in [-0.1, 1.1, f64::NAN] {
+            assert!(dropout(&x, probability, &STREAM).is_err());
+        }
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        assert_same_for_any_threads(&[variable(1, &[70_001], DType::F32)], |v| dropout(&v[0], 0.3, &STREAM));
+    }
+}

@@ -67,3 +67,84 @@ impl CustomOp1 for GeluOp {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use candle_core::{DType, Device, Var};
+
+    use super::super::testing::{
+        DTYPES, assert_differences, assert_matches, assert_same_for_any_threads, values, variable,
+    };
+    use super::*;
+
+    const KINDS: [Gelu; 2] = [Gelu::Exact, Gelu::Tanh];
+
+    #[test]
+    fn matches_the_reference() {
+        for kind in KINDS {
+            for (dtype, tolerance) in DTYPES {
+                for shape in [&[2, 7, 5][..], &[1], &[3, 1001]] {
+                    let v = [Var::from_tensor(&(variable(1, shape, dtype).as_tensor() * 2.0).unwrap()).unwrap()];
+                    assert_matches(&v, tolerance, |v| gelu(&v[0], kind), |v| composed::gelu(&v[0], kind));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_tensor_stays_empty() {
+        assert_eq!(gelu(&variable(1, &[0, 3], DType::F32), Gelu::Exact).unwrap().dims(), [0, 3]);
+    }
+
+    #[test]
+    fn known_values() {
+        // x Φ(x) from tables of the normal distribution; the tanh form from its definition.
+        let x = Tensor::new(&[1.0_f64, -1.0, 3.0, 0.0], &Device::Cpu).unwrap();
+        let exact = values(&gelu(&x, Gelu::Exact).unwrap());
+        for (y, known) in exact.iter().zip([0.841_344_746_068_542_9, -0.158_655_253_931_457, 2.995_950_305_905_11, 0.0])
+        {
+            assert!((y - known).abs() < 1e-13, "{y} instead of {known}");
+        }
+        let tanh = values(&gelu(&x, Gelu::Tanh).unwrap());
+        for (y, x) in tanh.iter().zip([1.0_f64, -1.0, 3.0, 0.0]) {
+            let u = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x.powi(3));
+            let known = 0.5 * x * (1.0 + u.tanh());
+            assert!((y - known).abs() < 1e-14, "{y} instead of {known}");
+        }
+    }
+
+    #[test]
+    fn matches_finite_differences() {
+        for kind in KINDS {
+            assert_differences(&[variable(1, &[30], DType::F64)], |v| gelu(&v[0], kind));
+        }
+    }
+
+    #[test]
+    fn extreme_values_stay_finite() {
+        for kind in KINDS {
+            let x = Var::new(&[1e4_f32, -1e4, 1e19, -1e19, 50.0, -50.0], &Device::Cpu).unwrap();
+            let y = gelu(&x, kind).unwrap();
+            assert_eq!(
+                values(&y).iter().map(|&y| y.abs()).collect::<Vec<_>>(),
+                [1e4, 0.0, f64::from(1e19_f32), 0.0, 50.0, 0.0]
+            );
+            let gradients = y.sum_all().unwrap().backward().unwrap();
+            assert_eq!(values(gradients.get(&x).unwrap()), [1.0, 0.0, 1.0, 0.0, 1.0, 0.0]);
+            let nan = Tensor::new(&[f32::NAN], &Device::Cpu).unwrap();
+            assert!(values(&gelu(&nan, kind).unwrap())[0].is_nan(), "a NaN must not be hidden");
+        }
+    }
+
+    #[test]
+    fn takes_strided_inputs() {
+        let v = [variable(1, &[5, 3, 6], DType::F32)];
+        let view = |v: &[Tensor]| v[0].transpose(0, 2)?.narrow(1, 1, 2);
+        assert_matches(&v, 1e-5, |v| gelu(&view(v)?, Gelu::Exact), |v| composed::gelu(&view(v)?, Gelu::Exact));
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        assert_same_for_any_threads(&[variable(1, &[50_001], DType::F32)], |v| gelu(&v[0], Gelu::Tanh));
+    }
+}

@@ -8,7 +8,7 @@ use candle_core::{CpuStorage, DType, InplaceOp1, InplaceOp2, Layout, Result, Ten
 use super::element::{InPlace, Reading, by_dtype, is_fused, slice, slice_mut};
 use super::{Parameter, threaded};
 
-/// What is added to the norm before dividing by it, as PyTorch does.
+/// What is added to the norm before dividing by it, as `PyTorch` does.
 const CLIP_EPSILON: f64 = 1e-6;
 
 /// The gradients of a set of parameters, in the order of their names.

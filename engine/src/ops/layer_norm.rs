@@ -93,3 +93,124 @@ impl CustomOp3 for LayerNorm {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use candle_core::{DType, Device, Var};
+    use proptest::prelude::*;
+
+    use super::super::testing::{
+        DTYPES, assert_close, assert_differences, assert_matches, assert_same_for_any_threads, numbers, variable,
+    };
+    use super::*;
+
+    fn inputs(rows: &[usize], d: usize, dtype: DType) -> Vec<Var> {
+        let mut shape = rows.to_vec();
+        shape.push(d);
+        vec![variable(1, &shape, dtype), variable(2, &[d], dtype), variable(3, &[d], dtype)]
+    }
+
+    fn check(rows: &[usize], d: usize) {
+        for (dtype, tolerance) in DTYPES {
+            assert_matches(
+                &inputs(rows, d, dtype),
+                // A row of two can be almost constant, and its gradient large.
+                4.0 * tolerance,
+                |v| layer_norm(&v[0], &v[1], &v[2], 1e-2),
+                |v| composed::layer_norm(&v[0], &v[1], &v[2], 1e-2),
+            );
+        }
+    }
+
+    #[test]
+    fn matches_the_reference() {
+        check(&[2, 7], 5);
+        check(&[], 33);
+        check(&[3], 1);
+        check(&[5, 67], 130);
+    }
+
+    #[test]
+    fn matches_candle_nn() {
+        let v = inputs(&[4, 3], 37, DType::F32);
+        let reference = candle_nn::ops::layer_norm_slow(&v[0], &v[1], &v[2], 1e-5).unwrap();
+        assert_close(&layer_norm(&v[0], &v[1], &v[2], 1e-5).unwrap(), &reference, 2e-6, "layer norm");
+    }
+
+    #[test]
+    fn matches_finite_differences() {
+        assert_differences(&inputs(&[2, 3], 5, DType::F64), |v| layer_norm(&v[0], &v[1], &v[2], 1e-5));
+    }
+
+    #[test]
+    fn a_large_mean_costs_no_digits_and_a_constant_row_is_its_bias() {
+        let x = numbers(1, &[3, 40], DType::F32);
+        let (ones, zeros) = (x.ones_like().unwrap().get(0).unwrap(), x.zeros_like().unwrap().get(0).unwrap());
+        let shifted = ((&x * 16.0).unwrap().round().unwrap() + 4096.0).unwrap();
+        let centred = (&shifted - 4096.0).unwrap();
+        let y = layer_norm(&shifted, &ones, &zeros, 1e-5).unwrap();
+        assert_close(&y, &layer_norm(&centred, &ones, &zeros, 1e-5).unwrap(), 1e-3, "a shifted row");
+        let constant = Tensor::full(1e4_f32, (2, 40), &Device::Cpu).unwrap();
+        let y = layer_norm(&constant, &ones, &x.get(0).unwrap(), 1e-5).unwrap();
+        assert_close(&y, &x.narrow(0, 0, 1).unwrap().broadcast_as((2, 40)).unwrap(), 1e-6, "a constant row");
+    }
+
+    #[test]
+    fn takes_strided_inputs_and_broadcast_gradients() {
+        for (dtype, tolerance) in DTYPES {
+            let v = vec![variable(1, &[5, 3, 6], dtype), variable(2, &[9], dtype), variable(3, &[9], dtype)];
+            let views = |v: &[Tensor]| -> Result<[Tensor; 3]> {
+                Ok([v[0].transpose(0, 2)?, v[1].narrow(0, 2, 5)?, v[2].narrow(0, 4, 5)?])
+            };
+            assert_matches(
+                &v,
+                tolerance,
+                |v| views(v).and_then(|[x, g, b]| layer_norm(&x, &g, &b, 1e-2)),
+                |v| views(v).and_then(|[x, g, b]| composed::layer_norm(&x, &g, &b, 1e-2)),
+            );
+            let (v, op) = (inputs(&[6], 5, dtype), LayerNorm { epsilon: 1e-5 });
+            let wide = numbers(4, &[6, 1], dtype).broadcast_as((6, 5)).unwrap();
+            let backward = |dy: &Tensor| op.bwd(&v[0], &v[1], &v[2], dy, dy).unwrap();
+            let (ours, full) = (backward(&wide), backward(&wide.contiguous().unwrap()));
+            for (ours, full) in [(ours.0, full.0), (ours.1, full.1), (ours.2, full.2)] {
+                assert_close(&ours.unwrap(), &full.unwrap(), 0.0, "a gradient");
+            }
+        }
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        assert_same_for_any_threads(&inputs(&[333], 130, DType::F32), |v| layer_norm(&v[0], &v[1], &v[2], 1e-5));
+    }
+
+    #[test]
+    fn gradients_of_gain_and_bias_need_none_of_the_input() {
+        let v = inputs(&[70], 5, DType::F64);
+        let x = v[0].as_detached_tensor();
+        let loss = |x: &Tensor| layer_norm(x, &v[1], &v[2], 1e-5).unwrap().sqr().unwrap().sum_all().unwrap();
+        let (alone, together) = (loss(&x).backward().unwrap(), loss(&v[0]).backward().unwrap());
+        for parameter in &v[1..] {
+            assert_close(alone.get(parameter).unwrap(), together.get(parameter).unwrap(), 0.0, "a gradient");
+        }
+    }
+
+    #[test]
+    fn no_rows_give_no_rows() {
+        let v = inputs(&[0], 4, DType::F32);
+        assert_eq!(layer_norm(&v[0], &v[1], &v[2], 1e-5).unwrap().dims(), [0, 4]);
+    }
+
+    #[test]
+    fn misfits_are_refused() {
+        let (x, wide) = (numbers(1, &[2, 3], DType::F32), numbers(2, &[4], DType::F32));
+        assert!(layer_norm(&x, &wide, &wide, 1e-5).unwrap_err().to_string().contains("[4]"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn matches_the_reference_for_any_shape(rows in 1_usize..70, d in 1_usize..70) {
+            check(&[rows], d);
+        }
+    }
+}

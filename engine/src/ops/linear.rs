@@ -17,7 +17,7 @@ pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tens
     apply(x, weight, bias, Orientation::InputsFirst)
 }
 
-/// `y = x Wᵀ + b`, the orientation of PyTorch's linear layers and of a head tied to its embedding.
+/// `y = x Wᵀ + b`, the orientation of `PyTorch`'s linear layers and of a head tied to its embedding.
 ///
 /// # Shapes
 /// `x` `[.., inputs]`, `weight` `[outputs, inputs]`, `bias` `[outputs]`; result `[.., outputs]`.
@@ -157,5 +157,156 @@ impl CustomOp3 for Linear {
             None
         };
         Ok((dx, dw, db))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::{DType, Device, Var};
+    use proptest::prelude::*;
+
+    use super::super::testing::{
+        DTYPES, assert_close, assert_differences, assert_matches, assert_same_for_any_threads, numbers, variable,
+    };
+    use super::*;
+
+    fn inputs(leading: &[usize], i: usize, o: usize, is_transposed: bool, dtype: DType) -> Vec<Var> {
+        let mut shape = leading.to_vec();
+        shape.push(i);
+        let weight = if is_transposed { [o, i] } else { [i, o] };
+        vec![variable(1, &shape, dtype), variable(2, &weight, dtype), variable(3, &[o], dtype)]
+    }
+
+    fn check(leading: &[usize], i: usize, o: usize) {
+        for (dtype, tolerance) in DTYPES {
+            let plain = inputs(leading, i, o, false, dtype);
+            assert_matches(
+                &plain,
+                tolerance,
+                |v| linear(&v[0], &v[1], Some(&v[2])),
+                |v| composed::linear(&v[0], &v[1], Some(&v[2]), false),
+            );
+            let transposed = inputs(leading, i, o, true, dtype);
+            assert_matches(
+                &transposed[..2],
+                tolerance,
+                |v| linear_transposed(&v[0], &v[1], None),
+                |v| composed::linear(&v[0], &v[1], None, true),
+            );
+        }
+    }
+
+    #[test]
+    fn matches_the_reference() {
+        check(&[2, 7], 5, 3);
+        check(&[], 5, 3);
+        check(&[1], 1, 1);
+        // Cut into several pieces along the rows and along the columns.
+        check(&[700], 130, 200);
+        check(&[100], 300, 700);
+    }
+
+    #[test]
+    fn a_small_product_by_hand() {
+        let x = Tensor::new(&[[1_f32, 2.0], [3.0, 4.0]], &Device::Cpu).unwrap();
+        let w = Tensor::new(&[[1_f32, 0.0, 2.0], [0.0, 1.0, -1.0]], &Device::Cpu).unwrap();
+        let b = Tensor::new(&[10_f32, 20.0, 30.0], &Device::Cpu).unwrap();
+        let y = [[11_f32, 22.0, 30.0], [13.0, 24.0, 32.0]];
+        assert_eq!(linear(&x, &w, Some(&b)).unwrap().to_vec2::<f32>().unwrap(), y);
+        let y_transposed = linear_transposed(&x, &w.t().unwrap(), Some(&b)).unwrap();
+        assert_eq!(y_transposed.to_vec2::<f32>().unwrap(), y);
+    }
+
+    #[test]
+    fn matches_finite_differences() {
+        let inputs = inputs(&[2, 3], 4, 3, false, DType::F64);
+        assert_differences(&inputs, |v| linear(&v[0], &v[1], Some(&v[2])));
+        assert_differences(&inputs[..2], |v| linear_transposed(&v[0], &v[1].t()?, None));
+    }
+
+    #[test]
+    fn takes_strided_inputs() {
+        for (dtype, tolerance) in DTYPES {
+            let inputs =
+                vec![variable(1, &[5, 9, 2], dtype), variable(2, &[4, 10], dtype), variable(3, &[2, 3], dtype)];
+            let views = |v: &[Tensor]| -> Result<[Tensor; 3]> {
+                Ok([
+                    v[0].transpose(0, 2)?,
+                    v[1].narrow(1, 3, 5)?.narrow(0, 1, 3)?.t()?,
+                    v[2].narrow(0, 1, 1)?.squeeze(0)?,
+                ])
+            };
+            assert_matches(
+                &inputs,
+                tolerance,
+                |v| views(v).and_then(|[x, w, b]| linear(&x, &w, Some(&b))),
+                |v| views(v).and_then(|[x, w, b]| composed::linear(&x, &w, Some(&b), false)),
+            );
+        }
+    }
+
+    #[test]
+    fn a_broadcast_gradient_is_as_good_as_a_full_one() {
+        let v = inputs(&[6], 5, 3, false, DType::F64);
+        let op = Linear { sizes: [6, 5, 3], shape: (6, 3).into(), orientation: Orientation::InputsFirst };
+        let narrow = numbers(4, &[1, 3], DType::F64);
+        let wide = narrow.broadcast_as((6, 3)).unwrap();
+        let backward = |dy: &Tensor| CustomOp3::bwd(&op, &v[0], &v[1], &v[2], dy, dy).unwrap();
+        let (ours, full) = (backward(&wide), backward(&wide.contiguous().unwrap()));
+        for (ours, full) in [(ours.0, full.0), (ours.1, full.1), (ours.2, full.2)] {
+            assert_close(&ours.unwrap(), &full.unwrap(), 0.0, "a gradient");
+        }
+    }
+
+    #[test]
+    fn only_tracked_inputs_get_gradients() {
+        let x = numbers(1, &[2, 3], DType::F32);
+        let w = variable(2, &[3, 4], DType::F32);
+        let gradients = linear(&x, &w, None).unwrap().sum_all().unwrap().backward().unwrap();
+        assert!(gradients.get(&w).is_some());
+        assert!(gradients.get(&x).is_none());
+        let frozen = linear(&variable(1, &[2, 3], DType::F32), &w.as_detached_tensor(), None).unwrap();
+        frozen.sum_all().unwrap().backward().unwrap();
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        for dtype in [DType::F32, DType::F64] {
+            // One side below and one above 64: where `gemm` changes its blocking.
+            for (rows, i, o) in [(700, 600, 130), (61, 1100, 700), (513, 257, 61)] {
+                let inputs = inputs(&[rows], i, o, false, dtype);
+                assert_same_for_any_threads(&inputs, |v| linear(&v[0], &v[1], Some(&v[2])));
+            }
+        }
+    }
+
+    #[test]
+    fn no_rows_give_no_rows_and_no_gradient() {
+        let v = inputs(&[0], 3, 4, false, DType::F32);
+        let y = linear(&v[0], &v[1], Some(&v[2])).unwrap();
+        assert_eq!(y.dims(), [0, 4]);
+        let op = Linear { sizes: [0, 3, 4], shape: (0, 4).into(), orientation: Orientation::InputsFirst };
+        let (_, dw, db) = CustomOp3::bwd(&op, &v[0], &v[1], &v[2], &y, &y.detach()).unwrap();
+        assert_close(&dw.unwrap(), &v[1].zeros_like().unwrap(), 0.0, "the gradient of the weight");
+        assert_close(&db.unwrap(), &v[2].zeros_like().unwrap(), 0.0, "the gradient of the bias");
+    }
+
+    #[test]
+    fn misfits_are_refused() {
+        let x = numbers(1, &[2, 3], DType::F32);
+        let w = numbers(2, &[4, 3], DType::F32);
+        assert!(linear(&x, &w, None).unwrap_err().to_string().contains("4 inputs"));
+        let bias = numbers(3, &[3], DType::F32);
+        assert!(linear_transposed(&x, &w, Some(&bias)).unwrap_err().to_string().contains("4 outputs"));
+        let w = w.to_dtype(DType::F64).unwrap();
+        assert!(linear_transposed(&x, &w, None).unwrap_err().to_string().contains("weight"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn matches_the_reference_for_any_shape(b in 1_usize..4, t in 1_usize..40, i in 1_usize..40, o in 1_usize..40) {
+            check(&[b, t], i, o);
+        }
     }
 }

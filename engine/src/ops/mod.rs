@@ -30,6 +30,8 @@ mod parameter;
 mod process;
 pub mod random;
 mod softmax;
+#[cfg(test)]
+mod testing;
 mod threaded;
 
 pub use adamw::{AdamW, AdamWConfig};

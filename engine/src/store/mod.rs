@@ -1,19 +1,46 @@
 //! What is kept of runs: their configs, states, curves, snapshots and checkpoints, in one SQLite file.
 //!
 //! [`Store`] opens the file and answers questions; every call blocks and none is async. [`StoreWriter`] is for the
-//! training thread: it never blocks on the disk and never fails. One named thread owns the only writing connection;
-//! readers have read-only connections of their own. The schema is changed only by adding a file to `migrations/`.
+//! training thread: it never waits for the disk and never fails. One named thread owns the only writing connection and
+//! writes every 250 ms what was logged meanwhile, in one transaction; while the database cannot be written it appends
+//! to a spill file beside it, which is brought in later. Readers have read-only connections of their own.
+//!
+//! A program that has the store open holds a locked file beside it. A run whose program lost that lock died with it,
+//! and becomes interrupted at the next open. The schema is changed only by adding a file to `migrations/`.
 
+mod apply;
+mod artifacts;
+mod clock;
+mod curves;
+mod dead;
+mod edit;
+mod entry;
 mod error;
+mod fault;
+mod find;
+mod instance;
+mod job;
+mod list;
+mod network;
+mod open;
 mod paths;
+mod reader;
 mod record;
+mod size;
+mod spill;
 mod store;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod thread;
 mod warning;
+mod windows;
 mod writer;
 
 pub use error::StoreError;
 pub use paths::StorePaths;
 pub use record::*;
-pub use store::{OpenMode, Store, StoreSize};
+pub use size::StoreSize;
+pub use store::{OpenMode, Store};
 pub use warning::StoreWarning;
 pub use writer::StoreWriter;

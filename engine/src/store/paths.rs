@@ -92,6 +92,13 @@ impl StorePaths {
         self.root.join(name)
     }
 
+    /// SQLite's write-ahead log.
+    pub(crate) fn log(&self) -> PathBuf {
+        let mut name = self.database.clone().into_os_string();
+        name.push("-wal");
+        name.into()
+    }
+
     /// A path as it is kept in the database: relative to the root where it lies inside, with `/` between parts.
     pub(crate) fn to_kept(&self, path: &Path) -> String {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

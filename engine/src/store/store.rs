@@ -1,118 +1,239 @@
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use crossbeam_channel::Receiver;
-use serde::Serialize;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use sqlx::sqlite::SqliteConnection;
 
-use super::*;
+use super::fault::Fault;
+use super::instance::{self, Instance};
+use super::job::Change;
+use super::reader::{Readers, quiet_runtime};
+use super::spill::Spill;
+use super::thread::{Message, WriterThread};
+use super::{StoreError, StorePaths, StoreWarning, StoreWriter, dead, network, open};
+
+/// Entries that wait for the writing thread at most.
+const QUEUE: usize = 65_536;
+/// Warnings that wait for a reader at most.
+const WARNINGS: usize = 64;
+/// How long a change waits for another program that holds the database.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a store is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// Made if there is none; brought up to date; dead programs' runs become interrupted.
+    /// Made if there is none; brought up to date; runs of programs that died become interrupted.
     ReadWrite,
-    /// Nothing on disk is changed.
+    /// Nothing that is kept is changed.
     ReadOnly,
 }
 
-/// Bytes on disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct StoreSize {
-    /// The database and its log.
-    pub database_bytes: u64,
-    /// Checkpoints and other files of runs.
-    pub runs_bytes: u64,
-    /// Caches: can be removed at any time.
-    pub cache_bytes: u64,
+/// The store. Cheap to clone; when the last clone goes, what waits is written and the store is closed.
+///
+/// Every call blocks until it is answered and must not be made from inside an async runtime.
+#[derive(Clone, Debug)]
+pub struct Store {
+    inner: Arc<Inner>,
 }
 
-/// The store. Cheap to clone; the last clone to go writes what waits and closes.
-#[derive(Clone, Debug)]
-pub struct Store {}
+#[derive(Debug)]
+struct Inner {
+    paths: StorePaths,
+    readers: Readers,
+    warnings: Receiver<StoreWarning>,
+    warn: Sender<StoreWarning>,
+    writing: Option<Writing>,
+}
 
-macro_rules! todo_signatures {
-    ($($(#[$doc:meta])* fn $name:ident(&self $(, $arg:ident: $ty:ty)*) -> $out:ty;)*) => {
-        impl Store { $($(#[$doc])* pub fn $name(&self $(, $arg: $ty)*) -> Result<$out, StoreError> {
-            let _ = ($($arg,)*); Err(StoreError::Closed)
-        })* }
-    };
+#[derive(Debug)]
+struct Writing {
+    writer: StoreWriter,
+    instance: String,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Store {
-    /// Opens the store in the file `path`.
+    /// Opens the store in the database file `path`. Its folder is made if need be.
+    ///
+    /// # Errors
+    /// The folder or file cannot be made, read or written; it is no database, another program's, damaged, of a newer
+    /// format, or (for reading only) of an older one or missing; another program holds it for longer than 5 seconds.
     pub fn open(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
-        let _ = (path, mode);
-        Err(StoreError::Closed)
+        let paths = StorePaths::for_database(path);
+        match mode {
+            OpenMode::ReadWrite => Self::open_for_writing(paths),
+            OpenMode::ReadOnly => Self::open_for_reading(paths),
+        }
+    }
+
+    fn open_for_writing(paths: StorePaths) -> Result<Self, StoreError> {
+        open::prepare_folder(&paths)?;
+        open::check_header(paths.database())?;
+        let (warn, warnings) = bounded(WARNINGS);
+        let failed = |error: std::io::Error| open::not_writable(&paths, &error);
+        let opening = instance::lock_opening(&paths).map_err(failed)?;
+        let runtime = quiet_runtime(paths.database())?;
+        let mut found = network_warning(&paths);
+        let (connection, instance) = runtime.block_on(async {
+            let mut connection = open::open_writer(&paths).await?;
+            let fault = |fault: Fault| fault.at(paths.database());
+            dead::clean_up(&mut connection, &paths, &mut found).await.map_err(fault)?;
+            let instance = Instance::claim(&paths).map_err(failed)?;
+            open::register(&mut connection, instance.id()).await.map_err(|error| fault(error.into()))?;
+            Ok::<_, StoreError>((connection, instance))
+        })?;
+        drop(opening);
+        for warning in found {
+            let _ = warn.try_send(warning);
+        }
+        let (messages, inbox) = bounded(QUEUE);
+        let id = instance.id().to_owned();
+        let thread = WriterThread {
+            spill: Spill::new(instance::spill_path(&paths, &id)),
+            paths: paths.clone(),
+            instance,
+            runtime,
+            connection,
+            messages: inbox,
+            warnings: warn.clone(),
+            state: super::thread::State::default(),
+        };
+        let thread = std::thread::Builder::new()
+            .name("headroom-store".to_owned())
+            .spawn(|| thread.work())
+            .map_err(|error| StoreError::Database { path: paths.database().to_owned(), reason: error.to_string() })?;
+        let writer = StoreWriter::new(messages, warn.clone());
+        let writing = Some(Writing { writer, instance: id, thread: Mutex::new(Some(thread)) });
+        let readers = Readers::new(paths.database().to_owned(), false);
+        Ok(Self { inner: Arc::new(Inner { paths, readers, warnings, warn, writing }) })
+    }
+
+    fn open_for_reading(paths: StorePaths) -> Result<Self, StoreError> {
+        let path = paths.database();
+        let length = std::fs::metadata(path).map_or(0, |file| file.len());
+        if length == 0 {
+            return Err(StoreError::Missing { path: path.to_owned() });
+        }
+        open::check_header(path)?;
+        let check = |readers: &Readers| {
+            readers.read(async |connection| open::check_readable(connection, path).await.map_err(Fault::from))
+        };
+        let mut readers = Readers::new(path.to_owned(), false);
+        if let Err(error) = check(&readers) {
+            // On a read-only disk the files that readers share cannot be made. With no log there is nothing to share.
+            let log = std::fs::metadata(paths.log()).map_or(0, |file| file.len());
+            if !matches!(error, StoreError::NotWritable { .. }) || log > 0 {
+                return Err(error);
+            }
+            readers = Readers::new(path.to_owned(), true);
+            check(&readers)?;
+        }
+        let (warn, warnings) = bounded(WARNINGS);
+        for warning in network_warning(&paths) {
+            let _ = warn.try_send(warning);
+        }
+        Ok(Self { inner: Arc::new(Inner { paths, readers, warnings, warn, writing: None }) })
     }
 
     /// Where things are.
     pub fn paths(&self) -> &StorePaths {
-        unimplemented!()
+        &self.inner.paths
     }
 
     /// Trouble as it happens. One queue: clones of the receiver share it.
     pub fn warnings(&self) -> Receiver<StoreWarning> {
-        unimplemented!()
+        self.inner.warnings.clone()
+    }
+
+    /// The training thread's way in.
+    pub fn writer(&self) -> Result<StoreWriter, StoreError> {
+        self.writing().map(|writing| writing.writer.clone())
+    }
+
+    /// Marks runs of programs that died as interrupted, and returns them. Done at open; a window that stays open calls
+    /// it now and then.
+    pub fn mark_interrupted(&self) -> Result<Vec<super::RunId>, StoreError> {
+        let paths = self.inner.paths.clone();
+        let opening = instance::lock_opening(&paths).map_err(|error| open::not_writable(&paths, &error))?;
+        let warn = self.inner.warn.clone();
+        let runs = self.outside_transaction(async move |connection| {
+            let mut found = Vec::new();
+            let runs = dead::clean_up(connection, &paths, &mut found).await?;
+            for warning in found {
+                let _ = warn.try_send(warning);
+            }
+            Ok(runs)
+        });
+        drop(opening);
+        runs
+    }
+
+    /// This program's name in the store.
+    pub(crate) fn instance(&self) -> Result<&str, StoreError> {
+        self.writing().map(|writing| writing.instance.as_str())
+    }
+
+    /// Answers a question from one consistent state of the database.
+    pub(crate) fn read<T>(
+        &self,
+        question: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        self.inner.readers.read(question)
+    }
+
+    /// Changes the database in a transaction of its own, after all that was logged before.
+    pub(crate) fn change<T: Send + 'static>(
+        &self,
+        work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.job(work, true)
+    }
+
+    /// Works on the writing connection without a transaction around it.
+    pub(crate) fn outside_transaction<T: Send + 'static>(
+        &self,
+        work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.job(work, false)
+    }
+
+    fn job<T: Send + 'static>(
+        &self,
+        work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
+        in_transaction: bool,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = bounded(1);
+        let job = Change::boxed(work, reply, in_transaction);
+        let message = Message::Job { job, deadline: Instant::now() + PATIENCE };
+        self.writing()?.writer.messages().send(message).map_err(|_| StoreError::Closed)?;
+        let answer = answer.recv().map_err(|_| StoreError::Closed)?;
+        answer.map_err(|fault| fault.at(self.inner.paths.database()))
+    }
+
+    fn writing(&self) -> Result<&Writing, StoreError> {
+        let missing = || StoreError::ReadOnly { path: self.inner.paths.database().to_owned() };
+        self.inner.writing.as_ref().ok_or_else(missing)
     }
 }
 
-todo_signatures! {
-    /// The training thread's way in.
-    fn writer(&self) -> StoreWriter;
-    /// Puts a run in the store, queued.
-    fn create_run(&self, run: NewRun) -> RunRecord;
-    /// Changes a run's state, and waits until it is written.
-    fn set_state(&self, run: &RunId, state: RunState, details: StateDetails) -> ();
-    /// Starts an attempt (the first start, or a resume) at `first_step`: the run is running, owned by this program, and
-    /// points of earlier attempts at or after `first_step` are hidden. Returns the attempt's number, from 1.
-    fn begin_attempt(&self, run: &RunId, first_step: u64) -> u32;
-    /// Adds what is known only once the run starts.
-    fn set_facts(&self, run: &RunId, facts: RunFacts) -> ();
-    /// The table of runs with what each series comes to, oldest first.
-    fn runs(&self, filter: RunFilter) -> Vec<RunSummary>;
-    /// A run by id, name, `#number`, or the beginning of an id or name that fits only one.
-    fn run(&self, query: &str) -> RunRecord;
-    /// Points of one series in step order; with a cursor only those that came after.
-    fn series(&self, run: &RunId, name: &str, after: Option<Cursor>) -> SeriesData;
-    /// Configs as JSON of the given runs.
-    fn configs(&self, runs: &[RunId]) -> Vec<(RunId, serde_json::Value)>;
-    /// Renames a run.
-    fn rename(&self, run: &RunId, name: &str) -> ();
-    /// Changes a run's note.
-    fn set_note(&self, run: &RunId, note: &str) -> ();
-    /// Adds a label.
-    fn add_tag(&self, run: &RunId, tag: &str) -> ();
-    /// Takes a label away.
-    fn remove_tag(&self, run: &RunId, tag: &str) -> ();
-    /// Puts a run away, or brings it back.
-    fn set_archived(&self, run: &RunId, archived: bool) -> ();
-    /// Deletes a run so that it can be brought back.
-    fn delete(&self, run: &RunId) -> ();
-    /// Brings a deleted run back.
-    fn undelete(&self, run: &RunId) -> ();
-    /// Deletes a run and its files for good.
-    fn purge(&self, run: &RunId) -> ();
-    /// Purges every run that was deleted before `before_ms`; returns how many.
-    fn purge_deleted(&self, before_ms: i64) -> usize;
-    /// Records a checkpoint.
-    fn record_checkpoint(&self, run: &RunId, checkpoint: NewCheckpoint) -> ();
-    /// Forgets a checkpoint whose directory was removed.
-    fn forget_checkpoint(&self, run: &RunId, path: &Path) -> ();
-    /// A run's checkpoints by step.
-    fn checkpoints(&self, run: &RunId) -> Vec<CheckpointRecord>;
-    /// Keeps a snapshot.
-    fn record_snapshot(&self, run: &RunId, snapshot: NewSnapshot) -> ();
-    /// A run's snapshots of one kind, or all, without their elements, by step.
-    fn snapshots(&self, run: &RunId, kind: Option<&str>) -> Vec<SnapshotRecord>;
-    /// A snapshot with its elements.
-    fn snapshot(&self, id: i64) -> SnapshotData;
-    /// A run's text samples by step.
-    fn samples(&self, run: &RunId) -> Vec<TextSample>;
-    /// Bytes on disk.
-    fn size(&self) -> StoreSize;
-    /// Bytes of one run's files.
-    fn run_bytes(&self, run: &RunId) -> u64;
-    /// Marks runs of programs that died as interrupted; returns them. Done at open; call it now and then in a window.
-    fn mark_interrupted(&self) -> Vec<RunId>;
-    /// Reads the whole database for damage.
-    fn verify(&self) -> ();
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.readers.close();
+        let Some(writing) = &self.writing else { return };
+        let _ = writing.writer.messages().send(Message::Close);
+        let thread = writing.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn network_warning(paths: &StorePaths) -> Vec<StoreWarning> {
+    let found = network::network_file_system(paths.root());
+    found
+        .map(|file_system| StoreWarning::NetworkFolder { path: paths.root().to_owned(), file_system })
+        .into_iter()
+        .collect()
 }

@@ -13,8 +13,8 @@ mod run;
 mod trainer;
 
 pub use error::TrainError;
-pub use evaluate::evaluate;
+pub use evaluate::{Found, evaluate};
 pub use memory::{MemoryCheck, free_memory};
 pub use report::{Control, Divergence, EvaluationReport, Hooks, Moment, Outcome, StepReport};
 pub use run::train;
-pub use trainer::{Progress, Resume, Trainer, steps_of};
+pub use trainer::{Progress, Resume, Trainer, dtype_of, steps_of};

@@ -1,7 +1,7 @@
 use candle_core::Device;
 use serde::Serialize;
 
-use crate::config::DeviceChoice;
+use crate::{config::DeviceChoice, data::memory};
 
 /// A device on which a run can compute.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,17 +28,14 @@ pub struct DeviceInfo {
 
 /// Every device that this build knows of.
 pub fn devices() -> Vec<DeviceInfo> {
-    let mut system = sysinfo::System::new();
-    system.refresh_memory();
-    system.refresh_cpu_all();
-    let name = system.cpus().first().map_or("processor", |cpu| cpu.brand()).trim().to_owned();
+    let machine = crate::store::Machine::current();
     let mut found = vec![DeviceInfo {
         id: "cpu".to_owned(),
-        name: if name.is_empty() { "processor".to_owned() } else { name },
+        name: if machine.cpu.is_empty() { "processor".to_owned() } else { machine.cpu },
         available: true,
         note: None,
-        memory_bytes: Some(system.total_memory()),
-        free_bytes: Some(system.available_memory()),
+        memory_bytes: memory::total_bytes(),
+        free_bytes: memory::free_bytes(),
         cores: Some(cores()),
     }];
     found.extend(gpu("cuda", "NVIDIA GPU", cfg!(feature = "cuda"), DeviceChoice::Cuda));

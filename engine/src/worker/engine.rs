@@ -1,9 +1,22 @@
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
 
+use crossbeam_channel::{Sender, TrySendError, bounded};
 use thiserror::Error;
 
-use super::{Command, Event};
-use crate::store::StoreError;
+use super::{
+    Command, Event,
+    desk::{Desk, Note},
+    outbox::Outbox,
+};
+use crate::store::{OpenMode, Store, StoreError};
+
+/// Commands that may wait before [`EngineError::Busy`].
+const WAITING_COMMANDS: usize = 4096;
 
 /// How an engine is started.
 pub struct EngineOptions {
@@ -30,32 +43,66 @@ pub enum EngineError {
     Busy,
 }
 
-/// The engine and its doors.
-pub struct Engine {}
+/// The engine and its doors: commands in, events out. Dropping it without [`Engine::shutdown`] ends it in the background.
+pub struct Engine {
+    notes: Sender<Note>,
+    outbox: Outbox,
+    desk: Option<JoinHandle<()>>,
+}
 
 impl Engine {
-    /// Opens the store, starts the threads.
+    /// Opens the store and starts the threads.
     pub fn start(options: EngineOptions) -> Result<Self, EngineError> {
-        todo!()
+        let store = Store::open(&options.store, OpenMode::ReadWrite)?;
+        let writer = store.writer()?;
+        let outbox = Outbox::new(options.wake);
+        let (notes, inbox) = bounded(WAITING_COMMANDS);
+        let desk = Desk::new(store, writer, outbox.clone(), inbox, notes.clone()).map_err(EngineError::Thread)?;
+        let desk = std::thread::Builder::new()
+            .name("headroom-desk".to_owned())
+            .spawn(move || desk.work())
+            .map_err(EngineError::Thread)?;
+        Ok(Self { notes, outbox, desk: Some(desk) })
     }
 
     /// Sends a command; never blocks.
     pub fn send(&self, command: Command) -> Result<(), EngineError> {
-        todo!()
+        self.notes.try_send(Note::Command(command)).map_err(|error| match error {
+            TrySendError::Full(_) => EngineError::Busy,
+            TrySendError::Disconnected(_) => EngineError::Ended,
+        })
     }
 
     /// The next waiting event, if any.
     pub fn try_event(&self) -> Option<Event> {
-        todo!()
+        self.outbox.take()
     }
 
-    /// Waits for the next event; `None` after `patience` or when the engine has ended.
+    /// Waits for the next event; `None` when `patience` is over.
     pub fn wait_event(&self, patience: Duration) -> Option<Event> {
-        todo!()
+        self.outbox.wait(patience)
     }
 
     /// Ends the engine; a run in progress is stopped with a checkpoint. Waits at most `patience`.
-    pub fn shutdown(self, patience: Duration) {
-        todo!()
+    /// Returns whether everything ended in time.
+    pub fn shutdown(mut self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        if self.send(Command::Shutdown).is_err() {
+            return false;
+        }
+        let Some(desk) = self.desk.take() else { return true };
+        while !desk.is_finished() {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        desk.join().is_ok()
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        let _ = self.notes.try_send(Note::Command(Command::Shutdown));
     }
 }

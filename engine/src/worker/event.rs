@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{
     config::Problem,
-    store::{RunId, RunRecord, RunState, RunSummary, SeriesData, TextSample},
+    store::{CheckpointRecord, RunId, RunRecord, RunState, RunSummary, SeriesData, TextSample},
 };
 
 use super::DeviceInfo;
@@ -200,6 +200,10 @@ pub enum Event {
     Run {
         /// The run.
         record: Box<RunRecord>,
+        /// Its checkpoints, by step.
+        checkpoints: Vec<CheckpointRecord>,
+        /// The folder that holds its files.
+        folder: PathBuf,
     },
     /// Answer to [`super::Command::LoadSeries`].
     Series {

@@ -1,13 +1,28 @@
-//! The engine thread: takes [`Command`]s, owns the device and the run queue, sends [`Event`]s.
+//! The engine and its doors: takes [`Command`]s, owns the device and the run queue, sends [`Event`]s.
 //!
-//! May be used from the window and the command line; everything that crosses this door is plain data.
+//! Three threads work behind the doors: the desk (queue, store, answers; never computes), the engine thread (one job at
+//! a time: train, evaluate) and the monitor (the machine's load once a second). Checks and exports get short threads of
+//! their own. May be used from the window and the command line; everything that crosses these doors is plain data.
 
+mod check;
+mod checkpoints;
 mod command;
+mod desk;
 mod device;
+mod engine;
+mod evaluate_job;
 mod event;
+mod export;
+mod hooks;
+mod job;
+mod machinist;
+mod monitor;
+mod outbox;
+mod resume;
+mod steering;
+mod train_job;
 
 pub use command::{Command, RunEdit, Target, Which};
 pub use device::{DeviceInfo, cores, devices};
-pub use event::Event;
-mod engine;
 pub use engine::{Engine, EngineError, EngineOptions};
+pub use event::Event;

@@ -30,6 +30,8 @@ pub struct Draft {
     judged: Vec<Problem>,
     /// Counts changes; the question to the engine about the newest one bears this number.
     ticket: u64,
+    /// Counts replacements of the whole config: text that was being typed into fields goes with each.
+    pub edition: u64,
     changed: Instant,
     asked: Option<(u64, Instant)>,
 }
@@ -45,6 +47,7 @@ impl Default for Draft {
             history: History::default(),
             judged: Vec::new(),
             ticket: 0,
+            edition: 0,
             changed: Instant::now(),
             asked: None,
         };
@@ -59,6 +62,7 @@ impl Draft {
         let before = std::mem::replace(&mut self.config, config);
         self.base_dir = base_dir;
         self.unreadable.forget("");
+        self.edition += 1;
         if before != self.config {
             self.history.replace(before, Instant::now());
         }
@@ -92,6 +96,7 @@ impl Draft {
     fn step_to(&mut self, config: RunConfig) -> bool {
         self.config = config;
         self.unreadable.forget("");
+        self.edition += 1;
         self.judge();
         true
     }

@@ -1,6 +1,6 @@
 use headroom_engine::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
-    config::{Architecture, Problem, RunConfig},
+    config::{Problem, RunConfig},
     store::RunState,
 };
 
@@ -84,14 +84,6 @@ pub fn expected_words(secs: f64) -> String {
         secs if secs < 90.0 * 60.0 => format!("about {} min", (secs / 60.0).round().max(1.0)),
         secs if secs < 48.0 * 3600.0 => format!("about {} h", (secs / 3600.0).round()),
         secs => format!("about {} days", (secs / 86_400.0).round()),
-    }
-}
-
-/// What an architecture is, in words.
-pub(super) fn architecture_words(kind: Architecture) -> &'static str {
-    match kind {
-        Architecture::Encoder => "Encoder (BERT): fills in hidden tokens",
-        Architecture::Decoder => "Decoder (GPT-2): writes the next token",
     }
 }
 

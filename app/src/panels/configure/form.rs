@@ -39,6 +39,9 @@ impl Unreadable {
     }
 }
 
+/// Labels of fields by path.
+pub type Labels = BTreeMap<&'static str, &'static str>;
+
 /// One frame of the form.
 pub struct Form<'a> {
     /// Fields whose text is no value.
@@ -51,6 +54,8 @@ pub struct Form<'a> {
     pub base_dir: &'a Path,
     /// For file dialogs.
     pub dialogs: &'a mut Dialogs,
+    /// Labels of the fields that were drawn.
+    pub labels: &'a mut Labels,
     /// The field that changed in this frame.
     pub touched: Option<&'static str>,
 }
@@ -58,6 +63,7 @@ pub struct Form<'a> {
 impl Form<'_> {
     /// A field with its problems; `add` chooses the control. Returns whether the value changed.
     fn field(&mut self, ui: &mut Ui, words: Words, add: impl FnOnce(Field<'_>, &mut Ui) -> FieldResponse) -> bool {
+        self.labels.insert(words.path, words.label);
         let problem: Vec<String> = self
             .problems
             .iter()
@@ -170,19 +176,34 @@ impl Form<'_> {
         let changed = self.field(ui, words, |field, ui| {
             field.custom(ui, |ui| {
                 let buttons = picks.len() as f32 * 76.0;
-                let width = (ui.available_width() - buttons - 12.0).clamp(110.0, 420.0);
-                let edit = TextEdit::singleline(&mut text).desired_width(width).hint_text("Type or paste a path");
-                let edit = ui.add(edit);
-                settled = edit.lost_focus();
-                for &pick in picks {
-                    let (word, spoken) = match pick {
-                        Pick::Folder => ("Folder…", format!("Folder for {}", words.label)),
-                        Pick::File | Pick::Save => ("File…", format!("File for {}", words.label)),
-                    };
-                    if ui.button(word).accessible_name(spoken).clicked() {
-                        picked = Some(pick);
+                let room = ui.available_width();
+                let is_narrow = room < buttons + 130.0;
+                let width = if is_narrow { room - 16.0 } else { (room - buttons - 16.0).min(420.0) };
+                let mut buttons_ui = |ui: &mut Ui| {
+                    for &pick in picks {
+                        let (word, spoken) = match pick {
+                            Pick::Folder => ("Folder…", format!("Folder for {}", words.label)),
+                            Pick::File | Pick::Save => ("File…", format!("File for {}", words.label)),
+                        };
+                        if ui.button(word).accessible_name(spoken).clicked() {
+                            picked = Some(pick);
+                        }
                     }
-                }
+                };
+                let edit = TextEdit::singleline(&mut text).desired_width(width).hint_text("Type or paste a path");
+                let edit = if is_narrow {
+                    ui.vertical(|ui| {
+                        let edit = ui.add(edit);
+                        ui.horizontal(&mut buttons_ui);
+                        edit
+                    })
+                    .inner
+                } else {
+                    let edit = ui.add(edit);
+                    buttons_ui(ui);
+                    edit
+                };
+                settled = edit.lost_focus();
                 edit
             })
         });

@@ -6,7 +6,7 @@ use headroom_engine::config::{Problem, RunConfig, presets};
 use super::{
     draft::Draft,
     file::ConfigFile,
-    form::Form,
+    form::{Form, Labels},
     sections::{SourceMemory, attention_ui, data_ui, model_ui, picked, probe_ui, run_ui, train_ui},
     start::Start,
     summary::summary_ui,
@@ -20,9 +20,9 @@ use crate::{
 };
 
 /// Width of the column at the right.
-const SUMMARY: f32 = 268.0;
+const SUMMARY: f32 = 300.0;
 /// From this width on the sections stand in two columns.
-const TWO_COLUMNS: f32 = 860.0;
+const TWO_COLUMNS: f32 = 800.0;
 
 /// The Configure panel.
 #[derive(Default)]
@@ -36,6 +36,8 @@ pub struct ConfigurePanel {
     /// The field that shall have the keyboard.
     focus: Option<String>,
     is_drawn: bool,
+    /// Labels of fields by path, for the list of problems.
+    labels: Labels,
 }
 
 impl ConfigurePanel {
@@ -89,10 +91,16 @@ impl ConfigurePanel {
         ui.horizontal(|ui| {
             ui.heading("Configure");
             ui.add_space(8.0);
-            if ui.button("Presets").on_hover_text("Shows the ready configs").accessible_name("Show the presets").clicked() {
+            if ui
+                .button("Presets")
+                .on_hover_text("Shows the ready configs")
+                .accessible_name("Show the presets")
+                .clicked()
+            {
                 self.choosing = Some(true);
             }
-            let reset = ui.button("Reset to preset").on_hover_text("Replaces every field by a preset's; Undo brings them back");
+            let reset =
+                ui.button("Reset to preset").on_hover_text("Replaces every field by a preset's; Undo brings them back");
             egui::Popup::menu(&reset).accessible_name("Reset to preset").show(|ui| {
                 for preset in presets() {
                     if ui.button(preset.name).on_hover_text(preset.about()).clicked()
@@ -103,10 +111,19 @@ impl ConfigurePanel {
                 }
             });
             let (back, forth) = self.draft.can_step();
-            if ui.add_enabled(back, Button::new("Undo")).on_hover_text("Ctrl+Z").accessible_name("Undo the change").clicked() {
+            if ui
+                .add_enabled(back, Button::new("Undo"))
+                .on_hover_text("Ctrl+Z")
+                .accessible_name("Undo the change")
+                .clicked()
+            {
                 self.draft.undo();
             }
-            if ui.add_enabled(forth, Button::new("Redo")).on_hover_text("Ctrl+Shift+Z").accessible_name("Redo the change").clicked()
+            if ui
+                .add_enabled(forth, Button::new("Redo"))
+                .on_hover_text("Ctrl+Shift+Z")
+                .accessible_name("Redo the change")
+                .clicked()
             {
                 self.draft.redo();
             }
@@ -116,11 +133,18 @@ impl ConfigurePanel {
 
     fn form_ui(&mut self, ui: &mut Ui, problems: &[Problem], cx: &mut PanelContext<'_>) {
         let before = self.draft.config.clone();
-        let Draft { config, unreadable, base_dir, .. } = &mut self.draft;
+        let Draft { config, unreadable, base_dir, edition, .. } = &mut self.draft;
         let devices = &cx.state.devices;
         let memory = &mut self.memory;
-        let mut form =
-            Form { unreadable, problems, focus: &mut self.focus, base_dir, dialogs: cx.dialogs, touched: None };
+        let mut form = Form {
+            unreadable,
+            problems,
+            focus: &mut self.focus,
+            base_dir,
+            dialogs: cx.dialogs,
+            touched: None,
+            labels: &mut self.labels,
+        };
         let mut left = |ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig| {
             section(ui, "Run", problems, &["name", "seed", "device", "threads", "precision", "format"], |ui| {
                 run_ui(ui, form, config, devices);
@@ -134,15 +158,18 @@ impl ConfigurePanel {
             section(ui, "Probe", problems, &["probe"], |ui| probe_ui(ui, form, &mut config.probe));
         };
         ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-            if ui.available_width() >= TWO_COLUMNS {
-                ui.columns_const(|[first, second]| {
-                    left(first, &mut form, config);
-                    right(second, &mut form, config);
-                });
-            } else {
-                left(ui, &mut form, config);
-                right(ui, &mut form, config);
-            }
+            // New ids when the whole draft was replaced: text that was being typed into fields goes.
+            ui.push_id(("form", *edition), |ui| {
+                if ui.available_width() >= TWO_COLUMNS {
+                    ui.columns_const(|[first, second]| {
+                        left(first, &mut form, config);
+                        right(second, &mut form, config);
+                    });
+                } else {
+                    left(ui, &mut form, config);
+                    right(ui, &mut form, config);
+                }
+            });
         });
         if let Some(field) = form.touched {
             self.draft.edited(before, field);
@@ -150,7 +177,7 @@ impl ConfigurePanel {
     }
 
     fn side_ui(&mut self, ui: &mut Ui, problems: &[Problem], cx: &mut PanelContext<'_>) {
-        if let Some(field) = self.start.ui(ui, problems, cx) {
+        if let Some(field) = self.start.ui(ui, problems, &self.labels, cx) {
             self.focus = Some(field);
         }
         ui.add_space(8.0);
@@ -166,7 +193,9 @@ impl ConfigurePanel {
 fn section(ui: &mut Ui, name: &str, problems: &[Problem], paths: &[&str], add: impl FnOnce(&mut Ui)) {
     let palette = theme::palette(ui.visuals());
     let belongs = |problem: &&Problem| {
-        paths.iter().any(|path| problem.field.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+        paths
+            .iter()
+            .any(|path| problem.field.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
     };
     let wrong = problems.iter().filter(belongs).count();
     let frame = Frame::new()

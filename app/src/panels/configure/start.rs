@@ -5,7 +5,7 @@ use std::time::Duration;
 use egui::{Button, Label, RichText, Sense, Ui, Vec2};
 use headroom_engine::config::Problem;
 
-use super::{draft::Draft, field::sentence};
+use super::{draft::Draft, field::sentence, form::Labels};
 use crate::{
     messages::Level,
     panels::{Action, PanelContext, PanelId},
@@ -75,7 +75,13 @@ impl Start {
     }
 
     /// Start, the seeds, and what stands against it. Returns the field to go to, if a problem was clicked.
-    pub fn ui(&mut self, ui: &mut Ui, problems: &[Problem], cx: &mut PanelContext<'_>) -> Option<String> {
+    pub fn ui(
+        &mut self,
+        ui: &mut Ui,
+        problems: &[Problem],
+        labels: &Labels,
+        cx: &mut PanelContext<'_>,
+    ) -> Option<String> {
         let palette = theme::palette(ui.visuals());
         let is_free = cx.state.current.is_none() && cx.state.waiting.is_empty();
         let can_start = problems.is_empty() && self.wanted.is_none() && !cx.state.engine_ended;
@@ -85,20 +91,23 @@ impl Start {
             (false, false) => "Start when free",
         };
         let fill = if can_start { palette.selection } else { palette.surface };
-        let button = Button::new(RichText::new(text).strong()).fill(fill).min_size(Vec2::new(ui.available_width(), 34.0));
+        let button =
+            Button::new(RichText::new(text).strong()).fill(fill).min_size(Vec2::new(ui.available_width(), 34.0));
         let hover = if is_free { "Starts the run (Ctrl+Enter)" } else { "Puts the run into the queue (Ctrl+Enter)" };
         let response = ui.add_enabled(can_start, button).on_hover_text(hover);
         if response.on_disabled_hover_text("Mend what is listed below first.").clicked() {
             self.request(1);
         }
-        let went = problems_ui(ui, problems);
+        let went = problems_ui(ui, problems, labels);
         ui.horizontal(|ui| {
-            let field = Field::new("Seeds").label_width(42.0).width(34.0).help("How many runs, each with the next seed");
+            let field =
+                Field::new("Seeds").label_width(40.0).width(28.0).help("How many runs, each with the next seed");
             field.integer(ui, &mut self.seeds, 1..=MOST_SEEDS, 1);
             let seeds = self.seeds.clamp(1, MOST_SEEDS);
             let button = Button::new(format!("Queue {seeds} seeds"));
             let hover = "Queues the run once for each seed: curves of several seeds make a band in Compare";
-            let response = ui.add_enabled(can_start, button).on_hover_text(hover).accessible_name("Add seeds to the queue");
+            let response =
+                ui.add_enabled(can_start, button).on_hover_text(hover).accessible_name("Add seeds to the queue");
             if response.clicked() {
                 self.request(seeds);
             }
@@ -111,7 +120,7 @@ fn count(problems: usize) -> String {
     if problems == 1 { "1 problem".to_owned() } else { format!("{problems} problems") }
 }
 
-fn problems_ui(ui: &mut Ui, problems: &[Problem]) -> Option<String> {
+fn problems_ui(ui: &mut Ui, problems: &[Problem], labels: &Labels) -> Option<String> {
     let palette = theme::palette(ui.visuals());
     if problems.is_empty() {
         return None;
@@ -119,7 +128,8 @@ fn problems_ui(ui: &mut Ui, problems: &[Problem]) -> Option<String> {
     let mut went = None;
     ui.label(RichText::new(format!("{} to mend:", count(problems.len()))).color(palette.error));
     for problem in problems.iter().take(LISTED) {
-        let text = format!("{}: {}", problem.field, sentence(&problem.message));
+        let label = labels.get(problem.field.as_str()).copied().unwrap_or(&problem.field);
+        let text = format!("{label}: {}", sentence(&problem.message));
         let label = Label::new(RichText::new(&text).small().color(palette.error)).wrap().sense(Sense::CLICK);
         let response = ui.add(label).on_hover_text("Click to go to the field");
         if response.accessible_name(format!("Go to {text}")).clicked() {

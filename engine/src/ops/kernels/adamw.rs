@@ -1,4 +1,4 @@
-//! One AdamW update of a slice (Loshchilov and Hutter, 2019).
+//! One `AdamW` update of a slice (Loshchilov and Hutter, 2019).
 
 use super::Real;
 use super::dispatch::vectorised;

@@ -79,7 +79,6 @@ macro_rules! vectorised {
     ) => {
         $(#[$meta])*
         pub fn $name $(<$t: $crate::ops::kernels::Real>)? ($($arg: $ty),*) $(-> $ret)? {
-            #[expect(clippy::inline_always, reason = "the body must be compiled inside each of its callers")]
             #[inline(always)]
             fn body $(<$t: $crate::ops::kernels::Real>)? ($($arg: $ty),*) $(-> $ret)? $body
 

@@ -17,11 +17,13 @@ mod philox;
 mod product;
 mod real;
 mod softmax;
+#[cfg(test)]
+mod tests;
 
 pub(super) use adamw::{AdamWScalars, adamw};
 pub(super) use cross_entropy::{cross_entropy_gradient, log_sum_exp};
 #[cfg(test)]
-pub(super) use dispatch::{Level, force_level, supported_levels};
+pub(super) use dispatch::{force_level, supported_levels};
 pub(super) use dropout::{dropout, keep_threshold};
 pub(super) use elementwise::{add_assign, scale, sum_of_squares};
 pub(super) use gelu::{gelu_exact, gelu_exact_gradient, gelu_tanh, gelu_tanh_gradient};

@@ -1,5 +1,7 @@
 //! The numbers that kernels compute with: `f32` for training, `f64` for checks.
 
+#![expect(clippy::inline_always, reason = "kernels must be compiled with their own vectors throughout")]
+
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub};
 
@@ -181,7 +183,7 @@ mod tests {
     fn normal_matches_known_values() {
         // From tables of the normal distribution.
         for (x, cumulative) in [
-            (0.0, 0.5),
+            (0.0_f64, 0.5_f64),
             (1.0, 0.841_344_746_068_542_9),
             (-1.0, 0.158_655_253_931_457_05),
             (1.96, 0.975_002_104_851_779_5),

@@ -55,7 +55,7 @@ pub fn all_finite<T: Real>(x: &[T]) -> bool {
     x.par_chunks(CHUNK).all(|x| x.iter().all(|&x| x * T::ZERO == T::ZERO))
 }
 
-/// One AdamW update of a parameter; see [`kernels::adamw`].
+/// One `AdamW` update of a parameter; see [`kernels::adamw`].
 pub fn adamw<T: Real>(parameter: &mut [T], gradient: &[T], m: &mut [T], v: &mut [T], scalars: &AdamWScalars<f64>) {
     let scalars = AdamWScalars::of(scalars);
     parameter

@@ -97,8 +97,8 @@ fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &m
         Source::File(_) => SourceKind::File,
     };
     let kinds = [
-        (SourceKind::Grammar, "Built-in English-like text"),
-        (SourceKind::Random, "Random words (control)"),
+        (SourceKind::Grammar, "Built-in English"),
+        (SourceKind::Random, "Random words"),
         (SourceKind::File, "Your own files"),
     ];
     if form.choice(ui, SOURCE, &mut kind, &kinds) {
@@ -163,10 +163,10 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory:
         Tokenizer::File(_) => TokenizerKind::File,
     };
     let kinds = [
-        (TokenizerKind::Bpe, "Byte pairs, trained on the text"),
-        (TokenizerKind::WordPiece, "WordPiece, trained on the text"),
+        (TokenizerKind::Bpe, "Byte pairs, trained"),
+        (TokenizerKind::WordPiece, "WordPiece, trained"),
         (TokenizerKind::Bytes, "Bytes"),
-        (TokenizerKind::File, "A given tokenizer.json"),
+        (TokenizerKind::File, "A tokenizer.json"),
     ];
     if form.choice(ui, TOKENIZER, &mut kind, &kinds) {
         match &data.tokenizer {
@@ -185,6 +185,7 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory:
     }
     match &mut data.tokenizer {
         Tokenizer::Bpe(TrainedTokenizer { vocabulary }) | Tokenizer::WordPiece(TrainedTokenizer { vocabulary }) => {
+            form.note(ui, "Trained on the training text, once; kept for later runs.");
             form.size(ui, VOCABULARY, vocabulary, 256);
         }
         Tokenizer::Bytes(_) => form.note(ui, "Each byte is a token: 256 and the special ones."),

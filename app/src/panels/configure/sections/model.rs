@@ -1,7 +1,7 @@
 use egui::Ui;
 use headroom_engine::config::{Architecture, ModelConfig, NormPlacement};
 
-use super::super::{estimate::architecture_words, field::Words, form::Form};
+use super::super::{field::Words, form::Form};
 
 const KIND: Words = Words::new(
     "model.kind",
@@ -30,13 +30,25 @@ const POSITIONS: Words = Words::new(
     "model.positions",
     "Positions",
     "Learned positions; empty = as many as the sequence length. More let the model read longer text later.",
-)
-.unit("empty = sequence");
+);
 
 /// The transformer around the attention layers.
 pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig) {
-    let kinds = Architecture::ALL.map(|kind| (kind, architecture_words(kind)));
+    let kinds = Architecture::ALL.map(|kind| {
+        let words = match kind {
+            Architecture::Encoder => "Encoder, as BERT",
+            Architecture::Decoder => "Decoder, as GPT-2",
+        };
+        (kind, words)
+    });
     form.choice(ui, KIND, &mut model.kind, &kinds);
+    form.note(
+        ui,
+        match model.kind {
+            Architecture::Encoder => "Learns to fill in hidden tokens; sees both sides.",
+            Architecture::Decoder => "Learns to write the next token; sees what stands before.",
+        },
+    );
     form.size(ui, LAYERS, &mut model.layers, 1);
     form.size(ui, HEADS, &mut model.heads, 1);
     form.size(ui, WIDTH, &mut model.width, 32);

@@ -6,10 +6,10 @@ use super::super::{field::Words, form::Form};
 const EVERY: Words = Words::new(
     "probe.every",
     "Look every",
-    "Steps between looks at the probe: a fixed batch of held-out text, the same at every look, and a sample of what the \
+    "Steps between looks at the probe, 0 = never: a fixed batch of held-out text, the same at every look, and a sample of what the \
      model writes.",
 )
-.unit("steps, 0 = never");
+.unit("steps");
 const EXAMPLES: Words = Words::new("probe.examples", "Probe examples", "Examples in the probe batch.").unit("examples");
 
 /// What is looked at while training.

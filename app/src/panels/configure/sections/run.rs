@@ -26,16 +26,19 @@ const PRECISION: Words = Words::new(
 pub fn run_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig, devices: &[DeviceInfo]) {
     form.text(ui, NAME, &mut config.name);
     form.whole(ui, SEED, &mut config.seed, 1);
-    let mut known: Vec<(DeviceChoice, String)> = devices
+    let mut known: Vec<(DeviceChoice, &str)> = devices
         .iter()
         .filter(|device| device.available)
-        .filter_map(|device| Some((device.id.parse().ok()?, format!("{} ({})", device.id, device.name))))
+        .filter_map(|device| Some((device.id.parse().ok()?, device.id.as_str())))
         .collect();
+    let chosen = config.device.to_string();
     if !known.iter().any(|(choice, _)| *choice == config.device) {
-        known.push((config.device, config.device.to_string()));
+        known.push((config.device, &chosen));
     }
-    let choices: Vec<(DeviceChoice, &str)> = known.iter().map(|(choice, name)| (*choice, name.as_str())).collect();
-    form.choice(ui, DEVICE, &mut config.device, &choices);
+    form.choice(ui, DEVICE, &mut config.device, &known);
+    if let Some(device) = devices.iter().find(|device| device.id == config.device.to_string()) {
+        form.note(ui, &device.name);
+    }
     for device in devices.iter().filter(|device| !device.available) {
         if let Some(note) = &device.note {
             form.note(ui, &format!("{}: {note}", device.name));

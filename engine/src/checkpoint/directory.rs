@@ -1,0 +1,194 @@
+//! Replacing a whole directory so that a reader finds the old one or the new one, never half of one.
+//!
+//! Beside the directory `NAME` may stand, after a crash, `.NAME.headroom-new-*` (half written: removed at the next
+//! save) and `.NAME.headroom-old` (moved aside: put back when `NAME` is missing, removed otherwise).
+
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use super::{CONFIG, CheckpointError, FILES, WEIGHTS};
+
+/// A directory beside its place that becomes the real one by [`Scratch::publish`], and is removed otherwise.
+pub(super) struct Scratch {
+    /// Where to write.
+    pub path: PathBuf,
+    target: PathBuf,
+}
+
+impl Scratch {
+    /// Makes an empty directory beside `target`, after cleaning up what a crash left there.
+    ///
+    /// # Errors
+    /// If `target` is a file or holds files that are not ours, which publishing would delete.
+    pub fn beside(target: &Path) -> Result<Self, CheckpointError> {
+        let target = std::path::absolute(target).map_err(CheckpointError::io("find the folder", target))?;
+        let parent = parent(&target);
+        fs::create_dir_all(parent).map_err(CheckpointError::io("create the folder", parent))?;
+        recover(&target).map_err(CheckpointError::io("put the last checkpoint back", &target))?;
+        refuse_foreign(&target)?;
+        let mine = format!("{}-", nonce());
+        let prefix = sibling(&target, "new-");
+        for entry in fs::read_dir(parent).map_err(CheckpointError::io("read the folder", parent))?.flatten() {
+            let name = entry.file_name();
+            if let Some(rest) = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes())
+                && !rest.starts_with(mine.as_bytes())
+            {
+                // What cannot be removed costs space, nothing else.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let mut name = prefix;
+        name.push(format!("{mine}{}", COUNT.fetch_add(1, Ordering::Relaxed)));
+        let path = parent.join(name);
+        fs::create_dir(&path).map_err(CheckpointError::io("create a folder beside the model", &path))?;
+        Ok(Self { path, target })
+    }
+
+    /// Makes sure that a file has reached the disk.
+    pub fn sync(&self, file: &str) -> Result<(), CheckpointError> {
+        let path = self.path.join(file);
+        let synced = File::options().write(true).open(&path).and_then(|file| file.sync_all());
+        synced.map_err(CheckpointError::io(&format!("write {file}"), &path))
+    }
+
+    /// Moves the directory to its place.
+    pub fn publish(self) -> Result<(), CheckpointError> {
+        let failed = |error| CheckpointError::io("move the model to its place", &self.target)(error);
+        let old = parent(&self.target).join(sibling(&self.target, "old"));
+        sync_dir(&self.path).map_err(failed)?;
+        let replaces = self.target.exists();
+        if replaces {
+            remove_if_there(&old).map_err(failed)?;
+            fs::rename(&self.target, &old).map_err(failed)?;
+        }
+        if let Err(error) = fs::rename(&self.path, &self.target) {
+            if replaces {
+                // The error that is told is the first one.
+                let _ = fs::rename(&old, &self.target);
+            }
+            return Err(failed(error));
+        }
+        sync_dir(parent(&self.target)).map_err(failed)?;
+        if replaces {
+            // The new one is in place; what cannot be removed now is removed by the next save.
+            let _ = fs::remove_dir_all(&old);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // After publishing there is nothing left under this name.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Puts a directory back that a crash left moved aside, and says where it is now: at its place, or aside when it
+/// could not be moved.
+pub(super) fn recovered(dir: &Path) -> PathBuf {
+    match recover(dir) {
+        Ok(()) => dir.to_owned(),
+        Err(_) => parent(dir).join(sibling(dir, "old")),
+    }
+}
+
+/// Removes a model directory with what a crash left beside it, so that it is gone or whole. One that is not there is
+/// no error.
+///
+/// # Errors
+/// If the directory holds files that are not a model's.
+pub fn remove_model_dir(dir: &Path) -> Result<(), CheckpointError> {
+    let failed = |error| CheckpointError::io("remove the model", dir)(error);
+    let target = std::path::absolute(dir).map_err(failed)?;
+    recover(&target).map_err(failed)?;
+    if !target.exists() {
+        return Ok(());
+    }
+    refuse_foreign(&target)?;
+    let scratch = Scratch::beside(&target)?;
+    // An empty directory of our own gives way; the model takes its name, which is removed when dropped.
+    fs::remove_dir(&scratch.path).map_err(failed)?;
+    fs::rename(&target, &scratch.path).map_err(failed)
+}
+
+fn recover(target: &Path) -> io::Result<()> {
+    let target = std::path::absolute(target)?;
+    let old = parent(&target).join(sibling(&target, "old"));
+    if target.exists() || !old.join(CONFIG).exists() { Ok(()) } else { fs::rename(&old, &target) }
+}
+
+/// Refuses to replace what is not a model directory of ours.
+fn refuse_foreign(target: &Path) -> Result<(), CheckpointError> {
+    let entries = match fs::read_dir(target) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(CheckpointError::io("read the folder", target)(error)),
+    };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| !FILES.contains(&name.as_str()))
+        .collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    names.sort();
+    names.truncate(3);
+    Err(CheckpointError::Occupied { names, path: target.to_owned() })
+}
+
+/// The name of a directory beside `target`.
+fn sibling(target: &Path, kind: &str) -> OsString {
+    let mut name = OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    name.push(format!(".headroom-{kind}"));
+    name
+}
+
+fn parent(target: &Path) -> &Path {
+    target.parent().unwrap_or(target)
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Tells this process's directories from those of a crashed one, whose process number may come again.
+fn nonce() -> &'static str {
+    static NONCE: OnceLock<String> = OnceLock::new();
+    NONCE.get_or_init(|| {
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        format!("{}-{started}", std::process::id())
+    })
+}
+
+/// Makes sure that the names in a directory have reached the disk.
+#[cfg(unix)]
+fn sync_dir(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Windows cannot open a directory as a file; its file systems keep names by journal.
+#[cfg(not(unix))]
+fn sync_dir(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// True when the directory looks like a model.
+pub(super) fn is_model(dir: &Path) -> bool {
+    dir.join(CONFIG).exists() || dir.join(WEIGHTS).exists()
+}

@@ -1,0 +1,191 @@
+//! `config.json` under Hugging Face's keys, from a plan and back.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::{CONFIG, CheckpointError, special_tokens::SpecialTokens};
+use crate::{
+    attention::ModelPlan,
+    config::{Architecture, NormPlacement, Precision, RunConfig},
+};
+
+/// Which configuration class a plan is saved under.
+///
+/// A decoder with norm last is unknown to `transformers` and gets a type of our own, so that it is never opened as
+/// something that would compute other logits.
+fn model_type(plan: &ModelPlan) -> (&'static str, &'static str) {
+    match (plan.architecture, plan.norm) {
+        (Architecture::Encoder, NormPlacement::Post) => ("bert", "BertForMaskedLM"),
+        (Architecture::Encoder, NormPlacement::Pre) => ("megatron-bert", "MegatronBertForMaskedLM"),
+        (Architecture::Decoder, NormPlacement::Pre) => ("gpt2", "GPT2LMHeadModel"),
+        (Architecture::Decoder, NormPlacement::Post) => ("headroom", "HeadroomDecoder"),
+    }
+}
+
+/// The text of `config.json`.
+pub(super) fn config_json(plan: &ModelPlan, precision: Precision, special: &SpecialTokens) -> String {
+    let (model_type, class) = model_type(plan);
+    let mut config = match plan.architecture {
+        Architecture::Encoder => json!({
+            "attention_probs_dropout_prob": plan.dropout,
+            "hidden_act": "gelu",
+            "hidden_dropout_prob": plan.dropout,
+            "hidden_size": plan.width,
+            "intermediate_size": plan.feed_forward,
+            "is_decoder": false,
+            "layer_norm_eps": plan.norm_epsilon,
+            "max_position_embeddings": plan.positions,
+            "num_attention_heads": plan.heads,
+            "num_hidden_layers": plan.layers,
+            "type_vocab_size": plan.token_types,
+            "use_cache": false,
+        }),
+        Architecture::Decoder => json!({
+            "activation_function": "gelu_new",
+            "attn_pdrop": plan.dropout,
+            "embd_pdrop": plan.dropout,
+            "layer_norm_epsilon": plan.norm_epsilon,
+            "n_embd": plan.width,
+            "n_head": plan.heads,
+            "n_inner": plan.feed_forward,
+            "n_layer": plan.layers,
+            "n_positions": plan.positions,
+            "reorder_and_upcast_attn": false,
+            "resid_pdrop": plan.dropout,
+            "scale_attn_by_inverse_layer_idx": false,
+            "scale_attn_weights": true,
+            "use_cache": true,
+        }),
+    };
+    let common = json!({
+        "architectures": [class],
+        "bos_token_id": special.id("bos_token"),
+        "dtype": match precision { Precision::F32 => "float32", Precision::F64 => "float64" },
+        "eos_token_id": special.id("eos_token"),
+        "initializer_range": 0.02,
+        "model_type": model_type,
+        "pad_token_id": special.id("pad_token"),
+        "tie_word_embeddings": true,
+        "vocab_size": plan.vocabulary,
+    });
+    if let (Some(config), Value::Object(common)) = (config.as_object_mut(), common) {
+        config.extend(common);
+    }
+    serde_json::to_string_pretty(&config).unwrap_or_default()
+}
+
+/// The plan that a `config.json` describes.
+pub(super) fn plan_of(text: &str, dir: &Path) -> Result<ModelPlan, CheckpointError> {
+    let settings = |why: String| CheckpointError::Settings { file: CONFIG.to_owned(), why, path: dir.to_owned() };
+    let keys: Map<String, Value> =
+        serde_json::from_str(text).map_err(|error| settings(format!("it is no JSON object ({error}).")))?;
+    let read = Keys { keys: &keys, dir };
+    let found = read.text("model_type")?;
+    let (architecture, norm) = match found.as_str() {
+        "bert" => (Architecture::Encoder, NormPlacement::Post),
+        "megatron-bert" => (Architecture::Encoder, NormPlacement::Pre),
+        "gpt2" => (Architecture::Decoder, NormPlacement::Pre),
+        "headroom" if read.class() == Some("HeadroomDecoder") => (Architecture::Decoder, NormPlacement::Post),
+        _ => return Err(CheckpointError::UnknownModelType { found, path: dir.to_owned() }),
+    };
+    read.demand("tie_word_embeddings", &[json!(true)])?;
+    let mut config = RunConfig::default();
+    let model = &mut config.model;
+    (model.kind, model.norm) = (architecture, norm);
+    let (positions, norm_epsilon, token_types);
+    match architecture {
+        Architecture::Encoder => {
+            read.demand("hidden_act", &[json!("gelu")])?;
+            read.demand("position_embedding_type", &[json!("absolute")])?;
+            read.demand("is_decoder", &[json!(false)])?;
+            model.layers = read.count("num_hidden_layers")?;
+            model.heads = read.count("num_attention_heads")?;
+            model.width = read.count("hidden_size")?;
+            model.feed_forward = read.count("intermediate_size")?;
+            model.dropout = read.number("hidden_dropout_prob", 0.1)?;
+            positions = read.count("max_position_embeddings")?;
+            norm_epsilon = read.number("layer_norm_eps", 1e-12)?;
+            token_types = if keys.contains_key("type_vocab_size") { read.count("type_vocab_size")? } else { 2 };
+        }
+        Architecture::Decoder => {
+            read.demand("activation_function", &[json!("gelu_new"), json!("gelu_pytorch_tanh")])?;
+            read.demand("scale_attn_weights", &[json!(true)])?;
+            read.demand("scale_attn_by_inverse_layer_idx", &[json!(false)])?;
+            read.demand("add_cross_attention", &[json!(false)])?;
+            model.layers = read.count("n_layer")?;
+            model.heads = read.count("n_head")?;
+            model.width = read.count("n_embd")?;
+            model.feed_forward = match keys.get("n_inner") {
+                None | Some(Value::Null) => model.width.saturating_mul(4),
+                Some(_) => read.count("n_inner")?,
+            };
+            model.dropout = read.number("resid_pdrop", 0.1)?;
+            positions = read.count("n_positions")?;
+            norm_epsilon = read.number("layer_norm_epsilon", 1e-5)?;
+            token_types = 0;
+        }
+    }
+    let vocabulary = read.count("vocab_size")?;
+    model.positions = Some(positions);
+    config.data.sequence_length = positions;
+    if !(norm_epsilon.is_finite() && norm_epsilon >= 0.0) {
+        return Err(settings(format!("a norm epsilon of {norm_epsilon} is outside 0 and above.")));
+    }
+    let mut plan = ModelPlan::resolve(&config, vocabulary).map_err(|problems| {
+        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        settings(format!("it describes a model that cannot be built ({}).", problems.join("; ")))
+    })?;
+    (plan.norm_epsilon, plan.token_types) = (norm_epsilon, token_types);
+    Ok(plan)
+}
+
+/// The keys of a `config.json`.
+struct Keys<'a> {
+    keys: &'a Map<String, Value>,
+    dir: &'a Path,
+}
+
+impl Keys<'_> {
+    fn wrong(&self, key: &str, expected: &str) -> CheckpointError {
+        let why = match self.keys.get(key) {
+            None => format!("it has no `{key}`."),
+            Some(found) => format!("`{key}` is {found}, but must be {expected}."),
+        };
+        CheckpointError::Settings { file: CONFIG.to_owned(), why, path: self.dir.to_owned() }
+    }
+
+    fn class(&self) -> Option<&str> {
+        self.keys.get("architectures")?.get(0)?.as_str()
+    }
+
+    fn text(&self, key: &str) -> Result<String, CheckpointError> {
+        self.keys.get(key).and_then(Value::as_str).map(str::to_owned).ok_or_else(|| self.wrong(key, "a text"))
+    }
+
+    fn count(&self, key: &str) -> Result<usize, CheckpointError> {
+        let count = self.keys.get(key).and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok());
+        count.ok_or_else(|| self.wrong(key, "a whole number"))
+    }
+
+    fn number(&self, key: &str, default: f64) -> Result<f64, CheckpointError> {
+        match self.keys.get(key) {
+            None | Some(Value::Null) => Ok(default),
+            Some(value) => value.as_f64().ok_or_else(|| self.wrong(key, "a number")),
+        }
+    }
+
+    /// Refuses values that would make the model compute something else; an absent key means the usual value.
+    fn demand(&self, key: &str, allowed: &[Value]) -> Result<(), CheckpointError> {
+        match self.keys.get(key) {
+            None | Some(Value::Null) => Ok(()),
+            Some(found) if allowed.contains(found) => Ok(()),
+            Some(found) => Err(CheckpointError::Unsupported {
+                key: key.to_owned(),
+                found: found.to_string(),
+                expected: allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or "),
+                path: self.dir.to_owned(),
+            }),
+        }
+    }
+}

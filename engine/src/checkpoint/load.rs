@@ -1,0 +1,109 @@
+use std::{io, path::Path};
+
+use candle_core::{DType, Device};
+
+use super::{
+    CONFIG, CheckpointError, RUN_CONFIG, TOKENIZER, TRAINING_STATE, TrainingState, WEIGHTS,
+    directory::{is_model, recovered},
+    hugging_face,
+    manifest::Manifest,
+    tensors,
+    training_state::Header,
+    weights,
+};
+use crate::{
+    attention::ModelPlan,
+    config::{RunConfig, from_toml},
+    model::{ModelError, ParameterSet},
+};
+
+/// A model that was read from a directory.
+#[derive(Clone, Debug)]
+pub struct LoadedModel {
+    /// The architecture.
+    pub plan: ModelPlan,
+    /// The weights.
+    pub parameters: ParameterSet,
+    /// The text of `tokenizer.json`, where there is one.
+    pub tokenizer_json: Option<String>,
+    /// The config of the run that made it, where there was one.
+    pub config: Option<RunConfig>,
+}
+
+/// Reads a model directory: one of ours, checked against its checksums, or a plain Hugging Face directory of
+/// `BertForMaskedLM`, `MegatronBertForMaskedLM` or `GPT2LMHeadModel`. Weights are converted to `dtype`.
+///
+/// # Errors
+/// If a file is missing, was cut off or edited, or describes a model that cannot be computed here.
+pub fn load_model_dir(dir: &Path, dtype: DType, device: &Device) -> Result<LoadedModel, CheckpointError> {
+    let dir = &recovered(dir);
+    if !is_model(dir) {
+        return Err(CheckpointError::NotFound { path: dir.clone() });
+    }
+    let manifest = Manifest::read(dir)?;
+    if let Some(manifest) = &manifest {
+        for file in [CONFIG, WEIGHTS, TOKENIZER, RUN_CONFIG] {
+            manifest.check(dir, file)?;
+        }
+    }
+    let missing = |file: &str| CheckpointError::MissingFile { file: file.to_owned(), path: dir.clone() };
+    let plan = hugging_face::plan_of(&text(dir, CONFIG)?.ok_or_else(|| missing(CONFIG))?, dir)?;
+    let config = match text(dir, RUN_CONFIG)? {
+        None => None,
+        Some(text) => Some(from_toml(&text).map_err(|error| CheckpointError::Settings {
+            file: RUN_CONFIG.to_owned(),
+            why: error.to_string(),
+            path: dir.clone(),
+        })?),
+    };
+    let (mut tensors, _) = tensors::read(dir, WEIGHTS, device)?;
+    for tensor in tensors.values_mut() {
+        let converted = tensor.to_dtype(dtype).map_err(ModelError::from);
+        *tensor = converted.map_err(|source| CheckpointError::Tensor { source, path: dir.clone() })?;
+    }
+    Ok(LoadedModel {
+        parameters: weights::join(&plan, tensors, dir)?,
+        plan,
+        tokenizer_json: text(dir, TOKENIZER)?,
+        config,
+    })
+}
+
+/// Reads what it takes to continue training. Tensors keep the number format in which they were saved.
+///
+/// # Errors
+/// If the directory has no training state, or if it was cut off or edited.
+pub fn load_training_state(dir: &Path, device: &Device) -> Result<TrainingState, CheckpointError> {
+    let dir = &recovered(dir);
+    if !is_model(dir) {
+        return Err(CheckpointError::NotFound { path: dir.clone() });
+    }
+    if let Some(manifest) = Manifest::read(dir)? {
+        if !manifest.holds(TRAINING_STATE) {
+            return Err(CheckpointError::NoTrainingState { path: dir.clone() });
+        }
+        manifest.check(dir, TRAINING_STATE)?;
+    } else if !dir.join(TRAINING_STATE).exists() {
+        return Err(CheckpointError::NoTrainingState { path: dir.clone() });
+    }
+    let (optimiser, metadata) = tensors::read(dir, TRAINING_STATE, device)?;
+    let damaged = |why: String| CheckpointError::Damaged { file: TRAINING_STATE.to_owned(), why, path: dir.clone() };
+    let header = metadata.get("headroom").ok_or_else(|| damaged("it says nothing about its run".to_owned()))?;
+    let Header { step, tokens, best, progress } =
+        serde_json::from_str(header).map_err(|error| damaged(error.to_string()))?;
+    Ok(TrainingState { step, tokens, best, optimiser, progress })
+}
+
+/// The text of a file; none when it is not there.
+fn text(dir: &Path, file: &str) -> Result<Option<String>, CheckpointError> {
+    match std::fs::read_to_string(dir.join(file)) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(CheckpointError::Damaged {
+            file: file.to_owned(),
+            why: "it is not UTF-8 text".to_owned(),
+            path: dir.to_owned(),
+        }),
+        Err(error) => Err(CheckpointError::io(&format!("read {file}"), dir)(error)),
+    }
+}

@@ -1,0 +1,106 @@
+//! Sizes and checksums of a model directory.
+
+use std::{collections::BTreeMap, fs::File, io::Read, path::Path};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{CheckpointError, MANIFEST};
+
+/// The format of directories that this program writes.
+const FORMAT: u64 = 1;
+
+/// What `headroom.json` holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    format: u64,
+    program: String,
+    files: BTreeMap<String, Entry>,
+}
+
+/// One file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    bytes: u64,
+    sha256: String,
+}
+
+impl Manifest {
+    /// Reads the files of a directory as they are.
+    pub fn of(dir: &Path, files: &[&str]) -> Result<Self, CheckpointError> {
+        let entry = |file: &&str| Ok(((*file).to_owned(), measure(&dir.join(file))?));
+        Ok(Self {
+            format: FORMAT,
+            program: format!("headroom {}", env!("CARGO_PKG_VERSION")),
+            files: files.iter().map(entry).collect::<Result<_, CheckpointError>>()?,
+        })
+    }
+
+    /// The text of `headroom.json`.
+    pub fn text(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// The manifest of a directory; none when it has none, as directories from elsewhere.
+    pub fn read(dir: &Path) -> Result<Option<Self>, CheckpointError> {
+        let text = match std::fs::read_to_string(dir.join(MANIFEST)) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(CheckpointError::io("read headroom.json", dir)(error)),
+        };
+        let damaged = |why: String| CheckpointError::Damaged { file: MANIFEST.to_owned(), why, path: dir.to_owned() };
+        let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        match value.get("format").and_then(serde_json::Value::as_u64) {
+            Some(found) if found > FORMAT => {
+                Err(CheckpointError::NewerFormat { found, known: FORMAT, path: dir.to_owned() })
+            }
+            _ => serde_json::from_value(value).map(Some).map_err(|error| damaged(error.to_string())),
+        }
+    }
+
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.files.values().map(|entry| entry.bytes).sum()
+    }
+
+    /// Whether the directory was saved with this file.
+    pub fn holds(&self, file: &str) -> bool {
+        self.files.contains_key(file)
+    }
+
+    /// Checks that a file is what was saved. A file that was not saved with the directory passes.
+    pub fn check(&self, dir: &Path, file: &str) -> Result<(), CheckpointError> {
+        let Some(saved) = self.files.get(file) else { return Ok(()) };
+        let path = dir.join(file);
+        let there = path.metadata().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                CheckpointError::MissingFile { file: file.to_owned(), path: dir.to_owned() }
+            }
+            _ => CheckpointError::io(&format!("read {file}"), dir)(error),
+        })?;
+        if there.len() < saved.bytes {
+            let why = format!("it has {} of its {} bytes", there.len(), saved.bytes);
+            return Err(CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() });
+        }
+        if measure(&path)? == *saved {
+            Ok(())
+        } else {
+            Err(CheckpointError::Edited { file: file.to_owned(), path: dir.to_owned() })
+        }
+    }
+}
+
+/// Size and SHA-256 of a file.
+fn measure(path: &Path) -> Result<Entry, CheckpointError> {
+    let failed = |error| CheckpointError::io("read back what was written", path)(error);
+    let mut file = File::open(path).map_err(failed)?;
+    let (mut hash, mut bytes, mut block) = (Sha256::new(), 0, vec![0; 1 << 20]);
+    loop {
+        let read = file.read(&mut block).map_err(failed)?;
+        let Some(part) = block.get(..read).filter(|part| !part.is_empty()) else { break };
+        hash.update(part);
+        bytes += read as u64;
+    }
+    let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Entry { bytes, sha256 })
+}

@@ -1,0 +1,115 @@
+use std::{collections::BTreeMap, fs, path::Path};
+
+use candle_core::{DType, Tensor};
+use serde_json::json;
+
+use super::{
+    CONFIG, CheckpointError, MANIFEST, RUN_CONFIG, SPECIAL_TOKENS, TOKENIZER, TOKENIZER_CONFIG, TRAINING_STATE,
+    TrainingState, WEIGHTS, directory::Scratch, hugging_face, manifest::Manifest, space, special_tokens::SpecialTokens,
+    tensors, training_state::Header,
+};
+use crate::{
+    attention::ModelPlan,
+    config::{Precision, RunConfig, to_toml},
+};
+
+/// Room for settings, headers and the file system's own needs.
+const MARGIN_BYTES: u64 = 1 << 20;
+
+/// What a model directory is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelDirectory<'a> {
+    /// The architecture.
+    pub plan: &'a ModelPlan,
+    /// The weights by name.
+    pub tensors: &'a BTreeMap<String, Tensor>,
+    /// The text of `tokenizer.json`, where the model reads text.
+    pub tokenizer_json: Option<&'a str>,
+    /// The config of the run that made it, where there was one.
+    pub config: Option<&'a RunConfig>,
+    /// What it takes to continue training; none for an export.
+    pub training: Option<&'a TrainingState>,
+}
+
+/// What was saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SavedModel {
+    /// Bytes of all files.
+    pub bytes: u64,
+}
+
+/// Writes a model directory, replacing the one that is there.
+///
+/// Everything is written and synced beside `dir` and moved to its place at the end: whatever goes wrong, a model that
+/// was there before is still there.
+///
+/// # Errors
+/// If the disk has too little space (known before writing) or fills up, if the folder cannot be written, or if it
+/// holds files that are not a model's.
+pub fn save_model_dir(dir: &Path, contents: &ModelDirectory) -> Result<SavedModel, CheckpointError> {
+    save_with(dir, contents, space::free_bytes(dir))
+}
+
+/// See [`save_model_dir`]; `free_bytes` is what the disk has, when known.
+pub(super) fn save_with(
+    dir: &Path,
+    contents: &ModelDirectory,
+    free_bytes: Option<u64>,
+) -> Result<SavedModel, CheckpointError> {
+    let needed_bytes = tensors::bytes(contents.tensors)
+        + contents.training.map_or(0, |training| tensors::bytes(&training.optimiser))
+        + contents.tokenizer_json.map_or(0, |text| text.len() as u64)
+        + MARGIN_BYTES;
+    if let Some(free_bytes) = free_bytes.filter(|free| *free < needed_bytes) {
+        return Err(CheckpointError::DiskSpace { needed_bytes, free_bytes, path: dir.to_owned() });
+    }
+    write(dir, contents).map_err(|error| error.or_disk_full(needed_bytes, dir))
+}
+
+fn write(dir: &Path, contents: &ModelDirectory) -> Result<SavedModel, CheckpointError> {
+    let scratch = Scratch::beside(dir)?;
+    let mut files = Vec::new();
+    let mut text = |file: &'static str, text: &str| {
+        let path = scratch.path.join(file);
+        fs::write(&path, text).map_err(CheckpointError::io(&format!("write {file}"), &path))?;
+        files.push(file);
+        scratch.sync(file)
+    };
+    let special = SpecialTokens::find(contents.tokenizer_json);
+    let precision = match contents.tensors.values().next().map(Tensor::dtype) {
+        Some(DType::F64) => Precision::F64,
+        _ => Precision::F32,
+    };
+    text(CONFIG, &hugging_face::config_json(contents.plan, precision, &special))?;
+    if let Some(tokenizer) = contents.tokenizer_json {
+        text(TOKENIZER, tokenizer)?;
+        let map = special.map();
+        let mut settings = map.clone();
+        settings.insert("tokenizer_class".to_owned(), json!("PreTrainedTokenizerFast"));
+        settings.insert("model_max_length".to_owned(), json!(contents.plan.positions));
+        settings.insert("clean_up_tokenization_spaces".to_owned(), json!(false));
+        text(TOKENIZER_CONFIG, &serde_json::to_string_pretty(&settings).unwrap_or_default())?;
+        text(SPECIAL_TOKENS, &serde_json::to_string_pretty(&map).unwrap_or_default())?;
+    }
+    if let Some(config) = contents.config {
+        text(RUN_CONFIG, &to_toml(config))?;
+    }
+    // `transformers` asks for this line of metadata.
+    tensors::write(&scratch.path.join(WEIGHTS), contents.tensors, ("format", "pt".to_owned()))?;
+    scratch.sync(WEIGHTS)?;
+    files.push(WEIGHTS);
+    if let Some(TrainingState { step, tokens, best, optimiser, progress }) = contents.training {
+        let header = Header { step: *step, tokens: *tokens, best: best.clone(), progress: progress.clone() };
+        let header = serde_json::to_string(&header).unwrap_or_default();
+        tensors::write(&scratch.path.join(TRAINING_STATE), optimiser, ("headroom", header))?;
+        scratch.sync(TRAINING_STATE)?;
+        files.push(TRAINING_STATE);
+    }
+    let manifest = Manifest::of(&scratch.path, &files)?;
+    let path = scratch.path.join(MANIFEST);
+    fs::write(&path, manifest.text()).map_err(CheckpointError::io("write headroom.json", &path))?;
+    scratch.sync(MANIFEST)?;
+    let saved = SavedModel { bytes: manifest.bytes() + manifest.text().len() as u64 };
+    scratch.publish()?;
+    Ok(saved)
+}

@@ -1,0 +1,57 @@
+//! Tensors to and from safetensors files.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::Path,
+};
+
+use candle_core::{Device, Tensor};
+use safetensors::{SafeTensorError, SafeTensors};
+
+use super::CheckpointError;
+
+/// Writes tensors with one line of metadata.
+pub(super) fn write(
+    path: &Path,
+    tensors: &BTreeMap<String, Tensor>,
+    metadata: (&str, String),
+) -> Result<(), CheckpointError> {
+    let metadata = HashMap::from([(metadata.0.to_owned(), metadata.1)]);
+    safetensors::serialize_to_file(tensors.iter(), Some(metadata), path).map_err(|error| {
+        let source = match error {
+            SafeTensorError::IoError(source) => source,
+            other => std::io::Error::other(other.to_string()),
+        };
+        CheckpointError::io("write the weights", path)(source)
+    })
+}
+
+/// Reads all tensors of a file onto a device, with its metadata.
+pub(super) fn read(
+    dir: &Path,
+    file: &str,
+    device: &Device,
+) -> Result<(BTreeMap<String, Tensor>, HashMap<String, String>), CheckpointError> {
+    let damaged = |why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
+    let bytes = std::fs::read(dir.join(file)).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => CheckpointError::MissingFile { file: file.to_owned(), path: dir.to_owned() },
+        _ => CheckpointError::io(&format!("read {file}"), dir)(error),
+    })?;
+    let why = |error: SafeTensorError| match error {
+        SafeTensorError::MetadataIncompleteBuffer => damaged("it is shorter or longer than its header says".to_owned()),
+        SafeTensorError::HeaderTooSmall | SafeTensorError::InvalidHeaderLength => {
+            damaged("it is cut off within its header".to_owned())
+        }
+        other => damaged(other.to_string()),
+    };
+    let (_, header) = SafeTensors::read_metadata(&bytes).map_err(why)?;
+    let metadata = header.metadata().clone().unwrap_or_default();
+    let tensors = candle_core::safetensors::load_buffer(&bytes, device)
+        .map_err(|error| CheckpointError::Tensor { source: error.into(), path: dir.to_owned() })?;
+    Ok((tensors.into_iter().collect(), metadata))
+}
+
+/// Bytes that tensors take on disk.
+pub(super) fn bytes(tensors: &BTreeMap<String, Tensor>) -> u64 {
+    tensors.values().map(|tensor| (tensor.elem_count() * tensor.dtype().size_in_bytes()) as u64).sum()
+}

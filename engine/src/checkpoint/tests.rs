@@ -1,0 +1,357 @@
+use std::{collections::BTreeMap, fs, path::Path};
+
+use candle_core::{DType, Device, Tensor};
+use serde_json::json;
+
+use super::{save::save_with, *};
+use crate::{
+    attention::ModelPlan,
+    config::{Architecture, NormPlacement, RunConfig},
+    model::{ForwardOptions, Model, ModelInput, ParameterSet},
+};
+
+const TOKENIZER_TEXT: &str = r#"{"added_tokens": [{"id": 0, "content": "[PAD]"}, {"id": 4, "content": "[MASK]"}]}"#;
+
+fn config(kind: Architecture, norm: NormPlacement) -> RunConfig {
+    let mut config = RunConfig::default();
+    (config.model.kind, config.model.norm) = (kind, norm);
+    (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (2, 2, 8, 12);
+    config.data.sequence_length = 6;
+    config.model.dropout = 0.1;
+    config
+}
+
+fn plan(config: &RunConfig) -> ModelPlan {
+    ModelPlan::resolve(config, 23).unwrap()
+}
+
+fn configs() -> Vec<RunConfig> {
+    Architecture::ALL.iter().flat_map(|&kind| NormPlacement::ALL.map(|norm| config(kind, norm))).collect()
+}
+
+fn training() -> TrainingState {
+    let optimiser =
+        BTreeMap::from([("a.exp_avg".to_owned(), Tensor::new(&[0.1_f32, f32::MIN_POSITIVE], &Device::Cpu).unwrap())]);
+    TrainingState {
+        step: 7,
+        tokens: u64::MAX,
+        best: Some(BestMetric { name: "loss".to_owned(), value: 0.1 + 0.2, step: 5 }),
+        optimiser,
+        progress: json!({"batches": 70}),
+    }
+}
+
+/// Saves a fresh model of `config` and gives its logits on some tokens.
+fn save(dir: &Path, config: &RunConfig, seed: u64, training: Option<&TrainingState>) -> Tensor {
+    let plan = plan(config);
+    let parameters = ParameterSet::init(&plan, seed, DType::F32, &Device::Cpu).unwrap();
+    let tensors = parameters.tensors();
+    let contents = ModelDirectory {
+        plan: &plan,
+        tensors: &tensors,
+        tokenizer_json: Some(TOKENIZER_TEXT),
+        config: Some(config),
+        training,
+    };
+    let saved = save_model_dir(dir, &contents).unwrap();
+    let sizes = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len());
+    assert_eq!(saved.bytes, sizes.sum::<u64>());
+    logits(&plan, &parameters)
+}
+
+fn logits(plan: &ModelPlan, parameters: &ParameterSet) -> Tensor {
+    let input = ModelInput::new(&[1, 2, 3, 22], None, 1, 4, &Device::Cpu).unwrap();
+    Model::frozen(plan, parameters).unwrap().forward(&input, &ForwardOptions::default()).unwrap().logits
+}
+
+fn same(a: &Tensor, b: &Tensor) -> bool {
+    let bits = |t: &Tensor| -> Vec<u32> {
+        t.flatten_all().unwrap().to_vec1::<f32>().unwrap().into_iter().map(f32::to_bits).collect()
+    };
+    bits(a) == bits(b)
+}
+
+fn load(dir: &Path) -> Result<LoadedModel, CheckpointError> {
+    load_model_dir(dir, DType::F32, &Device::Cpu)
+}
+
+/// The entries of a folder, hidden ones too.
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn what_is_saved_comes_back_bit_for_bit() {
+    for config in configs() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = parent.path().join("new").join("model");
+        let expected = save(&dir, &config, 1, Some(&training()));
+        let loaded = load(&dir).unwrap();
+        assert_eq!(loaded.plan, plan(&config));
+        assert_eq!(loaded.config.as_ref(), Some(&config));
+        assert_eq!(loaded.tokenizer_json.as_deref(), Some(TOKENIZER_TEXT));
+        assert!(same(&logits(&loaded.plan, &loaded.parameters), &expected));
+        let state = load_training_state(&dir, &Device::Cpu).unwrap();
+        let expected = training();
+        assert_eq!(
+            (state.step, state.tokens, state.best, state.progress),
+            (7, u64::MAX, expected.best, expected.progress)
+        );
+        assert!(same(&state.optimiser["a.exp_avg"], &expected.optimiser["a.exp_avg"]));
+        assert_eq!(names(dir.parent().unwrap()), ["model"], "leftovers beside the model");
+    }
+}
+
+#[test]
+fn double_precision_is_kept() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("model");
+    let config = config(Architecture::Encoder, NormPlacement::Post);
+    let plan = plan(&config);
+    let parameters = ParameterSet::init(&plan, 1, DType::F64, &Device::Cpu).unwrap();
+    let tensors = parameters.tensors();
+    let contents =
+        ModelDirectory { plan: &plan, tensors: &tensors, tokenizer_json: None, config: None, training: None };
+    save_model_dir(&dir, &contents).unwrap();
+    assert_eq!(names(&dir), ["config.json", "headroom.json", "model.safetensors"]);
+    assert!(fs::read_to_string(dir.join("config.json")).unwrap().contains("float64"));
+    let loaded = load_model_dir(&dir, DType::F64, &Device::Cpu).unwrap();
+    assert!(loaded.config.is_none() && loaded.tokenizer_json.is_none());
+    for (name, tensor) in loaded.parameters.tensors() {
+        let [a, b] = [&tensor, &tensors[&name]].map(|t| t.flatten_all().unwrap().to_vec1::<f64>().unwrap());
+        assert_eq!(a, b, "{name}");
+    }
+}
+
+#[test]
+fn infinite_bests_survive() {
+    for value in [f64::INFINITY, f64::NEG_INFINITY, 1e-300, 0.1 + 0.2] {
+        let best = BestMetric { name: "loss".to_owned(), value, step: 0 };
+        let text = serde_json::to_string(&best).unwrap();
+        assert_eq!(serde_json::from_str::<BestMetric>(&text).unwrap(), best);
+    }
+}
+
+#[test]
+fn only_known_combinations_are_saved_under_a_type_of_transformers() {
+    let expected = ["megatron-bert", "bert", "gpt2", "headroom"];
+    for (config, expected) in configs().iter().zip(expected) {
+        let parent = tempfile::tempdir().unwrap();
+        save(&parent.path().join("m"), config, 1, None);
+        let text = fs::read_to_string(parent.path().join("m").join("config.json")).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(json["model_type"], expected, "{:?} {:?}", config.model.kind, config.model.norm);
+        assert_eq!(json["pad_token_id"], 0);
+    }
+}
+
+#[test]
+fn a_new_checkpoint_replaces_the_old_one_whole() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("m");
+    let config = config(Architecture::Decoder, NormPlacement::Pre);
+    let first = save(&dir, &config, 1, Some(&training()));
+    let second = save(&dir, &config, 2, None);
+    assert!(!same(&first, &second));
+    let loaded = load(&dir).unwrap();
+    assert!(same(&logits(&loaded.plan, &loaded.parameters), &second));
+    let error = load_training_state(&dir, &Device::Cpu).unwrap_err();
+    assert!(matches!(error, CheckpointError::NoTrainingState { .. }), "{error}");
+    assert_eq!(names(parent.path()), ["m"]);
+}
+
+/// A process that is killed while saving leaves one of these states behind.
+#[test]
+fn every_state_that_a_crash_leaves_is_recovered() {
+    let config = config(Architecture::Decoder, NormPlacement::Pre);
+    for (moved_aside, in_place, half_written) in
+        [(false, true, true), (true, false, true), (true, false, false), (true, true, false)]
+    {
+        let parent = tempfile::tempdir().unwrap();
+        let (dir, old) = (parent.path().join("m"), parent.path().join(".m.headroom-old"));
+        let expected = save(&dir, &config, 1, Some(&training()));
+        if moved_aside {
+            fs::rename(&dir, &old).unwrap();
+        }
+        if in_place && moved_aside {
+            save(&dir, &config, 1, Some(&training()));
+            // Saving cleans up; the crash came before that.
+            fs::create_dir_all(&old).unwrap();
+            fs::write(old.join(CONFIG), "{}").unwrap();
+        }
+        if half_written {
+            let new = parent.path().join(".m.headroom-new-12-34-0");
+            fs::create_dir(&new).unwrap();
+            fs::write(new.join(WEIGHTS), "half").unwrap();
+        }
+        let loaded = load(&dir).unwrap();
+        assert!(same(&logits(&loaded.plan, &loaded.parameters), &expected));
+        assert_eq!(load_training_state(&dir, &Device::Cpu).unwrap().step, 7);
+        let second = save(&dir, &config, 2, None);
+        let loaded = load(&dir).unwrap();
+        assert!(same(&logits(&loaded.plan, &loaded.parameters), &second));
+        assert_eq!(names(parent.path()), ["m"], "{moved_aside} {in_place} {half_written}");
+    }
+}
+
+#[test]
+fn too_little_space_is_seen_before_anything_is_written() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("m");
+    let config = config(Architecture::Decoder, NormPlacement::Pre);
+    let kept = save(&dir, &config, 1, None);
+    let plan = plan(&config);
+    let tensors = ParameterSet::init(&plan, 2, DType::F32, &Device::Cpu).unwrap().tensors();
+    let contents =
+        ModelDirectory { plan: &plan, tensors: &tensors, tokenizer_json: None, config: None, training: None };
+    let error = save_with(&dir, &contents, Some(1_000)).unwrap_err();
+    assert!(error.to_string().contains("1.0 kB are free"), "{error}");
+    let loaded = load(&dir).unwrap();
+    assert!(same(&logits(&loaded.plan, &loaded.parameters), &kept));
+    assert!(space::free_bytes(&dir).is_none_or(|free| free > 0));
+}
+
+#[test]
+fn folders_with_other_files_are_never_replaced_or_removed() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("thesis");
+    fs::create_dir(&dir).unwrap();
+    fs::write(dir.join("chapter.tex"), "years of work").unwrap();
+    let config = config(Architecture::Decoder, NormPlacement::Pre);
+    let plan = plan(&config);
+    let tensors = ParameterSet::init(&plan, 2, DType::F32, &Device::Cpu).unwrap().tensors();
+    let contents =
+        ModelDirectory { plan: &plan, tensors: &tensors, tokenizer_json: None, config: None, training: None };
+    let error = save_model_dir(&dir, &contents).unwrap_err();
+    assert!(error.to_string().contains("chapter.tex"), "{error}");
+    assert!(remove_model_dir(&dir).is_err());
+    assert_eq!(names(&dir), ["chapter.tex"]);
+    assert_eq!(names(parent.path()), ["thesis"]);
+    let file = parent.path().join("file");
+    fs::write(&file, "text").unwrap();
+    assert!(matches!(save_model_dir(&file, &contents), Err(CheckpointError::Io { .. })));
+    assert!(matches!(save_model_dir(&file.join("m"), &contents), Err(CheckpointError::Io { .. })));
+    assert_eq!(fs::read_to_string(&file).unwrap(), "text");
+}
+
+#[test]
+fn removing_leaves_nothing() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("m");
+    save(&dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, None);
+    remove_model_dir(&dir).unwrap();
+    assert!(names(parent.path()).is_empty());
+    remove_model_dir(&dir).unwrap();
+    assert!(matches!(load(&dir), Err(CheckpointError::NotFound { .. })));
+}
+
+/// What loading says after `break_it` changed a good directory.
+fn after(break_it: impl FnOnce(&Path)) -> CheckpointError {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("m");
+    save(&dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, Some(&training()));
+    break_it(&dir);
+    match load(&dir) {
+        Err(error) => error,
+        Ok(_) => load_training_state(&dir, &Device::Cpu).unwrap_err(),
+    }
+}
+
+fn truncate(path: &Path, bytes: u64) {
+    fs::File::options().write(true).open(path).unwrap().set_len(bytes).unwrap();
+}
+
+fn flip_last_byte(path: &Path) {
+    let mut bytes = fs::read(path).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn damage_is_told_with_file_reason_and_path() {
+    type Break = fn(&Path);
+    let cases: [(Break, &str); 9] = [
+        (|dir| fs::remove_file(dir.join(WEIGHTS)).unwrap(), "has no model.safetensors"),
+        (|dir| fs::remove_file(dir.join(CONFIG)).unwrap(), "has no config.json"),
+        (|dir| fs::remove_file(dir.join(TRAINING_STATE)).unwrap(), "has no training_state.safetensors"),
+        (|dir| truncate(&dir.join(WEIGHTS), 1000), "model.safetensors is damaged: it has 1000 of its"),
+        (|dir| truncate(&dir.join(WEIGHTS), 0), "model.safetensors is damaged: it has 0 of its"),
+        (|dir| flip_last_byte(&dir.join(WEIGHTS)), "model.safetensors was edited or damaged"),
+        (|dir| flip_last_byte(&dir.join(TRAINING_STATE)), "training_state.safetensors was edited or damaged"),
+        (|dir| fs::write(dir.join(MANIFEST), "{").unwrap(), "headroom.json is damaged"),
+        (|dir| fs::write(dir.join(MANIFEST), r#"{"format": 99}"#).unwrap(), "format 99"),
+    ];
+    for (break_it, expected) in cases {
+        let error = after(break_it).to_string();
+        assert!(error.contains(expected), "{error} does not say: {expected}");
+        assert!(error.ends_with('m'), "the path comes last: {error}");
+    }
+}
+
+/// A directory from elsewhere has no checksums: every fault must be found in the files themselves.
+#[test]
+fn faults_of_foreign_directories_are_told() {
+    fn set(dir: &Path, key: &str, value: serde_json::Value) {
+        let path = dir.join(CONFIG);
+        let mut config: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        config[key] = value;
+        fs::write(path, config.to_string()).unwrap();
+    }
+    type Break = fn(&Path);
+    let cases: [(Break, &str); 13] = [
+        (|dir| truncate(&dir.join(WEIGHTS), 4), "cut off"),
+        (|dir| truncate(&dir.join(WEIGHTS), 1000), "cut off"),
+        (|dir| truncate(&dir.join(WEIGHTS), fs::metadata(dir.join(WEIGHTS)).unwrap().len() - 4), "shorter or longer"),
+        (|dir| fs::write(dir.join(WEIGHTS), [0xff; 64]).unwrap(), "model.safetensors is damaged"),
+        (|dir| fs::write(dir.join(CONFIG), "gpt2").unwrap(), "it is no JSON object"),
+        (|dir| set(dir, "model_type", json!("llama")), "type \"llama\" cannot be opened"),
+        (|dir| set(dir, "model_type", json!("headroom")), "type \"headroom\""),
+        (|dir| set(dir, "n_layer", json!(3)), "no tensor `transformer.h.2"),
+        (|dir| set(dir, "n_layer", json!(1)), "transformer.h.1."),
+        (|dir| set(dir, "n_inner", json!(13)), "[8, 13]"),
+        (|dir| set(dir, "n_positions", json!(9)), "promises 9 positions, but the weights have 6"),
+        (|dir| set(dir, "n_head", json!(3)), "not divisible"),
+        (|dir| set(dir, "activation_function", json!("relu")), "`activation_function` to \"relu\""),
+    ];
+    for (break_it, expected) in cases {
+        let error = after(|dir| {
+            fs::remove_file(dir.join(MANIFEST)).unwrap();
+            break_it(dir);
+        });
+        assert!(error.to_string().contains(expected), "{error} does not say: {expected}");
+    }
+}
+
+#[test]
+fn names_from_elsewhere_are_understood() {
+    for (kind, prefix, copies) in [
+        (Architecture::Encoder, "bert.", ["cls.predictions.decoder.weight", "bert.pooler.dense.weight"]),
+        (Architecture::Decoder, "transformer.", ["lm_head.weight", "transformer.h.0.attn.bias"]),
+    ] {
+        let norm = if kind == Architecture::Encoder { NormPlacement::Post } else { NormPlacement::Pre };
+        let parent = tempfile::tempdir().unwrap();
+        let dir = parent.path().join("m");
+        let expected = save(&dir, &config(kind, norm), 1, None);
+        fs::remove_file(dir.join(MANIFEST)).unwrap();
+        let (tensors, _) = tensors::read(&dir, WEIGHTS, &Device::Cpu).unwrap();
+        let rename = |name: &str| {
+            let name = name.strip_prefix(prefix).unwrap_or(name);
+            if kind == Architecture::Encoder {
+                name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+            } else {
+                name.to_owned()
+            }
+        };
+        let mut renamed: BTreeMap<String, Tensor> =
+            tensors.into_iter().map(|(name, tensor)| (rename(&name), tensor)).collect();
+        for copy in copies {
+            renamed.insert(copy.to_owned(), Tensor::zeros(3, DType::F32, &Device::Cpu).unwrap());
+        }
+        tensors::write(&dir.join(WEIGHTS), &renamed, ("format", "pt".to_owned())).unwrap();
+        let loaded = load(&dir).unwrap();
+        assert!(same(&logits(&loaded.plan, &loaded.parameters), &expected));
+    }
+}

@@ -1,0 +1,62 @@
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::hash::sha256_hex;
+use super::{DataError, Documents, TextTokenizer};
+
+/// Part of the key: a tokenizer trained by another version may differ.
+const TRAINER: &str = "tokenizers 0.23, training 1";
+
+/// Folder of trained tokenizers. An entry is the SHA-256 of the JSON, a line feed, and the JSON; one that is cut
+/// short or edited counts as absent.
+pub(super) struct TokenizerCache<'a> {
+    folder: &'a Path,
+}
+
+impl<'a> TokenizerCache<'a> {
+    /// The cache in `folder`, which need not exist yet.
+    pub(super) fn new(folder: &'a Path) -> Self {
+        Self { folder }
+    }
+
+    /// The tokenizer for `settings` and the text, from the cache or from `train`. Failing to write is no error: the
+    /// reason goes into `warnings`.
+    pub(super) fn get_or_train(
+        &self,
+        settings: &str,
+        documents: &Documents,
+        warnings: &mut Vec<String>,
+        train: impl FnOnce() -> Result<TextTokenizer, DataError>,
+    ) -> Result<TextTokenizer, DataError> {
+        let parts = [TRAINER.as_bytes(), settings.as_bytes()].into_iter().chain(documents.iter().map(str::as_bytes));
+        let path = self.folder.join(format!("tokenizer-{}.json", sha256_hex(parts)));
+        if let Some(known) = read(&path) {
+            return Ok(known);
+        }
+        let trained = train()?;
+        if let Err(error) = self.write(&path, trained.to_json()) {
+            warnings.push(format!(
+                "The trained tokenizer could not be kept for the next run ({error}). Check the cache folder: {}",
+                self.folder.display()
+            ));
+        }
+        Ok(trained)
+    }
+
+    /// Writes beside the entry, syncs, renames: a reader never sees half of it.
+    fn write(&self, path: &PathBuf, json: &str) -> std::io::Result<()> {
+        std::fs::create_dir_all(self.folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(self.folder)?;
+        writeln!(file, "{}", sha256_hex([json.as_bytes()]))?;
+        file.write_all(json.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        Ok(())
+    }
+}
+
+fn read(path: &Path) -> Option<TextTokenizer> {
+    let entry = std::fs::read_to_string(path).ok()?;
+    let (checksum, json) = entry.split_once('\n')?;
+    (checksum == sha256_hex([json.as_bytes()])).then(|| TextTokenizer::from_json(json).ok()).flatten()
+}

@@ -1,0 +1,229 @@
+use std::path::Path;
+
+use super::cache::TokenizerCache;
+use super::encode::encode;
+use super::hash::sha256_hex;
+use super::progress::advance;
+use super::tokenizer::{bpe, bytes, given, word_piece};
+use super::{
+    DataError, Documents, Progress, Split, Stage, TextTokenizer, TokenStream, generate_grammar, generate_random,
+    load_files, split,
+};
+use crate::config::{Architecture, DataConfig, FileSource, Source, Tokenizer};
+
+/// Fewer held-out tokens than this give a noisy validation loss.
+const FEW_TOKENS: usize = 2000;
+
+/// Text as tokens, ready to be cut into batches.
+#[derive(Clone, Debug)]
+pub struct Corpus {
+    /// What the model learns from.
+    pub train: TokenStream,
+    /// What it is judged by; shares no text with `train` unless the user named overlapping files.
+    pub validation: TokenStream,
+    /// Made the tokens.
+    pub tokenizer: TextTokenizer,
+    /// The objective that the tokens were prepared for.
+    pub architecture: Architecture,
+    /// Lower-case hex SHA-256 over the text of both parts and the tokenizer: equal hashes, equal tokens.
+    pub data_hash: String,
+    /// How much there is.
+    pub statistics: Statistics,
+    /// What the user should know and may ignore, as sentences.
+    pub warnings: Vec<String>,
+}
+
+/// How much text there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// The training part.
+    pub train: PartStatistics,
+    /// The held-out part.
+    pub validation: PartStatistics,
+    /// Files that were read; 0 for generated text.
+    pub files: usize,
+    /// Files in folders that were left out because their ending names no text format.
+    pub skipped_files: usize,
+}
+
+/// How much text there is in one part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PartStatistics {
+    /// Documents; a text cut by position counts its pieces.
+    pub documents: usize,
+    /// Tokens, separators included.
+    pub tokens: usize,
+    /// Bytes of UTF-8.
+    pub bytes: usize,
+}
+
+impl Corpus {
+    /// Reads or generates the text, holds out a part, trains or opens the tokenizer, encodes.
+    ///
+    /// Relative paths start at `base_dir`; trained tokenizers are kept in `cache_dir`.
+    pub fn load(
+        config: &DataConfig,
+        architecture: Architecture,
+        base_dir: &Path,
+        cache_dir: &Path,
+        progress: &dyn Progress,
+    ) -> Result<Self, DataError> {
+        let mut notes = Notes::default();
+        let texts = match &config.source {
+            Source::File(file) => split_files(file, config.validation_fraction, base_dir, &mut notes, progress)?,
+            generated => split(&generate(generated, progress)?, config.validation_fraction),
+        };
+        let tokenizer = match &config.tokenizer {
+            Tokenizer::Bytes(_) => bytes(architecture)?,
+            Tokenizer::File(file) => given(&base_dir.join(&file.path), architecture)?,
+            Tokenizer::Bpe(trained) => TokenizerCache::new(cache_dir).get_or_train(
+                &format!("bpe {} {architecture:?}", trained.vocabulary),
+                &texts.train,
+                &mut notes.warnings,
+                || bpe(&texts.train, trained.vocabulary, architecture, progress),
+            )?,
+            Tokenizer::WordPiece(trained) => TokenizerCache::new(cache_dir).get_or_train(
+                &format!("word_piece {}", trained.vocabulary),
+                &texts.train,
+                &mut notes.warnings,
+                || word_piece(&texts.train, trained.vocabulary, progress),
+            )?,
+        };
+        let corpus = Self::from_texts(&texts, tokenizer, architecture, notes, progress)?;
+        corpus.check_lengths(config.sequence_length)?;
+        Ok(corpus)
+    }
+
+    /// The whole of `source` as held-out text, encoded with a model's own tokenizer; `train` stays empty. For
+    /// evaluating a finished model on other text with [`super::HeldOut`].
+    pub fn load_held_out(
+        source: &Source,
+        tokenizer: TextTokenizer,
+        architecture: Architecture,
+        base_dir: &Path,
+        progress: &dyn Progress,
+    ) -> Result<Self, DataError> {
+        let mut notes = Notes::default();
+        let validation = match source {
+            Source::File(file) => read(&file.path, file, base_dir, &mut notes, progress)?,
+            generated => generate(generated, progress)?,
+        };
+        let texts = Split { train: Documents::new(), validation };
+        Self::from_texts(&texts, tokenizer, architecture, notes, progress)
+    }
+
+    fn from_texts(
+        texts: &Split,
+        tokenizer: TextTokenizer,
+        architecture: Architecture,
+        notes: Notes,
+        progress: &dyn Progress,
+    ) -> Result<Self, DataError> {
+        let specials = tokenizer.specials();
+        let separator = match architecture {
+            Architecture::Decoder => specials.end_of_text,
+            Architecture::Encoder => specials.sep,
+        };
+        let Notes { files, skipped_files, mut warnings } = notes;
+        if separator.is_none() {
+            warnings
+                .push("The tokenizer has no end-of-text token, so documents follow one another unmarked.".to_owned());
+        }
+        let train = encode(&texts.train, &tokenizer, separator, progress)?;
+        let validation = encode(&texts.validation, &tokenizer, separator, progress)?;
+        if validation.ids.len() < FEW_TOKENS && !train.ids.is_empty() {
+            warnings.push(format!(
+                "Only {} tokens are held out, so the validation loss will be noisy. Give more text or raise \
+                 data.validation_fraction.",
+                validation.ids.len()
+            ));
+        }
+        let data_hash = hash(texts, &tokenizer);
+        let count = |documents: &Documents, stream: &TokenStream| PartStatistics {
+            documents: documents.len(),
+            tokens: stream.ids.len(),
+            bytes: documents.bytes(),
+        };
+        let statistics = Statistics {
+            train: count(&texts.train, &train),
+            validation: count(&texts.validation, &validation),
+            files,
+            skipped_files,
+        };
+        Ok(Self { train, validation, tokenizer, architecture, data_hash, statistics, warnings })
+    }
+
+    /// Refuses text that does not fill one example of `sequence` tokens, before a model is built for it.
+    fn check_lengths(&self, sequence: usize) -> Result<(), DataError> {
+        super::Batcher::new(self, 1, sequence, 0).map(|_| ())
+    }
+}
+
+/// What reading left behind beside the text.
+#[derive(Default)]
+struct Notes {
+    files: usize,
+    skipped_files: usize,
+    warnings: Vec<String>,
+}
+
+fn generate(source: &Source, progress: &dyn Progress) -> Result<Documents, DataError> {
+    advance(progress, Stage::Generating, 0, 1)?;
+    match source {
+        Source::Grammar(source) => generate_grammar(source.words, source.text_seed, progress),
+        Source::Random(source) => generate_random(source.words, source.text_seed, progress),
+        Source::File(_) => Ok(Documents::new()),
+    }
+}
+
+fn split_files(
+    file: &FileSource,
+    fraction: f64,
+    base_dir: &Path,
+    notes: &mut Notes,
+    progress: &dyn Progress,
+) -> Result<Split, DataError> {
+    let train = read(&file.path, file, base_dir, notes, progress)?;
+    match &file.validation_path {
+        None => Ok(split(&train, fraction)),
+        Some(path) => {
+            let validation = read(path, file, base_dir, notes, progress)?;
+            let known: std::collections::HashSet<&str> = train.iter().map(str::trim).collect();
+            let seen = validation.iter().filter(|text| known.contains(text.trim())).count();
+            if seen > 0 {
+                notes.warnings.push(format!(
+                    "{seen} of {} validation documents are in the training text too, so the validation loss is \
+                     too good: {}",
+                    validation.len(),
+                    path.display()
+                ));
+            }
+            Ok(Split { train, validation })
+        }
+    }
+}
+
+fn read(
+    path: &Path,
+    file: &FileSource,
+    base_dir: &Path,
+    notes: &mut Notes,
+    progress: &dyn Progress,
+) -> Result<Documents, DataError> {
+    let loaded = load_files(&base_dir.join(path), file.field.as_deref(), file.column.as_deref(), progress)?;
+    notes.files += loaded.files;
+    notes.skipped_files += loaded.skipped_files;
+    Ok(loaded.documents)
+}
+
+fn hash(texts: &Split, tokenizer: &TextTokenizer) -> String {
+    let parts = [tokenizer.to_json().as_bytes(), b"train"]
+        .into_iter()
+        .chain(texts.train.iter().map(str::as_bytes))
+        .chain([b"validation".as_slice()])
+        .chain(texts.validation.iter().map(str::as_bytes));
+    sha256_hex(parts)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::Corpus;
+use crate::config::Architecture::{self, Decoder, Encoder};
+use crate::config::{
+    ByteTokenizer, DataConfig, FileSource, GrammarSource, RandomSource, Source, Tokenizer, TrainedTokenizer,
+};
+use crate::data::{DataError, HeldOut, Progress, Silent, Stage};
+
+fn grammar(words: usize) -> DataConfig {
+    DataConfig {
+        source: Source::Grammar(GrammarSource { words, text_seed: 1 }),
+        sequence_length: 32,
+        validation_fraction: 0.1,
+        tokenizer: Tokenizer::Bpe(TrainedTokenizer { vocabulary: 500 }),
+    }
+}
+
+fn load(config: &DataConfig, architecture: Architecture, folder: &Path) -> Result<Corpus, DataError> {
+    Corpus::load(config, architecture, folder, &folder.join("cache"), &Silent)
+}
+
+#[test]
+fn documents_end_with_a_separator_and_decode_to_the_text() {
+    let folder = TempDir::new().unwrap();
+    let corpus = load(&grammar(10_000), Decoder, folder.path()).unwrap();
+    let end = corpus.tokenizer.specials().end_of_text.unwrap();
+    assert_eq!(corpus.train.ends.len(), corpus.statistics.train.documents);
+    assert_eq!(corpus.train.ids.iter().filter(|id| **id == end).count(), corpus.train.ends.len());
+    assert!(corpus.train.ends.iter().all(|at| corpus.train.ids[at - 1] == end));
+    let text = corpus.tokenizer.decode(&corpus.train.ids[..corpus.train.ends[0]]).unwrap();
+    assert!(text.ends_with(['.', '?']), "{text}");
+    assert_eq!(corpus.statistics.train.tokens, corpus.train.ids.len());
+}
+
+#[test]
+fn the_hash_names_the_text_and_the_tokenizer() {
+    let folder = TempDir::new().unwrap();
+    let hash = |config: &DataConfig, architecture| load(config, architecture, folder.path()).unwrap().data_hash;
+    let config = grammar(10_000);
+    let first = hash(&config, Decoder);
+    assert_eq!(first.len(), 64);
+    assert_eq!(first, hash(&config, Decoder));
+    assert_eq!(first, hash(&DataConfig { sequence_length: 16, ..config.clone() }, Decoder));
+    let mut others = vec![first];
+    for other in [
+        grammar(11_000),
+        DataConfig { validation_fraction: 0.2, ..config.clone() },
+        DataConfig { tokenizer: Tokenizer::Bytes(ByteTokenizer {}), ..config.clone() },
+        DataConfig { source: Source::Random(RandomSource { words: 10_000, text_seed: 1 }), ..config.clone() },
+    ] {
+        others.push(hash(&other, Decoder));
+    }
+    others.push(hash(&config, Encoder));
+    let different: std::collections::HashSet<&String> = others.iter().collect();
+    assert_eq!(different.len(), others.len());
+}
+
+#[test]
+fn trained_tokenizers_are_cached_and_a_corrupt_entry_is_trained_again() {
+    let folder = TempDir::new().unwrap();
+    let config = grammar(5000);
+    let entries = || -> Vec<std::path::PathBuf> {
+        std::fs::read_dir(folder.path().join("cache")).unwrap().map(|entry| entry.unwrap().path()).collect()
+    };
+    let first = load(&config, Decoder, folder.path()).unwrap();
+    let [entry] = &entries()[..] else { panic!("{:?}", entries()) };
+    let good = std::fs::read_to_string(entry).unwrap();
+    assert_eq!(load(&config, Decoder, folder.path()).unwrap().tokenizer.to_json(), first.tokenizer.to_json());
+    for bad in [&good[..good.len() / 2], "", &good.replacen("the", "eht", 1)] {
+        std::fs::write(entry, bad).unwrap();
+        assert_eq!(load(&config, Decoder, folder.path()).unwrap().data_hash, first.data_hash);
+        assert_eq!(std::fs::read_to_string(entry).unwrap(), good);
+    }
+    // Another text, size or kind is another entry.
+    load(&grammar(6000), Decoder, folder.path()).unwrap();
+    load(&config, Encoder, folder.path()).unwrap();
+    assert_eq!(entries().len(), 3);
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_is_a_warning() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("cache"), "a file, not a folder").unwrap();
+    let corpus = load(&grammar(50_000), Decoder, folder.path()).unwrap();
+    assert!(corpus.warnings[0].contains("could not be kept"), "{:?}", corpus.warnings);
+}
+
+fn files(folder: &Path, validation: Option<&str>) -> DataConfig {
+    DataConfig {
+        source: Source::File(FileSource {
+            path: "train.txt".into(),
+            validation_path: validation.map(Into::into),
+            field: None,
+            column: None,
+        }),
+        tokenizer: Tokenizer::Bytes(ByteTokenizer {}),
+        ..grammar(folder.as_os_str().len())
+    }
+}
+
+#[test]
+fn files_are_found_from_the_config_and_overlap_is_noticed() {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("train.txt", &"A line of some length.\n\nAnother one.\n\n".repeat(100));
+    write("valid.txt", &"Something else entirely, and long enough.\n\n".repeat(100));
+    write("overlap.txt", "Another one.\n\nSomething that is new and long enough.\n");
+    let corpus = load(&files(folder.path(), Some("valid.txt")), Decoder, folder.path()).unwrap();
+    assert_eq!((corpus.statistics.files, corpus.warnings.len()), (2, 0));
+    assert_eq!(corpus.statistics.validation.documents, 100);
+    let corpus = load(&files(folder.path(), Some("overlap.txt")), Decoder, folder.path()).unwrap();
+    assert!(
+        corpus.warnings.iter().any(|warning| warning.contains("1 of 2 validation documents")),
+        "{:?}",
+        corpus.warnings
+    );
+    assert!(corpus.warnings.iter().any(|warning| warning.contains("noisy")), "{:?}", corpus.warnings);
+}
+
+#[test]
+fn text_that_is_too_short_is_refused_with_the_numbers() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("train.txt"), "Too short.").unwrap();
+    let error = load(&files(folder.path(), None), Decoder, folder.path()).unwrap_err().to_string();
+    assert!(error.contains("too short") && error.contains("needs 33"), "{error}");
+}
+
+#[test]
+fn other_text_can_be_evaluated_with_the_same_tokenizer() {
+    let folder = TempDir::new().unwrap();
+    let corpus = load(&grammar(10_000), Encoder, folder.path()).unwrap();
+    let source = Source::Random(RandomSource { words: 2000, text_seed: 7 });
+    let other = Corpus::load_held_out(&source, corpus.tokenizer, Encoder, folder.path(), &Silent).unwrap();
+    assert!(other.train.ids.is_empty() && other.statistics.validation.tokens > 2000);
+    let batches: Vec<_> = HeldOut::new(&other, 4, 32).unwrap().batches(0).collect();
+    assert!(batches.iter().map(crate::data::Batch::targets).sum::<usize>() > 200);
+}
+
+#[test]
+fn stages_follow_one_another_and_a_stop_ends_each() {
+    struct Until(Stage, std::sync::Mutex<Vec<Stage>>);
+    impl Progress for Until {
+        fn report(&self, stage: Stage, fraction: f32) {
+            assert!((0.0..=1.0).contains(&fraction));
+            let mut seen = self.1.lock().unwrap();
+            if seen.last() != Some(&stage) {
+                seen.push(stage);
+            }
+        }
+        fn is_stopped(&self) -> bool {
+            self.1.lock().unwrap().last() == Some(&self.0)
+        }
+    }
+    let folder = TempDir::new().unwrap();
+    let stages = [Stage::Generating, Stage::TrainingTokenizer, Stage::Encoding];
+    for (count, stage) in (1..).zip(stages) {
+        let progress = Until(stage, Vec::new().into());
+        let result = Corpus::load(&grammar(30_000), Decoder, folder.path(), &folder.path().join("cache"), &progress);
+        assert!(matches!(result, Err(DataError::Stopped)), "{stage:?}");
+        assert_eq!(progress.1.into_inner().unwrap(), stages[..count]);
+    }
+}

@@ -1,0 +1,77 @@
+/// Texts in order, kept in one block of memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Documents {
+    text: String,
+    /// Where each document ends in `text`, in bytes.
+    ends: Vec<usize>,
+}
+
+impl Documents {
+    /// No documents.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a document at the end.
+    pub fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.ends.push(self.text.len());
+    }
+
+    /// Adds all documents of `other` at the end.
+    pub fn append(&mut self, other: &Self) {
+        let base = self.text.len();
+        self.text.push_str(&other.text);
+        self.ends.extend(other.ends.iter().map(|end| base + end));
+    }
+
+    /// Number of documents.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no document.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Bytes of text in all documents.
+    pub fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Document `index`, or `None` past the end.
+    pub fn get(&self, index: usize) -> Option<&str> {
+        let end = *self.ends.get(index)?;
+        let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        self.text.get(start..end)
+    }
+
+    /// The documents in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).filter_map(|index| self.get(index))
+    }
+}
+
+impl<S: AsRef<str>> FromIterator<S> for Documents {
+    fn from_iter<I: IntoIterator<Item = S>>(texts: I) -> Self {
+        let mut documents = Self::new();
+        for text in texts {
+            documents.push(text.as_ref());
+        }
+        documents
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Documents;
+
+    #[test]
+    fn documents_come_back_in_order() {
+        let mut documents: Documents = ["one", "", "zwei ä"].into_iter().collect();
+        documents.append(&["four"].into_iter().collect());
+        assert_eq!(documents.iter().collect::<Vec<_>>(), ["one", "", "zwei ä", "four"]);
+        assert_eq!((documents.len(), documents.bytes(), documents.get(4)), (4, 14, None));
+    }
+}

@@ -1,0 +1,325 @@
+use std::path::PathBuf;
+
+/// Why text could not become tokens. Every message says what failed, why, what to do, and the path last.
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    /// The load was stopped on request.
+    #[error("Loading was stopped")]
+    Stopped,
+
+    /// There is nothing at the path.
+    #[error("There is no such file or folder. Check the path; a relative one starts at the folder of the config file: {}", path.display())]
+    Missing {
+        /// The path.
+        path: PathBuf,
+    },
+
+    /// The operating system refused to read.
+    #[error("The text cannot be read ({why}). Check that you may read it and that the disk is connected: {}", path.display())]
+    Unreadable {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        why: String,
+    },
+
+    /// A folder without a text file.
+    #[error(
+        "The folder holds no text: no file ends in .txt, .jsonl, .csv or .tsv, with or without .gz ({skipped} other files). \
+         Choose another folder or rename the files: {}", path.display()
+    )]
+    NothingUsable {
+        /// The folder.
+        path: PathBuf,
+        /// Files with other endings.
+        skipped: usize,
+    },
+
+    /// A file with an ending that names no format.
+    #[error("The file's ending names no known format. Expected .txt, .jsonl, .csv or .tsv, with or without .gz; rename it: {}", path.display())]
+    UnknownFormat {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// No text inside.
+    #[error("There is no text in it: every line is blank. Choose another file: {}", path.display())]
+    Empty {
+        /// The file or folder.
+        path: PathBuf,
+    },
+
+    /// NUL bytes: not a text file.
+    #[error("This is not text: byte {offset} is zero, as in pictures, archives and programs. Choose a text file: {}", path.display())]
+    Binary {
+        /// The file.
+        path: PathBuf,
+        /// Position of the first NUL byte, from 0.
+        offset: usize,
+    },
+
+    /// UTF-16 or UTF-32, as its first bytes say.
+    #[error("The text is encoded as {encoding}, not UTF-8. Save it as UTF-8 first: {}", path.display())]
+    OtherEncoding {
+        /// The file.
+        path: PathBuf,
+        /// What the byte order mark names.
+        encoding: &'static str,
+    },
+
+    /// Bytes that are not UTF-8.
+    #[error("The text is not UTF-8: byte {offset}, on line {line}, begins no character. Convert the file to UTF-8: {}", path.display())]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// Position of the first bad byte, from 0, after unpacking.
+        offset: usize,
+        /// Its line, from 1.
+        line: usize,
+    },
+
+    /// A gzip file that does not unpack.
+    #[error("The gzip file cannot be unpacked ({why}). It may be cut short; copy or download it again: {}", path.display())]
+    BrokenGzip {
+        /// The file.
+        path: PathBuf,
+        /// The unpacker's reason.
+        why: String,
+    },
+
+    /// A line of a JSONL file that is no JSON object.
+    #[error("Line {line} is not a JSON object ({why}). Every line of a .jsonl file must be one; correct or remove the line: {}", path.display())]
+    BrokenJson {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The parser's reason.
+        why: String,
+    },
+
+    /// A JSONL object without the field.
+    #[error(
+        "Line {line} has no field `{field}`.{} Its fields are {}. Set data.field to the one that holds the text: {}",
+        suggestion(nearest.as_deref()), list(found), path.display()
+    )]
+    MissingField {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The field that was looked for.
+        field: String,
+        /// The fields of that line.
+        found: Vec<String>,
+        /// The field that may have been meant.
+        nearest: Option<String>,
+    },
+
+    /// A JSONL field that holds no text.
+    #[error("On line {line} the field `{field}` holds {found}, not text. Set data.field to one that holds text: {}", path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The field.
+        field: String,
+        /// What it holds.
+        found: &'static str,
+    },
+
+    /// A table without the column.
+    #[error(
+        "There is no column {column}.{} The first line has {}. Set data.column to a name from the first line or to a number from 1: {}",
+        suggestion(nearest.as_deref()), list(found), path.display()
+    )]
+    MissingColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column as it was asked for.
+        column: String,
+        /// The first line's cells.
+        found: Vec<String>,
+        /// The column that may have been meant.
+        nearest: Option<String>,
+    },
+
+    /// A table with several columns, and none was chosen.
+    #[error(
+        "The table has {} columns and none is called `text`: {}. Set data.column to the one that holds the text, by name or by number from 1: {}",
+        found.len(), list(found), path.display()
+    )]
+    WhichColumn {
+        /// The file.
+        path: PathBuf,
+        /// The first line's cells.
+        found: Vec<String>,
+    },
+
+    /// A row that is too short to have the column.
+    #[error("Line {line} has {cells} cells, so column {column} is missing there. Correct or remove the line: {}", path.display())]
+    ShortRow {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// Cells in that row.
+        cells: usize,
+        /// The column, from 1.
+        column: usize,
+    },
+
+    /// A CSV file that breaks its own rules.
+    #[error("The CSV file cannot be read at line {line} ({why}). Correct the line, or rename the file to .tsv if it separates by tabs: {}", path.display())]
+    BrokenCsv {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// The parser's reason.
+        why: String,
+    },
+
+    /// More text than memory.
+    #[error(
+        "Not enough memory for this text: it needs about {} and {} are free. Use fewer files or less text{}", size(*needed_bytes),
+        size(*available_bytes), path.as_ref().map(|path| format!(": {}", path.display())).unwrap_or_default()
+    )]
+    TooLarge {
+        /// The file or folder, when the text comes from disk.
+        path: Option<PathBuf>,
+        /// Estimated need.
+        needed_bytes: u64,
+        /// Free memory.
+        available_bytes: u64,
+    },
+
+    /// The text does not fill one example.
+    #[error(
+        "The {part} text is too short: it has {tokens} tokens and one example needs {needed}. Give more text or lower data.sequence_length"
+    )]
+    TooShort {
+        /// `training` or `validation`.
+        part: &'static str,
+        /// Tokens that there are.
+        tokens: usize,
+        /// Tokens that one example needs.
+        needed: usize,
+    },
+
+    /// The text does not fill one batch.
+    #[error(
+        "The training text fills {windows} examples of {sequence} tokens and one batch needs {batch}. \
+         Lower train.batch to {windows} or less, lower data.sequence_length, or give more text"
+    )]
+    TooFewExamples {
+        /// Examples that the text fills.
+        windows: usize,
+        /// Examples in one batch.
+        batch: usize,
+        /// Tokens in an example.
+        sequence: usize,
+    },
+
+    /// A batch shape without room for a token.
+    #[error(
+        "A batch needs at least one example of {least} tokens; train.batch is {batch} and data.sequence_length is {sequence}"
+    )]
+    BadShape {
+        /// Examples in one batch.
+        batch: usize,
+        /// Tokens in an example.
+        sequence: usize,
+        /// The shortest usable sequence.
+        least: usize,
+    },
+
+    /// A `tokenizer.json` that cannot be used.
+    #[error("The tokenizer cannot be opened ({why}). Give a tokenizer.json as saved by the tokenizers or transformers library: {}", path.display())]
+    TokenizerFile {
+        /// The file.
+        path: PathBuf,
+        /// The parser's reason.
+        why: String,
+    },
+
+    /// An encoder's tokenizer that cannot mask.
+    #[error(
+        "The tokenizer has no mask token ([MASK] or <mask>), and an encoder learns by filling in masked tokens. \
+         Choose a tokenizer made for an encoder, train one (kind = \"word_piece\"), or use a decoder: {}", path.display()
+    )]
+    NoMask {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// More tokens were asked for than the text yields.
+    #[error(
+        "The training text yields only {reached} different tokens, fewer than the {asked} asked for. Set data.tokenizer.vocabulary to {reached} or less, or give more text"
+    )]
+    VocabularyTooLarge {
+        /// `data.tokenizer.vocabulary`.
+        asked: usize,
+        /// Tokens that the text yields.
+        reached: usize,
+    },
+
+    /// Fewer tokens were asked for than single characters need.
+    #[error(
+        "A vocabulary of {asked} cannot hold the {least} special tokens and single characters. Set data.tokenizer.vocabulary to {least} or more"
+    )]
+    VocabularyTooSmall {
+        /// `data.tokenizer.vocabulary`.
+        asked: usize,
+        /// The least that would do.
+        least: usize,
+    },
+
+    /// The tokenizer failed on a text.
+    #[error("The tokenizer failed ({why}). Try another kind of tokenizer")]
+    Tokenizer {
+        /// The library's reason.
+        why: String,
+    },
+
+    /// The built-in grammar does not parse.
+    #[error("The grammar is broken ({why}). Correct the grammar file")]
+    Grammar {
+        /// What is wrong and where.
+        why: String,
+    },
+}
+
+/// ` Did you mean ...?`, or nothing.
+fn suggestion(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!(" Did you mean `{name}`?")).unwrap_or_default()
+}
+
+/// The first names, quoted, of a list that may be long.
+fn list(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{}`", shortened(name))).collect();
+    if names.len() > SHOWN {
+        shown.push(format!("and {} more", names.len() - SHOWN));
+    }
+    shown.join(", ")
+}
+
+/// At most 40 characters of a cell.
+fn shortened(cell: &str) -> String {
+    match cell.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", cell.get(..end).unwrap_or_default()),
+        None => cell.to_owned(),
+    }
+}
+
+/// Bytes for people.
+fn size(bytes: u64) -> String {
+    const MIB: f64 = 1024.0 * 1024.0;
+    let mib = bytes as f64 / MIB;
+    if mib < 1024.0 { format!("{mib:.0} MiB") } else { format!("{:.1} GiB", mib / 1024.0) }
+}

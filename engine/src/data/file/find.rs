@@ -1,0 +1,92 @@
+use std::path::{Path, PathBuf};
+
+use crate::data::DataError;
+
+/// How a file is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Text,
+    JsonLines,
+    Csv,
+    Tsv,
+}
+
+/// A file to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) path: PathBuf,
+    pub(super) format: Format,
+    pub(super) gzipped: bool,
+    /// Size on disk.
+    pub(super) bytes: u64,
+}
+
+/// Text files at a path and how many files had other endings.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    pub(super) files: Vec<Found>,
+    pub(super) skipped: usize,
+}
+
+/// Finds the text files at `path`: itself, or everything below it, sorted by path. Hidden files, and folders behind
+/// links, are passed over.
+pub(super) fn find(path: &Path) -> Result<Findings, DataError> {
+    let metadata = std::fs::metadata(path).map_err(|error| wrong(path, &error))?;
+    let mut findings = Findings::default();
+    if metadata.is_dir() {
+        walk(path, &mut findings)?;
+        if findings.files.is_empty() {
+            return Err(DataError::NothingUsable { path: path.to_owned(), skipped: findings.skipped });
+        }
+        findings.files.sort_by(|a, b| a.path.cmp(&b.path));
+    } else {
+        let (format, gzipped) = format(path).ok_or_else(|| DataError::UnknownFormat { path: path.to_owned() })?;
+        findings.files.push(Found { path: path.to_owned(), format, gzipped, bytes: metadata.len() });
+    }
+    Ok(findings)
+}
+
+fn walk(folder: &Path, findings: &mut Findings) -> Result<(), DataError> {
+    for entry in std::fs::read_dir(folder).map_err(|error| wrong(folder, &error))? {
+        let entry = entry.map_err(|error| wrong(folder, &error))?;
+        let path = entry.path();
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
+        if entry.file_type().map_err(|error| wrong(&path, &error))?.is_dir() {
+            walk(&path, findings)?;
+            continue;
+        }
+        // A link that leads nowhere is no text.
+        let metadata = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file);
+        match (metadata, format(&path)) {
+            (Some(metadata), Some((format, gzipped))) => {
+                findings.files.push(Found { path, format, gzipped, bytes: metadata.len() });
+            }
+            _ => findings.skipped += 1,
+        }
+    }
+    Ok(())
+}
+
+/// The format that a file's ending names, and whether it is gzipped.
+fn format(path: &Path) -> Option<(Format, bool)> {
+    let name = path.file_name()?.to_string_lossy().to_lowercase();
+    let (name, gzipped) = name.strip_suffix(".gz").map_or((name.as_str(), false), |plain| (plain, true));
+    let format = match name.rsplit_once('.')?.1 {
+        "txt" => Format::Text,
+        "jsonl" => Format::JsonLines,
+        "csv" => Format::Csv,
+        "tsv" => Format::Tsv,
+        _ => return None,
+    };
+    Some((format, gzipped))
+}
+
+/// Says why the system refused.
+pub(super) fn wrong(path: &Path, error: &std::io::Error) -> DataError {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => DataError::Missing { path: path.to_owned() },
+        _ => DataError::Unreadable { path: path.to_owned(), why: error.to_string() },
+    }
+}

@@ -1,0 +1,56 @@
+use std::path::Path;
+
+use super::find::{Format, find};
+use super::read::{read_text, text_bytes};
+use super::{jsonl, table, txt};
+use crate::data::progress::advance;
+use crate::data::{DataError, Documents, Progress, Stage, memory};
+
+/// What was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loaded {
+    /// The documents, file by file in the order of their paths.
+    pub documents: Documents,
+    /// Files that were read.
+    pub files: usize,
+    /// Files in the folder whose ending names no text format.
+    pub skipped_files: usize,
+}
+
+/// Reads the file or folder at `path`. `field` is the JSONL field (`text` when absent); `column` is the name of a
+/// CSV or TSV column as in the first line, or its number from 1 (then the first line counts as text). When absent,
+/// the column is the one called `text`, or the only one.
+pub fn load_files(
+    path: &Path,
+    field: Option<&str>,
+    column: Option<&str>,
+    progress: &dyn Progress,
+) -> Result<Loaded, DataError> {
+    let findings = find(path)?;
+    memory::check(findings.files.iter().map(text_bytes).sum(), Some(path))?;
+    let total = findings.files.iter().map(|found| found.bytes).sum();
+    let mut done = 0;
+    let mut documents = Documents::new();
+    for found in &findings.files {
+        let text = read_text(found, |bytes| {
+            done += bytes;
+            advance(progress, Stage::Reading, done, total)
+        })?;
+        let mut push = |document: &str| {
+            if !document.trim().is_empty() {
+                documents.push(document);
+            }
+        };
+        match found.format {
+            Format::Text => txt::documents(&text, &mut push),
+            Format::JsonLines => jsonl::documents(&text, field.unwrap_or("text"), &found.path, &mut push)?,
+            Format::Csv => table::csv_documents(&text, column, &found.path, &mut push)?,
+            Format::Tsv => table::tsv_documents(&text, column, &found.path, &mut push)?,
+        }
+    }
+    if documents.is_empty() {
+        return Err(DataError::Empty { path: path.to_owned() });
+    }
+    advance(progress, Stage::Reading, total, total)?;
+    Ok(Loaded { documents, files: findings.files.len(), skipped_files: findings.skipped })
+}

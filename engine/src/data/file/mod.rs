@@ -1,0 +1,21 @@
+//! Text from disk: `.txt`, `.jsonl`, `.csv`, `.tsv`, each also gzipped, or a folder of such.
+//!
+//! - `.txt`: a document is a block of lines between blank lines. In text in the manner of WikiText, where lines like
+//!   ` = Title = ` stand between blank lines, a document is an article.
+//! - `.jsonl`: a document is a line's field, a text or a list of texts.
+//! - `.csv`, `.tsv`: a document is a row's cell. CSV is quoted in the usual way; TSV is never quoted.
+//!
+//! A byte order mark is dropped, lines end at LF only (a CR before it is dropped), documents without text are left
+//! out.
+
+mod find;
+mod jsonl;
+mod load;
+mod read;
+mod table;
+mod txt;
+
+pub use load::{Loaded, load_files};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use super::find::{Found, wrong};
+use crate::data::{DataError, memory};
+
+/// Bytes read between two reports.
+const CHUNK: usize = 1 << 20;
+
+/// Bytes unpacked between two looks at the memory left.
+const MEMORY_CHECK: usize = 64 << 20;
+
+/// Size of the text in a file. For gzip, what its trailer says (which is modulo 4 GiB), or the packed size where that
+/// is more.
+pub(super) fn text_bytes(found: &Found) -> u64 {
+    if !found.gzipped {
+        return found.bytes;
+    }
+    let trailer = || -> std::io::Result<u32> {
+        let mut file = File::open(&found.path)?;
+        file.seek(SeekFrom::End(-4))?;
+        let mut size = [0; 4];
+        file.read_exact(&mut size)?;
+        Ok(u32::from_le_bytes(size))
+    };
+    // A damaged file is reported when it is read.
+    trailer().map_or(found.bytes, u64::from).max(found.bytes)
+}
+
+/// The text of a file: unpacked, checked, without byte order mark. `advance` is told how many bytes came from the disk since
+/// the last call.
+pub(super) fn read_text(
+    found: &Found,
+    mut advance: impl FnMut(u64) -> Result<(), DataError>,
+) -> Result<String, DataError> {
+    let path = &found.path;
+    let file = File::open(path).map_err(|error| wrong(path, &error))?;
+    let mut source: Box<dyn Read> = if found.gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+    let expected = text_bytes(found);
+    let mut bytes = Vec::with_capacity(expected.min(1 << 32) as usize);
+    let mut checked = expected.max(MEMORY_CHECK as u64) as usize;
+    loop {
+        let before = bytes.len();
+        source.by_ref().take(CHUNK as u64).read_to_end(&mut bytes).map_err(|error| {
+            if found.gzipped {
+                DataError::BrokenGzip { path: path.clone(), why: error.to_string() }
+            } else {
+                wrong(path, &error)
+            }
+        })?;
+        let read = bytes.len() - before;
+        if read == 0 {
+            break;
+        }
+        if bytes.len() > checked {
+            // More came out than the trailer promised.
+            memory::check(MEMORY_CHECK as u64, Some(path))?;
+            checked = bytes.len() + MEMORY_CHECK;
+        }
+        advance((read as u64 * found.bytes).checked_div(expected).unwrap_or(0))?;
+    }
+    to_text(bytes, path)
+}
+
+fn to_text(bytes: Vec<u8>, path: &Path) -> Result<String, DataError> {
+    for (mark, encoding) in [
+        ([0xff, 0xfe, 0, 0].as_slice(), "UTF-32"),
+        (&[0, 0, 0xfe, 0xff], "UTF-32"),
+        (&[0xff, 0xfe], "UTF-16"),
+        (&[0xfe, 0xff], "UTF-16"),
+    ] {
+        if bytes.starts_with(mark) {
+            return Err(DataError::OtherEncoding { path: path.to_owned(), encoding });
+        }
+    }
+    if let Some(offset) = bytes.iter().position(|byte| *byte == 0) {
+        return Err(DataError::Binary { path: path.to_owned(), offset });
+    }
+    let mut text = String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        let before = error.as_bytes().get(..offset).unwrap_or_default();
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        DataError::NotUtf8 { path: path.to_owned(), offset, line }
+    })?;
+    if text.starts_with('\u{feff}') {
+        text.drain(..'\u{feff}'.len_utf8());
+    }
+    Ok(text)
+}

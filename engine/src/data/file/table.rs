@@ -1,0 +1,119 @@
+use std::path::Path;
+
+use crate::config::nearest;
+use crate::data::DataError;
+
+/// The cells of one column of tab-separated text. Nothing is quoted: `"` is a character like any other.
+pub(super) fn tsv_documents(
+    text: &str,
+    column: Option<&str>,
+    path: &Path,
+    push: &mut impl FnMut(&str),
+) -> Result<(), DataError> {
+    let mut chosen = None;
+    for (line, content) in (1..).zip(text.split('\n')) {
+        let content = content.strip_suffix('\r').unwrap_or(content);
+        if content.is_empty() {
+            continue;
+        }
+        let cells: Vec<&str> = content.split('\t').collect();
+        take(&mut chosen, &cells, column, line, path, push)?;
+    }
+    Ok(())
+}
+
+/// The cells of one column of comma-separated text, quoted as usual (RFC 4180).
+pub(super) fn csv_documents(
+    text: &str,
+    column: Option<&str>,
+    path: &Path,
+    push: &mut impl FnMut(&str),
+) -> Result<(), DataError> {
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .has_headers(false)
+        .terminator(csv::Terminator::Any(b'\n'))
+        .from_reader(text.as_bytes());
+    let mut chosen = None;
+    let mut record = csv::StringRecord::new();
+    let mut last = (0, 1);
+    loop {
+        let line = reader.position().line();
+        let broken = |why: String| DataError::BrokenCsv { path: path.to_owned(), line, why };
+        if !reader.read_record(&mut record).map_err(|error| broken(error.to_string()))? {
+            break;
+        }
+        let position = record.position();
+        let line = position.map_or(line, csv::Position::line);
+        last = (position.map_or(0, |position| position.byte() as usize), line);
+        let mut cells: Vec<&str> = record.iter().collect();
+        if let Some(cell) = cells.last_mut() {
+            *cell = cell.strip_suffix('\r').unwrap_or(cell);
+        }
+        if cells.iter().all(|cell| cell.is_empty()) {
+            continue;
+        }
+        take(&mut chosen, &cells, column, line, path, push)?;
+    }
+    // The reader takes the rest of the file for one cell when a quote is never closed.
+    let (start, line) = last;
+    let tail = text.get(start..).unwrap_or_default();
+    if tail.trim_end().contains('\n') && !tail.matches('"').count().is_multiple_of(2) {
+        let why = "a quote that opens there is never closed".to_owned();
+        return Err(DataError::BrokenCsv { path: path.to_owned(), line, why });
+    }
+    Ok(())
+}
+
+/// Chooses the column at the first row, and hands on the text of every row that holds some.
+fn take(
+    chosen: &mut Option<usize>,
+    cells: &[&str],
+    column: Option<&str>,
+    line: u64,
+    path: &Path,
+    push: &mut impl FnMut(&str),
+) -> Result<(), DataError> {
+    let index = match *chosen {
+        Some(index) => index,
+        None => {
+            let (index, is_header) = choose(cells, column, path)?;
+            *chosen = Some(index);
+            if is_header {
+                return Ok(());
+            }
+            index
+        }
+    };
+    let cell = cells.get(index).ok_or_else(|| DataError::ShortRow {
+        path: path.to_owned(),
+        line,
+        cells: cells.len(),
+        column: index + 1,
+    })?;
+    push(cell);
+    Ok(())
+}
+
+/// The column's index from 0, and whether the first row is a header.
+fn choose(first: &[&str], column: Option<&str>, path: &Path) -> Result<(usize, bool), DataError> {
+    let found = || first.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
+    let named = |name: &str| first.iter().position(|cell| cell.trim() == name);
+    let Some(column) = column else {
+        return match (named("text"), first.len()) {
+            (Some(index), _) => Ok((index, true)),
+            (None, 1) => Ok((0, false)),
+            (None, _) => Err(DataError::WhichColumn { path: path.to_owned(), found: found() }),
+        };
+    };
+    let index = match column.trim().parse::<usize>() {
+        Ok(number) => number.checked_sub(1).filter(|index| *index < first.len()).map(|index| (index, false)),
+        Err(_) => named(column.trim()).map(|index| (index, true)),
+    };
+    index.ok_or_else(|| DataError::MissingColumn {
+        path: path.to_owned(),
+        column: column.to_owned(),
+        nearest: nearest(column, first.iter().copied()).map(str::to_owned),
+        found: found(),
+    })
+}

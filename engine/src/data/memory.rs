@@ -1,0 +1,55 @@
+use std::path::Path;
+
+use super::DataError;
+
+/// Bytes held at once for each byte of text: the text while it is read, the text after the split, and its tokens
+/// (4 bytes each, at worst one a byte).
+pub(super) const BYTES_PER_TEXT_BYTE: u64 = 6;
+
+/// Bytes of memory that can be had without swapping, inside a container's limit too; `None` where nobody tells.
+pub fn free_bytes() -> Option<u64> {
+    let mut system = sysinfo::System::new().ok()?;
+    system.refresh_memory();
+    let free = system.available_memory();
+    let free = system.cgroup_limits().map_or(free, |limits| free.min(limits.free_memory));
+    (free > 0).then_some(free)
+}
+
+/// Bytes of memory that the machine, or the container around this program, has; `None` where nobody tells.
+pub fn total_bytes() -> Option<u64> {
+    let mut system = sysinfo::System::new().ok()?;
+    system.refresh_memory();
+    let total = system.total_memory();
+    let total = system.cgroup_limits().map_or(total, |limits| total.min(limits.total_memory));
+    (total > 0).then_some(total)
+}
+
+/// Refuses text of `text_bytes` that would not fit beside what is running.
+pub(super) fn check(text_bytes: u64, path: Option<&Path>) -> Result<(), DataError> {
+    judge(text_bytes, free_bytes().unwrap_or(0), path)
+}
+
+fn judge(text_bytes: u64, available_bytes: u64, path: Option<&Path>) -> Result<(), DataError> {
+    let needed_bytes = text_bytes.saturating_mul(BYTES_PER_TEXT_BYTE);
+    // A system that does not tell is given the benefit of the doubt.
+    if available_bytes == 0 || needed_bytes <= available_bytes {
+        return Ok(());
+    }
+    Err(DataError::TooLarge { path: path.map(Path::to_owned), needed_bytes, available_bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::judge;
+
+    #[test]
+    fn text_beyond_memory_is_refused_with_the_numbers() {
+        const GIB: u64 = 1 << 30;
+        assert!(judge(GIB, 6 * GIB, None).is_ok());
+        assert!(judge(u64::MAX, 0, None).is_ok());
+        let message = judge(GIB, 6 * GIB - 1, Some(Path::new("big.txt"))).unwrap_err().to_string();
+        assert!(message.contains("6.0 GiB") && message.ends_with("big.txt"), "{message}");
+    }
+}

@@ -1,0 +1,20 @@
+//! Tokenizers: bytes, byte-level BPE and WordPiece trained on the corpus, or a given `tokenizer.json`.
+//!
+//! All of them are one type to the rest of the engine, [`TextTokenizer`], and one format on disk, the
+//! `tokenizer.json` of the Hugging Face `tokenizers` library.
+
+mod byte_level;
+mod given;
+mod json;
+mod text_tokenizer;
+mod train;
+mod words;
+
+pub use text_tokenizer::TextTokenizer;
+
+pub(super) use byte_level::bytes;
+pub(super) use given::given;
+pub(super) use train::{bpe, word_piece};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+use rayon::ThreadPoolBuilder;
+use serde_json::Value;
+
+use super::{TextTokenizer, bpe, bytes, given, word_piece};
+use crate::config::Architecture::{Decoder, Encoder};
+use crate::data::{DataError, Documents, Silent, generate_grammar};
+
+const GOLDEN_TOKENIZER: &str = include_str!("../golden/tokenizer.json");
+const GOLDEN_ROWS: &str = include_str!("../golden/tokenizer_golden.json");
+
+const TEXTS: [&str; 5] =
+    ["", "The king sleeps.", "naïve café 中文 😀", "tabs\tand\nlines\n\n  two blanks", "\u{0}\u{7f}ÿ"];
+
+fn text() -> Documents {
+    generate_grammar(20_000, 1, &Silent).unwrap()
+}
+
+#[test]
+fn golden_encodings_match_row_by_row() {
+    let tokenizer = TextTokenizer::from_json(GOLDEN_TOKENIZER).unwrap();
+    let golden: Value = serde_json::from_str(GOLDEN_ROWS).unwrap();
+    let rows = golden["rows"].as_array().unwrap();
+    assert!(rows.len() > 5);
+    let numbers =
+        |value: &Value| value.as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect::<Vec<_>>();
+    for row in rows {
+        let text = row["text"].as_str().unwrap();
+        let ids = numbers(&row["ids"]);
+        let encoding = match row["pair"].as_str() {
+            Some(pair) => tokenizer.library().encode((text, pair), true).unwrap(),
+            None => {
+                assert_eq!(tokenizer.encode_framed(text).unwrap(), ids, "{text}");
+                tokenizer.library().encode(text, true).unwrap()
+            }
+        };
+        assert_eq!(encoding.get_ids(), ids, "{text}");
+        assert_eq!(encoding.get_type_ids(), numbers(&row["type_ids"]), "{text}");
+        let tokens: Vec<&str> = row["tokens"].as_array().unwrap().iter().map(|token| token.as_str().unwrap()).collect();
+        assert_eq!(encoding.get_tokens(), tokens, "{text}");
+        assert_eq!(tokenizer.decode(&ids).unwrap(), row["decoded"].as_str().unwrap(), "{text}");
+    }
+}
+
+#[test]
+fn golden_specials_are_found() {
+    let tokenizer = TextTokenizer::from_json(GOLDEN_TOKENIZER).unwrap();
+    let specials = tokenizer.specials();
+    assert_eq!((specials.pad, specials.unknown, specials.cls), (0, Some(1), Some(2)));
+    assert_eq!((specials.sep, specials.mask, specials.end_of_text), (Some(3), Some(4), Some(3)));
+    assert_eq!(tokenizer.special_ids().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    assert_eq!(tokenizer.vocabulary_size(), 260);
+}
+
+#[test]
+fn bytes_are_bytes() {
+    for (architecture, first) in [(Decoder, 1), (Encoder, 5)] {
+        let tokenizer = bytes(architecture).unwrap();
+        assert_eq!(tokenizer.vocabulary_size(), 256 + first as usize);
+        for text in TEXTS {
+            let expected: Vec<u32> = text.bytes().map(|byte| first + u32::from(byte)).collect();
+            assert_eq!(tokenizer.encode_plain(text).unwrap(), expected);
+            // The file that is exported says the same as the short cut.
+            assert_eq!(tokenizer.encode(text).unwrap(), expected, "{text:?}");
+            assert_eq!(tokenizer.decode(&expected).unwrap(), text);
+        }
+        assert_eq!(tokenizer.specials().mask.is_some(), architecture == Encoder);
+        assert!(tokenizer.decode(&[first + 0xe4]).unwrap().contains('\u{fffd}'));
+    }
+}
+
+#[test]
+fn trained_bpe_has_the_size_and_gives_text_back() {
+    let tokenizer = bpe(&text(), 600, Decoder, &Silent).unwrap();
+    assert_eq!(tokenizer.vocabulary_size(), 600);
+    assert_eq!(tokenizer.token(0).as_deref(), Some("<|endoftext|>"));
+    for text in TEXTS {
+        let ids = tokenizer.encode(text).unwrap();
+        assert_eq!(tokenizer.decode(&ids).unwrap(), text);
+    }
+    assert_eq!(tokenizer.encode("The king").unwrap().len(), 2, "frequent words are one token");
+}
+
+#[test]
+fn trained_word_piece_is_laid_out_as_bert() {
+    let tokenizer = word_piece(&text(), 600, &Silent).unwrap();
+    assert_eq!(tokenizer.vocabulary_size(), 600);
+    for (id, name) in (0..).zip(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]) {
+        assert_eq!(tokenizer.id(name), Some(id));
+    }
+    assert_eq!(tokenizer.special_ids().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    let ids = tokenizer.encode_framed("The KING sleeps.").unwrap();
+    assert_eq!((ids[0], ids[ids.len() - 1]), (2, 3));
+    assert_eq!(tokenizer.decode(&ids).unwrap(), "the king sleeps.");
+    assert_eq!(tokenizer.encode("[MASK]").unwrap(), [4]);
+    assert_eq!(tokenizer.encode("字").unwrap(), [1]);
+}
+
+#[test]
+fn training_does_not_depend_on_threads_or_chance() {
+    let text = text();
+    let train = || {
+        let one = bpe(&text, 700, Encoder, &Silent).unwrap();
+        let other = word_piece(&text, 700, &Silent).unwrap();
+        (one.to_json().to_owned(), other.to_json().to_owned())
+    };
+    let pool = |threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let first = pool(1).install(train);
+    for threads in [1, 2, 4] {
+        // Each time the library's hash maps have another random order.
+        assert!(pool(threads).install(train) == first, "{threads} threads");
+    }
+}
+
+#[test]
+fn rare_characters_are_left_to_the_unknown_token() {
+    let mut text: Documents = ["the king and the queen and the knight"; 50].into_iter().collect();
+    text.push("字 字 文");
+    let tokenizer = word_piece(&text, 60, &Silent).unwrap();
+    assert_eq!(tokenizer.encode("字").unwrap(), [1]);
+    assert!(!tokenizer.encode("king").unwrap().contains(&1));
+}
+
+#[test]
+fn a_vocabulary_beyond_the_text_names_the_number_reached() {
+    let short: Documents = ["one two three one two three"].into_iter().collect();
+    let reached = |result: Result<TextTokenizer, DataError>| match result {
+        Err(DataError::VocabularyTooLarge { asked: 5000, reached }) => reached,
+        other => panic!("{other:?}"),
+    };
+    // The number reached can be asked for.
+    let number = reached(bpe(&short, 5000, Decoder, &Silent));
+    assert_eq!(bpe(&short, number, Decoder, &Silent).unwrap().vocabulary_size(), number);
+    let number = reached(word_piece(&text(), 5000, &Silent));
+    assert_eq!(word_piece(&text(), number, &Silent).unwrap().vocabulary_size(), number);
+    assert!(matches!(bpe(&short, 200, Decoder, &Silent), Err(DataError::VocabularyTooSmall { least: 257, .. })));
+}
+
+#[test]
+fn special_tokens_in_a_corpus_are_ordinary_text() {
+    let tokenizer = bpe(&text(), 600, Decoder, &Silent).unwrap();
+    assert_eq!(tokenizer.encode("<|endoftext|>").unwrap(), [0]);
+    let plain = tokenizer.encode_plain("<|endoftext|>").unwrap();
+    assert!(plain.len() > 1 && !plain.contains(&0));
+    assert_eq!(tokenizer.decode(&plain).unwrap(), "<|endoftext|>");
+}
+
+#[test]
+fn a_given_file_must_serve_the_architecture() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let path = folder.path().join("tokenizer.json");
+    std::fs::write(&path, bytes(Decoder).unwrap().to_json()).unwrap();
+    assert!(given(&path, Decoder).is_ok());
+    let error = given(&path, Encoder).unwrap_err();
+    assert!(matches!(error, DataError::NoMask { .. }), "{error}");
+    std::fs::write(&path, GOLDEN_TOKENIZER).unwrap();
+    assert_eq!(given(&path, Encoder).unwrap().vocabulary_size(), 260);
+    std::fs::write(&path, &GOLDEN_TOKENIZER[..1000]).unwrap();
+    let error = given(&path, Decoder).unwrap_err().to_string();
+    assert!(error.starts_with("The tokenizer cannot be opened") && error.ends_with("tokenizer.json"), "{error}");
+    assert!(matches!(given(&folder.path().join("none.json"), Decoder), Err(DataError::Missing { .. })));
+}
+
+#[test]
+fn truncation_and_padding_of_a_given_file_are_switched_off() {
+    let mut json: Value = serde_json::from_str(GOLDEN_TOKENIZER).unwrap();
+    json["truncation"] =
+        serde_json::json!({ "direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0 });
+    json["padding"] = serde_json::json!({
+        "strategy": { "Fixed": 64 }, "direction": "Right", "pad_to_multiple_of": null, "pad_id": 0, "pad_type_id": 0,
+        "pad_token": "[PAD]",
+    });
+    let tokenizer = TextTokenizer::from_json(json.to_string()).unwrap();
+    let plain = TextTokenizer::from_json(GOLDEN_TOKENIZER).unwrap();
+    let long = "the first layer reuses every head";
+    assert_eq!(tokenizer.encode_framed(long).unwrap(), plain.encode_framed(long).unwrap());
+}

@@ -1,0 +1,147 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tokenizers::Tokenizer;
+
+use crate::data::{DataError, Specials};
+
+/// Turns text into token ids and back. Cheap to clone.
+#[derive(Clone)]
+pub struct TextTokenizer {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    /// Recognises special tokens that are written out in the text.
+    tokenizer: Tokenizer,
+    /// Takes them for ordinary text.
+    plain: Tokenizer,
+    specials: Specials,
+    special_ids: BTreeSet<u32>,
+    vocabulary_size: usize,
+    /// For one token a byte: the id of byte 0, the others follow.
+    first_byte: Option<u32>,
+    json: String,
+}
+
+impl TextTokenizer {
+    /// Opens the content of a `tokenizer.json`. Truncation and padding that it asks for are switched off.
+    pub fn from_json(json: impl AsRef<[u8]>) -> Result<Self, DataError> {
+        Self::open(json.as_ref(), None)
+    }
+
+    /// As [`Self::from_json`]; `first_byte` is the id of byte 0 where the vocabulary is the bytes in order.
+    pub(super) fn open(json: &[u8], first_byte: Option<u32>) -> Result<Self, DataError> {
+        let mut tokenizer = Tokenizer::from_bytes(json).map_err(failure)?;
+        tokenizer.with_truncation(None).map_err(failure)?;
+        tokenizer.with_padding(None);
+        tokenizer.set_encode_special_tokens(false);
+        let vocabulary = tokenizer.get_vocab(true);
+        let vocabulary_size = vocabulary.values().max().map_or(0, |id| *id as usize + 1);
+        if vocabulary_size == 0 {
+            return Err(DataError::Tokenizer { why: "its vocabulary is empty".to_owned() });
+        }
+        let specials = Specials::find(|name| vocabulary.get(name).copied());
+        let mut special_ids: BTreeSet<u32> =
+            [specials.mask, specials.cls, specials.sep, specials.end_of_text, specials.unknown]
+                .into_iter()
+                .flatten()
+                .collect();
+        special_ids
+            .extend(tokenizer.get_added_tokens_decoder().iter().filter(|(_, token)| token.special).map(|(id, _)| *id));
+        let json = tokenizer.to_string(true).map_err(failure)?;
+        let mut plain = tokenizer.clone();
+        plain.set_encode_special_tokens(true);
+        let inner = Inner { tokenizer, plain, specials, special_ids, vocabulary_size, first_byte, json };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The ids of `text`. A special token that is written out, such as `[MASK]`, becomes that token; none is added.
+    pub fn encode(&self, text: &str) -> Result<Vec<u32>, DataError> {
+        let encoding = self.inner.tokenizer.encode_fast(text, false).map_err(failure)?;
+        Ok(encoding.get_ids().to_vec())
+    }
+
+    /// As [`Self::encode`], framed as the tokenizer's template says: `[CLS] text [SEP]` for a BERT-style one.
+    pub fn encode_framed(&self, text: &str) -> Result<Vec<u32>, DataError> {
+        let encoding = self.inner.tokenizer.encode_fast(text, true).map_err(failure)?;
+        Ok(encoding.get_ids().to_vec())
+    }
+
+    /// The ids of `text`, in which special tokens are ordinary text: so a corpus that talks of `<|endoftext|>`
+    /// cannot end a document.
+    pub fn encode_plain(&self, text: &str) -> Result<Vec<u32>, DataError> {
+        let mut ids = Vec::new();
+        self.encode_plain_into(text, &mut ids)?;
+        Ok(ids)
+    }
+
+    /// As [`Self::encode_plain`], appended to `ids`.
+    pub(in crate::data) fn encode_plain_into(&self, text: &str, ids: &mut Vec<u32>) -> Result<(), DataError> {
+        if let Some(first) = self.inner.first_byte {
+            ids.extend(text.bytes().map(|byte| first + u32::from(byte)));
+        } else {
+            ids.extend_from_slice(self.inner.plain.encode_fast(text, false).map_err(failure)?.get_ids());
+        }
+        Ok(())
+    }
+
+    /// The text of `ids` without special tokens. Bytes that are no character become U+FFFD.
+    pub fn decode(&self, ids: &[u32]) -> Result<String, DataError> {
+        self.inner.tokenizer.decode(ids, true).map_err(failure)
+    }
+
+    /// The text of `ids` with special tokens written out.
+    pub fn decode_with_specials(&self, ids: &[u32]) -> Result<String, DataError> {
+        self.inner.tokenizer.decode(ids, false).map_err(failure)
+    }
+
+    /// A token as the vocabulary spells it, such as `##ing` or `Ġthe`.
+    pub fn token(&self, id: u32) -> Option<String> {
+        self.inner.tokenizer.id_to_token(id)
+    }
+
+    /// The id of a token as the vocabulary spells it.
+    pub fn id(&self, token: &str) -> Option<u32> {
+        self.inner.tokenizer.token_to_id(token)
+    }
+
+    /// The largest id plus one: rows of the embedding.
+    pub fn vocabulary_size(&self) -> usize {
+        self.inner.vocabulary_size
+    }
+
+    /// The tokens with a meaning of their own.
+    pub fn specials(&self) -> &Specials {
+        &self.inner.specials
+    }
+
+    /// Ids of all special tokens, ascending.
+    pub fn special_ids(&self) -> impl Iterator<Item = u32> {
+        self.inner.special_ids.iter().copied()
+    }
+
+    /// The content of a `tokenizer.json`.
+    pub fn to_json(&self) -> &str {
+        &self.inner.json
+    }
+
+    #[cfg(test)]
+    pub(super) fn library(&self) -> &Tokenizer {
+        &self.inner.tokenizer
+    }
+}
+
+impl std::fmt::Debug for TextTokenizer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TextTokenizer")
+            .field("vocabulary_size", &self.inner.vocabulary_size)
+            .field("specials", &self.inner.specials)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The library's errors are boxed; ours hold their text.
+pub(super) fn failure(error: tokenizers::Error) -> DataError {
+    DataError::Tokenizer { why: error.to_string() }
+}

@@ -1,0 +1,81 @@
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+
+use super::edit::known_number;
+use super::fault::Fault;
+use super::windows::{Window, windows};
+use super::{Cursor, Cut, RunId, SeriesData, Store, StoreError};
+
+impl Store {
+    /// Points of one series in step order: all, or with a cursor only those that came after it.
+    ///
+    /// Something else than new points at the end (a resume that hides points, entries that came late) makes the
+    /// answer whole again, see [`SeriesData::is_whole`]. A series that nobody logged is empty.
+    pub fn series(&self, run: &RunId, name: &str, after: Option<Cursor>) -> Result<SeriesData, StoreError> {
+        self.read(async |connection| series(connection, run, name, after).await)
+    }
+}
+
+async fn series(
+    connection: &mut SqliteConnection,
+    run: &RunId,
+    name: &str,
+    after: Option<Cursor>,
+) -> Result<SeriesData, Fault> {
+    let run = known_number(connection, run).await?;
+    let known: Option<(i64, i64)> = sqlx::query_as(
+        "SELECT series, revision FROM series_summary JOIN series ON id = series WHERE run = ? AND name = ?",
+    )
+    .bind(run)
+    .bind(name)
+    .fetch_optional(&mut *connection)
+    .await?;
+    let Some((series, revision)) = known else { return Ok(SeriesData { is_whole: true, ..SeriesData::default() }) };
+    let after = after.filter(|cursor| cursor.revision == revision);
+    let mut data = SeriesData { is_whole: after.is_none(), ..SeriesData::default() };
+    let mut cursor = after.unwrap_or(Cursor { revision, attempt: 0, step: -1 });
+    for window in windows(connection, run).await? {
+        if window.attempt < cursor.attempt {
+            continue;
+        }
+        let is_same = window.attempt == cursor.attempt;
+        let start = if is_same { cursor.step.saturating_add(1) } else { window.start };
+        let index = data.len();
+        read_window(connection, run, series, Window { start, ..window }, &mut data).await?;
+        if let Some(step) = data.steps.last().filter(|_| data.len() > index) {
+            cursor = Cursor { revision, attempt: window.attempt, step: *step as i64 };
+            if window.attempt > 1 && !is_same {
+                data.cuts.push(Cut { attempt: window.attempt as u32, first_step: window.start as u64, index });
+            }
+        }
+    }
+    data.cursor = Some(cursor);
+    Ok(data)
+}
+
+async fn read_window(
+    connection: &mut SqliteConnection,
+    run: i64,
+    series: i64,
+    window: Window,
+    data: &mut SeriesData,
+) -> sqlx::Result<()> {
+    let rows = sqlx::query(
+        "SELECT step, value, wall_ms, tokens FROM points
+         WHERE run = ? AND series = ? AND attempt = ? AND step >= ? AND step < ? ORDER BY step",
+    )
+    .bind(run)
+    .bind(series)
+    .bind(window.attempt)
+    .bind(window.start)
+    .bind(window.end)
+    .fetch_all(connection)
+    .await?;
+    for row in &rows {
+        data.steps.push(row.try_get::<i64, _>(0)? as u64);
+        data.values.push(row.try_get::<Option<f64>, _>(1)?.unwrap_or(f64::NAN));
+        data.wall_ms.push(row.try_get::<i64, _>(2)? as u64);
+        data.tokens.push(row.try_get::<i64, _>(3)? as u64);
+    }
+    Ok(())
+}

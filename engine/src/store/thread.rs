@@ -1,0 +1,272 @@
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use sqlx::Connection;
+use sqlx::sqlite::SqliteConnection;
+use tokio::runtime::Runtime;
+
+use super::apply::{Keys, Source, apply};
+use super::entry::Entry;
+use super::instance::Instance;
+use super::job::Job;
+use super::spill::Spill;
+use super::{StoreError, StorePaths, StoreWarning};
+
+/// How long entries wait to be written together.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// Entries that are written without waiting longer.
+const ENOUGH: usize = 20_000;
+/// Entries held in memory when neither the database nor the spill file can be written.
+const HELD: usize = 1_000_000;
+/// Pauses between attempts to write a database that cannot be written.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+
+/// What the writing thread is asked.
+pub(crate) enum Message {
+    /// Write this down when there is time.
+    Entry(Entry),
+    /// Change the database now and answer.
+    Job { job: Box<dyn Job>, deadline: Instant },
+    /// Say when everything before is on disk.
+    Flush(Sender<Result<(), StoreError>>),
+    /// Write everything and end.
+    Close,
+}
+
+/// The thread that owns the only writing connection.
+pub(crate) struct WriterThread {
+    pub paths: StorePaths,
+    pub instance: Instance,
+    pub runtime: Runtime,
+    pub connection: SqliteConnection,
+    pub messages: Receiver<Message>,
+    pub warnings: Sender<StoreWarning>,
+    pub spill: Spill,
+    pub state: State,
+}
+
+/// What the thread remembers between messages.
+#[derive(Default)]
+pub(crate) struct State {
+    pending: Vec<Entry>,
+    jobs: VecDeque<(Box<dyn Job>, Instant)>,
+    keys: Keys,
+    trouble: Option<Trouble>,
+    lost: u64,
+}
+
+/// The database cannot be written.
+struct Trouble {
+    pause: Duration,
+    next: Instant,
+    is_holding: bool,
+}
+
+impl WriterThread {
+    /// Works until it is told to close, or nobody is left to tell.
+    pub fn work(mut self) {
+        let mut due = Instant::now() + INTERVAL;
+        loop {
+            let is_idle = self.state.pending.is_empty() && self.state.jobs.is_empty() && self.state.trouble.is_none();
+            let message = if is_idle {
+                let message = self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected);
+                due = Instant::now() + INTERVAL;
+                message
+            } else {
+                self.messages.recv_deadline(due)
+            };
+            match message {
+                Ok(Message::Entry(entry)) => {
+                    self.state.pending.push(entry);
+                    let is_enough = self.state.pending.len() >= ENOUGH && self.state.trouble.is_none();
+                    if !is_enough && Instant::now() < due {
+                        continue;
+                    }
+                    self.write();
+                }
+                Ok(Message::Job { job, deadline }) => {
+                    self.state.jobs.push_back((job, deadline));
+                    self.write();
+                }
+                Ok(Message::Flush(reply)) => {
+                    self.write();
+                    let _ = reply.send(self.flushed());
+                }
+                Err(RecvTimeoutError::Timeout) => self.write(),
+                Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => break,
+            }
+            due = Instant::now() + INTERVAL;
+        }
+        self.close();
+    }
+
+    /// Whether all entries are on disk, in the database or the spill file.
+    fn flushed(&self) -> Result<(), StoreError> {
+        if self.state.pending.is_empty() {
+            Ok(())
+        } else {
+            Err(StoreError::Full { path: self.spill.path().to_owned() })
+        }
+    }
+
+    /// Writes what waits to the database, or, while that cannot be written, to the spill file. Then does the jobs.
+    fn write(&mut self) {
+        if self.state.trouble.as_ref().is_some_and(|trouble| Instant::now() < trouble.next) {
+            if self.state.trouble.as_ref().is_some_and(|trouble| trouble.is_holding) {
+                self.give_up_oldest();
+            } else {
+                self.put_aside("");
+            }
+        } else if let Err(error) = self.write_entries() {
+            self.state.keys.clear();
+            let known = self.state.trouble.take();
+            let pause = known.as_ref().map_or(FIRST_PAUSE, |trouble| (trouble.pause * 2).min(LONGEST_PAUSE));
+            let is_new = known.is_none();
+            let is_holding = known.is_some_and(|trouble| trouble.is_holding);
+            self.state.trouble = Some(Trouble { pause, next: Instant::now() + pause, is_holding });
+            let reason = error.to_string();
+            if self.put_aside(&reason) && is_new {
+                self.warn(StoreWarning::Spilling { reason, spill: self.spill.path().to_owned() });
+            }
+        }
+        self.do_jobs();
+    }
+
+    /// Brings the spill file and what waits into the database in one transaction.
+    fn write_entries(&mut self) -> Result<(), StoreError> {
+        if self.state.pending.is_empty() && self.spill.entries() == 0 {
+            self.state.trouble = None;
+            return Ok(());
+        }
+        let spilled = if self.spill.entries() > 0 {
+            Spill::read(self.spill.path())
+                .map_err(|error| StoreError::NotWritable { path: self.spill.path().into(), reason: error.to_string() })?
+                .0
+        } else {
+            Vec::new()
+        };
+        let Self { runtime, connection, state, paths, instance, .. } = self;
+        let source = Source { paths, instance: instance.id(), is_late: false };
+        let written = runtime.block_on(async {
+            let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+            apply(&mut transaction, &spilled, &mut state.keys, source).await?;
+            apply(&mut transaction, &state.pending, &mut state.keys, source).await?;
+            transaction.commit().await
+        });
+        written.map_err(|error| StoreError::from_sqlx(&error, self.paths.database()))?;
+        let waited = spilled.len() as u64;
+        self.state.pending.clear();
+        // If it cannot be removed it is merged again at the next open, which does no harm.
+        let _ = self.spill.clear();
+        if self.state.trouble.take().is_some() {
+            self.warn(StoreWarning::Recovered { records: waited });
+        }
+        Ok(())
+    }
+
+    /// Moves what waits to the spill file; false if it must be held in memory.
+    fn put_aside(&mut self, reason: &str) -> bool {
+        match self.spill.append(&self.state.pending) {
+            Ok(()) => {
+                self.state.pending.clear();
+                if let Some(trouble) = &mut self.state.trouble {
+                    trouble.is_holding = false;
+                }
+                true
+            }
+            Err(error) => {
+                self.give_up_oldest();
+                let was_holding =
+                    self.state.trouble.as_mut().is_some_and(|trouble| std::mem::replace(&mut trouble.is_holding, true));
+                if !was_holding {
+                    let reason = format!("{reason} {error}: {}.", self.spill.path().display());
+                    self.warn(StoreWarning::Holding { reason: reason.trim().to_owned() });
+                }
+                false
+            }
+        }
+    }
+
+    /// Keeps memory bounded: only points are given up, never a state.
+    fn give_up_oldest(&mut self) {
+        let excess = self.state.pending.len().saturating_sub(HELD);
+        if excess == 0 {
+            return;
+        }
+        // A good many at once, so that it is not done for every entry.
+        let mut dropped = excess + HELD / 10;
+        let before = self.state.pending.len();
+        self.state.pending.retain(|entry| {
+            let is_dropped = dropped > 0 && entry.is_point();
+            dropped -= usize::from(is_dropped);
+            !is_dropped
+        });
+        self.state.lost += (before - self.state.pending.len()) as u64;
+        self.warn(StoreWarning::Lost { points: self.state.lost });
+    }
+
+    /// Does the jobs in order. While another program holds the database they wait until their deadline.
+    fn do_jobs(&mut self) {
+        while let Some((mut job, deadline)) = self.state.jobs.pop_front() {
+            // A job sees everything that was logged before it.
+            let is_blocked = self.spill.entries() > 0 || !self.state.pending.is_empty();
+            if is_blocked && Instant::now() < deadline {
+                self.state.jobs.push_front((job, deadline));
+                self.retry_soon();
+                return;
+            }
+            let Self { runtime, connection, .. } = self;
+            let done = runtime.block_on(async {
+                if !job.is_transaction() {
+                    job.run(connection).await;
+                    return Ok(());
+                }
+                let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+                if job.run(&mut transaction).await { transaction.commit().await } else { transaction.rollback().await }
+            });
+            let done = done.map_err(|error| StoreError::from_sqlx(&error, self.paths.database()));
+            if let Err(error) = &done
+                && error.is_locked()
+                && !job.was_run()
+                && Instant::now() < deadline
+            {
+                self.state.jobs.push_front((job, deadline));
+                return;
+            }
+            job.finish(done);
+        }
+    }
+
+    /// Someone waits for an answer: no long pauses.
+    fn retry_soon(&mut self) {
+        if let Some(trouble) = &mut self.state.trouble {
+            trouble.pause = FIRST_PAUSE;
+            trouble.next = trouble.next.min(Instant::now() + FIRST_PAUSE);
+        }
+    }
+
+    fn warn(&self, warning: StoreWarning) {
+        // When nobody reads them the oldest stay: they say how it began.
+        let _ = self.warnings.try_send(warning);
+    }
+
+    /// Writes what is left, and leaves no run active that nobody works on any more.
+    fn close(mut self) {
+        self.state.trouble = None;
+        self.write();
+        for (job, _) in std::mem::take(&mut self.state.jobs) {
+            job.finish(Err(StoreError::Closed));
+        }
+        let Self { runtime, mut connection, instance, spill, .. } = self;
+        let is_spilled = spill.entries() > 0;
+        let _ = runtime.block_on(async {
+            // With a spill file left, the next open brings it in first and then marks the runs.
+            if !is_spilled {
+                super::dead::interrupt(&mut connection, instance.id()).await?;
+            }
+            connection.close().await
+        });
+    }
+}

@@ -1,0 +1,58 @@
+use thiserror::Error;
+
+use crate::{config::Problem, data::DataError, generate::GenerateError, model::ModelError};
+
+/// Why a run cannot start or go on.
+#[derive(Debug, Error)]
+pub enum TrainError {
+    /// The config cannot be carried out.
+    #[error("The config has {} problem(s): {}", .0.len(), join(.0))]
+    Config(Vec<Problem>),
+    /// The text cannot be used.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The model cannot be built or run.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A text sample could not be made.
+    #[error(transparent)]
+    Generate(#[from] GenerateError),
+    /// The model does not fit into free memory.
+    #[error(
+        "Not enough memory: this run needs about {}, {} is free. Lower the batch size, the sequence length, the vocabulary or the number of layers.",
+        gib(*.needed), gib(*.free)
+    )]
+    Memory {
+        /// Estimated need in bytes.
+        needed: u64,
+        /// Free bytes.
+        free: u64,
+    },
+    /// A tensor operation failed.
+    #[error("A tensor operation failed: {0}. This is a fault of the program; please report it with the config.")]
+    Tensor(String),
+    /// The state that was kept belongs to another model or optimiser.
+    #[error("The training state does not fit this config: {0}. Start a new run instead.")]
+    State(String),
+}
+
+impl From<candle_core::Error> for TrainError {
+    fn from(error: candle_core::Error) -> Self {
+        Self::Tensor(first_line(&error))
+    }
+}
+
+/// candle prints a whole backtrace after its message when one was taken.
+pub(crate) fn first_line(error: &candle_core::Error) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().trim_end_matches('.').to_owned()
+}
+
+fn join(problems: &[Problem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn gib(bytes: u64) -> String {
+    let gib = bytes as f64 / f64::from(1 << 30);
+    if gib >= 0.1 { format!("{gib:.1} GiB") } else { format!("{:.0} MiB", gib * 1024.0) }
+}

@@ -1,0 +1,33 @@
+use candle_core::Device;
+
+use super::TrainError;
+use crate::{attention::Cost, data::memory};
+
+/// Need against what is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryCheck {
+    /// Estimated need in bytes.
+    pub needed: u64,
+    /// Free bytes on the device, when known.
+    pub free: Option<u64>,
+}
+
+impl MemoryCheck {
+    /// Compares an estimate with the device's free memory.
+    pub fn new(cost: &Cost, device: &Device) -> Self {
+        Self { needed: cost.memory_bytes, free: free_memory(device) }
+    }
+
+    /// Refuses what cannot fit.
+    pub fn require(self) -> Result<(), TrainError> {
+        match self.free {
+            Some(free) if self.needed > free => Err(TrainError::Memory { needed: self.needed, free }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Free memory of a device in bytes; `None` where it cannot be asked.
+pub fn free_memory(device: &Device) -> Option<u64> {
+    if device.is_cpu() { memory::free_bytes() } else { None }
+}

@@ -1,0 +1,105 @@
+use serde::Serialize;
+
+use super::Trainer;
+
+/// What one optimiser step did.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StepReport {
+    /// Steps done, from 1.
+    pub step: u64,
+    /// Mean training loss of the step, nats per labelled token.
+    pub loss: f64,
+    /// Learning rate of the step.
+    pub learning_rate: f64,
+    /// Global gradient norm before clipping.
+    pub grad_norm: f64,
+    /// Tokens trained on since the start of the run.
+    pub tokens: u64,
+    /// Time of this step.
+    pub step_secs: f64,
+    /// Of it: batches and forward passes.
+    pub forward_secs: f64,
+    /// Of it: backward passes and the sum of their gradients.
+    pub backward_secs: f64,
+    /// Of it: norm, clipping and the optimiser.
+    pub optimiser_secs: f64,
+    /// Tokens a second of this step.
+    pub tokens_per_sec: f64,
+}
+
+/// What an evaluation on held-out text found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct EvaluationReport {
+    /// Steps done.
+    pub step: u64,
+    /// Mean loss, nats per labelled token.
+    pub loss: f64,
+    /// `exp(loss)` (decoder).
+    pub perplexity: Option<f64>,
+    /// Share of hidden tokens guessed right, 0..=1 (encoder).
+    pub masked_accuracy: Option<f64>,
+    /// Labelled tokens that were counted.
+    pub tokens: u64,
+    /// Whether it is the lowest loss of the run so far.
+    pub best: bool,
+}
+
+/// Where numbers stopped being finite.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Divergence {
+    /// The step that could not be done, from 1.
+    pub step: u64,
+    /// The first place with a non-finite value in words, such as `layer 3` or `the gradient of layer 2`.
+    pub place: String,
+    /// The layer, from 1; `None` for embeddings and head.
+    pub layer: Option<usize>,
+}
+
+/// What to do before the next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// The next step.
+    Go,
+    /// A checkpoint, then the next step.
+    Checkpoint,
+    /// A checkpoint, then the end.
+    Stop,
+}
+
+/// When a checkpoint is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// It is the best so far on held-out text.
+    pub best: bool,
+    /// It is to be resumable: the interval came round, the user asked, or the run ends.
+    pub resumable: bool,
+    /// The user asked for it, so that it is kept until the user removes it.
+    pub asked: bool,
+}
+
+/// How a loop ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All steps are done.
+    Finished,
+    /// The hooks said stop.
+    Stopped,
+    /// The loss or a gradient became non-finite. Weights are those of the last good step.
+    Diverged(Divergence),
+}
+
+/// What the loop tells and asks. Nothing here may fail the run: trouble with storage is the hooks' own.
+pub trait Hooks {
+    /// Asked before each step; may wait (pause).
+    fn control(&mut self, trainer: &Trainer) -> Control;
+    /// A step is done.
+    fn step(&mut self, report: &StepReport);
+    /// The held-out text was evaluated.
+    fn evaluated(&mut self, report: &EvaluationReport);
+    /// The probe showed what the model can do.
+    fn sample(&mut self, step: u64, text: &str);
+    /// A checkpoint is due.
+    fn checkpoint(&mut self, trainer: &Trainer, moment: Moment);
+    /// Whether a long piece of work inside a step (an evaluation) should be cut short.
+    fn should_stop(&self) -> bool;
+}

@@ -1,0 +1,63 @@
+use super::{Control, Hooks, Moment, Outcome, TrainError, Trainer};
+
+/// Trains until the last step, a stop or a divergence.
+///
+/// After each step: evaluation when due, then the probe, then a checkpoint when due. A checkpoint therefore always holds
+/// what the points up to its step say, and a continued run repeats nothing. An evaluation that a stop cut short is noted
+/// in the checkpoint and made up for when the run goes on, so that the curve is that of a run never stopped.
+pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, TrainError> {
+    let mut checkpointed_at = None;
+    loop {
+        let step = trainer.progress().step;
+        if trainer.progress().is_look_due {
+            let best = look(trainer, hooks)?;
+            let config = &trainer.config().train;
+            let resumable = step == trainer.steps()
+                || (config.checkpoint_every > 0 && step.is_multiple_of(config.checkpoint_every));
+            if (best || resumable) && !trainer.progress().is_look_due {
+                hooks.checkpoint(trainer, Moment { best, resumable, asked: false });
+                checkpointed_at = resumable.then_some(step).or(checkpointed_at);
+            }
+        }
+        if step >= trainer.steps() && !trainer.progress().is_look_due {
+            return Ok(Outcome::Finished);
+        }
+        match hooks.control(trainer) {
+            Control::Go => {}
+            Control::Checkpoint => {
+                hooks.checkpoint(trainer, Moment { best: false, resumable: true, asked: true });
+                checkpointed_at = Some(step);
+                continue;
+            }
+            Control::Stop => {
+                if step > 0 && checkpointed_at != Some(step) {
+                    hooks.checkpoint(trainer, Moment { best: false, resumable: true, asked: false });
+                }
+                return Ok(Outcome::Stopped);
+            }
+        }
+        match trainer.step()? {
+            Ok(report) => hooks.step(&report),
+            Err(divergence) => return Ok(Outcome::Diverged(divergence)),
+        }
+    }
+}
+
+/// Evaluates and probes where the step asks for it. Returns whether the evaluation was the best so far.
+fn look(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<bool, TrainError> {
+    let step = trainer.progress().step;
+    let is_last = step == trainer.steps();
+    let mut best = false;
+    if is_last || step.is_multiple_of(trainer.config().train.evaluate_every) {
+        let Some(report) = trainer.evaluate(&|| hooks.should_stop())? else { return Ok(false) };
+        hooks.evaluated(&report);
+        best = report.best;
+    }
+    let every = trainer.config().probe.every;
+    if every > 0 && (is_last || step.is_multiple_of(every)) {
+        let Some(text) = trainer.sample(&|| hooks.should_stop())? else { return Ok(best) };
+        hooks.sample(step, &text);
+    }
+    trainer.look_is_done();
+    Ok(best)
+}

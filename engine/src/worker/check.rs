@@ -1,0 +1,71 @@
+use std::path::Path;
+
+use super::{Event, device, outbox::Outbox};
+use crate::{
+    attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
+    config::{Problem, RunConfig, Source, Tokenizer},
+    train::free_memory,
+};
+
+/// Answers what a config alone cannot tell, on a thread of its own: a network folder can take its time.
+pub(super) fn check(outbox: Outbox, config: RunConfig, ticket: u64) {
+    let answer = outbox.clone();
+    let spawned = std::thread::Builder::new().name("headroom-check".to_owned()).spawn(move || {
+        let (problems, free_bytes) = problems(&config);
+        outbox.send(Event::Checked { ticket, problems, free_bytes });
+    });
+    if spawned.is_err() {
+        answer.send(Event::Checked { ticket, problems: Vec::new(), free_bytes: None });
+    }
+}
+
+/// What disk, device and memory say about a config with absolute paths.
+fn problems(config: &RunConfig) -> (Vec<Problem>, Option<u64>) {
+    let mut found = Vec::new();
+    let mut exists = |field: &str, path: &Path| {
+        if !path.as_os_str().is_empty()
+            && let Err(error) = std::fs::metadata(path)
+        {
+            let why = match error.kind() {
+                std::io::ErrorKind::NotFound => "there is no such file or folder".to_owned(),
+                std::io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),
+                _ => error.to_string(),
+            };
+            found.push(Problem::new(field, format!("{why}: {}", path.display())));
+        }
+    };
+    if let Source::File(file) = &config.data.source {
+        exists("data.path", &file.path);
+        if let Some(path) = &file.validation_path {
+            exists("data.validation_path", path);
+        }
+    }
+    if let Tokenizer::File(file) = &config.data.tokenizer {
+        exists("data.tokenizer.path", &file.path);
+    }
+    let device = match device::open(config.device) {
+        Ok(device) => device,
+        Err(why) => {
+            found.push(Problem::new("device", why));
+            return (found, None);
+        }
+    };
+    let free = free_memory(&device);
+    if let Ok(plan) = ModelPlan::resolve(config, estimated_vocabulary(config)) {
+        let needed = Cost::of(&plan, &Workload::training(config)).memory_bytes;
+        if let Some(free) = free
+            && needed > free
+        {
+            let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+            found.push(Problem::new(
+                "train.batch",
+                format!(
+                    "a step needs about {} MiB, {} MiB is free; lower the batch size, the length, the vocabulary or the layers",
+                    mib(needed),
+                    mib(free)
+                ),
+            ));
+        }
+    }
+    (found, free)
+}

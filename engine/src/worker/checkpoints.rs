@@ -1,0 +1,81 @@
+//! Which checkpoints a run has, which one is meant, which ones go.
+
+use std::path::{Path, PathBuf};
+
+use super::Which;
+use crate::store::{CheckpointKind, CheckpointRecord, RunId, Store};
+
+/// The folder of the checkpoint of a step inside the run's checkpoint folder.
+pub(super) fn folder(checkpoints: &Path, step: u64) -> PathBuf {
+    checkpoints.join(format!("step-{step:08}"))
+}
+
+/// The checkpoint that is meant, or in words why there is none.
+pub(super) fn choose(records: &[CheckpointRecord], which: Which) -> Result<&CheckpointRecord, String> {
+    let newest = records.iter().max_by_key(|record| record.step);
+    let found = match which {
+        Which::Best => records.iter().find(|record| record.kind == CheckpointKind::Best).or(newest),
+        Which::Last => newest,
+        Which::Step(step) => records.iter().find(|record| record.step == step),
+    };
+    found.ok_or_else(|| {
+        let mut steps: Vec<u64> = records.iter().map(|record| record.step).collect();
+        steps.dedup();
+        if steps.is_empty() {
+            "The run has no checkpoint yet.".to_owned()
+        } else {
+            let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
+            format!("The run has no checkpoint of {which}. It has those of step {}.", steps.join(", "))
+        }
+    })
+}
+
+/// Removes the oldest of the checkpoints kept to go on from, down to `keep`. A folder that is also the best stays.
+pub(super) fn prune(store: &Store, run: &RunId, keep: usize) {
+    let Ok(records) = store.checkpoints(run) else { return };
+    let mut last: Vec<&CheckpointRecord> =
+        records.iter().filter(|record| record.kind == CheckpointKind::Last).collect();
+    last.sort_by_key(|record| std::cmp::Reverse(record.step));
+    for old in last.iter().skip(keep) {
+        remove(store, run, &records, &old.path, CheckpointKind::Last);
+    }
+}
+
+/// Forgets one reason to keep a folder, and removes the folder when it was the only one.
+pub(super) fn remove(store: &Store, run: &RunId, records: &[CheckpointRecord], path: &Path, kind: CheckpointKind) {
+    let is_needed = records.iter().any(|record| record.path == path && record.kind != kind);
+    if !is_needed {
+        // What cannot be removed now only takes room.
+        let _ = std::fs::remove_dir_all(path);
+        let _ = store.forget_checkpoint(run, path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(step: u64, kind: CheckpointKind) -> CheckpointRecord {
+        CheckpointRecord {
+            step,
+            path: folder(Path::new("c"), step),
+            kind,
+            metric: None,
+            value: None,
+            bytes: 0,
+            created_ms: 0,
+        }
+    }
+
+    #[test]
+    fn the_meant_checkpoint_is_found() {
+        let records =
+            [record(10, CheckpointKind::Best), record(20, CheckpointKind::Last), record(30, CheckpointKind::Last)];
+        assert_eq!(choose(&records, Which::Best).unwrap().step, 10);
+        assert_eq!(choose(&records, Which::Last).unwrap().step, 30);
+        assert_eq!(choose(&records, Which::Step(20)).unwrap().step, 20);
+        let why = choose(&records, Which::Step(25)).unwrap_err();
+        assert!(why.contains("10, 20, 30"), "{why}");
+        assert!(choose(&[], Which::Best).unwrap_err().contains("no checkpoint yet"));
+    }
+}

@@ -1,0 +1,350 @@
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+
+use super::{
+    Command, Event, RunEdit, check, device,
+    export::export,
+    job::{EvaluateJob, Job, TrainJob},
+    machinist::Machinist,
+    monitor::Monitor,
+    outbox::Outbox,
+    steering::Steering,
+};
+use crate::{
+    attention::{ModelPlan, estimated_vocabulary},
+    config::{RunConfig, from_toml, to_toml},
+    store::{NewRun, RunFilter, RunId, RunState, StateDetails, Store, StoreError, StoreWriter},
+};
+
+/// How often the desk looks up when nothing comes in: store warnings, dead programs' runs.
+const LOOK_UP: Duration = Duration::from_millis(250);
+
+/// What reaches the desk.
+pub(super) enum Note {
+    /// From outside.
+    Command(Command),
+    /// The engine thread is done with its job.
+    JobDone,
+}
+
+/// The desk: owns the queue, answers questions from the store, and hands the engine thread one job at a time. It never
+/// computes, so that it answers at once while the engine thread trains.
+pub(super) struct Desk {
+    store: Store,
+    outbox: Outbox,
+    inbox: Receiver<Note>,
+    machinist: Machinist,
+    monitor: Monitor,
+    queue: VecDeque<Job>,
+    current: Option<Current>,
+    is_ending: bool,
+}
+
+/// The job in progress.
+struct Current {
+    run: Option<RunId>,
+    steering: Arc<Steering>,
+}
+
+impl Desk {
+    /// Starts the engine thread and the monitor behind the desk.
+    pub(super) fn new(
+        store: Store,
+        writer: StoreWriter,
+        outbox: Outbox,
+        inbox: Receiver<Note>,
+        notes: Sender<Note>,
+    ) -> Result<Self, std::io::Error> {
+        let monitor = Monitor::start(outbox.clone(), writer.clone())?;
+        let machinist = Machinist::start(store.clone(), writer, outbox.clone(), notes, monitor.position())?;
+        Ok(Self { store, outbox, inbox, machinist, monitor, queue: VecDeque::new(), current: None, is_ending: false })
+    }
+
+    /// Works until told to end.
+    pub(super) fn work(mut self) {
+        let warnings = self.store.warnings();
+        loop {
+            match self.inbox.recv_timeout(LOOK_UP) {
+                Ok(Note::Command(command)) => self.carry_out(command),
+                Ok(Note::JobDone) => {
+                    self.current = None;
+                    self.next_job();
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => self.end(),
+            }
+            while let Ok(warning) = warnings.try_recv() {
+                self.outbox.send(Event::Warning { run: None, message: warning.to_string() });
+            }
+            if self.is_ending && self.current.is_none() {
+                break;
+            }
+        }
+        self.machinist.end();
+        self.monitor.end();
+        self.outbox.send(Event::Ended);
+    }
+
+    fn carry_out(&mut self, command: Command) {
+        let outcome = match command {
+            Command::Enqueue { config, base_dir } => self.enqueue(*config, &base_dir),
+            Command::ResumeRun { run } => self.resume_run(&run),
+            Command::Cancel { run } => self.cancel(&run),
+            Command::Move { run, position } => {
+                self.move_to(&run, position);
+                Ok(())
+            }
+            Command::Pause => self.steer(|steering| steering.pause(true)),
+            Command::Resume => self.steer(|steering| steering.pause(false)),
+            Command::Stop => self.steer(Steering::stop),
+            Command::Checkpoint => self.steer(Steering::checkpoint),
+            Command::Evaluate { target, data, base_dir } => {
+                let data = data.map(|data| Box::new(data.anchored(&base_dir)));
+                self.queue.push_front(Job::Evaluate(EvaluateJob { target, data }));
+                self.next_job();
+                Ok(())
+            }
+            Command::Export { run, which, to } => self.export(run, which, to),
+            Command::ListRuns => self.send_runs(),
+            Command::LoadRun { run } => self.send_run(&run),
+            Command::LoadSeries { run, series, after } => self.store.series(&run, &series, after).map(|data| {
+                self.outbox.send(Event::Series { run, series, whole: data.is_whole, data });
+            }),
+            Command::LoadSamples { run } => {
+                self.store.samples(&run).map(|samples| self.outbox.send(Event::Samples { run, samples }))
+            }
+            Command::Edit { run, edit } => self.edit(&run, edit).and_then(|()| self.send_runs()),
+            Command::Check { config, base_dir, ticket } => {
+                check::check(self.outbox.clone(), config.anchored(&base_dir), ticket);
+                Ok(())
+            }
+            Command::Devices => {
+                self.outbox.send(Event::Devices { devices: device::devices() });
+                Ok(())
+            }
+            Command::Shutdown => {
+                self.end();
+                Ok(())
+            }
+        };
+        if let Err(error) = outcome {
+            self.fail(None, &error);
+        }
+    }
+
+    fn fail(&self, run: Option<RunId>, error: &StoreError) {
+        self.outbox.send(Event::Failed {
+            run,
+            why: error.to_string(),
+            what_to_do: "Nothing was changed. Try again once the cause is gone.".to_owned(),
+        });
+    }
+
+    fn steer(&self, wish: impl FnOnce(&Steering)) -> Result<(), StoreError> {
+        match &self.current {
+            Some(current) => wish(&current.steering),
+            None => self.outbox.send(Event::Warning {
+                run: None,
+                message: "Nothing is running, so there is nothing to steer.".into(),
+            }),
+        }
+        Ok(())
+    }
+
+    fn enqueue(&mut self, config: RunConfig, base_dir: &Path) -> Result<(), StoreError> {
+        let config = config.anchored(base_dir);
+        if let Err(problems) = ModelPlan::resolve(&config, estimated_vocabulary(&config)) {
+            let list: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            self.outbox.send(Event::Failed {
+                run: None,
+                why: format!("The run \"{}\" cannot start. {}.", config.name, list.join("; ")),
+                what_to_do: "Correct these fields and start again.".to_owned(),
+            });
+            return Ok(());
+        }
+        let record = self.store.create_run(NewRun {
+            name: config.name.clone(),
+            config_toml: to_toml(&config),
+            config: serde_json::to_value(&config).unwrap_or_default(),
+            seed: config.seed,
+            device: config.device.to_string(),
+            threads: config.threads_used() as u32,
+            steps_total: config.train.steps,
+            ..NewRun::default()
+        })?;
+        let run = record.summary.id.clone();
+        self.push(record.summary.number, TrainJob { run, config, is_continued: false })
+    }
+
+    fn push(&mut self, number: u64, job: TrainJob) -> Result<(), StoreError> {
+        self.outbox.send(Event::Queued {
+            run: job.run.clone(),
+            name: job.config.name.clone(),
+            number,
+            position: self.queue.len() + usize::from(self.current.is_some()),
+        });
+        self.queue.push_back(Job::Train(Box::new(job)));
+        self.next_job();
+        self.send_runs()
+    }
+
+    fn resume_run(&mut self, run: &RunId) -> Result<(), StoreError> {
+        let record = self.store.run(run.as_str())?;
+        let state = record.summary.state;
+        let refuse = |why: String, what_to_do: &str| {
+            self.outbox.send(Event::Failed { run: Some(run.clone()), why, what_to_do: what_to_do.to_owned() });
+        };
+        match state {
+            RunState::Stopped | RunState::Interrupted | RunState::Failed | RunState::Cancelled => {}
+            RunState::Finished => {
+                refuse(
+                    format!("The run \"{}\" has done all its steps.", record.summary.name),
+                    "To train longer, start a new run with more steps.",
+                );
+                return Ok(());
+            }
+            RunState::Diverged => {
+                refuse(
+                    format!("The run \"{}\" diverged; going on would diverge at the same step.", record.summary.name),
+                    "Lower the learning rate or clip harder, and start a new run.",
+                );
+                return Ok(());
+            }
+            RunState::Queued | RunState::Running | RunState::Paused => {
+                refuse(format!("The run \"{}\" is {state} already.", record.summary.name), "Wait for it to end.");
+                return Ok(());
+            }
+        }
+        match from_toml(&record.config_toml) {
+            Ok(config) => {
+                self.store.set_state(run, RunState::Queued, StateDetails::default())?;
+                self.push(record.summary.number, TrainJob { run: run.clone(), config, is_continued: true })
+            }
+            Err(error) => {
+                refuse(
+                    format!("The config of the run \"{}\" cannot be read. {error}", record.summary.name),
+                    "Start a new run from its config.",
+                );
+                Ok(())
+            }
+        }
+    }
+
+    fn cancel(&mut self, run: &RunId) -> Result<(), StoreError> {
+        let before = self.queue.len();
+        self.queue.retain(|job| job.run() != Some(run));
+        if self.queue.len() < before {
+            // A run that was already going before it was queued again keeps what it has.
+            let state = match self.store.run(run.as_str())?.summary.steps_done {
+                0 => RunState::Cancelled,
+                _ => RunState::Stopped,
+            };
+            self.store.set_state(run, state, StateDetails::default())?;
+            self.send_queue();
+        }
+        self.send_runs()
+    }
+
+    fn move_to(&mut self, run: &RunId, position: usize) {
+        if let Some(from) = self.queue.iter().position(|job| job.run() == Some(run))
+            && let Some(job) = self.queue.remove(from)
+        {
+            self.queue.insert(position.min(self.queue.len()), job);
+            self.send_queue();
+        }
+    }
+
+    /// Hands over the next job when the engine thread is free.
+    fn next_job(&mut self) {
+        if self.current.is_none()
+            && !self.is_ending
+            && let Some(job) = self.queue.pop_front()
+        {
+            let steering = Arc::new(Steering::default());
+            self.current = Some(Current { run: job.run().cloned(), steering: Arc::clone(&steering) });
+            self.machinist.hand_over(job, steering);
+        }
+        self.send_queue();
+        if let Err(error) = self.send_runs() {
+            self.fail(None, &error);
+        }
+    }
+
+    fn send_queue(&self) {
+        self.outbox.send(Event::Queue {
+            current: self.current.as_ref().and_then(|current| current.run.clone()),
+            waiting: self.queue.iter().filter_map(|job| job.run().cloned()).collect(),
+        });
+    }
+
+    fn send_runs(&self) -> Result<(), StoreError> {
+        let filter = RunFilter { include_archived: true, include_deleted: false };
+        let mut runs = self.store.runs(filter)?;
+        runs.reverse();
+        self.outbox.send(Event::Runs { runs });
+        Ok(())
+    }
+
+    fn send_run(&self, run: &RunId) -> Result<(), StoreError> {
+        let record = Box::new(self.store.run(run.as_str())?);
+        let checkpoints = self.store.checkpoints(&record.summary.id)?;
+        let folder = self.store.paths().run(&record.summary.id);
+        self.outbox.send(Event::Run { record, checkpoints, folder });
+        Ok(())
+    }
+
+    fn edit(&self, run: &RunId, edit: RunEdit) -> Result<(), StoreError> {
+        match edit {
+            RunEdit::Rename(name) => self.store.rename(run, &name),
+            RunEdit::Note(note) => self.store.set_note(run, &note),
+            RunEdit::AddTag(tag) => self.store.add_tag(run, &tag),
+            RunEdit::RemoveTag(tag) => self.store.remove_tag(run, &tag),
+            RunEdit::Archive(archived) => self.store.set_archived(run, archived),
+            RunEdit::Delete => self.store.delete(run),
+            RunEdit::Undelete => self.store.undelete(run),
+        }
+    }
+
+    /// Copies on a thread of its own: a training run is not to wait for a copy, nor a copy for a run.
+    fn export(&self, run: RunId, which: super::Which, to: PathBuf) -> Result<(), StoreError> {
+        let record = self.store.run(run.as_str())?;
+        let run = record.summary.id;
+        let precision = from_toml(&record.config_toml).map(|config| config.precision).unwrap_or_default();
+        let checkpoints = self.store.checkpoints(&run)?;
+        let outbox = self.outbox.clone();
+        let spawned = std::thread::Builder::new().name("headroom-export".to_owned()).spawn({
+            let run = run.clone();
+            move || outbox.send(export(run, which, precision, &checkpoints, to))
+        });
+        if let Err(error) = spawned {
+            self.outbox.send(Event::Failed {
+                run: Some(run),
+                why: format!("The export could not start: {error}."),
+                what_to_do: "Try again.".to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Stops what runs, leaves what waits queued no more.
+    fn end(&mut self) {
+        self.is_ending = true;
+        for job in std::mem::take(&mut self.queue) {
+            if let Job::Train(job) = job {
+                let state = if job.is_continued { RunState::Stopped } else { RunState::Cancelled };
+                if let Err(error) = self.store.set_state(&job.run, state, StateDetails::default()) {
+                    self.fail(Some(job.run), &error);
+                }
+            }
+        }
+        if let Some(current) = &self.current {
+            current.steering.stop();
+        }
+    }
+}

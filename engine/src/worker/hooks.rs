@@ -1,0 +1,311 @@
+use std::time::{Duration, Instant};
+
+use super::{Event, checkpoints, job::TrainJob, machinist::Bench, resume::training_state, steering::Steering};
+use crate::{
+    attention::{Cost, Workload},
+    checkpoint::{ModelDirectory, save_model_dir},
+    store::{
+        CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, StateDetails, StoreWriter,
+        series_names,
+    },
+    train::{Control, EvaluationReport, Hooks, Moment, StepReport, Trainer},
+};
+
+/// Least time between two step events: some 30 a second. The store gets every step.
+const STEP_EVENT_INTERVAL: Duration = Duration::from_millis(33);
+
+/// What a run tells the store and the doors.
+pub(super) struct RunHooks<'a> {
+    bench: &'a Bench,
+    job: &'a TrainJob,
+    steering: &'a Steering,
+    writer: StoreWriter,
+    steps: u64,
+    progress: Option<Progress>,
+    last_loss: Option<f64>,
+    best: Option<(f64, u64)>,
+    told_step: Option<Instant>,
+    pace: Pace,
+    is_paused: bool,
+}
+
+impl<'a> RunHooks<'a> {
+    pub(super) fn new(bench: &'a Bench, job: &'a TrainJob, steering: &'a Steering) -> Self {
+        Self {
+            bench,
+            job,
+            steering,
+            writer: bench.writer.clone(),
+            steps: 0,
+            progress: None,
+            last_loss: None,
+            best: None,
+            told_step: None,
+            pace: Pace::default(),
+            is_paused: false,
+        }
+    }
+
+    /// How far the run came, once it started.
+    pub(super) fn progress(&self) -> Option<Progress> {
+        self.progress
+    }
+
+    fn warn(&self, message: String) {
+        self.bench.outbox.send(Event::Warning { run: Some(self.job.run.clone()), message });
+    }
+
+    /// The first step follows.
+    pub(super) fn start(&mut self, trainer: &Trainer, device: &str) {
+        let run = &self.job.run;
+        let progress = trainer.progress();
+        self.steps = trainer.steps();
+        self.best = progress.best_validation_loss.zip(progress.best_step);
+        self.note_progress(trainer);
+        let flops_per_step = Cost::of(trainer.plan(), &Workload::training(trainer.config())).flops_per_step;
+        let facts = RunFacts {
+            parameters: Some(trainer.parameter_count()),
+            data_hash: Some(trainer.corpus().data_hash.clone()),
+            steps_total: Some(trainer.steps()),
+            threads: Some(self.job.config.threads_used() as u32),
+            ..RunFacts::default()
+        };
+        let store = &self.bench.store;
+        if let Err(error) =
+            store.set_facts(run, facts).and_then(|()| store.begin_attempt(run, progress.step + 1).map(drop))
+        {
+            self.warn(error.to_string());
+        }
+        let statistics = trainer.corpus().statistics;
+        self.bench.outbox.send(Event::Started {
+            run: run.clone(),
+            name: self.job.config.name.clone(),
+            parameters: trainer.parameter_count(),
+            first_step: progress.step,
+            steps: trainer.steps(),
+            device: device.to_owned(),
+            threads: self.job.config.threads_used(),
+            vocabulary: trainer.plan().vocabulary,
+            train_tokens: statistics.train.tokens as u64,
+            validation_tokens: statistics.validation.tokens as u64,
+            flops_per_step,
+        });
+    }
+
+    fn note_progress(&mut self, trainer: &Trainer) {
+        let progress = trainer.progress();
+        let noted = Progress { steps_done: progress.step, tokens: progress.tokens, train_secs: progress.train_secs };
+        self.progress = Some(noted);
+        self.writer.progress(&self.job.run, noted);
+        let wall_ms = (progress.train_secs * 1e3) as u64;
+        self.bench.position.set(&self.job.run, progress.step, wall_ms, progress.tokens);
+    }
+
+    /// The run ended in `state`.
+    pub(super) fn finish(self, name: String, state: RunState, why: Option<String>) {
+        let progress = self.progress.unwrap_or_default();
+        self.bench.outbox.send(Event::Finished {
+            run: self.job.run.clone(),
+            name,
+            state,
+            step: progress.steps_done,
+            loss: self.last_loss,
+            best_validation_loss: self.best.map(|(loss, _)| loss),
+            best_step: self.best.map(|(_, step)| step),
+            train_secs: progress.train_secs,
+            why,
+        });
+    }
+
+    fn log(&self, step: u64, values: &[(&str, f64)]) {
+        let Some(progress) = self.progress else { return };
+        let wall_ms = (progress.train_secs * 1e3) as u64;
+        for (series, value) in values {
+            self.writer.log(&self.job.run, series, step, *value, wall_ms, progress.tokens);
+        }
+    }
+
+    fn set_state(&self, state: RunState) {
+        self.writer.set_state(&self.job.run, state, StateDetails::default());
+    }
+
+    fn record(&self, run: &RunId, step: u64, path: &std::path::Path, kind: CheckpointKind, bytes: u64) {
+        let checkpoint = NewCheckpoint {
+            step,
+            path: path.to_path_buf(),
+            kind,
+            metric: self.best.map(|_| series_names::VALIDATION_LOSS.to_owned()),
+            value: self.best.map(|(loss, _)| loss),
+            bytes,
+        };
+        if let Err(error) = self.bench.store.record_checkpoint(run, checkpoint) {
+            self.warn(error.to_string());
+        }
+    }
+}
+
+impl Hooks for RunHooks<'_> {
+    fn control(&mut self, trainer: &Trainer) -> Control {
+        self.note_progress(trainer);
+        loop {
+            if self.steering.should_stop() {
+                return Control::Stop;
+            }
+            if self.steering.take_checkpoint() {
+                return Control::Checkpoint;
+            }
+            let step = trainer.progress().step;
+            let run = self.job.run.clone();
+            if self.steering.should_pause() {
+                if !self.is_paused {
+                    self.is_paused = true;
+                    self.set_state(RunState::Paused);
+                    self.bench.outbox.send(Event::Paused { run, step });
+                }
+                self.steering.wait_while_paused();
+                self.pace = Pace::default();
+                continue;
+            }
+            if self.is_paused {
+                self.is_paused = false;
+                self.set_state(RunState::Running);
+                self.bench.outbox.send(Event::Resumed { run, step });
+            }
+            return Control::Go;
+        }
+    }
+
+    fn step(&mut self, report: &StepReport) {
+        self.last_loss = Some(report.loss);
+        let train_secs = self.progress.map_or(0.0, |progress| progress.train_secs) + report.step_secs;
+        self.progress = Some(Progress { steps_done: report.step, tokens: report.tokens, train_secs });
+        self.log(
+            report.step,
+            &[
+                (series_names::TRAIN_LOSS, report.loss),
+                (series_names::TRAIN_LEARNING_RATE, report.learning_rate),
+                (series_names::TRAIN_GRAD_NORM, report.grad_norm),
+                (series_names::TRAIN_TOKENS_PER_SEC, report.tokens_per_sec),
+            ],
+        );
+        let step_secs = self.pace.add(report.step_secs);
+        let is_due = self.told_step.is_none_or(|at| at.elapsed() >= STEP_EVENT_INTERVAL) || report.step == self.steps;
+        if is_due {
+            self.told_step = Some(Instant::now());
+            self.bench.outbox.send(Event::Step {
+                run: self.job.run.clone(),
+                step: report.step,
+                steps: self.steps,
+                loss: report.loss,
+                learning_rate: report.learning_rate,
+                grad_norm: report.grad_norm,
+                tokens_per_sec: report.tokens_per_sec,
+                tokens: report.tokens,
+                eta_secs: step_secs * self.steps.saturating_sub(report.step) as f64,
+            });
+        }
+    }
+
+    fn evaluated(&mut self, report: &EvaluationReport) {
+        if report.best {
+            self.best = Some((report.loss, report.step));
+        }
+        self.log(report.step, &[(series_names::VALIDATION_LOSS, report.loss)]);
+        if let Some(perplexity) = report.perplexity {
+            self.log(report.step, &[(series_names::VALIDATION_PERPLEXITY, perplexity)]);
+        }
+        if let Some(accuracy) = report.masked_accuracy {
+            self.log(report.step, &[(series_names::VALIDATION_MASKED_ACCURACY, accuracy)]);
+        }
+        self.bench.outbox.send(Event::Evaluated {
+            run: self.job.run.clone(),
+            step: report.step,
+            loss: report.loss,
+            perplexity: report.perplexity,
+            masked_accuracy: report.masked_accuracy,
+            best: report.best,
+        });
+    }
+
+    fn sample(&mut self, step: u64, text: &str) {
+        self.writer.snapshot(&self.job.run, NewSnapshot::text(step, text));
+        self.bench.outbox.send(Event::Sample { run: self.job.run.clone(), step, text: text.to_owned() });
+    }
+
+    fn checkpoint(&mut self, trainer: &Trainer, moment: Moment) {
+        let run = &self.job.run;
+        let step = trainer.progress().step;
+        // A checkpoint must never be ahead of the curve that leads to it: a run continued from it logs only what follows.
+        if let Err(error) = self.writer.flush() {
+            self.warn(error.to_string());
+        }
+        let path = checkpoints::folder(&self.bench.store.paths().checkpoints(run), step);
+        let state = moment.resumable.then(|| training_state(trainer));
+        let saved = state.transpose().map_err(|error| error.to_string()).and_then(|state| {
+            let directory = ModelDirectory {
+                plan: trainer.plan(),
+                tensors: &trainer.parameters().tensors(),
+                tokenizer_json: Some(trainer.corpus().tokenizer.to_json()),
+                config: Some(trainer.config()),
+                training: state.as_ref(),
+            };
+            save_model_dir(&path, &directory).map(|saved| saved.bytes).map_err(|error| error.to_string())
+        });
+        let bytes = match saved {
+            Ok(bytes) => bytes,
+            Err(why) => {
+                self.warn(format!("The checkpoint of step {step} could not be written; training goes on. {why}"));
+                return;
+            }
+        };
+        if moment.resumable {
+            let kind = if moment.asked { CheckpointKind::Kept } else { CheckpointKind::Last };
+            self.record(run, step, &path, kind, bytes);
+        }
+        if moment.best {
+            let store = &self.bench.store;
+            let before = store.checkpoints(run).unwrap_or_default();
+            self.record(run, step, &path, CheckpointKind::Best, bytes);
+            for old in before.iter().filter(|old| old.kind == CheckpointKind::Best && old.path != path) {
+                checkpoints::remove(store, run, &before, &old.path, CheckpointKind::Best);
+            }
+        }
+        checkpoints::prune(&self.bench.store, run, self.job.config.train.keep_checkpoints);
+        self.bench.outbox.send(Event::Checkpointed { run: run.clone(), step, path, bytes, best: moment.best });
+    }
+
+    fn should_stop(&self) -> bool {
+        self.steering.should_stop()
+    }
+}
+
+/// Mean time of recent steps, for the time left: an average that forgets over some 50 steps.
+#[derive(Default)]
+struct Pace {
+    mean_secs: f64,
+    weight: f64,
+}
+
+impl Pace {
+    fn add(&mut self, step_secs: f64) -> f64 {
+        const KEEP: f64 = 0.98;
+        self.mean_secs = KEEP * self.mean_secs + (1.0 - KEEP) * step_secs;
+        self.weight = KEEP * self.weight + (1.0 - KEEP);
+        self.mean_secs / self.weight
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pace;
+
+    #[test]
+    fn the_pace_is_right_from_the_first_step_and_follows() {
+        let mut pace = Pace::default();
+        assert!((pace.add(0.5) - 0.5).abs() < 1e-12);
+        for _ in 0..1000 {
+            pace.add(0.1);
+        }
+        assert!((pace.add(0.1) - 0.1).abs() < 1e-6);
+    }
+}

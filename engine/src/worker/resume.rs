@@ -1,0 +1,73 @@
+//! Between the trainer's state and the checkpoint's.
+
+use candle_core::Device;
+use serde::{Deserialize, Serialize};
+
+use super::{Event, job::TrainJob, machinist::Bench};
+use crate::{
+    checkpoint::{BestMetric, CheckpointError, TrainingState, load_model_dir, load_training_state},
+    store::series_names,
+    train::{Progress, Resume, TrainError, Trainer, dtype_of},
+};
+
+/// What the loop keeps beside step, tokens and best metric.
+#[derive(Default, Serialize, Deserialize)]
+struct Loop {
+    train_us: u64,
+    is_look_due: bool,
+}
+
+/// All that a checkpoint needs beside the weights to be resumed from.
+pub(super) fn training_state(trainer: &Trainer) -> Result<TrainingState, TrainError> {
+    let progress = trainer.progress();
+    let best = progress.best_validation_loss.zip(progress.best_step).map(|(value, step)| BestMetric {
+        name: series_names::VALIDATION_LOSS.to_owned(),
+        value,
+        step,
+    });
+    let rest = Loop { train_us: (progress.train_secs * 1e6) as u64, is_look_due: progress.is_look_due };
+    Ok(TrainingState {
+        step: progress.step,
+        tokens: progress.tokens,
+        best,
+        optimiser: trainer.moments()?,
+        progress: serde_json::to_value(rest).unwrap_or_default(),
+    })
+}
+
+/// The newest checkpoint from which training can go on exactly; damaged ones are passed over with a warning.
+pub(super) fn newest_state(bench: &Bench, job: &TrainJob, device: &Device) -> Option<Resume> {
+    let mut records = bench.store.checkpoints(&job.run).ok()?;
+    records.sort_by_key(|record| std::cmp::Reverse(record.step));
+    records.dedup_by(|a, b| a.path == b.path);
+    for record in records {
+        match load(&record.path, job, device) {
+            Ok(Some(resume)) => return Some(resume),
+            Ok(None) => {}
+            Err(error) => bench.outbox.send(Event::Warning {
+                run: Some(job.run.clone()),
+                message: format!("A checkpoint cannot be used, so an older one is tried. {error}"),
+            }),
+        }
+    }
+    None
+}
+
+/// A checkpoint's state; none where it was written without one (the best so far, between two resumable ones).
+fn load(path: &std::path::Path, job: &TrainJob, device: &Device) -> Result<Option<Resume>, CheckpointError> {
+    let state = match load_training_state(path, device) {
+        Err(CheckpointError::NoTrainingState { .. }) => return Ok(None),
+        state => state?,
+    };
+    let model = load_model_dir(path, dtype_of(job.config.precision), device)?;
+    let rest: Loop = serde_json::from_value(state.progress).unwrap_or_default();
+    let progress = Progress {
+        step: state.step,
+        tokens: state.tokens,
+        train_secs: rest.train_us as f64 / 1e6,
+        best_validation_loss: state.best.as_ref().map(|best| best.value),
+        best_step: state.best.as_ref().map(|best| best.step),
+        is_look_due: rest.is_look_due,
+    };
+    Ok(Some(Resume { parameters: model.parameters, moments: state.optimiser, progress }))
+}

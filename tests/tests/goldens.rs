@@ -1,0 +1,139 @@
+//! Tiny Hugging Face models with the outputs that an independent float64 implementation gives for them.
+
+use std::{ops::ControlFlow, path::PathBuf};
+
+use headroom_engine::{
+    checkpoint::{LoadedModel, load_model_dir},
+    config::{DeviceChoice, Precision},
+    generate::{Ending, Sampling, continue_text},
+    model::{ForwardOptions, Model, ModelInput, dtype, open_device},
+};
+use safetensors::{Dtype, SafeTensors};
+
+fn golden(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden").join("hf").join(name)
+}
+
+/// Inputs and expected outputs of a golden.
+struct Expected(Vec<u8>);
+
+impl Expected {
+    fn read(name: &str) -> Self {
+        Self(std::fs::read(golden(name).join("io.safetensors")).unwrap())
+    }
+
+    /// The shape and the numbers of a tensor, whole numbers widened.
+    fn get(&self, name: &str) -> (Vec<usize>, Vec<f64>) {
+        let file = SafeTensors::deserialize(&self.0).unwrap();
+        let tensor = file.tensor(name).unwrap();
+        let bytes = tensor.data().chunks_exact(8).map(|eight| eight.try_into().unwrap());
+        let numbers = match tensor.dtype() {
+            Dtype::F64 => bytes.map(f64::from_le_bytes).collect(),
+            Dtype::I64 => bytes.map(|eight| i64::from_le_bytes(eight) as f64).collect(),
+            other => panic!("{name} has type {other:?}"),
+        };
+        (tensor.shape().to_vec(), numbers)
+    }
+
+    fn ids(&self, name: &str) -> Vec<u32> {
+        self.get(name).1.into_iter().map(|id| id as u32).collect()
+    }
+}
+
+fn load(name: &str, precision: Precision) -> (LoadedModel, Model) {
+    let device = open_device(DeviceChoice::Cpu).unwrap();
+    let loaded = load_model_dir(&golden(name), dtype(precision), &device).unwrap();
+    let model = Model::frozen(&loaded.plan, &loaded.parameters).unwrap();
+    (loaded, model)
+}
+
+/// The numbers of some tensors one after the other. A macro, because tests name no tensor type.
+macro_rules! numbers {
+    ($tensors:expr) => {{
+        let wide = $tensors.iter().map(|tensor| tensor.to_dtype(dtype(Precision::F64)).unwrap().flatten_all().unwrap());
+        wide.flat_map(|tensor| tensor.to_vec1::<f64>().unwrap()).collect::<Vec<f64>>()
+    }};
+}
+
+/// Errors are relative to the largest number expected. Rounding of 32-bit sums was measured at 8e-7.
+fn tolerance(precision: Precision) -> f64 {
+    match precision {
+        Precision::F32 => 2e-5,
+        Precision::F64 => 1e-9,
+    }
+}
+
+fn check(what: &str, got: &[f64], expected: &[f64], precision: Precision) {
+    assert_eq!(got.len(), expected.len(), "{what}");
+    let largest = expected.iter().fold(0.0_f64, |a, x| a.max(x.abs()));
+    let error = got.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0_f64, |a, x| {
+        assert!(!x.is_nan(), "{what} has numbers that are not finite");
+        a.max(x)
+    });
+    assert!(error <= tolerance(precision) * largest, "{what} in {}: {:e}", precision.name(), error / largest);
+}
+
+#[test]
+fn logits_maps_and_hidden_states_are_those_of_transformers() {
+    for (name, precision) in ["bert_mlm", "gpt2"].into_iter().flat_map(|name| Precision::ALL.map(|p| (name, p))) {
+        let expected = Expected::read(name);
+        let (_, model) = load(name, precision);
+        let (shape, _) = expected.get("input_ids");
+        let mask: Vec<u8> = expected.ids("attention_mask").into_iter().map(|keep| keep as u8).collect();
+        let device = open_device(DeviceChoice::Cpu).unwrap();
+        let mut input =
+            ModelInput::new(&expected.ids("input_ids"), Some(&mask), shape[0], shape[1], &device).unwrap();
+        if name == "bert_mlm" {
+            input = input.with_token_types(&expected.ids("token_type_ids")).unwrap();
+        }
+        let options = ForwardOptions { dropout: None, keep_maps: true, keep_hidden: true };
+        let output = model.forward(&input, &options).unwrap();
+        check("logits", &numbers!([output.logits]), &expected.get("logits").1, precision);
+        check("maps", &numbers!(output.maps), &expected.get("attentions").1, precision);
+        check("hidden states", &numbers!(output.hidden), &expected.get("hidden_states").1, precision);
+        if name == "bert_mlm" {
+            let labels: Vec<i64> = expected.get("labels").1.into_iter().map(|label| label as i64).collect();
+            let loss = model.loss(&input, &labels, &ForwardOptions::default()).unwrap();
+            let (_, expected_loss) = expected.get("loss");
+            check("loss", &numbers!([loss.loss]), &expected_loss, precision);
+            let evaluation = model.evaluate(&input, &labels).unwrap();
+            check("evaluated loss", &[evaluation.loss()], &expected_loss, precision);
+        }
+    }
+}
+
+#[test]
+fn greedy_text_is_that_of_transformers() {
+    let expected = Expected::read("gpt2");
+    let text = std::fs::read_to_string(golden("gpt2").join("generation.json")).unwrap();
+    let cases: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let (shape, _) = expected.get("prompts");
+    let prompts = expected.ids("prompts");
+    let end_token = cases["eos_token_id"].as_u64().map(|id| id as u32);
+    let mut checked = 0;
+    for (case, precision) in
+        cases["cases"].as_array().unwrap().iter().flat_map(|case| Precision::ALL.map(|p| (case, p)))
+    {
+        if case["num_beams"] != 1 {
+            continue;
+        }
+        let (_, model) = load("gpt2", precision);
+        let prompt = prompts.chunks(shape[1]).nth(case["prompt_index"].as_u64().unwrap() as usize).unwrap();
+        let generated: Vec<u32> =
+            case["generated"].as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect();
+        let max_new_tokens = case["max_new_tokens"].as_u64().unwrap() as usize;
+        let greedy = Sampling { max_new_tokens, temperature: 0.0, end_token, ..Sampling::default() };
+        let found = continue_text(&model, prompt, &greedy, |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!(found.ids(), generated, "prompt {}", case["prompt_index"]);
+        let ended = generated.last().copied() == end_token;
+        assert_eq!(found.ending, if ended { Ending::EndToken } else { Ending::Length });
+        checked += 1;
+    }
+    assert!(checked >= 4, "only {checked} cases were checked");
+}
+
+#[test]
+fn tokenizers_come_along() {
+    assert!(load("bert_mlm", Precision::F32).0.tokenizer_json.unwrap().contains("[MASK]"));
+    assert!(load("gpt2", Precision::F32).0.tokenizer_json.is_none());
+}
