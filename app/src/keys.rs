@@ -125,7 +125,8 @@ pub fn pressed(ctx: &Context) -> Vec<Pressed> {
                 found.push(pressed);
             }
         }
-        let digits = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8, Key::Num9];
+        let digits =
+            [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8, Key::Num9];
         for (key, panel) in digits.into_iter().zip(PanelId::ALL) {
             if input.consume_key(Modifiers::NONE, key) {
                 found.push(Pressed::Panel(panel));

@@ -1,8 +1,10 @@
 //! The window and the command line of Headroom.
 
 pub mod cli;
+pub mod compare;
 pub mod dialogs;
 pub mod export;
+pub mod inspector;
 pub mod keys;
 pub mod link;
 pub mod messages;

@@ -2,7 +2,12 @@
 
 use headroom_engine::{config::presets, store::RunId};
 
-use crate::{keys::Pressed, panels::PanelId, settings::ThemeChoice, state::{State, can_resume}};
+use crate::{
+    keys::Pressed,
+    panels::PanelId,
+    settings::ThemeChoice,
+    state::{State, can_resume},
+};
 
 /// What an entry of the palette does.
 #[derive(Clone, Debug, PartialEq, Eq)]

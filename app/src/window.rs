@@ -20,7 +20,7 @@ use crate::{
     link::Link,
     messages::Level,
     palette::Does,
-    panels::{Action, Panel as _, PanelContext, PanelId, Panels},
+    panels::{Action, PanelContext, PanelId, Panels},
     settings::{Settings, ThemeChoice},
     shell::{Outcome, PaletteBox, help_ui, log_ui, rail_ui, strip_ui, top_bar_ui, view_menu_ui},
     state::State,
@@ -226,10 +226,12 @@ impl HeadroomWindow {
                 actions: &mut self.actions,
             };
             let frame = Frame::new().fill(surface).inner_margin(Margin::same(12));
-            Side::right("inspector").default_size(300.0).size_range(220.0..=560.0).resizable(true).frame(frame).show(
-                ui,
-                |ui| inspector.ui(ui, &mut cx),
-            );
+            Side::right("inspector")
+                .default_size(300.0)
+                .size_range(220.0..=560.0)
+                .resizable(true)
+                .frame(frame)
+                .show(ui, |ui| inspector.ui(ui, &mut cx));
         }
     }
 

@@ -32,7 +32,12 @@ fn main() {
     if is_wanted("step") {
         for threads in [1, 2] {
             step("step, grammar preset (width 128, 4 layers, 64 tokens, batch 16)", grammar(), threads, 40);
-            step("step, standard (width 256, 6 layers, 128 tokens, batch 16, vocabulary 8,192)", standard(), threads, 12);
+            step(
+                "step, standard (width 256, 6 layers, 128 tokens, batch 16, vocabulary 8,192)",
+                standard(),
+                threads,
+                12,
+            );
         }
     }
 }
@@ -75,8 +80,7 @@ fn step(name: &str, mut config: RunConfig, threads: usize, steps: usize) {
         // The vocabulary of the standard model is fixed, whatever the text holds.
         let vocabulary = if is_standard { 8192 } else { corpus.tokenizer.vocabulary_size() };
         let plan = ModelPlan::resolve(&config, vocabulary).expect("the config is valid");
-        let mut trainer =
-            Trainer::new(config, plan, corpus, &Device::Cpu, None).expect("the model is built");
+        let mut trainer = Trainer::new(config, plan, corpus, &Device::Cpu, None).expect("the model is built");
         let (mut all, mut forward, mut backward, mut optimiser) = (vec![], vec![], vec![], vec![]);
         for done in 0..steps + 3 {
             let report = trainer.step().expect("a step runs").expect("the loss is finite");

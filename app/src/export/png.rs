@@ -56,7 +56,7 @@ fn with_metadata(png: Vec<u8>, figure: &Figure) -> Vec<u8> {
     let entries = figure.metadata.iter().map(|(k, v)| (k.clone(), v.clone()));
     for (key, value) in std::iter::once(title).chain(entries).filter(|(_, value)| !value.is_empty()) {
         // Keywords are 1 to 79 Latin-1 characters; ASCII is enough here.
-        let keyword: String = key.chars().filter(|c| c.is_ascii_graphic()).take(79).collect();
+        let keyword: String = key.chars().filter(char::is_ascii_graphic).take(79).collect();
         if keyword.is_empty() {
             continue;
         }

@@ -163,8 +163,8 @@ pub fn to_svg(figure: &Figure) -> String {
         );
     }
     write_axes(&mut out, &frame, &x_ticks, &y_ticks, &mut ruler);
-    text(&mut out, (left + right) / 2.0, x_title_y, LABEL, "middle", p.text, &figure.x.axis.title());
-    let (label_x, label_y) = (16.0 + LABEL * 0.8, (top + bottom) / 2.0);
+    text(&mut out, f64::midpoint(left, right), x_title_y, LABEL, "middle", p.text, &figure.x.axis.title());
+    let (label_x, label_y) = (16.0 + LABEL * 0.8, f64::midpoint(top, bottom));
     let _ = writeln!(
         out,
         r#"<text transform="translate({label_x:.1} {label_y:.1}) rotate(-90)" font-size="{LABEL}" text-anchor="middle" fill="{}">{}</text>"#,
@@ -397,7 +397,7 @@ fn write_marks(out: &mut String, f: &Frame, series: &FigureSeries) {
             r#"<path d="M{at:.2} {:.1}V{:.1}" stroke="{colour}" stroke-width="1" stroke-opacity="0.7" stroke-dasharray="2 3"/>"#,
             f.top, f.bottom
         );
-        let (x, anchor) = if at > (f.left + f.right) / 2.0 { (at - 4.0, "end") } else { (at + 4.0, "start") };
+        let (x, anchor) = if at > f64::midpoint(f.left, f.right) { (at - 4.0, "end") } else { (at + 4.0, "start") };
         text(out, x, f.bottom - 6.0, NOTE, anchor, series.colour, label);
     }
 }
@@ -495,7 +495,10 @@ mod tests {
 
     fn texts(document: &Document<'_>) -> Vec<String> {
         let collect = |node: resvg::usvg::roxmltree::Node<'_, '_>| {
-            node.descendants().filter(|n| n.is_text()).filter_map(|n| n.text()).collect::<String>()
+            node.descendants()
+                .filter(resvg::usvg::roxmltree::Node::is_text)
+                .filter_map(|n| n.text())
+                .collect::<String>()
         };
         document.descendants().filter(|n| n.has_tag_name("text")).map(collect).collect()
     }
@@ -561,8 +564,8 @@ mod tests {
         figure.series[0].points = vec![(0.0, 1e308), (1.0, -1e308), (f64::NAN, 1.0)];
         parse(&to_svg(&figure)).unwrap();
         parse(&to_svg(&Figure::default())).unwrap();
-        let mut many = Figure::default();
-        many.series = (0..200).map(|i| FigureSeries { name: format!("run {i}"), ..FigureSeries::default() }).collect();
+        let series = (0..200).map(|i| FigureSeries { name: format!("run {i}"), ..FigureSeries::default() }).collect();
+        let many = Figure { series, ..Figure::default() };
         let svg = to_svg(&many);
         assert!(svg.contains("and 160 more"));
     }

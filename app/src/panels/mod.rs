@@ -3,9 +3,12 @@
 //! A panel reads [`crate::state::State`], asks for what it shows (`state.series.want`, `state.want_record`), and tells
 //! what the user wants as [`Action`]s. It never blocks, never talks to the engine and never reads a file.
 
+pub mod compare;
 pub mod configure;
 mod context;
+pub mod live;
 mod registry;
+pub mod runs;
 pub mod welcome;
 
 pub use context::{Action, Panel, PanelContext, PanelId};

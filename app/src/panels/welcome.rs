@@ -7,7 +7,7 @@ use super::configure::{Estimate, expected_secs, expected_words};
 use crate::{state::State, theme, widgets::format};
 
 /// Size of a card.
-const CARD: Vec2 = Vec2::new(300.0, 176.0);
+const CARD: Vec2 = Vec2::new(300.0, 200.0);
 
 /// What was chosen on the first page.
 pub enum Choice {
@@ -60,8 +60,11 @@ fn card_ui(ui: &mut Ui, preset: &Preset, config: &RunConfig, state: &State) -> b
         let card = ui.scope_builder(UiBuilder::new().id_salt(preset.name).sense(Sense::CLICK), |ui| {
             let hovered = ui.response().hovered();
             let edge = if hovered { palette.accent } else { palette.line };
-            let frame =
-                Frame::new().fill(palette.surface).stroke(Stroke::new(1.0, edge)).corner_radius(8.0).inner_margin(Margin::same(12));
+            let frame = Frame::new()
+                .fill(palette.surface)
+                .stroke(Stroke::new(1.0, edge))
+                .corner_radius(8.0)
+                .inner_margin(Margin::same(12));
             frame.show(ui, |ui| {
                 ui.set_min_size(CARD - Vec2::splat(26.0));
                 ui.set_max_width(CARD.x - 26.0);

@@ -4,7 +4,7 @@ use crate::{keys::HELP, theme};
 
 /// The help over the window: every key. False when it was closed.
 pub fn help_ui(ctx: &Context) -> bool {
-    let modal = Modal::new(Id::new("help")).show(ctx, |ui| {
+    let modal = Modal::new(Id::unique("help")).show(ctx, |ui| {
         ui.set_width(520.0);
         ui.horizontal(|ui| {
             ui.heading("Keys");
@@ -21,7 +21,8 @@ pub fn help_ui(ctx: &Context) -> bool {
                 ui.label(RichText::new(*group).strong());
                 Grid::new(*group).num_columns(2).spacing([16.0, 4.0]).min_col_width(130.0).show(ui, |ui| {
                     for (key, what) in *keys {
-                        let key = if cfg!(target_os = "macos") { key.replace("Ctrl", "Cmd") } else { (*key).to_owned() };
+                        let key =
+                            if cfg!(target_os = "macos") { key.replace("Ctrl", "Cmd") } else { (*key).to_owned() };
                         ui.monospace(key);
                         ui.label(*what);
                         ui.end_row();

@@ -89,11 +89,17 @@ pub fn log_ui(ui: &mut Ui, messages: &mut Messages) -> bool {
             if ui.button("Close").accessible_name("Close the messages").clicked() {
                 open = false;
             }
-            if ui.add_enabled(!messages.is_empty(), Button::new("Clear")).accessible_name("Clear the messages").clicked()
+            if ui
+                .add_enabled(!messages.is_empty(), Button::new("Clear"))
+                .accessible_name("Clear the messages")
+                .clicked()
             {
                 messages.clear();
             }
-            if ui.add_enabled(!messages.is_empty(), Button::new("Copy all")).accessible_name("Copy all messages").clicked()
+            if ui
+                .add_enabled(!messages.is_empty(), Button::new("Copy all"))
+                .accessible_name("Copy all messages")
+                .clicked()
             {
                 let lines: Vec<String> = messages
                     .newest_first()
@@ -112,7 +118,10 @@ pub fn log_ui(ui: &mut Ui, messages: &mut Messages) -> bool {
             ui.push_id(index, |ui| {
                 ui.horizontal_top(|ui| {
                     ui.label(RichText::new(clock(message.at)).monospace().color(palette.weak));
-                    ui.add_sized([64.0, 18.0], egui::Label::new(RichText::new(message.level.word()).color(colour(message.level, palette))));
+                    ui.add_sized(
+                        [64.0, 18.0],
+                        egui::Label::new(RichText::new(message.level.word()).color(colour(message.level, palette))),
+                    );
                     ui.add(egui::Label::new(sentence(message)).wrap());
                 });
             });

@@ -53,13 +53,13 @@ impl PaletteBox {
         }
         self.chosen = self.chosen.min(last);
         let mut chosen = enter.then(|| found.get(self.chosen)).flatten().map(|entry| entry.does.clone());
-        let area = Modal::default_area(Id::new("palette")).anchor(egui::Align2::CENTER_TOP, egui::vec2(0.0, 72.0));
-        let modal = Modal::new(Id::new("palette")).area(area).show(ctx, |ui| {
+        let area = Modal::default_area(Id::unique("palette")).anchor(egui::Align2::CENTER_TOP, egui::vec2(0.0, 72.0));
+        let modal = Modal::new(Id::unique("palette")).area(area).show(ctx, |ui| {
             ui.set_width(560.0_f32.min(ctx.content_rect().width() - 40.0));
             let field = TextEdit::singleline(&mut self.query)
                 .hint_text("An action, a preset or a run")
                 .desired_width(f32::INFINITY)
-                .id(Id::new("palette query"));
+                .id(Id::unique("palette query"));
             let field = ui.add(field).accessible_name("Find an action");
             field.request_focus();
             if field.changed() {

@@ -14,7 +14,8 @@ pub fn top_bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, right: impl FnOnce(&mu
     let palette = theme::palette(ui.visuals());
     ui.horizontal_centered(|ui| {
         ui.label(RichText::new("Headroom").strong().size(16.0));
-        ui.label(RichText::new(&cx.state.store_name).color(palette.weak)).on_hover_text("The store that holds the runs");
+        ui.label(RichText::new(&cx.state.store_name).color(palette.weak))
+            .on_hover_text("The store that holds the runs");
         ui.separator();
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             right(ui, cx);
@@ -80,7 +81,7 @@ fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
 fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
     let palette = theme::palette(ui.visuals());
     let room = ui.available_width();
-    let name = ui.add(egui::Button::new(&current.name).frame(false).truncate().min_size(egui::vec2(0.0, 0.0)));
+    let name = ui.add(Button::new(&current.name).frame(false).truncate().min_size(egui::vec2(0.0, 0.0)));
     if name.on_hover_text("Opens the Live panel").accessible_name(format!("Current run: {}", current.name)).clicked() {
         cx.act(Action::Open(PanelId::Live));
     }
@@ -93,7 +94,8 @@ fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
     } else if current.is_paused {
         ui.colored_label(palette.warning, "Paused");
     } else if let Some(eta) = current.eta_secs.filter(|eta| eta.is_finite()) {
-        ui.label(format!("ETA {}", format::duration(eta))).on_hover_text("Time until the last step, at the present speed");
+        ui.label(format!("ETA {}", format::duration(eta)))
+            .on_hover_text("Time until the last step, at the present speed");
     }
     if room > 620.0
         && let Some(speed) = current.tokens_per_sec

@@ -213,7 +213,12 @@ impl State {
             }
             Event::Checkpointed { run, step, bytes, best, .. } => {
                 let what = if best { "Best checkpoint so far" } else { "Checkpoint" };
-                let text = format!("{what} of \"{}\" at step {} ({}).", self.run_name(&run), format::count(step), format::bytes(bytes));
+                let text = format!(
+                    "{what} of \"{}\" at step {} ({}).",
+                    self.run_name(&run),
+                    format::count(step),
+                    format::bytes(bytes)
+                );
                 self.messages.push(Level::Info, text, "", Some(run));
             }
             Event::Paused { run, step } => {
@@ -232,7 +237,7 @@ impl State {
                 self.system = Some(SystemLoad { cpu_percent, memory_bytes, free_bytes });
             }
             Event::Runs { runs } => self.take_runs(runs),
-            Event::Run { record } => {
+            Event::Run { record, .. } => {
                 let run = record.summary.id.clone();
                 self.answered(&run, Asked::Record);
                 self.records.insert(run, *record);
@@ -324,7 +329,9 @@ impl State {
             other => (Level::Warning, format!("\"{name}\" ended as {other} after {step} steps.{because}")),
         };
         let what_to_do = match state {
-            RunState::Diverged => "Lower the learning rate, clip the gradient or warm up longer. The last good checkpoint is kept.",
+            RunState::Diverged => {
+                "Lower the learning rate, clip the gradient or warm up longer. The last good checkpoint is kept."
+            }
             RunState::Stopped => "Resume goes on from its checkpoint.",
             _ => "",
         };

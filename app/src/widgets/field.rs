@@ -186,6 +186,7 @@ impl<'a> Field<'a> {
                     let mut out = control(&self, ui);
                     out.response = out.response.labelled_by(label.inner.id);
                     if !self.unit.is_empty() {
+                        ui.add_space(4.0);
                         ui.label(RichText::new(self.unit).color(palette.weak));
                     }
                     if !self.help.is_empty() {
@@ -202,9 +203,13 @@ impl<'a> Field<'a> {
         let problem = out.unreadable.as_deref().or(self.problem);
         if let Some(problem) = problem {
             ui.painter().rect_stroke(out.response.rect, 5.0, Stroke::new(1.5, palette.error), StrokeKind::Outside);
-            ui.horizontal(|ui| {
-                ui.add_space(self.label_width + spacing);
-                ui.add(egui::Label::new(RichText::new(problem).small().color(palette.error)).wrap());
+            ui.scope(|ui| {
+                // As low as the text is: it belongs to the control above.
+                ui.spacing_mut().interact_size.y = 0.0;
+                ui.horizontal(|ui| {
+                    ui.add_space(self.label_width + spacing);
+                    ui.add(egui::Label::new(RichText::new(problem).small().color(palette.error)).wrap());
+                });
             });
         }
         ui.ctx().accesskit_node_builder(out.response.id, |node| {
@@ -343,13 +348,14 @@ mod tests {
         let mut unreadable = None;
         let mut frame = |events: Vec<egui::Event>, value: &mut f64, focus: bool| {
             let input = egui::RawInput { events, ..egui::RawInput::default() };
-            let _ = ctx.run_ui(input, |ui| {
+            let mut output = ctx.run_ui(input, |ui| {
                 let out = Field::new("Rate").float(ui, value);
                 if focus {
                     out.response.request_focus();
                 }
                 unreadable = out.unreadable;
             });
+            output.textures_delta.clear();
             *value
         };
         frame(Vec::new(), value, true);

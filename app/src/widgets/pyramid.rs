@@ -38,16 +38,14 @@ impl Extremes {
         let mut found = Self::EMPTY;
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for (offset, &value) in y.get(range).unwrap_or_default().iter().enumerate() {
-            if value.is_finite() {
-                if value < low {
-                    low = value;
-                    found.min = (start + offset) as u32;
-                }
-                if value > high {
-                    high = value;
-                    found.max = (start + offset) as u32;
-                }
-            }
+            // Written so that it becomes conditional moves: noise is not predictable.
+            let index = (start + offset) as u32;
+            let lower = (value < low) & (value != f64::NEG_INFINITY);
+            low = if lower { value } else { low };
+            found.min = if lower { index } else { found.min };
+            let higher = (value > high) & (value != f64::INFINITY);
+            high = if higher { value } else { high };
+            found.max = if higher { index } else { found.max };
         }
         found
     }
@@ -146,6 +144,9 @@ impl Pyramid {
 
     fn extremes(&self, range: Range<usize>) -> Extremes {
         let (mut at, end) = (range.start, range.end.min(self.x.len()));
+        if end.saturating_sub(at) <= 2 * BASE {
+            return Extremes::of(&self.y, at..end.max(at));
+        }
         let mut found = Extremes::EMPTY;
         while at < end {
             // The largest complete block that starts here and ends in time.
@@ -200,7 +201,7 @@ impl Pyramid {
                     visible.end
                 } else {
                     let edge = lo + step * column as f64;
-                    at + self.x.get(at..visible.end).unwrap_or_default().partition_point(|&x| x < edge)
+                    self.seek(at, visible.end, visible.len() / columns, edge)
                 };
                 self.push_column(at..end, &visible, &mut gaps, out);
                 at = end;
@@ -209,6 +210,31 @@ impl Pyramid {
         if visible.end < self.x.len() {
             out.push(visible.end as u32);
         }
+    }
+
+    /// The first index in `at..end` with x not below `edge`, looked for around `at + guess`: constant time where points
+    /// are spread evenly, logarithmic at worst.
+    fn seek(&self, at: usize, end: usize, guess: usize, edge: f64) -> usize {
+        let below = |i: usize| self.x.get(i).is_some_and(|&x| x < edge);
+        let (mut low, mut high) = (at, end);
+        let start = (at + guess).min(end);
+        let mut step = 1;
+        if start > at && !below(start - 1) {
+            high = start - 1;
+            while high > at && !below(high.saturating_sub(step).max(at)) {
+                high = high.saturating_sub(step).max(at);
+                step *= 2;
+            }
+            low = high.saturating_sub(step).max(at);
+        } else {
+            low = low.max(start);
+            while low + step < end && below(low + step) {
+                low += step;
+                step *= 2;
+            }
+            high = high.min(low + step);
+        }
+        low + self.x.get(low..high).unwrap_or_default().partition_point(|&x| x < edge)
     }
 
     fn push_column(
@@ -342,18 +368,18 @@ mod tests {
 
     #[test]
     fn a_spike_of_one_point_is_kept_at_every_zoom() {
-        let n = 10_000;
+        let n: u32 = 10_000;
         for spike in [0, 1, 17, 4_999, 9_998, 9_999] {
             for height in [100.0, -100.0] {
-                let points = (0..n).map(|i| (i as f64, if i == spike { height } else { (i as f64).sin() }));
+                let points = (0..n).map(|i| (f64::from(i), if i == spike { height } else { f64::from(i).sin() }));
                 let pyramid = Pyramid::new(points);
                 let mut out = Vec::new();
-                let mut width = n as f64;
+                let mut width = f64::from(n);
                 while width >= 1.0 {
-                    let range = (spike as f64 - width / 2.0, spike as f64 + width / 2.0);
+                    let range = (f64::from(spike) - width / 2.0, f64::from(spike) + width / 2.0);
                     for columns in [1, 2, 100, 1_000] {
                         pyramid.query(range, columns, &mut out);
-                        assert!(out.contains(&(spike as u32)), "spike at {spike}, width {width}, {columns} columns");
+                        assert!(out.contains(&spike), "spike at {spike}, width {width}, {columns} columns");
                     }
                     width /= 3.0;
                 }

@@ -85,7 +85,7 @@ pub struct TableState {
     pub cursor: Option<u64>,
     /// Where a Shift-click or Shift-arrow extends from.
     #[serde(skip)]
-    anchor: Option<u64>,
+    pub anchor: Option<u64>,
 }
 
 impl TableState {
@@ -529,7 +529,7 @@ mod tests {
         let mut drawn = 0;
         let screen = egui::Rect::from_min_size(pos2(0.0, 0.0), Vec2::new(400.0, 300.0));
         let input = egui::RawInput { screen_rect: Some(screen), ..egui::RawInput::default() };
-        let _ = ctx.run_ui(input, |ui| {
+        let mut output = ctx.run_ui(input, |ui| {
             let table = Table::new("t", "Runs", &columns, &rows);
             let _ = table.show(
                 ui,
@@ -541,6 +541,7 @@ mod tests {
                 },
             );
         });
+        output.textures_delta.clear();
         assert!(drawn > 4 && drawn < 200, "{drawn}");
     }
 }

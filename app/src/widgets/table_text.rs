@@ -1,6 +1,7 @@
 //! Tables as text, for the clipboard: Markdown, CSV, LaTeX. Pure functions of a header and rows of cells.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use super::format::MINUS;
 
@@ -42,7 +43,7 @@ pub fn rows_to_markdown<S: AsRef<str>, R: AsRef<[S]>>(header: &[S], rows: &[R]) 
     let rule: Vec<&str> =
         (0..header.len()).map(|column| if is_numeric(rows, column) { "---:" } else { ":---" }).collect();
     let mut out = line(header);
-    out.push_str(&format!("| {} |\n", rule.join(" | ")));
+    let _ = writeln!(out, "| {} |", rule.join(" | "));
     for row in rows {
         out.push_str(&line(row.as_ref()));
     }

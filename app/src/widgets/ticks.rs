@@ -36,7 +36,7 @@ pub fn nice_step(span: f64, target: usize) -> f64 {
 }
 
 fn multiples(lo: f64, hi: f64, step: f64) -> Vec<f64> {
-    if !usable(lo, hi) || !(step.is_finite() && step > 0.0) || (hi - lo) / step > MOST {
+    if !(usable(lo, hi) && step.is_finite() && step > 0.0) || (hi - lo) / step > MOST {
         return Vec::new();
     }
     let slack = 1e-9;
@@ -123,7 +123,7 @@ fn writer(largest: f64, step: f64, quantity: Quantity) -> Box<dyn Fn(f64) -> Str
 
 /// Ticks on a logarithmic axis between the positive values `lo` and `hi`: labelled decades (every second, third, ...
 /// when there are many), unlabelled 2..9 between when there are few. Below one and a half decades 1-2-5 values are
-/// labelled, and below a third of a decade plain linear ticks serve.
+/// labelled, below 0.8 decades all digits, and below a third of a decade plain linear ticks serve.
 pub fn log(lo: f64, hi: f64, target: usize, quantity: Quantity) -> Vec<Tick> {
     if !usable(lo, hi) || lo <= 0.0 {
         return Vec::new();
@@ -135,6 +135,7 @@ pub fn log(lo: f64, hi: f64, target: usize, quantity: Quantity) -> Vec<Tick> {
     }
     let stride = (decades / target.max(1) as f64).ceil().max(1.0) as i32;
     let few = decades <= 1.5;
+    let all = decades <= 0.8;
     let mut ticks = Vec::new();
     for exponent in (from - 1e-9).floor() as i32..=(to + 1e-9).ceil() as i32 {
         if stride > 1 {
@@ -147,6 +148,7 @@ pub fn log(lo: f64, hi: f64, target: usize, quantity: Quantity) -> Vec<Tick> {
             let value = f64::from(digit) * power(exponent);
             let label = match digit {
                 1 => power_label(exponent, quantity),
+                _ if all => digit_label(digit, exponent, quantity),
                 2 | 5 if few => digit_label(digit, exponent, quantity),
                 _ => String::new(),
             };
@@ -318,6 +320,7 @@ mod tests {
         let minor = log(1.0, 1000.0, 6, Quantity::Number);
         assert_eq!(minor.iter().filter(|t| !t.major).count(), 24);
         assert_eq!(labels(&log(6.9, 7.1, 5, Quantity::Number)), ["6.90", "6.95", "7.00", "7.05", "7.10"]);
+        assert_eq!(labels(&log(2.5, 7.0, 5, Quantity::Number)), ["3", "4", "5", "6", "7"]);
         assert!(log(0.0, 1.0, 5, Quantity::Number).is_empty());
         assert!(log(-1.0, 1.0, 5, Quantity::Number).is_empty());
     }

@@ -306,7 +306,8 @@ mod tests {
     #[test]
     fn written_and_read_back_with_origins() {
         let c = Draft::Compute;
-        let plan = HeadPlan::from_drafts(&[vec![c, c], vec![borrow(0, 1), c], vec![borrow(1, 0), Draft::Skip]]).unwrap();
+        let plan =
+            HeadPlan::from_drafts(&[vec![c, c], vec![borrow(0, 1), c], vec![borrow(1, 0), Draft::Skip]]).unwrap();
         let text = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<HeadPlan>(&text).unwrap(), plan);
         let edited = text.replace(r#"{"layer":0,"head":1}"#, r#"{"layer":5,"head":1}"#);

@@ -87,8 +87,7 @@ pub fn load_training_state(dir: &Path, device: &Device) -> Result<TrainingState,
         return Err(CheckpointError::NoTrainingState { path: dir.clone() });
     }
     let (optimiser, metadata) = tensors::read(dir, TRAINING_STATE, device)?;
-    let damaged =
-        |why: String| CheckpointError::Damaged { file: TRAINING_STATE.to_owned(), why, path: dir.clone() };
+    let damaged = |why: String| CheckpointError::Damaged { file: TRAINING_STATE.to_owned(), why, path: dir.clone() };
     let header = metadata.get("headroom").ok_or_else(|| damaged("it says nothing about its run".to_owned()))?;
     let Header { step, tokens, best, progress } =
         serde_json::from_str(header).map_err(|error| damaged(error.to_string()))?;

@@ -52,7 +52,10 @@ mod tests {
     fn finds_tokens_by_their_usual_names() {
         let text = r#"{"added_tokens": [{"id": 0, "content": "<|endoftext|>"}, {"id": 3, "content": "[MASK]"}]}"#;
         let found = SpecialTokens::find(Some(text));
-        assert_eq!((found.id("eos_token"), found.id("bos_token"), found.id("mask_token")), (json!(0), json!(0), json!(3)));
+        assert_eq!(
+            (found.id("eos_token"), found.id("bos_token"), found.id("mask_token")),
+            (json!(0), json!(0), json!(3))
+        );
         assert_eq!(found.id("pad_token"), Value::Null);
         assert_eq!(found.map()["mask_token"], "[MASK]");
         assert!(SpecialTokens::find(None).map().is_empty());

@@ -32,8 +32,7 @@ pub(super) fn read(
     file: &str,
     device: &Device,
 ) -> Result<(BTreeMap<String, Tensor>, HashMap<String, String>), CheckpointError> {
-    let damaged =
-        |why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
+    let damaged = |why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
     let bytes = std::fs::read(dir.join(file)).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => CheckpointError::MissingFile { file: file.to_owned(), path: dir.to_owned() },
         _ => CheckpointError::io(&format!("read {file}"), dir)(error),

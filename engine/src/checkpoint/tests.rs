@@ -30,7 +30,8 @@ fn configs() -> Vec<RunConfig> {
 }
 
 fn training() -> TrainingState {
-    let optimiser = BTreeMap::from([("a.exp_avg".to_owned(), Tensor::new(&[0.1_f32, f32::MIN_POSITIVE], &Device::Cpu).unwrap())]);
+    let optimiser =
+        BTreeMap::from([("a.exp_avg".to_owned(), Tensor::new(&[0.1_f32, f32::MIN_POSITIVE], &Device::Cpu).unwrap())]);
     TrainingState {
         step: 7,
         tokens: u64::MAX,
@@ -95,7 +96,10 @@ fn what_is_saved_comes_back_bit_for_bit() {
         assert!(same(&logits(&loaded.plan, &loaded.parameters), &expected));
         let state = load_training_state(&dir, &Device::Cpu).unwrap();
         let expected = training();
-        assert_eq!((state.step, state.tokens, state.best, state.progress), (7, u64::MAX, expected.best, expected.progress));
+        assert_eq!(
+            (state.step, state.tokens, state.best, state.progress),
+            (7, u64::MAX, expected.best, expected.progress)
+        );
         assert!(same(&state.optimiser["a.exp_avg"], &expected.optimiser["a.exp_avg"]));
         assert_eq!(names(dir.parent().unwrap()), ["model"], "leftovers beside the model");
     }

@@ -16,9 +16,7 @@ mod run;
 mod train;
 mod validate;
 
-pub use attention::{
-    AttentionConfig, Cache, Compatibility, Coverage, Full, NoCache, NoReuse, Reuse, Standard,
-};
+pub use attention::{AttentionConfig, Cache, Compatibility, Coverage, Full, NoCache, NoReuse, Reuse, Standard};
 pub use data::{
     ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, RandomSource, Source, Tokenizer,
     TrainedTokenizer,

@@ -270,16 +270,12 @@ mod tests {
     #[test]
     fn overrides_replace_fields() {
         let given = ["model.layers=7", "name=a b", "train.schedule={kind=\"linear\"}", "train.epochs=2.0"];
-        let config =
-            from_toml_with("format = 1\n[train]\nsteps = 5", &given.map(str::to_owned)).unwrap();
+        let config = from_toml_with("format = 1\n[train]\nsteps = 5", &given.map(str::to_owned)).unwrap();
         assert_eq!((config.model.layers, config.name.as_str()), (7, "a b"));
         assert_eq!(config.train.schedule.kind(), "linear");
         assert_eq!((config.train.steps, config.train.epochs), (None, Some(2.0)));
         for bad in ["model.layers", "=3", "model.layers="] {
-            assert!(matches!(
-                from_toml_with("format = 1", &[bad.to_owned()]),
-                Err(ConfigError::Override { .. })
-            ));
+            assert!(matches!(from_toml_with("format = 1", &[bad.to_owned()]), Err(ConfigError::Override { .. })));
         }
     }
 }

@@ -188,9 +188,7 @@ mod tests {
             config.name = " ".to_owned();
             config.data.source = Source::File(FileSource::default());
         });
-        for field in
-            ["name", "data.path", "model.width", "model.dropout", "train.learning_rate", "train.steps"]
-        {
+        for field in ["name", "data.path", "model.width", "model.dropout", "train.learning_rate", "train.steps"] {
             assert!(found.contains(&field.to_owned()), "{field} not in {found:?}");
         }
     }
@@ -206,7 +204,10 @@ mod tests {
     #[test]
     fn sequences_must_fit_the_positions() {
         assert_eq!(fields(|c| c.model.positions = Some(8)), ["data.sequence_length"]);
-        assert_eq!(fields(|c| c.train = crate::config::TrainConfig { steps: Some(1), epochs: Some(1.0), ..c.train.clone() }), ["train.epochs"]);
+        assert_eq!(
+            fields(|c| c.train = crate::config::TrainConfig { steps: Some(1), epochs: Some(1.0), ..c.train.clone() }),
+            ["train.epochs"]
+        );
     }
 
     #[test]

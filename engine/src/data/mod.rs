@@ -18,6 +18,7 @@ mod file;
 mod grammar;
 mod hash;
 mod masking;
+/// What the machine has of memory.
 pub mod memory;
 pub mod metrics;
 mod progress;

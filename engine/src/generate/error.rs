@@ -6,10 +6,14 @@ use crate::model::ModelError;
 #[derive(Debug, Error, Clone, PartialEq)]
 pub enum GenerateError {
     /// Continuing text with a model that sees both sides.
-    #[error("Only a decoder can continue text, and this model is an encoder. Give it a text with masked words instead.")]
+    #[error(
+        "Only a decoder can continue text, and this model is an encoder. Give it a text with masked words instead."
+    )]
     NoDecoder,
     /// Filling gaps with a model that sees one side.
-    #[error("Only an encoder can fill in masked words, and this model is a decoder. Give it a text to continue instead.")]
+    #[error(
+        "Only an encoder can fill in masked words, and this model is a decoder. Give it a text to continue instead."
+    )]
     NoEncoder,
     /// Nothing to start from.
     #[error("The prompt has no tokens. Give at least one token, such as the one that starts a text.")]
@@ -21,7 +25,9 @@ pub enum GenerateError {
         mask_token: u32,
     },
     /// A setting out of range.
-    #[error("A temperature of {0} is outside 0..=100. Use 0 for the most probable tokens, 1 for the model's own distribution.")]
+    #[error(
+        "A temperature of {0} is outside 0..=100. Use 0 for the most probable tokens, 1 for the model's own distribution."
+    )]
     Temperature(f64),
     /// No token left to choose from.
     #[error("Cannot choose among the 0 most probable tokens. Use 1 or more, or leave top-k out.")]

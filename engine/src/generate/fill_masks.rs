@@ -31,10 +31,8 @@ pub fn fill_masks(
     }
     let input = ModelInput::new(text, None, 1, text.len(), model.device())?;
     let rows = Distribution::rows(&model.logits_at(&input, &positions)?)?;
-    let fill = |(position, row): (u32, Distribution)| FilledMask {
-        position: position as usize,
-        predictions: row.best(count),
-    };
+    let fill =
+        |(position, row): (u32, Distribution)| FilledMask { position: position as usize, predictions: row.best(count) };
     Ok(positions.into_iter().zip(rows).map(fill).collect())
 }
 

@@ -29,7 +29,9 @@ pub enum ModelError {
     #[error("This model cannot be built: {0}.")]
     Unsupported(String),
     /// More tokens than positions.
-    #[error("A sequence of {sequence} tokens does not fit the {positions} positions of the model. Use shorter sequences.")]
+    #[error(
+        "A sequence of {sequence} tokens does not fit the {positions} positions of the model. Use shorter sequences."
+    )]
     TooLong {
         /// Tokens in a row.
         sequence: usize,

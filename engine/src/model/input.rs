@@ -26,11 +26,7 @@ impl ModelInput {
         device: &Device,
     ) -> Result<Self, ModelError> {
         let check = |what, found| {
-            if found == batch * sequence {
-                Ok(())
-            } else {
-                Err(ModelError::InputSize { what, found, batch, sequence })
-            }
+            if found == batch * sequence { Ok(()) } else { Err(ModelError::InputSize { what, found, batch, sequence }) }
         };
         check("input", input_ids.len())?;
         let shape = (batch, sequence);

@@ -95,7 +95,8 @@ impl ParameterSet {
     /// # Errors
     /// If a name or a shape differs; nothing is changed then.
     pub fn assign(&self, tensors: &BTreeMap<String, Tensor>) -> Result<(), ModelError> {
-        let unexpected: Vec<String> = tensors.keys().filter(|name| !self.variables.contains_key(*name)).cloned().collect();
+        let unexpected: Vec<String> =
+            tensors.keys().filter(|name| !self.variables.contains_key(*name)).cloned().collect();
         if !unexpected.is_empty() {
             return Err(ModelError::Unexpected { names: unexpected });
         }

@@ -71,9 +71,7 @@ impl Model {
         if (plan.head_plan.layers(), plan.head_plan.heads()) != (plan.layers, plan.heads) {
             return Err(ModelError::Unsupported("a head plan of another size than the model".to_owned()));
         }
-        let get = |name: &str| {
-            tensors.get(name).cloned().ok_or_else(|| ModelError::Missing { name: name.to_owned() })
-        };
+        let get = |name: &str| tensors.get(name).cloned().ok_or_else(|| ModelError::Missing { name: name.to_owned() });
         let weight = |module: &str| get(&format!("{module}.weight"));
         let bias = |module: &str| get(&format!("{module}.bias"));
         let orientation = orientation(plan);
@@ -172,7 +170,8 @@ impl Model {
         let loss = ops::cross_entropy(&logits, &rows.labels)?.to_dtype(DType::F64)?.to_scalar::<f64>()?;
         let predicted = logits.argmax(D::Minus1)?.to_vec1::<u32>()?;
         let labels = labels.iter().filter(|label| **label != IGNORED_LABEL);
-        let correct = predicted.iter().zip(labels).filter(|(predicted, label)| i64::from(**predicted) == **label).count();
+        let correct =
+            predicted.iter().zip(labels).filter(|(predicted, label)| i64::from(**predicted) == **label).count();
         Ok(Evaluation { loss_sum: loss * labelled as f64, labelled, correct })
     }
 

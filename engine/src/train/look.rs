@@ -1,12 +1,15 @@
 //! Batches as tensors, and the probe: what the model can do, as text.
 
+use std::ops::ControlFlow;
+
 use candle_core::Device;
 
 use super::TrainError;
 use crate::{
     attention::ModelPlan,
     config::{Architecture, RunConfig},
-    data::{Batch, Batcher, Corpus},
+    data::{Batch, Batcher, Corpus, IGNORED},
+    generate::{Sampling, continue_text, fill_masks},
     model::{Model, ModelInput},
 };
 
@@ -14,8 +17,11 @@ use crate::{
 const PROMPT_TOKENS: usize = 8;
 const NEW_TOKENS: usize = 40;
 
-/// Examples shown of those in the probe batch: more is unreadable.
+/// Examples that are shown of those in the probe batch: more cannot be read.
 const SHOWN: usize = 4;
+
+/// Tokens of an encoder's example that are shown.
+const SHOWN_TOKENS: usize = 64;
 
 /// A batch's inputs on a device.
 pub(super) fn input(batch: &Batch, device: &Device) -> Result<ModelInput, TrainError> {
@@ -25,35 +31,93 @@ pub(super) fn input(batch: &Batch, device: &Device) -> Result<ModelInput, TrainE
 /// A fixed piece of held-out text that is looked at again and again.
 pub(super) struct Probe {
     batch: Option<Batch>,
+    shown: usize,
     seed: u64,
 }
 
 impl Probe {
     pub(super) fn new(config: &RunConfig, batcher: &Batcher) -> Self {
-        Self { batch: batcher.validation_batches(1).next().map(|b| {let _ = config.probe.examples.min(SHOWN); b}), seed: config.seed }
+        let batch = batcher.validation_batches(1).next();
+        Self { batch, shown: config.probe.examples.min(SHOWN), seed: config.seed }
     }
 
-    /// What the model makes of it: continuations (decoder) or hidden words filled in (encoder).
+    /// What the model makes of it, a line an example: continuations (decoder) or hidden tokens filled in (encoder).
+    /// `None` when `should_stop` cut it short.
     pub(super) fn sample(
         &self,
         model: &Model,
         plan: &ModelPlan,
         corpus: &Corpus,
-        device: &Device,
         should_stop: &dyn Fn() -> bool,
     ) -> Result<Option<String>, TrainError> {
         let Some(batch) = &self.batch else { return Ok(Some(String::new())) };
-        let mut text = String::new();
-        for (row, ids) in batch.input_ids.chunks(batch.sequence).enumerate() {
+        let mut lines = Vec::new();
+        let examples = batch.input_ids.chunks(batch.sequence).zip(batch.labels.chunks(batch.sequence));
+        for (row, (ids, labels)) in examples.take(self.shown).enumerate() {
+            let line = match plan.architecture {
+                Architecture::Decoder => self.continuation(model, corpus, ids, row as u64, should_stop)?,
+                Architecture::Encoder => filled(model, corpus, ids, labels)?,
+            };
             if should_stop() {
                 return Ok(None);
             }
-            let labels = &batch.labels[row * batch.sequence..(row + 1) * batch.sequence];
-            text.push_str(&match plan.architecture {
-                Architecture::Decoder | Architecture::Encoder => { let _ = (labels, ids, corpus, device, model); String::new() }
-            });
-            text.push('\n');
+            lines.push(line);
         }
-        Ok(Some(text))
+        Ok(Some(lines.join("\n")))
     }
+
+    /// The beginning of an example, a mark, and how the model goes on.
+    fn continuation(
+        &self,
+        model: &Model,
+        corpus: &Corpus,
+        ids: &[u32],
+        row: u64,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Result<String, TrainError> {
+        let prompt = ids.get(..PROMPT_TOKENS.min(ids.len())).unwrap_or(ids);
+        let sampling = Sampling {
+            max_new_tokens: NEW_TOKENS,
+            seed: self.seed.wrapping_add(row),
+            end_token: corpus.tokenizer.specials().end_of_text,
+            ..Sampling::default()
+        };
+        let continuation = continue_text(model, prompt, &sampling, |_| match should_stop() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })?;
+        let text = |ids: &[u32]| corpus.tokenizer.decode(ids).map(|text| one_line(&text));
+        Ok(format!("{} ▸ {}", text(prompt)?, text(&continuation.ids())?))
+    }
+}
+
+/// An example with its hidden tokens filled in: `[guess]` where right, `[guess, not truth]` where wrong.
+fn filled(model: &Model, corpus: &Corpus, ids: &[u32], labels: &[i64]) -> Result<String, TrainError> {
+    let Some(mask) = corpus.tokenizer.specials().mask else { return Ok(String::new()) };
+    let ids = ids.get(..SHOWN_TOKENS.min(ids.len())).unwrap_or(ids);
+    if !ids.contains(&mask) {
+        return Ok(one_line(&corpus.tokenizer.decode(ids)?));
+    }
+    let mut text = Vec::new();
+    let mut from = 0;
+    for hidden in fill_masks(model, ids, mask, 1)? {
+        let at = hidden.position;
+        text.push(one_line(&corpus.tokenizer.decode(ids.get(from..at).unwrap_or_default())?));
+        from = at + 1;
+        let Some(best) = hidden.predictions.first() else { continue };
+        let word = |id: u32| corpus.tokenizer.token(id).unwrap_or_default();
+        let truth = labels.get(at).copied().unwrap_or(IGNORED);
+        text.push(match u32::try_from(truth) {
+            Ok(truth) if truth != best.token => format!("[{}, not {}]", word(best.token), word(truth)),
+            _ => format!("[{}]", word(best.token)),
+        });
+    }
+    text.push(one_line(&corpus.tokenizer.decode(ids.get(from..).unwrap_or_default())?));
+    text.retain(|part| !part.is_empty());
+    Ok(text.join(" "))
+}
+
+/// Text without line breaks.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -204,12 +204,7 @@ impl Trainer {
     }
 
     /// Finds the first place where the forward pass is not finite.
-    fn diagnose(
-        &self,
-        input: &ModelInput,
-        dropout: Option<(u64, u64)>,
-        step: u64,
-    ) -> Result<Divergence, TrainError> {
+    fn diagnose(&self, input: &ModelInput, dropout: Option<(u64, u64)>, step: u64) -> Result<Divergence, TrainError> {
         let (place, layer) = match self.frozen.first_non_finite(input, dropout)? {
             Some(NonFinite::Embeddings) => ("the embeddings".to_owned(), None),
             Some(NonFinite::Layer { layer, head: Some(head) }) => {
@@ -245,7 +240,7 @@ impl Trainer {
 
     /// What the model can do, as text; `None` when `should_stop` cut it short.
     pub fn sample(&self, should_stop: &dyn Fn() -> bool) -> Result<Option<String>, TrainError> {
-        self.probe.sample(&self.frozen, &self.plan, &self.corpus, &self.device, should_stop)
+        self.probe.sample(&self.frozen, &self.plan, &self.corpus, should_stop)
     }
 
     /// Notes that evaluation and probe after the current step are done.

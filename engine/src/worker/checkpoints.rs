@@ -33,7 +33,8 @@ pub(super) fn choose(records: &[CheckpointRecord], which: Which) -> Result<&Chec
 /// Removes the oldest of the checkpoints kept to go on from, down to `keep`. A folder that is also the best stays.
 pub(super) fn prune(store: &Store, run: &RunId, keep: usize) {
     let Ok(records) = store.checkpoints(run) else { return };
-    let mut last: Vec<&CheckpointRecord> = records.iter().filter(|record| record.kind == CheckpointKind::Last).collect();
+    let mut last: Vec<&CheckpointRecord> =
+        records.iter().filter(|record| record.kind == CheckpointKind::Last).collect();
     last.sort_by_key(|record| std::cmp::Reverse(record.step));
     for old in last.iter().skip(keep) {
         remove(store, run, &records, &old.path, CheckpointKind::Last);
@@ -41,13 +42,7 @@ pub(super) fn prune(store: &Store, run: &RunId, keep: usize) {
 }
 
 /// Forgets one reason to keep a folder, and removes the folder when it was the only one.
-pub(super) fn remove(
-    store: &Store,
-    run: &RunId,
-    records: &[CheckpointRecord],
-    path: &Path,
-    kind: CheckpointKind,
-) {
+pub(super) fn remove(store: &Store, run: &RunId, records: &[CheckpointRecord], path: &Path, kind: CheckpointKind) {
     let is_needed = records.iter().any(|record| record.path == path && record.kind != kind);
     if !is_needed {
         // What cannot be removed now only takes room.

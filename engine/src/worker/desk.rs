@@ -19,7 +19,7 @@ use super::{
 use crate::{
     attention::{ModelPlan, estimated_vocabulary},
     config::{RunConfig, from_toml, to_toml},
-    store::{NewRun, RunFilter, RunId, RunState, StateDetails, Store, StoreError},
+    store::{NewRun, RunFilter, RunId, RunState, StateDetails, Store, StoreError, StoreWriter},
 };
 
 /// How often the desk looks up when nothing comes in: store warnings, dead programs' runs.
@@ -56,12 +56,13 @@ impl Desk {
     /// Starts the engine thread and the monitor behind the desk.
     pub(super) fn new(
         store: Store,
+        writer: StoreWriter,
         outbox: Outbox,
         inbox: Receiver<Note>,
         notes: Sender<Note>,
     ) -> Result<Self, std::io::Error> {
-        let monitor = Monitor::start(outbox.clone(), store.clone())?;
-        let machinist = Machinist::start(store.clone(), outbox.clone(), notes, monitor.position())?;
+        let monitor = Monitor::start(outbox.clone(), writer.clone())?;
+        let machinist = Machinist::start(store.clone(), writer, outbox.clone(), notes, monitor.position())?;
         Ok(Self { store, outbox, inbox, machinist, monitor, queue: VecDeque::new(), current: None, is_ending: false })
     }
 
@@ -148,9 +149,10 @@ impl Desk {
     fn steer(&self, wish: impl FnOnce(&Steering)) -> Result<(), StoreError> {
         match &self.current {
             Some(current) => wish(&current.steering),
-            None => self
-                .outbox
-                .send(Event::Warning { run: None, message: "Nothing is running, so there is nothing to steer.".into() }),
+            None => self.outbox.send(Event::Warning {
+                run: None,
+                message: "Nothing is running, so there is nothing to steer.".into(),
+            }),
         }
         Ok(())
     }

@@ -54,9 +54,10 @@ impl Engine {
     /// Opens the store and starts the threads.
     pub fn start(options: EngineOptions) -> Result<Self, EngineError> {
         let store = Store::open(&options.store, OpenMode::ReadWrite)?;
+        let writer = store.writer()?;
         let outbox = Outbox::new(options.wake);
         let (notes, inbox) = bounded(WAITING_COMMANDS);
-        let desk = Desk::new(store, outbox.clone(), inbox, notes.clone()).map_err(EngineError::Thread)?;
+        let desk = Desk::new(store, writer, outbox.clone(), inbox, notes.clone()).map_err(EngineError::Thread)?;
         let desk = std::thread::Builder::new()
             .name("headroom-desk".to_owned())
             .spawn(move || desk.work())

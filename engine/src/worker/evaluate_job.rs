@@ -59,13 +59,9 @@ fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -
             let tokenizer = TextTokenizer::from_json(json).map_err(words)?;
             Corpus::load_held_out(&data.source, tokenizer, architecture, &PathBuf::new(), &Silent)
         }
-        (None, _) => Corpus::load(
-            &config.data,
-            architecture,
-            &PathBuf::new(),
-            &bench.store.paths().tokenizer_cache(),
-            &Silent,
-        ),
+        (None, _) => {
+            Corpus::load(&config.data, architecture, &PathBuf::new(), &bench.store.paths().tokenizer_cache(), &Silent)
+        }
         (Some(_), None) => return Err("The model directory has no tokenizer.json, so text cannot be read.".to_owned()),
     }
     .map_err(words)?;

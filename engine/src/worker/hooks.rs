@@ -35,7 +35,7 @@ impl<'a> RunHooks<'a> {
             bench,
             job,
             steering,
-            writer: bench.store.writer(),
+            writer: bench.writer.clone(),
             steps: 0,
             progress: None,
             last_loss: None,
@@ -68,7 +68,6 @@ impl<'a> RunHooks<'a> {
             data_hash: Some(trainer.corpus().data_hash.clone()),
             steps_total: Some(trainer.steps()),
             threads: Some(self.job.config.threads_used() as u32),
-            flops_per_step: Some(flops_per_step),
             ..RunFacts::default()
         };
         let store = &self.bench.store;
@@ -95,8 +94,7 @@ impl<'a> RunHooks<'a> {
 
     fn note_progress(&mut self, trainer: &Trainer) {
         let progress = trainer.progress();
-        let noted =
-            Progress { steps_done: progress.step, tokens: progress.tokens, train_secs: progress.train_secs };
+        let noted = Progress { steps_done: progress.step, tokens: progress.tokens, train_secs: progress.train_secs };
         self.progress = Some(noted);
         self.writer.progress(&self.job.run, noted);
         let wall_ms = (progress.train_secs * 1e3) as u64;

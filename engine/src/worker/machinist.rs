@@ -11,7 +11,7 @@ use super::{
     Event, desk::Note, evaluate_job::evaluate_job, job::Job, monitor::Position, outbox::Outbox, steering::Steering,
     train_job::train_job,
 };
-use crate::store::{Failure, RunState, StateDetails, Store};
+use crate::store::{Failure, RunState, StateDetails, Store, StoreWriter};
 
 /// Stack of the engine thread and of the threads that compute: sorting and dropping a graph of many operations recurses.
 pub(super) const STACK_BYTES: usize = 256 << 20;
@@ -25,6 +25,7 @@ pub(super) struct Machinist {
 /// What a job works with.
 pub(super) struct Bench {
     pub(super) store: Store,
+    pub(super) writer: StoreWriter,
     pub(super) outbox: Outbox,
     pub(super) position: Arc<Position>,
 }
@@ -32,12 +33,13 @@ pub(super) struct Bench {
 impl Machinist {
     pub(super) fn start(
         store: Store,
+        writer: StoreWriter,
         outbox: Outbox,
         notes: Sender<Note>,
         position: Arc<Position>,
     ) -> Result<Self, std::io::Error> {
         let (jobs, inbox) = bounded(1);
-        let bench = Bench { store, outbox, position };
+        let bench = Bench { store, writer, outbox, position };
         let thread = std::thread::Builder::new()
             .name("headroom-engine".to_owned())
             .stack_size(STACK_BYTES)
@@ -76,7 +78,7 @@ fn work(bench: &Bench, inbox: &Receiver<(Job, Arc<Steering>)>, notes: &Sender<No
             if let Some(run) = &run {
                 let failure = Failure { why: why.clone(), what_to_do: what_to_do.clone() };
                 let details = StateDetails { failure: Some(failure), ..StateDetails::default() };
-                bench.store.writer().set_state(run, RunState::Failed, details);
+                bench.writer.set_state(run, RunState::Failed, details);
             }
             bench.outbox.send(Event::Failed { run: run.clone(), why: why.clone(), what_to_do });
             if let Some(run) = run {

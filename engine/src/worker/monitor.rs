@@ -10,7 +10,7 @@ use std::{
 use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::{Event, outbox::Outbox};
-use crate::store::{RunId, Store, series_names};
+use crate::store::{RunId, StoreWriter, series_names};
 
 /// Time between readings.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -31,8 +31,7 @@ struct At {
 
 impl Position {
     pub(super) fn set(&self, run: &RunId, step: u64, wall_ms: u64, tokens: u64) {
-        *self.now.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(At { run: run.clone(), step, wall_ms, tokens });
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = Some(At { run: run.clone(), step, wall_ms, tokens });
     }
 
     pub(super) fn clear(&self) {
@@ -48,13 +47,13 @@ pub(super) struct Monitor {
 }
 
 impl Monitor {
-    pub(super) fn start(outbox: Outbox, store: Store) -> Result<Self, std::io::Error> {
+    pub(super) fn start(outbox: Outbox, writer: StoreWriter) -> Result<Self, std::io::Error> {
         let position = Arc::new(Position::default());
         let ending = Arc::new((AtomicBool::new(false), Mutex::new(()), Condvar::new()));
         let thread = std::thread::Builder::new().name("headroom-monitor".to_owned()).spawn({
             let position = Arc::clone(&position);
             let ending = Arc::clone(&ending);
-            move || watch(&outbox, &store, &position, &ending)
+            move || watch(&outbox, &writer, &position, &ending)
         })?;
         Ok(Self { position, ending, thread: Some(thread) })
     }
@@ -72,8 +71,7 @@ impl Monitor {
     }
 }
 
-fn watch(outbox: &Outbox, store: &Store, position: &Position, ending: &(AtomicBool, Mutex<()>, Condvar)) {
-    let writer = store.writer();
+fn watch(outbox: &Outbox, writer: &StoreWriter, position: &Position, ending: &(AtomicBool, Mutex<()>, Condvar)) {
     let Ok(mut system) = System::new() else { return };
     let Ok(pid) = sysinfo::get_current_pid() else { return };
     let what = ProcessRefreshKind::nothing().with_cpu().with_memory();

@@ -53,11 +53,8 @@ impl Steering {
     pub(super) fn wait_while_paused(&self) {
         let mut wishes = self.wishes.lock().unwrap_or_else(PoisonError::into_inner);
         while wishes.pause && !wishes.stop && !wishes.checkpoint {
-            wishes = self
-                .changed
-                .wait_timeout(wishes, Duration::from_secs(1))
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            wishes =
+                self.changed.wait_timeout(wishes, Duration::from_secs(1)).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn train_job(bench: &Bench, job: TrainJob, steering: &Steering) {
     let mut details = ending.details;
     details.progress = hooks.progress();
     // What was logged is to be in the store before the state that says it is all there.
-    let _ = bench.store.writer().flush();
+    let _ = bench.writer.flush();
     if let Err(error) = bench.store.set_state(&run, ending.state, details) {
         bench.outbox.send(Event::Warning { run: Some(run.clone()), message: error.to_string() });
     }

@@ -32,10 +32,8 @@ pub fn sentence(message: &str) -> String {
     let mut at = 0;
     while let Some(&c) = chars.get(at) {
         let is_digit = |i: Option<usize>| i.and_then(|i| chars.get(i)).is_some_and(char::is_ascii_digit);
-        let is_range = c == '.'
-            && chars.get(at + 1) == Some(&'.')
-            && is_digit(at.checked_sub(1))
-            && is_digit(Some(at + 2));
+        let is_range =
+            c == '.' && chars.get(at + 1) == Some(&'.') && is_digit(at.checked_sub(1)) && is_digit(Some(at + 2));
         if is_range {
             words.push_str(" to ");
             at += 2;

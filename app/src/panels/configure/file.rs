@@ -167,7 +167,8 @@ mod tests {
     #[test]
     fn relative_paths_keep_their_meaning_in_another_folder() {
         let mut config = RunConfig::default();
-        let source = FileSource { path: "a.txt".into(), validation_path: Some("/b.txt".into()), ..FileSource::default() };
+        let source =
+            FileSource { path: "a.txt".into(), validation_path: Some("/b.txt".into()), ..FileSource::default() };
         config.data.source = Source::File(source);
         let here = rebased(&config, Path::new("/x"), Path::new("/x"));
         assert_eq!(here, config);

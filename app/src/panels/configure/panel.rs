@@ -89,10 +89,16 @@ impl ConfigurePanel {
         ui.horizontal(|ui| {
             ui.heading("Configure");
             ui.add_space(8.0);
-            if ui.button("Presets").on_hover_text("Shows the ready configs").accessible_name("Show the presets").clicked() {
+            if ui
+                .button("Presets")
+                .on_hover_text("Shows the ready configs")
+                .accessible_name("Show the presets")
+                .clicked()
+            {
                 self.choosing = Some(true);
             }
-            let reset = ui.button("Reset to preset").on_hover_text("Replaces every field by a preset's; Undo brings them back");
+            let reset =
+                ui.button("Reset to preset").on_hover_text("Replaces every field by a preset's; Undo brings them back");
             egui::Popup::menu(&reset).accessible_name("Reset to preset").show(|ui| {
                 for preset in presets() {
                     if ui.button(preset.name).on_hover_text(preset.about()).clicked()
@@ -103,10 +109,19 @@ impl ConfigurePanel {
                 }
             });
             let (back, forth) = self.draft.can_step();
-            if ui.add_enabled(back, Button::new("Undo")).on_hover_text("Ctrl+Z").accessible_name("Undo the change").clicked() {
+            if ui
+                .add_enabled(back, Button::new("Undo"))
+                .on_hover_text("Ctrl+Z")
+                .accessible_name("Undo the change")
+                .clicked()
+            {
                 self.draft.undo();
             }
-            if ui.add_enabled(forth, Button::new("Redo")).on_hover_text("Ctrl+Shift+Z").accessible_name("Redo the change").clicked()
+            if ui
+                .add_enabled(forth, Button::new("Redo"))
+                .on_hover_text("Ctrl+Shift+Z")
+                .accessible_name("Redo the change")
+                .clicked()
             {
                 self.draft.redo();
             }
@@ -166,7 +181,9 @@ impl ConfigurePanel {
 fn section(ui: &mut Ui, name: &str, problems: &[Problem], paths: &[&str], add: impl FnOnce(&mut Ui)) {
     let palette = theme::palette(ui.visuals());
     let belongs = |problem: &&Problem| {
-        paths.iter().any(|path| problem.field.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+        paths
+            .iter()
+            .any(|path| problem.field.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
     };
     let wrong = problems.iter().filter(belongs).count();
     let frame = Frame::new()

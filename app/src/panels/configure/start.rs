@@ -85,7 +85,8 @@ impl Start {
             (false, false) => "Start when free",
         };
         let fill = if can_start { palette.selection } else { palette.surface };
-        let button = Button::new(RichText::new(text).strong()).fill(fill).min_size(Vec2::new(ui.available_width(), 34.0));
+        let button =
+            Button::new(RichText::new(text).strong()).fill(fill).min_size(Vec2::new(ui.available_width(), 34.0));
         let hover = if is_free { "Starts the run (Ctrl+Enter)" } else { "Puts the run into the queue (Ctrl+Enter)" };
         let response = ui.add_enabled(can_start, button).on_hover_text(hover);
         if response.on_disabled_hover_text("Mend what is listed below first.").clicked() {
@@ -93,12 +94,14 @@ impl Start {
         }
         let went = problems_ui(ui, problems);
         ui.horizontal(|ui| {
-            let field = Field::new("Seeds").label_width(42.0).width(34.0).help("How many runs, each with the next seed");
+            let field =
+                Field::new("Seeds").label_width(42.0).width(34.0).help("How many runs, each with the next seed");
             field.integer(ui, &mut self.seeds, 1..=MOST_SEEDS, 1);
             let seeds = self.seeds.clamp(1, MOST_SEEDS);
             let button = Button::new(format!("Queue {seeds} seeds"));
             let hover = "Queues the run once for each seed: curves of several seeds make a band in Compare";
-            let response = ui.add_enabled(can_start, button).on_hover_text(hover).accessible_name("Add seeds to the queue");
+            let response =
+                ui.add_enabled(can_start, button).on_hover_text(hover).accessible_name("Add seeds to the queue");
             if response.clicked() {
                 self.request(seeds);
             }

@@ -25,22 +25,42 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
     Grid::new("summary").num_columns(2).spacing([12.0, 5.0]).min_col_width(96.0).show(ui, |ui| {
         let line = |ui: &mut Ui, name: &str, value: String, hover: &dyn Fn(&mut Ui)| {
             ui.colored_label(palette.weak, name);
-            let value = if value == UNKNOWN { RichText::new(value).color(palette.weak) } else { RichText::new(value).strong() };
+            let value =
+                if value == UNKNOWN { RichText::new(value).color(palette.weak) } else { RichText::new(value).strong() };
             ui.label(value).on_hover_ui(|ui| hover(ui));
             ui.end_row();
         };
         let show = |of: fn(&Estimate) -> String| estimate.map_or_else(|| UNKNOWN.to_owned(), of);
         line(ui, "Parameters", show(|e| format::si(e.cost.parameters as f64, "")), &|ui| {
-            parts_ui(ui, estimate, "Trainable numbers, with the vocabulary asked for", |part| part.parameters, |n| format::count(n));
+            parts_ui(
+                ui,
+                estimate,
+                "Trainable numbers, with the vocabulary asked for",
+                |part| part.parameters,
+                |n| format::count(n),
+            );
         });
         line(ui, "FLOPs per step", show(|e| format::flops(e.cost.flops_per_step as f64)), &|ui| {
             let words = "Of the matrix products, forward and backward, in one pass";
-            parts_ui(ui, estimate, words, |part| part.forward_flops.saturating_add(part.backward_flops), |n| format::flops(n as f64));
+            parts_ui(
+                ui,
+                estimate,
+                words,
+                |part| part.forward_flops.saturating_add(part.backward_flops),
+                |n| format::flops(n as f64),
+            );
         });
-        line(ui, "FLOPs in all", estimate.and_then(|e| Some((e, steps_of(draft, e, train_tokens)?))).map_or_else(
-            || UNKNOWN.to_owned(),
-            |(e, steps)| format::flops(e.cost.flops_per_step as f64 * steps as f64),
-        ), &|ui| { ui.label("FLOPs per step times steps."); });
+        line(
+            ui,
+            "FLOPs in all",
+            estimate.and_then(|e| Some((e, steps_of(draft, e, train_tokens)?))).map_or_else(
+                || UNKNOWN.to_owned(),
+                |(e, steps)| format::flops(e.cost.flops_per_step as f64 * steps as f64),
+            ),
+            &|ui| {
+                ui.label("FLOPs per step times steps.");
+            },
+        );
         line(ui, "Memory", show(|e| format::bytes(e.cost.memory_bytes)), &|ui| memory_ui(ui, estimate));
         line(ui, "  free", free.map_or_else(|| UNKNOWN.to_owned(), format::bytes), &|ui| {
             ui.label("Free memory on the chosen device now.");

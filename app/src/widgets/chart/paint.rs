@@ -14,7 +14,7 @@ use crate::widgets::Scale;
 /// Draws bands, then unsmoothed lines, then lines, then the highlighted line, from the caches of the chart.
 pub(super) struct Lines<'a> {
     pub base: PlotItemBase,
-    pub lines: &'a [ChartLine<'a>],
+    pub given: &'a [ChartLine<'a>],
     pub state: RefCell<&'a mut ChartState>,
     pub highlight: Option<u64>,
     pub x_scale: Scale,
@@ -27,7 +27,7 @@ impl PlotItem for Lines<'_> {
         let Ok(mut state) = self.state.try_borrow_mut() else { return };
         let state = &mut **state;
         state.size = transform.frame().size();
-        let scene = Scene { transform, pixels_per_point: ui.ctx().pixels_per_point(), lines: self.lines.len() };
+        let scene = Scene { transform, pixels_per_point: ui.ctx().pixels_per_point(), lines: self.given.len() };
         let rebuilt = &mut state.rebuilt;
         let caches = &mut state.lines;
         if let Some((x, colour)) = self.pointer_x {
@@ -36,16 +36,16 @@ impl PlotItem for Lines<'_> {
             shapes
                 .push(Shape::line_segment([pos2(at, frame.top()), pos2(at, frame.bottom())], Stroke::new(1.0, colour)));
         }
-        for line in self.lines {
+        for line in self.given {
             let key = (line.id, line.series.version().generation);
             shapes.extend(caches.get_mut(&key).and_then(|cache| cache.band_shape(scene, line, rebuilt)));
         }
-        for line in self.lines {
+        for line in self.given {
             let key = (line.id, line.series.version().generation);
             shapes.extend(caches.get_mut(&key).and_then(|cache| cache.raw_shape(scene, line, rebuilt)));
         }
         for highlighted in [false, true] {
-            for line in self.lines.iter().filter(|line| (self.highlight == Some(line.id)) == highlighted) {
+            for line in self.given.iter().filter(|line| (self.highlight == Some(line.id)) == highlighted) {
                 let key = (line.id, line.series.version().generation);
                 shapes
                     .extend(caches.get_mut(&key).and_then(|cache| cache.main_shape(scene, line, highlighted, rebuilt)));

@@ -31,9 +31,11 @@ pub(super) fn layer(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerAct
         // Projected, then laid out head by head.
         projections: head.saturating_mul(2 * (2 * computed + live)),
         // Scores and maps; dropped maps where there is dropout.
-        scores: map
-            .saturating_mul(2 * computed)
-            .saturating_add(if plan.dropout > 0.0 { map.saturating_mul(live) } else { 0 }),
+        scores: map.saturating_mul(2 * computed).saturating_add(if plan.dropout > 0.0 {
+            map.saturating_mul(live)
+        } else {
+            0
+        }),
         // Head by head, then side by side.
         mix: head.saturating_mul(2 * live),
         // The output and the residual sum.

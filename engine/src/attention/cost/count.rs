@@ -168,7 +168,9 @@ fn outside_cost(plan: &ModelPlan, work: &Workload) -> Vec<PartCost> {
         PartCost::new(part, parameters, macs, numbers.saturating_mul(bytes), work.is_training())
     };
     let (head, head_macs) = match plan.architecture {
-        Architecture::Encoder => (linear(d, d) + product(&[2, d]) + vocabulary as u64, product(&[work.predicted, d, d])),
+        Architecture::Encoder => {
+            (linear(d, d) + product(&[2, d]) + vocabulary as u64, product(&[work.predicted, d, d]))
+        }
         Architecture::Decoder => (0, 0),
     };
     let norm = match plan.norm {
@@ -356,8 +358,13 @@ mod tests {
             (config.model.layers, config.model.width, config.model.feed_forward) = (256, 65_536, 1_048_576);
             config.data.sequence_length = 1_048_576;
         });
-        let work =
-            Workload { batch: 65_536, sequence: 1_048_576, predicted: 1 << 36, accumulation: 65_536, precision: Precision::F64 };
+        let work = Workload {
+            batch: 65_536,
+            sequence: 1_048_576,
+            predicted: 1 << 36,
+            accumulation: 65_536,
+            precision: Precision::F64,
+        };
         assert_eq!(Cost::of(&plan, &work).memory_bytes, u64::MAX);
     }
 }

@@ -43,7 +43,9 @@ fn every_variable_has_a_finite_gradient_other_than_zero() {
                 assert!(largest > 0.0, "the gradient is zero for {}", what(name));
             }
             // Every token that was read and every position has a gradient of its own.
-            for row in numbers(&store.get(parameters.get(words(&plan)).unwrap()).unwrap().abs().unwrap().sum(1).unwrap()) {
+            for row in
+                numbers(&store.get(parameters.get(words(&plan)).unwrap()).unwrap().abs().unwrap().sum(1).unwrap())
+            {
                 assert!(row > 0.0, "{}", what("a row of the words"));
             }
         }

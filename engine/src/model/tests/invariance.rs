@@ -89,9 +89,8 @@ fn dropout_is_a_function_of_seed_and_step() {
         plan.dropout = 0.3;
         let model = frozen(&plan, &wide(&plan, DType::F32));
         let input = input(&tokens(2, 6), 2, 6);
-        let logits = |dropout| {
-            model.forward(&input, &ForwardOptions { dropout, ..ForwardOptions::default() }).unwrap().logits
-        };
+        let logits =
+            |dropout| model.forward(&input, &ForwardOptions { dropout, ..ForwardOptions::default() }).unwrap().logits;
         assert_eq!(largest_difference(&logits(Some((1, 1))), &logits(Some((1, 1)))), 0.0);
         for other in [Some((1, 2)), Some((2, 1)), None] {
             assert!(largest_difference(&logits(Some((1, 1))), &logits(other)) > 1e-3);

@@ -33,7 +33,8 @@ fn the_same_seed_gives_the_same_weights_whatever_the_depth() {
     }
     let name = "bert.embeddings.word_embeddings.weight";
     assert!(largest_difference(a.get(name).unwrap(), c.get(name).unwrap()) > 1e-3);
-    let (query, key) = ("bert.encoder.layer.0.attention.self.query.weight", "bert.encoder.layer.0.attention.self.key.weight");
+    let (query, key) =
+        ("bert.encoder.layer.0.attention.self.query.weight", "bert.encoder.layer.0.attention.self.key.weight");
     assert!(largest_difference(a.get(query).unwrap(), a.get(key).unwrap()) > 1e-3);
 }
 

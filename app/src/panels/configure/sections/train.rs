@@ -8,27 +8,28 @@ use super::super::{estimate::DEFAULT_STEPS, field::Words, form::Form};
 const LENGTH: Words = Words::new("train.length", "Length in", "Whether the run's length is given in steps or epochs.");
 const STEPS: Words = Words::new("train.steps", "Steps", "Optimiser steps of the whole run.").unit("steps");
 const EPOCHS: Words = Words::new("train.epochs", "Epochs", "Passes over the training text.").unit("epochs");
-const BATCH: Words = Words::new("train.batch", "Batch", "Examples in one forward pass; memory grows with it.").unit("examples");
+const BATCH: Words =
+    Words::new("train.batch", "Batch", "Examples in one forward pass; memory grows with it.").unit("examples");
 const ACCUMULATION: Words = Words::new(
     "train.accumulation",
     "Accumulation",
     "Forward passes whose gradients are averaged into one step: a larger batch without more memory.",
 )
 .unit("passes");
-const RATE: Words = Words::new("train.learning_rate", "Learning rate", "The peak, after warm-up. 1e-4 to 3e-3 are usual.");
+const RATE: Words =
+    Words::new("train.learning_rate", "Learning rate", "The peak, after warm-up. 1e-4 to 3e-3 are usual.");
 const SCHEDULE: Words = Words::new("train.schedule", "Schedule", "How the learning rate changes over the run.");
 const WARMUP: Words =
-    Words::new("train.schedule.warmup_steps", "Warm-up", "Steps in which the rate rises from 0 to its peak.").unit("steps");
-const FINAL: Words = Words::new(
-    "train.schedule.final_fraction",
-    "Final share",
-    "Share of the peak rate that is left at the end.",
-)
-.unit("0 to 1");
+    Words::new("train.schedule.warmup_steps", "Warm-up", "Steps in which the rate rises from 0 to its peak.")
+        .unit("steps");
+const FINAL: Words =
+    Words::new("train.schedule.final_fraction", "Final share", "Share of the peak rate that is left at the end.")
+        .unit("0 to 1");
 const BETA1: Words = Words::new("train.beta1", "AdamW β₁", "Decay of the running mean of gradients. 0.9 is usual.");
 const BETA2: Words =
     Words::new("train.beta2", "AdamW β₂", "Decay of the running mean of squared gradients. 0.95 to 0.999 are usual.");
-const EPSILON: Words = Words::new("train.epsilon", "AdamW ε", "Keeps the step finite where gradients are tiny. 1e-8 is usual.");
+const EPSILON: Words =
+    Words::new("train.epsilon", "AdamW ε", "Keeps the step finite where gradients are tiny. 1e-8 is usual.");
 const DECAY: Words = Words::new(
     "train.weight_decay",
     "Weight decay",
@@ -46,18 +47,12 @@ const MASK: Words = Words::new(
     "Share of tokens that the encoder has to guess: 80 % of them masked, 10 % replaced, 10 % kept.",
 )
 .unit("0 to 1");
-const EVALUATE_EVERY: Words = Words::new(
-    "train.evaluate_every",
-    "Evaluate every",
-    "Steps between evaluations on the held-out text.",
-)
-.unit("steps");
-const EVALUATE_BATCHES: Words = Words::new(
-    "train.evaluate_batches",
-    "Evaluate on",
-    "Batches of held-out text in one evaluation; 0 = all of it.",
-)
-.unit("batches, 0 = all");
+const EVALUATE_EVERY: Words =
+    Words::new("train.evaluate_every", "Evaluate every", "Steps between evaluations on the held-out text.")
+        .unit("steps");
+const EVALUATE_BATCHES: Words =
+    Words::new("train.evaluate_batches", "Evaluate on", "Batches of held-out text in one evaluation; 0 = all of it.")
+        .unit("batches, 0 = all");
 const CHECKPOINT_EVERY: Words = Words::new(
     "train.checkpoint_every",
     "Checkpoint every",
@@ -135,7 +130,8 @@ fn schedule_ui(ui: &mut Ui, form: &mut Form<'_>, schedule: &mut Schedule) {
         form.unreadable.forget(SCHEDULE.path);
     }
     form.whole(ui, WARMUP, schedule.warmup_steps_mut(), 10);
-    if let Schedule::Linear(Linear { final_fraction, .. }) | Schedule::Cosine(Cosine { final_fraction, .. }) = schedule {
+    if let Schedule::Linear(Linear { final_fraction, .. }) | Schedule::Cosine(Cosine { final_fraction, .. }) = schedule
+    {
         form.decimal(ui, FINAL, final_fraction);
     }
 }

@@ -1,0 +1,497 @@
+//! The box in which something is exported: what, in which form, and where to; a file dialog or a typed path.
+
+use std::path::{Path, PathBuf};
+
+use egui::{Id, RichText, TextEdit, Ui};
+use headroom_engine::{
+    store::{RunId, RunRecord, RunSummary, SeriesData, TextSample, series_names},
+    worker::{Command, Which},
+};
+
+use super::{operations::base_dir, run_json};
+use crate::{
+    dialogs::{Answer, Ask, Pick, typed_path},
+    export::{Figure, to_csv, to_png, to_svg},
+    messages::Level,
+    panels::{Action, PanelContext},
+    theme,
+    widgets::format,
+};
+
+/// Pixels per point of exported pictures: sharp in print at the usual column width.
+const PNG_SCALE: f32 = 3.0;
+
+/// The form of an exported figure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FigureFormat {
+    /// A picture.
+    #[default]
+    Png,
+    /// A drawing with real text.
+    Svg,
+    /// The numbers of exactly what is shown.
+    Csv,
+}
+
+impl FigureFormat {
+    /// Every form, in menu order.
+    pub const ALL: [Self; 3] = [Self::Png, Self::Svg, Self::Csv];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Png => "PNG",
+            Self::Svg => "SVG",
+            Self::Csv => "CSV",
+        }
+    }
+
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Svg => "svg",
+            Self::Csv => "csv",
+        }
+    }
+
+    fn about(self) -> &'static str {
+        match self {
+            Self::Png => "A picture, for slides and pages",
+            Self::Svg => "A drawing with real text, for papers",
+            Self::Csv => "The numbers of exactly what is shown",
+        }
+    }
+
+    /// The file's bytes.
+    pub fn encode(self, figure: &Figure) -> Result<Vec<u8>, String> {
+        match self {
+            Self::Png => to_png(figure, PNG_SCALE).map_err(|error| format!("{error:#}")),
+            Self::Svg => Ok(to_svg(figure).into_bytes()),
+            Self::Csv => Ok(to_csv(figure).into_bytes()),
+        }
+    }
+}
+
+/// What is exported.
+#[derive(Clone, Debug)]
+pub enum Taking {
+    /// A checkpoint as a model directory.
+    Checkpoint {
+        /// The run.
+        run: RunId,
+        /// Its name.
+        name: String,
+    },
+    /// A whole run as JSON.
+    Run {
+        /// The run.
+        run: RunId,
+        /// Its name.
+        name: String,
+    },
+    /// A chart.
+    Figure(Box<Figure>),
+}
+
+/// Which checkpoint is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    Best,
+    Last,
+    Step,
+}
+
+/// How far an export is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The user chooses.
+    Asking,
+    /// The points of the run are loaded, to be written there.
+    Gathering(PathBuf),
+    /// The file is written.
+    Writing,
+}
+
+/// The box itself; keep it while it is open.
+pub struct ExportBox {
+    /// Key of its errands, and its id.
+    key: String,
+    taking: Taking,
+    format: FigureFormat,
+    choice: Choice,
+    step: u64,
+    path: String,
+    /// The path that the user has agreed to replace.
+    replace: Option<PathBuf>,
+    stage: Stage,
+    problem: Option<String>,
+}
+
+impl ExportBox {
+    /// An open box. `panel` tells the boxes of different panels apart.
+    pub fn new(panel: &str, taking: Taking, cx: &mut PanelContext<'_>) -> Self {
+        let key = format!("{panel}.export");
+        // An answer to an export whose box was closed meanwhile says nothing to this one.
+        drop(cx.dialogs.take(&key));
+        let step = match &taking {
+            Taking::Checkpoint { run, .. } => cx.state.run(run).map_or(0, |run| run.steps_done),
+            _ => 0,
+        };
+        let mut new = Self {
+            key,
+            taking,
+            format: FigureFormat::default(),
+            choice: Choice::Best,
+            step,
+            path: String::new(),
+            replace: None,
+            stage: Stage::Asking,
+            problem: None,
+        };
+        let folder = cx.settings.last_folder.clone().unwrap_or_else(base_dir);
+        new.path = folder.join(new.file_name()).display().to_string();
+        new
+    }
+
+    /// Draws the box and carries the export on. False once it is closed.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
+        let mut open = self.answers(cx);
+        self.gather(cx);
+        let modal = egui::Modal::new(Id::unique(("export box", &self.key))).show(ui.ctx(), |ui| {
+            ui.set_width(460.0);
+            ui.label(RichText::new(self.heading()).heading());
+            ui.add_enabled_ui(self.stage == Stage::Asking, |ui| self.choices_ui(ui, cx));
+            ui.add_space(4.0);
+            self.path_ui(ui, cx);
+            if let Some(problem) = &self.problem {
+                ui.label(RichText::new(problem).color(theme::palette(ui.visuals()).error));
+            }
+            ui.add_space(6.0);
+            ui.horizontal(|ui| {
+                if self.stage == Stage::Asking {
+                    let verb = if self.replace.is_some() { "Replace" } else { "Export" };
+                    if ui.button(verb).clicked() {
+                        open &= self.export(cx);
+                    }
+                } else {
+                    ui.add(egui::Spinner::new());
+                    ui.label(if self.stage == Stage::Writing { "Writing the file…" } else { "Loading the points…" });
+                }
+                if ui.button("Cancel").clicked() {
+                    open = false;
+                }
+            });
+        });
+        open && !modal.should_close()
+    }
+
+    fn heading(&self) -> String {
+        match &self.taking {
+            Taking::Checkpoint { name, .. } => format!("Export a checkpoint of \"{name}\""),
+            Taking::Run { name, .. } => format!("Export the run \"{name}\" as JSON"),
+            Taking::Figure(figure) => format!("Export the chart \"{}\"", figure.title),
+        }
+    }
+
+    /// A name that fits what is exported.
+    fn file_name(&self) -> String {
+        match &self.taking {
+            Taking::Checkpoint { name, .. } => match self.choice {
+                Choice::Best => format!("{}-best", slug(name)),
+                Choice::Last => format!("{}-last", slug(name)),
+                Choice::Step => format!("{}-step-{}", slug(name), self.step),
+            },
+            Taking::Run { name, .. } => format!("{}.json", slug(name)),
+            Taking::Figure(figure) => format!("{}.{}", slug(&figure.title), self.format.ending()),
+        }
+    }
+
+    /// A new choice gives the path a new last part, if the last one was not typed by the user.
+    fn rename(&mut self, before: &str) {
+        let path = PathBuf::from(&self.path);
+        if path.file_name().is_some_and(|name| name.to_string_lossy() == before) {
+            self.path = path.with_file_name(self.file_name()).display().to_string();
+        }
+        self.replace = None;
+        self.problem = None;
+    }
+
+    fn choices_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) {
+        let before = self.file_name();
+        match &self.taking {
+            Taking::Checkpoint { run, .. } => {
+                let summary = cx.state.run(run);
+                ui.label("A model directory: config, weights and tokenizer. Standard models open in transformers.");
+                ui.radio_value(&mut self.choice, Choice::Best, best_label(summary));
+                ui.radio_value(&mut self.choice, Choice::Last, last_label(summary));
+                ui.horizontal(|ui| {
+                    ui.radio_value(&mut self.choice, Choice::Step, "The one at step");
+                    let last = summary.map_or(u64::MAX, |run| run.steps_done.max(1));
+                    let drag = ui.add(egui::DragValue::new(&mut self.step).range(0..=last));
+                    if drag.accessible_name("Step of the checkpoint").changed() {
+                        self.choice = Choice::Step;
+                    }
+                });
+            }
+            Taking::Run { .. } => {
+                ui.label("Config, machine, every point of every curve and the text samples, in one document.");
+            }
+            Taking::Figure(_) => {
+                ui.horizontal(|ui| {
+                    for format in FigureFormat::ALL {
+                        ui.radio_value(&mut self.format, format, format.name()).on_hover_text(format.about());
+                    }
+                });
+            }
+        }
+        if self.file_name() != before {
+            self.rename(&before);
+        }
+    }
+
+    fn path_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        ui.horizontal(|ui| {
+            let is_folder = matches!(self.taking, Taking::Checkpoint { .. });
+            let label = ui.label(if is_folder { "New folder" } else { "File" });
+            let typed = ui.add(TextEdit::singleline(&mut self.path).desired_width(280.0)).labelled_by(label.id);
+            if typed.changed() {
+                self.replace = None;
+                self.problem = None;
+            }
+            let waits = cx.dialogs.is_busy(&self.key);
+            let browse = ui.add_enabled(!waits, egui::Button::new("Browse…"));
+            if browse.on_hover_text("Opens a file dialog; a typed path works as well").clicked() {
+                let path = typed_path(&self.path, &base_dir());
+                let mut ask = Ask::new(Pick::Save, self.heading())
+                    .file_name(self.file_name())
+                    .folder(path.parent().map(Path::to_owned));
+                match &self.taking {
+                    Taking::Checkpoint { .. } => {}
+                    Taking::Run { .. } => ask = ask.kind("JSON", &["json"]),
+                    Taking::Figure(_) => ask = ask.kind(self.format.name(), &[self.format.ending()]),
+                }
+                cx.dialogs.pick(&self.key, ask);
+            }
+        });
+    }
+
+    /// Starts the export; false when that closes the box.
+    fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        let path = typed_path(&self.path, &base_dir());
+        if self.path.trim().is_empty() || path.file_name().is_none() {
+            self.problem = Some("Type where to, or choose it with \"Browse…\".".to_owned());
+            return true;
+        }
+        cx.settings.last_folder = path.parent().map(Path::to_owned);
+        match &self.taking {
+            Taking::Checkpoint { run, .. } => {
+                let which = match self.choice {
+                    Choice::Best => Which::Best,
+                    Choice::Last => Which::Last,
+                    Choice::Step => Which::Step(self.step),
+                };
+                cx.send(Command::Export { run: run.clone(), which, to: path });
+                return false;
+            }
+            Taking::Run { .. } => self.stage = Stage::Gathering(path),
+            Taking::Figure(figure) => {
+                let (figure, format) = (figure.clone(), self.format);
+                self.write(path, cx, move || format.encode(&figure));
+            }
+        }
+        true
+    }
+
+    /// Once every point of the run has come, writes them.
+    fn gather(&mut self, cx: &mut PanelContext<'_>) {
+        let (Stage::Gathering(path), Taking::Run { run, .. }) = (&self.stage, &self.taking) else { return };
+        if let Some((record, series, samples)) = gathered(run, cx) {
+            let path = path.clone();
+            self.write(path, cx, move || run_json(&record, &series, &samples));
+        }
+    }
+
+    fn write(
+        &mut self,
+        path: PathBuf,
+        cx: &mut PanelContext<'_>,
+        produce: impl FnOnce() -> Result<Vec<u8>, String> + Send + 'static,
+    ) {
+        let may_replace = self.replace.as_ref() == Some(&path);
+        let target = path.clone();
+        cx.dialogs.write(&self.key, path, move || {
+            // On the errand's own thread: asking the disk may take its time.
+            if !may_replace && target.exists() {
+                return Err(exists_message(&target));
+            }
+            produce()
+        });
+        self.stage = Stage::Writing;
+    }
+
+    /// Takes the answers of its errands; false when that closes the box.
+    fn answers(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        match cx.dialogs.take(&self.key) {
+            Some(Answer::Picked(path)) => {
+                self.path = path.display().to_string();
+                self.problem = None;
+                // The dialog has asked already whether to replace a file.
+                self.replace = Some(path);
+            }
+            Some(Answer::Written { path, bytes }) if self.stage == Stage::Writing => {
+                let what = format!("Exported {} to {}", format::bytes(bytes), path.display());
+                cx.act(Action::Say(Level::Info, what, String::new()));
+                return false;
+            }
+            Some(Answer::Failed(why)) => {
+                let path = typed_path(&self.path, &base_dir());
+                if why == exists_message(&path) {
+                    self.replace = Some(path);
+                } else {
+                    cx.act(Action::Say(Level::Error, why.clone(), "Choose another place and export again.".to_owned()));
+                }
+                self.problem = Some(why);
+                self.stage = Stage::Asking;
+            }
+            _ => {}
+        }
+        true
+    }
+}
+
+fn exists_message(path: &Path) -> String {
+    format!("There is already a file of that name; \"Replace\" writes over it. {}", path.display())
+}
+
+fn best_label(run: Option<&RunSummary>) -> String {
+    let best = run.and_then(|run| run.metrics.get(series_names::VALIDATION_LOSS));
+    match best.and_then(|series| series.best.zip(series.best_step)) {
+        Some((value, step)) => {
+            format!("The best: validation loss {} at step {}", format::number(value), format::count(step))
+        }
+        None => "The best".to_owned(),
+    }
+}
+
+fn last_label(run: Option<&RunSummary>) -> String {
+    run.map_or_else(|| "The last".to_owned(), |run| format!("The last: step {}", format::count(run.steps_done)))
+}
+
+/// Everything of a run, once it is all here; asks for what is missing.
+fn gathered(run: &RunId, cx: &mut PanelContext<'_>) -> Option<(RunRecord, Vec<(String, SeriesData)>, Vec<TextSample>)> {
+    cx.state.want_record(run);
+    cx.state.want_samples(run);
+    let names: Vec<String> = cx.state.run(run)?.metrics.keys().cloned().collect();
+    for name in &names {
+        cx.state.series.want(run, name);
+    }
+    let series = names
+        .into_iter()
+        .map(|name| {
+            let points = cx.state.series.get(run, &name)?;
+            let data = SeriesData {
+                steps: points.steps.clone(),
+                values: points.values.clone(),
+                wall_ms: points.wall_ms.clone(),
+                tokens: points.tokens.clone(),
+                cuts: points.cuts.clone(),
+                is_whole: true,
+                cursor: None,
+            };
+            Some((name, data))
+        })
+        .collect::<Option<Vec<_>>>()?;
+    Some((cx.state.records.get(run)?.clone(), series, cx.state.samples.get(run)?.clone()))
+}
+
+/// A name as a file name: letters, digits, dots and single hyphens.
+fn slug(name: &str) -> String {
+    let mut out = String::new();
+    for letter in name.chars() {
+        if letter.is_alphanumeric() || letter == '.' {
+            out.extend(letter.to_lowercase());
+        } else if !out.is_empty() && !out.ends_with('-') {
+            out.push('-');
+        }
+    }
+    let out = out.trim_matches(['-', '.']);
+    if out.is_empty() { "export".to_owned() } else { out.chars().take(80).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, time::Duration};
+
+    use super::*;
+    use crate::{dialogs::Dialogs, settings::Settings, state::State};
+
+    #[test]
+    fn names_become_file_names() {
+        assert_eq!(slug("Wikitext decoder, half / borrowed"), "wikitext-decoder-half-borrowed");
+        assert_eq!(slug("../.."), "export");
+        assert_eq!(slug("Größe 1.5"), "größe-1.5");
+    }
+
+    #[test]
+    fn a_file_that_is_there_is_replaced_only_when_the_user_says_so() {
+        let folder = std::env::temp_dir().join(format!("headroom-export-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.csv");
+        std::fs::write(&path, "mine").unwrap();
+        let (mut state, mut settings) = (State::default(), Settings::default());
+        let (mut dialogs, mut actions) = (Dialogs::new(Arc::new(|| ())), Vec::new());
+        let mut cx = PanelContext {
+            state: &mut state,
+            settings: &mut settings,
+            dialogs: &mut dialogs,
+            actions: &mut actions,
+        };
+        let mut export = ExportBox::new("test", Taking::Figure(Box::default()), &mut cx);
+        export.format = FigureFormat::Csv;
+        export.path = path.display().to_string();
+        let mut attempt = |export: &mut ExportBox| {
+            assert!(export.export(&mut cx));
+            for _ in 0..10_000 {
+                cx.dialogs.drain();
+                if !export.answers(&mut cx) {
+                    return false;
+                }
+                if export.stage == Stage::Asking {
+                    return true;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            panic!("no answer");
+        };
+        assert!(attempt(&mut export), "it stays open and asks");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+        assert!(export.problem.as_ref().unwrap().contains("already a file"));
+        assert!(!attempt(&mut export), "the second time it is written");
+        assert_ne!(std::fs::read_to_string(&path).unwrap(), "mine");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_new_choice_renames_the_file_unless_its_name_was_typed() {
+        let (mut state, mut settings) = (State::default(), Settings::default());
+        let (mut dialogs, mut actions) = (Dialogs::new(Arc::new(|| ())), Vec::new());
+        let mut cx = PanelContext {
+            state: &mut state,
+            settings: &mut settings,
+            dialogs: &mut dialogs,
+            actions: &mut actions,
+        };
+        let figure = Figure { title: "Training loss".to_owned(), ..Figure::default() };
+        let mut export = ExportBox::new("test", Taking::Figure(Box::new(figure)), &mut cx);
+        assert!(export.path.ends_with("training-loss.png"));
+        let before = export.file_name();
+        export.format = FigureFormat::Svg;
+        export.rename(&before);
+        assert!(export.path.ends_with("training-loss.svg"));
+        export.path = "mine.xyz".to_owned();
+        let before = export.file_name();
+        export.format = FigureFormat::Csv;
+        export.rename(&before);
+        assert_eq!(export.path, "mine.xyz");
+    }
+}

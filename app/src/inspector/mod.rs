@@ -1,0 +1,18 @@
+//! What is known and can be done about one run: the inspector at the right of the window, and the parts of it that
+//! panels share (the words of a state, the menu of a run, the box in which something is exported).
+
+mod blank;
+#[cfg(test)]
+pub mod examples;
+mod export_box;
+mod facts;
+mod json;
+mod operations;
+mod panel;
+pub mod state_text;
+
+pub use blank::{blank_ui, no_runs_ui, working_ui};
+pub use export_box::{ExportBox, FigureFormat, Taking};
+pub use json::run_json;
+pub use operations::{RunOperation, next_seed, offered, perform};
+pub use panel::Inspector;

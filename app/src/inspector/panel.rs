@@ -1,0 +1,287 @@
+//! The inspector: everything about the run that is focused.
+
+use egui::{Button, CollapsingHeader, Grid, RichText, ScrollArea, TextEdit, Ui};
+use headroom_engine::{
+    store::{RunId, RunSummary, series_names},
+    worker::{Command, RunEdit},
+};
+
+use super::{ExportBox, RunOperation, Taking, facts, offered, perform, state_text};
+use crate::{
+    compare::{metric_value, series_title},
+    panels::{Action, PanelContext},
+    theme,
+    widgets::{format, swatch_ui},
+};
+
+/// The inspector at the right of the window.
+#[derive(Default)]
+pub struct Inspector {
+    /// What is typed and not yet written down, of one run.
+    draft: Option<Draft>,
+    export: Option<ExportBox>,
+}
+
+/// Texts of one run that the user edits.
+struct Draft {
+    run: RunId,
+    name: String,
+    /// The note as it was when editing began, to see whether it was changed.
+    note_before: String,
+    note: String,
+    tag: String,
+}
+
+impl Draft {
+    fn of(run: &RunSummary) -> Self {
+        Self {
+            run: run.id.clone(),
+            name: run.name.clone(),
+            note_before: run.note.clone(),
+            note: run.note.clone(),
+            tag: String::new(),
+        }
+    }
+}
+
+impl Inspector {
+    /// Draws the inspector of the focused run.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let summary = cx.state.selection.focused.clone().and_then(|run| cx.state.run(&run).cloned());
+        match summary {
+            None => self.empty_ui(ui, cx),
+            Some(summary) => {
+                cx.state.want_record(&summary.id);
+                ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.run_ui(ui, &summary, cx));
+            }
+        }
+        if let Some(mut export) = self.export.take()
+            && export.ui(ui, cx)
+        {
+            self.export = Some(export);
+        }
+    }
+
+    fn empty_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) {
+        self.draft = None;
+        let sentence = if cx.state.runs_loaded {
+            "Click a run in a table or chart to see what it is."
+        } else {
+            "The runs are being read…"
+        };
+        ui.add_space(8.0);
+        ui.label(RichText::new(sentence).color(theme::palette(ui.visuals()).weak));
+    }
+
+    fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        if self.draft.as_ref().is_none_or(|draft| draft.run != run.id) {
+            self.write_note(cx);
+            self.draft = Some(Draft::of(run));
+        }
+        self.name_ui(ui, run, cx);
+        state_ui(ui, run);
+        ui.add_space(4.0);
+        let is_baseline = cx.state.selection.baseline.as_ref() == Some(&run.id);
+        let has_record = cx.state.records.contains_key(&run.id);
+        ui.horizontal_wrapped(|ui| {
+            for operation in offered(run) {
+                let ready = has_record || !operation.needs_record();
+                let button = ui.add_enabled(ready, Button::new(operation.label(run, is_baseline)));
+                let button = button.on_hover_text(operation.about());
+                if button.on_disabled_hover_text("The run's config is being loaded").clicked() {
+                    perform(operation, &run.id, cx);
+                }
+            }
+        });
+        ui.separator();
+        self.checkpoints_ui(ui, run, cx);
+        metrics_ui(ui, run);
+        self.tags_ui(ui, run, cx);
+        self.note_ui(ui, run, cx);
+        match cx.state.records.get(&run.id) {
+            None => {
+                ui.horizontal(|ui| {
+                    ui.add(egui::Spinner::new());
+                    ui.label("Loading the run's record…");
+                });
+            }
+            Some(record) => {
+                let facts = facts::facts(record);
+                let config = record.config_toml.clone();
+                facts_ui(ui, &facts, cx);
+                config_ui(ui, &config, run, cx);
+            }
+        }
+    }
+
+    fn name_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        let Some(draft) = &mut self.draft else { return };
+        ui.horizontal(|ui| {
+            let (colour, dash) = theme::run_style(run.number);
+            swatch_ui(ui, colour, dash);
+            let edit = TextEdit::singleline(&mut draft.name).desired_width(ui.available_width()).font(egui::TextStyle::Body);
+            let typed = ui.add(edit).accessible_name("Name of the run");
+            if typed.lost_focus() {
+                let name = draft.name.trim();
+                if name.is_empty() || ui.input(|i| i.key_pressed(egui::Key::Escape)) {
+                    draft.name.clone_from(&run.name);
+                } else if name != run.name {
+                    let edit = RunEdit::Rename(name.to_owned());
+                    cx.send(Command::Edit { run: run.id.clone(), edit });
+                }
+            } else if !typed.has_focus() {
+                draft.name.clone_from(&run.name);
+            }
+        });
+    }
+
+    fn checkpoints_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        section_ui(ui, "Checkpoints", |ui| {
+            if run.steps_done == 0 {
+                ui.label("None yet: the first is written at the first evaluation or at the end.");
+                return;
+            }
+            if let Some(best) = run.metrics.get(series_names::VALIDATION_LOSS)
+                && let (Some(value), Some(step)) = (best.best, best.best_step)
+            {
+                let text = format!("Best: validation loss {} at step {}", format::number(value), format::count(step));
+                ui.label(text);
+            }
+            ui.label(format!("Last: step {}", format::count(run.steps_done)));
+            ui.horizontal_wrapped(|ui| {
+                if ui.button("Export checkpoint…").clicked() {
+                    let taking = Taking::Checkpoint { run: run.id.clone(), name: run.name.clone() };
+                    self.export = Some(ExportBox::new("inspector", taking, cx));
+                }
+                if ui.button("Export run as JSON…").clicked() {
+                    let taking = Taking::Run { run: run.id.clone(), name: run.name.clone() };
+                    self.export = Some(ExportBox::new("inspector", taking, cx));
+                }
+            });
+        });
+    }
+
+    fn tags_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        let Some(draft) = &mut self.draft else { return };
+        section_ui(ui, "Tags", |ui| {
+            ui.horizontal_wrapped(|ui| {
+                for tag in &run.tags {
+                    let remove = ui.button(format!("{tag}  ✖")).on_hover_text("Removes the tag");
+                    if remove.accessible_name(format!("Remove the tag {tag}")).clicked() {
+                        cx.send(Command::Edit { run: run.id.clone(), edit: RunEdit::RemoveTag(tag.clone()) });
+                    }
+                }
+                let typed = ui.add(TextEdit::singleline(&mut draft.tag).desired_width(90.0).hint_text("New tag"));
+                let typed = typed.accessible_name("New tag");
+                let enter = typed.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
+                let add = ui.add_enabled(!draft.tag.trim().is_empty(), Button::new("Add tag"));
+                if (enter || add.clicked()) && !draft.tag.trim().is_empty() {
+                    let tag = std::mem::take(&mut draft.tag).trim().to_owned();
+                    cx.send(Command::Edit { run: run.id.clone(), edit: RunEdit::AddTag(tag) });
+                }
+            });
+        });
+    }
+
+    fn note_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        let mut done = false;
+        section_ui(ui, "Note", |ui| {
+            let Some(draft) = &mut self.draft else { return };
+            if draft.note == draft.note_before && draft.note_before != run.note {
+                // It was changed elsewhere, and nothing is being typed here.
+                draft.note.clone_from(&run.note);
+                draft.note_before.clone_from(&run.note);
+            }
+            let edit = TextEdit::multiline(&mut draft.note).desired_rows(3).desired_width(f32::INFINITY);
+            let typed = ui.add(edit.hint_text("What you want to remember about this run"));
+            done = typed.accessible_name("Note").lost_focus();
+            if draft.note != draft.note_before {
+                done |= ui.button("Save note").clicked();
+            }
+        });
+        if done {
+            self.write_note(cx);
+        }
+    }
+
+    /// Writes the note down if it was changed.
+    fn write_note(&mut self, cx: &mut PanelContext<'_>) {
+        if let Some(draft) = &mut self.draft
+            && draft.note != draft.note_before
+        {
+            draft.note_before.clone_from(&draft.note);
+            cx.send(Command::Edit { run: draft.run.clone(), edit: RunEdit::Note(draft.note.clone()) });
+        }
+    }
+}
+
+fn section_ui(ui: &mut Ui, title: &str, contents: impl FnOnce(&mut Ui)) {
+    CollapsingHeader::new(RichText::new(title).strong()).default_open(true).show(ui, contents);
+}
+
+/// The state with its reason and what to do.
+pub(super) fn state_ui(ui: &mut Ui, run: &RunSummary) {
+    let palette = theme::palette(ui.visuals());
+    let text = format!("{} {}", state_text::icon(run.state), state_text::word(run.state));
+    ui.label(RichText::new(text).color(state_text::colour(run.state, palette)).strong());
+    ui.label(state_text::why(run));
+    let what_to_do = state_text::what_to_do(run);
+    if !what_to_do.is_empty() {
+        ui.label(RichText::new(what_to_do).color(palette.weak));
+    }
+}
+
+fn metrics_ui(ui: &mut Ui, run: &RunSummary) {
+    section_ui(ui, "Metrics", |ui| {
+        if run.metrics.is_empty() {
+            ui.label("None yet: they come with the first step.");
+            return;
+        }
+        let weak = theme::palette(ui.visuals()).weak;
+        Grid::new("metrics").num_columns(3).spacing([14.0, 3.0]).show(ui, |ui| {
+            for title in ["", "Last", "Best"] {
+                ui.label(RichText::new(title).color(weak));
+            }
+            ui.end_row();
+            for (series, summary) in &run.metrics {
+                ui.label(series_title(series)).on_hover_text(series);
+                ui.label(metric_value(series, summary.last));
+                if let (Some(best), Some(step)) = (summary.best, summary.best_step) {
+                    ui.label(metric_value(series, best)).on_hover_text(format!("At step {}", format::count(step)));
+                } else {
+                    ui.label("");
+                }
+                ui.end_row();
+            }
+        });
+    });
+}
+
+fn facts_ui(ui: &mut Ui, facts: &[facts::Fact], cx: &mut PanelContext<'_>) {
+    section_ui(ui, "Reproduction", |ui| {
+        let weak = theme::palette(ui.visuals()).weak;
+        Grid::new("facts").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
+            for fact in facts {
+                ui.label(RichText::new(fact.label).color(weak)).on_hover_text(fact.about);
+                let value = ui.add(egui::Label::new(&fact.shown).truncate().sense(egui::Sense::click()));
+                if value.on_hover_text(format!("{}\nClick copies it", fact.exact)).clicked() {
+                    cx.act(Action::Copy(fact.label.to_owned(), fact.exact.clone()));
+                }
+                ui.end_row();
+            }
+        });
+        if ui.button("Copy all facts").clicked() {
+            cx.act(Action::Copy("What is known about the run".to_owned(), facts::as_text(facts)));
+        }
+    });
+}
+
+fn config_ui(ui: &mut Ui, config: &str, run: &RunSummary, cx: &mut PanelContext<'_>) {
+    section_ui(ui, "Config", |ui| {
+        if ui.button("Copy config").clicked() {
+            perform(RunOperation::CopyConfig, &run.id, cx);
+        }
+        let mut text = config;
+        ui.add(TextEdit::multiline(&mut text).code_editor().desired_width(f32::INFINITY)).accessible_name("Config as TOML");
+    });
+}

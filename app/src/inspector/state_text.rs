@@ -1,0 +1,129 @@
+//! What a run's state means, in words.
+
+use egui::Color32;
+use headroom_engine::store::{RunState, RunSummary};
+
+use crate::{theme::Palette, widgets::format};
+
+/// A sign for the state; always shown with its word.
+pub fn icon(state: RunState) -> &'static str {
+    match state {
+        RunState::Queued => "⌛",
+        RunState::Running => "▶",
+        RunState::Paused => "⏸",
+        RunState::Finished => "✔",
+        RunState::Stopped => "⏹",
+        RunState::Diverged => "⚠",
+        RunState::Failed => "✖",
+        RunState::Interrupted => "⚡",
+        RunState::Cancelled => "🚫",
+    }
+}
+
+/// The state's word, in sentence case.
+pub fn word(state: RunState) -> &'static str {
+    match state {
+        RunState::Queued => "Queued",
+        RunState::Running => "Running",
+        RunState::Paused => "Paused",
+        RunState::Finished => "Finished",
+        RunState::Stopped => "Stopped",
+        RunState::Diverged => "Diverged",
+        RunState::Failed => "Failed",
+        RunState::Interrupted => "Interrupted",
+        RunState::Cancelled => "Cancelled",
+    }
+}
+
+/// The state's colour.
+pub fn colour(state: RunState, palette: &Palette) -> Color32 {
+    match state {
+        RunState::Running => palette.running,
+        RunState::Finished => palette.better,
+        RunState::Diverged | RunState::Failed => palette.error,
+        RunState::Interrupted | RunState::Paused => palette.warning,
+        RunState::Queued | RunState::Stopped | RunState::Cancelled => palette.weak,
+    }
+}
+
+/// Why the run is in its state, as a sentence.
+pub fn why(run: &RunSummary) -> String {
+    let steps = format::count(run.steps_done);
+    let of = run.steps_total.map_or_else(String::new, |total| format!(" of {}", format::count(total)));
+    match run.state {
+        RunState::Queued => "It waits for its turn.".to_owned(),
+        RunState::Running => format!("It trains now: {steps}{of} steps are done."),
+        RunState::Paused => format!("You paused it after {steps}{of} steps."),
+        RunState::Finished => format!("It did all its {steps} steps."),
+        RunState::Stopped => format!("It was stopped after {steps}{of} steps."),
+        RunState::Diverged => match &run.diverged {
+            Some(diverged) => {
+                let place = diverged.at.as_ref().map_or_else(String::new, |at| format!(", first in {at}"));
+                format!("A value became non-finite at step {}{place}.", format::count(diverged.step))
+            }
+            None => format!("A value became non-finite after {steps} steps."),
+        },
+        RunState::Failed => run
+            .failure
+            .as_ref()
+            .map_or_else(|| format!("It failed after {steps} steps."), |failure| failure.why.clone()),
+        RunState::Interrupted => format!("The program ended while the run trained; {steps}{of} steps are kept."),
+        RunState::Cancelled => "It was taken out of the queue before it started.".to_owned(),
+    }
+}
+
+/// What the user can do about it; empty when there is nothing to do.
+pub fn what_to_do(run: &RunSummary) -> String {
+    match run.state {
+        RunState::Paused => "Resume goes on in the same moment.".to_owned(),
+        RunState::Stopped | RunState::Interrupted => {
+            "Resume goes on from its last checkpoint; the curve continues exactly.".to_owned()
+        }
+        RunState::Diverged => {
+            "Lower the learning rate, clip the gradient or warm up longer. The last good checkpoint is kept.".to_owned()
+        }
+        RunState::Failed => run.failure.as_ref().map(|failure| failure.what_to_do.clone()).unwrap_or_default(),
+        RunState::Cancelled => "\"Repeat this run\" queues it again.".to_owned(),
+        RunState::Queued | RunState::Running | RunState::Finished => String::new(),
+    }
+}
+
+/// Whether the run can go on from a checkpoint.
+pub fn can_resume(run: &RunSummary) -> bool {
+    matches!(run.state, RunState::Stopped | RunState::Interrupted | RunState::Failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use headroom_engine::store::{Divergence, Failure};
+
+    use super::*;
+    use crate::inspector::examples;
+
+    #[test]
+    fn every_state_says_why_and_every_bad_end_says_what_to_do() {
+        let mut run = examples::summary(1, "run");
+        run.failure = Some(Failure { why: "The disk is full.".to_owned(), what_to_do: "Free some space.".to_owned() });
+        run.diverged = Some(Divergence { step: 1234, at: Some("layer 3".to_owned()) });
+        for state in RunState::ALL {
+            run.state = state;
+            assert!(why(&run).ends_with('.'), "{state}");
+            let bad = matches!(state, RunState::Diverged | RunState::Failed | RunState::Interrupted);
+            assert!(!bad || !what_to_do(&run).is_empty(), "{state}");
+        }
+        run.state = RunState::Diverged;
+        assert_eq!(why(&run), "A value became non-finite at step 1,234, first in layer 3.");
+        run.state = RunState::Failed;
+        assert_eq!((why(&run), what_to_do(&run)), ("The disk is full.".to_owned(), "Free some space.".to_owned()));
+    }
+
+    #[test]
+    fn every_sign_is_in_the_built_in_fonts() {
+        let ctx = egui::Context::default();
+        let _ = ctx.run_ui(egui::RawInput::default(), |_| ());
+        for state in RunState::ALL {
+            let body = egui::TextStyle::Body.resolve(&ctx.global_style());
+            assert!(ctx.fonts_mut(|fonts| fonts.has_glyphs(&body, icon(state))), "{state}");
+        }
+    }
+}

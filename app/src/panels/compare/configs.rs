@@ -1,0 +1,137 @@
+//! The differences of the configs of the compared runs.
+
+use egui::{CollapsingHeader, Grid, RichText, ScrollArea, TextEdit, Ui};
+use headroom_engine::store::RunSummary;
+
+use super::view::View;
+use crate::{
+    compare::{ConfigDiff, TextTable},
+    panels::{Action, PanelContext},
+    theme,
+    widgets::{format, swatch_ui},
+};
+
+/// Configs that fit side by side.
+const MOST: usize = 24;
+
+/// The section, with what it computed last.
+#[derive(Default)]
+pub struct ConfigSection {
+    /// Stable numbers and names of the runs that the differences are of.
+    key: Vec<(u64, String)>,
+    diff: ConfigDiff,
+}
+
+impl ConfigSection {
+    /// Draws the section; the baseline, if there is one, stands first and the others are marked where they differ.
+    pub fn ui(&mut self, ui: &mut Ui, runs: &[RunSummary], view: &mut View, cx: &mut PanelContext<'_>) {
+        let title = RichText::new("Config differences").strong();
+        CollapsingHeader::new(title).id_salt("config differences").default_open(true).show(ui, |ui| {
+            let mut ordered: Vec<&RunSummary> = runs.iter().collect();
+            ordered.sort_by_key(|run| cx.state.selection.baseline.as_ref() != Some(&run.id));
+            let left_out = ordered.len().saturating_sub(MOST);
+            ordered.truncate(MOST);
+            for run in &ordered {
+                cx.state.want_record(&run.id);
+            }
+            let loaded: Vec<&RunSummary> =
+                ordered.iter().copied().filter(|run| cx.state.records.contains_key(&run.id)).collect();
+            if loaded.len() < ordered.len() {
+                ui.horizontal(|ui| {
+                    ui.add(egui::Spinner::new().size(14.0));
+                    ui.label(format!("Loading {} configs…", ordered.len() - loaded.len()));
+                });
+            }
+            let key: Vec<(u64, String)> = loaded.iter().map(|run| (run.number, run.name.clone())).collect();
+            if self.key != key {
+                let configs = loaded.iter().filter_map(|run| {
+                    cx.state.records.get(&run.id).map(|record| (run.name.clone(), &record.config))
+                });
+                self.diff = ConfigDiff::new(configs);
+                self.key = key;
+            }
+            if loaded.len() < 2 {
+                ui.label("Show a second run to see how their configs differ.");
+                return;
+            }
+            self.bar_ui(ui, view, cx);
+            if left_out > 0 {
+                let text = format!("The first {MOST} runs are compared; {} more are left out.", format::count(left_out as u64));
+                ui.label(RichText::new(text).color(theme::palette(ui.visuals()).weak));
+            }
+            self.grid_ui(ui, view);
+        });
+    }
+
+    fn bar_ui(&self, ui: &mut Ui, view: &mut View, cx: &mut PanelContext<'_>) {
+        ui.horizontal_wrapped(|ui| {
+            ui.checkbox(&mut view.only_differences, "Only differences");
+            let search = TextEdit::singleline(&mut view.search).desired_width(180.0).hint_text("Search keys and values");
+            ui.add(search).accessible_name("Search configs");
+            let table = || self.diff.table(view.only_differences, &view.search);
+            copy_menu_ui(ui, "Copy differences", "The config differences", table, cx);
+        });
+    }
+
+    fn grid_ui(&self, ui: &mut Ui, view: &View) {
+        let palette = theme::palette(ui.visuals());
+        let rows = self.diff.shown(view.only_differences, &view.search);
+        if rows.is_empty() {
+            let text = if view.search.trim().is_empty() {
+                "The configs are the same in everything but the name."
+            } else {
+                "No key or value matches the search."
+            };
+            ui.label(RichText::new(text).color(palette.weak));
+            return;
+        }
+        ScrollArea::horizontal().id_salt("configs").show(ui, |ui| {
+            Grid::new("config differences").striped(true).num_columns(self.key.len() + 1).spacing([18.0, 4.0]).show(ui, |ui| {
+                ui.label(RichText::new("Key").color(palette.weak));
+                for (number, name) in &self.key {
+                    ui.horizontal(|ui| {
+                        let (colour, dash) = theme::run_style(*number);
+                        swatch_ui(ui, colour, dash);
+                        ui.label(RichText::new(short(name)).color(palette.strong)).on_hover_text(name);
+                    });
+                }
+                ui.end_row();
+                for row in rows {
+                    ui.label(RichText::new(&row.key).monospace());
+                    let base = row.values.first();
+                    for value in &row.values {
+                        let text = value.as_deref().unwrap_or("–");
+                        let differs = Some(value) != base;
+                        let shown = RichText::new(short(text)).color(if differs { palette.accent } else { palette.text });
+                        ui.label(shown).on_hover_text(text);
+                    }
+                    ui.end_row();
+                }
+            });
+        });
+    }
+}
+
+/// A menu that copies a table as Markdown, CSV or LaTeX.
+pub fn copy_menu_ui(ui: &mut Ui, title: &str, what: &str, table: impl Fn() -> TextTable, cx: &mut PanelContext<'_>) {
+    type Write = fn(&TextTable) -> String;
+    let forms: [(&str, Write); 3] =
+        [("Markdown", TextTable::to_markdown), ("CSV", TextTable::to_csv), ("LaTeX", TextTable::to_latex)];
+    ui.menu_button(title, |ui| {
+        for (name, write) in forms {
+            if ui.button(format!("Copy as {name}")).clicked() {
+                cx.act(Action::Copy(format!("{what} as {name}"), write(&table())));
+                ui.close();
+            }
+        }
+    });
+}
+
+/// The first 36 letters.
+fn short(text: &str) -> String {
+    let mut shown: String = text.chars().take(36).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}

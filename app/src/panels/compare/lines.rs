@@ -1,0 +1,335 @@
+//! The lines of the chart: a run each, or a group each.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use headroom_engine::store::{RunId, RunSummary};
+use serde_json::Value;
+
+use super::view::View;
+use crate::{
+    compare::{Aligned, Alignment, Band, CurveXs, Group, align, group_all_but, group_by},
+    panels::runs::FlatConfigs,
+    state::State,
+    theme,
+    widgets::{self, ChartLine, Series, Version, XAxis},
+};
+
+/// While runs train, a group's mean is computed anew at most so often.
+const RENEW_EVERY: Duration = Duration::from_millis(500);
+
+/// Runs that are drawn as one line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bundle {
+    /// The stable number of the first one: gives the colour and stands for the line.
+    pub number: u64,
+    /// The name in legend and table.
+    pub name: String,
+    /// The runs.
+    pub runs: Vec<RunSummary>,
+}
+
+impl Bundle {
+    /// Whether the run is one of them.
+    pub fn has(&self, run: &RunId) -> bool {
+        self.runs.iter().any(|own| own.id == *run)
+    }
+}
+
+/// Puts runs into bundles: alone, or grouped once all configs are known.
+pub fn bundles(runs: &[RunSummary], group: Option<&str>, configs: &FlatConfigs) -> Vec<Bundle> {
+    let known: Option<Vec<&Arc<BTreeMap<String, Value>>>> = runs.iter().map(|run| configs.get(&run.id)).collect();
+    let (Some(key), Some(known)) = (group, known) else {
+        return runs.iter().map(|run| Bundle { number: run.number, name: run.name.clone(), runs: vec![run.clone()] }).collect();
+    };
+    let flat: Vec<&BTreeMap<String, Value>> = known.into_iter().map(AsRef::as_ref).collect();
+    let groups = if key == "seed" { group_all_but(&flat, "seed") } else { group_by(&flat, key) };
+    let members =
+        |group: &Group| -> Vec<RunSummary> { group.members.iter().filter_map(|&index| runs.get(index)).cloned().collect() };
+    let mut made: Vec<Bundle> = groups
+        .iter()
+        .filter_map(|group| {
+            let mut runs = members(group);
+            // The oldest run gives the colour, so that a new repetition changes nothing.
+            runs.sort_by_key(|run| run.number);
+            let first = runs.first()?;
+            let same = runs.iter().all(|run| run.name == first.name);
+            let name = if group.label.is_empty() || (key == "seed" && same) { first.name.clone() } else { group.label.clone() };
+            Some(Bundle { number: first.number, name, runs })
+        })
+        .collect();
+    // Names that do not tell groups apart give way to what does.
+    let names: Vec<String> = made.iter().map(|bundle| bundle.name.clone()).collect();
+    for (index, (bundle, group)) in made.iter_mut().zip(&groups).enumerate() {
+        let repeats = names.iter().enumerate().any(|(other, name)| other != index && *name == bundle.name);
+        if repeats && !group.label.is_empty() && bundle.name != group.label {
+            bundle.name = format!("{}, {}", bundle.name, group.label);
+        }
+    }
+    made
+}
+
+/// One line, ready to be drawn.
+pub struct Line {
+    /// As [`Bundle::number`].
+    pub number: u64,
+    /// As [`Bundle::name`], with n where it is a group.
+    pub name: String,
+    /// The run's points, or the group's mean.
+    pub series: Series,
+    /// The band's lower and upper edge.
+    band: Option<(Series, Series)>,
+    /// Drawn thick.
+    pub is_baseline: bool,
+    marks: Vec<(f64, String)>,
+}
+
+impl Line {
+    /// As the chart takes it.
+    pub fn chart_line(&self) -> ChartLine<'_> {
+        let width = if self.is_baseline { 3.0 } else { ChartLine::WIDTH };
+        let band = self.band.as_ref().map(|(low, high)| widgets::Band { low, high });
+        let (colour, dash) = theme::run_style(self.number);
+        ChartLine { width, band, colour, dash, marks: &self.marks, ..ChartLine::new(self.number, &self.name, &self.series) }
+    }
+
+    /// The value at `x`: of the last point at or before it, none outside the line.
+    pub fn at(&self, x: f64) -> Option<f64> {
+        let xs = self.series.x();
+        let beyond = xs.last().is_none_or(|&last| last < x);
+        let index = xs.partition_point(|&own| own <= x).checked_sub(1)?;
+        if beyond { None } else { self.series.y().get(index).copied() }
+    }
+}
+
+/// What was made of a metric.
+#[derive(Default)]
+pub struct Made {
+    /// The lines.
+    pub lines: Vec<Line>,
+    /// Curves that are not loaded yet.
+    pub loading: usize,
+    /// Runs without an x of the chosen kind.
+    pub without_x: usize,
+    /// Runs that have no such series.
+    pub without_metric: usize,
+    /// How groups were aligned: the least exact way that was used.
+    pub alignment: Option<Alignment>,
+}
+
+/// A group's statistics and what they were computed from.
+struct Kept {
+    from: Vec<Version>,
+    x: XAxis,
+    band: Band,
+    at: Instant,
+    mean: Series,
+    edges: Option<(Series, Series)>,
+    n: (usize, usize),
+    alignment: Alignment,
+    seen: bool,
+}
+
+/// Makes lines and remembers the statistics of groups.
+#[derive(Default)]
+pub struct LineMaker {
+    kept: HashMap<(Vec<u64>, String), Kept>,
+}
+
+impl LineMaker {
+    /// A new frame: what is not asked for in it is forgotten at its end.
+    pub fn begin(&mut self) {
+        for kept in self.kept.values_mut() {
+            kept.seen = false;
+        }
+    }
+
+    /// Forgets what was not asked for since [`LineMaker::begin`].
+    pub fn end(&mut self) {
+        self.kept.retain(|_, kept| kept.seen);
+    }
+
+    /// The lines of a metric.
+    pub fn make(&mut self, bundles: &[Bundle], metric: &str, view: &View, state: &mut State, xs: &mut CurveXs) -> Made {
+        let mut made = Made::default();
+        let baseline = state.selection.baseline.clone();
+        for bundle in bundles {
+            let mut curves: Vec<Series> = Vec::with_capacity(bundle.runs.len());
+            for run in &bundle.runs {
+                let Some(x) = xs.of(state, &run.id, view.x) else {
+                    made.without_x += 1;
+                    continue;
+                };
+                match state.series.curve(&run.id, metric, x) {
+                    None => made.loading += 1,
+                    Some(curve) if curve.is_empty() => made.without_metric += 1,
+                    Some(curve) => curves.push(curve.clone()),
+                }
+            }
+            let is_baseline = baseline.as_ref().is_some_and(|run| bundle.has(run));
+            let (name, number) = (bundle.name.clone(), bundle.number);
+            if bundle.runs.len() == 1 {
+                if let (Some(series), Some(run)) = (curves.pop(), bundle.runs.first()) {
+                    let marks = resumed(state, &run.id, metric, &series);
+                    made.lines.push(Line { number, name, series, band: None, is_baseline, marks });
+                }
+            } else if !curves.is_empty() {
+                let key = (bundle.runs.iter().map(|run| run.number).collect(), metric.to_owned());
+                let kept = self.kept(key, &curves, view);
+                made.alignment = Some(made.alignment.map_or(kept.alignment, |so_far| coarser(so_far, kept.alignment)));
+                let n = if kept.n.0 == kept.n.1 { kept.n.1.to_string() } else { format!("{}–{}", kept.n.0, kept.n.1) };
+                made.lines.push(Line {
+                    number,
+                    name: format!("{name} (n = {n})"),
+                    series: kept.mean.clone(),
+                    band: kept.edges.clone(),
+                    is_baseline,
+                    marks: Vec::new(),
+                });
+            }
+        }
+        made
+    }
+
+    fn kept(&mut self, key: (Vec<u64>, String), curves: &[Series], view: &View) -> &Kept {
+        let from: Vec<Version> = curves.iter().map(Series::version).collect();
+        let fresh = |kept: &Kept| {
+            (kept.x, kept.band) == (view.x, view.band)
+                && (kept.from == from || (kept.from.len() == from.len() && kept.at.elapsed() < RENEW_EVERY))
+        };
+        let kept = self.kept.entry(key).or_insert_with(|| summarise(curves, from.clone(), view));
+        if !fresh(kept) {
+            *kept = summarise(curves, from, view);
+        }
+        kept.seen = true;
+        kept
+    }
+}
+
+fn summarise(curves: &[Series], from: Vec<Version>, view: &View) -> Kept {
+    let columns: Vec<(&[f64], &[f64])> = curves.iter().map(|curve| (curve.x(), curve.y())).collect();
+    let Aligned { x, summary, alignment } = align(&columns);
+    let of = |value: &dyn Fn(usize) -> f64| -> Series { x.iter().copied().enumerate().map(|(i, x)| (x, value(i))).collect() };
+    let mean = of(&|i| summary.get(i).map_or(f64::NAN, |s| s.mean));
+    let edge = |i: usize| summary.get(i).and_then(|s| s.edges(view.band)).unwrap_or((f64::NAN, f64::NAN));
+    let has_band = view.band != Band::None && summary.iter().any(|s| s.edges(view.band).is_some());
+    let edges = has_band.then(|| (of(&|i| edge(i).0), of(&|i| edge(i).1)));
+    let counts = || summary.iter().map(|s| s.n);
+    let n = (counts().min().unwrap_or_default(), counts().max().unwrap_or_default());
+    Kept { from, x: view.x, band: view.band, at: Instant::now(), mean, edges, n, alignment, seen: true }
+}
+
+/// The one that takes more liberty with the values.
+fn coarser(a: Alignment, b: Alignment) -> Alignment {
+    match (a, b) {
+        (Alignment::Interpolated(x), Alignment::Interpolated(y)) => Alignment::Interpolated(x.max(y)),
+        (Alignment::Interpolated(x), _) | (_, Alignment::Interpolated(x)) => Alignment::Interpolated(x),
+        (Alignment::Shared, _) | (_, Alignment::Shared) => Alignment::Shared,
+        _ => Alignment::Exact,
+    }
+}
+
+fn resumed(state: &State, run: &RunId, metric: &str, points: &Series) -> Vec<(f64, String)> {
+    let Some(data) = state.series.get(run, metric) else { return Vec::new() };
+    let cuts = data.cuts.iter().filter(|cut| cut.attempt > 1);
+    cuts.filter_map(|cut| Some((*points.x().get(cut.index)?, "resumed".to_owned()))).collect()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use headroom_engine::store::{SeriesData, series_names};
+
+    use super::*;
+    use crate::inspector::examples;
+
+    const METRIC: &str = series_names::VALIDATION_LOSS;
+
+    /// Three seeds of one config and one run of another, with curves on the same steps.
+    pub fn state() -> State {
+        let mut state = State { runs_loaded: true, ..State::default() };
+        for number in 0..4_u64 {
+            let mut run = examples::summary(number, if number < 3 { "base" } else { "other" });
+            run.seed = number;
+            let mut record = examples::record(number, &run.name);
+            record.config["seed"] = number.into();
+            record.config["model"]["layers"] = if number < 3 { 4.into() } else { 8.into() };
+            record.summary = run.clone();
+            state.records.insert(run.id.clone(), record);
+            state.selection.visible.insert(run.id.clone());
+            state.series.want(&run.id, METRIC);
+            let data = SeriesData {
+                steps: vec![50, 100],
+                values: vec![2.0 + number as f64, 1.0 + number as f64],
+                wall_ms: vec![500, 1000],
+                tokens: vec![5000, 10_000],
+                is_whole: true,
+                ..SeriesData::default()
+            };
+            state.series.take(run.id.clone(), METRIC.to_owned(), true, data);
+            state.runs.push(run);
+        }
+        state
+    }
+
+    pub fn configs(state: &mut State) -> FlatConfigs {
+        let mut configs = FlatConfigs::default();
+        let ids: Vec<RunId> = state.runs.iter().map(|run| run.id.clone()).collect();
+        assert_eq!(configs.want(state, ids), 0);
+        configs
+    }
+
+    #[test]
+    fn seeds_become_one_line_with_mean_band_and_n() {
+        let mut state = state();
+        let configs = configs(&mut state);
+        let grouped = bundles(&state.runs, Some("seed"), &configs);
+        let names: Vec<_> = grouped.iter().map(|bundle| (bundle.name.as_str(), bundle.runs.len())).collect();
+        assert_eq!(names, [("base", 3), ("other", 1)]);
+        let mut maker = LineMaker::default();
+        maker.begin();
+        let made = maker.make(&grouped, METRIC, &View::default(), &mut state, &mut CurveXs::default());
+        assert_eq!((made.loading, made.without_metric, made.alignment), (0, 0, Some(Alignment::Exact)));
+        let base = &made.lines[0];
+        assert_eq!(base.name, "base (n = 3)");
+        assert_eq!(base.series.points().collect::<Vec<_>>(), [(50.0, 3.0), (100.0, 2.0)]);
+        let (low, high) = base.band.as_ref().unwrap();
+        assert_eq!((low.y(), high.y()), (&[2.0, 1.0][..], &[4.0, 3.0][..]), "sd of 1, 2, 3 is 1");
+        assert!(made.lines[1].band.is_none());
+    }
+
+    #[test]
+    fn an_unchanged_group_keeps_its_series_so_that_the_chart_builds_nothing() {
+        let mut state = state();
+        let configs = configs(&mut state);
+        let grouped = bundles(&state.runs, Some("model.layers"), &configs);
+        let (mut maker, mut xs) = (LineMaker::default(), CurveXs::default());
+        let mut version = |view: &View| {
+            maker.begin();
+            let made = maker.make(&grouped, METRIC, view, &mut state, &mut xs);
+            maker.end();
+            (made.lines[0].name.clone(), made.lines[0].series.version())
+        };
+        let first = version(&View::default());
+        assert_eq!(first.0, "layers = 4 (n = 3)");
+        assert_eq!(version(&View::default()), first);
+        assert_ne!(version(&View { band: Band::MinMax, ..View::default() }), first);
+    }
+
+    #[test]
+    fn without_configs_every_run_is_alone() {
+        let state = state();
+        let alone = bundles(&state.runs, Some("seed"), &FlatConfigs::default());
+        assert_eq!(alone.len(), 4);
+        assert_eq!(bundles(&state.runs, None, &FlatConfigs::default()).len(), 4);
+    }
+
+    #[test]
+    fn a_value_is_that_of_the_last_point_before_and_none_beyond_the_end() {
+        let series: Series = [(10.0, 1.0), (20.0, 2.0)].into_iter().collect();
+        let line = Line { number: 0, name: String::new(), series, band: None, is_baseline: false, marks: Vec::new() };
+        assert_eq!([5.0, 10.0, 15.0, 20.0, 21.0].map(|x| line.at(x)), [None, Some(1.0), Some(1.0), Some(2.0), None]);
+    }
+}

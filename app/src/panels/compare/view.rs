@@ -1,0 +1,60 @@
+//! What the user chose to compare and how.
+
+use headroom_engine::store::series_names;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    compare::Band,
+    widgets::{DEFAULT_SMOOTHING, XAxis},
+};
+
+/// The panel's choices; remembered between starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct View {
+    /// The series on the chart.
+    pub metric: String,
+    /// The series on a second chart below.
+    pub second: Option<String>,
+    /// What x counts.
+    pub x: XAxis,
+    /// Logarithmic x.
+    pub log_x: bool,
+    /// Logarithmic y.
+    pub log_y: bool,
+    /// Weight of the past, 0..=0.999.
+    pub smoothing: f64,
+    /// Fits y to the 5th to 95th percentile.
+    pub ignore_outliers: bool,
+    /// The config key to group by. "seed" puts runs together that differ in nothing but the seed; any other key puts
+    /// runs together that share its value.
+    pub group: Option<String>,
+    /// The band around a group's mean.
+    pub band: Band,
+    /// The x at which the table compares; none: the furthest that all reach.
+    pub at: Option<f64>,
+    /// Whether the config section shows only differences.
+    pub only_differences: bool,
+    /// What is searched for in the configs.
+    #[serde(skip)]
+    pub search: String,
+}
+
+impl Default for View {
+    fn default() -> Self {
+        Self {
+            metric: series_names::VALIDATION_LOSS.to_owned(),
+            second: None,
+            x: XAxis::Step,
+            log_x: false,
+            log_y: false,
+            smoothing: DEFAULT_SMOOTHING,
+            ignore_outliers: false,
+            group: None,
+            band: Band::default(),
+            at: None,
+            only_differences: true,
+            search: String::new(),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The charts of one run.
+
+use std::collections::BTreeMap;
+
+use egui::Ui;
+use headroom_engine::store::{RunId, RunSummary, series_names};
+
+use super::panel::View;
+use crate::{
+    compare::{series_axis, series_title},
+    export::Figure,
+    state::{CurveX, State},
+    theme,
+    widgets::{Axis, Chart, ChartLine, ChartState, Dash, Scale, Series, SharedX, XAxis},
+};
+
+/// One chart: its title and the series that share it.
+pub struct Plot {
+    /// Stable name.
+    pub id: &'static str,
+    /// Above the chart.
+    pub title: &'static str,
+    series: &'static [&'static str],
+    /// Shown although no series of it has come: it will.
+    always: bool,
+    /// Drawn as it is: a smoothed learning rate is no learning rate.
+    exact: bool,
+}
+
+/// The loss, over the whole width.
+pub const LOSS: Plot = Plot {
+    id: "loss",
+    title: "Loss",
+    series: &[series_names::TRAIN_LOSS, series_names::VALIDATION_LOSS],
+    always: true,
+    exact: false,
+};
+
+/// The small charts below it.
+pub const SMALL: [Plot; 7] = [
+    Plot {
+        id: "perplexity",
+        title: "Perplexity",
+        series: &[series_names::VALIDATION_PERPLEXITY],
+        always: false,
+        exact: false,
+    },
+    Plot {
+        id: "accuracy",
+        title: "Masked accuracy",
+        series: &[series_names::VALIDATION_MASKED_ACCURACY],
+        always: false,
+        exact: false,
+    },
+    Plot {
+        id: "learning_rate",
+        title: "Learning rate",
+        series: &[series_names::TRAIN_LEARNING_RATE],
+        always: true,
+        exact: true,
+    },
+    Plot {
+        id: "grad_norm",
+        title: "Gradient norm",
+        series: &[series_names::TRAIN_GRAD_NORM],
+        always: true,
+        exact: false,
+    },
+    Plot {
+        id: "speed",
+        title: "Training speed",
+        series: &[series_names::TRAIN_TOKENS_PER_SEC],
+        always: true,
+        exact: false,
+    },
+    Plot {
+        id: "cpu",
+        title: "Processor use",
+        series: &[series_names::SYSTEM_CPU_PERCENT],
+        always: true,
+        exact: false,
+    },
+    Plot {
+        id: "memory",
+        title: "Memory",
+        series: &[series_names::SYSTEM_MEMORY_BYTES, series_names::SYSTEM_GPU_MEMORY_BYTES],
+        always: true,
+        exact: true,
+    },
+];
+
+impl Plot {
+    /// Whether this run has, or will have, something to show here.
+    pub fn fits(&self, run: &RunSummary) -> bool {
+        self.always || self.series.iter().any(|series| run.metrics.contains_key(*series))
+    }
+}
+
+/// A chart's curves of a run, loaded as far as they are.
+pub struct Curves {
+    lines: Vec<(String, Series, Dash, Vec<(f64, String)>)>,
+    number: u64,
+    loading: bool,
+}
+
+impl Curves {
+    /// Takes what is loaded and asks for the rest.
+    pub fn of(plot: &Plot, run: &RunSummary, x: CurveX, state: &mut State) -> Self {
+        let mut curves = Self { lines: Vec::new(), number: run.number, loading: false };
+        let (_, own) = theme::run_style(run.number);
+        for (index, series) in plot.series.iter().enumerate() {
+            let Some(points) = state.series.curve(&run.id, series, x).cloned() else {
+                curves.loading |= run.metrics.contains_key(*series);
+                continue;
+            };
+            if points.is_empty() && index > 0 {
+                continue;
+            }
+            // The second line of a chart differs by its dashes; its colour stays the run's.
+            let dash = if index == 0 { own } else { Dash::ALL.into_iter().find(|dash| *dash != own).unwrap_or_default() };
+            let marks = if index == 0 { resumed(state, &run.id, series, &points) } else { Vec::new() };
+            curves.lines.push((series_title(series), points, dash, marks));
+        }
+        curves
+    }
+
+    fn chart_lines(&self) -> Vec<ChartLine<'_>> {
+        self.lines
+            .iter()
+            .map(|(name, series, dash, marks)| ChartLine { dash: *dash, marks, ..ChartLine::new(self.number, name, series) })
+            .collect()
+    }
+
+    /// Draws the chart.
+    pub fn show(&self, ui: &mut Ui, plot: &Plot, view: &View, height: f32, state: &mut ChartState, shared: &mut SharedX) {
+        let lines = self.chart_lines();
+        let legend = lines.len() > 1;
+        let _ = chart(plot, &lines, view, self.loading).height(height).legend(legend).show(ui, state, shared);
+    }
+
+    /// The figure of what the chart shows.
+    pub fn figure(
+        &self,
+        plot: &Plot,
+        run: &RunSummary,
+        view: &View,
+        state: &mut ChartState,
+        shared: &SharedX,
+        metadata: BTreeMap<String, String>,
+    ) -> Figure {
+        let lines = self.chart_lines();
+        let mut figure = chart(plot, &lines, view, false).figure(state, shared, metadata);
+        figure.title = format!("{}: {}", run.name, plot.title);
+        figure
+    }
+}
+
+fn chart<'a>(plot: &Plot, lines: &'a [ChartLine<'a>], view: &View, loading: bool) -> Chart<'a> {
+    let axis: Axis = plot.series.first().map(|series| series_axis(series)).unwrap_or_default();
+    let axis = Axis { label: plot.title.to_owned(), scale: Scale::log_if(view.log_y), ..axis };
+    Chart::new(plot.id, plot.title, lines)
+        .x(view.x)
+        .y_axis(axis)
+        .smoothing(if plot.exact { 0.0 } else { view.smoothing })
+        .ignore_outliers(view.ignore_outliers)
+        .empty_text(if loading { "Loading…" } else { "No points yet" })
+}
+
+/// Marks where a resumed attempt takes over.
+fn resumed(state: &State, run: &RunId, series: &str, points: &Series) -> Vec<(f64, String)> {
+    let Some(data) = state.series.get(run, series) else { return Vec::new() };
+    let cuts = data.cuts.iter().filter(|cut| cut.attempt > 1);
+    cuts.filter_map(|cut| Some((*points.x().get(cut.index)?, "resumed".to_owned()))).collect()
+}
+
+/// The kinds of x that the panel offers.
+pub const X_AXES: [XAxis; 6] =
+    [XAxis::Step, XAxis::Tokens, XAxis::RelativeTime, XAxis::WallTime, XAxis::Epoch, XAxis::Flops];

@@ -1,0 +1,8 @@
+//! The Live panel: one run's curves, what its model writes, and the buttons that govern it.
+
+mod charts;
+mod panel;
+mod samples;
+mod strip;
+
+pub use panel::LivePanel;

@@ -1,0 +1,293 @@
+//! The panel itself.
+
+use std::collections::BTreeMap;
+
+use egui::{Button, ComboBox, Key, RichText, ScrollArea, Slider, Ui};
+use headroom_engine::{
+    store::{RunId, RunState, RunSummary},
+    worker::Command,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    charts::{Curves, LOSS, Plot, SMALL, X_AXES},
+    samples::{SampleView, samples_ui},
+    strip::strip_ui,
+};
+use crate::{
+    compare::{CurveXs, why_missing},
+    inspector::{ExportBox, RunOperation, Taking, no_runs_ui, perform, state_text, working_ui},
+    panels::{Panel, PanelContext},
+    state::CurrentRun,
+    theme,
+    widgets::{ChartState, DEFAULT_SMOOTHING, MAX_SMOOTHING, SharedX, XAxis, swatch_ui},
+};
+
+/// How the charts are drawn; remembered between starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct View {
+    /// What x counts.
+    pub x: XAxis,
+    /// Logarithmic y.
+    pub log_y: bool,
+    /// Weight of the past, 0..=0.999.
+    pub smoothing: f64,
+    /// Fits y to the 5th to 95th percentile.
+    pub ignore_outliers: bool,
+}
+
+impl Default for View {
+    fn default() -> Self {
+        Self { x: XAxis::Step, log_y: false, smoothing: DEFAULT_SMOOTHING, ignore_outliers: false }
+    }
+}
+
+/// Watches one run.
+#[derive(Default)]
+pub struct LivePanel {
+    view: Option<View>,
+    charts: BTreeMap<&'static str, ChartState>,
+    shared: SharedX,
+    xs: CurveXs,
+    sample: SampleView,
+    export: Option<ExportBox>,
+    /// Ctrl+E was pressed.
+    wants_export: bool,
+}
+
+impl Panel for LivePanel {
+    fn title(&self) -> &'static str {
+        "Live"
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let mut view = self.view.take().unwrap_or_else(|| cx.settings.of_panel("live"));
+        match shown_run(cx) {
+            _ if !cx.state.runs_loaded && cx.state.current.is_none() => working_ui(ui, "Reading the runs…"),
+            None => no_runs_ui(ui, cx, "Curves, speed and what the model writes show here while a run trains."),
+            Some(run) => {
+                ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.run_ui(ui, &run, &mut view, cx));
+            }
+        }
+        if let Some(mut export) = self.export.take()
+            && export.ui(ui, cx)
+        {
+            self.export = Some(export);
+        }
+        cx.settings.set_panel("live", &view);
+        self.view = Some(view);
+    }
+
+    fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        self.wants_export = shown_run(cx).is_some();
+        self.wants_export
+    }
+
+    fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
+        self.export.take().is_some()
+    }
+}
+
+/// The focused run, else the one that computes, else the newest.
+fn shown_run(cx: &PanelContext<'_>) -> Option<RunSummary> {
+    let known = |id: &RunId| cx.state.run(id).cloned();
+    let focused = cx.state.selection.focused.as_ref().and_then(known);
+    let current = || cx.state.current.as_ref().and_then(|current| known(&current.run));
+    focused.or_else(current).or_else(|| cx.state.runs.first().cloned())
+}
+
+impl LivePanel {
+    fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, view: &mut View, cx: &mut PanelContext<'_>) {
+        let current = cx.state.current.clone().filter(|current| current.run == run.id);
+        heading_ui(ui, run, current.as_ref(), cx);
+        ended_badly_ui(ui, run, cx);
+        strip_ui(ui, run, current.as_ref());
+        ui.add_space(4.0);
+        self.controls_ui(ui, run, view, cx);
+        let Some(x) = self.xs.of(cx.state, &run.id, view.x) else {
+            ui.label(RichText::new(why_missing(view.x)).color(theme::palette(ui.visuals()).warning));
+            view.x = if cx.state.records.contains_key(&run.id) { XAxis::Step } else { view.x };
+            return;
+        };
+        let loss = Curves::of(&LOSS, run, x, cx.state);
+        loss.show(ui, &LOSS, view, 250.0, self.charts.entry(LOSS.id).or_default(), &mut self.shared);
+        if std::mem::take(&mut self.wants_export) {
+            self.export_chart(&LOSS, run, view, cx);
+        }
+        ui.add_space(8.0);
+        samples_ui(ui, &mut self.sample, run, cx);
+        ui.add_space(8.0);
+        let fitting: Vec<&Plot> = SMALL.iter().filter(|plot| plot.fits(run)).collect();
+        let across = ((ui.available_width() / 330.0) as usize).clamp(1, 4);
+        for row in fitting.chunks(across) {
+            ui.columns(across, |columns| {
+                for (ui, plot) in columns.iter_mut().zip(row) {
+                    let curves = Curves::of(plot, run, x, cx.state);
+                    curves.show(ui, plot, view, 150.0, self.charts.entry(plot.id).or_default(), &mut self.shared);
+                }
+            });
+        }
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, run: &RunSummary, view: &mut View, cx: &mut PanelContext<'_>) {
+        if !ui.ctx().text_edit_focused() && ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, Key::Y)) {
+            view.log_y = !view.log_y;
+        }
+        let mut export = None;
+        ui.horizontal_wrapped(|ui| {
+            ui.label("X axis");
+            let combo = ComboBox::from_id_salt("live x").selected_text(view.x.label()).show_ui(ui, |ui| {
+                for x in X_AXES {
+                    ui.selectable_value(&mut view.x, x, x.label());
+                }
+            });
+            combo.response.accessible_name("X axis");
+            ui.checkbox(&mut view.log_y, "Log y").on_hover_text("Logarithmic y (y)");
+            ui.label("Smoothing");
+            let slider = Slider::new(&mut view.smoothing, 0.0..=MAX_SMOOTHING).fixed_decimals(2);
+            let slider = ui.add(slider).accessible_name("Smoothing");
+            slider.on_hover_text("Debiased moving average: last = s·last + (1 − s)·y; shown: last / (1 − sⁿ)");
+            ui.checkbox(&mut view.ignore_outliers, "Ignore outliers")
+                .on_hover_text("Fits y to the 5th to 95th percentile of what is in view");
+            let zoomed = self.shared.range(view.x).is_some() || self.charts.values().any(ChartState::is_zoomed);
+            if zoomed && ui.button("Reset zoom").on_hover_text("A double click on a chart does the same").clicked() {
+                self.shared.set_range(view.x, None);
+                self.charts.values_mut().for_each(ChartState::reset);
+            }
+            ui.menu_button("Export chart", |ui| {
+                for plot in std::iter::once(&LOSS).chain(SMALL.iter().filter(|plot| plot.fits(run))) {
+                    if ui.button(format!("Export {}…", plot.title)).clicked() {
+                        export = Some(plot);
+                        ui.close();
+                    }
+                }
+            });
+        });
+        if let Some(plot) = export {
+            self.export_chart(plot, run, view, cx);
+        }
+    }
+
+    fn export_chart(&mut self, plot: &Plot, run: &RunSummary, view: &View, cx: &mut PanelContext<'_>) {
+        let Some(x) = self.xs.of(cx.state, &run.id, view.x) else { return };
+        let mut metadata = BTreeMap::from([
+            ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
+            ("run".to_owned(), run.id.to_string()),
+        ]);
+        if let Some(record) = cx.state.records.get(&run.id) {
+            metadata.insert("config".to_owned(), record.config_toml.clone());
+        }
+        let curves = Curves::of(plot, run, x, cx.state);
+        let state = self.charts.entry(plot.id).or_default();
+        let figure = curves.figure(plot, run, view, state, &self.shared, metadata);
+        self.export = Some(ExportBox::new("live", Taking::Figure(Box::new(figure)), cx));
+    }
+}
+
+/// Which run this is, and the buttons that govern it.
+fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &mut PanelContext<'_>) {
+    let palette = theme::palette(ui.visuals());
+    cx.state.want_record(&run.id);
+    ui.horizontal_wrapped(|ui| {
+        let (colour, dash) = theme::run_style(run.number);
+        swatch_ui(ui, colour, dash);
+        picker_ui(ui, run, cx);
+        let word = match current {
+            Some(current) if current.is_stopping => "Stopping…".to_owned(),
+            Some(current) if current.preparing.is_some() => "Preparing".to_owned(),
+            Some(current) if current.is_paused => "⏸ Paused".to_owned(),
+            _ => format!("{} {}", state_text::icon(run.state), state_text::word(run.state)),
+        };
+        ui.label(RichText::new(word).color(state_text::colour(run.state, palette)).strong());
+        let other = cx.state.current.as_ref().filter(|other| other.run != run.id).map(|other| other.run.clone());
+        if let Some(other) = other
+            && ui.button("Show the run that computes").clicked()
+        {
+            cx.state.selection.focused = Some(other);
+        }
+        if let Some(current) = current {
+            let free = !current.is_stopping;
+            if current.is_paused {
+                let go_on = ui.add_enabled(free, Button::new("▶ Resume")).on_hover_text("Goes on with the paused run");
+                if go_on.accessible_name("Resume").clicked() {
+                    cx.send(Command::Resume);
+                }
+            } else {
+                let ready = free && current.preparing.is_none();
+                let pause = ui.add_enabled(ready, Button::new("⏸ Pause")).on_hover_text("Pauses after this step");
+                if pause.accessible_name("Pause").clicked() {
+                    cx.send(Command::Pause);
+                }
+            }
+            let stop = ui.add_enabled(free, Button::new("⏹ Stop"));
+            let stop = stop.on_hover_text("Stops after this step, with a checkpoint; it can be resumed later");
+            if stop.accessible_name("Stop").clicked() {
+                cx.send(Command::Stop);
+            }
+            let ready = free && current.preparing.is_none();
+            let now = ui.add_enabled(ready, Button::new("Checkpoint now"));
+            if now.on_hover_text("Writes a checkpoint after this step").clicked() {
+                cx.send(Command::Checkpoint);
+            }
+        } else if state_text::can_resume(run) {
+            let button = ui.button(RunOperation::Resume.label(run, false)).on_hover_text(RunOperation::Resume.about());
+            if button.clicked() {
+                perform(RunOperation::Resume, &run.id, cx);
+            }
+        } else if run.state == RunState::Queued {
+            let button = ui.button(RunOperation::Cancel.label(run, false)).on_hover_text(RunOperation::Cancel.about());
+            if button.clicked() {
+                perform(RunOperation::Cancel, &run.id, cx);
+            }
+        }
+    });
+}
+
+/// Chooses another run: those that charts show, then the newest.
+fn picker_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+    const NEWEST: usize = 30;
+    let mut chosen = None;
+    let combo = ComboBox::from_id_salt("live run").selected_text(&run.name).width(220.0).show_ui(ui, |ui| {
+        let visible = |other: &&RunSummary| cx.state.selection.is_visible(&other.id);
+        let newest = cx.state.runs.iter().filter(|other| !other.archived && !visible(other)).take(NEWEST);
+        for other in cx.state.runs.iter().filter(visible).chain(newest) {
+            let label = format!("{} {}", state_text::icon(other.state), other.name);
+            ui.push_id(other.number, |ui| {
+                if ui.selectable_label(other.id == run.id, label).clicked() {
+                    chosen = Some(other.id.clone());
+                }
+            });
+        }
+    });
+    combo.response.accessible_name("Run");
+    if chosen.is_some() {
+        cx.state.selection.focused = chosen;
+    }
+}
+
+/// Why a run ended that did not finish, and what to do.
+fn ended_badly_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+    let bad = matches!(run.state, RunState::Failed | RunState::Diverged | RunState::Interrupted);
+    if !bad && !cx.state.engine_ended {
+        return;
+    }
+    let palette = theme::palette(ui.visuals());
+    let frame = egui::Frame::new().fill(palette.surface).corner_radius(5.0).inner_margin(10.0);
+    frame.stroke(egui::Stroke::new(1.0, state_text::colour(run.state, palette))).show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        if cx.state.engine_ended {
+            ui.label(RichText::new("The engine has ended. Restart the program; runs are kept.").color(palette.error));
+        }
+        if bad {
+            ui.label(RichText::new(state_text::why(run)).color(state_text::colour(run.state, palette)));
+            ui.label(state_text::what_to_do(run));
+            if run.state == RunState::Diverged {
+                let button = ui.button(RunOperation::Configure.label(run, false));
+                if button.on_hover_text(RunOperation::Configure.about()).clicked() {
+                    perform(RunOperation::Configure, &run.id, cx);
+                }
+            }
+        }
+    });
+}

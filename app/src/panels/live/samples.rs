@@ -1,0 +1,75 @@
+//! What the model wrote while it trained.
+
+use egui::{RichText, ScrollArea, Slider, Ui};
+use headroom_engine::store::{RunId, RunSummary};
+
+use crate::{
+    panels::{Action, PanelContext},
+    theme,
+    widgets::format,
+};
+
+/// Which sample is looked at.
+#[derive(Clone, Debug, Default)]
+pub struct SampleView {
+    run: Option<RunId>,
+    /// Counted from 0; none follows the newest.
+    at: Option<usize>,
+}
+
+/// Draws a run's samples with a slider through them.
+pub fn samples_ui(ui: &mut Ui, view: &mut SampleView, run: &RunSummary, cx: &mut PanelContext<'_>) {
+    if view.run.as_ref() != Some(&run.id) {
+        *view = SampleView { run: Some(run.id.clone()), at: None };
+    }
+    cx.state.want_samples(&run.id);
+    let palette = theme::palette(ui.visuals());
+    ui.label(RichText::new("What the model writes").color(palette.strong));
+    let Some(samples) = cx.state.samples.get(&run.id) else {
+        ui.horizontal(|ui| {
+            ui.add(egui::Spinner::new());
+            ui.label("Loading the text samples…");
+        });
+        return;
+    };
+    let Some(last) = samples.len().checked_sub(1) else {
+        let text = if run.state.is_active() {
+            "The first sample comes with the first evaluation."
+        } else {
+            "This run wrote no sample; one comes with each evaluation."
+        };
+        ui.label(RichText::new(text).color(palette.weak));
+        return;
+    };
+    let mut at = view.at.unwrap_or(last).min(last);
+    let mut copied = None;
+    ui.horizontal_wrapped(|ui| {
+        if last > 0 {
+            let step_of = |index: f64| samples.get(index as usize).map_or(0, |sample| sample.step);
+            let slider = Slider::new(&mut at, 0..=last)
+                .custom_formatter(|index, _| format!("step {}", format::count(step_of(index))));
+            let slider = ui.add(slider).on_hover_text("Goes through the samples; at the right end new ones follow");
+            if slider.accessible_name("Sample").changed() {
+                view.at = (at < last).then_some(at);
+            }
+        } else if let Some(sample) = samples.first() {
+            ui.label(format!("Step {}", format::count(sample.step)));
+        }
+        if view.at.is_some() && ui.button("Newest sample").clicked() {
+            view.at = None;
+        }
+        if ui.button("Copy sample").clicked() {
+            copied = samples.get(at).map(|sample| sample.text.clone());
+        }
+    });
+    if let Some(sample) = samples.get(at) {
+        egui::Frame::new().fill(palette.well).corner_radius(5.0).inner_margin(10.0).show(ui, |ui| {
+            ScrollArea::vertical().id_salt("sample").max_height(180.0).auto_shrink([false, true]).show(ui, |ui| {
+                ui.label(&sample.text);
+            });
+        });
+    }
+    if let Some(text) = copied {
+        cx.act(Action::Copy("The sample".to_owned(), text));
+    }
+}

@@ -1,0 +1,82 @@
+//! The configs of many runs, flat, loaded little by little.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use headroom_engine::store::RunId;
+use serde_json::Value;
+
+use crate::{compare::flatten, state::State};
+
+/// Records that may be asked for and not have come, so that 10,000 runs do not fill the engine's door.
+const IN_FLIGHT: usize = 16;
+
+/// Flat configs by run. A run's config never changes, so each is flattened once.
+#[derive(Default)]
+pub struct FlatConfigs {
+    known: BTreeMap<RunId, Arc<BTreeMap<String, Value>>>,
+    asked: BTreeSet<RunId>,
+}
+
+impl FlatConfigs {
+    /// Wants the configs of these runs; a few are asked for at a time. Returns how many are still missing.
+    pub fn want(&mut self, state: &mut State, runs: impl IntoIterator<Item = RunId>) -> usize {
+        let mut missing = 0;
+        self.asked.retain(|run| !state.records.contains_key(run));
+        for run in runs {
+            if self.known.contains_key(&run) {
+                continue;
+            }
+            if let Some(record) = state.records.get(&run) {
+                self.known.insert(run, Arc::new(flatten(&record.config)));
+                continue;
+            }
+            missing += 1;
+            if self.asked.len() < IN_FLIGHT && self.asked.insert(run.clone()) {
+                state.want_record(&run);
+            }
+        }
+        missing
+    }
+
+    /// A run's config, once loaded.
+    pub fn get(&self, run: &RunId) -> Option<&Arc<BTreeMap<String, Value>>> {
+        self.known.get(run)
+    }
+
+    /// How many are loaded.
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Whether none is loaded.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspector::examples;
+
+    #[test]
+    fn configs_are_asked_for_a_few_at_a_time_and_each_once() {
+        let mut state = State { runs: (0..40).map(|i| examples::summary(i, "run")).collect(), ..State::default() };
+        let ids: Vec<RunId> = state.runs.iter().map(|run| run.id.clone()).collect();
+        let mut configs = FlatConfigs::default();
+        assert_eq!(configs.want(&mut state, ids.clone()), 40);
+        assert_eq!(configs.want(&mut state, ids.clone()), 40);
+        assert_eq!(state.take_wishes().len(), IN_FLIGHT);
+        for number in 0..IN_FLIGHT as u64 {
+            let record = examples::record(number, "run");
+            state.records.insert(record.summary.id.clone(), record);
+        }
+        assert_eq!(configs.want(&mut state, ids), 40 - IN_FLIGHT);
+        assert_eq!(configs.len(), IN_FLIGHT);
+        assert!(!state.take_wishes().is_empty());
+        assert!(configs.get(&examples::summary(0, "run").id).unwrap().contains_key("model.layers"));
+    }
+}

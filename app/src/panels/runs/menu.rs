@@ -1,0 +1,63 @@
+//! The menu of a run.
+
+use egui::{Button, Ui};
+use headroom_engine::store::{RunId, RunSummary};
+
+use crate::{
+    inspector::{RunOperation, Taking, offered, perform},
+    panels::{Action, PanelContext},
+};
+
+/// What the user wants of a run and the panel has to ask more about.
+#[derive(Clone, Debug)]
+pub enum Wanted {
+    /// A new name, typed in place.
+    Rename(RunId),
+    /// Something of it as a file.
+    Export(Taking),
+}
+
+/// Draws the menu of a run; closes it when something was chosen.
+pub fn run_menu_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) -> Option<Wanted> {
+    let mut wanted = None;
+    cx.state.want_record(&run.id);
+    let has_record = cx.state.records.contains_key(&run.id);
+    let is_baseline = cx.state.selection.baseline.as_ref() == Some(&run.id);
+    let named = || run.name.clone();
+    ui.set_min_width(210.0);
+    if ui.button("Inspect").on_hover_text("Shows config, machine, tags and note (Enter)").clicked() {
+        cx.act(Action::Inspect(run.id.clone()));
+        ui.close();
+    }
+    if ui.add(Button::new("Rename").shortcut_text("F2")).clicked() {
+        wanted = Some(Wanted::Rename(run.id.clone()));
+        ui.close();
+    }
+    ui.separator();
+    for operation in offered(run) {
+        if operation == RunOperation::Delete {
+            ui.separator();
+            if ui.button("Export checkpoint…").clicked() {
+                wanted = Some(Wanted::Export(Taking::Checkpoint { run: run.id.clone(), name: named() }));
+                ui.close();
+            }
+            if ui.button("Export run as JSON…").clicked() {
+                wanted = Some(Wanted::Export(Taking::Run { run: run.id.clone(), name: named() }));
+                ui.close();
+            }
+            if ui.button("Copy id").on_hover_text("The command line takes it").clicked() {
+                cx.act(Action::Copy("The run's id".to_owned(), run.id.to_string()));
+                ui.close();
+            }
+            ui.separator();
+        }
+        let ready = has_record || !operation.needs_record();
+        let button = ui.add_enabled(ready, Button::new(operation.label(run, is_baseline)));
+        if button.on_hover_text(operation.about()).on_disabled_hover_text("The run's config is being loaded").clicked()
+        {
+            perform(operation, &run.id, cx);
+            ui.close();
+        }
+    }
+    wanted
+}

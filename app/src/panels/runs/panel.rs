@@ -1,0 +1,460 @@
+//! The panel itself.
+
+use std::collections::BTreeMap;
+
+use egui::{Button, Id, Key, Label, PointerButton, Pos2, RichText, TextEdit, Ui};
+use headroom_engine::{
+    store::{RunId, RunSummary},
+    worker::{Command, RunEdit},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Column, FlatConfigs,
+    menu::{Wanted, run_menu_ui},
+    order::{Order, Wish},
+};
+use crate::{
+    compare::TextTable,
+    inspector::{ExportBox, blank_ui, no_runs_ui, state_text, working_ui},
+    panels::{Action, Panel, PanelContext},
+    theme,
+    widgets::{self, Table, TableState, format, swatch_ui},
+};
+
+/// What the panel remembers between starts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Memory {
+    table: TableState,
+    filter: String,
+    show_archived: bool,
+    /// Whether the usual columns were hidden or shown by the user; until then only the usual ones are shown.
+    chose_columns: bool,
+}
+
+/// The table of all runs.
+#[derive(Default)]
+pub struct RunsPanel {
+    memory: Option<Memory>,
+    order: Order,
+    configs: FlatConfigs,
+    wants_filter: bool,
+    renaming: Option<(RunId, String, bool)>,
+    menu: Option<(RunId, Pos2)>,
+    export: Option<ExportBox>,
+    columns: (usize, Vec<(String, Column)>),
+}
+
+impl Panel for RunsPanel {
+    fn title(&self) -> &'static str {
+        "Runs"
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("runs"));
+        self.columns_of(&cx.state.runs, &mut memory);
+        if cx.state.engine_ended {
+            let text = "The engine has ended: runs can be read but nothing can be changed. Restart the program.";
+            ui.label(RichText::new(text).color(theme::palette(ui.visuals()).error));
+        }
+        if !cx.state.runs_loaded {
+            working_ui(ui, "Reading the runs…");
+        } else if cx.state.runs.is_empty() && !cx.state.can_undo_delete() {
+            no_runs_ui(ui, cx, "Every run that you start is listed here, with its curves, config and checkpoints.");
+        } else {
+            self.bar_ui(ui, &mut memory, cx);
+            self.table_ui(ui, &mut memory, cx);
+        }
+        self.popup_ui(ui, cx);
+        if let Some(mut export) = self.export.take()
+            && export.ui(ui, cx)
+        {
+            self.export = Some(export);
+        }
+        cx.settings.set_panel("runs", &memory);
+        self.memory = Some(memory);
+    }
+
+    fn focus_filter(&mut self) {
+        self.wants_filter = true;
+    }
+
+    fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
+        self.menu.take().is_some() || self.renaming.take().is_some() || self.export.take().is_some()
+    }
+}
+
+impl RunsPanel {
+    /// The columns that there are, by id; unusual ones are hidden until the user shows them.
+    fn columns_of(&mut self, runs: &[RunSummary], memory: &mut Memory) {
+        let series: usize = runs.iter().map(|run| run.metrics.len()).max().unwrap_or_default();
+        if !self.columns.1.is_empty() && self.columns.0 == series {
+            return;
+        }
+        let all: Vec<(String, Column)> = Column::all(runs).into_iter().map(|column| (column.to_string(), column)).collect();
+        if !memory.chose_columns {
+            let usual = Column::usual();
+            memory.table.hidden =
+                all.iter().filter(|(_, column)| !usual.contains(column)).map(|(title, _)| title.clone()).collect();
+        }
+        self.columns = (series, all);
+    }
+
+    fn bar_ui(&mut self, ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        ui.horizontal_wrapped(|ui| {
+            let hint = "Filter: loss<2 and model.layers=4, or plain words";
+            let typed = ui.add(TextEdit::singleline(&mut memory.filter).desired_width(330.0).hint_text(hint));
+            let typed = typed.accessible_name("Filter runs").on_hover_text(
+                "Compares fields with < <= > >= = != and ~ (contains); and, or, not, parentheses.\n\
+                 Fields: name, state, tag, seed, device, steps, parameters, duration, created …,\n\
+                 metrics such as loss, validation/loss.best, and config keys such as model.layers.\n\
+                 Plain words look into name, tags, state and note.",
+            );
+            if std::mem::take(&mut self.wants_filter) {
+                typed.request_focus();
+            }
+            if !memory.filter.is_empty() && ui.button("Clear filter").clicked() {
+                memory.filter.clear();
+            }
+            ui.checkbox(&mut memory.show_archived, "Show archived");
+            let titles: Vec<(&str, &Column)> = self.columns.1.iter().map(|(title, column)| (title.as_str(), column)).collect();
+            let columns = table_columns(&titles);
+            let hidden = memory.table.hidden.clone();
+            memory.table.columns_menu_ui(ui, &columns);
+            memory.chose_columns |= hidden != memory.table.hidden;
+            ui.menu_button("Copy table", |ui| self.copy_ui(ui, memory, cx));
+            if cx.state.can_undo_delete() && ui.button("Undo delete").on_hover_text("Ctrl+Z").clicked() {
+                cx.act(Action::Undo);
+            }
+        });
+        let wish = Wish {
+            filter: memory.filter.clone(),
+            sorting: memory.table.sorting.as_ref().and_then(|sorting| {
+                let found = self.columns.1.iter().find(|(title, _)| *title == sorting.column);
+                found.map(|(_, column)| (column.clone(), sorting.descending))
+            }),
+            show_archived: memory.show_archived,
+        };
+        self.order.update(&cx.state.runs, &self.configs, &wish);
+        let missing = if self.order.wants_configs() {
+            let all: Vec<RunId> = cx.state.runs.iter().map(|run| run.id.clone()).collect();
+            self.configs.want(cx.state, all)
+        } else {
+            0
+        };
+        let palette = theme::palette(ui.visuals());
+        let (shown, all) = (self.order.numbers().len() as u64, cx.state.runs.len() as u64);
+        ui.horizontal_wrapped(|ui| {
+            let count = if shown == all {
+                format!("{} runs", format::count(all))
+            } else {
+                format!("{} of {} runs", format::count(shown), format::count(all))
+            };
+            ui.label(RichText::new(count).color(palette.weak));
+            if let Some(error) = self.order.error() {
+                ui.label(RichText::new(error.describe(&memory.filter)).color(palette.error));
+            } else if missing > 0 {
+                ui.add(egui::Spinner::new().size(14.0));
+                ui.label(format!("Reading the configs of {} runs…", format::count(missing as u64)));
+            } else if let Some(unknown) = self.order.unknown_field(&cx.state.runs, &self.configs) {
+                ui.label(RichText::new(unknown).color(palette.warning));
+            }
+        });
+    }
+
+    fn copy_ui(&self, ui: &mut Ui, memory: &Memory, cx: &mut PanelContext<'_>) {
+        type Write = fn(&TextTable) -> String;
+        let forms: [(&str, Write); 3] =
+            [("Markdown", TextTable::to_markdown), ("CSV", TextTable::to_csv), ("LaTeX", TextTable::to_latex)];
+        for (name, write) in forms {
+            if ui.button(format!("Copy as {name}")).clicked() {
+                let text = write(&self.text_table(&cx.state.runs, memory));
+                cx.act(Action::Copy(format!("The table as {name}"), text));
+                ui.close();
+            }
+        }
+    }
+
+    /// The table as it is shown.
+    fn text_table(&self, runs: &[RunSummary], memory: &Memory) -> TextTable {
+        let columns: Vec<&(String, Column)> =
+            self.columns.1.iter().filter(|(title, _)| !memory.table.hidden.contains(title)).collect();
+        let rows = self.order.indices().iter().filter_map(|&index| runs.get(index));
+        TextTable {
+            header: columns.iter().map(|(title, _)| title.clone()).collect(),
+            rows: rows.map(|run| columns.iter().map(|(_, column)| column.cell(run)).collect()).collect(),
+        }
+    }
+
+    fn table_ui(&mut self, ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        if self.order.numbers().is_empty() {
+            let sentence = if memory.filter.trim().is_empty() {
+                "All runs are archived. \"Show archived\" shows them."
+            } else {
+                "Change the filter, or clear it."
+            };
+            blank_ui(ui, "No run matches", sentence, |ui| {
+                if !memory.filter.is_empty() && ui.button("Show all runs").clicked() {
+                    memory.filter.clear();
+                }
+            });
+            return;
+        }
+        self.keys(ui, memory, cx);
+        let titles: Vec<(&str, &Column)> = self.columns.1.iter().map(|(title, column)| (title.as_str(), column)).collect();
+        let columns = table_columns(&titles);
+        let by_title: BTreeMap<&str, &Column> = titles.iter().copied().collect();
+        let runs: &[RunSummary] = &cx.state.runs;
+        let at = |number: u64| self.order.place(number).and_then(|index| runs.get(index));
+        let selection = &cx.state.selection;
+        let number_of = |run: &Option<RunId>| {
+            let run = run.as_ref()?;
+            self.order.numbers().iter().copied().find(|&number| at(number).is_some_and(|found| found.id == *run))
+        };
+        memory.table.selected = selection.visible.iter().filter_map(|run| runs.iter().find(|found| found.id == *run)).map(|run| run.number).collect();
+        let before = memory.table.selected.clone();
+        if let Some(focused) = number_of(&selection.focused)
+            && memory.table.cursor.is_none()
+        {
+            memory.table.cursor = Some(focused);
+        }
+        let mut done = Cells::default();
+        let renaming = &mut self.renaming;
+        let response = Table::new("runs", "Runs", &columns, self.order.numbers())
+            .highlight(number_of(&selection.hovered_before))
+            .show(
+                ui,
+                &mut memory.table,
+                |number| at(number).map(|run| run.name.clone()).unwrap_or_default(),
+                |ui, number, column| {
+                    let Some(run) = at(number) else { return };
+                    match (column.id, by_title.get(column.id)) {
+                        (EYE, _) => done.eye_ui(ui, run, selection.is_visible(&run.id)),
+                        (MENU, _) => done.menu_button_ui(ui, run),
+                        (_, Some(Column::Name)) => {
+                            let is_focused = selection.focused.as_ref() == Some(&run.id);
+                            let is_baseline = selection.baseline.as_ref() == Some(&run.id);
+                            done.name_ui(ui, run, renaming, is_focused, is_baseline);
+                        }
+                        (_, Some(Column::State)) => state_cell_ui(ui, run),
+                        (_, Some(other)) => cell_ui(ui, other, run),
+                        _ => {}
+                    }
+                },
+            );
+        let id_of = |number: u64| at(number).map(|run| run.id.clone());
+        let (hovered, clicked) = (response.hovered.and_then(id_of), response.clicked.and_then(id_of));
+        let activated = response.activated.and_then(|number| at(number).cloned());
+        let context = response.context.and_then(id_of);
+        let cursor = memory.table.cursor.and_then(id_of);
+        let modified = ui.input(|i| i.modifiers.command || i.modifiers.shift);
+        let keeps = response.selection_changed && (clicked.is_none() || modified);
+        let toggled: Vec<RunId> = if keeps {
+            before.symmetric_difference(&memory.table.selected).filter_map(|&number| id_of(number)).collect()
+        } else {
+            Vec::new()
+        };
+        // From here on the state may change.
+        let selection = &mut cx.state.selection;
+        for run in toggled {
+            selection.toggle_visible(&run);
+        }
+        if let Some(run) = hovered {
+            selection.hovered = Some(run);
+        }
+        if let Some(run) = clicked.clone().filter(|_| !modified) {
+            selection.focused = Some(run);
+        } else if clicked.is_none() && cursor.is_some() && arrows(ui) {
+            selection.focused = cursor;
+        }
+        if let Some(run) = activated {
+            if ui.input(|i| i.pointer.button_double_clicked(PointerButton::Primary)) {
+                self.renaming = Some((run.id.clone(), run.name.clone(), true));
+            } else {
+                cx.act(Action::Inspect(run.id));
+            }
+        }
+        if let Some(run) = context {
+            let at = ui.input(|i| i.pointer.interact_pos()).unwrap_or_else(|| ui.cursor().min);
+            self.menu = Some((run, at));
+        }
+        self.carry_out(done, cx);
+    }
+
+    fn carry_out(&mut self, done: Cells, cx: &mut PanelContext<'_>) {
+        if let Some(run) = done.eye {
+            cx.state.selection.toggle_visible(&run);
+        }
+        if let Some(menu) = done.menu {
+            self.menu = Some(menu);
+        }
+        if let Some((run, name)) = done.renamed {
+            if !name.is_empty() && cx.state.run(&run).is_some_and(|summary| summary.name != name) {
+                cx.send(Command::Edit { run, edit: RunEdit::Rename(name) });
+            }
+            self.renaming = None;
+        }
+        if done.rename_cancelled {
+            self.renaming = None;
+        }
+    }
+
+    /// Keys for the focused run, as long as nothing is typed.
+    fn keys(&mut self, ui: &Ui, memory: &Memory, cx: &mut PanelContext<'_>) {
+        if ui.ctx().text_edit_focused() || self.export.is_some() || self.menu.is_some() {
+            return;
+        }
+        let at = |number: u64| self.order.place(number).and_then(|index| cx.state.runs.get(index));
+        let cursor = memory.table.cursor.and_then(at).map(|run| run.id.clone());
+        let Some(run) = cx.state.selection.focused.clone().or(cursor) else { return };
+        let pressed = |key: Key| ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, key));
+        if pressed(Key::P) {
+            cx.state.selection.toggle_baseline(&run);
+        }
+        if pressed(Key::F2)
+            && let Some(summary) = cx.state.run(&run)
+        {
+            self.renaming = Some((run.clone(), summary.name.clone(), true));
+        }
+        if pressed(Key::Delete) && cx.state.run(&run).is_some_and(|summary| summary.state.is_ended()) {
+            cx.act(Action::Delete(run));
+        }
+    }
+
+    /// The menu of a run, opened by a right click or its button.
+    fn popup_ui(&mut self, ui: &Ui, cx: &mut PanelContext<'_>) {
+        let Some((id, at)) = self.menu.clone() else { return };
+        let Some(run) = cx.state.run(&id).cloned() else {
+            self.menu = None;
+            return;
+        };
+        let mut open = true;
+        let mut wanted = None;
+        egui::Popup::new(Id::unique(("run menu", run.number)), ui.ctx().clone(), at, ui.layer_id())
+            .kind(egui::PopupKind::Menu)
+            .accessible_name(format!("Actions for {}", run.name))
+            .open_bool(&mut open)
+            .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside)
+            .show(|ui| {
+                ui.set_max_height(ui.ctx().content_rect().height() - 40.0);
+                wanted = run_menu_ui(ui, &run, cx);
+            });
+        if !open {
+            self.menu = None;
+        }
+        match wanted {
+            Some(Wanted::Rename(id)) => self.renaming = Some((id, run.name, true)),
+            Some(Wanted::Export(taking)) => self.export = Some(ExportBox::new("runs", taking, cx)),
+            None => {}
+        }
+    }
+}
+
+/// Ids of the columns that are no data.
+const EYE: &str = "eye";
+const MENU: &str = "menu";
+
+fn table_columns<'a>(titles: &[(&'a str, &Column)]) -> Vec<widgets::Column<'a>> {
+    let eye = widgets::Column::text(EYE, "Shown", 76.0)
+        .help("Whether charts show the run (Space), and the colour it has there")
+        .always()
+        .unsorted();
+    let data = titles.iter().map(|(title, column)| {
+        let width = column.width();
+        let made = if column.is_number() {
+            widgets::Column::number(title, title, width)
+        } else {
+            widgets::Column::text(title, title, width)
+        };
+        if **column == Column::Name { made.always() } else { made }
+    });
+    let menu = widgets::Column::text(MENU, "", 44.0).always().unsorted();
+    std::iter::once(eye).chain(data).chain([menu]).collect()
+}
+
+/// What was done in cells; carried out after the table is drawn.
+#[derive(Default)]
+struct Cells {
+    eye: Option<RunId>,
+    menu: Option<(RunId, Pos2)>,
+    renamed: Option<(RunId, String)>,
+    rename_cancelled: bool,
+}
+
+impl Cells {
+    fn eye_ui(&mut self, ui: &mut Ui, run: &RunSummary, visible: bool) {
+        let weak = theme::palette(ui.visuals()).weak;
+        let eye = RichText::new("👁");
+        let eye = if visible { eye } else { eye.color(weak.gamma_multiply(0.45)) };
+        let button = ui.add(Button::selectable(visible, eye).frame_when_inactive(false));
+        let name = format!("Show {} in charts", run.name);
+        button.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, visible, &name));
+        if button.clicked() {
+            self.eye = Some(run.id.clone());
+        }
+        let (colour, dash) = theme::run_style(run.number);
+        swatch_ui(ui, if visible { colour } else { colour.gamma_multiply(0.35) }, dash);
+    }
+
+    fn menu_button_ui(&mut self, ui: &mut Ui, run: &RunSummary) {
+        let button = ui.add(Button::new("…").frame_when_inactive(false)).accessible_name(format!("Actions for {}", run.name));
+        if button.clicked() {
+            self.menu = Some((run.id.clone(), button.rect.left_bottom()));
+        }
+    }
+
+    fn name_ui(
+        &mut self,
+        ui: &mut Ui,
+        run: &RunSummary,
+        renaming: &mut Option<(RunId, String, bool)>,
+        is_focused: bool,
+        is_baseline: bool,
+    ) {
+        if let Some((id, text, fresh)) = renaming
+            && *id == run.id
+        {
+            let typed = ui.add(TextEdit::singleline(text).desired_width(f32::INFINITY)).accessible_name("New name");
+            if std::mem::take(fresh) {
+                typed.request_focus();
+            } else if typed.lost_focus() {
+                if ui.input(|i| i.key_pressed(Key::Escape)) {
+                    self.rename_cancelled = true;
+                } else {
+                    self.renamed = Some((run.id.clone(), text.trim().to_owned()));
+                }
+            }
+            return;
+        }
+        let palette = theme::palette(ui.visuals());
+        if is_baseline {
+            ui.label("📌").on_hover_text("The baseline: every other run is compared with it");
+        }
+        let text = RichText::new(&run.name);
+        let text = if is_focused { text.strong().color(palette.accent) } else { text };
+        let text = if run.archived { text.italics() } else { text };
+        ui.add(Label::new(text).selectable(false).truncate());
+    }
+}
+
+fn state_cell_ui(ui: &mut Ui, run: &RunSummary) {
+    let palette = theme::palette(ui.visuals());
+    let text = format!("{} {}", state_text::icon(run.state), state_text::word(run.state));
+    let text = RichText::new(text).color(state_text::colour(run.state, palette));
+    let label = ui.add(Label::new(text).selectable(false).truncate());
+    label.on_hover_text(format!("{} {}", state_text::why(run), state_text::what_to_do(run)).trim_end());
+}
+
+fn cell_ui(ui: &mut Ui, column: &Column, run: &RunSummary) {
+    let cell = column.cell(run);
+    let label = ui.add(Label::new(&cell.shown).selectable(false).truncate());
+    if let Some(exact) = cell.exact.filter(|_| matches!(column, Column::Metric(..) | Column::Parameters | Column::Tokens)) {
+        label.on_hover_text(exact.to_string());
+    }
+}
+
+fn arrows(ui: &Ui) -> bool {
+    let keys = [Key::ArrowUp, Key::ArrowDown, Key::PageUp, Key::PageDown, Key::Home, Key::End];
+    !ui.ctx().text_edit_focused() && ui.input(|i| keys.iter().any(|&key| i.key_pressed(key)))
+}
