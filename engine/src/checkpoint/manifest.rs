@@ -92,7 +92,7 @@ impl Manifest {
 
 /// Size and SHA-256 of a file.
 fn measure(path: &Path) -> Result<Entry, CheckpointError> {
-    let failed = |error| CheckpointError::io("read back what was written", path)(error);
+    let failed = |error| CheckpointError::io("read a file of the model", path)(error);
     let mut file = File::open(path).map_err(failed)?;
     let (mut hash, mut bytes, mut block) = (Sha256::new(), 0, vec![0; 1 << 20]);
     loop {
