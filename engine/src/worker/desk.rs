@@ -110,7 +110,6 @@ impl Desk {
     }
 
     fn carry_out(&mut self, command: Command) {
-        let done = |()| Ok(());
         let outcome = match command {
             Command::Enqueue { config, base_dir } => self.enqueue(*config, &base_dir),
             Command::ResumeRun { run } => self.resume_run(&run),
@@ -119,10 +118,22 @@ impl Desk {
                 self.move_to(&run, position);
                 Ok(())
             }
-            Command::Pause => done(self.steer(|steering| steering.pause(true))),
-            Command::Resume => done(self.steer(|steering| steering.pause(false))),
-            Command::Stop => done(self.steer(Steering::stop)),
-            Command::Checkpoint => done(self.steer(Steering::checkpoint)),
+            Command::Pause => {
+                self.steer(|steering| steering.pause(true));
+                Ok(())
+            }
+            Command::Resume => {
+                self.steer(|steering| steering.pause(false));
+                Ok(())
+            }
+            Command::Stop => {
+                self.steer(Steering::stop);
+                Ok(())
+            }
+            Command::Checkpoint => {
+                self.steer(Steering::checkpoint);
+                Ok(())
+            }
             Command::Evaluate { target, data, base_dir } => {
                 let data = data.map(|data| Box::new(data.anchored(&base_dir)));
                 self.queue.push_front(Job::Evaluate(EvaluateJob { target, data }));
