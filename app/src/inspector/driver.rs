@@ -127,10 +127,10 @@ impl Driver {
     }
 
     fn place(&self, wanted: &str) -> Pos2 {
-        let found = self.nodes.iter().filter(|node| name(node).as_deref() == Some(wanted));
-        let bounds = found.filter_map(Node::bounds).next();
+        let mut found = self.nodes.iter().filter(|node| name(node).as_deref() == Some(wanted));
+        let bounds = found.find_map(Node::bounds);
         let bounds = bounds.unwrap_or_else(|| panic!("nothing is called {wanted:?} in {:#?}", self.names()));
-        pos2(((bounds.x0 + bounds.x1) / 2.0) as f32, ((bounds.y0 + bounds.y1) / 2.0) as f32)
+        pos2(f64::midpoint(bounds.x0, bounds.x1) as f32, f64::midpoint(bounds.y0, bounds.y1) as f32)
     }
 
     /// A control that a screen reader could not name.

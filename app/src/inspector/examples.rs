@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use headroom_engine::{
     config::{RunConfig, to_toml},
-    store::{AttemptRecord, Direction, Machine, RunId, RunRecord, RunState, RunSummary, SeriesSummary, series_names},
+    store::{
+        AttemptRecord, CheckpointKind, CheckpointRecord, Direction, Machine, RunId, RunRecord, RunState, RunSummary,
+        SeriesSummary, series_names,
+    },
 };
 
 /// 2025-03-09 14:05:09 UTC.
@@ -28,6 +31,7 @@ pub fn summary(number: u64, name: &str) -> RunSummary {
         seed: 1,
         device: "cpu".to_owned(),
         threads: 2,
+        flops_per_step: Some(1_000_000),
         parameters: Some(1_240_000),
         created_ms: CREATED_MS + number as i64,
         started_ms: Some(CREATED_MS + 1000),
@@ -64,4 +68,22 @@ pub fn record(number: u64, name: &str) -> RunRecord {
         machine: Machine { cpu: "a processor".to_owned(), cores: 2, os: "an operating system".to_owned() },
         attempts: vec![AttemptRecord { attempt: 1, first_step: 0, started_ms: CREATED_MS + 1000, ended_ms: None }],
     }
+}
+
+/// Checkpoints of a run: the best at step 90, the last at step 100.
+pub fn checkpoints() -> Vec<CheckpointRecord> {
+    let kept = |step: u64, kind, value| CheckpointRecord {
+        step,
+        path: format!("/store/runs/x/checkpoints/step-{step}").into(),
+        kind,
+        metric: Some(series_names::VALIDATION_LOSS.to_owned()),
+        value,
+        bytes: 5 << 20,
+        created_ms: CREATED_MS,
+    };
+    vec![
+        kept(90, CheckpointKind::Best, Some(1.25)),
+        kept(90, CheckpointKind::Kept, None),
+        kept(100, CheckpointKind::Last, Some(1.5)),
+    ]
 }

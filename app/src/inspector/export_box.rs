@@ -81,6 +81,8 @@ pub enum Taking {
         run: RunId,
         /// Its name.
         name: String,
+        /// The one at this step, to begin with; the best when none is said.
+        step: Option<u64>,
     },
     /// A whole run as JSON.
     Run {
@@ -133,15 +135,20 @@ impl ExportBox {
         let key = format!("{panel}.export");
         // An answer to an export whose box was closed meanwhile says nothing to this one.
         drop(cx.dialogs.take(&key));
-        let step = match &taking {
-            Taking::Checkpoint { run, .. } => cx.state.run(run).map_or(0, |run| run.steps_done),
-            _ => 0,
+        let (step, choice) = match &taking {
+            Taking::Checkpoint { step: Some(step), .. } => (*step, Choice::Step),
+            Taking::Checkpoint { run, .. } => {
+                cx.state.want_record(run);
+                let newest = cx.state.checkpoints.get(run).and_then(|all| all.last()).map(|last| last.step);
+                (newest.unwrap_or_default(), Choice::Best)
+            }
+            _ => (0, Choice::Best),
         };
         let mut new = Self {
             key,
             taking,
             format: FigureFormat::default(),
-            choice: Choice::Best,
+            choice,
             step,
             path: String::new(),
             replace: None,
@@ -227,12 +234,24 @@ impl ExportBox {
                 let summary = cx.state.run(run);
                 ui.label("A model directory: config, weights and tokenizer. Standard models open in transformers.");
                 ui.radio_value(&mut self.choice, Choice::Best, best_label(summary));
-                ui.radio_value(&mut self.choice, Choice::Last, last_label(summary));
+                let newest = cx.state.checkpoints.get(run).and_then(|all| all.last()).map(|last| last.step);
+                let newest = newest.or(summary.map(|run| run.steps_done)).unwrap_or_default();
+                let last = format!("The last: step {}", format::count(newest));
+                ui.radio_value(&mut self.choice, Choice::Last, last);
                 ui.horizontal(|ui| {
                     ui.radio_value(&mut self.choice, Choice::Step, "The one at step");
-                    let last = summary.map_or(u64::MAX, |run| run.steps_done.max(1));
-                    let drag = ui.add(egui::DragValue::new(&mut self.step).range(0..=last));
-                    if drag.accessible_name("Step of the checkpoint").changed() {
+                    let mut steps: Vec<u64> =
+                        cx.state.checkpoints.get(run).into_iter().flatten().map(|kept| kept.step).collect();
+                    steps.dedup();
+                    let chosen = self.step;
+                    let combo = egui::ComboBox::from_id_salt("step").selected_text(format::count(self.step));
+                    let combo = combo.show_ui(ui, |ui| {
+                        for step in steps {
+                            ui.selectable_value(&mut self.step, step, format::count(step));
+                        }
+                    });
+                    combo.response.accessible_name("Step of the checkpoint");
+                    if self.step != chosen {
                         self.choice = Choice::Step;
                     }
                 });
@@ -377,12 +396,11 @@ fn best_label(run: Option<&RunSummary>) -> String {
     }
 }
 
-fn last_label(run: Option<&RunSummary>) -> String {
-    run.map_or_else(|| "The last".to_owned(), |run| format!("The last: step {}", format::count(run.steps_done)))
-}
+/// A run's record, the points of its series by name, its text samples.
+type Gathered = (RunRecord, Vec<(String, SeriesData)>, Vec<TextSample>);
 
 /// Everything of a run, once it is all here; asks for what is missing.
-fn gathered(run: &RunId, cx: &mut PanelContext<'_>) -> Option<(RunRecord, Vec<(String, SeriesData)>, Vec<TextSample>)> {
+fn gathered(run: &RunId, cx: &mut PanelContext<'_>) -> Option<Gathered> {
     cx.state.want_record(run);
     cx.state.want_samples(run);
     let names: Vec<String> = cx.state.run(run)?.metrics.keys().cloned().collect();

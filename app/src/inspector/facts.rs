@@ -1,5 +1,7 @@
 //! What is known about a run, as lines of a table.
 
+use std::fmt::Write as _;
+
 use headroom_engine::store::RunRecord;
 
 use crate::widgets::format;
@@ -71,7 +73,11 @@ pub fn facts(record: &RunRecord) -> Vec<Fact> {
 
 /// All facts as text, a line each.
 pub fn as_text(facts: &[Fact]) -> String {
-    facts.iter().map(|fact| format!("{}: {}\n", fact.label, fact.exact)).collect()
+    let mut text = String::new();
+    for fact in facts {
+        let _ = writeln!(text, "{}: {}", fact.label, fact.exact);
+    }
+    text
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub use export_box::{ExportBox, FigureFormat, Taking};
 pub use json::run_json;
 pub use operations::{RunOperation, next_seed, offered, perform};
 pub use panel::Inspector;
-pub use sign::{paint_eye, pin_ui, state_sign_ui};
+pub use sign::{paint_eye, paint_pin, pin_ui, state_sign_ui};
 
 #[cfg(test)]
 mod tests;

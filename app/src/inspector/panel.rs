@@ -2,7 +2,7 @@
 
 use egui::{Button, CollapsingHeader, Grid, RichText, ScrollArea, TextEdit, Ui};
 use headroom_engine::{
-    store::{RunId, RunSummary, series_names},
+    store::{CheckpointKind, CheckpointRecord, RunId, RunSummary},
     worker::{Command, RunEdit},
 };
 
@@ -152,29 +152,57 @@ impl Inspector {
     }
 
     fn checkpoints_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        let mut taking = None;
         section_ui(ui, "Checkpoints", |ui| {
-            if run.steps_done == 0 {
-                ui.label("None yet: the first is written at the first evaluation or at the end.");
-                return;
-            }
-            if let Some(best) = run.metrics.get(series_names::VALIDATION_LOSS)
-                && let (Some(value), Some(step)) = (best.best, best.best_step)
-            {
-                let text = format!("Best: validation loss {} at step {}", format::number(value), format::count(step));
+            let kept = cx.state.checkpoints.get(&run.id).map(Vec::as_slice).unwrap_or_default();
+            if kept.is_empty() {
+                let text = if cx.state.records.contains_key(&run.id) {
+                    "None yet: the first is written with the first evaluation, or at the end."
+                } else {
+                    "Loading…"
+                };
                 ui.label(text);
+            } else {
+                Grid::new("checkpoints").num_columns(4).spacing([12.0, 4.0]).show(ui, |ui| {
+                    for (step, why, record) in checkpoint_rows(kept) {
+                        ui.label(format!("Step {}", format::count(step)));
+                        ui.label(why).on_hover_text(record.path.display().to_string());
+                        let metric = record.metric.as_deref().unwrap_or_default();
+                        let value = record.value.map(|value| metric_value(metric, value)).unwrap_or_default();
+                        ui.label(value).on_hover_text(metric);
+                        let size = format!("{} on disk", format::bytes(record.bytes));
+                        let button = ui.button("Export…").on_hover_text(size);
+                        if button.accessible_name(format!("Export the checkpoint of step {step}")).clicked() {
+                            let (run, name) = (run.id.clone(), run.name.clone());
+                            taking = Some(Taking::Checkpoint { run, name, step: Some(step) });
+                        }
+                        ui.end_row();
+                    }
+                });
             }
-            ui.label(format!("Last: step {}", format::count(run.steps_done)));
             ui.horizontal_wrapped(|ui| {
-                if ui.button("Export checkpoint…").clicked() {
-                    let taking = Taking::Checkpoint { run: run.id.clone(), name: run.name.clone() };
-                    self.export = Some(ExportBox::new("inspector", taking, cx));
+                let (id, name) = (run.id.clone(), run.name.clone());
+                let ready = !kept.is_empty();
+                let checkpoint = ui.add_enabled(ready, Button::new("Export checkpoint…"));
+                if checkpoint.on_disabled_hover_text("There is no checkpoint yet").clicked() {
+                    taking = Some(Taking::Checkpoint { run: id.clone(), name: name.clone(), step: None });
                 }
                 if ui.button("Export run as JSON…").clicked() {
-                    let taking = Taking::Run { run: run.id.clone(), name: run.name.clone() };
-                    self.export = Some(ExportBox::new("inspector", taking, cx));
+                    taking = Some(Taking::Run { run: id, name });
                 }
             });
+            if let Some(folder) = cx.state.folders.get(&run.id) {
+                let path = folder.display().to_string();
+                let label = egui::Label::new(RichText::new(&path).small()).truncate().sense(egui::Sense::click());
+                let label = ui.add(label).on_hover_text(format!("{path}\nClick copies it"));
+                if label.accessible_name("Folder of the run").clicked() {
+                    cx.actions.push(Action::Copy("The path of the run's folder".to_owned(), path));
+                }
+            }
         });
+        if let Some(taking) = taking {
+            self.export = Some(ExportBox::new("inspector", taking, cx));
+        }
     }
 
     fn tags_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
@@ -229,6 +257,28 @@ impl Inspector {
             cx.send(Command::Edit { run: draft.run.clone(), edit: RunEdit::Note(draft.note.clone()) });
         }
     }
+}
+
+/// One row a step: why it is kept, and its record.
+fn checkpoint_rows(kept: &[CheckpointRecord]) -> Vec<(u64, String, &CheckpointRecord)> {
+    let mut rows: Vec<(u64, String, &CheckpointRecord)> = Vec::new();
+    for record in kept {
+        let why = match record.kind {
+            CheckpointKind::Best => "best",
+            CheckpointKind::Last => "recent",
+            CheckpointKind::Kept => "kept",
+        };
+        match rows.last_mut() {
+            Some((step, words, first)) if *step == record.step => {
+                *words = format!("{words}, {why}");
+                if first.value.is_none() {
+                    *first = record;
+                }
+            }
+            _ => rows.push((record.step, why.to_owned(), record)),
+        }
+    }
+    rows
 }
 
 fn section_ui(ui: &mut Ui, title: &str, contents: impl FnOnce(&mut Ui)) {

@@ -19,13 +19,18 @@ pub fn state_sign_ui(ui: &mut Ui, state: RunState, colour: Color32) -> Response 
 pub fn pin_ui(ui: &mut Ui, colour: Color32) -> Response {
     let (rect, response) = ui.allocate_exact_size(Vec2::new(10.0, SIDE), Sense::hover());
     if ui.is_rect_visible(rect) {
-        let (middle, painter) = (rect.center().x, ui.painter());
-        painter.circle_filled(pos2(middle, rect.top() + 4.0), 3.5, colour);
-        let needle = [pos2(middle, rect.top() + 4.0), pos2(middle, rect.bottom())];
-        painter.line_segment(needle, Stroke::new(1.5, colour));
+        paint_pin(ui.painter(), rect, colour);
     }
     response.widget_info(|| WidgetInfo::labeled(egui::Role::Image, true, "Baseline"));
     response.on_hover_text("The baseline: every other run is compared with it")
+}
+
+/// A pin in `rect`.
+pub fn paint_pin(painter: &Painter, rect: Rect, colour: Color32) {
+    let rect = Rect::from_center_size(rect.center(), vec2(10.0, SIDE));
+    let head = pos2(rect.center().x, rect.top() + 4.0);
+    painter.circle_filled(head, 3.5, colour);
+    painter.line_segment([head, pos2(head.x, rect.bottom())], Stroke::new(1.5, colour));
 }
 
 /// An eye, open or closed, in `rect`.

@@ -1,7 +1,7 @@
 //! The inspector, driven by the names of its controls.
 
 use egui::Key;
-use headroom_engine::worker::{Command, RunEdit};
+use headroom_engine::worker::{Command, RunEdit, Which};
 
 use super::{Inspector, driver::Driver, examples};
 use crate::{panels::Action, state::State};
@@ -13,6 +13,8 @@ fn open(with_record: bool) -> (Driver, Inspector) {
     state.runs.push(record.summary.clone());
     state.selection.focused = Some(record.summary.id.clone());
     if with_record {
+        state.checkpoints.insert(record.summary.id.clone(), examples::checkpoints());
+        state.folders.insert(record.summary.id.clone(), "/store/runs/x".into());
         state.records.insert(record.summary.id.clone(), record);
     }
     let (mut driver, mut panel) = (Driver::new(state), Inspector::default());
@@ -40,9 +42,16 @@ fn empty_and_working_it_says_so() {
 #[test]
 fn full_it_shows_what_reproduces_the_run() {
     let (mut driver, mut panel) = open(true);
-    for text in
-        ["Finished", "It did all its 100 steps.", "Data hash", "feedbeef", "Seed", "Config as TOML", "Last: step 100"]
-    {
+    for text in [
+        "Finished",
+        "It did all its 100 steps.",
+        "Data hash",
+        "feedbeef",
+        "Seed",
+        "Config as TOML",
+        "best, kept",
+        "recent",
+    ] {
         assert!(driver.has(text), "{text} is missing in {:#?}", driver.names());
     }
     driver.click(&mut panel, "Repeat this run");
@@ -51,8 +60,13 @@ fn full_it_shows_what_reproduces_the_run() {
     assert!(matches!(driver.actions.pop(), Some(Action::Copy(_, text)) if text.contains("[model]")));
     driver.click(&mut panel, "feedbeef");
     assert!(matches!(driver.actions.pop(), Some(Action::Copy(_, text)) if text == "feedbeef"));
-    driver.click(&mut panel, "Export checkpoint…");
+    driver.click(&mut panel, "Folder of the run");
+    assert!(matches!(driver.actions.pop(), Some(Action::Copy(_, text)) if text == "/store/runs/x"));
+    driver.click(&mut panel, "Export the checkpoint of step 90");
     assert!(driver.has("Export a checkpoint of \"my run\""));
+    driver.click(&mut panel, "Export");
+    let exported = |action: &Action| matches!(action, Action::Send(Command::Export { which: Which::Step(90), to, .. }) if to.ends_with("my-run-step-90"));
+    assert!(driver.actions.iter().any(exported), "{:?}", driver.actions);
 }
 
 #[test]

@@ -33,12 +33,13 @@ impl Extremes {
         Self { min: pick(self.min, other.min, |b, a| b < a), max: pick(self.max, other.max, |b, a| b > a) }
     }
 
+    #[expect(clippy::needless_bitwise_bool, reason = "a lazy operator is a branch, and noise is not predictable")]
     fn of(y: &[f64], range: Range<usize>) -> Self {
         let start = range.start;
         let mut found = Self::EMPTY;
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for (offset, &value) in y.get(range).unwrap_or_default().iter().enumerate() {
-            // Written so that it becomes conditional moves: noise is not predictable.
+            // Written so that it becomes conditional moves.
             let index = (start + offset) as u32;
             let lower = (value < low) & (value != f64::NEG_INFINITY);
             low = if lower { value } else { low };

@@ -1,9 +1,11 @@
 //! The differences of the configs of the compared runs.
 
+use std::collections::BTreeMap;
+
 use egui::{CollapsingHeader, Grid, RichText, ScrollArea, TextEdit, Ui};
 use headroom_engine::store::RunSummary;
 
-use super::view::View;
+use super::{lines::names_apart, view::View};
 use crate::{
     compare::{ConfigDiff, TextTable},
     panels::{Action, PanelContext},
@@ -42,11 +44,13 @@ impl ConfigSection {
                     ui.label(format!("Loading {} configs…", ordered.len() - loaded.len()));
                 });
             }
-            let key: Vec<(u64, String)> = loaded.iter().map(|run| (run.number, run.name.clone())).collect();
+            let names: BTreeMap<u64, String> = runs.iter().map(|run| run.number).zip(names_apart(runs)).collect();
+            let name = |run: &RunSummary| names.get(&run.number).unwrap_or(&run.name).clone();
+            let key: Vec<(u64, String)> = loaded.iter().map(|run| (run.number, name(run))).collect();
             if self.key != key {
                 let configs = loaded
                     .iter()
-                    .filter_map(|run| cx.state.records.get(&run.id).map(|record| (run.name.clone(), &record.config)));
+                    .filter_map(|run| cx.state.records.get(&run.id).map(|record| (name(run), &record.config)));
                 self.diff = ConfigDiff::new(configs);
                 self.key = key;
             }

@@ -43,10 +43,8 @@ impl Bundle {
 pub fn bundles(runs: &[RunSummary], group: Option<&str>, configs: &FlatConfigs) -> Vec<Bundle> {
     let known: Option<Vec<&Arc<BTreeMap<String, Value>>>> = runs.iter().map(|run| configs.get(&run.id)).collect();
     let (Some(key), Some(known)) = (group, known) else {
-        return runs
-            .iter()
-            .map(|run| Bundle { number: run.number, name: run.name.clone(), runs: vec![run.clone()] })
-            .collect();
+        let alone = runs.iter().zip(names_apart(runs));
+        return alone.map(|(run, name)| Bundle { number: run.number, name, runs: vec![run.clone()] }).collect();
     };
     let flat: Vec<&BTreeMap<String, Value>> = known.into_iter().map(AsRef::as_ref).collect();
     let groups = if key == "seed" { group_all_but(&flat, "seed") } else { group_by(&flat, key) };
@@ -78,6 +76,26 @@ pub fn bundles(runs: &[RunSummary], group: Option<&str>, configs: &FlatConfigs) 
         }
     }
     made
+}
+
+/// The runs' names; those that several runs have get the seed added, or the run's number where the seed does not tell
+/// them apart either.
+pub fn names_apart(runs: &[RunSummary]) -> Vec<String> {
+    let mut by_name: HashMap<&str, Vec<&RunSummary>> = HashMap::new();
+    for run in runs {
+        by_name.entry(&run.name).or_default().push(run);
+    }
+    let apart = |run: &RunSummary| {
+        let same = by_name.get(run.name.as_str()).map(Vec::as_slice).unwrap_or_default();
+        if same.len() < 2 {
+            run.name.clone()
+        } else if same.iter().filter(|other| other.seed == run.seed).count() == 1 {
+            format!("{}, seed {}", run.name, run.seed)
+        } else {
+            format!("{} #{}", run.name, run.number)
+        }
+    };
+    runs.iter().map(apart).collect()
 }
 
 /// One line, ready to be drawn.
@@ -338,11 +356,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn without_configs_every_run_is_alone() {
-        let state = state();
+    fn without_configs_every_run_is_alone_under_a_name_of_its_own() {
+        let mut state = state();
         let alone = bundles(&state.runs, Some("seed"), &FlatConfigs::default());
-        assert_eq!(alone.len(), 4);
-        assert_eq!(bundles(&state.runs, None, &FlatConfigs::default()).len(), 4);
+        let names = |bundles: &[Bundle]| bundles.iter().map(|bundle| bundle.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&alone), ["base, seed 0", "base, seed 1", "base, seed 2", "other"]);
+        state.runs[1].seed = 0;
+        let alone = bundles(&state.runs, None, &FlatConfigs::default());
+        assert_eq!(names(&alone), ["base #0", "base #1", "base, seed 2", "other"]);
     }
 
     #[test]

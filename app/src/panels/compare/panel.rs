@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use egui::{ComboBox, Key, Label, RichText, ScrollArea, Slider, TextEdit, Ui};
+use egui::{Button, ComboBox, Key, Label, RichText, ScrollArea, Slider, TextEdit, Ui};
 use headroom_engine::store::{RunId, RunSummary, series_names};
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     compare::{Band, CurveXs, Verdict, common_keys, series_axis, series_title, why_missing},
     export::Figure,
-    inspector::{ExportBox, Taking, blank_ui, no_runs_ui, pin_ui, working_ui},
+    inspector::{ExportBox, Taking, blank_ui, no_runs_ui, paint_pin, working_ui},
     panels::{Action, Panel, PanelContext, PanelId, runs::FlatConfigs},
     theme,
     widgets::{
@@ -304,17 +304,20 @@ impl ComparePanel {
                 Some(run) if table.iter().any(|row| row.is_baseline) => {
                     format!("Δ: against the baseline \"{}\"", cx.state.run_name(run))
                 }
-                _ => "Pin a baseline (p on a row) to see deltas".to_owned(),
+                _ => "Pin a baseline to see deltas (p)".to_owned(),
             };
             ui.label(RichText::new(text).color(weak));
         });
         let titles: Vec<String> = measures.iter().map(|measure| measure.title(&words)).collect();
-        let mut columns = vec![Column::text("run", "Run", 230.0).always()];
+        let mut columns = vec![
+            Column::text("pin", "", 36.0).help("Pins the baseline (p)").always().unsorted(),
+            Column::text("run", "Run", 230.0).always(),
+        ];
         if view.group.is_some() {
             columns.push(Column::number("n", "n", 44.0).help("Runs in the group"));
         }
         for title in &titles {
-            columns.push(Column::number(title, title, 190.0));
+            columns.push(Column::number(title, title, if view.group.is_some() { 240.0 } else { 190.0 }));
         }
         self.sort(&mut table, &titles);
         let by_number: BTreeMap<u64, &Row> = table.iter().map(|row| (row.number, row)).collect();
@@ -324,17 +327,26 @@ impl ComparePanel {
             bundles.iter().find(|bundle| focused.is_some_and(|run| bundle.has(run))).map(|bundle| bundle.number);
         self.table.selected = focused.into_iter().collect();
         let before = self.table.cursor;
-        let response =
+        let mut pin = None;
+        let shown = |ui: &mut Ui| {
             Table::new("compared", "Compared runs", &columns, &order).highlight(highlight).max_height(420.0).show(
                 ui,
                 &mut self.table,
                 |number| by_number.get(&number).map(|row| row.name.clone()).unwrap_or_default(),
                 |ui, number, column| {
                     if let Some(row) = by_number.get(&number) {
-                        cell_ui(ui, row, column.id, &titles);
+                        if column.id == "pin" {
+                            if pin_cell_ui(ui, row) {
+                                pin = Some(number);
+                            }
+                        } else {
+                            cell_ui(ui, row, column.id, &titles);
+                        }
                     }
                 },
-            );
+            )
+        };
+        let response = ScrollArea::horizontal().id_salt("compared").show(ui, shown).inner;
         let id_of = |number: u64| {
             let bundle = bundles.iter().find(|bundle| bundle.number == number)?;
             bundle.runs.first().map(|run| run.id.clone())
@@ -353,7 +365,7 @@ impl ComparePanel {
                 cx.state.selection.toggle_baseline(&run);
             }
         }
-        if let Some(run) = response.context.and_then(id_of) {
+        if let Some(run) = pin.and_then(id_of) {
             cx.state.selection.toggle_baseline(&run);
         }
         response.hovered
@@ -431,6 +443,10 @@ fn notes_ui(ui: &mut Ui, view: &View, made: &[Made], missing_configs: usize) {
     let palette = theme::palette(ui.visuals());
     let loading: usize = made.iter().map(|made| made.loading).sum();
     let first = made.first();
+    let silent = |made: &Made| made.alignment.is_none() && made.without_x + made.without_metric == 0;
+    if loading == 0 && (view.group.is_none() || missing_configs == 0) && first.is_none_or(silent) {
+        return;
+    }
     ui.horizontal_wrapped(|ui| {
         if loading > 0 {
             ui.add(egui::Spinner::new().size(14.0));
@@ -468,15 +484,25 @@ fn at_words(x: XAxis, at: Option<f64>) -> String {
     }
 }
 
+/// The button that pins the row's run; true when it was clicked.
+fn pin_cell_ui(ui: &mut Ui, row: &Row) -> bool {
+    let palette = theme::palette(ui.visuals());
+    let button = Button::selectable(false, "").frame_when_inactive(false).min_size(egui::vec2(22.0, 20.0));
+    let button = ui.add(button).on_hover_text("Every other run is compared with the baseline (p)");
+    let name =
+        if row.is_baseline { "Unpin the baseline".to_owned() } else { format!("Pin {} as the baseline", row.name) };
+    button.widget_info(|| egui::WidgetInfo::selected(egui::Role::Button, true, row.is_baseline, &name));
+    let colour = if row.is_baseline { palette.accent } else { palette.weak.gamma_multiply(0.4) };
+    paint_pin(ui.painter(), button.rect, colour);
+    button.clicked()
+}
+
 fn cell_ui(ui: &mut Ui, row: &Row, column: &str, titles: &[String]) {
     let palette = theme::palette(ui.visuals());
     match column {
         "run" => {
             let (colour, dash) = theme::run_style(row.number);
             swatch_ui(ui, colour, dash);
-            if row.is_baseline {
-                pin_ui(ui, palette.accent);
-            }
             let name = RichText::new(&row.name);
             ui.add(Label::new(if row.is_baseline { name.strong() } else { name }).selectable(false).truncate());
         }

@@ -64,10 +64,13 @@ fn full_it_compares_with_the_pinned_baseline() {
     let mut full = state();
     full.runs[3].metrics.get_mut("validation/loss").unwrap().best = Some(1.0);
     let (mut driver, mut panel) = open(full);
-    assert!(driver.has("Pin a baseline (p on a row) to see deltas"));
+    assert!(driver.has("Pin a baseline to see deltas (p)"));
     driver.state.selection.focused = Some(driver.state.runs[0].id.clone());
     driver.key(&mut panel, Key::P);
     assert_eq!(driver.state.selection.baseline, Some(driver.state.runs[0].id.clone()));
+    driver.click(&mut panel, "Unpin the baseline");
+    assert_eq!(driver.state.selection.baseline, None);
+    driver.click(&mut panel, "Pin base, seed 0 as the baseline");
     assert!(driver.has("Δ: against the baseline \"base\""));
     assert!(driver.has("−0.2500 (−20 %)"), "{:#?}", driver.names());
     assert!(driver.has("model.layers") && driver.has("seed"), "the config differences");

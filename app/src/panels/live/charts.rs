@@ -90,9 +90,17 @@ impl Plot {
     }
 }
 
+/// One curve of a chart.
+struct Curve {
+    name: String,
+    series: Series,
+    dash: Dash,
+    marks: Vec<(f64, String)>,
+}
+
 /// A chart's curves of a run, loaded as far as they are.
 pub struct Curves {
-    lines: Vec<(String, Series, Dash, Vec<(f64, String)>)>,
+    lines: Vec<Curve>,
     number: u64,
     loading: bool,
 }
@@ -114,7 +122,7 @@ impl Curves {
             let dash =
                 if index == 0 { own } else { Dash::ALL.into_iter().find(|dash| *dash != own).unwrap_or_default() };
             let marks = if index == 0 { resumed(state, &run.id, series, &points) } else { Vec::new() };
-            curves.lines.push((series_title(series), points, dash, marks));
+            curves.lines.push(Curve { name: series_title(series), series: points, dash, marks });
         }
         curves
     }
@@ -122,10 +130,10 @@ impl Curves {
     fn chart_lines(&self) -> Vec<ChartLine<'_>> {
         self.lines
             .iter()
-            .map(|(name, series, dash, marks)| ChartLine {
-                dash: *dash,
-                marks,
-                ..ChartLine::new(self.number, name, series)
+            .map(|curve| ChartLine {
+                dash: curve.dash,
+                marks: &curve.marks,
+                ..ChartLine::new(self.number, &curve.name, &curve.series)
             })
             .collect()
     }

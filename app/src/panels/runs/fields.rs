@@ -102,18 +102,12 @@ impl RunFields<'_> {
 
     fn configured(&self, field: &str) -> Option<Value> {
         let config = self.config?;
-        let found = match config.get(field) {
-            Some(value) => value,
-            None => {
-                let mut same_end =
-                    config.iter().filter(|(key, _)| key.rsplit_once('.').is_some_and(|(_, last)| last == field));
-                let (_, value) = same_end.next()?;
-                if same_end.next().is_some() {
-                    return None;
-                }
-                value
-            }
-        };
+        let found = config.get(field).or_else(|| {
+            let mut same_end =
+                config.iter().filter(|(key, _)| key.rsplit_once('.').is_some_and(|(_, last)| last == field));
+            let (_, value) = same_end.next()?;
+            same_end.next().is_none().then_some(value)
+        })?;
         Some(found.as_f64().map_or_else(|| Value::Text(plain(found)), Value::Number))
     }
 }

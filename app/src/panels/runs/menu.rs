@@ -38,12 +38,19 @@ pub fn run_menu_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) -> 
         if operation == RunOperation::Delete {
             ui.separator();
             if ui.button("Export checkpoint…").clicked() {
-                wanted = Some(Wanted::Export(Taking::Checkpoint { run: run.id.clone(), name: named() }));
+                wanted = Some(Wanted::Export(Taking::Checkpoint { run: run.id.clone(), name: named(), step: None }));
                 ui.close();
             }
             if ui.button("Export run as JSON…").clicked() {
                 wanted = Some(Wanted::Export(Taking::Run { run: run.id.clone(), name: named() }));
                 ui.close();
+            }
+            if let Some(folder) = cx.state.folders.get(&run.id) {
+                let path = folder.display().to_string();
+                if ui.button("Copy folder path").on_hover_text(&path).clicked() {
+                    cx.act(Action::Copy("The path of the run's folder".to_owned(), path));
+                    ui.close();
+                }
             }
             if ui.button("Copy id").on_hover_text("The command line takes it").clicked() {
                 cx.act(Action::Copy("The run's id".to_owned(), run.id.to_string()));

@@ -40,9 +40,8 @@ pub struct Order {
 }
 
 impl Order {
-    /// Brings the order up to date; returns whether it changed.
-    pub fn update(&mut self, runs: &[RunSummary], configs: &FlatConfigs, wish: &Wish) -> bool {
-        let print = fingerprint(runs);
+    /// Brings the order up to date; `print` is the [`fingerprint`] of the runs. Returns whether it changed.
+    pub fn update(&mut self, runs: &[RunSummary], print: u64, configs: &FlatConfigs, wish: &Wish) -> bool {
         let loaded = if self.wants_configs { configs.len() } else { 0 };
         if matches!(&self.key, Some((a, b, c)) if (*a, b, *c) == (print, wish, loaded)) {
             return false;
@@ -120,7 +119,7 @@ impl Order {
 }
 
 /// Changes when the runs may have.
-fn fingerprint(runs: &[RunSummary]) -> u64 {
+pub fn fingerprint(runs: &[RunSummary]) -> u64 {
     let mut hash = DefaultHasher::new();
     runs.len().hash(&mut hash);
     for run in runs {
@@ -149,10 +148,10 @@ mod tests {
     #[test]
     fn archived_runs_are_hidden_until_asked_for() {
         let (runs, mut order) = (runs(), Order::default());
-        assert!(order.update(&runs, &FlatConfigs::default(), &wish("")));
+        assert!(order.update(&runs, fingerprint(&runs), &FlatConfigs::default(), &wish("")));
         assert_eq!(order.numbers(), [0, 1, 2, 4]);
-        assert!(!order.update(&runs, &FlatConfigs::default(), &wish("")), "nothing changed");
-        order.update(&runs, &FlatConfigs::default(), &Wish { show_archived: true, ..wish("") });
+        assert!(!order.update(&runs, fingerprint(&runs), &FlatConfigs::default(), &wish("")), "nothing changed");
+        order.update(&runs, fingerprint(&runs), &FlatConfigs::default(), &Wish { show_archived: true, ..wish("") });
         assert_eq!(order.numbers().len(), 5);
         assert_eq!(order.place(4), Some(4));
     }
@@ -161,22 +160,22 @@ mod tests {
     fn a_change_of_a_run_is_seen() {
         let (mut runs, mut order) = (runs(), Order::default());
         let by_steps = Wish { sorting: Some((Column::Steps, true)), ..wish("run") };
-        order.update(&runs, &FlatConfigs::default(), &by_steps);
+        order.update(&runs, fingerprint(&runs), &FlatConfigs::default(), &by_steps);
         assert_eq!(order.numbers()[0], 1);
         runs[2].steps_done = 1000;
-        assert!(order.update(&runs, &FlatConfigs::default(), &by_steps));
+        assert!(order.update(&runs, fingerprint(&runs), &FlatConfigs::default(), &by_steps));
         assert_eq!(order.numbers()[0], 2);
     }
 
     #[test]
     fn a_filter_that_is_being_typed_leaves_the_last_good_one() {
         let (runs, mut order) = (runs(), Order::default());
-        order.update(&runs, &FlatConfigs::default(), &wish("steps>500"));
+        order.update(&runs, fingerprint(&runs), &FlatConfigs::default(), &wish("steps>500"));
         assert_eq!(order.numbers(), [1]);
-        order.update(&runs, &FlatConfigs::default(), &wish("steps>500 and"));
+        order.update(&runs, fingerprint(&runs), &FlatConfigs::default(), &wish("steps>500 and"));
         assert_eq!(order.numbers(), [1]);
         assert!(order.error().is_some());
-        order.update(&runs, &FlatConfigs::default(), &wish(""));
+        order.update(&runs, fingerprint(&runs), &FlatConfigs::default(), &wish(""));
         assert_eq!((order.numbers().len(), order.error()), (4, None));
     }
 
@@ -184,16 +183,16 @@ mod tests {
     fn configs_are_wanted_only_by_filters_that_speak_of_them_and_unknown_fields_are_named() {
         let (runs, mut order) = (runs(), Order::default());
         let (mut configs, mut state) = (FlatConfigs::default(), State::default());
-        order.update(&runs, &configs, &wish("loss<2"));
+        order.update(&runs, fingerprint(&runs), &configs, &wish("loss<2"));
         assert!(!order.wants_configs());
-        order.update(&runs, &configs, &wish("model.layers=4 or modl.heads=3"));
+        order.update(&runs, fingerprint(&runs), &configs, &wish("model.layers=4 or modl.heads=3"));
         assert!(order.wants_configs());
         assert_eq!(order.numbers().len(), 0);
         for run in &runs {
             state.records.insert(run.id.clone(), examples::record(run.number, &run.name));
         }
         configs.want(&mut state, runs.iter().map(|run| run.id.clone()));
-        order.update(&runs, &configs, &wish("model.layers=4 or modl.heads=3"));
+        order.update(&runs, fingerprint(&runs), &configs, &wish("model.layers=4 or modl.heads=3"));
         assert_eq!(order.numbers().len(), 4);
         let message = order.unknown_field(&runs, &configs).unwrap();
         assert_eq!(message, "No run has the field `modl.heads`. Did you mean `model.heads`?");

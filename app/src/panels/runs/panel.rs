@@ -1,8 +1,8 @@
 //! The panel itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use egui::{Button, Id, Key, Label, PointerButton, Pos2, RichText, TextEdit, Ui};
+use egui::{Button, Id, Key, Label, PointerButton, Pos2, RichText, ScrollArea, TextEdit, Ui};
 use headroom_engine::{
     store::{RunId, RunSummary},
     worker::{Command, RunEdit},
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Column, FlatConfigs,
     menu::{Wanted, run_menu_ui},
-    order::{Order, Wish},
+    order::{Order, Wish, fingerprint},
 };
 use crate::{
     compare::TextTable,
@@ -43,7 +43,10 @@ pub struct RunsPanel {
     renaming: Option<(RunId, String, bool)>,
     menu: Option<(RunId, Pos2)>,
     export: Option<ExportBox>,
-    columns: (usize, Vec<(String, Column)>),
+    /// Changes when the runs may have.
+    print: u64,
+    /// Every column by its title.
+    columns: Vec<(String, Column)>,
 }
 
 impl Panel for RunsPanel {
@@ -86,20 +89,19 @@ impl Panel for RunsPanel {
 }
 
 impl RunsPanel {
-    /// The columns that there are, by id; unusual ones are hidden until the user shows them.
+    /// The columns that there are, by title; unusual ones are hidden until the user shows them.
     fn columns_of(&mut self, runs: &[RunSummary], memory: &mut Memory) {
-        let series: usize = runs.iter().map(|run| run.metrics.len()).max().unwrap_or_default();
-        if !self.columns.1.is_empty() && self.columns.0 == series {
+        let print = fingerprint(runs);
+        if !self.columns.is_empty() && self.print == print {
             return;
         }
-        let all: Vec<(String, Column)> =
-            Column::all(runs).into_iter().map(|column| (column.to_string(), column)).collect();
+        self.print = print;
+        self.columns = Column::all(runs).into_iter().map(|column| (column.to_string(), column)).collect();
         if !memory.chose_columns {
             let usual = Column::usual();
-            memory.table.hidden =
-                all.iter().filter(|(_, column)| !usual.contains(column)).map(|(title, _)| title.clone()).collect();
+            let unusual = self.columns.iter().filter(|(_, column)| !usual.contains(column));
+            memory.table.hidden = unusual.map(|(title, _)| title.clone()).collect();
         }
-        self.columns = (series, all);
     }
 
     fn bar_ui(&mut self, ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
@@ -120,7 +122,7 @@ impl RunsPanel {
             }
             ui.checkbox(&mut memory.show_archived, "Show archived");
             let titles: Vec<(&str, &Column)> =
-                self.columns.1.iter().map(|(title, column)| (title.as_str(), column)).collect();
+                self.columns.iter().map(|(title, column)| (title.as_str(), column)).collect();
             let columns = table_columns(&titles);
             let hidden = memory.table.hidden.clone();
             memory.table.columns_menu_ui(ui, &columns);
@@ -133,12 +135,12 @@ impl RunsPanel {
         let wish = Wish {
             filter: memory.filter.clone(),
             sorting: memory.table.sorting.as_ref().and_then(|sorting| {
-                let found = self.columns.1.iter().find(|(title, _)| *title == sorting.column);
+                let found = self.columns.iter().find(|(title, _)| *title == sorting.column);
                 found.map(|(_, column)| (column.clone(), sorting.descending))
             }),
             show_archived: memory.show_archived,
         };
-        self.order.update(&cx.state.runs, &self.configs, &wish);
+        self.order.update(&cx.state.runs, self.print, &self.configs, &wish);
         let missing = if self.order.wants_configs() {
             let all: Vec<RunId> = cx.state.runs.iter().map(|run| run.id.clone()).collect();
             self.configs.want(cx.state, all)
@@ -181,7 +183,7 @@ impl RunsPanel {
     /// The table as it is shown.
     fn text_table(&self, runs: &[RunSummary], memory: &Memory) -> TextTable {
         let columns: Vec<&(String, Column)> =
-            self.columns.1.iter().filter(|(title, _)| !memory.table.hidden.contains(title)).collect();
+            self.columns.iter().filter(|(title, _)| !memory.table.hidden.contains(title)).collect();
         let rows = self.order.indices().iter().filter_map(|&index| runs.get(index));
         TextTable {
             header: columns.iter().map(|(title, _)| title.clone()).collect(),
@@ -205,7 +207,7 @@ impl RunsPanel {
         }
         self.keys(ui, memory, cx);
         let titles: Vec<(&str, &Column)> =
-            self.columns.1.iter().map(|(title, column)| (title.as_str(), column)).collect();
+            self.columns.iter().map(|(title, column)| (title.as_str(), column)).collect();
         let columns = table_columns(&titles);
         let by_title: BTreeMap<&str, &Column> = titles.iter().copied().collect();
         let runs: &[RunSummary] = &cx.state.runs;
@@ -215,63 +217,61 @@ impl RunsPanel {
             let run = run.as_ref()?;
             self.order.numbers().iter().copied().find(|&number| at(number).is_some_and(|found| found.id == *run))
         };
-        memory.table.selected = selection
-            .visible
-            .iter()
-            .filter_map(|run| runs.iter().find(|found| found.id == *run))
-            .map(|run| run.number)
-            .collect();
-        let before = memory.table.selected.clone();
-        if let Some(focused) = number_of(&selection.focused)
-            && memory.table.cursor.is_none()
-        {
-            memory.table.cursor = Some(focused);
-        }
+        let focused = number_of(&selection.focused);
+        // The table marks the focused run; what is shown in charts has its eye open.
+        memory.table.selected = focused.into_iter().collect();
+        memory.table.cursor = memory.table.cursor.or(focused);
         let mut done = Cells::default();
         let renaming = &mut self.renaming;
-        let response = Table::new("runs", "Runs", &columns, self.order.numbers())
-            .highlight(number_of(&selection.hovered_before))
-            .show(
-                ui,
-                &mut memory.table,
-                |number| at(number).map(|run| run.name.clone()).unwrap_or_default(),
-                |ui, number, column| {
-                    let Some(run) = at(number) else { return };
-                    match (column.id, by_title.get(column.id)) {
-                        (EYE, _) => done.eye_ui(ui, run, selection.is_visible(&run.id)),
-                        (MENU, _) => done.menu_button_ui(ui, run),
-                        (_, Some(Column::Name)) => {
-                            let is_focused = selection.focused.as_ref() == Some(&run.id);
-                            let is_baseline = selection.baseline.as_ref() == Some(&run.id);
-                            done.name_ui(ui, run, renaming, is_focused, is_baseline);
+        let table = |ui: &mut Ui| {
+            Table::new("runs", "Runs", &columns, self.order.numbers())
+                .highlight(number_of(&selection.hovered_before))
+                .show(
+                    ui,
+                    &mut memory.table,
+                    |number| at(number).map(|run| run.name.clone()).unwrap_or_default(),
+                    |ui, number, column| {
+                        let Some(run) = at(number) else { return };
+                        match (column.id, by_title.get(column.id)) {
+                            (EYE, _) => done.eye_ui(ui, run, selection.is_visible(&run.id)),
+                            (MENU, _) => done.menu_button_ui(ui, run),
+                            (_, Some(Column::Name)) => {
+                                let is_focused = selection.focused.as_ref() == Some(&run.id);
+                                let is_baseline = selection.baseline.as_ref() == Some(&run.id);
+                                done.name_ui(ui, run, renaming, is_focused, is_baseline);
+                            }
+                            (_, Some(Column::State)) => state_cell_ui(ui, run),
+                            (_, Some(other)) => cell_ui(ui, other, run),
+                            _ => {}
                         }
-                        (_, Some(Column::State)) => state_cell_ui(ui, run),
-                        (_, Some(other)) => cell_ui(ui, other, run),
-                        _ => {}
-                    }
-                },
-            );
+                    },
+                )
+        };
+        let response = ScrollArea::horizontal().auto_shrink([false, false]).show(ui, table).inner;
         let id_of = |number: u64| at(number).map(|run| run.id.clone());
         let (hovered, clicked) = (response.hovered.and_then(id_of), response.clicked.and_then(id_of));
         let activated = response.activated.and_then(|number| at(number).cloned());
         let context = response.context.and_then(id_of);
         let cursor = memory.table.cursor.and_then(id_of);
-        let modified = ui.input(|i| i.modifiers.command || i.modifiers.shift);
-        let keeps = response.selection_changed && (clicked.is_none() || modified);
-        let toggled: Vec<RunId> = if keeps {
-            before.symmetric_difference(&memory.table.selected).filter_map(|&number| id_of(number)).collect()
-        } else {
-            Vec::new()
+        let (command, shift) = ui.input(|i| (i.modifiers.command, i.modifiers.shift));
+        let wanted = match (&clicked, response.selection_changed) {
+            (Some(run), _) if command => Eyes::Toggle(run.clone()),
+            (Some(_), _) if shift => Eyes::open(&memory.table.selected, id_of),
+            (None, true) if command || shift => Eyes::open(&memory.table.selected, id_of),
+            (None, true) => cursor.clone().map_or(Eyes::Keep, Eyes::Toggle),
+            _ => Eyes::Keep,
         };
         // From here on the state may change.
         let selection = &mut cx.state.selection;
-        for run in toggled {
-            selection.toggle_visible(&run);
+        match wanted {
+            Eyes::Keep => {}
+            Eyes::Toggle(run) => selection.toggle_visible(&run),
+            Eyes::Open(runs) => selection.visible.extend(runs),
         }
         if let Some(run) = hovered {
             selection.hovered = Some(run);
         }
-        if let Some(run) = clicked.clone().filter(|_| !modified) {
+        if let Some(run) = clicked.clone().filter(|_| !command && !shift) {
             selection.focused = Some(run);
         } else if clicked.is_none() && cursor.is_some() && arrows(ui) {
             selection.focused = cursor;
@@ -359,6 +359,22 @@ impl RunsPanel {
     }
 }
 
+/// Eyes that one stroke opens at most: charts of more lines say nothing.
+const MOST_OPENED: usize = 200;
+
+/// What becomes of the eyes.
+enum Eyes {
+    Keep,
+    Toggle(RunId),
+    Open(Vec<RunId>),
+}
+
+impl Eyes {
+    fn open(numbers: &BTreeSet<u64>, id_of: impl Fn(u64) -> Option<RunId>) -> Self {
+        Self::Open(numbers.iter().rev().take(MOST_OPENED).filter_map(|&number| id_of(number)).collect())
+    }
+}
+
 /// Ids of the columns that are no data.
 const EYE: &str = "eye";
 const MENU: &str = "menu";
@@ -368,17 +384,19 @@ fn table_columns<'a>(titles: &[(&'a str, &Column)]) -> Vec<widgets::Column<'a>> 
         .help("Whether charts show the run (Space), and the colour it has there")
         .always()
         .unsorted();
-    let data = titles.iter().map(|(title, column)| {
+    let menu = widgets::Column::text(MENU, "", 40.0).help("What can be done with the run").always().unsorted();
+    let mut columns = vec![eye];
+    for (title, column) in titles {
         let width = column.width();
-        let made = if column.is_number() {
-            widgets::Column::number(title, title, width)
+        if **column == Column::Name {
+            columns.extend([widgets::Column::text(title, title, width).always(), menu.clone()]);
+        } else if column.is_number() {
+            columns.push(widgets::Column::number(title, title, width));
         } else {
-            widgets::Column::text(title, title, width)
-        };
-        if **column == Column::Name { made.always() } else { made }
-    });
-    let menu = widgets::Column::text(MENU, "", 44.0).always().unsorted();
-    std::iter::once(eye).chain(data).chain([menu]).collect()
+            columns.push(widgets::Column::text(title, title, width));
+        }
+    }
+    columns
 }
 
 /// What was done in cells; carried out after the table is drawn.

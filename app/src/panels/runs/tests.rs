@@ -105,6 +105,18 @@ fn eyes_open_and_close_and_a_click_focuses() {
 }
 
 #[test]
+fn the_menu_stands_beside_the_name_and_hidden_columns_stay_hidden() {
+    let (mut driver, mut panel) = open(loaded(3));
+    assert!(driver.has("Actions for run 2") && !driver.has("Seed"));
+    driver.click(&mut panel, "Columns");
+    driver.click(&mut panel, "Seed");
+    driver.key(&mut panel, Key::Escape);
+    let remembered: serde_json::Value = driver.settings.of_panel("runs");
+    assert_eq!(remembered["chose_columns"], true);
+    assert!(!remembered["table"]["hidden"].as_array().unwrap().iter().any(|title| title == "Seed"));
+}
+
+#[test]
 fn keys_move_select_pin_and_rename() {
     let (mut driver, mut panel) = open(loaded(3));
     driver.click(&mut panel, "run 2");

@@ -8,8 +8,11 @@
 mod curve;
 mod figure;
 mod hover;
+mod legend;
 mod line;
+mod marks;
 mod mesh;
+mod navigate;
 mod paint;
 mod plot;
 mod state;

@@ -4,28 +4,25 @@ use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use egui::{
-    Align2, Color32, CursorIcon, Key, PointerButton, Response, RichText, Role, Sense, Stroke, StrokeKind, TextStyle,
-    Ui, Vec2, WidgetInfo,
+    Align2, Color32, CursorIcon, Response, RichText, Role, Sense, Stroke, StrokeKind, TextStyle, Ui, Vec2, WidgetInfo,
 };
-use egui_plot::{AxisHints, GridMark, Plot, PlotBounds, PlotItemBase, PlotTransform};
+use egui_plot::{AxisHints, Plot, PlotBounds, PlotItemBase, PlotTransform};
 
 use super::curve::{Misfit, Settings};
 use super::hover;
 use super::line::ChartLine;
+use super::marks::Marks;
 use super::mesh::LineCache;
 use super::paint::Lines;
-use super::state::{ChartState, Drag, SharedX};
+use super::state::{ChartState, SharedX};
 use crate::theme;
-use crate::widgets::{Axis, DEFAULT_SMOOTHING, Scale, Tick, XAxis, swatch_ui};
+use crate::widgets::{Axis, DEFAULT_SMOOTHING, Scale, XAxis};
 
 /// The most values per line that the range without outliers looks at.
 const OUTLIER_SAMPLE: usize = 4_096;
 
 /// Room for the half of the last tick label that stands out to the right, in points.
 const RIGHT_MARGIN: f32 = 16.0;
-
-/// Legend entries beyond this many are counted only.
-const LEGEND_ENTRIES: usize = 24;
 
 /// A line chart, built anew each frame from borrowed lines.
 ///
@@ -43,12 +40,12 @@ pub struct Chart<'a> {
     pub(super) title: &'a str,
     pub(super) lines: &'a [ChartLine<'a>],
     pub(super) x: Axis,
-    link: Option<XAxis>,
+    pub(super) link: Option<XAxis>,
     pub(super) y: Axis,
     pub(super) smoothing: f64,
     show_raw: bool,
     ignore_outliers: bool,
-    highlight: Option<u64>,
+    pub(super) highlight: Option<u64>,
     height: f32,
     pub(super) legend: bool,
     empty: &'a str,
@@ -316,8 +313,14 @@ impl<'a> Chart<'a> {
     ) -> (Response, PlotTransform) {
         let palette = theme::palette(ui.visuals());
         let size = if state.size == Vec2::ZERO { Vec2::new(ui.available_width(), self.height) } else { state.size };
-        let x_marks = Marks::new(&self.x, x, (size.x / 100.0).clamp(2.0, 10.0) as usize);
-        let y_marks = Marks::new(&self.y, y, (size.y / 42.0).clamp(2.0, 10.0) as usize);
+        let is_empty = !self.caches(state).any(|cache| !cache.main.pyramid.is_empty());
+        let marks = |axis, range, length: f32, spacing: f32| {
+            // An empty chart has no numbers to show.
+            let target = (length / spacing).clamp(2.0, 10.0) as usize;
+            if is_empty { Marks::default() } else { Marks::new(axis, range, target) }
+        };
+        let x_marks = marks(&self.x, x, size.x, 100.0);
+        let y_marks = marks(&self.y, y, size.y, 42.0);
         let small = TextStyle::Small.resolve(ui.style());
         let hints = |hints: AxisHints<'a>, axis: &Axis, marks: &Marks| {
             let marks = marks.clone();
@@ -342,7 +345,6 @@ impl<'a> Chart<'a> {
         };
         let plot = Plot::new("plot")
             .id(id)
-            .width((ui.available_width() - RIGHT_MARGIN).max(80.0))
             .height(self.height)
             .allow_axis_zoom_drag(false)
             .allow_boxed_zoom(false)
@@ -359,10 +361,16 @@ impl<'a> Chart<'a> {
             .custom_x_axes(vec![x_hints])
             .custom_y_axes(vec![y_hints])
             .sense(Sense::click_and_drag());
-        let shown = plot.show(ui, move |plot_ui| {
-            plot_ui.set_plot_bounds(PlotBounds::from_min_max([x.0, y.0], [x.1, y.1]));
-            plot_ui.add(lines);
+        let width = (ui.available_width() - RIGHT_MARGIN).max(80.0);
+        let scope = ui.scope(|ui| {
+            // The plot takes the whole width it is offered.
+            ui.set_max_width(width);
+            plot.show(ui, move |plot_ui| {
+                plot_ui.set_plot_bounds(PlotBounds::from_min_max([x.0, y.0], [x.1, y.1]));
+                plot_ui.add(lines);
+            })
         });
+        let shown = scope.inner;
         (shown.response.on_hover_cursor(CursorIcon::Crosshair), shown.transform)
     }
 
@@ -382,148 +390,6 @@ impl<'a> Chart<'a> {
         if response.has_focus() {
             painter.rect_stroke(response.rect, 2.0, Stroke::new(1.5, palette.accent), StrokeKind::Inside);
         }
-    }
-
-    /// Zoom and pan.
-    fn navigate(
-        &self,
-        ui: &Ui,
-        state: &mut ChartState,
-        shared: &mut SharedX,
-        response: &Response,
-        transform: &PlotTransform,
-    ) {
-        let frame = *transform.frame();
-        let mut wanted: Option<([f64; 2], [f64; 2])> = None;
-        let bounds = || (transform.bounds().min(), transform.bounds().max());
-        if response.drag_started_by(PointerButton::Primary) {
-            let from = ui.input(|i| i.pointer.press_origin());
-            state.drag = if ui.input(|i| i.modifiers.shift) { Some(Drag::Pan) } else { from.map(Drag::Box) };
-        }
-        match (state.drag, response.interact_pointer_pos()) {
-            (Some(Drag::Pan), _) if response.dragged() => {
-                let delta = response.drag_delta();
-                let (dx, dy) =
-                    (transform.dvalue_dpos()[0] * f64::from(delta.x), transform.dvalue_dpos()[1] * f64::from(delta.y));
-                let (min, max) = bounds();
-                wanted = Some(([min[0] - dx, min[1] - dy], [max[0] - dx, max[1] - dy]));
-                ui.ctx().set_cursor_icon(CursorIcon::Grabbing);
-            }
-            (Some(Drag::Box(from)), Some(to)) => {
-                if let Some(rect) = hover::zoom_box(frame, from, to) {
-                    if response.drag_stopped() {
-                        let (a, b) = (
-                            transform.value_from_position(rect.left_bottom()),
-                            transform.value_from_position(rect.right_top()),
-                        );
-                        wanted = Some(([a.x, a.y], [b.x, b.y]));
-                    } else {
-                        let accent = theme::palette(ui.visuals()).accent;
-                        let painter = ui.painter().with_clip_rect(frame);
-                        painter.rect(
-                            rect,
-                            0.0,
-                            accent.gamma_multiply(0.12),
-                            Stroke::new(1.0, accent),
-                            StrokeKind::Inside,
-                        );
-                    }
-                }
-            }
-            _ => {}
-        }
-        if response.drag_stopped() || !ui.input(|i| i.pointer.any_down()) {
-            state.drag = None;
-        }
-        if let Some(pointer) = response.hover_pos() {
-            let (mut zoom, alt) = ui.input(|i| (i.zoom_delta_2d(), i.modifiers.alt));
-            if alt && zoom == Vec2::splat(1.0) {
-                let scrolled = ui.input_mut(|i| std::mem::take(&mut i.smooth_scroll_delta));
-                zoom.x = ((scrolled.x + scrolled.y) / 200.0).exp();
-            }
-            if zoom != Vec2::splat(1.0) {
-                wanted = Some(zoomed(transform, zoom, transform.value_from_position(pointer)));
-            }
-        }
-        if response.has_focus() {
-            wanted = Self::keys(ui, transform).or(wanted);
-        }
-        if response.double_clicked() || (response.has_focus() && ui.input(|i| i.key_pressed(Key::Home))) {
-            state.reset();
-            if let Some(link) = self.link {
-                shared.set_range(link, None);
-            }
-        } else if let Some((min, max)) = wanted {
-            let data = |scale: Scale, lo: f64, hi: f64| {
-                let range = (scale.inverse(lo), scale.inverse(hi));
-                (range.0.is_finite() && range.1.is_finite() && hi - lo > 1e-12 * lo.abs().max(hi.abs()))
-                    .then_some(range)
-            };
-            let old = bounds();
-            if let Some(range) = data(self.x.scale, min[0], max[0]).filter(|_| (min[0], max[0]) != (old.0[0], old.1[0]))
-            {
-                match self.link {
-                    Some(link) => shared.set_range(link, Some(range)),
-                    None => state.x = Some(range),
-                }
-            }
-            if let Some(range) = data(self.y.scale, min[1], max[1]).filter(|_| (min[1], max[1]) != (old.0[1], old.1[1]))
-            {
-                state.y = Some(range);
-            }
-            ui.ctx().request_repaint();
-        }
-    }
-
-    fn keys(ui: &Ui, transform: &PlotTransform) -> Option<([f64; 2], [f64; 2])> {
-        let (mut shift, mut zoom) = (Vec2::ZERO, 1.0);
-        ui.input(|i| {
-            let pressed = |key| f32::from(u8::from(i.key_pressed(key)));
-            shift = Vec2::new(
-                pressed(Key::ArrowRight) - pressed(Key::ArrowLeft),
-                pressed(Key::ArrowUp) - pressed(Key::ArrowDown),
-            );
-            zoom += 0.25 * (pressed(Key::Plus) + pressed(Key::Equals)) - 0.2 * pressed(Key::Minus);
-        });
-        let (min, max) = (transform.bounds().min(), transform.bounds().max());
-        if shift != Vec2::ZERO {
-            let (dx, dy) = (f64::from(shift.x) * 0.1 * (max[0] - min[0]), f64::from(shift.y) * 0.1 * (max[1] - min[1]));
-            return Some(([min[0] + dx, min[1] + dy], [max[0] + dx, max[1] + dy]));
-        }
-        (zoom != 1.0)
-            .then(|| zoomed(transform, Vec2::splat(zoom), transform.value_from_position(transform.frame().center())))
-    }
-
-    fn legend_ui(&self, ui: &mut Ui, shown: &mut ChartResponse) {
-        ui.horizontal_wrapped(|ui| {
-            ui.spacing_mut().item_spacing.x = 6.0;
-            let mut listed: Vec<(&str, Color32)> = Vec::new();
-            for (index, line) in self.lines.iter().enumerate() {
-                if listed.contains(&(line.name, line.colour)) {
-                    continue;
-                }
-                if listed.len() == LEGEND_ENTRIES {
-                    ui.label(RichText::new(format!("+{}", self.lines.len() - index)).small().weak());
-                    break;
-                }
-                listed.push((line.name, line.colour));
-                let entry = ui.push_id((line.id, index), |ui| {
-                    let swatch = swatch_ui(ui, line.colour, line.dash);
-                    let mut name = RichText::new(line.name).small();
-                    if self.highlight == Some(line.id) {
-                        name = name.color(theme::palette(ui.visuals()).strong);
-                    }
-                    swatch.union(ui.add(egui::Label::new(name).selectable(false).sense(Sense::CLICK | Sense::HOVER)))
-                });
-                ui.add_space(8.0);
-                if entry.inner.hovered() {
-                    shown.hovered = Some(line.id);
-                }
-                if entry.inner.clicked() {
-                    shown.clicked = Some(line.id);
-                }
-            }
-        });
     }
 
     /// Name and description for screen readers.
@@ -560,15 +426,6 @@ pub(super) fn dropped_note(dropped: usize) -> String {
     }
 }
 
-fn zoomed(transform: &PlotTransform, zoom: Vec2, centre: egui_plot::PlotPoint) -> ([f64; 2], [f64; 2]) {
-    let (min, max) = (transform.bounds().min(), transform.bounds().max());
-    let (zx, zy) = (f64::from(zoom.x), f64::from(zoom.y));
-    (
-        [centre.x + (min[0] - centre.x) / zx, centre.y + (min[1] - centre.y) / zy],
-        [centre.x + (max[0] - centre.x) / zx, centre.y + (max[1] - centre.y) / zy],
-    )
-}
-
 /// A range with some air on both sides; a made-up one around a single value or around nothing.
 fn widened(range: Option<(f64, f64)>, share: f64, scale: Scale) -> (f64, f64) {
     match range {
@@ -598,93 +455,6 @@ fn percentiles(values: &mut [f64], low: f64, high: f64) -> Option<(f64, f64)> {
     (range.0 < range.1).then_some(range)
 }
 
-/// The ticks of one axis in axis positions.
-#[derive(Clone)]
-struct Marks {
-    ticks: Vec<(f64, Tick)>,
-    span: f64,
-}
-
-impl Marks {
-    fn new(axis: &Axis, (lo, hi): (f64, f64), target: usize) -> Self {
-        let ticks = axis.ticks(axis.scale.inverse(lo), axis.scale.inverse(hi), target);
-        Self { ticks: ticks.into_iter().map(|tick| (axis.scale.forward(tick.value), tick)).collect(), span: hi - lo }
-    }
-
-    /// Every mark claims the whole axis for itself, so that the plot neither fades nor drops it: there are few.
-    fn grid(&self) -> Vec<GridMark> {
-        self.ticks
-            .iter()
-            .filter(|(_, tick)| tick.major)
-            .map(|&(value, _)| GridMark { value, step_size: self.span })
-            .collect()
-    }
-
-    fn label(&self, position: f64) -> String {
-        self.ticks.iter().find(|(at, _)| *at == position).map(|(_, tick)| tick.label.clone()).unwrap_or_default()
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::widgets::Series;
-
-    #[test]
-    fn percentiles_leave_out_the_tails() {
-        let mut values: Vec<f64> = (0..=100).map(f64::from).rev().collect();
-        assert_eq!(percentiles(&mut values, 0.05, 0.95), Some((5.0, 95.0)));
-        assert_eq!(percentiles(&mut [], 0.05, 0.95), None);
-        assert_eq!(percentiles(&mut [2.0; 9], 0.05, 0.95), None);
-    }
-
-    #[test]
-    fn ranges_are_always_drawable() {
-        for range in [None, Some((1.0, 1.0)), Some((0.0, 0.0)), Some((-1e308, 1e308)), Some((f64::MAX, f64::MAX))] {
-            for scale in [Scale::Linear, Scale::Log] {
-                let (lo, hi) = widened(range, 0.05, scale);
-                assert!(lo.is_finite() && hi.is_finite() && lo < hi, "{range:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn outliers_are_ignored_only_when_asked() {
-        let series: Series =
-            (0..1000).map(|i| (f64::from(i), if i == 500 { 1e6 } else { f64::from(i % 10) })).collect();
-        let lines = [ChartLine::new(0, "a", &series)];
-        let mut state = ChartState::default();
-        for (ignore, most) in [(false, 2e6), (true, 12.0)] {
-            let chart = Chart::new("c", "C", &lines).smoothing(0.0).ignore_outliers(ignore);
-            chart.update(&mut state);
-            let (_, y) = chart.bounds(&mut state, &SharedX::default());
-            assert!(y.1 < most && y.1 >= 9.0, "{y:?}");
-        }
-    }
-
-    #[test]
-    fn an_unchanged_frame_builds_nothing() {
-        let series: Series = (0..10_000).map(|i| (f64::from(i), f64::from(i).sin())).collect();
-        let other: Series = (0..50).map(|i| (f64::from(i), f64::from(i))).collect();
-        let (mut state, mut shared) = (ChartState::default(), SharedX::default());
-        let ctx = egui::Context::default();
-        let frame = |state: &mut ChartState, shared: &mut SharedX, highlight| {
-            let lines = [ChartLine::new(0, "a", &series), ChartLine::new(1, "b", &other)];
-            let mut output = ctx.run_ui(egui::RawInput::default(), |ui| {
-                let _ = Chart::new("c", "C", &lines).highlight(highlight).show(ui, state, shared);
-            });
-            output.textures_delta.clear();
-        };
-        for _ in 0..3 {
-            frame(&mut state, &mut shared, None);
-        }
-        let built = state.rebuilt();
-        assert!(built >= 4);
-        for _ in 0..5 {
-            frame(&mut state, &mut shared, None);
-        }
-        assert_eq!(state.rebuilt(), built);
-        frame(&mut state, &mut shared, Some(1));
-        assert_eq!(state.rebuilt(), built + 1, "only the highlighted line is built anew");
-    }
-}
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,45 @@
+//! The legend under a chart.
+
+use egui::{Color32, RichText, Sense, Ui};
+
+use super::plot::{Chart, ChartResponse};
+use crate::theme;
+use crate::widgets::swatch_ui;
+
+/// Entries beyond this many are counted only.
+const LEGEND_ENTRIES: usize = 24;
+
+impl Chart<'_> {
+    /// Names and swatches; pointing at one highlights its line.
+    pub(super) fn legend_ui(&self, ui: &mut Ui, shown: &mut ChartResponse) {
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            let mut listed: Vec<(&str, Color32)> = Vec::new();
+            for (index, line) in self.lines.iter().enumerate() {
+                if listed.contains(&(line.name, line.colour)) {
+                    continue;
+                }
+                if listed.len() == LEGEND_ENTRIES {
+                    ui.label(RichText::new(format!("+{}", self.lines.len() - index)).small().weak());
+                    break;
+                }
+                listed.push((line.name, line.colour));
+                let entry = ui.push_id((line.id, index), |ui| {
+                    let swatch = swatch_ui(ui, line.colour, line.dash);
+                    let mut name = RichText::new(line.name).small();
+                    if self.highlight == Some(line.id) {
+                        name = name.color(theme::palette(ui.visuals()).strong);
+                    }
+                    swatch.union(ui.add(egui::Label::new(name).selectable(false).sense(Sense::CLICK | Sense::HOVER)))
+                });
+                ui.add_space(8.0);
+                if entry.inner.hovered() {
+                    shown.hovered = Some(line.id);
+                }
+                if entry.inner.clicked() {
+                    shown.clicked = Some(line.id);
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,227 @@
+//! Tests of the chart as a whole: frames are run, the pointer is moved.
+
+use egui::{Event, Modifiers, PointerButton, Pos2, RawInput, Rect, pos2, vec2};
+
+use super::*;
+use crate::widgets::Series;
+
+#[test]
+fn percentiles_leave_out_the_tails() {
+    let mut values: Vec<f64> = (0..=100).map(f64::from).rev().collect();
+    assert_eq!(percentiles(&mut values, 0.05, 0.95), Some((5.0, 95.0)));
+    assert_eq!(percentiles(&mut [], 0.05, 0.95), None);
+    assert_eq!(percentiles(&mut [2.0; 9], 0.05, 0.95), None);
+}
+
+#[test]
+fn ranges_are_always_drawable() {
+    for range in [None, Some((1.0, 1.0)), Some((0.0, 0.0)), Some((-1e308, 1e308)), Some((f64::MAX, f64::MAX))] {
+        for scale in [Scale::Linear, Scale::Log] {
+            let (lo, hi) = widened(range, 0.05, scale);
+            assert!(lo.is_finite() && hi.is_finite() && lo < hi, "{range:?}");
+        }
+    }
+}
+
+#[test]
+fn outliers_are_ignored_only_when_asked() {
+    let series: Series = (0..1000).map(|i| (f64::from(i), if i == 500 { 1e6 } else { f64::from(i % 10) })).collect();
+    let lines = [ChartLine::new(0, "a", &series)];
+    let mut state = ChartState::default();
+    for (ignore, most) in [(false, 2e6), (true, 12.0)] {
+        let chart = Chart::new("c", "C", &lines).smoothing(0.0).ignore_outliers(ignore);
+        chart.update(&mut state);
+        let (_, y) = chart.bounds(&mut state, &SharedX::default());
+        assert!(y.1 < most && y.1 >= 9.0, "{y:?}");
+    }
+}
+
+#[test]
+fn an_unchanged_frame_builds_nothing() {
+    let series: Series = (0..10_000).map(|i| (f64::from(i), f64::from(i).sin())).collect();
+    let other: Series = (0..50).map(|i| (f64::from(i), f64::from(i))).collect();
+    let (mut state, mut shared) = (ChartState::default(), SharedX::default());
+    let ctx = egui::Context::default();
+    let frame = |state: &mut ChartState, shared: &mut SharedX, highlight| {
+        let lines = [ChartLine::new(0, "a", &series), ChartLine::new(1, "b", &other)];
+        let mut output = ctx.run_ui(RawInput::default(), |ui| {
+            let _ = Chart::new("c", "C", &lines).highlight(highlight).show(ui, state, shared);
+        });
+        output.textures_delta.clear();
+    };
+    for _ in 0..3 {
+        frame(&mut state, &mut shared, None);
+    }
+    let built = state.rebuilt();
+    assert!(built >= 4);
+    for _ in 0..5 {
+        frame(&mut state, &mut shared, None);
+    }
+    assert_eq!(state.rebuilt(), built);
+    frame(&mut state, &mut shared, Some(1));
+    assert_eq!(state.rebuilt(), built + 1, "only the highlighted line is built anew");
+}
+
+/// A chart that is driven frame by frame.
+struct Bench {
+    ctx: egui::Context,
+    state: ChartState,
+    shared: SharedX,
+    series: Series,
+    time: f64,
+    shown: Option<ChartResponse>,
+    repaint_delay: std::time::Duration,
+    modifiers: Modifiers,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let mut bench = Self {
+            ctx: egui::Context::default(),
+            state: ChartState::default(),
+            shared: SharedX::default(),
+            series: (0..=100).map(|i| (f64::from(i), f64::from(i))).collect(),
+            time: 0.0,
+            shown: None,
+            repaint_delay: std::time::Duration::ZERO,
+            modifiers: Modifiers::NONE,
+        };
+        bench.frames(&[vec![], vec![], vec![]]);
+        bench
+    }
+
+    fn frames(&mut self, frames: &[Vec<Event>]) {
+        self.frames_with(Modifiers::NONE, frames);
+    }
+
+    fn frames_with(&mut self, modifiers: Modifiers, frames: &[Vec<Event>]) {
+        for events in frames {
+            self.time += 0.05;
+            let changed = (modifiers != self.modifiers).then_some(Event::ModifiersChanged(modifiers));
+            self.modifiers = modifiers;
+            let input = RawInput {
+                screen_rect: Some(Rect::from_min_size(Pos2::ZERO, vec2(600.0, 400.0))),
+                time: Some(self.time),
+                // Any event asks for a repaint, so only send a change.
+                events: changed.into_iter().chain(events.iter().cloned()).collect(),
+                ..RawInput::default()
+            };
+            let lines = [ChartLine::new(7, "a", &self.series)];
+            let mut output = self.ctx.run_ui(input, |ui| {
+                let chart = Chart::new("c", "Loss", &lines).smoothing(0.0);
+                self.shown = Some(chart.show(ui, &mut self.state, &mut self.shared));
+            });
+            output.textures_delta.clear();
+            if let Some(viewport) = output.viewport_output.get(&egui::ViewportId::ROOT) {
+                self.repaint_delay = viewport.repaint_delay;
+            }
+        }
+    }
+
+    fn shown(&self) -> &ChartResponse {
+        self.shown.as_ref().unwrap()
+    }
+
+    /// The place at these fractions of the plot area, from the lower left.
+    fn at(&self, x: f32, y: f32) -> Pos2 {
+        let rect = self.shown().response.rect;
+        pos2(rect.left() + x * rect.width(), rect.bottom() - y * rect.height())
+    }
+
+    fn drag(&mut self, modifiers: Modifiers, from: Pos2, to: Pos2) {
+        let button = |pos, pressed| Event::PointerButton { pos, button: PointerButton::Primary, pressed, modifiers };
+        self.frames_with(
+            modifiers,
+            &[
+                vec![Event::PointerMoved(from)],
+                vec![button(from, true)],
+                vec![Event::PointerMoved(from + (to - from) * 0.5)],
+                vec![Event::PointerMoved(to)],
+                vec![button(to, false)],
+                vec![],
+            ],
+        );
+    }
+
+    fn click(&mut self, at: Pos2) {
+        let button = |pressed| Event::PointerButton {
+            pos: at,
+            button: PointerButton::Primary,
+            pressed,
+            modifiers: Modifiers::NONE,
+        };
+        self.frames(&[vec![Event::PointerMoved(at)], vec![button(true)], vec![button(false)]]);
+    }
+}
+
+fn close(a: (f64, f64), b: (f64, f64)) -> bool {
+    let slack = 0.02 * (b.1 - b.0);
+    (a.0 - b.0).abs() < slack && (a.1 - b.1).abs() < slack
+}
+
+#[test]
+fn a_drag_zooms_to_the_box_and_a_double_click_resets() {
+    let mut bench = Bench::new();
+    let all = (bench.shown().x_range, bench.shown().y_range);
+    assert!(close(all.0, (-1.5, 101.5)) && close(all.1, (-5.0, 105.0)), "{all:?}");
+    bench.drag(Modifiers::NONE, bench.at(0.25, 0.75), bench.at(0.75, 0.5));
+    let (x, y) = (bench.shown().x_range, bench.shown().y_range);
+    assert!(close(x, (24.25, 75.75)), "{x:?}");
+    assert!(close(y, (50.0, 77.5)), "{y:?}");
+    assert_eq!(bench.shared.range(XAxis::Step), Some(x), "other charts of this kind follow");
+    bench.click(bench.at(0.9, 0.1));
+    bench.click(bench.at(0.9, 0.1));
+    bench.frames(&[vec![]]);
+    assert_eq!((bench.shown().x_range, bench.shown().y_range), all);
+}
+
+#[test]
+fn shift_drag_pans() {
+    let mut bench = Bench::new();
+    let (before, width) = (bench.shown().x_range, 103.0);
+    bench.drag(Modifiers::SHIFT, bench.at(0.75, 0.5), bench.at(0.5, 0.5));
+    let after = bench.shown().x_range;
+    assert!((after.1 - after.0 - width).abs() < 0.1, "the span stays: {after:?}");
+    let moved = after.0 - before.0;
+    assert!((moved - 0.25 * width).abs() < 0.05 * width, "{moved}");
+}
+
+#[test]
+fn ctrl_wheel_zooms_around_the_pointer() {
+    let mut bench = Bench::new();
+    let at = bench.at(0.5, 0.5);
+    bench.frames(&[vec![Event::PointerMoved(at)], vec![Event::Zoom(2.0)], vec![]]);
+    let x = bench.shown().x_range;
+    assert!(close(x, (24.25, 75.75)), "{x:?}");
+}
+
+#[test]
+fn hover_names_the_line_and_a_click_reports_it() {
+    let mut bench = Bench::new();
+    let on = bench.at(0.5, 0.5);
+    bench.frames(&[vec![Event::PointerMoved(on)], vec![]]);
+    assert_eq!(bench.shown().hovered, Some(7));
+    bench.click(on);
+    assert_eq!(bench.shown().clicked, Some(7));
+    let off = bench.at(0.1, 0.9);
+    bench.frames(&[vec![Event::PointerMoved(off)], vec![]]);
+    assert_eq!(bench.shown().hovered, None);
+}
+
+#[test]
+fn a_growing_run_extends_its_curve_without_a_rebuild_from_scratch() {
+    let mut bench = Bench::new();
+    let generation = bench.series.version().generation;
+    bench.series.push(200.0, 50.0);
+    bench.frames(&[vec![]]);
+    assert_eq!(bench.series.version().generation, generation);
+    assert!(close(bench.shown().x_range, (-3.0, 203.0)), "{:?}", bench.shown().x_range);
+    assert_eq!(bench.state.lines.len(), 1);
+}
+
+#[test]
+fn an_idle_chart_asks_for_no_repaint() {
+    let mut bench = Bench::new();
+    bench.frames(&vec![vec![]; 20]);
+    assert!(bench.repaint_delay.as_secs() > 3600, "{:?}", bench.repaint_delay);
+}
