@@ -31,6 +31,7 @@ CREATE TABLE runs (
     machine_cores      INTEGER NOT NULL,
     machine_os         TEXT NOT NULL,
     parameters         INTEGER,
+    flops_per_step     INTEGER,
     created_ms         INTEGER NOT NULL,
     started_ms         INTEGER,
     ended_ms           INTEGER,

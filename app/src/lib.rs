@@ -1,5 +1,6 @@
 //! The window and the command line of Headroom.
 
+pub mod cli;
 pub mod compare;
 pub mod dialogs;
 pub mod export;
@@ -15,3 +16,8 @@ pub mod state;
 pub mod theme;
 pub mod widgets;
 pub mod window;
+
+/// The program: opens the window, or carries out the command that its arguments name.
+pub fn main() -> std::process::ExitCode {
+    cli::main()
+}

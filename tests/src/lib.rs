@@ -1,0 +1,10 @@
+//! What the end-to-end tests share: the program in a folder of its own, tiny configs, chance by seed.
+#![expect(clippy::expect_used, clippy::panic, reason = "test code: a broken premise is to end the test")]
+
+mod chance;
+mod configs;
+mod program;
+
+pub use chance::Chance;
+pub use configs::{TINY_DECODER, TINY_ENCODER, sentences};
+pub use program::{Answer, Program, Training};

@@ -50,7 +50,8 @@ fn load(name: &str, precision: Precision) -> (LoadedModel, Model) {
 /// The numbers of some tensors one after the other. A macro, because tests name no tensor type.
 macro_rules! numbers {
     ($tensors:expr) => {{
-        let wide = $tensors.iter().map(|tensor| tensor.to_dtype(dtype(Precision::F64)).unwrap().flatten_all().unwrap());
+        let tensors = &$tensors;
+        let wide = tensors.iter().map(|tensor| tensor.to_dtype(dtype(Precision::F64)).unwrap().flatten_all().unwrap());
         wide.flat_map(|tensor| tensor.to_vec1::<f64>().unwrap()).collect::<Vec<f64>>()
     }};
 }
@@ -81,8 +82,7 @@ fn logits_maps_and_hidden_states_are_those_of_transformers() {
         let (shape, _) = expected.get("input_ids");
         let mask: Vec<u8> = expected.ids("attention_mask").into_iter().map(|keep| keep as u8).collect();
         let device = open_device(DeviceChoice::Cpu).unwrap();
-        let mut input =
-            ModelInput::new(&expected.ids("input_ids"), Some(&mask), shape[0], shape[1], &device).unwrap();
+        let mut input = ModelInput::new(&expected.ids("input_ids"), Some(&mask), shape[0], shape[1], &device).unwrap();
         if name == "bert_mlm" {
             input = input.with_token_types(&expected.ids("token_type_ids")).unwrap();
         }

@@ -31,6 +31,7 @@ pub fn summary(number: u64, name: &str) -> RunSummary {
         seed: 1,
         device: "cpu".to_owned(),
         threads: 2,
+        flops_per_step: Some(1_000_000),
         parameters: Some(1_240_000),
         created_ms: CREATED_MS + number as i64,
         started_ms: Some(CREATED_MS + 1000),

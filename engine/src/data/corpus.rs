@@ -1,13 +1,13 @@
 use std::path::Path;
 
 use super::cache::TokenizerCache;
-use super::encode::encode;
+use super::encode::Encoder;
 use super::hash::sha256_hex;
 use super::progress::advance;
 use super::tokenizer::{bpe, bytes, given, word_piece};
 use super::{
     DataError, Documents, Progress, Split, Stage, TextTokenizer, TokenStream, generate_grammar, generate_random,
-    load_files, split,
+    load_files, memory, split,
 };
 use crate::config::{Architecture, DataConfig, FileSource, Source, Tokenizer};
 
@@ -129,8 +129,13 @@ impl Corpus {
             warnings
                 .push("The tokenizer has no end-of-text token, so documents follow one another unmarked.".to_owned());
         }
-        let train = encode(&texts.train, &tokenizer, separator, progress)?;
-        let validation = encode(&texts.validation, &tokenizer, separator, progress)?;
+        let total_bytes = (texts.train.bytes() + texts.validation.bytes()) as u64;
+        if tokenizer.is_bytes() {
+            memory::check_byte_tokens(total_bytes)?;
+        }
+        let mut encoder = Encoder::new(&tokenizer, separator, total_bytes, progress);
+        let train = encoder.encode(&texts.train)?;
+        let validation = encoder.encode(&texts.validation)?;
         if validation.ids.len() < FEW_TOKENS && !train.ids.is_empty() {
             warnings.push(format!(
                 "Only {} tokens are held out, so the validation loss will be noisy. Give more text or raise \

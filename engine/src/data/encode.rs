@@ -1,13 +1,15 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
 use super::progress::advance;
 use super::{DataError, Documents, Progress, Stage, TextTokenizer};
 
-/// Longer documents are encoded in pieces, cut at a single line end.
-const PIECE_BYTES: usize = 1 << 20;
+/// Longer documents are encoded in pieces.
+const PIECE_BYTES: usize = 1 << 18;
+
+/// Text that is handed to the threads at once.
+const GROUP_BYTES: usize = 4 << 20;
 
 /// Token ids of documents in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,46 +27,79 @@ impl TokenStream {
     }
 }
 
-/// Encodes `documents` on all threads, in order, with `separator` after each.
-pub(super) fn encode(
-    documents: &Documents,
-    tokenizer: &TextTokenizer,
+/// What both parts of a corpus are encoded with.
+pub(super) struct Encoder<'a> {
+    tokenizer: &'a TextTokenizer,
     separator: Option<u32>,
-    progress: &dyn Progress,
-) -> Result<TokenStream, DataError> {
-    let total = documents.bytes() as u64;
-    let done = AtomicU64::new(0);
-    // Bounded groups keep the memory for unmerged pieces small.
-    let texts: Vec<&str> = documents.iter().collect();
-    let mut ids = Vec::with_capacity(documents.bytes() / 3);
-    let mut ends = Vec::with_capacity(texts.len());
-    for group in texts.chunks(4096) {
-        let encoded = group
-            .par_iter()
-            .map(|text| {
-                let mut tokens = Vec::with_capacity(text.len() / 3);
-                for piece in pieces(text, PIECE_BYTES) {
-                    if progress.is_stopped() {
-                        return Err(DataError::Stopped);
-                    }
-                    tokenizer.encode_plain_into(piece, &mut tokens)?;
-                    done.fetch_add(piece.len() as u64, Ordering::Relaxed);
-                }
-                Ok(tokens)
-            })
-            .collect::<Result<Vec<_>, DataError>>()?;
-        for tokens in encoded {
-            ids.extend(tokens);
-            ids.extend(separator);
-            ends.push(ids.len());
-        }
-        advance(progress, Stage::Encoding, done.load(Ordering::Relaxed), total)?;
-    }
-    Ok(TokenStream { ids: ids.into(), ends })
+    progress: &'a dyn Progress,
+    done_bytes: u64,
+    total_bytes: u64,
 }
 
-/// Cuts a long text after single line ends (a character that is no white space on either side), where byte-level
-/// and word-level tokenizers cut too, so that the pieces give the tokens of the whole.
+impl<'a> Encoder<'a> {
+    /// `separator` will stand after each document; `total_bytes` is the text in all calls together.
+    pub(super) fn new(
+        tokenizer: &'a TextTokenizer,
+        separator: Option<u32>,
+        total_bytes: u64,
+        progress: &'a dyn Progress,
+    ) -> Self {
+        Self { tokenizer, separator, progress, done_bytes: 0, total_bytes }
+    }
+
+    /// Encodes `documents` in order, on all threads.
+    pub(super) fn encode(&mut self, documents: &Documents) -> Result<TokenStream, DataError> {
+        let mut ids = Vec::with_capacity(documents.bytes() / 3);
+        let mut ends = Vec::with_capacity(documents.len());
+        let mut document = 0;
+        let mut close = |ids: &mut Vec<u32>| {
+            ids.extend(self.separator);
+            ends.push(ids.len());
+        };
+        for group in groups(documents) {
+            let encode = |(_, piece): &(usize, &str)| {
+                if self.progress.is_stopped() { Err(DataError::Stopped) } else { self.tokenizer.encode_plain(piece) }
+            };
+            let encoded = group.par_iter().map(encode).collect::<Result<Vec<_>, DataError>>()?;
+            for ((owner, piece), tokens) in group.iter().zip(encoded) {
+                while document < *owner {
+                    close(&mut ids);
+                    document += 1;
+                }
+                ids.extend(tokens);
+                self.done_bytes += piece.len() as u64;
+            }
+            advance(self.progress, Stage::Encoding, self.done_bytes, self.total_bytes)?;
+        }
+        for _ in document..documents.len() {
+            close(&mut ids);
+        }
+        Ok(TokenStream { ids: ids.into(), ends })
+    }
+}
+
+/// Pieces of documents, each with its document's number, in groups of some megabytes: enough for all threads, few
+/// enough for regular reports.
+pub(super) fn groups(documents: &Documents) -> impl Iterator<Item = Vec<(usize, &str)>> {
+    let mut all = documents
+        .iter()
+        .enumerate()
+        .flat_map(|(number, text)| pieces(text, PIECE_BYTES).map(move |piece| (number, piece)));
+    std::iter::from_fn(move || {
+        let mut group = Vec::new();
+        let mut bytes = 0;
+        while bytes < GROUP_BYTES
+            && let Some(piece) = all.next()
+        {
+            bytes += piece.1.len();
+            group.push(piece);
+        }
+        (!group.is_empty()).then_some(group)
+    })
+}
+
+/// Cuts a long text where a single blank or line end stands between two letters or digits: where byte-level and
+/// word-level tokenizers cut too, so that the pieces give the tokens of the whole.
 fn pieces(text: &str, limit: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -77,28 +112,54 @@ fn pieces(text: &str, limit: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The first good place to cut after `limit` bytes, or the end.
+/// The first good place to cut after `limit` bytes, or the end. A blank belongs to the word after it, a line end to
+/// the line before.
 fn cut(text: &str, limit: usize) -> usize {
     let bytes = text.as_bytes();
-    let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| !byte.is_ascii_whitespace() && byte.is_ascii());
-    (limit..bytes.len())
-        .find(|&at| {
-            bytes.get(at) == Some(&b'\n')
-                && is_word(at.checked_sub(1).and_then(|before| bytes.get(before)))
-                && is_word(bytes.get(at + 1))
+    let is_word =
+        |place: Option<usize>| place.and_then(|place| bytes.get(place)).is_some_and(u8::is_ascii_alphanumeric);
+    (limit.max(1)..bytes.len())
+        .filter(|&at| is_word(at.checked_sub(1)) && is_word(at.checked_add(1)))
+        .find_map(|at| match bytes.get(at) {
+            Some(b' ') => Some(at),
+            Some(b'\n') => Some(at + 1),
+            _ => None,
         })
-        .map_or(bytes.len(), |at| at + 1)
+        .unwrap_or(bytes.len())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::pieces;
+    use super::{Encoder, groups, pieces};
+    use crate::config::Architecture::Decoder;
+    use crate::data::tokenizer::bpe;
+    use crate::data::{Documents, Silent, generate_grammar};
 
     #[test]
-    fn pieces_are_the_whole_and_end_at_single_line_ends() {
-        let text = "one\ntwo\n\nthree\n four\nfünf\nsix";
-        assert_eq!(pieces(text, 4).collect::<Vec<_>>(), ["one\ntwo\n\nthree\n four\n", "fünf\n", "six"]);
+    fn pieces_are_the_whole_and_end_between_words() {
+        let text = "one\ntwo\n\nthree\n four\nfünf six, seven";
+        assert_eq!(pieces(text, 4).collect::<Vec<_>>(), ["one\ntwo\n\nthree\n four\n", "fünf", " six, seven"]);
         assert_eq!(pieces(text, 1000).collect::<Vec<_>>(), [text]);
         assert_eq!(pieces("", 1).count(), 0);
+    }
+
+    #[test]
+    fn a_long_document_gives_the_tokens_of_its_whole() {
+        let short = generate_grammar(20_000, 1, &Silent).unwrap();
+        let tokenizer = bpe(&short, 500, Decoder, &Silent).unwrap();
+        let long = short.iter().collect::<Vec<_>>().join("\n").repeat(5);
+        let documents: Documents = ["first", &long, "", "last"].into_iter().collect();
+        assert!(groups(&documents).flatten().filter(|(number, _)| *number == 1).count() > 1);
+        let total = documents.bytes() as u64;
+        let stream = Encoder::new(&tokenizer, Some(0), total, &Silent).encode(&documents).unwrap();
+        let mut expected = vec![];
+        let mut ends = vec![];
+        for text in documents.iter() {
+            expected.extend(tokenizer.encode_plain(text).unwrap());
+            expected.push(0);
+            ends.push(expected.len());
+        }
+        assert!(stream.ids[..] == expected[..]);
+        assert_eq!(stream.ends, ends);
     }
 }

@@ -2,9 +2,12 @@ use std::path::Path;
 
 use super::DataError;
 
-/// Bytes held at once for each byte of text: the text while it is read, the text after the split, and its tokens
-/// (4 bytes each, at worst one a byte).
-pub(super) const BYTES_PER_TEXT_BYTE: u64 = 6;
+/// Bytes held at once for each byte of text: the file, its documents, the two sides of the split, and tokens of
+/// 4 bytes for some three bytes of text, twice while they are put in place.
+const BYTES_PER_TEXT_BYTE: u64 = 6;
+
+/// The same where every byte becomes a token, without the text itself.
+const BYTES_PER_BYTE_TOKEN: u64 = 8;
 
 /// Bytes of memory that can be had without swapping, inside a container's limit too; `None` where nobody tells.
 pub fn free_bytes() -> Option<u64> {
@@ -26,11 +29,15 @@ pub fn total_bytes() -> Option<u64> {
 
 /// Refuses text of `text_bytes` that would not fit beside what is running.
 pub(super) fn check(text_bytes: u64, path: Option<&Path>) -> Result<(), DataError> {
-    judge(text_bytes, free_bytes().unwrap_or(0), path)
+    judge(text_bytes.saturating_mul(BYTES_PER_TEXT_BYTE), free_bytes().unwrap_or(0), path)
 }
 
-fn judge(text_bytes: u64, available_bytes: u64, path: Option<&Path>) -> Result<(), DataError> {
-    let needed_bytes = text_bytes.saturating_mul(BYTES_PER_TEXT_BYTE);
+/// Refuses to make `tokens` tokens of a byte each that would not fit.
+pub(super) fn check_byte_tokens(tokens: u64) -> Result<(), DataError> {
+    judge(tokens.saturating_mul(BYTES_PER_BYTE_TOKEN), free_bytes().unwrap_or(0), None)
+}
+
+fn judge(needed_bytes: u64, available_bytes: u64, path: Option<&Path>) -> Result<(), DataError> {
     // A system that does not tell is given the benefit of the doubt.
     if available_bytes == 0 || needed_bytes <= available_bytes {
         return Ok(());
@@ -47,9 +54,9 @@ mod tests {
     #[test]
     fn text_beyond_memory_is_refused_with_the_numbers() {
         const GIB: u64 = 1 << 30;
-        assert!(judge(GIB, 6 * GIB, None).is_ok());
+        assert!(judge(6 * GIB, 6 * GIB, None).is_ok());
         assert!(judge(u64::MAX, 0, None).is_ok());
-        let message = judge(GIB, 6 * GIB - 1, Some(Path::new("big.txt"))).unwrap_err().to_string();
+        let message = judge(6 * GIB, 6 * GIB - 1, Some(Path::new("big.txt"))).unwrap_err().to_string();
         assert!(message.contains("6.0 GiB") && message.ends_with("big.txt"), "{message}");
     }
 }

@@ -25,9 +25,11 @@ impl Stage {
     }
 }
 
-/// Follows a long load and can end it. It is called from several threads at once, some hundred times a load.
+/// Follows a long load and can end it. `report` is called from the loading thread, every few megabytes of text;
+/// `is_stopped` from any thread and more often.
 pub trait Progress: Sync {
-    /// `fraction` (0..=1) of `stage` is done. Never falls within one stage.
+    /// `fraction` (0..=1) of `stage` is done. It never falls within a stage; reading begins anew for a validation
+    /// path.
     fn report(&self, stage: Stage, fraction: f32);
 
     /// `true` ends the load with [`DataError::Stopped`] within about a second; one exception: learning the merges

@@ -61,7 +61,7 @@ pub fn masked_softmax(scores: &Tensor, scale: f64, mask: &MaskSpec) -> Result<Te
         visible = visible.broadcast_mul(&Tensor::from_vec(seen, (1, 1, t, s), device)?)?;
     }
     let visible = visible.broadcast_as(scores.shape())?.contiguous()?;
-    let floor = if dtype == DType::F16 { -6e4 } else { -1e38 };
+    let floor = if dtype == DType::F16 { -6e4_f32 } else { -1e38 };
     let floor = Tensor::full(floor, scores.shape(), device)?.to_dtype(dtype)?;
     let scaled = visible.where_cond(&(scores * scale)?, &floor)?;
     // The shift cancels, so its gradient is zero.
@@ -101,13 +101,12 @@ pub fn cross_entropy(logits: &Tensor, labels: &[i64]) -> Result<Tensor> {
     let dtype = if matches!(logits.dtype(), DType::F16 | DType::BF16) { DType::F32 } else { logits.dtype() };
     let wide = logits.to_dtype(dtype)?;
     let count = labels.iter().filter(|&&label| label != IGNORED_LABEL).count();
-    let weight = if count == 0 { 0.0 } else { 1.0 / count as f64 };
-    let weights: Vec<f64> = labels.iter().map(|&label| if label == IGNORED_LABEL { 0.0 } else { weight }).collect();
+    let counts: Vec<f32> = labels.iter().map(|&label| if label == IGNORED_LABEL { 0.0 } else { 1.0 }).collect();
     let places: Vec<u32> = labels.iter().map(|&label| u32::try_from(label).unwrap_or(0)).collect();
-    let weights = Tensor::from_vec(weights, labels.len(), device)?.to_dtype(dtype)?;
+    let counts = Tensor::from_vec(counts, labels.len(), device)?.to_dtype(dtype)?;
     let places = Tensor::from_vec(places, (labels.len(), 1), device)?;
     let shifted = wide.broadcast_sub(&wide.max_keepdim(D::Minus1)?.detach())?;
     let log_sum_exp = shifted.exp()?.sum(D::Minus1)?.log()?;
     let chosen = shifted.gather(&places, 1)?.squeeze(1)?;
-    ((log_sum_exp - chosen)? * weights)?.sum_all()
+    ((log_sum_exp - chosen)? * counts)?.sum_all()? / count.max(1) as f64
 }

@@ -14,10 +14,13 @@ use super::threaded;
 /// probability zero this is the input itself.
 ///
 /// # Errors
-/// If the probability is not in [0, 1].
+/// If the probability is not in [0, 1], or the stream's step or site is out of its range.
 pub fn dropout(x: &Tensor, probability: f64, stream: &DropoutStream) -> Result<Tensor> {
     if !(0.0..=1.0).contains(&probability) {
         bail!("A dropout probability of {probability} is not between 0 and 1.")
+    }
+    if !stream.is_in_range() {
+        bail!("Dropout has no mask of its own for step {} at site {}.", stream.step, stream.site)
     }
     if probability == 0.0 {
         return Ok(x.clone());
@@ -141,6 +144,10 @@ mod tests {
         for probability in [-0.1, 1.1, f64::NAN] {
             assert!(dropout(&x, probability, &STREAM).is_err());
         }
+        let last = DropoutStream { step: (1 << 40) - 1, site: (1 << 24) - 1, ..STREAM };
+        assert!(dropout(&x, 0.5, &last).is_ok());
+        assert!(dropout(&x, 0.5, &DropoutStream { step: 1 << 40, ..STREAM }).is_err());
+        assert!(dropout(&x, 0.5, &DropoutStream { site: 1 << 24, ..STREAM }).is_err());
     }
 
     #[test]

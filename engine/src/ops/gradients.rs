@@ -13,8 +13,8 @@ const CLIP_EPSILON: f64 = 1e-6;
 
 /// The gradients of a set of parameters, in the order of their names.
 ///
-/// Sums and scalings happen in place: the tensors belong to this set alone.
-#[derive(Clone, Debug)]
+/// Sums and scalings happen in place: the tensors belong to this set alone, which is why it cannot be cloned.
+#[derive(Debug)]
 pub struct Gradients(BTreeMap<String, Tensor>);
 
 impl Gradients {
@@ -148,7 +148,11 @@ fn sum_of_squares(gradient: &Tensor) -> Result<f64> {
             Ok(threaded::sum_of_squares::<T>(Reading::of(gradient).slice()?))
         });
     }
-    gradient.to_dtype(DType::F32)?.sqr()?.sum_all()?.to_dtype(DType::F64)?.to_scalar()
+    match gradient.dtype() {
+        DType::F64 => gradient.sqr()?.sum_all()?.to_scalar(),
+        // Not every device has double precision.
+        _ => Ok(f64::from(gradient.to_dtype(DType::F32)?.sqr()?.sum_all()?.to_scalar::<f32>()?)),
+    }
 }
 
 struct Scale {

@@ -32,6 +32,8 @@ pub mod random;
 mod softmax;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod threaded;
 
 pub use adamw::{AdamW, AdamWConfig};

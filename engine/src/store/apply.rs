@@ -239,7 +239,8 @@ async fn write_other(
 async fn write_facts(connection: &mut SqliteConnection, run: &RunId, facts: &RunFacts) -> sqlx::Result<()> {
     sqlx::query(
         "UPDATE runs SET parameters = COALESCE(?, parameters), data_hash = COALESCE(?, data_hash),
-             steps_total = COALESCE(?, steps_total), device = COALESCE(?, device), threads = COALESCE(?, threads)
+             steps_total = COALESCE(?, steps_total), device = COALESCE(?, device), threads = COALESCE(?, threads),
+             flops_per_step = COALESCE(?, flops_per_step)
          WHERE id = ?",
     )
     .bind(facts.parameters.map(|count| count as i64))
@@ -247,6 +248,7 @@ async fn write_facts(connection: &mut SqliteConnection, run: &RunId, facts: &Run
     .bind(facts.steps_total.map(|steps| steps as i64))
     .bind(facts.device.as_deref())
     .bind(facts.threads)
+    .bind(facts.flops_per_step.map(|flops| flops as i64))
     .bind(run.as_str())
     .execute(connection)
     .await?;

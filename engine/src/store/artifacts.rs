@@ -45,7 +45,7 @@ impl Store {
             let read = |row: &SqliteRow| {
                 Ok(CheckpointRecord {
                     step: row.try_get::<i64, _>(0)? as u64,
-                    path: self.paths().from_kept(row.try_get(1)?),
+                    path: self.paths().kept_path(row.try_get(1)?),
                     kind: CheckpointKind::parse(row.try_get(2)?).unwrap_or(CheckpointKind::Kept),
                     metric: row.try_get(3)?,
                     value: row.try_get(4)?,

@@ -8,7 +8,10 @@ use super::clock::now_ms;
 use super::entry::{Entry, OtherEntry};
 use super::fault::Fault;
 use super::summary;
-use super::{Machine, NewRun, RunFacts, RunId, RunRecord, RunState, StateDetails, Store, StoreError};
+use super::{
+    Machine, NewRun, RunFacts, RunId, RunRecord, RunState, StateDetails, Store, StoreError, StorePaths,
+    instance as presence,
+};
 
 impl Store {
     /// Puts a run in the store, queued.
@@ -36,11 +39,13 @@ impl Store {
     /// for it. Returns the attempt's number, from 1; what is logged from now on belongs to it.
     ///
     /// Points of earlier attempts at or after `first_step` are hidden from now on, and so are points that a resumed
-    /// attempt logs before it.
+    /// attempt logs before it. A run that another living program works on is refused.
     pub fn begin_attempt(&self, run: &RunId, first_step: u64) -> Result<u32, StoreError> {
         let instance = self.instance()?.to_owned();
         let id = run.clone();
-        let attempt = self.change(async move |connection| begin(connection, &id, first_step, &instance).await)?;
+        let paths = self.paths().clone();
+        let attempt =
+            self.change(async move |connection| begin(connection, &id, first_step, &instance, &paths).await)?;
         self.writer()?.set_attempt(run, attempt);
         Ok(attempt)
     }
@@ -220,8 +225,25 @@ async fn insert(
     Ok(id)
 }
 
-async fn begin(connection: &mut SqliteConnection, run: &RunId, first_step: u64, instance: &str) -> Result<u32, Fault> {
+async fn begin(
+    connection: &mut SqliteConnection,
+    run: &RunId,
+    first_step: u64,
+    instance: &str,
+    paths: &StorePaths,
+) -> Result<u32, Fault> {
     let number = known_number(connection, run).await?;
+    let (state, owner): (String, Option<String>) = sqlx::query_as("SELECT state, owner FROM runs WHERE number = ?")
+        .bind(number)
+        .fetch_one(&mut *connection)
+        .await?;
+    if let (Some(state), Some(owner)) = (RunState::parse(&state), owner)
+        && state.is_active()
+        && owner != instance
+        && presence::is_alive(paths, &owner)
+    {
+        return Err(StoreError::RunIsActive { run: run.clone(), state }.into());
+    }
     let now = now_ms();
     sqlx::query("UPDATE attempts SET ended_ms = ? WHERE run = ? AND ended_ms IS NULL")
         .bind(now)

@@ -19,7 +19,7 @@ impl Store {
                 .into_iter()
                 .map(|(number, id, name, is_deleted)| Known { number, id, name, is_deleted })
                 .collect();
-            record(connection, find(&known, query.trim())?).await
+            record(connection, find(&known, query.trim())?, self.paths()).await
         })
     }
 }

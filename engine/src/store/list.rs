@@ -7,7 +7,7 @@ use super::edit::known_number;
 use super::fault::Fault;
 use super::{
     AttemptRecord, Direction, Divergence, Failure, Machine, Parent, RunFilter, RunId, RunRecord, RunState, RunSummary,
-    SeriesSummary, Store, StoreError,
+    SeriesSummary, Store, StoreError, StorePaths, instance,
 };
 
 /// Columns of a summary, read by place: there may be ten thousand rows.
@@ -15,7 +15,7 @@ macro_rules! summary_columns {
     () => {
         "number, id, name, state, seed, device, threads, parameters, created_ms, started_ms, ended_ms, steps_done,
          steps_total, tokens, train_secs, failure_why, failure_what_to_do, diverged_step, diverged_at, parent_run,
-         parent_step, note, archived, deleted_ms"
+         parent_step, note, archived, deleted_ms, owner, flops_per_step"
     };
 }
 
@@ -34,9 +34,10 @@ impl Store {
             .await?;
             let mut tags = tags(connection, None).await?;
             let mut metrics = metrics(connection, None).await?;
+            let mut owners = Owners::new(self.paths());
             let mut runs = Vec::with_capacity(rows.len());
             for row in &rows {
-                let (number, mut run) = summary(row)?;
+                let (number, mut run) = summary(row, &mut owners)?;
                 run.tags = tags.remove(&number).unwrap_or_default();
                 run.metrics = metrics.remove(&number).unwrap_or_default();
                 runs.push(run);
@@ -65,13 +66,17 @@ impl Store {
     pub fn record(&self, run: &RunId) -> Result<RunRecord, StoreError> {
         self.read(async |connection| {
             let number = known_number(connection, run).await?;
-            record(connection, number).await
+            record(connection, number, self.paths()).await
         })
     }
 }
 
 /// Everything about one run.
-pub(crate) async fn record(connection: &mut SqliteConnection, number: i64) -> Result<RunRecord, Fault> {
+pub(crate) async fn record(
+    connection: &mut SqliteConnection,
+    number: i64,
+    paths: &StorePaths,
+) -> Result<RunRecord, Fault> {
     let row = sqlx::query(concat!(
         "SELECT ",
         summary_columns!(),
@@ -81,7 +86,7 @@ pub(crate) async fn record(connection: &mut SqliteConnection, number: i64) -> Re
     .bind(number)
     .fetch_one(&mut *connection)
     .await?;
-    let (_, mut summary) = summary(&row)?;
+    let (_, mut summary) = summary(&row, &mut Owners::new(paths))?;
     summary.tags = tags(connection, Some(number)).await?.remove(&number).unwrap_or_default();
     summary.metrics = metrics(connection, Some(number)).await?.remove(&number).unwrap_or_default();
     let attempts: Vec<(u32, i64, i64, Option<i64>)> =
@@ -116,12 +121,37 @@ pub(crate) async fn record(connection: &mut SqliteConnection, number: i64) -> Re
     })
 }
 
+/// The programs that answer for active runs, each looked at once.
+struct Owners<'a> {
+    paths: &'a StorePaths,
+    known: HashMap<String, bool>,
+}
+
+impl<'a> Owners<'a> {
+    fn new(paths: &'a StorePaths) -> Self {
+        Self { paths, known: HashMap::new() }
+    }
+
+    fn is_alive(&mut self, owner: Option<&str>) -> bool {
+        let Some(owner) = owner else { return false };
+        if let Some(is_alive) = self.known.get(owner) {
+            return *is_alive;
+        }
+        let is_alive = instance::is_alive(self.paths, owner);
+        self.known.insert(owner.to_owned(), is_alive);
+        is_alive
+    }
+}
+
 /// A summary without tags and metrics, and its number.
-fn summary(row: &SqliteRow) -> sqlx::Result<(i64, RunSummary)> {
+fn summary(row: &SqliteRow, owners: &mut Owners) -> sqlx::Result<(i64, RunSummary)> {
     let unsigned = |place: usize| row.try_get::<i64, _>(place).map(|value| value as u64);
     let optional = |place: usize| row.try_get::<Option<i64>, _>(place).map(|value| value.map(|value| value as u64));
     let number: i64 = row.try_get(0)?;
-    let state: &str = row.try_get(3)?;
+    let state = RunState::parse(row.try_get(3)?).unwrap_or(RunState::Failed);
+    // Its program died, and nobody has written that down yet.
+    let is_orphan = state.is_active() && !owners.is_alive(row.try_get(24)?);
+    let state = if is_orphan { RunState::Interrupted } else { state };
     let failure = match (row.try_get(15)?, row.try_get(16)?) {
         (Some(why), what_to_do) => Some(Failure { why, what_to_do: Option::unwrap_or_default(what_to_do) }),
         _ => None,
@@ -134,11 +164,12 @@ fn summary(row: &SqliteRow) -> sqlx::Result<(i64, RunSummary)> {
         id: RunId::from(row.try_get::<&str, _>(1)?),
         number: number as u64,
         name: row.try_get(2)?,
-        state: RunState::parse(state).unwrap_or(RunState::Failed),
+        state,
         seed: unsigned(4)?,
         device: row.try_get(5)?,
         threads: row.try_get(6)?,
         parameters: optional(7)?,
+        flops_per_step: optional(25)?,
         created_ms: row.try_get(8)?,
         started_ms: row.try_get(9)?,
         ended_ms: row.try_get(10)?,

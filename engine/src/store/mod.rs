@@ -18,6 +18,7 @@ mod entry;
 mod error;
 mod fault;
 mod find;
+mod handle;
 mod instance;
 mod job;
 mod list;
@@ -28,7 +29,6 @@ mod reader;
 mod record;
 mod size;
 mod spill;
-mod store;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -38,9 +38,9 @@ mod windows;
 mod writer;
 
 pub use error::StoreError;
+pub use handle::{OpenMode, Store};
 pub use paths::StorePaths;
 pub use record::*;
 pub use size::StoreSize;
-pub use store::{OpenMode, Store};
 pub use warning::StoreWarning;
 pub use writer::StoreWriter;

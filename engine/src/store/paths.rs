@@ -112,7 +112,7 @@ impl StorePaths {
     }
 
     /// The path that was kept as `kept`.
-    pub(crate) fn from_kept(&self, kept: &str) -> PathBuf {
+    pub(crate) fn kept_path(&self, kept: &str) -> PathBuf {
         // Joining an absolute path gives that path.
         self.root.join(kept)
     }
@@ -152,8 +152,8 @@ mod tests {
         let paths = StorePaths::for_database(&folder.path().join("a.db"));
         let inside = paths.checkpoints(&RunId::from("0000000001")).join("step-10");
         assert_eq!(paths.to_kept(&inside), "runs/0000000001/checkpoints/step-10");
-        assert_eq!(paths.from_kept("runs/0000000001/checkpoints/step-10"), inside);
+        assert_eq!(paths.kept_path("runs/0000000001/checkpoints/step-10"), inside);
         let outside = std::path::absolute("/elsewhere/step-10").unwrap();
-        assert_eq!(paths.from_kept(&paths.to_kept(&outside)), outside);
+        assert_eq!(paths.kept_path(&paths.to_kept(&outside)), outside);
     }
 }

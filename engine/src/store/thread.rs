@@ -16,7 +16,7 @@ use super::{StoreError, StorePaths, StoreWarning};
 /// How long entries wait to be written together.
 const INTERVAL: Duration = Duration::from_millis(250);
 /// Entries that are written without waiting longer.
-const ENOUGH: usize = 20_000;
+const ENOUGH: usize = 50_000;
 /// Entries held in memory when neither the database nor the spill file can be written.
 const HELD: usize = 1_000_000;
 /// Pauses between attempts to write a database that cannot be written.
@@ -107,7 +107,8 @@ impl WriterThread {
         if self.state.pending.is_empty() {
             Ok(())
         } else {
-            Err(StoreError::Full { path: self.spill.path().to_owned() })
+            let reason = "neither the database nor the file beside it can be written now".to_owned();
+            Err(StoreError::NotWritable { path: self.spill.path().to_owned(), reason })
         }
     }
 

@@ -68,6 +68,7 @@ impl<'a> RunHooks<'a> {
             data_hash: Some(trainer.corpus().data_hash.clone()),
             steps_total: Some(trainer.steps()),
             threads: Some(self.job.config.threads_used() as u32),
+            flops_per_step: Some(flops_per_step),
             ..RunFacts::default()
         };
         let store = &self.bench.store;

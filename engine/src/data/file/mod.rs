@@ -1,6 +1,6 @@
 //! Text from disk: `.txt`, `.jsonl`, `.csv`, `.tsv`, each also gzipped, or a folder of such.
 //!
-//! - `.txt`: a document is a block of lines between blank lines. In text in the manner of WikiText, where lines like
+//! - `.txt`: a document is a block of lines between blank lines. In text in the manner of `WikiText`, where lines like
 //!   ` = Title = ` stand between blank lines, a document is an article.
 //! - `.jsonl`: a document is a line's field, a text or a list of texts.
 //! - `.csv`, `.tsv`: a document is a row's cell. CSV is quoted in the usual way; TSV is never quoted.

@@ -30,8 +30,8 @@ pub(super) fn text_bytes(found: &Found) -> u64 {
     trailer().map_or(found.bytes, u64::from).max(found.bytes)
 }
 
-/// The text of a file: unpacked, checked, without byte order mark. `advance` is told how many bytes came from the disk since
-/// the last call.
+/// The text of a file: unpacked, checked, without byte order mark. `advance` is told how many bytes came from the
+/// disk since the last call.
 pub(super) fn read_text(
     found: &Found,
     mut advance: impl FnMut(u64) -> Result<(), DataError>,
@@ -82,7 +82,7 @@ fn to_text(bytes: Vec<u8>, path: &Path) -> Result<String, DataError> {
     let mut text = String::from_utf8(bytes).map_err(|error| {
         let offset = error.utf8_error().valid_up_to();
         let before = error.as_bytes().get(..offset).unwrap_or_default();
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = before.split(|byte| *byte == b'\n').count();
         DataError::NotUtf8 { path: path.to_owned(), offset, line }
     })?;
     if text.starts_with('\u{feff}') {

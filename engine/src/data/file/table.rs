@@ -74,16 +74,15 @@ fn take(
     path: &Path,
     push: &mut impl FnMut(&str),
 ) -> Result<(), DataError> {
-    let index = match *chosen {
-        Some(index) => index,
-        None => {
-            let (index, is_header) = choose(cells, column, path)?;
-            *chosen = Some(index);
-            if is_header {
-                return Ok(());
-            }
-            index
+    let index = if let Some(index) = *chosen {
+        index
+    } else {
+        let (index, is_header) = choose(cells, column, path)?;
+        *chosen = Some(index);
+        if is_header {
+            return Ok(());
         }
+        index
     };
     let cell = cells.get(index).ok_or_else(|| DataError::ShortRow {
         path: path.to_owned(),

@@ -5,7 +5,7 @@ use flate2::{Compression, write::GzEncoder};
 use tempfile::TempDir;
 
 use super::{Loaded, load_files};
-use crate::data::{DataError, Silent};
+use crate::data::{DataError, Progress, Silent, Stage};
 
 struct Folder(TempDir);
 
@@ -152,6 +152,16 @@ fn a_folder_is_read_in_the_order_of_its_paths() {
     assert!(error.contains("(1 other files)"), "{error}");
 }
 
+/// Stops at once.
+struct Stopped;
+
+impl Progress for Stopped {
+    fn report(&self, _: Stage, _: f32) {}
+    fn is_stopped(&self) -> bool {
+        true
+    }
+}
+
 #[test]
 fn progress_rises_to_one_and_a_stop_ends_it() {
     use std::sync::Mutex;
@@ -162,12 +172,5 @@ fn progress_rises_to_one_and_a_stop_ends_it() {
     load_files(folder.0.path(), None, None, &|_, fraction| seen.lock().unwrap().push(fraction)).unwrap();
     let seen = seen.into_inner().unwrap();
     assert!(seen.len() > 6 && seen.is_sorted() && seen.last() == Some(&1.0), "{seen:?}");
-    struct Stopped;
-    impl crate::data::Progress for Stopped {
-        fn report(&self, _: crate::data::Stage, _: f32) {}
-        fn is_stopped(&self) -> bool {
-            true
-        }
-    }
     assert!(matches!(load_files(folder.0.path(), None, None, &Stopped), Err(DataError::Stopped)));
 }

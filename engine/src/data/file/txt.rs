@@ -1,4 +1,4 @@
-/// Cuts plain text into documents: articles where it is in the manner of WikiText, else blocks between blank lines.
+/// Cuts plain text into documents: articles where it is in the manner of `WikiText`, else blocks between blank lines.
 pub(super) fn documents(text: &str, push: &mut impl FnMut(&str)) {
     let unified;
     let text = if text.contains("\r\n") {

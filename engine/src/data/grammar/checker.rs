@@ -35,7 +35,7 @@ pub(super) struct Report {
     pub(super) pronouns: usize,
     pub(super) reflexives: usize,
     pub(super) questions: usize,
-    /// Verbs with more than one word between them and the head of their subject.
+    /// Verbs whose number was checked.
     pub(super) verbs: usize,
 }
 
@@ -111,7 +111,7 @@ impl Checker {
     pub(super) fn check(&self, document: &str, report: &mut Report) -> Result<(), String> {
         let mut before: Option<Sentence> = None;
         for text in document.split_inclusive(['.', '?']).map(str::trim).filter(|text| !text.is_empty()) {
-            let sentence = Sentence::new(self, text, report);
+            let sentence = Sentence::new(self, text);
             let parsed = sentence.parse();
             let sentence = parsed.map_err(|why| format!("{text}\n  {why}"))?;
             sentence.look_back(before.as_ref()).map_err(|why| format!("{text}\n  {why}"))?;
@@ -143,7 +143,7 @@ struct Sentence<'a> {
 type Checked<T> = Result<T, String>;
 
 impl<'a> Sentence<'a> {
-    fn new(words: &'a Checker, text: &str, _: &Report) -> Self {
+    fn new(words: &'a Checker, text: &str) -> Self {
         let spaced = text.replace(',', " ,").replace('.', " .").replace('?', " ?");
         let mut tokens: Vec<String> = spaced.split(' ').map(str::to_owned).collect();
         if !words.names.contains(&tokens[0]) {
@@ -213,22 +213,22 @@ impl<'a> Sentence<'a> {
         if self.at == self.tokens.len() { Ok(self) } else { self.fail("expected the end") }
     }
 
-    /// The number that an auxiliary asks for; `did` and the like ask for none.
-    fn auxiliary(&mut self, one: &[&str], many: &[&str]) -> Option<Option<Number>> {
+    /// The numbers that an auxiliary agrees with; `did` and the like agree with both.
+    fn auxiliary(&mut self, one: &[&str], many: &[&str]) -> Option<&'static [Number]> {
         let word = self.peek();
-        let found = match (one.contains(&word), many.contains(&word)) {
-            (true, true) => Some(None),
-            (true, false) => Some(Some(One)),
-            (false, true) => Some(Some(Many)),
+        let found: Option<&'static [Number]> = match (one.contains(&word), many.contains(&word)) {
+            (true, true) => Some(&[One, Many]),
+            (true, false) => Some(&[One]),
+            (false, true) => Some(&[Many]),
             (false, false) => None,
         };
         self.at += usize::from(found.is_some());
         found
     }
 
-    fn subject(&mut self, wanted: Option<Number>) -> Checked<()> {
+    fn subject(&mut self, wanted: &[Number]) -> Checked<()> {
         let number = self.phrase()?;
-        if wanted.is_none_or(|wanted| wanted == number) { Ok(()) } else { self.fail("the auxiliary disagrees before") }
+        if wanted.contains(&number) { Ok(()) } else { self.fail("the auxiliary disagrees before") }
     }
 
     fn clause(&mut self) -> Checked<()> {
@@ -376,7 +376,7 @@ impl<'a> Sentence<'a> {
 
     fn predicate(&mut self, number: Number) -> Checked<()> {
         if let Some(wanted) = self.auxiliary(&["is", "was"], &["are", "were"]) {
-            if wanted.is_some_and(|wanted| wanted != number) {
+            if !wanted.contains(&number) {
                 return self.fail("`be` disagrees before");
             }
             self.verbs += 1;
@@ -386,7 +386,7 @@ impl<'a> Sentence<'a> {
             return self.adjective();
         }
         if let Some(wanted) = self.auxiliary(&["does", "did"], &["do", "did"]) {
-            if wanted.is_some_and(|wanted| wanted != number) {
+            if !wanted.contains(&number) {
                 return self.fail("`do` disagrees before");
             }
             self.verbs += 1;

@@ -73,7 +73,7 @@ impl<'a> Writer<'a> {
         self.expand(self.grammar.start, None, 0);
         self.antecedents.clear();
         for pronoun in Pronoun::ALL {
-            let mut meant = self.mentions.iter().filter(|entity| Pronoun::of(entity) == Some(pronoun));
+            let mut meant = self.mentions.iter().filter(|entity| Pronoun::of(**entity) == Some(pronoun));
             // A pronoun singles out: there must be one candidate only.
             if let Some(first) = meant.next()
                 && meant.all(|other| other == first)
@@ -132,7 +132,7 @@ impl<'a> Writer<'a> {
             .with(Flags::PLURAL, entity.plural)
             .with(Flags::PROPER, entity.is_name)
             .with(Flags::COMMON, !entity.is_name)
-            .with(Flags::PRONOUN, Pronoun::of(&entity).is_some())
+            .with(Flags::PRONOUN, Pronoun::of(entity).is_some())
     }
 
     /// What `variable` is bound to; drawn at its first use.
@@ -232,7 +232,7 @@ impl<'a> Writer<'a> {
             }),
             Class::Pronoun(index) => entity.and_then(|entity| {
                 self.mentions.push(entity);
-                let pronoun = Pronoun::of(&entity)?;
+                let pronoun = Pronoun::of(entity)?;
                 grammar.pronouns.get(index)?.get(pronoun as usize).copied()
             }),
             Class::List(index) => grammar.lists.get(index).and_then(|list| pick(self.stream, list)),

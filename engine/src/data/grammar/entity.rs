@@ -36,7 +36,7 @@ impl Pronoun {
     pub(super) const ALL: [Self; 4] = [Self::Masculine, Self::Feminine, Self::Neuter, Self::Plural];
 
     /// The pronoun for `entity`; none for one person of either sex.
-    pub(super) fn of(entity: &Entity) -> Option<Self> {
+    pub(super) fn of(entity: Entity) -> Option<Self> {
         match entity.kind {
             _ if entity.plural => Some(Self::Plural),
             Kind::Masculine => Some(Self::Masculine),

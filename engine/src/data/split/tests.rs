@@ -34,7 +34,7 @@ fn duplicates_stay_together_and_more_documents_move_none() {
 
 #[test]
 fn one_document_is_cut_into_blocks_at_line_ends() {
-    let text: String = (0..3000).map(|line| format!("Line {line} of a long text.\n")).collect();
+    let text = (0..3000).map(|line| format!("Line {line} of a long text.")).collect::<Vec<_>>().join("\n") + "\n";
     let parts = split(&[&text].into_iter().collect(), 0.1);
     assert_eq!(parts.validation.len(), 8);
     assert!(
@@ -49,17 +49,25 @@ fn one_document_is_cut_into_blocks_at_line_ends() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     /// Whatever the text: nothing is lost, nothing is on both sides.
     #[test]
-    fn every_line_is_on_one_side(lengths in prop::collection::vec(1_usize..400, 1..12), fraction in 0.001_f64..0.5, ends in any::<bool>()) {
+    fn every_line_is_on_one_side(
+        lengths in prop::collection::vec(1_usize..400, 1..12),
+        fraction in 0.001_f64..0.5,
+        end in prop::sample::select(vec!["\n", " "]),
+    ) {
         let mut number = 0;
-        let documents: Documents = lengths.iter().map(|lines| {
-            (0..*lines).map(|_| { number += 1; format!("w{number}ä{}", if ends { '\n' } else { ' ' }) }).collect::<String>()
-        }).collect();
+        let mut document = |lines: &usize| {
+            let words = (0..*lines).map(|_| { number += 1; format!("w{number}ä") });
+            words.collect::<Vec<_>>().join(end) + end
+        };
+        let documents: Documents = lengths.iter().map(&mut document).collect();
         let parts = split(&documents, fraction);
-        let words = |part: &Documents| part.iter().flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect::<Vec<_>>();
+        let words = |part: &Documents| -> Vec<String> {
+            part.iter().flat_map(str::split_whitespace).map(str::to_owned).collect()
+        };
         let (train, validation) = (words(&parts.train), words(&parts.validation));
         prop_assert_eq!(train.len() + validation.len(), number);
         let all: HashSet<&String> = train.iter().chain(&validation).collect();

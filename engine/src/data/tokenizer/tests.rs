@@ -26,12 +26,11 @@ fn golden_encodings_match_row_by_row() {
     for row in rows {
         let text = row["text"].as_str().unwrap();
         let ids = numbers(&row["ids"]);
-        let encoding = match row["pair"].as_str() {
-            Some(pair) => tokenizer.library().encode((text, pair), true).unwrap(),
-            None => {
-                assert_eq!(tokenizer.encode_framed(text).unwrap(), ids, "{text}");
-                tokenizer.library().encode(text, true).unwrap()
-            }
+        let encoding = if let Some(pair) = row["pair"].as_str() {
+            tokenizer.library().encode((text, pair), true).unwrap()
+        } else {
+            assert_eq!(tokenizer.encode_framed(text).unwrap(), ids, "{text}");
+            tokenizer.library().encode(text, true).unwrap()
         };
         assert_eq!(encoding.get_ids(), ids, "{text}");
         assert_eq!(encoding.get_type_ids(), numbers(&row["type_ids"]), "{text}");
@@ -70,8 +69,8 @@ fn bytes_are_bytes() {
 
 #[test]
 fn trained_bpe_has_the_size_and_gives_text_back() {
-    let tokenizer = bpe(&text(), 600, Decoder, &Silent).unwrap();
-    assert_eq!(tokenizer.vocabulary_size(), 600);
+    let tokenizer = bpe(&text(), 1024, Decoder, &Silent).unwrap();
+    assert_eq!(tokenizer.vocabulary_size(), 1024);
     assert_eq!(tokenizer.token(0).as_deref(), Some("<|endoftext|>"));
     for text in TEXTS {
         let ids = tokenizer.encode(text).unwrap();
@@ -113,11 +112,14 @@ fn training_does_not_depend_on_threads_or_chance() {
 
 #[test]
 fn rare_characters_are_left_to_the_unknown_token() {
-    let mut text: Documents = ["the king and the queen and the knight"; 50].into_iter().collect();
-    text.push("字 字 文");
-    let tokenizer = word_piece(&text, 60, &Silent).unwrap();
-    assert_eq!(tokenizer.encode("字").unwrap(), [1]);
-    assert!(!tokenizer.encode("king").unwrap().contains(&1));
+    let mut text = text();
+    let rare: String = ('一'..).take(200).collect();
+    text.push(&rare);
+    // A quarter of 300 tokens may be single characters.
+    let tokenizer = word_piece(&text, 300, &Silent).unwrap();
+    let unknown = tokenizer.encode(&rare).unwrap().iter().filter(|id| **id == 1).count();
+    assert!((100..200).contains(&unknown), "{unknown}");
+    assert!(!tokenizer.encode("the king").unwrap().contains(&1));
 }
 
 #[test]

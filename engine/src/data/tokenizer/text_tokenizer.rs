@@ -71,19 +71,16 @@ impl TextTokenizer {
     /// The ids of `text`, in which special tokens are ordinary text: so a corpus that talks of `<|endoftext|>`
     /// cannot end a document.
     pub fn encode_plain(&self, text: &str) -> Result<Vec<u32>, DataError> {
-        let mut ids = Vec::new();
-        self.encode_plain_into(text, &mut ids)?;
-        Ok(ids)
+        if let Some(first) = self.inner.first_byte {
+            return Ok(text.bytes().map(|byte| first + u32::from(byte)).collect());
+        }
+        let encoding = self.inner.plain.encode_fast(text, false).map_err(failure)?;
+        Ok(encoding.get_ids().to_vec())
     }
 
-    /// As [`Self::encode_plain`], appended to `ids`.
-    pub(in crate::data) fn encode_plain_into(&self, text: &str, ids: &mut Vec<u32>) -> Result<(), DataError> {
-        if let Some(first) = self.inner.first_byte {
-            ids.extend(text.bytes().map(|byte| first + u32::from(byte)));
-        } else {
-            ids.extend_from_slice(self.inner.plain.encode_fast(text, false).map_err(failure)?.get_ids());
-        }
-        Ok(())
+    /// Whether every byte is a token.
+    pub(in crate::data) fn is_bytes(&self) -> bool {
+        self.inner.first_byte.is_some()
     }
 
     /// The text of `ids` without special tokens. Bytes that are no character become U+FFFD.

@@ -1,5 +1,4 @@
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use tokenizers::{
@@ -7,11 +6,9 @@ use tokenizers::{
 };
 
 use super::text_tokenizer::failure;
+use crate::data::encode::groups;
 use crate::data::progress::advance;
 use crate::data::{DataError, Documents, Progress, Stage};
-
-/// Documents counted between two reports.
-const GROUP: usize = 4096;
 
 /// How often each word occurs, after `tokenizer`'s own normaliser and pre-tokeniser. In the order of the words, so
 /// that nothing depends on threads or hash seeds.
@@ -20,28 +17,27 @@ pub(super) fn count_words(
     tokenizer: &Tokenizer,
     progress: &dyn Progress,
 ) -> Result<BTreeMap<String, u64>, DataError> {
-    let texts: Vec<&str> = documents.iter().collect();
     let total = documents.bytes() as u64;
-    let done = AtomicU64::new(0);
+    let mut done = 0;
     let mut words: HashMap<String, u64> = HashMap::new();
-    for group in texts.chunks(GROUP) {
+    for group in groups(documents) {
         let counted = group
             .par_iter()
-            .try_fold(HashMap::new, |mut counts, text| {
+            .try_fold(HashMap::new, |mut counts, (_, piece)| {
                 if progress.is_stopped() {
                     return Err(DataError::Stopped);
                 }
                 // Lines are counted one by one: the library's bookkeeping per character makes long texts costly.
-                for line in text.split_inclusive('\n') {
+                for line in piece.split_inclusive('\n') {
                     count_into(&mut counts, line, tokenizer)?;
                 }
-                done.fetch_add(text.len() as u64, Ordering::Relaxed);
                 Ok(counts)
             })
             .try_reduce(HashMap::new, |one, other| Ok(merge(one, other)))?;
         words = merge(words, counted);
+        done += group.iter().map(|(_, piece)| piece.len() as u64).sum::<u64>();
         // Counting is taken for half of the work; learning the merges is the other half.
-        advance(progress, Stage::TrainingTokenizer, done.load(Ordering::Relaxed), 2 * total)?;
+        advance(progress, Stage::TrainingTokenizer, done, 2 * total)?;
     }
     Ok(words.into_iter().collect())
 }

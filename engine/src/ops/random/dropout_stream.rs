@@ -13,7 +13,15 @@ pub struct DropoutStream {
     pub site: u32,
 }
 
+/// Bits of the stream's index that count steps; the others number the sites.
+const STEP_BITS: u32 = 40;
+
 impl DropoutStream {
+    /// Whether step and site fit into the index of a stream.
+    pub(in crate::ops) fn is_in_range(&self) -> bool {
+        self.step >> STEP_BITS == 0 && u64::from(self.site) >> (u64::BITS - STEP_BITS) == 0
+    }
+
     /// The generator's key.
     pub(in crate::ops) fn key(&self) -> [u32; 2] {
         [self.seed as u32, (self.seed >> 32) as u32]
@@ -21,7 +29,7 @@ impl DropoutStream {
 
     /// The generator's counter at block zero: no other stream of the same seed has the same.
     pub(in crate::ops) fn counter(&self) -> [u32; 4] {
-        let index = (u64::from(self.site) << 40) | (self.step & 0xFF_FFFF_FFFF);
+        let index = (u64::from(self.site) << STEP_BITS) | self.step;
         [0, (Purpose::Dropout as u32) << 24, index as u32, (index >> 32) as u32]
     }
 }

@@ -64,4 +64,6 @@ pub struct RunFacts {
     pub device: Option<String>,
     /// Threads that it computes with.
     pub threads: Option<u32>,
+    /// FLOPs of one optimiser step by the cost model.
+    pub flops_per_step: Option<u64>,
 }

@@ -46,7 +46,7 @@ impl Machine {
     /// This computer.
     pub fn current() -> Self {
         let processor = sysinfo::System::new().ok().and_then(|mut system| {
-            let _ = system.refresh_cpu_list(sysinfo::CpuRefreshKind::nothing());
+            system.refresh_cpu_list(sysinfo::CpuRefreshKind::nothing());
             system.cpus().first().map(|cpu| cpu.brand().trim().to_owned())
         });
         let cpu = processor.unwrap_or_default();

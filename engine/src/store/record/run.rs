@@ -37,6 +37,8 @@ pub struct RunSummary {
     pub threads: u32,
     /// Trained parameters, where known.
     pub parameters: Option<u64>,
+    /// FLOPs of one optimiser step by the cost model, where known.
+    pub flops_per_step: Option<u64>,
     /// When it was put in the queue, unix milliseconds.
     pub created_ms: i64,
     /// When it first started, unix milliseconds.

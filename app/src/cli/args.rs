@@ -1,0 +1,231 @@
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use headroom_engine::worker::Which;
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 done; 1 failed, or the run ended early (stopped, diverged, failed); 2 bad input, nothing was trained.
+Ctrl-C stops a run after the step it is in, with a checkpoint; `headroom resume RUN` goes on exactly where it stopped.
+A RUN is an id, a name, #number, or the beginning of one that fits only one run.";
+
+const STORE_HELP: &str = "Where runs are kept: a database file, or the folder of one [default: $HEADROOM_STORE, else the folder for user data]";
+
+/// Trains transformers beside their variants, and keeps what was measured. Without a command it opens the window.
+#[derive(Debug, Parser)]
+#[command(name = "headroom", version, about, after_help = AFTER_HELP)]
+pub struct Cli {
+    /// Where runs are kept: a database file, or the folder of one.
+    #[arg(long, global = true, value_name = "PATH", help = STORE_HELP)]
+    pub store: Option<PathBuf>,
+    /// What to do; without it the window opens.
+    #[command(subcommand)]
+    pub command: Option<Task>,
+}
+
+/// What the command line can do.
+#[derive(Debug, Subcommand)]
+pub enum Task {
+    /// Compare runs: metrics with deltas against the first, and where their configs differ.
+    Compare(CompareArgs),
+    /// List the devices that runs can compute on.
+    Devices(JsonArgs),
+    /// Count parameters, FLOPs and memory of a config without running it.
+    Estimate(EstimateArgs),
+    /// Measure the loss of a run or a model directory on text.
+    Eval(EvalArgs),
+    /// Write a checkpoint as a model directory.
+    Export(ExportArgs),
+    /// List the presets, or print one as TOML.
+    Presets(PresetsArgs),
+    /// Go on with a run that ended early.
+    Resume(ResumeArgs),
+    /// List runs, newest first.
+    Runs(RunsArgs),
+    /// Show all about one run.
+    Show(ShowArgs),
+    /// Train a config to its end.
+    Train(TrainArgs),
+}
+
+/// A config and what to change in it.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ConfigArgs {
+    /// A TOML file, a preset's name, or `-` for standard input.
+    #[arg(value_name = "CONFIG")]
+    pub config: Option<String>,
+    /// Replace a field of the config, as in `--set model.layers=4 train.batch=8`. Paths start at the current folder.
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    pub set: Vec<String>,
+    /// Replace `seed`.
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Replace `name`.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Replace `device`: `cpu`, `cuda:0`, `metal`.
+    #[arg(long)]
+    pub device: Option<String>,
+    /// Replace `threads`.
+    #[arg(long)]
+    pub threads: Option<usize>,
+    /// Replace `train.steps`.
+    #[arg(long)]
+    pub steps: Option<u64>,
+}
+
+impl ConfigArgs {
+    /// The shortcuts as overrides.
+    pub fn shortcuts(&self) -> Vec<String> {
+        let quoted = |text: &String| toml::Value::String(text.clone()).to_string();
+        [
+            self.seed.map(|seed| format!("seed={seed}")),
+            self.name.as_ref().map(|name| format!("name={}", quoted(name))),
+            self.device.as_ref().map(|device| format!("device={}", quoted(device))),
+            self.threads.map(|threads| format!("threads={threads}")),
+            self.steps.map(|steps| format!("train.steps={steps}")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// Only how to answer.
+#[derive(Args, Debug)]
+pub struct JsonArgs {
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `train`.
+#[derive(Args, Debug)]
+pub struct TrainArgs {
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// One JSON object a line for each event; the last is `finished`.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `estimate`.
+#[derive(Args, Debug)]
+pub struct EstimateArgs {
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `resume`.
+#[derive(Args, Debug)]
+pub struct ResumeArgs {
+    /// The run.
+    pub run: String,
+    /// One JSON object a line for each event; the last is `finished`.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `presets`.
+#[derive(Args, Debug)]
+pub struct PresetsArgs {
+    /// The preset to print as TOML; without it, a list.
+    pub name: Option<String>,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `runs`.
+#[derive(Args, Debug)]
+pub struct RunsArgs {
+    /// List archived runs too.
+    #[arg(long)]
+    pub all: bool,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `show`.
+#[derive(Args, Debug)]
+pub struct ShowArgs {
+    /// The run.
+    pub run: String,
+    /// Add every point of every series (with --json).
+    #[arg(long, requires = "json")]
+    pub points: bool,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `compare`.
+#[derive(Args, Debug)]
+pub struct CompareArgs {
+    /// The runs; the first is what the others are measured against.
+    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Only these metrics, such as `validation/loss`.
+    #[arg(long, value_name = "SERIES")]
+    pub metric: Vec<String>,
+    /// Answer as CSV.
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `eval`.
+#[derive(Args, Debug)]
+pub struct EvalArgs {
+    /// A run, or a model directory.
+    #[arg(value_name = "RUN|DIR")]
+    pub target: String,
+    /// The text: a file or a folder. Without it, the text that was held out of the run.
+    #[arg(long, value_name = "PATH")]
+    pub data: Option<PathBuf>,
+    /// The field of a JSONL object that holds the text.
+    #[arg(long, requires = "data")]
+    pub field: Option<String>,
+    /// The column of a CSV or TSV file that holds the text.
+    #[arg(long, requires = "data")]
+    pub column: Option<String>,
+    /// Which checkpoint of a run: `best`, `last` or a step.
+    #[arg(long, default_value = "best")]
+    pub which: Which,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `export`.
+#[derive(Args, Debug)]
+pub struct ExportArgs {
+    /// The run.
+    pub run: String,
+    /// The model directory to make.
+    #[arg(long, value_name = "DIR")]
+    pub to: PathBuf,
+    /// Which checkpoint: `best`, `last` or a step.
+    #[arg(long, default_value = "best")]
+    pub which: Which,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,33 @@
+//! `headroom devices`: where runs can compute.
+
+use headroom_engine::worker::devices;
+
+use super::{args::JsonArgs, error::CliResult, print, table::Table};
+use crate::widgets::format;
+
+/// Lists the devices, and why others cannot be used.
+pub fn run(args: &JsonArgs) -> CliResult {
+    let devices = devices();
+    if args.json {
+        return print::json(&devices);
+    }
+    let mut table = Table::new(["device", "what", "usable", "memory", "free", "cores"]);
+    for device in &devices {
+        let size = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), format::bytes);
+        table.row([
+            device.id.clone(),
+            device.name.clone(),
+            if device.available { "yes" } else { "no" }.to_owned(),
+            size(device.memory_bytes),
+            size(device.free_bytes),
+            device.cores.map_or_else(|| "-".to_owned(), |cores| cores.to_string()),
+        ]);
+    }
+    print::block(&table.text())?;
+    for device in &devices {
+        if let Some(note) = &device.note {
+            print::line(format!("{}: {note}", device.id))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+use std::{panic::catch_unwind, process::ExitCode};
+
+use clap::Parser;
+
+use super::{
+    args::{Cli, Task},
+    compare, devices,
+    error::CliResult,
+    estimate, eval, export, open, panics, presets, print, resume, runs, show, train,
+};
+
+/// The program: reads the arguments, does what they say, answers with the exit code.
+pub fn main() -> ExitCode {
+    panics::install_hook();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(told) => {
+            let _ = told.print();
+            return ExitCode::from(u8::try_from(told.exit_code()).unwrap_or(2));
+        }
+    };
+    match catch_unwind(move || dispatch(cli)) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) => {
+            if let Some(message) = error.message() {
+                print::aside(message);
+            }
+            error.exit_code()
+        }
+        // The hook has spoken.
+        Err(_) => ExitCode::from(1),
+    }
+}
+
+fn dispatch(cli: Cli) -> CliResult {
+    let store = cli.store.as_deref();
+    match cli.command {
+        None => open::window(store),
+        Some(Task::Compare(args)) => compare::run(store, &args),
+        Some(Task::Devices(args)) => devices::run(&args),
+        Some(Task::Estimate(args)) => estimate::run(&args),
+        Some(Task::Eval(args)) => eval::run(store, &args),
+        Some(Task::Export(args)) => export::run(store, &args),
+        Some(Task::Presets(args)) => presets::run(&args),
+        Some(Task::Resume(args)) => resume::run(store, &args),
+        Some(Task::Runs(args)) => runs::run(store, &args),
+        Some(Task::Show(args)) => show::run(store, &args),
+        Some(Task::Train(args)) => train::run(store, &args),
+    }
+}

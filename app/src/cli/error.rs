@@ -1,0 +1,99 @@
+use std::process::ExitCode;
+
+use headroom_engine::{config::Problem, store::StoreError, worker::EngineError};
+
+/// How a command ends when it does not do what was asked.
+#[derive(Debug)]
+pub enum CliError {
+    /// What was given cannot be used; nothing was changed. Exit code 2.
+    BadInput(String),
+    /// The attempt was made and failed. Exit code 1.
+    Failed(String),
+    /// Nobody reads the answer any more (`headroom runs | head`). Exit code 0.
+    ReaderLeft,
+}
+
+/// What a command comes to.
+pub type CliResult<T = ()> = Result<T, CliError>;
+
+impl CliError {
+    /// Every problem of a config, one a line, each with its field.
+    pub fn problems(config: &str, problems: &[Problem]) -> Self {
+        let count = match problems.len() {
+            1 => "a problem".to_owned(),
+            n => format!("{n} problems"),
+        };
+        let mut lines = vec![format!("{config} has {count}; nothing was started.")];
+        lines.extend(problems.iter().map(|problem| format!("  {problem}")));
+        Self::BadInput(lines.join("\n"))
+    }
+
+    /// Trouble with the store, told as `message`: bad input where something was named that is not there or is no store.
+    pub fn of_store(cause: &StoreError, message: String) -> Self {
+        match cause {
+            StoreError::Ambiguous { .. }
+            | StoreError::Missing { .. }
+            | StoreError::Newer { .. }
+            | StoreError::NoSuchRun { .. }
+            | StoreError::NotADatabase { .. }
+            | StoreError::Older { .. }
+            | StoreError::OtherProgram { .. } => Self::BadInput(message),
+            _ => Self::Failed(message),
+        }
+    }
+
+    /// The exit code that scripts see.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::ReaderLeft => ExitCode::SUCCESS,
+            Self::Failed(_) => ExitCode::from(1),
+            Self::BadInput(_) => ExitCode::from(2),
+        }
+    }
+
+    /// What to say on standard error.
+    pub fn message(&self) -> Option<&str> {
+        match self {
+            Self::BadInput(message) | Self::Failed(message) => Some(message),
+            Self::ReaderLeft => None,
+        }
+    }
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        Self::of_store(&error, error.to_string())
+    }
+}
+
+impl From<EngineError> for CliError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Store(error) => error.into(),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_problem_stands_on_its_own_line_with_its_field() {
+        let problems = [Problem::new("model.width", "is odd"), Problem::new("train.batch", "is 0")];
+        let error = CliError::problems("c.toml", &problems);
+        assert_eq!(
+            error.message(),
+            Some("c.toml has 2 problems; nothing was started.\n  model.width: is odd\n  train.batch: is 0")
+        );
+    }
+
+    #[test]
+    fn what_names_nothing_is_bad_input_and_a_full_disk_is_not() {
+        let missing = StoreError::NoSuchRun { query: "x".into(), nearest: Vec::new() };
+        assert!(matches!(CliError::from(missing), CliError::BadInput(_)));
+        let full = StoreError::Full { path: "x".into() };
+        assert!(matches!(CliError::from(full), CliError::Failed(_)));
+    }
+}

@@ -1,0 +1,106 @@
+//! `headroom eval`: the loss of a run or a model directory on text.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use headroom_engine::{
+    config::{DataConfig, FileSource, Source, from_toml},
+    store::RunRecord,
+    worker::{Command, Event, Target},
+};
+
+use super::{
+    args::EvalArgs,
+    error::{CliError, CliResult},
+    open, print,
+};
+use crate::widgets::format;
+
+/// Evaluates.
+pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
+    let current_dir = std::env::current_dir()
+        .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
+    let is_directory = Path::new(&args.target).is_dir();
+    let (target, trained_on) = if is_directory {
+        (Target::Directory(current_dir.join(&args.target)), None)
+    } else {
+        let record = run_record(store, &args.target)?;
+        let config = from_toml(&record.config_toml).map_err(|error| {
+            CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
+        })?;
+        (Target::Run { run: record.summary.id, which: args.which }, Some(config.data))
+    };
+    let data = match &args.data {
+        Some(path) => Some(Box::new(data_config(args, path, trained_on)?)),
+        None if is_directory => {
+            return Err(CliError::BadInput(
+                "A model directory holds no text. Name some with --data, as in `headroom eval DIR --data text.txt`."
+                    .to_owned(),
+            ));
+        }
+        None => None,
+    };
+    let engine = open::engine(store, !is_directory)?;
+    engine.send(Command::Evaluate { target, data, base_dir: current_dir })?;
+    let outcome = loop {
+        match engine.wait_event(Duration::from_millis(200)) {
+            Some(event @ Event::Evaluation { .. }) => break Ok(event),
+            Some(Event::Failed { why, what_to_do, .. }) => {
+                break Err(CliError::Failed(format!("{why} {what_to_do}").trim_end().to_owned()));
+            }
+            Some(Event::Warning { message, .. }) => print::aside(format!("Warning: {message}")),
+            Some(Event::Ended) => {
+                break Err(CliError::Failed("The engine ended before the evaluation did.".to_owned()));
+            }
+            _ => {}
+        }
+    };
+    engine.shutdown(Duration::from_secs(30));
+    let event = outcome?;
+    if args.json { print::json_line(&event) } else { tell(&event) }
+}
+
+fn run_record(store: Option<&Path>, target: &str) -> CliResult<RunRecord> {
+    let looks_like_a_path = target.contains(['/', '\\']);
+    if looks_like_a_path {
+        return Err(CliError::BadInput(format!("There is no model directory {target}.")));
+    }
+    Ok(open::reading_existing(store)?.run(target)?)
+}
+
+/// The text that was named, read as the run read its own.
+fn data_config(args: &EvalArgs, path: &Path, trained_on: Option<DataConfig>) -> CliResult<DataConfig> {
+    if !path.exists() {
+        return Err(CliError::BadInput(format!("data: there is no file or folder {}.", path.display())));
+    }
+    let before = trained_on.unwrap_or_default();
+    let (field, column) = match &before.source {
+        Source::File(file) => (file.field.clone(), file.column.clone()),
+        Source::Grammar(_) | Source::Random(_) => (None, None),
+    };
+    let source = Source::File(FileSource {
+        path: PathBuf::from(path),
+        validation_path: None,
+        field: args.field.clone().or(field),
+        column: args.column.clone().or(column),
+    });
+    Ok(DataConfig { source, ..before })
+}
+
+fn tell(event: &Event) -> CliResult {
+    let Event::Evaluation { target, loss, perplexity, masked_accuracy, tokens } = event else { return Ok(()) };
+    print::line(format!(
+        "{target}: loss {} nats a token, on {} tokens",
+        format::number(*loss),
+        format::count(*tokens)
+    ))?;
+    if let Some(perplexity) = perplexity {
+        print::line(format!("perplexity {}", format::number(*perplexity)))?;
+    }
+    if let Some(accuracy) = masked_accuracy {
+        print::line(format!("{:.2} % of hidden tokens right", 100.0 * accuracy))?;
+    }
+    Ok(())
+}

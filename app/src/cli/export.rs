@@ -1,0 +1,59 @@
+//! `headroom export`: a checkpoint as a model directory.
+
+use std::{path::Path, time::Duration};
+
+use headroom_engine::worker::{Command, Event};
+use serde_json::json;
+
+use super::{
+    args::ExportArgs,
+    error::{CliError, CliResult},
+    open, print,
+};
+use crate::widgets::format;
+
+/// Exports.
+pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
+    let run = open::reading_existing(store)?.run(&args.run)?.summary.id;
+    let to = std::path::absolute(&args.to)
+        .map_err(|error| CliError::BadInput(format!("The directory {} cannot be used: {error}.", args.to.display())))?;
+    refuse_occupied(&to)?;
+    let engine = open::engine(store, true)?;
+    engine.send(Command::Export { run: run.clone(), which: args.which, to })?;
+    let outcome = loop {
+        match engine.wait_event(Duration::from_millis(200)) {
+            Some(Event::Exported { run, step, path }) => break Ok((run, step, path)),
+            Some(Event::Failed { run: of, why, what_to_do }) if of.as_ref().is_none_or(|of| *of == run) => {
+                break Err(CliError::Failed(format!("{why} {what_to_do}").trim_end().to_owned()));
+            }
+            Some(Event::Warning { message, .. }) => print::aside(format!("Warning: {message}")),
+            Some(Event::Ended) => break Err(CliError::Failed("The engine ended before the export did.".to_owned())),
+            _ => {}
+        }
+    };
+    engine.shutdown(Duration::from_secs(30));
+    let (run, step, path) = outcome?;
+    if args.json {
+        print::json_line(&json!({ "event": "exported", "run": run, "step": step, "path": path }))
+    } else {
+        print::line(format!("Wrote step {} of {run} to {}", format::count(step), path.display()))
+    }
+}
+
+/// Nothing is ever written over.
+fn refuse_occupied(to: &Path) -> CliResult {
+    if to.is_file() {
+        return Err(CliError::BadInput(format!(
+            "{} is a file. Name a directory that does not exist yet.",
+            to.display()
+        )));
+    }
+    let is_occupied = std::fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some());
+    if is_occupied {
+        return Err(CliError::BadInput(format!(
+            "{} holds files already. Name a directory that is empty or does not exist yet.",
+            to.display()
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,205 @@
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use headroom_engine::{
+    store::{RunId, RunState},
+    worker::{Command, Engine, Event},
+};
+
+use super::{
+    error::{CliError, CliResult},
+    print,
+    progress::Progress,
+    signals,
+};
+use crate::widgets::format;
+
+/// How long an event is waited for before looking at the signals again.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// How long the engine may take to write down what is left.
+const SHUTDOWN_PATIENCE: Duration = Duration::from_mins(1);
+
+/// Follows one run from its place in the queue to its end.
+pub struct Follower {
+    progress: Progress,
+    /// The run, once it is known.
+    run: Option<RunId>,
+    /// The run was put in the queue.
+    is_queued: bool,
+    /// Training began.
+    is_started: bool,
+    /// The engine was told to stop the run, and how often training had begun by then.
+    stop_sent: Option<bool>,
+    /// What to tell about a failure.
+    failure: Option<String>,
+    /// `--store`, for the command that goes on with the run.
+    store: Option<PathBuf>,
+}
+
+impl Follower {
+    /// A follower of `run`, or of the run that will be queued next.
+    pub fn new(run: Option<RunId>, store: Option<&Path>, json: bool) -> Self {
+        Self {
+            progress: Progress::new(json),
+            run,
+            is_queued: false,
+            is_started: false,
+            stop_sent: None,
+            failure: None,
+            store: store.map(Path::to_owned),
+        }
+    }
+
+    /// Sends the command that queues the run, shows what happens, ends the engine.
+    pub fn follow(mut self, engine: Engine, command: Command) -> CliResult {
+        signals::listen();
+        let outcome = engine.send(command).map_err(CliError::from).and_then(|()| self.until_end(&engine));
+        self.progress.clear();
+        engine.shutdown(SHUTDOWN_PATIENCE);
+        outcome.and_then(|end| self.tell_end(&end))
+    }
+
+    /// Shows events until the run's last one, and returns that.
+    fn until_end(&mut self, engine: &Engine) -> CliResult<Event> {
+        loop {
+            self.stop_if_wanted(engine)?;
+            let Some(event) = engine.wait_event(PATIENCE) else { continue };
+            match &event {
+                Event::Queued { run, .. } if self.run.is_none() || self.is_ours(run) => {
+                    self.run = Some(run.clone());
+                    self.is_queued = true;
+                    self.progress.show(&event)?;
+                }
+                Event::Failed { run, why, what_to_do } if run.as_ref().is_none_or(|run| self.is_ours(run)) => {
+                    if self.progress.is_json() {
+                        self.progress.show(&event)?;
+                    }
+                    let message = format!("{why} {what_to_do}").trim_end().to_owned();
+                    if !self.is_queued {
+                        return Err(CliError::BadInput(message));
+                    }
+                    if run.is_some() {
+                        self.failure = Some(message);
+                    } else if !self.progress.is_json() {
+                        print::aside(format!("Warning: {message}"));
+                    }
+                }
+                Event::Warning { run, message } if run.as_ref().is_none_or(|run| self.is_ours(run)) => {
+                    if self.progress.is_json() {
+                        self.progress.show(&event)?;
+                    } else {
+                        print::aside(format!("Warning: {message}"));
+                    }
+                }
+                Event::Started { run, .. } if self.is_ours(run) => {
+                    self.is_started = true;
+                    self.progress.show(&event)?;
+                }
+                Event::Finished { run, .. } if self.is_ours(run) => return Ok(event),
+                Event::Checkpointed { run, .. }
+                | Event::Evaluated { run, .. }
+                | Event::Paused { run, .. }
+                | Event::Preparing { run, .. }
+                | Event::Resumed { run, .. }
+                | Event::Sample { run, .. }
+                | Event::Step { run, .. }
+                    if self.is_ours(run) =>
+                {
+                    self.progress.show(&event)?;
+                }
+                Event::Ended => {
+                    let hint = self.run.as_ref().map(|run| format!(" Go on with: {}", self.resume_command(run)));
+                    return Err(CliError::Failed(format!(
+                        "The engine ended before the run did.{}",
+                        hint.unwrap_or_default()
+                    )));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn is_ours(&self, run: &RunId) -> bool {
+        self.run.as_ref() == Some(run)
+    }
+
+    /// Passes the user's wish to stop on: once, and once more should training begin only after.
+    fn stop_if_wanted(&mut self, engine: &Engine) -> CliResult {
+        if signals::is_stop_wanted() && self.is_queued && self.stop_sent.is_none_or(|then| then != self.is_started) {
+            self.stop_sent = Some(self.is_started);
+            engine.send(Command::Stop)?;
+        }
+        Ok(())
+    }
+
+    /// The last line, and the exit code.
+    fn tell_end(mut self, end: &Event) -> CliResult {
+        if self.progress.is_json() {
+            self.progress.show(end)?;
+        }
+        let Event::Finished { run, name, state, step, best_validation_loss, best_step, train_secs, why, .. } = end
+        else {
+            return Ok(());
+        };
+        let why = self.failure.clone().or_else(|| why.clone()).unwrap_or_default();
+        let best = match (best_validation_loss, best_step) {
+            (Some(loss), Some(step)) => {
+                format!(" Best validation loss {} at step {}.", format::number(*loss), format::count(*step))
+            }
+            _ => String::new(),
+        };
+        let (steps, time) = (format::count(*step), format::duration(*train_secs));
+        let go_on = format!("Go on with: {}", self.resume_command(run));
+        match state {
+            RunState::Finished => {
+                let text = format!("Finished: {name} ({run}), {steps} steps in {time}.{best}");
+                if self.progress.is_json() { Ok(()) } else { unless_left(print::line(text)) }
+            }
+            RunState::Stopped => {
+                Err(CliError::Failed(format!("Stopped: {name} ({run}), after {steps} steps.{best} {go_on}")))
+            }
+            RunState::Cancelled => Err(CliError::Failed(format!("Cancelled: {name} ({run}), before its first step."))),
+            RunState::Diverged => {
+                Err(CliError::Failed(spaced(&[&format!("Diverged: {name} ({run}), after {steps} steps.{best}"), &why])))
+            }
+            // What was given could not be used: nothing was trained.
+            RunState::Failed if !self.is_started && *step == 0 => Err(CliError::BadInput(why)),
+            RunState::Failed => {
+                Err(CliError::Failed(spaced(&[&format!("Failed: {name} ({run}), after {steps} steps."), &why, &go_on])))
+            }
+            other => Err(CliError::Failed(spaced(&[
+                &format!("The run ended as {other}: {name} ({run}), after {steps} steps."),
+                &why,
+                &go_on,
+            ]))),
+        }
+    }
+
+    fn resume_command(&self, run: &RunId) -> String {
+        match &self.store {
+            None => format!("headroom resume {run}"),
+            Some(store) => {
+                let path = store.display().to_string();
+                let needs_quotes = path.contains(|c: char| !(c.is_ascii_alphanumeric() || "/._-+:\\".contains(c)));
+                let path = if needs_quotes { format!("'{path}'") } else { path };
+                format!("headroom resume {run} --store {path}")
+            }
+        }
+    }
+}
+
+/// The parts that say something, with a space between.
+fn spaced(parts: &[&str]) -> String {
+    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ")
+}
+
+/// A run that finished is done, whether or not anybody still reads.
+fn unless_left(outcome: CliResult) -> CliResult {
+    match outcome {
+        Err(CliError::ReaderLeft) => Ok(()),
+        other => other,
+    }
+}

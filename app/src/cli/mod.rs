@@ -1,0 +1,29 @@
+//! The command line: the same engine and the same store as the window, without one.
+//!
+//! [`main`] reads the arguments, opens the window when there is no command, and turns what happened into an exit
+//! code: 0 done, 1 failed, 2 bad input. Answers go to standard output, everything else to standard error. One file a
+//! command; [`follow`] is what `train` and `resume` share.
+
+mod args;
+mod compare;
+mod config_source;
+mod devices;
+mod entry;
+mod error;
+mod estimate;
+mod eval;
+mod export;
+mod follow;
+mod open;
+mod panics;
+mod presets;
+mod print;
+mod progress;
+mod resume;
+mod runs;
+mod show;
+mod signals;
+mod table;
+mod train;
+
+pub use entry::main;

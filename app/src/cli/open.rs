@@ -1,0 +1,72 @@
+//! Where the store is, and the ways into it.
+
+use std::path::{Path, PathBuf};
+
+use headroom_engine::{
+    store::{OpenMode, Store, StoreError, StorePaths},
+    worker::{Engine, EngineError, EngineOptions},
+};
+
+use super::error::{CliError, CliResult};
+
+/// The store's database file: as given (a file, or the folder of one), else where it usually is.
+pub fn path(given: Option<&Path>) -> CliResult<PathBuf> {
+    match given {
+        Some(folder) if folder.is_dir() => Ok(folder.join(StorePaths::DATABASE)),
+        Some(file) if file.as_os_str().is_empty() => {
+            Err(CliError::BadInput("--store is empty. Name a database file or the folder of one.".to_owned()))
+        }
+        Some(file) => Ok(file.to_owned()),
+        None => match StorePaths::default_location() {
+            Some(paths) => Ok(paths.database().to_owned()),
+            None => Err(CliError::BadInput(format!(
+                "There is no home folder to keep runs in. Name a store with --store or {}.",
+                StorePaths::VARIABLE
+            ))),
+        },
+    }
+}
+
+/// Opens the store to read runs; none where nobody named a store and there is none yet.
+///
+/// Opened for writing where that is possible, so that runs of programs that died are told from running ones.
+pub fn reading(given: Option<&Path>) -> CliResult<Option<Store>> {
+    let path = path(given)?;
+    if !path.exists() && given.is_none() {
+        return Ok(None);
+    }
+    if !path.exists() {
+        return Err(StoreError::Missing { path }.into());
+    }
+    match Store::open(&path, OpenMode::ReadWrite) {
+        Err(StoreError::Locked { .. } | StoreError::NotWritable { .. } | StoreError::Full { .. }) => {
+            Ok(Some(Store::open(&path, OpenMode::ReadOnly)?))
+        }
+        outcome => Ok(Some(outcome?)),
+    }
+}
+
+/// Opens the store to read a run that must be there.
+pub fn reading_existing(given: Option<&Path>) -> CliResult<Store> {
+    match reading(given)? {
+        Some(store) => Ok(store),
+        None => Err(StoreError::Missing { path: path(given)? }.into()),
+    }
+}
+
+/// Starts the engine on the store; `must_exist` where a command speaks of runs in it.
+pub fn engine(given: Option<&Path>, must_exist: bool) -> CliResult<Engine> {
+    let store = path(given)?;
+    if must_exist && !store.exists() {
+        return Err(StoreError::Missing { path: store }.into());
+    }
+    Ok(Engine::start(EngineOptions { store, wake: None })?)
+}
+
+/// Opens the window.
+pub fn window(given: Option<&Path>) -> CliResult {
+    crate::window::run_window(path(given)?).map_err(|error| match error.downcast_ref::<EngineError>() {
+        Some(EngineError::Store(cause)) => CliError::of_store(cause, format!("{error:#}")),
+        _ => CliError::Failed(format!("{error:#}")),
+    })
+}

@@ -1,0 +1,243 @@
+use std::{
+    io::IsTerminal,
+    time::{Duration, Instant},
+};
+
+use headroom_engine::worker::Event;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{
+    error::{CliError, CliResult},
+    print,
+};
+use crate::widgets::format;
+
+/// How often a plain line tells the step.
+const LINE_EVERY: Duration = Duration::from_secs(2);
+
+/// How a run's events are shown.
+pub enum Progress {
+    /// A bar, on a terminal.
+    Bar(ProgressBar),
+    /// A line each, where the output goes elsewhere.
+    Lines {
+        /// When a step was last told.
+        told: Option<Instant>,
+        /// What was last prepared.
+        stage: String,
+    },
+    /// A JSON object a line.
+    Json,
+    /// Nobody reads any more.
+    Silent,
+}
+
+impl Progress {
+    /// What suits the output.
+    pub fn new(json: bool) -> Self {
+        if json {
+            Self::Json
+        } else if std::io::stdout().is_terminal() && std::io::stderr().is_terminal() {
+            Self::Bar(ProgressBar::new(0))
+        } else {
+            Self::Lines { told: None, stage: String::new() }
+        }
+    }
+
+    /// Whether scripts read it.
+    pub fn is_json(&self) -> bool {
+        matches!(self, Self::Json)
+    }
+
+    /// Shows an event. A reader that left does not end a run.
+    pub fn show(&mut self, event: &Event) -> CliResult {
+        let outcome = match self {
+            Self::Silent => Ok(()),
+            Self::Json => print::json_line(event),
+            Self::Bar(bar) => {
+                draw(bar, event);
+                Ok(())
+            }
+            Self::Lines { told, stage } => match sentence_now(event, told, stage) {
+                Some(text) => print::line(text),
+                None => Ok(()),
+            },
+        };
+        match outcome {
+            Err(CliError::ReaderLeft) => {
+                *self = Self::Silent;
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn clear(&self) {
+        if let Self::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn draw(bar: &ProgressBar, event: &Event) {
+    match event {
+        Event::Preparing { stage, fraction, .. } => {
+            bar.set_style(style("{spinner} {msg} {wide_bar} {percent} %"));
+            bar.set_length(1000);
+            bar.set_position((fraction.clamp(0.0, 1.0) * 1000.0) as u64);
+            bar.set_message(stage.clone());
+        }
+        Event::Started { first_step, steps, .. } => {
+            bar.println(sentence(event).unwrap_or_default());
+            bar.set_style(style("step {human_pos} of {human_len} {wide_bar} {msg}"));
+            bar.set_length(*steps);
+            bar.set_position(*first_step);
+            bar.set_message("");
+        }
+        Event::Step { step, loss, tokens_per_sec, eta_secs, .. } => {
+            bar.set_position(*step);
+            bar.set_message(format!(
+                "loss {}  {} tokens/s  {} left",
+                format::number(*loss),
+                format::count(tokens_per_sec.max(0.0) as u64),
+                format::duration(*eta_secs)
+            ));
+        }
+        Event::Paused { .. } | Event::Resumed { .. } | Event::Finished { .. } => {}
+        other => {
+            if let Some(text) = sentence(other) {
+                bar.println(text);
+            }
+        }
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// The sentence of an event, unless the like was told a moment ago.
+fn sentence_now(event: &Event, told: &mut Option<Instant>, stage: &mut String) -> Option<String> {
+    match event {
+        Event::Step { step, steps, .. } => {
+            let is_due = told.is_none_or(|at| at.elapsed() >= LINE_EVERY);
+            if !is_due && step != steps {
+                return None;
+            }
+            *told = Some(Instant::now());
+        }
+        Event::Preparing { stage: now, .. } => {
+            if now == stage {
+                return None;
+            }
+            stage.clone_from(now);
+        }
+        _ => {}
+    }
+    sentence(event)
+}
+
+/// What an event says, in words; none for the end, which the follower tells.
+fn sentence(event: &Event) -> Option<String> {
+    let text = match event {
+        Event::Queued { run, name, position, .. } => match position {
+            0 => format!("Run {run}: {name}"),
+            before => format!("Run {run}: {name}, after {before} others"),
+        },
+        Event::Preparing { stage, .. } => format!("Preparing: {stage}"),
+        Event::Started {
+            parameters,
+            first_step,
+            steps,
+            device,
+            threads,
+            vocabulary,
+            train_tokens,
+            validation_tokens,
+            ..
+        } => {
+            let from =
+                if *first_step == 0 { String::new() } else { format!(", from step {}", format::count(*first_step)) };
+            format!(
+                "Training {} parameters for {} steps{from}, on {device} with {threads} threads; {} tokens of text, {} \
+                 held out, vocabulary {}",
+                format::count(*parameters),
+                format::count(*steps),
+                format::count(*train_tokens),
+                format::count(*validation_tokens),
+                format::count(*vocabulary as u64),
+            )
+        }
+        Event::Step { step, steps, loss, learning_rate, tokens_per_sec, eta_secs, .. } => format!(
+            "Step {} of {}: loss {}, learning rate {learning_rate:.2e}, {} tokens/s, {} left",
+            format::count(*step),
+            format::count(*steps),
+            format::number(*loss),
+            format::count(tokens_per_sec.max(0.0) as u64),
+            format::duration(*eta_secs),
+        ),
+        Event::Evaluated { step, loss, perplexity, masked_accuracy, best, .. } => {
+            let perplexity = perplexity.map(|value| format!(", perplexity {}", format::number(value)));
+            let accuracy = masked_accuracy.map(|value| format!(", {:.1} % of hidden tokens right", 100.0 * value));
+            format!(
+                "Evaluated at step {}: validation loss {}{}{}{}",
+                format::count(*step),
+                format::number(*loss),
+                perplexity.unwrap_or_default(),
+                accuracy.unwrap_or_default(),
+                if *best { ", the best so far" } else { "" }
+            )
+        }
+        Event::Sample { step, text, .. } => {
+            format!(
+                "Sample at step {}: {}",
+                format::count(*step),
+                text.split_whitespace().collect::<Vec<_>>().join(" ")
+            )
+        }
+        Event::Checkpointed { step, path, bytes, .. } => {
+            format!("Checkpoint at step {}: {} ({})", format::count(*step), path.display(), format::bytes(*bytes))
+        }
+        Event::Paused { step, .. } => format!("Paused at step {}", format::count(*step)),
+        Event::Resumed { step, .. } => format!("Resumed at step {}", format::count(*step)),
+        _ => return None,
+    };
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(step: u64) -> Event {
+        Event::Step {
+            run: "r".into(),
+            step,
+            steps: 3,
+            loss: 2.5,
+            learning_rate: 1e-3,
+            grad_norm: 1.0,
+            tokens_per_sec: 1234.5,
+            tokens: 10,
+            eta_secs: 61.0,
+        }
+    }
+
+    #[test]
+    fn plain_lines_tell_the_first_and_last_step_of_a_quick_run() {
+        let (mut told, mut stage) = (None, String::new());
+        let lines: Vec<_> = (1..=3).filter_map(|n| sentence_now(&step(n), &mut told, &mut stage)).collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(lines[0], "Step 1 of 3: loss 2.500, learning rate 1.00e-3, 1,234 tokens/s, 1:01 left");
+    }
+
+    #[test]
+    fn a_stage_is_told_once() {
+        let (mut told, mut stage) = (None, String::new());
+        let event = |fraction| Event::Preparing { run: "r".into(), stage: "reading text".into(), fraction };
+        let lines: Vec<_> =
+            [0.0, 0.5, 1.0].into_iter().filter_map(|f| sentence_now(&event(f), &mut told, &mut stage)).collect();
+        assert_eq!(lines, ["Preparing: reading text"]);
+    }
+}

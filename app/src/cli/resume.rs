@@ -1,0 +1,14 @@
+//! `headroom resume`: a run that ended early goes on.
+
+use std::path::Path;
+
+use headroom_engine::worker::Command;
+
+use super::{args::ResumeArgs, error::CliResult, follow::Follower, open};
+
+/// Goes on with the run.
+pub fn run(store: Option<&Path>, args: &ResumeArgs) -> CliResult {
+    let run = open::reading_existing(store)?.run(&args.run)?.summary.id;
+    let engine = open::engine(store, true)?;
+    Follower::new(Some(run.clone()), store, args.json).follow(engine, Command::ResumeRun { run })
+}

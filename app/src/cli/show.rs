@@ -1,0 +1,121 @@
+//! `headroom show`: all about one run.
+
+use std::path::Path;
+
+use headroom_engine::store::{RunRecord, Store};
+use serde_json::{Map, Value, json};
+
+use super::{
+    args::ShowArgs,
+    error::{CliError, CliResult},
+    open, print,
+    runs::steps,
+    table::{Table, maybe},
+};
+use crate::widgets::format;
+
+/// Shows one run.
+pub fn run(store: Option<&Path>, args: &ShowArgs) -> CliResult {
+    let store = open::reading_existing(store)?;
+    let record = store.run(&args.run)?;
+    if args.json { print::json(&whole(&store, &record, args.points)?) } else { print::block(&text(&store, &record)?) }
+}
+
+/// The run as one JSON object.
+fn whole(store: &Store, record: &RunRecord, with_points: bool) -> CliResult<Value> {
+    let unwritable =
+        |error: serde_json::Error| CliError::Failed(format!("The run cannot be written as JSON: {error}."));
+    let run = &record.summary;
+    let mut value = serde_json::to_value(record).map_err(unwritable)?;
+    let Some(object) = value.as_object_mut() else { return Ok(value) };
+    object.insert("steps".to_owned(), json!(run.steps_done));
+    object.insert("checkpoints".to_owned(), serde_json::to_value(store.checkpoints(&run.id)?).map_err(unwritable)?);
+    object.insert("samples".to_owned(), serde_json::to_value(store.samples(&run.id)?).map_err(unwritable)?);
+    if with_points {
+        let mut points = Map::new();
+        for name in run.metrics.keys() {
+            let data = store.series(&run.id, name, None)?;
+            points.insert(
+                name.clone(),
+                json!({
+                    "steps": data.steps, "values": data.values, "wall_ms": data.wall_ms, "tokens": data.tokens,
+                    "cuts": data.cuts,
+                }),
+            );
+        }
+        object.insert("points".to_owned(), Value::Object(points));
+    }
+    Ok(value)
+}
+
+fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
+    let run = &record.summary;
+    let mut facts = Table::default();
+    let mut fact = |name: &str, value: String| {
+        if !value.is_empty() {
+            facts.row([name.to_owned(), value]);
+        }
+    };
+    fact("name", run.name.clone());
+    fact("id", format!("{} (#{})", run.id, run.number));
+    fact("state", run.state.to_string());
+    if let Some(failure) = &run.failure {
+        fact("why", format!("{} {}", failure.why, failure.what_to_do));
+    }
+    if let Some(diverged) = &run.diverged {
+        let at = diverged.at.as_ref().map(|at| format!(", first in {at}")).unwrap_or_default();
+        fact("diverged", format!("at step {}{at}", format::count(diverged.step)));
+    }
+    fact("steps", steps(run));
+    fact("tokens", format::count(run.tokens));
+    fact("training time", format::duration(run.train_secs));
+    fact("parameters", run.parameters.map(format::count).unwrap_or_default());
+    fact("device", format!("{}, {} threads", run.device, run.threads));
+    fact("seed", run.seed.to_string());
+    fact("tags", run.tags.join(", "));
+    fact("note", run.note.clone());
+    fact("machine", format!("{}, {} cores, {}", record.machine.cpu, record.machine.cores, record.machine.os));
+    let commit = record.git_commit.as_ref().map(|commit| {
+        format!(", commit {commit}{}", if record.git_dirty == Some(true) { " with changes" } else { "" })
+    });
+    fact("program", format!("{}{}", record.program_version, commit.unwrap_or_default()));
+    fact("data hash", record.data_hash.clone().unwrap_or_default());
+    let resumes: Vec<String> = record
+        .attempts
+        .iter()
+        .skip(1)
+        .map(|attempt| format!("at step {}", format::count(attempt.first_step)))
+        .collect();
+    fact("resumed", resumes.join(", "));
+
+    let mut metrics = Table::new(["metric", "last", "best", "at step"]);
+    for (name, series) in &run.metrics {
+        metrics.row([
+            name.clone(),
+            format::number(series.last),
+            maybe(series.best),
+            series.best_step.map_or_else(|| "-".to_owned(), format::count),
+        ]);
+    }
+    let mut checkpoints = Table::new(["checkpoint", "kept as", "size", "directory"]);
+    for checkpoint in store.checkpoints(&run.id)? {
+        checkpoints.row([
+            format!("step {}", format::count(checkpoint.step)),
+            checkpoint.kind.as_str().to_owned(),
+            format::bytes(checkpoint.bytes),
+            checkpoint.path.display().to_string(),
+        ]);
+    }
+    let sample = store
+        .samples(&run.id)?
+        .pop()
+        .map(|sample| format!("\nSample at step {}:\n{}\n", format::count(sample.step), sample.text.trim_end()));
+    Ok(format!(
+        "{}\n{}\n{}{}\n{}",
+        facts.text(),
+        metrics.text(),
+        checkpoints.text(),
+        sample.unwrap_or_default(),
+        record.config_toml
+    ))
+}

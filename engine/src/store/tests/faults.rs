@@ -1,0 +1,331 @@
+//! Locks, full disks, dead programs, files that are no store.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+
+fn wait_for(warnings: &crossbeam_channel::Receiver<StoreWarning>, wanted: impl Fn(&StoreWarning) -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let warning = warnings.recv_deadline(deadline).expect("the warning should have come");
+        if wanted(&warning) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn another_store_reads_while_one_writes() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "shared"), store.writer().unwrap());
+    let reader = Store::open(&database(&folder), OpenMode::ReadOnly).unwrap();
+    let second = open(&folder);
+    let mut seen = 0;
+    for round in 0..10 {
+        log(&writer, &run, round * 100..(round + 1) * 100, 1.0);
+        writer.flush().unwrap();
+        let other = running(&second, "other");
+        second.set_state(&other, RunState::Finished, StateDetails::default()).unwrap();
+        let data = reader.series(&run, LOSS, None).unwrap();
+        assert!(data.len() > seen);
+        seen = data.len();
+    }
+    assert_eq!(seen, 1000);
+    assert_eq!(reader.runs(RunFilter::default()).unwrap().len(), 11);
+    assert!(matches!(reader.rename(&run, "x"), Err(StoreError::ReadOnly { .. })));
+    assert!(matches!(reader.writer(), Err(StoreError::ReadOnly { .. })));
+    assert_eq!(reader.record(&run).unwrap().summary.state, RunState::Running, "a live program's run is left alone");
+}
+
+#[test]
+fn a_locked_database_costs_a_warning_and_nothing_else() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "locked"), store.writer().unwrap());
+    let mut stranger = Stranger::new(&database(&folder));
+    stranger.execute("BEGIN EXCLUSIVE");
+    log(&writer, &run, 1..=50, 1.0);
+    wait_for(&store.warnings(), |warning| matches!(warning, StoreWarning::Spilling { .. }));
+    let end = Instant::now() + Duration::from_secs(3);
+    let mut step = 50;
+    while Instant::now() < end {
+        step += 1;
+        log(&writer, &run, [step], 1.0);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    writer.flush().expect("the spill file is as safe as the database");
+    stranger.execute("COMMIT");
+    wait_for(&store.warnings(), |warning| matches!(warning, StoreWarning::Recovered { .. }));
+    writer.flush().unwrap();
+    assert_eq!(store.series(&run, LOSS, None).unwrap().steps, (1..=step).collect::<Vec<_>>());
+    let left = std::fs::read_dir(folder.path()).unwrap().flatten();
+    assert!(left.into_iter().all(|file| !file.file_name().to_string_lossy().ends_with(".spill")));
+}
+
+#[test]
+fn a_change_waits_for_a_short_lock() {
+    let folder = folder();
+    let store = open(&folder);
+    let run = running(&store, "waits");
+    let mut stranger = Stranger::new(&database(&folder));
+    stranger.execute("BEGIN EXCLUSIVE");
+    std::thread::scope(|scope| {
+        let renamed = std::thread::Builder::new().spawn_scoped(scope, || store.rename(&run, "after")).unwrap();
+        std::thread::sleep(Duration::from_millis(800));
+        stranger.execute("COMMIT");
+        renamed.join().unwrap().unwrap();
+    });
+    assert_eq!(store.record(&run).unwrap().summary.name, "after");
+}
+
+#[test]
+fn what_was_spilled_is_merged_once_at_the_next_open() {
+    let folder = folder();
+    let mut stranger;
+    let run = {
+        let store = open(&folder);
+        let (run, writer) = (running(&store, "spilled"), store.writer().unwrap());
+        log(&writer, &run, 1..=3, 1.0);
+        writer.flush().unwrap();
+        stranger = Stranger::new(&database(&folder));
+        stranger.execute("BEGIN EXCLUSIVE");
+        log(&writer, &run, 3..=6, 1.0);
+        writer.snapshot(&run, NewSnapshot::text(6, "a text"));
+        writer.set_state(&run, RunState::Finished, StateDetails::default());
+        run
+    };
+    let spills = || {
+        let files = std::fs::read_dir(folder.path()).unwrap().flatten().map(|file| file.path());
+        files.filter(|path| path.extension().is_some_and(|end| end == "spill")).collect::<Vec<_>>()
+    };
+    let [spill] = &spills()[..] else { panic!("one spill file: {:?}", spills()) };
+    let copy = std::fs::read(spill).unwrap();
+    stranger.execute("COMMIT");
+    let check = |store: &Store| {
+        assert_eq!(store.series(&run, LOSS, None).unwrap().steps, [1, 2, 3, 4, 5, 6]);
+        let summary = store.record(&run).unwrap().summary;
+        assert_eq!(summary.state, RunState::Finished, "what it spilled says how it ended");
+        assert_eq!((summary.metrics[LOSS].count, summary.metrics[LOSS].last_step), (6, 6));
+        assert_eq!(
+            store.samples(&run).unwrap().iter().map(|sample| sample.text.as_str()).collect::<Vec<_>>(),
+            ["a text"]
+        );
+    };
+    {
+        let store = open(&folder);
+        wait_for(&store.warnings(), |warning| *warning == StoreWarning::Merged { records: 6 });
+        check(&store);
+        assert!(spills().is_empty());
+    }
+    // A crash between merging and removing the file: the same entries come again.
+    std::fs::write(spill, copy).unwrap();
+    check(&open(&folder));
+    assert!(spills().is_empty());
+}
+
+#[test]
+fn entries_are_held_in_memory_when_nothing_can_be_written() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "held"), store.writer().unwrap());
+    let spill = instance::spill_path(store.paths(), store.instance().unwrap());
+    std::fs::create_dir(&spill).unwrap();
+    let mut stranger = Stranger::new(&database(&folder));
+    stranger.execute("BEGIN EXCLUSIVE");
+    log(&writer, &run, 1..=100, 1.0);
+    wait_for(&store.warnings(), |warning| matches!(warning, StoreWarning::Holding { .. }));
+    assert!(writer.flush().is_err(), "nothing is safe yet");
+    stranger.execute("COMMIT");
+    wait_for(&store.warnings(), |warning| matches!(warning, StoreWarning::Recovered { .. }));
+    assert_eq!(store.series(&run, LOSS, None).unwrap().len(), 100);
+}
+
+#[test]
+fn a_full_disk_spills_and_recovers() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "full"), store.writer().unwrap());
+    store
+        .outside_transaction(async |connection| {
+            sqlx::query("PRAGMA max_page_count = 1").fetch_all(connection).await?;
+            Ok(())
+        })
+        .unwrap();
+    log(&writer, &run, 1..=20_000, 1.0);
+    wait_for(
+        &store.warnings(),
+        |warning| matches!(warning, StoreWarning::Spilling { reason, .. } if reason.contains("full")),
+    );
+    store
+        .outside_transaction(async |connection| {
+            sqlx::query("PRAGMA max_page_count = 1000000").fetch_all(connection).await?;
+            Ok(())
+        })
+        .unwrap();
+    wait_for(&store.warnings(), |warning| matches!(warning, StoreWarning::Recovered { .. }));
+    writer.flush().unwrap();
+    assert_eq!(store.series(&run, LOSS, None).unwrap().len(), 20_000);
+}
+
+#[test]
+fn runs_of_a_dead_program_become_interrupted() {
+    let folder = folder();
+    let store = open(&folder);
+    let [queued, paused, finished, live] = ["queued", "paused", "finished", "live"].map(|name| running(&store, name));
+    store.set_state(&queued, RunState::Queued, StateDetails::default()).unwrap();
+    store.set_state(&paused, RunState::Paused, StateDetails::default()).unwrap();
+    store.set_state(&finished, RunState::Finished, StateDetails::default()).unwrap();
+    // The first three belong to a program that was killed: its row and its lock file are there, its lock is not.
+    let mut stranger = Stranger::new(&database(&folder));
+    stranger.execute("INSERT INTO instances (id, pid, host, started_ms) VALUES ('4000000-dead', 4000000, 'here', 0)");
+    stranger.execute("UPDATE runs SET owner = '4000000-dead' WHERE name IN ('queued', 'paused') AND owner IS NOT NULL");
+    std::fs::write(store.paths().beside("4000000-dead.lock"), "").unwrap();
+    let state = |store: &Store, run| store.record(run).unwrap().summary.state;
+    {
+        let reader = Store::open(&database(&folder), OpenMode::ReadOnly).unwrap();
+        assert_eq!(state(&reader, &paused), RunState::Interrupted, "said before it is written down");
+        let listed = reader.runs(RunFilter::default()).unwrap();
+        assert_eq!(listed.iter().filter(|run| run.state == RunState::Interrupted).count(), 2);
+        assert_eq!(stranger.count("SELECT COUNT(*) FROM runs WHERE state = 'interrupted'"), 0);
+    }
+    {
+        let second = open(&folder);
+        assert_eq!(state(&second, &queued), RunState::Interrupted);
+        assert_eq!(state(&second, &paused), RunState::Interrupted);
+        assert_eq!(state(&second, &finished), RunState::Finished);
+        assert_eq!(state(&second, &live), RunState::Running);
+        assert!(matches!(second.begin_attempt(&live, 1), Err(StoreError::RunIsActive { .. })), "one program a run");
+        assert!(second.record(&paused).unwrap().attempts[0].ended_ms.is_some());
+    }
+    assert!(!store.paths().beside("4000000-dead.lock").exists());
+    assert_eq!(stranger.count("SELECT COUNT(*) FROM instances"), 1, "only the one that is open");
+    assert!(store.mark_interrupted().unwrap().is_empty());
+    // Resumed here, it belongs to this program.
+    assert_eq!(store.begin_attempt(&paused, 1).unwrap(), 2);
+    stranger.execute("UPDATE runs SET owner = '4000001-dead' WHERE name = 'paused'");
+    assert_eq!(store.mark_interrupted().unwrap(), [paused]);
+}
+
+#[test]
+fn closing_leaves_no_run_active_and_no_file_behind() {
+    let folder = folder();
+    let run = running(&open(&folder), "left");
+    let mut files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().flatten().map(|file| file.file_name()).collect();
+    files.sort();
+    assert_eq!(files, ["headroom.db", "headroom.db.opening"]);
+    let store = Store::open(&database(&folder), OpenMode::ReadOnly).unwrap();
+    assert_eq!(store.record(&run).unwrap().summary.state, RunState::Interrupted);
+}
+
+#[test]
+fn a_newer_store_is_refused_and_left_alone() {
+    let folder = folder();
+    drop(open(&folder));
+    Stranger::new(&database(&folder)).execute(
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+         VALUES (9999, 'later', 1, x'00', 0)",
+    );
+    for mode in [OpenMode::ReadWrite, OpenMode::ReadOnly] {
+        let error = Store::open(&database(&folder), mode).unwrap_err();
+        assert!(matches!(error, StoreError::Newer { found: 9999, .. }), "{error}");
+        assert!(error.to_string().contains("Update Headroom"));
+    }
+}
+
+#[test]
+fn files_that_are_no_store_are_refused_and_left_alone() {
+    let folder = folder();
+    let text = "This is a letter, not a database, and longer than a header.";
+    std::fs::write(database(&folder), text).unwrap();
+    for mode in [OpenMode::ReadWrite, OpenMode::ReadOnly] {
+        assert!(matches!(Store::open(&database(&folder), mode), Err(StoreError::NotADatabase { .. })));
+    }
+    assert_eq!(std::fs::read_to_string(database(&folder)).unwrap(), text);
+    let foreign = folder.path().join("foreign.db");
+    Stranger::new(&foreign).execute("CREATE TABLE recipes (name TEXT)");
+    let before = std::fs::read(&foreign).unwrap();
+    for mode in [OpenMode::ReadWrite, OpenMode::ReadOnly] {
+        assert!(matches!(Store::open(&foreign, mode), Err(StoreError::OtherProgram { .. })));
+    }
+    assert_eq!(std::fs::read(&foreign).unwrap(), before);
+    let missing = folder.path().join("missing.db");
+    assert!(matches!(Store::open(&missing, OpenMode::ReadOnly), Err(StoreError::Missing { .. })));
+    assert!(!missing.exists());
+    assert!(matches!(Store::open(folder.path(), OpenMode::ReadWrite), Err(StoreError::NotWritable { .. })));
+    let inside_a_file = foreign.join("deeper").join("a.db");
+    assert!(matches!(Store::open(&inside_a_file, OpenMode::ReadWrite), Err(StoreError::Folder { .. })));
+}
+
+#[test]
+fn a_damaged_store_is_refused() {
+    let folder = folder();
+    {
+        let store = open(&folder);
+        let (run, writer) = (running(&store, "whole"), store.writer().unwrap());
+        log(&writer, &run, 1..=5_000, 1.0);
+        writer.flush().unwrap();
+        store.verify().unwrap();
+    }
+    let whole = std::fs::read(database(&folder)).unwrap();
+    let cut = &whole[..whole.len() / 2];
+    std::fs::write(database(&folder), cut).unwrap();
+    for mode in [OpenMode::ReadWrite, OpenMode::ReadOnly] {
+        let error = Store::open(&database(&folder), mode).unwrap_err();
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+        assert!(error.to_string().contains("headroom.db"));
+    }
+    let mut overwritten = whole;
+    overwritten[4096..].fill(0xa5);
+    std::fs::write(database(&folder), overwritten).unwrap();
+    for mode in [OpenMode::ReadWrite, OpenMode::ReadOnly] {
+        let error = Store::open(&database(&folder), mode).unwrap_err();
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+    }
+}
+
+/// The child of the next test: logs until it is killed.
+#[test]
+#[ignore = "run by a_killed_program_loses_at_most_the_last_second"]
+fn log_until_killed() {
+    let Some(path) = std::env::var_os("HEADROOM_TEST_STORE") else { return };
+    let store = Store::open(Path::new(&path), OpenMode::ReadWrite).unwrap();
+    let (run, writer) = (running(&store, "killed"), store.writer().unwrap());
+    for step in 1.. {
+        log(&writer, &run, [step], 1.0);
+        // How far it came, for the parent.
+        println!("{step}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_killed_program_loses_at_most_the_last_second() {
+    use std::io::{BufRead, BufReader};
+    let folder = folder();
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "--nocapture", "store::tests::faults::log_until_killed"])
+        .env("HEADROOM_TEST_STORE", database(&folder))
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let began = lines.find(|line| line.trim() == "1" || line.ends_with(" 1")).is_some();
+    assert!(began);
+    let (mut last, start, mut safe) = (1, Instant::now(), 1);
+    while start.elapsed() < Duration::from_millis(2500) {
+        last = lines.next().unwrap().parse().unwrap();
+        if start.elapsed() < Duration::from_millis(1500) {
+            safe = last;
+        }
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let store = open(&folder);
+    let record = store.run("killed").unwrap();
+    assert_eq!(record.summary.state, RunState::Interrupted);
+    let data = store.series(&record.summary.id, LOSS, None).unwrap();
+    assert_eq!(data.steps, (1..=data.len() as u64).collect::<Vec<_>>(), "no hole");
+    assert!(data.len() as u64 >= safe, "{} of {last} kept, {safe} were a second old", data.len());
+    store.verify().unwrap();
+}

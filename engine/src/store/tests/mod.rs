@@ -1,0 +1,267 @@
+//! The store as its callers see it.
+
+use std::path::{Path, PathBuf};
+
+use sqlx::Connection;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use tempfile::TempDir;
+
+use super::*;
+
+mod faults;
+mod measure;
+mod property;
+
+const LOSS: &str = series_names::TRAIN_LOSS;
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn database(folder: &TempDir) -> PathBuf {
+    folder.path().join("headroom.db")
+}
+
+fn open(folder: &TempDir) -> Store {
+    Store::open(&database(folder), OpenMode::ReadWrite).unwrap()
+}
+
+fn new_run(name: &str) -> NewRun {
+    NewRun {
+        name: name.to_owned(),
+        config_toml: "seed = 7\n".to_owned(),
+        config: serde_json::json!({"seed": 7, "model": {"layers": 4}}),
+        seed: u64::MAX,
+        device: "cpu".to_owned(),
+        threads: 2,
+        tags: vec!["b".to_owned(), "a".to_owned()],
+        ..NewRun::default()
+    }
+}
+
+fn running(store: &Store, name: &str) -> RunId {
+    let id = store.create_run(new_run(name)).unwrap().summary.id;
+    store.begin_attempt(&id, 1).unwrap();
+    id
+}
+
+fn log(writer: &StoreWriter, run: &RunId, steps: impl IntoIterator<Item = u64>, factor: f64) {
+    for step in steps {
+        writer.log(run, LOSS, step, step as f64 * factor, step * 10, step * 100);
+    }
+}
+
+/// A connection that belongs to nobody, as another program's.
+struct Stranger {
+    runtime: tokio::runtime::Runtime,
+    connection: SqliteConnection,
+}
+
+impl Stranger {
+    fn new(path: &Path) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
+        let connection = runtime.block_on(SqliteConnection::connect_with(&options)).unwrap();
+        Self { runtime, connection }
+    }
+
+    fn execute(&mut self, sql: &'static str) {
+        self.runtime.block_on(sqlx::query(sql).execute(&mut self.connection)).unwrap();
+    }
+
+    fn count(&mut self, sql: &'static str) -> i64 {
+        self.runtime.block_on(sqlx::query_scalar(sql).fetch_one(&mut self.connection)).unwrap()
+    }
+}
+
+#[test]
+fn a_run_is_created_changed_and_read_again() {
+    let folder = folder();
+    let id = {
+        let store = open(&folder);
+        let record = store.create_run(new_run("first")).unwrap();
+        assert_eq!((record.summary.state, record.summary.number), (RunState::Queued, 1));
+        let id = record.summary.id;
+        assert_eq!(store.begin_attempt(&id, 1).unwrap(), 1);
+        let facts = RunFacts {
+            parameters: Some(12),
+            data_hash: Some("abc".into()),
+            flops_per_step: Some(34),
+            ..RunFacts::default()
+        };
+        store.set_facts(&id, facts).unwrap();
+        store.rename(&id, "renamed").unwrap();
+        store.set_note(&id, "a note").unwrap();
+        store.add_tag(&id, "c").unwrap();
+        store.add_tag(&id, "c").unwrap();
+        store.remove_tag(&id, "b").unwrap();
+        let progress = Progress { steps_done: 9, tokens: 90, train_secs: 1.5 };
+        let diverged = Divergence { step: 9, at: Some("layer 2".into()) };
+        let details = StateDetails { progress: Some(progress), diverged: Some(diverged), failure: None };
+        store.set_state(&id, RunState::Diverged, details).unwrap();
+        id
+    };
+    let store = open(&folder);
+    let record = store.run("renamed").unwrap();
+    let run = &record.summary;
+    assert_eq!((&run.id, run.state, run.seed), (&id, RunState::Diverged, u64::MAX));
+    assert_eq!((run.steps_done, run.tokens, run.train_secs), (9, 90, 1.5));
+    assert_eq!(run.diverged, Some(Divergence { step: 9, at: Some("layer 2".into()) }));
+    assert_eq!((run.tags.as_slice(), run.note.as_str()), (["a".to_owned(), "c".to_owned()].as_slice(), "a note"));
+    assert_eq!((run.parameters, record.data_hash.as_deref()), (Some(12), Some("abc")));
+    assert_eq!(record.config["model"]["layers"], 4);
+    assert_eq!(record.config_toml, "seed = 7\n");
+    assert_eq!(record.program_version, env!("CARGO_PKG_VERSION"));
+    assert!(record.machine.cores > 0);
+    assert!(record.attempts[0].ended_ms.is_some() && run.ended_ms.is_some());
+    assert_eq!(store.configs(std::slice::from_ref(&id)).unwrap()[0].1["seed"], 7);
+    let json = serde_json::to_value(&record).unwrap();
+    assert_eq!((&json["name"], &json["state"]), (&"renamed".into(), &"diverged".into()));
+}
+
+#[test]
+fn values_that_are_not_finite_come_back() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "odd"), store.writer().unwrap());
+    let values = [1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5, f64::MIN_POSITIVE, f64::MAX, f64::NAN];
+    for (step, value) in (1..).zip(values) {
+        writer.log(&run, LOSS, step, value, step, step);
+    }
+    writer.flush().unwrap();
+    let data = store.series(&run, LOSS, None).unwrap();
+    assert_eq!(data.len(), values.len());
+    assert!(
+        data.values
+            .iter()
+            .zip(values)
+            .all(|(read, logged)| read.total_cmp(&logged).is_eq() || (read.is_nan() && logged.is_nan()))
+    );
+    let metrics = store.record(&run).unwrap().summary.metrics;
+    assert!(metrics[LOSS].last.is_nan());
+    assert_eq!((metrics[LOSS].best, metrics[LOSS].best_step), (Some(f64::MIN_POSITIVE), Some(6)));
+}
+
+#[test]
+fn a_resumed_attempt_hides_the_overlapped_tail() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "resumed"), store.writer().unwrap());
+    log(&writer, &run, 1..=10, 0.1);
+    writer.flush().unwrap();
+    let before = store.series(&run, LOSS, None).unwrap();
+    assert_eq!(store.begin_attempt(&run, 6).unwrap(), 2);
+    let hidden = store.record(&run).unwrap().summary.metrics;
+    assert_eq!((hidden[LOSS].last_step, hidden[LOSS].count), (5, 5));
+    log(&writer, &run, 6..=8, 7.0);
+    writer.flush().unwrap();
+    let data = store.series(&run, LOSS, None).unwrap();
+    assert_eq!(data.steps, [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!((data.values[4], data.values[5]), (0.5, 42.0));
+    assert_eq!(data.cuts, [Cut { attempt: 2, first_step: 6, index: 5 }]);
+    let tail = store.series(&run, LOSS, before.cursor).unwrap();
+    assert!(tail.is_whole, "a live reader must throw the hidden points away");
+    assert_eq!(tail, data);
+    let kept = Stranger::new(&database(&folder)).count("SELECT COUNT(*) FROM points");
+    assert_eq!(kept, 13, "hidden points are kept");
+}
+
+#[test]
+fn a_cursor_reads_only_what_came_after() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "live"), store.writer().unwrap());
+    assert!(store.series(&run, LOSS, None).unwrap().cursor.is_none());
+    log(&writer, &run, 1..=3, 1.0);
+    writer.flush().unwrap();
+    let first = store.series(&run, LOSS, None).unwrap();
+    assert!(first.is_whole);
+    log(&writer, &run, 4..=5, 1.0);
+    writer.flush().unwrap();
+    let second = store.series(&run, LOSS, first.cursor).unwrap();
+    assert_eq!((second.is_whole, second.steps), (false, vec![4, 5]));
+    assert!(store.series(&run, LOSS, second.cursor).unwrap().is_empty());
+    // A point that came late is behind the cursor: everything is given again.
+    log(&writer, &run, [2, 6], 1.0);
+    writer.log(&run, LOSS, 0, 9.0, 0, 0);
+    writer.flush().unwrap();
+    let third = store.series(&run, LOSS, second.cursor).unwrap();
+    assert_eq!((third.is_whole, third.steps), (true, vec![0, 1, 2, 3, 4, 5, 6]));
+    assert_eq!(third.values[2], 2.0, "the first value of a step stays");
+}
+
+#[test]
+fn runs_are_deleted_brought_back_and_purged() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "doomed"), store.writer().unwrap());
+    log(&writer, &run, 1..=5, 1.0);
+    assert!(matches!(store.delete(&run), Err(StoreError::RunIsActive { state: RunState::Running, .. })));
+    store.set_state(&run, RunState::Stopped, StateDetails::default()).unwrap();
+    let checkpoint = store.paths().checkpoints(&run).join("step-5");
+    std::fs::create_dir_all(&checkpoint).unwrap();
+    std::fs::write(checkpoint.join("model"), "12345").unwrap();
+    assert_eq!(store.run_bytes(&run), 5);
+    store.delete(&run).unwrap();
+    assert!(store.runs(RunFilter::default()).unwrap().is_empty());
+    assert_eq!(store.runs(RunFilter::ALL).unwrap().len(), 1);
+    store.undelete(&run).unwrap();
+    assert_eq!(store.runs(RunFilter::default()).unwrap()[0].metrics[LOSS].count, 5);
+    store.set_archived(&run, true).unwrap();
+    assert!(store.runs(RunFilter::default()).unwrap().is_empty());
+    store.delete(&run).unwrap();
+    assert_eq!(store.purge_deleted(0).unwrap(), 0);
+    assert_eq!(store.purge_deleted(i64::MAX).unwrap(), 1);
+    assert!(!store.paths().run(&run).exists());
+    assert!(matches!(store.record(&run), Err(StoreError::NoSuchRun { .. })));
+    let mut stranger = Stranger::new(&database(&folder));
+    assert_eq!(stranger.count("SELECT (SELECT COUNT(*) FROM points) + (SELECT COUNT(*) FROM series_summary)"), 0);
+    // A late entry of a run that is gone is no trouble.
+    log(&writer, &run, 6..=7, 1.0);
+    writer.flush().unwrap();
+    let next = store.create_run(new_run("next")).unwrap();
+    assert_eq!(next.summary.number, 2, "a colour is never given twice");
+}
+
+#[test]
+fn checkpoints_and_snapshots_are_kept() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "kept"), store.writer().unwrap());
+    let checkpoint = |step: u64, kind| NewCheckpoint {
+        step,
+        path: store.paths().checkpoints(&run).join(format!("step-{step}")),
+        kind,
+        metric: Some("validation/loss".into()),
+        value: Some(1.0 / step as f64),
+        bytes: 10,
+    };
+    store.record_checkpoint(&run, checkpoint(5, CheckpointKind::Best)).unwrap();
+    writer.checkpoint(&run, checkpoint(5, CheckpointKind::Last));
+    writer.checkpoint(&run, checkpoint(9, CheckpointKind::Best));
+    writer.checkpoint(&run, checkpoint(9, CheckpointKind::Last));
+    writer.flush().unwrap();
+    let kept = |store: &Store| {
+        let kept = store.checkpoints(&run).unwrap();
+        kept.into_iter().map(|kept| (kept.step, kept.kind)).collect::<Vec<_>>()
+    };
+    assert_eq!(kept(&store), [(5, CheckpointKind::Last), (9, CheckpointKind::Best), (9, CheckpointKind::Last)]);
+    store.forget_checkpoint(&run, &checkpoint(5, CheckpointKind::Last).path).unwrap();
+    assert_eq!(kept(&store), [(9, CheckpointKind::Best), (9, CheckpointKind::Last)]);
+    assert_eq!(store.checkpoints(&run).unwrap()[0].path, checkpoint(9, CheckpointKind::Best).path);
+
+    let values = [0.5, -1.0, f32::INFINITY];
+    let map = NewSnapshot { layer: Some(1), head: Some(2), ..NewSnapshot::f32(9, "map", vec![3], &values) };
+    store.record_snapshot(&run, map.clone()).unwrap();
+    store.record_snapshot(&run, map).unwrap();
+    writer.snapshot(&run, NewSnapshot::text(4, "early"));
+    writer.snapshot(&run, NewSnapshot::text(9, "late"));
+    writer.flush().unwrap();
+    let [record] = &store.snapshots(&run, Some("map")).unwrap()[..] else { panic!("one map") };
+    assert_eq!((record.layer, record.head, record.bytes, record.shape.as_slice()), (Some(1), Some(2), 12, &[3][..]));
+    assert_eq!(store.snapshot(record.id).unwrap().to_f32().unwrap(), values);
+    assert_eq!(store.snapshots(&run, None).unwrap().len(), 3);
+    store.begin_attempt(&run, 5).unwrap();
+    assert_eq!(store.samples(&run).unwrap().len(), 1, "what will be done again is hidden");
+    assert!(matches!(store.snapshot(999), Err(StoreError::NoSuchSnapshot { id: 999 })));
+}

@@ -1,0 +1,190 @@
+//! The house as it was drawn: who may use whom. Reads manifests, `cargo tree` and `use` lines.
+#![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// The engine's rooms, lowest floor first. Rooms on one floor do not use each other.
+const FLOORS: [&[&str]; 10] = [
+    &["config"],
+    &["ops"],
+    &["attention"],
+    &["model"],
+    &["data"],
+    &["generate"],
+    &["train"],
+    &["checkpoint"],
+    &["store"],
+    &["worker"],
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Every Rust file below a folder, with its text.
+fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                found.push((path, text));
+            }
+        }
+    }
+    assert!(!found.is_empty(), "no source in {}", folder.display());
+    found
+}
+
+/// The code alone: no comments, no documentation.
+fn without_comments(text: &str) -> String {
+    let code = |line: &str| {
+        let end =
+            line.match_indices("//").map(|(at, _)| at).find(|&at| !line[..at].ends_with(':')).unwrap_or(line.len());
+        line[..end].to_owned()
+    };
+    text.lines().map(code).collect::<Vec<_>>().join("\n")
+}
+
+/// The names that follow `crate::`, directly or in a group.
+fn used_rooms(code: &str) -> BTreeSet<String> {
+    let mut used = BTreeSet::new();
+    for (at, prefix) in code.match_indices("crate::") {
+        let rest = &code[at + prefix.len()..];
+        let first_word = |text: &str| -> String {
+            text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+        };
+        let Some(group) = rest.strip_prefix('{') else {
+            used.insert(first_word(rest));
+            continue;
+        };
+        let mut depth = 0;
+        let mut start = 0;
+        for (place, letter) in group.char_indices() {
+            match letter {
+                '{' => depth += 1,
+                '}' if depth == 0 => {
+                    used.insert(first_word(&group[start..place]));
+                    break;
+                }
+                '}' => depth -= 1,
+                ',' if depth == 0 => {
+                    used.insert(first_word(&group[start..place]));
+                    start = place + 1;
+                }
+                _ => {}
+            }
+        }
+    }
+    used.remove("");
+    used
+}
+
+fn floor(room: &str) -> Option<usize> {
+    FLOORS.iter().position(|floor| floor.contains(&room))
+}
+
+/// Names of all crates that a crate needs to be built, by cargo itself.
+fn needs(package: &str, depth: Option<&str>) -> BTreeSet<String> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["tree", "--offline", "--package", package, "--edges", "normal,build", "--prefix", "none", "--format"]);
+    cargo.arg("{p}").current_dir(root());
+    if let Some(depth) = depth {
+        cargo.args(["--depth", depth]);
+    }
+    let output = cargo.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn groups_and_single_names_are_found() {
+    let code = "use crate::{\n config::{A, B},\n store::X, self,\n};\nfn f() { crate::ops::g(); }\nuse crate::model;";
+    let expected: BTreeSet<String> = ["config", "model", "ops", "self", "store"].map(str::to_owned).into();
+    assert_eq!(used_rooms(&without_comments(code)), expected);
+    assert_eq!(used_rooms(&without_comments("// crate::worker\nlet x = 1; // crate::store")), BTreeSet::new());
+}
+
+#[test]
+fn rooms_use_only_rooms_below_them() {
+    let engine = root().join("engine/src");
+    let mut faults = Vec::new();
+    for (path, text) in sources(&engine) {
+        let inside = path.strip_prefix(&engine).unwrap().to_owned();
+        let room = inside.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_owned();
+        if room == "lib" {
+            continue;
+        }
+        let Some(own) = floor(&room) else {
+            faults.push(format!("{room} stands on no floor: add it to FLOORS in this test and to engine/README.md"));
+            continue;
+        };
+        for used in used_rooms(&without_comments(&text)) {
+            if let Some(other) = floor(&used)
+                && used != room
+                && other >= own
+            {
+                faults.push(format!("{} uses {used}, which is not below {room}", inside.display()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn the_engine_knows_no_window() {
+    let needed = needs("headroom-engine", None);
+    assert!(needed.contains("candle-core"), "cargo tree lists too little: {needed:?}");
+    for window in ["accesskit", "eframe", "egui", "headroom-app", "rfd", "wgpu", "winit"] {
+        assert!(!needed.contains(window), "the engine needs {window}");
+    }
+    for (path, text) in sources(&root().join("engine/src")) {
+        let code = without_comments(&text);
+        for window in ["egui::", "eframe::", "winit::"] {
+            assert!(!code.contains(window), "{} names {window}", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_window_knows_no_tensors() {
+    let needed = needs("headroom-app", Some("1"));
+    assert!(needed.contains("egui") && needed.contains("headroom-engine"), "{needed:?}");
+    for tensors in ["candle-core", "candle-nn", "gemm", "safetensors", "sqlx", "tokenizers"] {
+        assert!(!needed.contains(tensors), "the window needs {tensors} itself");
+    }
+    for (path, text) in sources(&root().join("app/src")) {
+        assert!(!without_comments(&text).contains("candle"), "{} names candle", path.display());
+    }
+}
+
+#[test]
+fn what_crosses_the_engines_doors_is_plain_data() {
+    let worker = root().join("engine/src/worker");
+    for door in ["command.rs", "event.rs"] {
+        let code = without_comments(&fs::read_to_string(worker.join(door)).unwrap());
+        for forbidden in ["candle", "Tensor", "ops::", "model::", "Sender", "Receiver"] {
+            assert!(!code.contains(forbidden), "{door} names {forbidden}");
+        }
+    }
+}
+
+#[test]
+fn only_the_link_and_the_command_line_talk_to_the_engine() {
+    let app = root().join("app/src");
+    for (path, text) in sources(&app) {
+        let inside = path.strip_prefix(&app).unwrap().to_owned();
+        let may = inside.starts_with("cli") || inside.starts_with("link.rs") || inside.starts_with("link");
+        assert!(may || !without_comments(&text).contains("Engine::start"), "{} starts an engine", inside.display());
+    }
+}
