@@ -284,7 +284,6 @@ impl HeadroomWindow {
                 let open = self.open_panel();
                 self.panels.get(open).focus_filter();
             }
-            Pressed::Back => self.go_back(),
             Pressed::Undo => self.actions.push(Action::Undo),
             Pressed::Redo => {
                 if !self.panels.configure.redo() {

@@ -80,6 +80,15 @@ fn full_it_compares_with_the_pinned_baseline() {
 }
 
 #[test]
+fn what_is_hovered_in_the_table_is_hovered_everywhere() {
+    let (mut driver, mut panel) = open(state());
+    driver.click(&mut panel, "other");
+    let other = driver.state.runs[3].id.clone();
+    assert_eq!(driver.state.selection.hovered, Some(other.clone()));
+    assert_eq!(driver.state.selection.focused, Some(other));
+}
+
+#[test]
 fn seeds_are_grouped_and_it_says_how() {
     let (mut driver, mut panel) = open(state());
     driver.click(&mut panel, "Group by");

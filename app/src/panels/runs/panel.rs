@@ -460,7 +460,7 @@ impl Cells {
             pin_ui(ui, palette.accent);
         }
         let text = RichText::new(&run.name);
-        let text = if is_focused { text.strong().color(palette.accent) } else { text };
+        let text = if is_focused { text.strong().color(palette.strong) } else { text };
         let text = if run.archived { text.italics() } else { text };
         ui.add(Label::new(text).selectable(false).truncate());
     }
