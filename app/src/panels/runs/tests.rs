@@ -199,3 +199,12 @@ fn the_table_is_copied_as_it_is_shown() {
     assert!(text.starts_with("Name,State,Steps,Seed,"), "{text}");
     assert!(text.contains("run 1,finished,100,"), "{text}");
 }
+
+#[test]
+fn idle_it_asks_for_no_repaint() {
+    let (mut driver, mut panel) = open(loaded(30));
+    for _ in 0..10 {
+        driver.frame(&mut panel, Vec::new());
+    }
+    assert!(driver.rests());
+}
