@@ -2,6 +2,8 @@
 //!
 //! Prints one line a figure with median and spread. `-- NAME` runs only the benchmarks whose name contains NAME.
 
+#![expect(clippy::expect_used, reason = "a benchmark that cannot start is to end")]
+
 use std::{
     path::PathBuf,
     time::{Duration, Instant},
@@ -107,7 +109,7 @@ fn store() {
     let run = store.create_run(NewRun { name: "bench".to_owned(), ..NewRun::default() }).expect("a run is made");
     let run = run.summary.id;
     store.begin_attempt(&run, 1).expect("an attempt begins");
-    let writer = store.writer();
+    let writer = store.writer().expect("a store that can be written");
 
     // As training does it: some values every few milliseconds, so that the writer works beside the loop.
     let mut calls = Vec::new();

@@ -1,5 +1,7 @@
 //! Tiny Hugging Face models with the outputs that an independent float64 implementation gives for them.
 
+#![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::{ops::ControlFlow, path::PathBuf};
 
 use headroom_engine::{

@@ -33,4 +33,17 @@ impl Affine {
             Orientation::OutputsFirst => ops::linear_transposed(x, &self.weight, Some(&self.bias)),
         }
     }
+
+    /// The map to `count` of the outputs, from `first` on.
+    pub fn outputs(&self, first: usize, count: usize) -> Result<Self> {
+        let outputs = match self.orientation {
+            Orientation::InputsFirst => 1,
+            Orientation::OutputsFirst => 0,
+        };
+        Ok(Self {
+            weight: self.weight.narrow(outputs, first, count)?,
+            bias: self.bias.narrow(0, first, count)?,
+            orientation: self.orientation,
+        })
+    }
 }

@@ -17,6 +17,9 @@ use std::{
 
 use super::{CONFIG, CheckpointError, FILES, WEIGHTS};
 
+/// Tells directories of this process apart.
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
 /// A directory beside its place that becomes the real one by [`Scratch::publish`], and is removed otherwise.
 pub(super) struct Scratch {
     /// Where to write.
@@ -46,7 +49,6 @@ impl Scratch {
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
-        static COUNT: AtomicU64 = AtomicU64::new(0);
         let mut name = prefix;
         name.push(format!("{mine}{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         let path = parent.join(name);
@@ -191,4 +193,54 @@ fn sync_dir(_path: &Path) -> io::Result<()> {
 /// True when the directory looks like a model.
 pub(super) fn is_model(dir: &Path) -> bool {
     dir.join(CONFIG).exists() || dir.join(WEIGHTS).exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(dir: &Path) -> usize {
+        fs::read_dir(dir).unwrap().count()
+    }
+
+    /// As when the disk fills up after the first file.
+    #[test]
+    fn what_is_not_published_is_removed() {
+        let parent = tempfile::tempdir().unwrap();
+        let target = parent.path().join("m");
+        let scratch = Scratch::beside(&target).unwrap();
+        fs::write(scratch.path.join(CONFIG), "{}").unwrap();
+        assert_eq!(entries(parent.path()), 1);
+        drop(scratch);
+        assert_eq!(entries(parent.path()), 0);
+    }
+
+    #[test]
+    fn saving_twice_at_once_keeps_both_apart() {
+        let parent = tempfile::tempdir().unwrap();
+        let target = parent.path().join("m");
+        let [first, second] = [0, 1].map(|_| Scratch::beside(&target).unwrap());
+        assert_ne!(first.path, second.path);
+        for (text, scratch) in [("1", first), ("2", second)] {
+            fs::write(scratch.path.join(CONFIG), text).unwrap();
+            scratch.sync(CONFIG).unwrap();
+            scratch.publish().unwrap();
+            assert_eq!(fs::read_to_string(target.join(CONFIG)).unwrap(), text);
+        }
+        assert_eq!(entries(parent.path()), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_may_not_be_changed_is_told() {
+        use std::os::unix::fs::PermissionsExt;
+        let parent = tempfile::tempdir().unwrap();
+        fs::set_permissions(parent.path(), fs::Permissions::from_mode(0o555)).unwrap();
+        let told = Scratch::beside(&parent.path().join("m"));
+        fs::set_permissions(parent.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        // The superuser may change everything.
+        if let Err(error) = told {
+            assert!(error.to_string().contains("Check that the folder exists and may be changed"), "{error}");
+        }
+    }
 }

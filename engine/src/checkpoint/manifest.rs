@@ -1,6 +1,6 @@
 //! Sizes and checksums of a model directory.
 
-use std::{collections::BTreeMap, fs::File, io::Read, path::Path};
+use std::{collections::BTreeMap, fmt::Write, fs::File, io::Read, path::Path};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -92,7 +92,7 @@ impl Manifest {
 
 /// Size and SHA-256 of a file.
 fn measure(path: &Path) -> Result<Entry, CheckpointError> {
-    let failed = |error| CheckpointError::io("read back what was written", path)(error);
+    let failed = |error| CheckpointError::io("read a file of the model", path)(error);
     let mut file = File::open(path).map_err(failed)?;
     let (mut hash, mut bytes, mut block) = (Sha256::new(), 0, vec![0; 1 << 20]);
     loop {
@@ -101,6 +101,10 @@ fn measure(path: &Path) -> Result<Entry, CheckpointError> {
         hash.update(part);
         bytes += read as u64;
     }
-    let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut sha256 = String::with_capacity(64);
+    for byte in hash.finalize() {
+        // Writing to a string cannot fail.
+        let _ = write!(sha256, "{byte:02x}");
+    }
     Ok(Entry { bytes, sha256 })
 }

@@ -26,12 +26,11 @@ pub(super) fn write(
     })
 }
 
+/// Tensors by name, and the file's metadata.
+type Contents = (BTreeMap<String, Tensor>, HashMap<String, String>);
+
 /// Reads all tensors of a file onto a device, with its metadata.
-pub(super) fn read(
-    dir: &Path,
-    file: &str,
-    device: &Device,
-) -> Result<(BTreeMap<String, Tensor>, HashMap<String, String>), CheckpointError> {
+pub(super) fn read(dir: &Path, file: &str, device: &Device) -> Result<Contents, CheckpointError> {
     let damaged = |why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
     let bytes = std::fs::read(dir.join(file)).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => CheckpointError::MissingFile { file: file.to_owned(), path: dir.to_owned() },

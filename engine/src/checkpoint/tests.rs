@@ -8,6 +8,7 @@ use crate::{
     attention::ModelPlan,
     config::{Architecture, NormPlacement, RunConfig},
     model::{ForwardOptions, Model, ModelInput, ParameterSet},
+    ops::{AdamW, AdamWConfig, Gradients},
 };
 
 const TOKENIZER_TEXT: &str = r#"{"added_tokens": [{"id": 0, "content": "[PAD]"}, {"id": 4, "content": "[MASK]"}]}"#;
@@ -123,6 +124,51 @@ fn double_precision_is_kept() {
     for (name, tensor) in loaded.parameters.tensors() {
         let [a, b] = [&tensor, &tensors[&name]].map(|t| t.flatten_all().unwrap().to_vec1::<f64>().unwrap());
         assert_eq!(a, b, "{name}");
+    }
+}
+
+/// `steps` optimiser steps, the first of them with number `first`.
+fn train(plan: &ModelPlan, parameters: &ParameterSet, optimiser: &mut AdamW, first: u64, steps: u64) {
+    let model = Model::trainable(plan, parameters).unwrap();
+    let input = ModelInput::new(&[1, 2, 3, 22, 5, 6], None, 1, 6, &Device::Cpu).unwrap();
+    for step in first..first + steps {
+        let options = ForwardOptions { dropout: Some((1, step)), ..ForwardOptions::default() };
+        let loss = model.loss(&input, &[2, 3, 22, 5, 6, -100], &options).unwrap().loss;
+        let gradients = Gradients::collect(loss.backward().unwrap(), &parameters.optimiser_parameters()).unwrap();
+        optimiser.step(&gradients, 1e-2).unwrap();
+    }
+}
+
+#[test]
+fn training_continues_from_a_checkpoint_as_if_never_stopped() {
+    for config in configs() {
+        let plan = plan(&config);
+        let parent = tempfile::tempdir().unwrap();
+        let dir = parent.path().join("m");
+        let parameters = ParameterSet::init(&plan, 1, DType::F32, &Device::Cpu).unwrap();
+        let new_optimiser =
+            |parameters: &ParameterSet| AdamW::new(parameters.optimiser_parameters(), AdamWConfig::default()).unwrap();
+        let mut optimiser = new_optimiser(&parameters);
+        train(&plan, &parameters, &mut optimiser, 0, 3);
+        let tensors = parameters.tensors();
+        let state = TrainingState { optimiser: optimiser.state().unwrap(), ..training() };
+        let contents = ModelDirectory {
+            plan: &plan,
+            tensors: &tensors,
+            tokenizer_json: None,
+            config: Some(&config),
+            training: Some(&state),
+        };
+        save_model_dir(&dir, &contents).unwrap();
+        train(&plan, &parameters, &mut optimiser, 3, 3);
+
+        let loaded = load(&dir).unwrap();
+        let mut resumed = new_optimiser(&loaded.parameters);
+        resumed.load_state(&load_training_state(&dir, &Device::Cpu).unwrap().optimiser).unwrap();
+        train(&loaded.plan, &loaded.parameters, &mut resumed, 3, 3);
+        for (name, tensor) in parameters.tensors() {
+            assert!(same(&tensor, &loaded.parameters.tensors()[&name]), "{name}");
+        }
     }
 }
 

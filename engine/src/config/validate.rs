@@ -70,7 +70,7 @@ impl RunConfig {
         check.count("model.heads", model.heads, 1..=1024);
         check.count("model.width", model.width, 1..=65_536);
         check.count("model.feed_forward", model.feed_forward, 1..=1_048_576);
-        if model.heads > 0 && model.width % model.heads != 0 {
+        if model.heads > 0 && !model.width.is_multiple_of(model.heads) {
             let (below, above) =
                 (model.width / model.heads * model.heads, (model.width / model.heads + 1) * model.heads);
             let nearest = if below == 0 { format!("{above}") } else { format!("{below} or {above}") };

@@ -148,14 +148,13 @@ impl Model {
     /// labelled positions are carried to the vocabulary.
     pub fn loss(&self, input: &ModelInput, labels: &[i64], options: &ForwardOptions) -> Result<Loss, ModelError> {
         let Encoded { last, maps, hidden } = self.encode(input, options)?;
-        let loss = match self.labelled(&last, labels)? {
-            Some(rows) => ops::cross_entropy(&self.logits(&rows.hidden)?, &rows.labels)?,
+        let loss = if let Some(rows) = self.labelled(&last, labels)? {
+            ops::cross_entropy(&self.logits(&rows.hidden)?, &rows.labels)?
+        } else {
             // Zero, but joined to all weights, so that their gradients exist and are zero too.
-            None => {
-                let (b, _, _) = last.dims3()?;
-                let ignored = Tensor::full(IGNORED_LABEL, b, self.device())?;
-                ops::cross_entropy(&self.logits(&last.narrow(1, 0, 1)?.squeeze(1)?)?, &ignored)?
-            }
+            let (b, _, _) = last.dims3()?;
+            let ignored = Tensor::full(IGNORED_LABEL, b, self.device())?;
+            ops::cross_entropy(&self.logits(&last.narrow(1, 0, 1)?.squeeze(1)?)?, &ignored)?
         };
         let labelled = labels.iter().filter(|label| **label != IGNORED_LABEL).count();
         Ok(Loss { loss, labelled, maps, hidden })
@@ -223,15 +222,11 @@ impl Model {
         let places = Tensor::from_vec(places, (b, t), self.device())?;
         let mut x = (ops::embedding(&self.words, &input.input_ids)? + ops::embedding(&self.positions, &places)?)?;
         if let Some(table) = &self.token_types {
-            let zeros;
             let types = match &input.token_type_ids {
-                Some(types) => types,
-                None => {
-                    zeros = Tensor::zeros((b, t), DType::U32, self.device())?;
-                    &zeros
-                }
+                Some(types) => types.clone(),
+                None => Tensor::zeros((b, t), DType::U32, self.device())?,
             };
-            x = (x + ops::embedding(table, types)?)?;
+            x = (x + ops::embedding(table, &types)?)?;
         }
         match self.plan.norm {
             NormPlacement::Post => Ok(self.outer_norm.forward(&x)?),

@@ -82,12 +82,11 @@ impl Probe {
             end_token: corpus.tokenizer.specials().end_of_text,
             ..Sampling::default()
         };
-        let continuation = continue_text(model, prompt, &sampling, |_| match should_stop() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        let continuation = continue_text(model, prompt, &sampling, |_| {
+            if should_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         let text = |ids: &[u32]| corpus.tokenizer.decode(ids).map(|text| one_line(&text));
-        Ok(format!("{} ▸ {}", text(prompt)?, text(&continuation.ids())?))
+        Ok(format!("{} » {}", text(prompt)?, text(&continuation.ids())?))
     }
 }
 

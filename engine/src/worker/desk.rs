@@ -2,7 +2,7 @@ use std::{
     collections::VecDeque,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
@@ -29,6 +29,8 @@ const LOOK_UP: Duration = Duration::from_millis(250);
 pub(super) enum Note {
     /// From outside.
     Command(Command),
+    /// What is written about the current run changed: its state, its best, its checkpoints.
+    RunsChanged,
     /// The engine thread is done with its job.
     JobDone,
 }
@@ -44,6 +46,9 @@ pub(super) struct Desk {
     queue: VecDeque<Job>,
     current: Option<Current>,
     is_ending: bool,
+    /// Whether the table of runs is to be sent again, and when it was last.
+    runs_changed: bool,
+    runs_sent: Instant,
 }
 
 /// The job in progress.
@@ -63,7 +68,18 @@ impl Desk {
     ) -> Result<Self, std::io::Error> {
         let monitor = Monitor::start(outbox.clone(), writer.clone())?;
         let machinist = Machinist::start(store.clone(), writer, outbox.clone(), notes, monitor.position())?;
-        Ok(Self { store, outbox, inbox, machinist, monitor, queue: VecDeque::new(), current: None, is_ending: false })
+        Ok(Self {
+            store,
+            outbox,
+            inbox,
+            machinist,
+            monitor,
+            queue: VecDeque::new(),
+            current: None,
+            is_ending: false,
+            runs_changed: false,
+            runs_sent: Instant::now(),
+        })
     }
 
     /// Works until told to end.
@@ -72,6 +88,7 @@ impl Desk {
         loop {
             match self.inbox.recv_timeout(LOOK_UP) {
                 Ok(Note::Command(command)) => self.carry_out(command),
+                Ok(Note::RunsChanged) => self.runs_changed = true,
                 Ok(Note::JobDone) => {
                     self.current = None;
                     self.next_job();
@@ -79,6 +96,7 @@ impl Desk {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => self.end(),
             }
+            self.tell_changes();
             while let Ok(warning) = warnings.try_recv() {
                 self.outbox.send(Event::Warning { run: None, message: warning.to_string() });
             }
@@ -100,10 +118,22 @@ impl Desk {
                 self.move_to(&run, position);
                 Ok(())
             }
-            Command::Pause => self.steer(|steering| steering.pause(true)),
-            Command::Resume => self.steer(|steering| steering.pause(false)),
-            Command::Stop => self.steer(Steering::stop),
-            Command::Checkpoint => self.steer(Steering::checkpoint),
+            Command::Pause => {
+                self.steer(|steering| steering.pause(true));
+                Ok(())
+            }
+            Command::Resume => {
+                self.steer(|steering| steering.pause(false));
+                Ok(())
+            }
+            Command::Stop => {
+                self.steer(Steering::stop);
+                Ok(())
+            }
+            Command::Checkpoint => {
+                self.steer(Steering::checkpoint);
+                Ok(())
+            }
             Command::Evaluate { target, data, base_dir } => {
                 let data = data.map(|data| Box::new(data.anchored(&base_dir)));
                 self.queue.push_front(Job::Evaluate(EvaluateJob { target, data }));
@@ -138,6 +168,17 @@ impl Desk {
         }
     }
 
+    /// Sends the table of runs again when something in it changed, at most some four times a second.
+    fn tell_changes(&mut self) {
+        if self.runs_changed && self.runs_sent.elapsed() >= LOOK_UP {
+            self.runs_changed = false;
+            self.runs_sent = Instant::now();
+            if let Err(error) = self.send_runs() {
+                self.fail(None, &error);
+            }
+        }
+    }
+
     fn fail(&self, run: Option<RunId>, error: &StoreError) {
         self.outbox.send(Event::Failed {
             run,
@@ -146,7 +187,7 @@ impl Desk {
         });
     }
 
-    fn steer(&self, wish: impl FnOnce(&Steering)) -> Result<(), StoreError> {
+    fn steer(&self, wish: impl FnOnce(&Steering)) {
         match &self.current {
             Some(current) => wish(&current.steering),
             None => self.outbox.send(Event::Warning {
@@ -154,7 +195,6 @@ impl Desk {
                 message: "Nothing is running, so there is nothing to steer.".into(),
             }),
         }
-        Ok(())
     }
 
     fn enqueue(&mut self, config: RunConfig, base_dir: &Path) -> Result<(), StoreError> {

@@ -77,6 +77,7 @@ impl<'a> RunHooks<'a> {
         {
             self.warn(error.to_string());
         }
+        self.bench.runs_changed();
         let statistics = trainer.corpus().statistics;
         self.bench.outbox.send(Event::Started {
             run: run.clone(),
@@ -128,6 +129,7 @@ impl<'a> RunHooks<'a> {
 
     fn set_state(&self, state: RunState) {
         self.writer.set_state(&self.job.run, state, StateDetails::default());
+        self.bench.runs_changed();
     }
 
     fn record(&self, run: &RunId, step: u64, path: &std::path::Path, kind: CheckpointKind, bytes: u64) {
@@ -218,6 +220,7 @@ impl Hooks for RunHooks<'_> {
         if let Some(accuracy) = report.masked_accuracy {
             self.log(report.step, &[(series_names::VALIDATION_MASKED_ACCURACY, accuracy)]);
         }
+        self.bench.runs_changed();
         self.bench.outbox.send(Event::Evaluated {
             run: self.job.run.clone(),
             step: report.step,

@@ -28,6 +28,15 @@ pub(super) struct Bench {
     pub(super) writer: StoreWriter,
     pub(super) outbox: Outbox,
     pub(super) position: Arc<Position>,
+    notes: Sender<Note>,
+}
+
+impl Bench {
+    /// Tells the desk that what is written about the current run changed.
+    pub(super) fn runs_changed(&self) {
+        // A desk that is busy hears of it with the next change.
+        let _ = self.notes.try_send(Note::RunsChanged);
+    }
 }
 
 impl Machinist {
@@ -39,7 +48,7 @@ impl Machinist {
         position: Arc<Position>,
     ) -> Result<Self, std::io::Error> {
         let (jobs, inbox) = bounded(1);
-        let bench = Bench { store, writer, outbox, position };
+        let bench = Bench { store, writer, outbox, position, notes: notes.clone() };
         let thread = std::thread::Builder::new()
             .name("headroom-engine".to_owned())
             .stack_size(STACK_BYTES)

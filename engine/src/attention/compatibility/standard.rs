@@ -32,9 +32,9 @@ impl Projections {
         match self {
             Self::Separate { query, key, value } => Ok([query.forward(x)?, key.forward(x)?, value.forward(x)?]),
             Self::Fused(all) => {
-                let all = all.forward(x)?; // [b, t, 3 d]
-                let d = all.dim(D::Minus1)? / 3;
-                let part = |i: usize| all.narrow(D::Minus1, i * d, d);
+                // Parts of the weights, not of the output: their gradients are put together over d rows, not b t.
+                let d = all.bias.dim(0)? / 3;
+                let part = |i: usize| all.outputs(i * d, d)?.forward(x);
                 Ok([part(0)?, part(1)?, part(2)?])
             }
         }

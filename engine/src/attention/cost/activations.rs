@@ -27,9 +27,16 @@ pub(super) fn layer(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerAct
     let map = tokens.saturating_mul(work.sequence as u64);
     let (computed, live) = (plan.head_plan.computed(layer) as u64, plan.head_plan.live(layer) as u64);
     let attends = u64::from(live > 0);
+    // A decoder's fused matrix is cut into three, which are copies.
+    let copies = match plan.architecture {
+        Architecture::Encoder => 0,
+        Architecture::Decoder => plan.width as u64,
+    };
     LayerActivations {
-        // Projected, then laid out head by head.
-        projections: head.saturating_mul(2 * (2 * computed + live)),
+        // Heads are views of what was projected.
+        projections: head
+            .saturating_add(copies.saturating_mul(plan.head_size as u64))
+            .saturating_mul(2 * computed + live),
         // Scores and maps; dropped maps where there is dropout.
         scores: map.saturating_mul(2 * computed).saturating_add(if plan.dropout > 0.0 {
             map.saturating_mul(live)
