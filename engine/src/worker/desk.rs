@@ -25,6 +25,9 @@ use crate::{
 /// How often the desk looks up when nothing comes in: store warnings, dead programs' runs.
 const LOOK_UP: Duration = Duration::from_millis(250);
 
+/// How often runs of programs that died are looked for.
+const LOOK_AFTER: Duration = Duration::from_secs(10);
+
 /// What reaches the desk.
 pub(super) enum Note {
     /// From outside.
@@ -49,6 +52,7 @@ pub(super) struct Desk {
     /// Whether the table of runs is to be sent again, and when it was last.
     runs_changed: bool,
     runs_sent: Instant,
+    looked_after: Instant,
 }
 
 /// The job in progress.
@@ -79,6 +83,7 @@ impl Desk {
             is_ending: false,
             runs_changed: false,
             runs_sent: Instant::now(),
+            looked_after: Instant::now(),
         })
     }
 
@@ -93,7 +98,7 @@ impl Desk {
                     self.current = None;
                     self.next_job();
                 }
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => self.look_after_others(),
                 Err(RecvTimeoutError::Disconnected) => self.end(),
             }
             self.tell_changes();
@@ -149,7 +154,7 @@ impl Desk {
             Command::LoadSamples { run } => {
                 self.store.samples(&run).map(|samples| self.outbox.send(Event::Samples { run, samples }))
             }
-            Command::Edit { run, edit } => self.edit(&run, edit).and_then(|()| self.send_runs()),
+            Command::Edit { run, edit } => self.edit(&run, edit),
             Command::Check { config, base_dir, ticket } => {
                 check::check(self.outbox.clone(), config.anchored(&base_dir), ticket);
                 Ok(())
@@ -165,6 +170,14 @@ impl Desk {
         };
         if let Err(error) = outcome {
             self.fail(None, &error);
+        }
+    }
+
+    /// Finds runs whose program died meanwhile.
+    fn look_after_others(&mut self) {
+        if self.looked_after.elapsed() >= LOOK_AFTER {
+            self.looked_after = Instant::now();
+            self.runs_changed |= self.store.mark_interrupted().is_ok_and(|runs| !runs.is_empty());
         }
     }
 
@@ -339,7 +352,23 @@ impl Desk {
         Ok(())
     }
 
-    fn edit(&self, run: &RunId, edit: RunEdit) -> Result<(), StoreError> {
+    fn edit(&mut self, run: &RunId, edit: RunEdit) -> Result<(), StoreError> {
+        if edit == RunEdit::Delete {
+            if self.current.as_ref().is_some_and(|current| current.run.as_ref() == Some(run)) {
+                self.outbox.send(Event::Failed {
+                    run: Some(run.clone()),
+                    why: "A run that trains cannot be deleted.".to_owned(),
+                    what_to_do: "Stop it first.".to_owned(),
+                });
+                return Ok(());
+            }
+            self.cancel(run)?;
+        }
+        self.write_edit(run, edit)?;
+        self.send_runs()
+    }
+
+    fn write_edit(&self, run: &RunId, edit: RunEdit) -> Result<(), StoreError> {
         match edit {
             RunEdit::Rename(name) => self.store.rename(run, &name),
             RunEdit::Note(note) => self.store.set_note(run, &note),

@@ -2,7 +2,7 @@ use std::{
     path::PathBuf,
     sync::Arc,
     thread::JoinHandle,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use crossbeam_channel::{Sender, TrySendError, bounded};
@@ -17,6 +17,9 @@ use crate::store::{OpenMode, Store, StoreError};
 
 /// Commands that may wait before [`EngineError::Busy`].
 const WAITING_COMMANDS: usize = 4096;
+
+/// Deleted runs can be brought back for a week; then they and their files go.
+const KEEP_DELETED_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// How an engine is started.
 pub struct EngineOptions {
@@ -55,6 +58,9 @@ impl Engine {
     pub fn start(options: EngineOptions) -> Result<Self, EngineError> {
         let store = Store::open(&options.store, OpenMode::ReadWrite)?;
         let writer = store.writer()?;
+        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
+        // A store that cannot be changed now is not a reason not to start.
+        let _ = store.purge_deleted(now_ms - KEEP_DELETED_MS);
         let outbox = Outbox::new(options.wake);
         let (notes, inbox) = bounded(WAITING_COMMANDS);
         let desk = Desk::new(store, writer, outbox.clone(), inbox, notes.clone()).map_err(EngineError::Thread)?;

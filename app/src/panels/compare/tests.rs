@@ -120,3 +120,12 @@ fn the_chart_is_exported_with_its_alignment() {
         assert!(driver.has(control), "{control}");
     }
 }
+
+#[test]
+fn idle_it_asks_for_no_repaint() {
+    let (mut driver, mut panel) = open(state());
+    for _ in 0..10 {
+        driver.frame(&mut panel, Vec::new());
+    }
+    assert!(driver.rests());
+}

@@ -160,11 +160,14 @@ impl Draft {
 
 #[cfg(test)]
 mod tests {
+    use headroom_engine::worker::Event;
+
     use super::*;
-    use crate::state::CheckAnswer;
 
     fn answer(ticket: u64, problems: Vec<Problem>) -> State {
-        State { check: Some(CheckAnswer { ticket, problems, free_bytes: None }), ..State::default() }
+        let mut state = State::default();
+        state.apply(Event::Checked { ticket, problems, free_bytes: None });
+        state
     }
 
     #[test]

@@ -162,6 +162,11 @@ fn the_menu_offers_what_fits_the_run() {
     driver.click(&mut panel, "Repeat with the next seed");
     assert!(matches!(driver.actions.pop(), Some(Action::Start(config, _)) if config.seed == 2));
     driver.click(&mut panel, "Actions for run 0");
+    driver.type_into(&mut panel, "New tag", "ablation");
+    driver.click(&mut panel, "Add tag");
+    let tagged = |action: &Action| matches!(action, Action::Send(Command::Edit { edit: RunEdit::AddTag(tag), .. }) if tag == "ablation");
+    assert!(driver.actions.pop().is_some_and(|action| tagged(&action)));
+    driver.click(&mut panel, "Actions for run 0");
     driver.click(&mut panel, "Delete");
     assert!(matches!(driver.actions.pop(), Some(Action::Delete(_))));
 }
@@ -193,4 +198,13 @@ fn the_table_is_copied_as_it_is_shown() {
     assert_eq!(text.lines().count(), 2);
     assert!(text.starts_with("Name,State,Steps,Seed,"), "{text}");
     assert!(text.contains("run 1,finished,100,"), "{text}");
+}
+
+#[test]
+fn idle_it_asks_for_no_repaint() {
+    let (mut driver, mut panel) = open(loaded(30));
+    for _ in 0..10 {
+        driver.frame(&mut panel, Vec::new());
+    }
+    assert!(driver.rests());
 }
