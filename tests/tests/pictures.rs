@@ -11,13 +11,16 @@ use std::{
 };
 
 use egui::{Key, Modifiers};
-use egui_kittest::SnapshotOptions;
+use egui_kittest::{SnapshotOptions, SnapshotResults};
 use headroom_app::{
     messages::{Level, Message},
     panels::PanelId,
     settings::ThemeChoice,
 };
-use headroom_engine::{config::Problem, worker::{Command, Event}};
+use headroom_engine::{
+    config::Problem,
+    worker::{Command, Event},
+};
 use headroom_tests::{Screen, example_runs, fill_with_examples};
 
 const THEMES: [(&str, ThemeChoice); 2] = [("dark", ThemeChoice::Dark), ("light", ThemeChoice::Light)];
@@ -48,10 +51,11 @@ fn full(theme: ThemeChoice, panel: PanelId) -> Screen {
 }
 
 fn in_both_themes(name: &str, mut draw: impl FnMut(ThemeChoice) -> Screen) {
+    let mut results = SnapshotResults::new();
     for (word, theme) in THEMES {
         let mut screen = draw(theme);
         screen.settle();
-        screen.snapshot(&format!("{name}_{word}"), &tolerance());
+        screen.snapshot(&format!("{name}_{word}"), &tolerance(), &mut results);
     }
 }
 
@@ -162,6 +166,26 @@ fn palette_over_the_window() {
         let mut screen = full(theme, PanelId::Runs);
         screen.press(Modifiers::COMMAND, Key::K);
         screen.type_text("dec");
+        screen
+    });
+}
+
+#[test]
+fn export_over_the_window() {
+    in_both_themes("export", |theme| {
+        let mut screen = full(theme, PanelId::Compare);
+        screen.window().settings.last_folder = Some("/home/ada/figures".into());
+        screen.press(Modifiers::COMMAND, Key::E);
+        screen
+    });
+}
+
+/// The small charts, which stand below the fold of the usual window.
+#[test]
+fn live_charts_in_a_tall_window() {
+    in_both_themes("live_tall", |theme| {
+        let mut screen = live(theme);
+        screen.resize(egui::vec2(1280.0, 1160.0));
         screen
     });
 }

@@ -79,7 +79,15 @@ const SKETCHES: [Sketch; 10] = [
         tags: &[],
         ..USUAL
     },
-    Sketch { name: "wikitext decoder", state: RunState::Failed, steps: 140, floor: 4.6, pace: 120.0, tags: &[], ..USUAL },
+    Sketch {
+        name: "wikitext decoder",
+        state: RunState::Failed,
+        steps: 140,
+        floor: 4.6,
+        pace: 120.0,
+        tags: &[],
+        ..USUAL
+    },
     Sketch {
         name: "grammar encoder",
         preset: "grammar-encoder",
@@ -111,7 +119,12 @@ pub fn example_record(number: u64) -> RunRecord {
         git_dirty: Some(false),
         data_hash: Some("9f2c61d804be".to_owned()),
         machine: Machine { cpu: "Example 7 CPU".to_owned(), cores: 2, os: "Debian 12".to_owned() },
-        attempts: vec![AttemptRecord { attempt: 1, first_step: 0, started_ms: created(number as usize), ended_ms: None }],
+        attempts: vec![AttemptRecord {
+            attempt: 1,
+            first_step: 0,
+            started_ms: created(number as usize),
+            ended_ms: None,
+        }],
     }
 }
 
@@ -276,11 +289,17 @@ fn curves(index: usize) -> Vec<(&'static str, SeriesData)> {
     let mut all = vec![
         (series_names::TRAIN_LOSS, every(1, &loss)),
         (series_names::TRAIN_LEARNING_RATE, every(1, &rate)),
-        (series_names::TRAIN_GRAD_NORM, every(1, &|step| 0.4 + 2.2 * (-(step as f64) / 45.0).exp() + noise(seed + 1, step).abs() * 0.3)),
+        (
+            series_names::TRAIN_GRAD_NORM,
+            every(1, &|step| 0.4 + 2.2 * (-(step as f64) / 45.0).exp() + noise(seed + 1, step).abs() * 0.3),
+        ),
         (series_names::TRAIN_TOKENS_PER_SEC, every(1, &|step| 5_660.0 + noise(seed + 2, step) * 240.0)),
         (series_names::VALIDATION_LOSS, every(EVALUATED, &held_out)),
         (series_names::SYSTEM_CPU_PERCENT, every(6, &|step| 188.0 + noise(seed + 4, step) * 9.0)),
-        (series_names::SYSTEM_MEMORY_BYTES, every(6, &|step| (398.0 + (step as f64 / 60.0).min(4.0) * 3.5) * 1_048_576.0)),
+        (
+            series_names::SYSTEM_MEMORY_BYTES,
+            every(6, &|step| (398.0 + (step as f64 / 60.0).min(4.0) * 3.5) * 1_048_576.0),
+        ),
     ];
     if encoder {
         all.push((series_names::VALIDATION_MASKED_ACCURACY, every(EVALUATED, &|step| 1.0 - held_out(step) / 7.6)));

@@ -5,10 +5,7 @@ use std::{
 };
 
 use egui::{Context, Event, Key, Modifiers, Role, UiBuilder, Vec2, vec2};
-use egui_kittest::{
-    Harness, Node,
-    kittest::{NodeT as _, Queryable as _},
-};
+use egui_kittest::{Harness, Node, SnapshotOptions, SnapshotResults, kittest::NodeT as _};
 use headroom_app::{
     link::Link,
     settings::{Settings, ThemeChoice},
@@ -103,6 +100,12 @@ impl Screen {
         self.window().close();
     }
 
+    /// Gives the screen another size.
+    pub fn resize(&mut self, size: Vec2) {
+        self.harness.set_size(size);
+        self.settle();
+    }
+
     /// The window.
     pub fn window(&mut self) -> &mut HeadroomWindow {
         let ctx = self.harness.ctx.clone();
@@ -114,9 +117,10 @@ impl Screen {
         &mut self.window().state
     }
 
-    /// Compares what is on the screen with a kept picture.
-    pub fn snapshot(&mut self, name: &str, options: &egui_kittest::SnapshotOptions) {
+    /// Compares what is on the screen with a kept picture; the verdict goes to `results`.
+    pub fn snapshot(&mut self, name: &str, options: &SnapshotOptions, results: &mut SnapshotResults) {
         self.harness.snapshot_options(name, options);
+        results.extend_harness(&mut self.harness);
     }
 
     /// Draws the screen and writes it as a PNG.
@@ -231,6 +235,10 @@ impl Screen {
     /// Clicks what has this name.
     #[track_caller]
     pub fn click(&mut self, name: &str) {
+        if !self.harness.ctx.content_rect().shrink(60.0).contains(self.get(name).rect().center()) {
+            self.get(name).scroll_to_me();
+            self.settle();
+        }
         self.get(name).click();
         self.settle();
     }
@@ -281,7 +289,8 @@ impl Screen {
 
     /// Presses a plain key, with the text that it types.
     pub fn press_text(&mut self, key: Key, text: &str) {
-        let press = |pressed| Event::Key { key, physical_key: None, pressed, repeat: false, modifiers: Modifiers::NONE };
+        let press =
+            |pressed| Event::Key { key, physical_key: None, pressed, repeat: false, modifiers: Modifiers::NONE };
         // The platform sends both before the next frame.
         self.harness.input_mut().events.extend([press(true), Event::Text(text.to_owned())]);
         self.step();
@@ -291,12 +300,14 @@ impl Screen {
 
     /// The control of this name, or else the text.
     fn find(&self, name: &str) -> Option<Node<'_>> {
-        let all = || self.harness.query_all_by_label(name);
         let is_control = |node: &Node<'_>| {
             let role = node.accesskit_node().role();
             egui::accessibility::is_input(role) || matches!(role, Role::Row | Role::Link | Role::ColumnHeader)
         };
-        all().find(is_control).or_else(|| all().next())
+        let all = self.harness.root().children_recursive();
+        let mut found: Vec<Node<'_>> = all.filter(|node| words_of(node).as_deref() == Some(name)).collect();
+        let best = found.iter().position(is_control).unwrap_or(0);
+        (best < found.len()).then(|| found.swap_remove(best))
     }
 
     #[track_caller]
