@@ -111,11 +111,11 @@ fn configure_with_problems() {
         screen.recorded();
         screen.wait("the form's question", |screen| {
             let asked = screen.recorded();
-            let checks = asked.iter().filter_map(|command| match command {
+            let ticket = asked.iter().rev().find_map(|command| match command {
                 Command::Check { ticket, .. } => Some(*ticket),
                 _ => None,
             });
-            let Some(ticket) = checks.last() else { return false };
+            let Some(ticket) = ticket else { return false };
             let problems = vec![Problem::new("data.path", "there is no file or folder of that name")];
             screen.state().apply(Event::Checked { ticket, problems, free_bytes: Some(9 << 30) });
             true

@@ -9,10 +9,10 @@ use std::{
 };
 
 use egui::{Key, Modifiers};
-use headroom_app::panels::PanelId;
+use headroom_app::{panels::PanelId, state::RunSeries};
 use headroom_engine::{
-    config::{RunConfig, preset},
-    store::{RunId, RunState, RunSummary},
+    config::{RunConfig, from_toml, preset},
+    store::{RunId, RunState, RunSummary, TextSample},
     worker::{Command, Event},
 };
 use headroom_tests::{Screen, example_runs, fill_with_examples};
@@ -66,7 +66,8 @@ fn open_config(screen: &mut Screen, path: &Path) {
     }
     screen.fill("Config file path", &path.display().to_string());
     screen.click("Open TOML");
-    screen.wait_for_words(&format!("Opened {}", path.display()));
+    let written = from_toml(&fs::read_to_string(path).unwrap()).unwrap();
+    screen.wait("the file's config", |screen| *screen.window().panels.configure.config() == written);
     screen.settle();
 }
 
@@ -171,7 +172,7 @@ fn a_run_is_set_up_in_the_form_started_paused_resumed_and_finished() {
 
     screen.wait("the first steps", |screen| steps_read_out(screen) > 0);
     let run = screen.state().current.clone().unwrap().run;
-    let points = |screen: &mut Screen| screen.state().series.get(&run, "train/loss").map_or(0, |points| points.len());
+    let points = |screen: &mut Screen| screen.state().series.get(&run, "train/loss").map_or(0, RunSeries::len);
     screen.wait("points of the curve", |screen| points(screen) > 0);
     assert!(screen.has("Running") && screen.has("Chart: Loss"), "{:#?}", screen.words());
     let (step, drawn) = (steps_read_out(&screen), points(&mut screen));
@@ -203,7 +204,11 @@ fn queued_runs_change_places_and_are_cancelled() {
     let mut screen = Screen::engine(&store(&folder));
     open_config(&mut screen, &write_tiny(folder.path(), "seeds", 10));
     screen.fill("Name", "long");
-    screen.fill("Steps", "1000000");
+    for (field, value) in
+        [("Steps", "1000000"), ("Evaluate every", "10000"), ("Checkpoint every", "0"), ("Look every", "0")]
+    {
+        screen.fill(field, value);
+    }
     screen.press(Modifiers::COMMAND, Key::Enter);
     screen.wait("the long run", |screen| screen.state().current.as_ref().is_some_and(|current| current.step > 0));
 
@@ -543,6 +548,19 @@ fn full_panels_show_everything() {
     {
         assert!(screen.says(words), "the inspector does not say \"{words}\"");
     }
+}
+
+#[test]
+fn characters_that_no_font_has_are_dots_and_no_boxes() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let run = example_runs()[1].id.clone();
+    let sample = TextSample { step: 50, text: "half \u{fffd} a \u{1}character, 語".to_owned(), created_ms: 0 };
+    screen.state().apply(Event::Samples { run, samples: vec![sample.clone()] });
+    screen.press_text(Key::Num2, "2");
+    assert!(screen.has("half · a ·character, ·"), "{:#?}", screen.words());
+    assert!(screen.says("· stands for a character that cannot be shown"));
+    assert_eq!(screen.click_to_copy("Copy sample"), Some(sample.text), "what is copied is whole");
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Runs that look like a day's work, the same in every start: for pictures and for panels that have to be full.
 
-use std::collections::BTreeMap;
-
 use headroom_app::state::{CurrentRun, State};
 use headroom_engine::{
     config::{Architecture, RunConfig, preset, to_toml},
@@ -143,7 +141,7 @@ pub fn example_current() -> CurrentRun {
 
 /// Puts the runs with everything of theirs into a view model, by the events that the engine would send.
 pub fn fill_with_examples(state: &mut State) {
-    state.store_name = "thesis".to_owned();
+    "thesis".clone_into(&mut state.store_name);
     let cpu = DeviceInfo {
         id: "cpu".to_owned(),
         name: "Example 7 CPU".to_owned(),
@@ -225,7 +223,7 @@ fn summary(index: usize) -> RunSummary {
         tags: sketch.tags.iter().map(|tag| (*tag).to_owned()).collect(),
         archived: false,
         deleted_ms: None,
-        metrics: BTreeMap::from_iter(metrics),
+        metrics: metrics.collect(),
     }
 }
 

@@ -15,11 +15,14 @@ use headroom_app::{
 use headroom_engine::worker::Command;
 
 /// Longer than anything here takes on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Makes the window over a context.
+type Make = Box<dyn FnOnce(&Context) -> HeadroomWindow>;
 
 /// The window, once its first frame gave it a context.
 enum Slot {
-    Waiting(Option<Box<dyn FnOnce(&Context) -> HeadroomWindow>>),
+    Waiting(Option<Make>),
     Open(Box<HeadroomWindow>),
 }
 
@@ -179,8 +182,12 @@ impl Screen {
         self.harness.output().viewport_output.get(&egui::ViewportId::ROOT).expect("a viewport").repaint_delay
     }
 
-    /// The text that was put on the clipboard in the last frame.
-    pub fn copied(&self) -> Option<String> {
+    /// Clicks what has this name; the text that this puts on the clipboard.
+    #[track_caller]
+    pub fn click_to_copy(&mut self, name: &str) -> Option<String> {
+        self.get(name).click();
+        self.step();
+        // The release of the button is the last frame's event.
         self.harness.output().platform_output.commands.iter().find_map(|command| match command {
             egui::OutputCommand::CopyText(text) => Some(text.clone()),
             _ => None,
@@ -244,13 +251,6 @@ impl Screen {
         self.settle();
     }
 
-    /// Clicks what has this name with the right button.
-    #[track_caller]
-    pub fn click_secondary(&mut self, name: &str) {
-        self.get(name).click_secondary();
-        self.settle();
-    }
-
     /// Replaces the text in the field of this name.
     #[track_caller]
     pub fn fill(&mut self, name: &str, text: &str) {
@@ -299,16 +299,16 @@ impl Screen {
         self.settle();
     }
 
-    /// The control of this name, or else the text.
+    /// What has this name: a field for text before another control, and that before a text.
     fn find(&self, name: &str) -> Option<Node<'_>> {
-        let is_control = |node: &Node<'_>| {
-            let role = node.accesskit_node().role();
-            egui::accessibility::is_input(role) || matches!(role, Role::Row | Role::Link | Role::ColumnHeader)
+        let rank = |node: &Node<'_>| match node.accesskit_node().role() {
+            Role::TextInput | Role::MultilineTextInput => 0,
+            Role::Row | Role::Link | Role::ColumnHeader => 1,
+            role if egui::accessibility::is_input(role) => 1,
+            _ => 2,
         };
         let all = self.harness.root().children_recursive();
-        let mut found: Vec<Node<'_>> = all.filter(|node| words_of(node).as_deref() == Some(name)).collect();
-        let best = found.iter().position(is_control).unwrap_or(0);
-        (best < found.len()).then(|| found.swap_remove(best))
+        all.filter(|node| words_of(node).as_deref() == Some(name)).min_by_key(rank)
     }
 
     #[track_caller]

@@ -113,7 +113,7 @@ mod tests {
         let figure = chart.figure(&mut ChartState::default(), &SharedX::default(), BTreeMap::new());
         assert_eq!(figure.series[0].points, few.points().collect::<Vec<_>>());
         assert!(figure.series[0].raw.is_empty() && !figure.series[1].raw.is_empty());
-        assert_eq!(figure.subtitle, "Smoothing 0.6");
+        assert_eq!(figure.subtitle, "Smoothing 0.60");
         let alone = Chart::new("c", "Loss", &lines[..1]).smoothing(0.6);
         let figure = alone.figure(&mut ChartState::default(), &SharedX::default(), BTreeMap::new());
         assert_eq!(figure.subtitle, "");
