@@ -33,21 +33,30 @@ pub(super) fn choose(records: &[CheckpointRecord], which: Which) -> Result<&Chec
 /// Removes the oldest of the checkpoints kept to go on from, down to `keep`. A folder that is also the best stays.
 pub(super) fn prune(store: &Store, run: &RunId, keep: usize) {
     let Ok(records) = store.checkpoints(run) else { return };
-    let mut last: Vec<&CheckpointRecord> =
-        records.iter().filter(|record| record.kind == CheckpointKind::Last).collect();
+    let mut last: Vec<&CheckpointRecord> = records.iter().filter(|record| record.kind == CheckpointKind::Last).collect();
     last.sort_by_key(|record| std::cmp::Reverse(record.step));
     for old in last.iter().skip(keep) {
-        remove(store, run, &records, &old.path, CheckpointKind::Last);
+        let is_needed = records.iter().any(|record| record.path == old.path && record.kind != CheckpointKind::Last);
+        // First the record, then the folder: a crash in between leaves a folder that `sweep` finds, never a record
+        // of a checkpoint that is not there.
+        if !is_needed && store.forget_checkpoint(run, &old.path).is_ok() {
+            // What cannot be removed now only takes room.
+            let _ = std::fs::remove_dir_all(&old.path);
+        }
     }
 }
 
-/// Forgets one reason to keep a folder, and removes the folder when it was the only one.
-pub(super) fn remove(store: &Store, run: &RunId, records: &[CheckpointRecord], path: &Path, kind: CheckpointKind) {
-    let is_needed = records.iter().any(|record| record.path == path && record.kind != kind);
-    if !is_needed {
-        // What cannot be removed now only takes room.
-        let _ = std::fs::remove_dir_all(path);
-        let _ = store.forget_checkpoint(run, path);
+/// Removes checkpoint folders that no record names: what a crash left between a checkpoint and its record.
+/// Only for a run that does not train.
+pub(super) fn sweep(store: &Store, run: &RunId) {
+    let Ok(records) = store.checkpoints(run) else { return };
+    let Ok(entries) = std::fs::read_dir(store.paths().checkpoints(run)) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let is_ours = entry.file_name().to_string_lossy().starts_with("step-");
+        if is_ours && records.iter().all(|record| record.path != path) {
+            let _ = std::fs::remove_dir_all(path);
+        }
     }
 }
 

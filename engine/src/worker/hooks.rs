@@ -1,11 +1,14 @@
-use std::time::{Duration, Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use super::{Event, checkpoints, job::TrainJob, machinist::Bench, resume::training_state, steering::Steering};
 use crate::{
     attention::{Cost, Workload},
     checkpoint::{ModelDirectory, save_model_dir},
     store::{
-        CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, StateDetails, StoreWriter,
+        CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunState, StateDetails, StoreWriter,
         series_names,
     },
     train::{Control, EvaluationReport, Hooks, Moment, StepReport, Trainer},
@@ -132,7 +135,7 @@ impl<'a> RunHooks<'a> {
         self.bench.runs_changed();
     }
 
-    fn record(&self, run: &RunId, step: u64, path: &std::path::Path, kind: CheckpointKind, bytes: u64) {
+    fn record(&self, step: u64, path: &Path, kind: CheckpointKind, bytes: u64) {
         let checkpoint = NewCheckpoint {
             step,
             path: path.to_path_buf(),
@@ -141,9 +144,7 @@ impl<'a> RunHooks<'a> {
             value: self.best.map(|(loss, _)| loss),
             bytes,
         };
-        if let Err(error) = self.bench.store.record_checkpoint(run, checkpoint) {
-            self.warn(error.to_string());
-        }
+        self.writer.checkpoint(&self.job.run, checkpoint);
     }
 }
 
@@ -262,18 +263,23 @@ impl Hooks for RunHooks<'_> {
                 return;
             }
         };
+        let before = self.bench.store.checkpoints(run).unwrap_or_default();
         if moment.resumable {
             let kind = if moment.asked { CheckpointKind::Kept } else { CheckpointKind::Last };
-            self.record(run, step, &path, kind, bytes);
+            self.record(step, &path, kind, bytes);
         }
         if moment.best {
-            let store = &self.bench.store;
-            let before = store.checkpoints(run).unwrap_or_default();
-            self.record(run, step, &path, CheckpointKind::Best, bytes);
+            // The store knows one best: this one takes the place of the one before.
+            self.record(step, &path, CheckpointKind::Best, bytes);
+            let _ = self.writer.flush();
             for old in before.iter().filter(|old| old.kind == CheckpointKind::Best && old.path != path) {
-                checkpoints::remove(store, run, &before, &old.path, CheckpointKind::Best);
+                if !before.iter().any(|other| other.path == old.path && other.kind != CheckpointKind::Best) {
+                    // What cannot be removed now only takes room.
+                    let _ = std::fs::remove_dir_all(&old.path);
+                }
             }
         }
+        let _ = self.writer.flush();
         checkpoints::prune(&self.bench.store, run, self.job.config.train.keep_checkpoints);
         self.bench.outbox.send(Event::Checkpointed { run: run.clone(), step, path, bytes, best: moment.best });
     }
