@@ -1,6 +1,6 @@
 //! Drives a panel by the names of its controls, for tests: what a screen reader is told is what is clicked.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, accesskit::Node, pos2, vec2};
 
@@ -24,6 +24,7 @@ pub struct Driver {
     ctx: egui::Context,
     nodes: Vec<Node>,
     frames: u32,
+    repaint: Duration,
 }
 
 impl Driver {
@@ -40,6 +41,7 @@ impl Driver {
             ctx,
             nodes: Vec::new(),
             frames: 0,
+            repaint: Duration::ZERO,
         }
     }
 
@@ -63,6 +65,8 @@ impl Driver {
         });
         // Nothing is painted here.
         output.textures_delta.clear();
+        self.repaint =
+            output.viewport_output.values().map(|viewport| viewport.repaint_delay).min().unwrap_or(Duration::MAX);
         let update = output.platform_output.accesskit_update.expect("the tree is made");
         self.nodes = update.nodes.into_iter().map(|(_, node)| node).collect();
         if let Some(problem) = self.nameless() {
@@ -75,6 +79,11 @@ impl Driver {
         for _ in 0..3 {
             self.frame(panel, Vec::new());
         }
+    }
+
+    /// Whether the last frame asked for no other soon: an idle window must cost nothing.
+    pub fn rests(&self) -> bool {
+        self.repaint > Duration::from_secs(1)
     }
 
     /// Every name in the tree.

@@ -86,3 +86,12 @@ fn name_tags_and_note_are_written_down() {
     assert!(edits.iter().any(|edit| matches!(edit, RunEdit::Rename(name) if name.contains(" b"))), "{edits:?}");
     assert_eq!(edits.len(), 4, "each once: {edits:?}");
 }
+
+#[test]
+fn idle_it_asks_for_no_repaint() {
+    let (mut driver, mut panel) = open(true);
+    for _ in 0..10 {
+        driver.frame(&mut panel, Vec::new());
+    }
+    assert!(driver.rests());
+}

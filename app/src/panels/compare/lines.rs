@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// While runs train, a group's mean is computed anew at most so often.
-const RENEW_EVERY: Duration = Duration::from_millis(500);
+pub const RENEW_EVERY: Duration = Duration::from_millis(500);
 
 /// Runs that are drawn as one line.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,6 +151,8 @@ pub struct Made {
     pub without_metric: usize,
     /// How groups were aligned: the least exact way that was used.
     pub alignment: Option<Alignment>,
+    /// Whether a group's mean is older than its points; it is renewed in a moment.
+    pub stale: bool,
 }
 
 /// A group's statistics and what they were computed from.
@@ -163,6 +165,7 @@ struct Kept {
     edges: Option<(Series, Series)>,
     n: (usize, usize),
     alignment: Alignment,
+    is_stale: bool,
     seen: bool,
 }
 
@@ -212,6 +215,7 @@ impl LineMaker {
             } else if !curves.is_empty() {
                 let key = (bundle.runs.iter().map(|run| run.number).collect(), metric.to_owned());
                 let kept = self.kept(key, &curves, view);
+                made.stale |= kept.is_stale;
                 made.alignment = Some(made.alignment.map_or(kept.alignment, |so_far| coarser(so_far, kept.alignment)));
                 let n =
                     if kept.n.0 == kept.n.1 { kept.n.1.to_string() } else { format!("{}–{}", kept.n.0, kept.n.1) };
@@ -235,6 +239,7 @@ impl LineMaker {
                 && (kept.from == from || (kept.from.len() == from.len() && kept.at.elapsed() < RENEW_EVERY))
         };
         let kept = self.kept.entry(key).or_insert_with(|| summarise(curves, from.clone(), view));
+        kept.is_stale = kept.from != from;
         if !fresh(kept) {
             *kept = summarise(curves, from, view);
         }
@@ -255,7 +260,18 @@ fn summarise(curves: &[Series], from: Vec<Version>, view: &View) -> Kept {
     let edges = has_band.then(|| (of(&|i| edge(i).0), of(&|i| edge(i).1)));
     let counts = || summary.iter().map(|s| s.n);
     let n = (counts().min().unwrap_or_default(), counts().max().unwrap_or_default());
-    Kept { from, x: view.x, band: view.band, at: Instant::now(), mean, edges, n, alignment, seen: true }
+    Kept {
+        from,
+        x: view.x,
+        band: view.band,
+        at: Instant::now(),
+        mean,
+        edges,
+        n,
+        alignment,
+        is_stale: false,
+        seen: true,
+    }
 }
 
 /// The one that takes more liberty with the values.
@@ -353,6 +369,31 @@ pub(super) mod tests {
         assert_eq!(first.0, "layers = 4 (n = 3)");
         assert_eq!(version(&View::default()), first);
         assert_ne!(version(&View { band: Band::MinMax, ..View::default() }), first);
+    }
+
+    #[test]
+    fn new_points_renew_a_mean_after_a_moment_and_it_says_that_it_is_stale() {
+        let mut state = state();
+        let configs = configs(&mut state);
+        let grouped = bundles(&state.runs, Some("seed"), &configs);
+        let (mut maker, mut xs) = (LineMaker::default(), CurveXs::default());
+        let mut make = |state: &mut State| maker.make(&grouped, METRIC, &View::default(), state, &mut xs);
+        assert!(!make(&mut state).stale);
+        let more = SeriesData {
+            steps: vec![150],
+            values: vec![0.5],
+            wall_ms: vec![1500],
+            tokens: vec![15_000],
+            ..SeriesData::default()
+        };
+        state.series.take(state.runs[0].id.clone(), METRIC.to_owned(), false, more);
+        let made = make(&mut state);
+        assert!(made.stale);
+        assert_eq!(made.lines[0].series.len(), 2);
+        std::thread::sleep(RENEW_EVERY);
+        let made = make(&mut state);
+        assert!(!made.stale);
+        assert_eq!((made.lines[0].series.len(), made.lines[0].name.as_str()), (3, "base (n = 1–3)"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use headroom_engine::store::{RunId, RunSummary, series_names};
 
 use super::{
     configs::{ConfigSection, copy_menu_ui},
-    lines::{Bundle, LineMaker, Made, bundles},
+    lines::{Bundle, LineMaker, Made, RENEW_EVERY, bundles},
     rows::{Measure, Row, rows, text_table},
     view::View,
 };
@@ -118,6 +118,9 @@ impl ComparePanel {
         let made: Vec<Made> =
             metrics.iter().map(|metric| self.maker.make(&bundles, metric, view, cx.state, &mut self.xs)).collect();
         self.maker.end();
+        if made.iter().any(|made| made.stale) {
+            ui.ctx().request_repaint_after(RENEW_EVERY);
+        }
         notes_ui(ui, view, &made, missing);
 
         let hovered = cx.state.selection.hovered_before.clone();

@@ -80,6 +80,15 @@ fn full_it_compares_with_the_pinned_baseline() {
 }
 
 #[test]
+fn what_is_hovered_in_the_table_is_hovered_everywhere() {
+    let (mut driver, mut panel) = open(state());
+    driver.click(&mut panel, "other");
+    let other = driver.state.runs[3].id.clone();
+    assert_eq!(driver.state.selection.hovered, Some(other.clone()));
+    assert_eq!(driver.state.selection.focused, Some(other));
+}
+
+#[test]
 fn seeds_are_grouped_and_it_says_how() {
     let (mut driver, mut panel) = open(state());
     driver.click(&mut panel, "Group by");
@@ -110,4 +119,13 @@ fn the_chart_is_exported_with_its_alignment() {
     for control in ["PNG", "SVG", "CSV", "Browse…", "Export", "Cancel", "File"] {
         assert!(driver.has(control), "{control}");
     }
+}
+
+#[test]
+fn idle_it_asks_for_no_repaint() {
+    let (mut driver, mut panel) = open(state());
+    for _ in 0..10 {
+        driver.frame(&mut panel, Vec::new());
+    }
+    assert!(driver.rests());
 }

@@ -135,3 +135,12 @@ fn the_y_key_makes_y_logarithmic_and_a_chart_is_exported() {
     driver.click(&mut panel, "Cancel");
     assert!(!driver.says("Export the chart"));
 }
+
+#[test]
+fn idle_it_asks_for_no_repaint() {
+    let (mut driver, mut panel) = open(with_run(RunState::Finished));
+    for _ in 0..10 {
+        driver.frame(&mut panel, Vec::new());
+    }
+    assert!(driver.rests());
+}

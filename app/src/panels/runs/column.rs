@@ -59,6 +59,7 @@ impl Column {
             Self::Name,
             Self::State,
             Self::Steps,
+            Self::Seed,
             Self::Metric(series_names::TRAIN_LOSS.to_owned(), Which::Last),
             Self::Metric(series_names::VALIDATION_LOSS.to_owned(), Which::Best),
             Self::Duration,
@@ -72,7 +73,7 @@ impl Column {
     /// Every column that these runs can fill, in the order of the table.
     pub fn all(runs: &[RunSummary]) -> Vec<Self> {
         let series: BTreeSet<&String> = runs.iter().flat_map(|run| run.metrics.keys()).collect();
-        let mut all = vec![Self::Name, Self::State, Self::Steps];
+        let mut all = vec![Self::Name, Self::State, Self::Steps, Self::Seed];
         for series in series {
             all.push(Self::Metric(series.clone(), Which::Last));
             if Direction::of(series) != Direction::None {
@@ -85,7 +86,6 @@ impl Column {
             Self::Device,
             Self::Created,
             Self::Tags,
-            Self::Seed,
             Self::Tokens,
             Self::Note,
             Self::Id,
@@ -106,6 +106,7 @@ impl Column {
             Self::Created => 140.0,
             Self::Metric(..) | Self::Tags => 120.0,
             Self::State | Self::Steps | Self::Id => 110.0,
+            Self::Seed => 60.0,
             _ => 90.0,
         }
     }

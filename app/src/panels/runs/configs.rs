@@ -24,7 +24,8 @@ impl FlatConfigs {
     /// Wants the configs of these runs; a few are asked for at a time. Returns how many are still missing.
     pub fn want(&mut self, state: &mut State, runs: impl IntoIterator<Item = RunId>) -> usize {
         let mut missing = 0;
-        self.asked.retain(|run| !state.records.contains_key(run));
+        // A run that was deleted meanwhile will never answer.
+        self.asked.retain(|run| !state.records.contains_key(run) && state.run(run).is_some());
         for run in runs {
             if self.known.contains_key(&run) {
                 continue;

@@ -1,7 +1,10 @@
 //! The menu of a run.
 
-use egui::{Button, Ui};
-use headroom_engine::store::{RunId, RunSummary};
+use egui::{Button, Key, TextEdit, Ui};
+use headroom_engine::{
+    store::{RunId, RunSummary},
+    worker::{Command, RunEdit},
+};
 
 use crate::{
     inspector::{RunOperation, Taking, offered, perform},
@@ -17,8 +20,8 @@ pub enum Wanted {
     Export(Taking),
 }
 
-/// Draws the menu of a run; closes it when something was chosen.
-pub fn run_menu_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) -> Option<Wanted> {
+/// Draws the menu of a run, with the tag that is being typed into it; closes it when something was chosen.
+pub fn run_menu_ui(ui: &mut Ui, run: &RunSummary, tag: &mut String, cx: &mut PanelContext<'_>) -> Option<Wanted> {
     let mut wanted = None;
     cx.state.want_record(&run.id);
     let has_record = cx.state.records.contains_key(&run.id);
@@ -33,6 +36,17 @@ pub fn run_menu_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) -> 
         wanted = Some(Wanted::Rename(run.id.clone()));
         ui.close();
     }
+    ui.horizontal(|ui| {
+        let typed = ui.add(TextEdit::singleline(tag).desired_width(110.0).hint_text("New tag"));
+        let typed = typed.accessible_name("New tag");
+        let enter = typed.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter));
+        let add = ui.add_enabled(!tag.trim().is_empty(), Button::new("Add tag"));
+        if (enter || add.clicked()) && !tag.trim().is_empty() {
+            let edit = RunEdit::AddTag(std::mem::take(tag).trim().to_owned());
+            cx.send(Command::Edit { run: run.id.clone(), edit });
+            ui.close();
+        }
+    });
     ui.separator();
     for operation in offered(run) {
         if operation == RunOperation::Delete {

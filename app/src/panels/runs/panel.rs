@@ -42,6 +42,8 @@ pub struct RunsPanel {
     wants_filter: bool,
     renaming: Option<(RunId, String, bool)>,
     menu: Option<(RunId, Pos2)>,
+    /// The tag that is typed into the menu.
+    tag: String,
     export: Option<ExportBox>,
     /// Changes when the runs may have.
     print: u64,
@@ -346,10 +348,11 @@ impl RunsPanel {
             .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside)
             .show(|ui| {
                 ui.set_max_height(ui.ctx().content_rect().height() - 40.0);
-                wanted = run_menu_ui(ui, &run, cx);
+                wanted = run_menu_ui(ui, &run, &mut self.tag, cx);
             });
         if !open {
             self.menu = None;
+            self.tag.clear();
         }
         match wanted {
             Some(Wanted::Rename(id)) => self.renaming = Some((id, run.name, true)),
@@ -460,7 +463,7 @@ impl Cells {
             pin_ui(ui, palette.accent);
         }
         let text = RichText::new(&run.name);
-        let text = if is_focused { text.strong().color(palette.accent) } else { text };
+        let text = if is_focused { text.strong().color(palette.strong) } else { text };
         let text = if run.archived { text.italics() } else { text };
         ui.add(Label::new(text).selectable(false).truncate());
     }

@@ -107,13 +107,13 @@ fn eyes_open_and_close_and_a_click_focuses() {
 #[test]
 fn the_menu_stands_beside_the_name_and_hidden_columns_stay_hidden() {
     let (mut driver, mut panel) = open(loaded(3));
-    assert!(driver.has("Actions for run 2") && !driver.has("Seed"));
+    assert!(driver.has("Actions for run 2") && !driver.has("Tokens"));
     driver.click(&mut panel, "Columns");
-    driver.click(&mut panel, "Seed");
+    driver.click(&mut panel, "Tokens");
     driver.key(&mut panel, Key::Escape);
     let remembered: serde_json::Value = driver.settings.of_panel("runs");
     assert_eq!(remembered["chose_columns"], true);
-    assert!(!remembered["table"]["hidden"].as_array().unwrap().iter().any(|title| title == "Seed"));
+    assert!(!remembered["table"]["hidden"].as_array().unwrap().iter().any(|title| title == "Tokens"));
 }
 
 #[test]
@@ -162,6 +162,11 @@ fn the_menu_offers_what_fits_the_run() {
     driver.click(&mut panel, "Repeat with the next seed");
     assert!(matches!(driver.actions.pop(), Some(Action::Start(config, _)) if config.seed == 2));
     driver.click(&mut panel, "Actions for run 0");
+    driver.type_into(&mut panel, "New tag", "ablation");
+    driver.click(&mut panel, "Add tag");
+    let tagged = |action: &Action| matches!(action, Action::Send(Command::Edit { edit: RunEdit::AddTag(tag), .. }) if tag == "ablation");
+    assert!(driver.actions.pop().is_some_and(|action| tagged(&action)));
+    driver.click(&mut panel, "Actions for run 0");
     driver.click(&mut panel, "Delete");
     assert!(matches!(driver.actions.pop(), Some(Action::Delete(_))));
 }
@@ -191,6 +196,15 @@ fn the_table_is_copied_as_it_is_shown() {
     driver.click(&mut panel, "Copy as CSV");
     let Some(Action::Copy(_, text)) = driver.actions.pop() else { panic!("nothing copied") };
     assert_eq!(text.lines().count(), 2);
-    assert!(text.starts_with("Name,State,Steps,"), "{text}");
+    assert!(text.starts_with("Name,State,Steps,Seed,"), "{text}");
     assert!(text.contains("run 1,finished,100,"), "{text}");
+}
+
+#[test]
+fn idle_it_asks_for_no_repaint() {
+    let (mut driver, mut panel) = open(loaded(30));
+    for _ in 0..10 {
+        driver.frame(&mut panel, Vec::new());
+    }
+    assert!(driver.rests());
 }
