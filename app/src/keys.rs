@@ -13,8 +13,6 @@ pub enum Pressed {
     Help,
     /// Puts the keyboard into the panel's filter.
     Filter,
-    /// Closes what is open, or goes back.
-    Back,
     /// Undoes.
     Undo,
     /// Does again what was undone.
@@ -82,7 +80,7 @@ pub fn plain(ctx: &Context, key: Key) -> bool {
     !typing(ctx) && ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key))
 }
 
-/// What was pressed since the last frame; takes those keys. `Back` is not among them: it is asked for last, with
+/// What was pressed since the last frame; takes those keys. Esc is not among them: it is asked for last, with
 /// [`back`], when everything that is open had its chance to take it.
 pub fn pressed(ctx: &Context) -> Vec<Pressed> {
     let typing = typing(ctx);

@@ -284,7 +284,6 @@ impl HeadroomWindow {
                 let open = self.open_panel();
                 self.panels.get(open).focus_filter();
             }
-            Pressed::Back => self.go_back(),
             Pressed::Undo => self.actions.push(Action::Undo),
             Pressed::Redo => {
                 if !self.panels.configure.redo() {
@@ -456,12 +455,9 @@ impl HeadroomWindow {
     /// Writes the settings, apart from the window's thread, when they have settled.
     fn keep_settings(&mut self, ctx: &Context) {
         self.remember();
-        match self.dialogs.take(SETTINGS_KEY) {
-            Some(Answer::Failed(why)) => {
-                // Said once; the next change tries again.
-                self.state.messages.push(Level::Warning, why, "The window will not remember how it looked.", None);
-            }
-            Some(_) | None => {}
+        if let Some(Answer::Failed(why)) = self.dialogs.take(SETTINGS_KEY) {
+            // Said once; the next change tries again.
+            self.state.messages.push(Level::Warning, why, "The window will not remember how it looked.", None);
         }
         let Some(path) = &self.settings_path else { return };
         if self.settings == self.settings_saved {

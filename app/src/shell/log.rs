@@ -51,8 +51,9 @@ pub fn strip_ui(ui: &mut Ui, messages: &Messages) -> bool {
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
         ui.label(RichText::new(age(latest.at)).small().color(palette.weak)).on_hover_text(clock(latest.at) + " UTC");
         let errors = messages.unseen_errors();
-        if errors > 1 {
-            ui.label(RichText::new(format!("{errors} errors")).small().color(palette.error));
+        if errors > usize::from(latest.level == Level::Error) {
+            let words = if errors == 1 { "1 error".to_owned() } else { format!("{errors} errors") };
+            ui.label(RichText::new(words).small().color(palette.error));
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             let text = match latest.level {

@@ -87,8 +87,12 @@ fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
     }
     let (text, spoken) = progress_words(current);
     let width = (room * 0.35).clamp(80.0, 220.0);
-    let bar = ProgressBar::new(current.fraction() as f32).desired_width(width).text(RichText::new(text).small());
-    ui.add(bar).on_hover_text(spoken.as_str()).accessible_name(spoken.clone());
+    let bar = ui.scope(|ui| {
+        // The track: a field's ground is the bar's own colour in the light theme.
+        ui.visuals_mut().extreme_bg_color = palette.grid;
+        ui.add(ProgressBar::new(current.fraction() as f32).desired_width(width).text(RichText::new(text).small()))
+    });
+    bar.inner.on_hover_text(spoken.as_str()).accessible_name(spoken.clone());
     if current.is_stopping {
         ui.colored_label(palette.warning, "Stopping…");
     } else if current.is_paused {

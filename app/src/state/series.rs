@@ -111,17 +111,15 @@ impl RunSeries {
 
     /// The curve over an x; kept, so that its version changes only when points come.
     pub fn curve(&mut self, x: CurveX) -> &Series {
-        let at = match self.curves.iter().position(|(kept, _)| *kept == x) {
-            Some(at) => at,
-            None => {
-                let points: Series = (0..self.len()).map(|i| self.x(i, x)).zip(self.values.iter().copied()).collect();
-                if self.curves.len() >= CURVES_KEPT {
-                    self.curves.remove(0);
-                }
-                self.curves.push((x, points));
-                self.curves.len() - 1
+        let known = self.curves.iter().position(|(kept, _)| *kept == x);
+        let at = known.unwrap_or_else(|| {
+            let points: Series = (0..self.len()).map(|i| self.x(i, x)).zip(self.values.iter().copied()).collect();
+            if self.curves.len() >= CURVES_KEPT {
+                self.curves.remove(0);
             }
-        };
+            self.curves.push((x, points));
+            self.curves.len() - 1
+        });
         &self.curves[at].1
     }
 
@@ -220,7 +218,7 @@ impl SeriesCache {
         entry.loaded = true;
         entry.cursor = data.cursor.or(entry.cursor);
         let whole = whole || data.is_whole;
-        if !(data.is_empty() && !whole) {
+        if whole || !data.is_empty() {
             entry.points.take(whole, data);
         }
     }

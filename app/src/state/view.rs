@@ -52,6 +52,8 @@ pub struct State {
     pub store_name: String,
     /// The engine has ended: nothing can be started any more.
     pub engine_ended: bool,
+    /// Names of runs that were queued and may not be in the list yet.
+    names: BTreeMap<RunId, String>,
     /// Runs that were deleted and can be brought back, newest last.
     deleted: Vec<(RunId, String)>,
     /// Runs whose record or samples were asked for and have not come.
@@ -88,6 +90,7 @@ impl State {
     pub fn run_name(&self, run: &RunId) -> String {
         self.run(run)
             .map(|summary| summary.name.clone())
+            .or_else(|| self.names.get(run).cloned())
             .or_else(|| self.current.as_ref().filter(|current| current.run == *run).map(|current| current.name.clone()))
             .unwrap_or_else(|| run.to_string())
     }
@@ -301,6 +304,7 @@ impl State {
             more => format!("{more} runs are before it."),
         };
         self.messages.push(Level::Info, format!("Queued \"{name}\". {place}"), "", Some(run.clone()));
+        self.names.insert(run.clone(), name.to_owned());
         self.selection.visible.insert(run.clone());
         if position == 0 {
             self.selection.focused = Some(run);
@@ -374,6 +378,7 @@ impl State {
         self.selection.retain(exists);
         self.series.retain(exists);
         self.records.retain(|run, _| exists(run));
+        self.names.retain(|run, _| !exists(run));
         self.checkpoints.retain(|run, _| exists(run));
         self.folders.retain(|run, _| exists(run));
         self.samples.retain(|run, _| exists(run));

@@ -157,3 +157,56 @@ impl Draft {
         answered || self.asked.is_some_and(|(ticket, at)| ticket == self.ticket && at.elapsed() >= SILENCE)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use headroom_engine::worker::Event;
+
+    use super::*;
+
+    fn answer(ticket: u64, problems: Vec<Problem>) -> State {
+        let mut state = State::default();
+        state.apply(Event::Checked { ticket, problems, free_bytes: None });
+        state
+    }
+
+    #[test]
+    fn a_loaded_config_is_one_step_that_can_be_undone() {
+        let mut draft = Draft::default();
+        let before = draft.config.clone();
+        draft.load(RunConfig { name: "other".to_owned(), ..RunConfig::default() }, PathBuf::new());
+        assert_ne!(draft.config, before);
+        assert!(draft.undo());
+        assert_eq!(draft.config, before);
+        assert!(!draft.undo());
+        assert!(draft.redo());
+        assert_eq!(draft.config.name, "other");
+    }
+
+    #[test]
+    fn a_bad_value_is_a_problem_at_its_field_and_takes_the_numbers_away() {
+        let mut draft = Draft::default();
+        assert!(draft.is_sound() && draft.estimate.is_some());
+        let before = draft.config.clone();
+        draft.config.model.width = 130;
+        draft.edited(before, "model.width");
+        let problems = draft.problems(&State::default());
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert_eq!(problems[0].field, "model.width");
+        assert!(!draft.is_sound() && draft.estimate.is_none());
+        assert!(draft.undo());
+        assert_eq!(draft.problems(&State::default()), []);
+    }
+
+    #[test]
+    fn the_engine_is_asked_once_for_each_change_and_only_after_a_rest() {
+        let mut draft = Draft::default();
+        assert!(draft.question(false).is_err_and(|rest| rest.is_some_and(|rest| rest <= REST)));
+        let Ok(Command::Check { ticket, .. }) = draft.question(true) else { panic!("no question") };
+        assert!(draft.question(true).is_err_and(|rest| rest.is_none()), "asked already");
+        assert!(!draft.is_answered(&State::default()) && !draft.is_answered(&answer(ticket - 1, Vec::new())));
+        assert!(draft.is_answered(&answer(ticket, Vec::new())));
+        let missing = Problem::new("data.path", "there is no such file");
+        assert_eq!(draft.problems(&answer(ticket, vec![missing.clone()])), [missing]);
+    }
+}

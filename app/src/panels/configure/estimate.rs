@@ -54,13 +54,11 @@ impl Estimate {
 /// Time that a run will probably take on this machine, from the speed of earlier runs, and whether any was measured.
 pub fn expected_secs(estimate: &Estimate, state: &State, steps: u64) -> (f64, bool) {
     let flops = estimate.cost.flops_per_step as f64 * steps as f64;
-    match measured_speed(state) {
-        Some(speed) => (flops / speed, true),
-        None => {
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            (flops / (FLOPS_PER_CORE_SEC * cores as f64), false)
-        }
+    if let Some(speed) = measured_speed(state) {
+        return (flops / speed, true);
     }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (flops / (FLOPS_PER_CORE_SEC * cores as f64), false)
 }
 
 /// FLOPs a second of the runs on this store: the median of `6 parameters tokens / seconds`.

@@ -55,7 +55,7 @@ impl ConfigFile {
             if save.clicked() {
                 self.trouble = None;
                 if typed {
-                    self.write(draft, cx.dialogs, typed_path(&self.path, &draft.base_dir));
+                    write(draft, cx.dialogs, typed_path(&self.path, &draft.base_dir));
                 } else {
                     let name = format!("{}.toml", file_name(&draft.config.name));
                     let ask = ask(Pick::Save, "Save the run config").file_name(name);
@@ -87,7 +87,7 @@ impl ConfigFile {
         }
         if let Some(Answer::Picked(path)) = cx.dialogs.take(SAVE) {
             self.path = path.display().to_string();
-            self.write(draft, cx.dialogs, path);
+            write(draft, cx.dialogs, path);
         }
         match cx.dialogs.take(READ) {
             Some(Answer::Read { path, text }) => match from_toml(&text) {
@@ -114,12 +114,12 @@ impl ConfigFile {
         self.trouble = Some(why.clone());
         cx.act(Action::Say(Level::Error, why, "The config in the window stays as it was.".to_owned()));
     }
+}
 
-    fn write(&mut self, draft: &Draft, dialogs: &mut Dialogs, path: PathBuf) {
-        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-        let text = to_toml(&rebased(&draft.config, &draft.base_dir, &folder));
-        dialogs.write(WRITE, path, move || Ok(text.into_bytes()));
-    }
+fn write(draft: &Draft, dialogs: &mut Dialogs, path: PathBuf) {
+    let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+    let text = to_toml(&rebased(&draft.config, &draft.base_dir, &folder));
+    dialogs.write(WRITE, path, move || Ok(text.into_bytes()));
 }
 
 fn ask(pick: Pick, title: &str) -> Ask {

@@ -39,6 +39,15 @@ impl Unreadable {
     }
 }
 
+/// A line of plain language under a field.
+pub fn note_ui(ui: &mut Ui, text: &str) {
+    let weak = theme::palette(ui.visuals()).weak;
+    ui.horizontal_top(|ui| {
+        ui.add_space(LABEL + ui.spacing().item_spacing.x);
+        ui.add(Label::new(RichText::new(text).small().color(weak)).wrap());
+    });
+}
+
 /// Labels of fields by path.
 pub type Labels = BTreeMap<&'static str, &'static str>;
 
@@ -92,15 +101,6 @@ impl Form<'_> {
             self.touched = Some(words.path);
         }
         out.changed
-    }
-
-    /// A line of plain language under a field.
-    pub fn note(&self, ui: &mut Ui, text: &str) {
-        let weak = theme::palette(ui.visuals()).weak;
-        ui.horizontal_top(|ui| {
-            ui.add_space(LABEL + ui.spacing().item_spacing.x);
-            ui.add(Label::new(RichText::new(text).small().color(weak)).wrap());
-        });
     }
 
     /// A whole number; the buttons and arrow keys move it by `step`.

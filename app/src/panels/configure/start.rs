@@ -141,3 +141,61 @@ fn problems_ui(ui: &mut Ui, problems: &[Problem], labels: &Labels) -> Option<Str
     }
     went
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use headroom_engine::worker::{Command, Event};
+
+    use super::*;
+    use crate::{dialogs::Dialogs, settings::Settings, state::State};
+
+    fn poll(start: &mut Start, draft: &mut Draft, state: &mut State) -> Vec<Action> {
+        let (mut settings, mut dialogs, mut actions) = (Settings::default(), Dialogs::new(Arc::new(|| ())), Vec::new());
+        let mut cx = PanelContext { state, settings: &mut settings, dialogs: &mut dialogs, actions: &mut actions };
+        start.poll(draft, &mut cx, false);
+        actions
+    }
+
+    #[test]
+    fn a_start_waits_for_the_engine_and_each_seed_is_a_run() {
+        let (mut start, mut draft, mut state) = (Start::default(), Draft::default(), State::default());
+        assert!(poll(&mut start, &mut draft, &mut state).is_empty(), "nothing is wanted");
+        start.request(3);
+        let asked = poll(&mut start, &mut draft, &mut state);
+        let [Action::Send(Command::Check { ticket, .. })] = asked.as_slice() else { panic!("{asked:?}") };
+        assert!(poll(&mut start, &mut draft, &mut state).is_empty(), "no answer yet");
+        state.apply(Event::Checked { ticket: *ticket, problems: Vec::new(), free_bytes: None });
+        let seeds: Vec<u64> = poll(&mut start, &mut draft, &mut state)
+            .iter()
+            .filter_map(|action| if let Action::Start(config, _) = action { Some(config.seed) } else { None })
+            .collect();
+        assert_eq!(seeds, [1, 2, 3]);
+        assert!(poll(&mut start, &mut draft, &mut state).is_empty(), "started once");
+    }
+
+    #[test]
+    fn a_start_is_refused_with_the_reason() {
+        let (mut start, mut draft, mut state) = (Start::default(), Draft::default(), State::default());
+        start.request(1);
+        let asked = poll(&mut start, &mut draft, &mut state);
+        let [Action::Send(Command::Check { ticket, .. })] = asked.as_slice() else { panic!("{asked:?}") };
+        let problems = vec![Problem::new("data.path", "there is no such file")];
+        state.apply(Event::Checked { ticket: *ticket, problems, free_bytes: None });
+        let done = poll(&mut start, &mut draft, &mut state);
+        assert!(
+            matches!(done.as_slice(), [Action::Open(PanelId::Configure), Action::Say(Level::Error, ..)]),
+            "{done:?}"
+        );
+        let before = draft.config.clone();
+        draft.config.model.layers = 0;
+        draft.edited(before, "model.layers");
+        start.request(1);
+        let done = poll(&mut start, &mut draft, &mut state);
+        assert!(
+            done.iter().any(|action| matches!(action, Action::Say(_, what, _) if what.contains("2 problems"))),
+            "{done:?}"
+        );
+    }
+}

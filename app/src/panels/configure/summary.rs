@@ -37,7 +37,7 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
                 estimate,
                 "Trainable numbers, with the vocabulary asked for",
                 |part| part.parameters,
-                |n| format::count(n),
+                format::count,
             );
         });
         line(ui, "FLOPs per step", show(|e| format::flops(e.cost.flops_per_step as f64)), &|ui| {

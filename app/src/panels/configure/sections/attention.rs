@@ -3,7 +3,10 @@ use headroom_engine::config::{
     AttentionConfig, Cache, Compatibility, Coverage, Full, NoCache, NoReuse, Reuse, Standard,
 };
 
-use super::super::{field::Words, form::Form};
+use super::super::{
+    field::Words,
+    form::{Form, note_ui},
+};
 
 const REUSE: Words =
     Words::new("attention.reuse", "Which heads score", "Which heads compute an attention map of their own.");
@@ -17,7 +20,7 @@ const CACHE: Words =
 /// The four questions.
 pub fn attention_ui(ui: &mut Ui, form: &mut Form<'_>, attention: &mut AttentionConfig) {
     form.choice(ui, REUSE, &mut attention.reuse, &[(Reuse::None(NoReuse {}), "Every head")]);
-    form.note(
+    note_ui(
         ui,
         match attention.reuse {
             Reuse::None(_) => "Each head of each layer computes its own map; none is borrowed.",
@@ -25,21 +28,21 @@ pub fn attention_ui(ui: &mut Ui, form: &mut Form<'_>, attention: &mut AttentionC
     );
     let ways = [(Compatibility::Standard(Standard {}), "Standard: query times key")];
     form.choice(ui, COMPATIBILITY, &mut attention.compatibility, &ways);
-    form.note(
+    note_ui(
         ui,
         match attention.compatibility {
             Compatibility::Standard(_) => "Query · key / √d, with projections of its own for each head.",
         },
     );
     form.choice(ui, COVERAGE, &mut attention.coverage, &[(Coverage::Full(Full {}), "All of them")]);
-    form.note(
+    note_ui(
         ui,
         match attention.coverage {
             Coverage::Full(_) => "Every pair that the mask allows is scored.",
         },
     );
     form.choice(ui, CACHE, &mut attention.cache, &[(Cache::None(NoCache {}), "Nothing")]);
-    form.note(
+    note_ui(
         ui,
         match attention.cache {
             Cache::None(_) => "Every new token computes the whole text before it again.",

@@ -6,7 +6,10 @@ use headroom_engine::config::{
     TrainedTokenizer,
 };
 
-use super::super::{field::Words, form::Form};
+use super::super::{
+    field::Words,
+    form::{Form, note_ui},
+};
 use crate::dialogs::{Answer, Ask, Dialogs, Pick};
 
 const SOURCE: Words = Words::new("data.kind", "Text", "Where the text comes from.");
@@ -121,12 +124,12 @@ fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &m
     }
     match &mut data.source {
         Source::Grammar(GrammarSource { words, text_seed }) => {
-            form.note(ui, "Sentences from a grammar with agreement, nested clauses and pronouns. Nothing to download.");
+            note_ui(ui, "Sentences from a grammar with agreement, nested clauses and pronouns. Nothing to download.");
             form.size(ui, WORDS, words, 50_000);
             form.whole(ui, TEXT_SEED, text_seed, 1);
         }
         Source::Random(RandomSource { words, text_seed }) => {
-            form.note(ui, "Words drawn at random with the grammar's frequencies: there is nothing else to learn.");
+            note_ui(ui, "Words drawn at random with the grammar's frequencies: there is nothing else to learn.");
             form.size(ui, WORDS, words, 50_000);
             form.whole(ui, TEXT_SEED, text_seed, 1);
         }
@@ -138,7 +141,7 @@ fn file_ui(ui: &mut Ui, form: &mut Form<'_>, file: &mut FileSource) {
     let picks = [Pick::File, Pick::Folder];
     form.path(ui, PATH, &mut file.path, &picks, |pick| ask_text(pick, "Text to train on"));
     if file.path.is_relative() && !file.path.as_os_str().is_empty() {
-        form.note(ui, &format!("Starts at {}", form.base_dir.display()));
+        note_ui(ui, &format!("Starts at {}", form.base_dir.display()));
     }
     let mut validation = file.validation_path.clone().unwrap_or_default();
     if form.path(ui, VALIDATION_PATH, &mut validation, &picks, |pick| ask_text(pick, "Text to evaluate on")) {
@@ -185,10 +188,10 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory:
     }
     match &mut data.tokenizer {
         Tokenizer::Bpe(TrainedTokenizer { vocabulary }) | Tokenizer::WordPiece(TrainedTokenizer { vocabulary }) => {
-            form.note(ui, "Trained on the training text, once; kept for later runs.");
+            note_ui(ui, "Trained on the training text, once; kept for later runs.");
             form.size(ui, VOCABULARY, vocabulary, 256);
         }
-        Tokenizer::Bytes(_) => form.note(ui, "Each byte is a token: 256 and the special ones."),
+        Tokenizer::Bytes(_) => note_ui(ui, "Each byte is a token: 256 and the special ones."),
         Tokenizer::File(file) => {
             let ask = |pick| Ask::new(pick, "Tokenizer").kind("Tokenizer", &["json"]);
             form.path(ui, TOKENIZER_PATH, &mut file.path, &[Pick::File], ask);

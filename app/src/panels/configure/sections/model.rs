@@ -1,7 +1,10 @@
 use egui::Ui;
 use headroom_engine::config::{Architecture, ModelConfig, NormPlacement};
 
-use super::super::{field::Words, form::Form};
+use super::super::{
+    field::Words,
+    form::{Form, note_ui},
+};
 
 const KIND: Words = Words::new(
     "model.kind",
@@ -42,7 +45,7 @@ pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig) {
         (kind, words)
     });
     form.choice(ui, KIND, &mut model.kind, &kinds);
-    form.note(
+    note_ui(
         ui,
         match model.kind {
             Architecture::Encoder => "Learns to fill in hidden tokens; sees both sides.",
@@ -53,7 +56,7 @@ pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig) {
     form.size(ui, HEADS, &mut model.heads, 1);
     form.size(ui, WIDTH, &mut model.width, 32);
     if model.heads > 0 && model.width.is_multiple_of(model.heads) {
-        form.note(ui, &format!("Each head works in {} dimensions.", model.head_size()));
+        note_ui(ui, &format!("Each head works in {} dimensions.", model.head_size()));
     }
     form.size(ui, FEED_FORWARD, &mut model.feed_forward, 64);
     form.decimal(ui, DROPOUT, &mut model.dropout);

@@ -4,7 +4,10 @@ use headroom_engine::{
     worker::DeviceInfo,
 };
 
-use super::super::{field::Words, form::Form};
+use super::super::{
+    field::Words,
+    form::{Form, note_ui},
+};
 
 const NAME: Words = Words::new("name", "Name", "What people call the run. It need not be unique.");
 const SEED: Words = Words::new(
@@ -37,11 +40,11 @@ pub fn run_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig, devices:
     }
     form.choice(ui, DEVICE, &mut config.device, &known);
     if let Some(device) = devices.iter().find(|device| device.id == config.device.to_string()) {
-        form.note(ui, &device.name);
+        note_ui(ui, &device.name);
     }
     for device in devices.iter().filter(|device| !device.available) {
         if let Some(note) = &device.note {
-            form.note(ui, &format!("{}: {note}", device.name));
+            note_ui(ui, &format!("{}: {note}", device.name));
         }
     }
     if config.device == DeviceChoice::Cpu {
