@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::Which;
-use crate::store::{CheckpointKind, CheckpointRecord, RunId, Store};
+use crate::{
+    checkpoint::remove_model_dir,
+    store::{CheckpointKind, CheckpointRecord, RunId, Store},
+};
 
 /// The folder of the checkpoint of a step inside the run's checkpoint folder.
 pub(super) fn folder(checkpoints: &Path, step: u64) -> PathBuf {
@@ -33,7 +36,8 @@ pub(super) fn choose(records: &[CheckpointRecord], which: Which) -> Result<&Chec
 /// Removes the oldest of the checkpoints kept to go on from, down to `keep`. A folder that is also the best stays.
 pub(super) fn prune(store: &Store, run: &RunId, keep: usize) {
     let Ok(records) = store.checkpoints(run) else { return };
-    let mut last: Vec<&CheckpointRecord> = records.iter().filter(|record| record.kind == CheckpointKind::Last).collect();
+    let mut last: Vec<&CheckpointRecord> =
+        records.iter().filter(|record| record.kind == CheckpointKind::Last).collect();
     last.sort_by_key(|record| std::cmp::Reverse(record.step));
     for old in last.iter().skip(keep) {
         let is_needed = records.iter().any(|record| record.path == old.path && record.kind != CheckpointKind::Last);
@@ -41,7 +45,7 @@ pub(super) fn prune(store: &Store, run: &RunId, keep: usize) {
         // of a checkpoint that is not there.
         if !is_needed && store.forget_checkpoint(run, &old.path).is_ok() {
             // What cannot be removed now only takes room.
-            let _ = std::fs::remove_dir_all(&old.path);
+            let _ = remove_model_dir(&old.path);
         }
     }
 }
@@ -53,8 +57,11 @@ pub(super) fn sweep(store: &Store, run: &RunId) {
     let Ok(entries) = std::fs::read_dir(store.paths().checkpoints(run)) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
-        let is_ours = entry.file_name().to_string_lossy().starts_with("step-");
-        if is_ours && records.iter().all(|record| record.path != path) {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with("step-") && records.iter().all(|record| record.path != path) {
+            let _ = remove_model_dir(&path);
+        } else if name.contains(".headroom-new-") {
             let _ = std::fs::remove_dir_all(path);
         }
     }

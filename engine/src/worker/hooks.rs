@@ -6,7 +6,7 @@ use std::{
 use super::{Event, checkpoints, job::TrainJob, machinist::Bench, resume::training_state, steering::Steering};
 use crate::{
     attention::{Cost, Workload},
-    checkpoint::{ModelDirectory, save_model_dir},
+    checkpoint::{ModelDirectory, remove_model_dir, save_model_dir},
     store::{
         CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunState, StateDetails, StoreWriter,
         series_names,
@@ -66,12 +66,14 @@ impl<'a> RunHooks<'a> {
         self.best = progress.best_validation_loss.zip(progress.best_step);
         self.note_progress(trainer);
         let flops_per_step = Cost::of(trainer.plan(), &Workload::training(trainer.config())).flops_per_step;
+        let statistics = trainer.corpus().statistics;
         let facts = RunFacts {
             parameters: Some(trainer.parameter_count()),
             data_hash: Some(trainer.corpus().data_hash.clone()),
             steps_total: Some(trainer.steps()),
             threads: Some(self.job.config.threads_used() as u32),
             flops_per_step: Some(flops_per_step),
+            train_tokens: Some(statistics.train.tokens as u64),
             ..RunFacts::default()
         };
         let store = &self.bench.store;
@@ -81,7 +83,6 @@ impl<'a> RunHooks<'a> {
             self.warn(error.to_string());
         }
         self.bench.runs_changed();
-        let statistics = trainer.corpus().statistics;
         self.bench.outbox.send(Event::Started {
             run: run.clone(),
             name: self.job.config.name.clone(),
@@ -275,7 +276,7 @@ impl Hooks for RunHooks<'_> {
             for old in before.iter().filter(|old| old.kind == CheckpointKind::Best && old.path != path) {
                 if !before.iter().any(|other| other.path == old.path && other.kind != CheckpointKind::Best) {
                     // What cannot be removed now only takes room.
-                    let _ = std::fs::remove_dir_all(&old.path);
+                    let _ = remove_model_dir(&old.path);
                 }
             }
         }
