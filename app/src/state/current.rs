@@ -88,8 +88,3 @@ pub struct SystemLoad {
     /// Memory that is free on the machine.
     pub free_bytes: u64,
 }
-
-/// Whether a run that stands so can go on from its last checkpoint.
-pub fn can_resume(state: RunState) -> bool {
-    matches!(state, RunState::Stopped | RunState::Interrupted | RunState::Failed)
-}

@@ -253,26 +253,25 @@ impl Desk {
         let refuse = |why: String, what_to_do: &str| {
             self.outbox.send(Event::Failed { run: Some(run.clone()), why, what_to_do: what_to_do.to_owned() });
         };
-        match state {
-            RunState::Stopped | RunState::Interrupted | RunState::Failed | RunState::Cancelled => {}
-            RunState::Finished => {
-                refuse(
-                    format!("The run \"{}\" has done all its steps.", record.summary.name),
+        if !state.can_resume() {
+            let name = &record.summary.name;
+            let (why, what_to_do) = match state {
+                RunState::Finished => (
+                    format!("The run \"{name}\" has done all its steps."),
                     "To train longer, start a new run with more steps.",
-                );
-                return Ok(());
-            }
-            RunState::Diverged => {
-                refuse(
-                    format!("The run \"{}\" diverged; going on would diverge at the same step.", record.summary.name),
+                ),
+                RunState::Diverged => (
+                    format!("The run \"{name}\" diverged; going on would diverge at the same step."),
                     "Lower the learning rate or clip harder, and start a new run.",
-                );
-                return Ok(());
-            }
-            RunState::Queued | RunState::Running | RunState::Paused => {
-                refuse(format!("The run \"{}\" is {state} already.", record.summary.name), "Wait for it to end.");
-                return Ok(());
-            }
+                ),
+                RunState::Cancelled => (
+                    format!("The run \"{name}\" was taken out of the queue before it started."),
+                    "Start a new run from its config.",
+                ),
+                _ => (format!("The run \"{name}\" is {state} already."), "Wait for it to end."),
+            };
+            refuse(why, what_to_do);
+            return Ok(());
         }
         match from_toml(&record.config_toml) {
             Ok(config) => {

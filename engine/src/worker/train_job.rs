@@ -80,6 +80,7 @@ fn carry_through(bench: &Bench, job: &TrainJob, steering: &Steering, hooks: &mut
     {
         bench.outbox.send(Event::Warning { run: Some(job.run.clone()), message: error.to_string() });
     }
+    bench.runs_changed();
     let corpus = match load_corpus(bench, job, steering) {
         Ok(corpus) => corpus,
         Err(DataError::Stopped) => return stopped(),
