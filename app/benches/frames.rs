@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use egui::{Context, RawInput, Rect, pos2, vec2};
+use egui::{Context, Event, RawInput, Rect, pos2, vec2};
 use headroom_app::{
     theme,
     widgets::{Chart, ChartLine, ChartState, Dash, Series, SharedX, XAxis},
@@ -40,13 +40,15 @@ fn main() {
             .collect(),
     );
     report(
-        "zooming, the view changes every frame",
+        "zooming with the wheel, the view changes every frame",
         (0..FRAMES)
             .map(|n| {
-                let half = POINTS as f64 * (0.5 - 0.007 * n as f64);
-                let middle = POINTS as f64 / 2.0;
-                shared.set_range(XAxis::Step, Some((middle - half, middle + half)));
-                frame(&ctx, &series, &mut state, &mut shared)
+                let zoom = if n % 30 < 15 { 1.05 } else { 1.0 / 1.05 };
+                let events = vec![Event::PointerMoved(pos2(800.0, 450.0)), Event::Zoom(zoom)];
+                let before = state.rebuilt();
+                let secs = frame_after(&ctx, &series, &mut state, &mut shared, events);
+                assert!(n == 0 || state.rebuilt() > before, "the view moved");
+                secs
             })
             .collect(),
     );
@@ -68,6 +70,17 @@ fn curve(run: u64) -> Series {
 
 /// Draws one frame; returns its seconds.
 fn frame(ctx: &Context, series: &[Series], state: &mut ChartState, shared: &mut SharedX) -> f64 {
+    frame_after(ctx, series, state, shared, Vec::new())
+}
+
+/// Draws one frame after something was done with mouse or keys; returns its seconds.
+fn frame_after(
+    ctx: &Context,
+    series: &[Series],
+    state: &mut ChartState,
+    shared: &mut SharedX,
+    events: Vec<Event>,
+) -> f64 {
     let names: Vec<String> = (0..series.len()).map(|run| format!("run {run}")).collect();
     let lines: Vec<ChartLine<'_>> = series
         .iter()
@@ -78,8 +91,11 @@ fn frame(ctx: &Context, series: &[Series], state: &mut ChartState, shared: &mut 
             ChartLine { colour, dash, ..ChartLine::new(run as u64, name, series) }
         })
         .collect();
-    let input =
-        RawInput { screen_rect: Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(1600.0, 900.0))), ..RawInput::default() };
+    let input = RawInput {
+        screen_rect: Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(1600.0, 900.0))),
+        events,
+        ..RawInput::default()
+    };
     let start = Instant::now();
     let output = ctx.run_ui(input, |ui| {
         let _ = Chart::new("bench", "Loss", &lines).x(XAxis::Step).smoothing(0.6).height(860.0).show(ui, state, shared);

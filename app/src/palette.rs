@@ -2,12 +2,7 @@
 
 use headroom_engine::{config::presets, store::RunId};
 
-use crate::{
-    keys::Pressed,
-    panels::PanelId,
-    settings::ThemeChoice,
-    state::State,
-};
+use crate::{keys::Pressed, panels::PanelId, settings::ThemeChoice, state::State};
 
 /// What an entry of the palette does.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-use headroom_engine::store::{RunId, RunState};
+use headroom_engine::store::RunId;
 
 /// The run that computes now.
 #[derive(Clone, Debug, PartialEq)]

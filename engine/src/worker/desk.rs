@@ -13,6 +13,7 @@ use super::{
     job::{EvaluateJob, Job, TrainJob},
     machinist::Machinist,
     monitor::Monitor,
+    note::Note,
     outbox::Outbox,
     steering::Steering,
 };
@@ -27,16 +28,6 @@ const LOOK_UP: Duration = Duration::from_millis(250);
 
 /// How often runs of programs that died are looked for.
 const LOOK_AFTER: Duration = Duration::from_secs(10);
-
-/// What reaches the desk.
-pub(super) enum Note {
-    /// From outside.
-    Command(Command),
-    /// What is written about the current run changed: its state, its best, its checkpoints.
-    RunsChanged,
-    /// The engine thread is done with its job.
-    JobDone,
-}
 
 /// The desk: owns the queue, answers questions from the store, and hands the engine thread one job at a time. It never
 /// computes, so that it answers at once while the engine thread trains.

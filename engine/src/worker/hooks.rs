@@ -3,7 +3,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Event, checkpoints, job::TrainJob, machinist::Bench, resume::training_state, steering::Steering};
+use super::{Event, bench::Bench, checkpoints, job::TrainJob, resume::training_state, steering::Steering};
 use crate::{
     attention::{Cost, Workload},
     checkpoint::{ModelDirectory, remove_model_dir, save_model_dir},

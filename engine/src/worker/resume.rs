@@ -3,7 +3,7 @@
 use candle_core::Device;
 use serde::{Deserialize, Serialize};
 
-use super::{Event, checkpoints, job::TrainJob, machinist::Bench};
+use super::{Event, bench::Bench, checkpoints, job::TrainJob};
 use crate::{
     checkpoint::{BestMetric, CheckpointError, TrainingState, load_model_dir, load_training_state},
     store::series_names,

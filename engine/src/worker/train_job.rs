@@ -8,10 +8,11 @@ use candle_core::Device;
 use rayon::ThreadPoolBuilder;
 
 use super::{
-    Event, device,
+    Event,
+    bench::{Bench, STACK_BYTES},
+    device,
     hooks::RunHooks,
     job::TrainJob,
-    machinist::{Bench, STACK_BYTES},
     resume::newest_state,
     steering::Steering,
 };
