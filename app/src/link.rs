@@ -2,12 +2,13 @@
 
 use std::{
     cell::RefCell,
+    collections::VecDeque,
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use headroom_engine::worker::{Command, Engine, EngineError, EngineOptions};
+use headroom_engine::worker::{Command, Engine, EngineError, EngineOptions, Event};
 
 use crate::state::State;
 
@@ -21,8 +22,11 @@ pub struct Link {
 
 enum Door {
     Engine(Engine),
-    /// Keeps what would have been sent; for pictures and tests of panels.
-    Recorder(RefCell<Vec<Command>>),
+    /// Keeps what would have been sent and gives the events that it was given; for pictures and tests of panels.
+    Recorder {
+        kept: RefCell<Vec<Command>>,
+        events: RefCell<VecDeque<Event>>,
+    },
 }
 
 impl Link {
@@ -32,17 +36,32 @@ impl Link {
         Ok(Self { door: Door::Engine(engine) })
     }
 
-    /// A link without an engine: commands are kept for [`Link::take_recorded`], no event ever comes. For pictures and
-    /// tests of panels, which put events into the view model themselves.
+    /// A link without an engine: commands are kept for [`Link::take_recorded`], no event comes by itself. For pictures and
+    /// tests of panels, which put events into the view model themselves. See [`Link::feed`].
     pub fn recorder() -> Self {
-        Self { door: Door::Recorder(RefCell::default()) }
+        Self { door: Door::Recorder { kept: RefCell::default(), events: RefCell::default() } }
+    }
+
+    /// Lets events wait at a [`Link::recorder`] as if an engine had sent them.
+    pub fn feed(&self, more: impl IntoIterator<Item = Event>) {
+        if let Door::Recorder { events, .. } = &self.door {
+            events.borrow_mut().extend(more);
+        }
+    }
+
+    /// The number of events that wait at a [`Link::recorder`].
+    pub fn waiting(&self) -> usize {
+        match &self.door {
+            Door::Engine(_) => 0,
+            Door::Recorder { events, .. } => events.borrow().len(),
+        }
     }
 
     /// The commands that were sent to a [`Link::recorder`] since the last call.
     pub fn take_recorded(&self) -> Vec<Command> {
         match &self.door {
             Door::Engine(_) => Vec::new(),
-            Door::Recorder(kept) => kept.take(),
+            Door::Recorder { kept, .. } => kept.take(),
         }
     }
 
@@ -50,7 +69,7 @@ impl Link {
     pub fn send(&self, state: &mut State, command: Command) {
         let engine = match &self.door {
             Door::Engine(engine) => engine,
-            Door::Recorder(kept) => return kept.borrow_mut().push(command),
+            Door::Recorder { kept, .. } => return kept.borrow_mut().push(command),
         };
         if let Err(error) = engine.send(command) {
             let what_to_do = match error {
@@ -67,7 +86,7 @@ impl Link {
         let start = Instant::now();
         let next = || match &self.door {
             Door::Engine(engine) => engine.try_event(),
-            Door::Recorder(_) => None,
+            Door::Recorder { events, .. } => events.borrow_mut().pop_front(),
         };
         let more = loop {
             match next() {

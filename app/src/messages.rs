@@ -56,22 +56,26 @@ pub struct Messages {
 impl Messages {
     /// Adds a message; the same one in a row is counted.
     pub fn push(&mut self, level: Level, what: impl Into<String>, what_to_do: impl Into<String>, run: Option<RunId>) {
-        let (what, what_to_do) = (what.into(), what_to_do.into());
-        let at = SystemTime::now();
-        if level == Level::Error {
+        let (what, what_to_do, at) = (what.into(), what_to_do.into(), SystemTime::now());
+        self.push_message(Message { level, what, what_to_do, run, at, times: 1 });
+    }
+
+    /// Adds a message with a time of its own.
+    pub fn push_message(&mut self, message: Message) {
+        if message.level == Level::Error {
             self.unseen_errors += 1;
         }
         if let Some(last) = self.log.back_mut()
-            && (last.level, &last.what, &last.run) == (level, &what, &run)
+            && (last.level, &last.what, &last.run) == (message.level, &message.what, &message.run)
         {
-            last.at = at;
+            last.at = message.at;
             last.times = last.times.saturating_add(1);
             return;
         }
         if self.log.len() == KEPT {
             self.log.pop_front();
         }
-        self.log.push_back(Message { level, what, what_to_do, run, at, times: 1 });
+        self.log.push_back(message);
     }
 
     /// Something that was done.

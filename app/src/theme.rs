@@ -168,7 +168,17 @@ pub fn style(palette: &Palette) -> Style {
     spacing.slider_width = 140.0;
     spacing.text_edit_width = 240.0;
     spacing.tooltip_width = 420.0;
-    spacing.scroll = ScrollStyle::thin();
+    // Only the handle is seen, in the text's colour: a track would be one more line in the picture.
+    spacing.scroll = ScrollStyle {
+        foreground_color: true,
+        dormant_background_opacity: 0.0,
+        dormant_handle_opacity: 0.25,
+        active_background_opacity: 0.0,
+        active_handle_opacity: 0.4,
+        interact_background_opacity: 0.15,
+        interact_handle_opacity: 0.7,
+        ..ScrollStyle::thin()
+    };
     style.animation_time = 0.08;
     style
 }

@@ -1,10 +1,13 @@
-//! What the end-to-end tests share: the program in a folder of its own, tiny configs, chance by seed.
+//! What the end-to-end tests share: the program in a folder of its own, the window on a screen of its own, tiny configs,
+//! chance by seed.
 #![expect(clippy::expect_used, clippy::panic, reason = "test code: a broken premise is to end the test")]
 
 mod chance;
 mod configs;
 mod program;
+mod window;
 
 pub use chance::Chance;
 pub use configs::{TINY_DECODER, TINY_ENCODER, sentences};
 pub use program::{Answer, Program, Training};
+pub use window::{Screen, example_current, example_record, example_runs, fill_with_examples};

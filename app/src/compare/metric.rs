@@ -38,7 +38,9 @@ pub fn metric_value(series: &str, value: f64) -> String {
     } else if series.ends_with("_bytes") && value.is_finite() && value >= 0.0 {
         format::bytes(value as u64)
     } else if series.ends_with("tokens_per_sec") {
-        format::si(value, "")
+        format::rate(value, "tokens")
+    } else if series.ends_with("_percent") {
+        format!("{} %", format::significant(value, 3))
     } else {
         format::number(value)
     }

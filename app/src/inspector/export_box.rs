@@ -164,7 +164,8 @@ impl ExportBox {
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
         let mut open = self.answers(cx);
         self.gather(cx);
-        let modal = egui::Modal::new(Id::unique(("export box", &self.key))).show(ui.ctx(), |ui| {
+        let frame = egui::Frame::window(ui.style());
+        let modal = egui::Modal::new(Id::unique(("export box", &self.key))).frame(frame).show(ui.ctx(), |ui| {
             ui.set_width(460.0);
             ui.label(RichText::new(self.heading()).heading());
             ui.add_enabled_ui(self.stage == Stage::Asking, |ui| self.choices_ui(ui, cx));

@@ -44,7 +44,7 @@ impl RunOperation {
             Self::Cancel => "Take out of the queue",
             Self::Pin if is_baseline => "Unpin the baseline",
             Self::Pin => "Pin as the baseline",
-            Self::Configure => "Open config in Configure",
+            Self::Configure => "Open in Configure",
             Self::Repeat => "Repeat this run",
             Self::NextSeed => "Repeat with the next seed",
             Self::CopyConfig => "Copy config as TOML",

@@ -15,7 +15,7 @@ mod table_text;
 mod ticks;
 
 pub use axis::{Axis, Quantity, Scale, XAxis};
-pub use chart::{Band, Chart, ChartLine, ChartResponse, ChartState, SharedX};
+pub use chart::{Band, Chart, ChartLine, ChartResponse, ChartState, FEWEST_SMOOTHED, SharedX};
 pub use dash::Dash;
 pub use field::{Field, FieldResponse};
 pub use pyramid::Pyramid;

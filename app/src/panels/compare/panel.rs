@@ -202,7 +202,10 @@ impl ComparePanel {
             ui.label("Smoothing");
             let slider = Slider::new(&mut view.smoothing, 0.0..=MAX_SMOOTHING).fixed_decimals(2);
             let slider = ui.add(slider).accessible_name("Smoothing");
-            slider.on_hover_text("Debiased moving average: last = s·last + (1 − s)·y; shown: last / (1 − sⁿ)");
+            slider.on_hover_text(
+                "Debiased moving average: last = s·last + (1 − s)·y; shown: last / (1 − sⁿ). \
+                 Curves of fewer than 30 points are drawn as they are.",
+            );
             ui.checkbox(&mut view.ignore_outliers, "Ignore outliers")
                 .on_hover_text("Fits y to the 5th to 95th percentile of what is in view");
             let zoomed = self.shared.range(view.x).is_some() || self.charts.iter().any(ChartState::is_zoomed);
@@ -462,11 +465,21 @@ fn notes_ui(ui: &mut Ui, view: &View, made: &[Made], missing_configs: usize) {
             ui.label(RichText::new(text).color(palette.weak));
         }
         if let Some(without) = first.map(|made| made.without_x).filter(|&n| n > 0) {
-            let text = format!("{} runs are left out. {}", format::count(without as u64), why_missing(view.x));
+            let runs = if without == 1 {
+                "1 run is".to_owned()
+            } else {
+                format!("{} runs are", format::count(without as u64))
+            };
+            let text = format!("{runs} left out. {}", why_missing(view.x));
             ui.label(RichText::new(text).color(palette.warning));
         }
         if let Some(without) = first.map(|made| made.without_metric).filter(|&n| n > 0) {
-            let text = format!("{} runs have no points of this metric.", format::count(without as u64));
+            let runs = if without == 1 {
+                "1 run has".to_owned()
+            } else {
+                format!("{} runs have", format::count(without as u64))
+            };
+            let text = format!("{runs} no points of this metric.");
             ui.label(RichText::new(text).color(palette.weak));
         }
     });

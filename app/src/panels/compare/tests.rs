@@ -56,7 +56,7 @@ fn a_run_that_failed_without_points_is_counted_not_hidden_in_silence() {
     failed.selection.visible.insert(run.id.clone());
     failed.runs.push(run);
     let (driver, _) = open(failed);
-    assert!(driver.has("1 runs have no points of this metric."), "{:#?}", driver.names());
+    assert!(driver.has("1 run has no points of this metric."), "{:#?}", driver.names());
 }
 
 #[test]

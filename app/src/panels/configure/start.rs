@@ -94,8 +94,8 @@ impl Start {
         let button =
             Button::new(RichText::new(text).strong()).fill(fill).min_size(Vec2::new(ui.available_width(), 34.0));
         let hover = if is_free { "Starts the run (Ctrl+Enter)" } else { "Puts the run into the queue (Ctrl+Enter)" };
-        let response = ui.add_enabled(can_start, button).on_hover_text(hover);
-        if response.on_disabled_hover_text("Mend what is listed below first.").clicked() {
+        let start = ui.vertical_centered(|ui| ui.add_enabled(can_start, button).on_hover_text(hover));
+        if start.inner.on_disabled_hover_text("Mend what is listed below first.").clicked() {
             self.request(1);
         }
         let went = problems_ui(ui, problems, labels);

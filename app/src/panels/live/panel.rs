@@ -146,7 +146,10 @@ impl LivePanel {
             ui.label("Smoothing");
             let slider = Slider::new(&mut view.smoothing, 0.0..=MAX_SMOOTHING).fixed_decimals(2);
             let slider = ui.add(slider).accessible_name("Smoothing");
-            slider.on_hover_text("Debiased moving average: last = s·last + (1 − s)·y; shown: last / (1 − sⁿ)");
+            slider.on_hover_text(
+                "Debiased moving average: last = s·last + (1 − s)·y; shown: last / (1 − sⁿ). \
+                 Curves of fewer than 30 points are drawn as they are.",
+            );
             ui.checkbox(&mut view.ignore_outliers, "Ignore outliers")
                 .on_hover_text("Fits y to the 5th to 95th percentile of what is in view");
             let zoomed = self.shared.range(view.x).is_some() || self.charts.values().any(ChartState::is_zoomed);

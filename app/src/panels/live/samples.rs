@@ -1,6 +1,6 @@
 //! What the model wrote while it trained.
 
-use egui::{RichText, ScrollArea, Slider, Ui};
+use egui::{RichText, ScrollArea, Slider, TextStyle, Ui};
 use headroom_engine::store::{RunId, RunSummary};
 
 use crate::{
@@ -65,11 +65,32 @@ pub fn samples_ui(ui: &mut Ui, view: &mut SampleView, run: &RunSummary, cx: &mut
     if let Some(sample) = samples.get(at) {
         egui::Frame::new().fill(palette.well).corner_radius(5.0).inner_margin(10.0).show(ui, |ui| {
             ScrollArea::vertical().id_salt("sample").max_height(180.0).auto_shrink([false, true]).show(ui, |ui| {
-                ui.label(&sample.text);
+                let (text, is_whole) = drawable(ui, &sample.text);
+                ui.label(text);
+                if !is_whole {
+                    let note = "· stands for a character that cannot be shown; \"Copy sample\" copies it as it is.";
+                    ui.label(RichText::new(note).small().color(palette.weak));
+                }
             });
         });
     }
     if let Some(text) = copied {
         cx.act(Action::Copy("The sample".to_owned(), text));
     }
+}
+
+/// The text with a dot for each character that no font here can draw, and whether it had none of those. A model that
+/// writes bytes writes half characters at first.
+fn drawable(ui: &Ui, text: &str) -> (String, bool) {
+    let font = TextStyle::Body.resolve(ui.style());
+    let mut is_whole = true;
+    let shown = ui.fonts_mut(|fonts| {
+        let mut show = |letter: char| {
+            let can = letter == '\n' || (!letter.is_control() && fonts.has_glyph(&font, letter));
+            is_whole &= can;
+            if can { letter } else { '·' }
+        };
+        text.chars().map(&mut show).collect()
+    });
+    (shown, is_whole)
 }

@@ -30,10 +30,12 @@ impl Chart<'_> {
                 .lines
                 .iter()
                 .map(|line| {
-                    let smoothed = self.smoothed(line.series, x_range);
-                    let raw = if self.draws_raw() { within(line.series.points(), x_range) } else { Vec::new() };
+                    let smoothing = line.smoothing(self.smoothing);
+                    let points = smoothed_points(line.series, smoothing, x_range);
+                    let raw = if self.draws_raw(line) { within(line.series.points(), x_range) } else { Vec::new() };
                     let band = line.band.map(|Band { low, high }| {
-                        let (low, high) = (self.smoothed(low, x_range), self.smoothed(high, x_range));
+                        let edge = |edge: &Series| smoothed_points(edge, smoothing, x_range);
+                        let (low, high) = (edge(low), edge(high));
                         low.into_iter().zip(high).map(|((x, low), (_, high))| (x, low, high)).collect()
                     });
                     FigureSeries {
@@ -41,7 +43,7 @@ impl Chart<'_> {
                         colour: line.colour,
                         dash: line.dash,
                         width: line.width,
-                        points: smoothed,
+                        points,
                         raw,
                         band: band.unwrap_or_default(),
                         marks: line.marks.to_vec(),
@@ -53,11 +55,11 @@ impl Chart<'_> {
             ..Figure::default()
         }
     }
+}
 
-    fn smoothed(&self, series: &Series, range: (f64, f64)) -> Vec<(f64, f64)> {
-        let y = smooth(series.y(), self.smoothing);
-        within(series.x().iter().copied().zip(y), range)
-    }
+fn smoothed_points(series: &Series, smoothing: f64, range: (f64, f64)) -> Vec<(f64, f64)> {
+    let y = smooth(series.y(), smoothing);
+    within(series.x().iter().copied().zip(y), range)
 }
 
 /// The points in `lo..=hi` and their neighbours outside, so that lines run to the edge.
@@ -100,5 +102,20 @@ mod tests {
         assert_eq!(csv.lines().count(), 12);
         assert_eq!(csv.lines().nth(6), Some(format!("15,{expected},-1").as_str()));
         assert_eq!(figure.x.axis.label, "Tokens");
+    }
+
+    #[test]
+    fn lines_of_few_points_are_drawn_as_they_are() {
+        let few: Series = (0..12).map(|i| (f64::from(i), f64::from(i % 5))).collect();
+        let many: Series = (0..60).map(|i| (f64::from(i), f64::from(i % 5))).collect();
+        let lines = [ChartLine::new(0, "few", &few), ChartLine::new(1, "many", &many)];
+        let chart = Chart::new("c", "Loss", &lines).smoothing(0.6);
+        let figure = chart.figure(&mut ChartState::default(), &SharedX::default(), BTreeMap::new());
+        assert_eq!(figure.series[0].points, few.points().collect::<Vec<_>>());
+        assert!(figure.series[0].raw.is_empty() && !figure.series[1].raw.is_empty());
+        assert_eq!(figure.subtitle, "Smoothing 0.6");
+        let alone = Chart::new("c", "Loss", &lines[..1]).smoothing(0.6);
+        let figure = alone.figure(&mut ChartState::default(), &SharedX::default(), BTreeMap::new());
+        assert_eq!(figure.subtitle, "");
     }
 }

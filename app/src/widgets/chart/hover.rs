@@ -84,7 +84,7 @@ pub(super) fn tooltip(
     lines: &[ChartLine<'_>],
     near: &[Near],
     (x_axis, y_axis): (&Axis, &Axis),
-    smoothed: bool,
+    smoothing: f64,
 ) {
     let Some(first) = near.first() else { return };
     let tip = egui::Tooltip::always_open(
@@ -96,17 +96,14 @@ pub(super) fn tooltip(
     tip.gap(14.0).accessible_name("Values under the pointer").show(|ui| {
         let x = x_axis.scale.inverse(first.point.x);
         ui.label(RichText::new(format!("{} {}", x_axis.label, x_axis.quantity.value(x))).small().weak());
-        egui::Grid::new("values")
-            .num_columns(if smoothed { 4 } else { 3 })
-            .min_col_width(0.0)
-            .spacing([10.0, 3.0])
-            .show(ui, |ui| {
-                for near in near.iter().take(ROWS) {
-                    if let Some(line) = lines.get(near.line) {
-                        row_ui(ui, line, near, (x_axis, y_axis), smoothed, near.point.x != first.point.x);
-                    }
+        egui::Grid::new("values").num_columns(4).min_col_width(0.0).spacing([10.0, 3.0]).show(ui, |ui| {
+            for near in near.iter().take(ROWS) {
+                if let Some(line) = lines.get(near.line) {
+                    let smoothed = line.smoothing(smoothing) > 0.0;
+                    row_ui(ui, line, near, (x_axis, y_axis), smoothed, near.point.x != first.point.x);
                 }
-            });
+            }
+        });
         if let Some(more) = near.len().checked_sub(ROWS + 1) {
             ui.label(RichText::new(format!("+{}", more + 1)).small().weak());
         }

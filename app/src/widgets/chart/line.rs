@@ -35,7 +35,16 @@ pub struct ChartLine<'a> {
     pub marks: &'a [(f64, String)],
 }
 
+/// Curves of fewer points are drawn as they are: each point is a measurement of its own, and a moving average of a few
+/// evaluations would only lag behind them.
+pub const FEWEST_SMOOTHED: usize = 30;
+
 impl<'a> ChartLine<'a> {
+    /// The smoothing that this line gets where the chart's is `asked`.
+    pub(super) fn smoothing(&self, asked: f64) -> f64 {
+        if self.series.len() < FEWEST_SMOOTHED { 0.0 } else { asked }
+    }
+
     /// The width of an ordinary line in points.
     pub const WIDTH: f32 = 1.6;
 

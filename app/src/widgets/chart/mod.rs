@@ -17,6 +17,6 @@ mod paint;
 mod plot;
 mod state;
 
-pub use line::{Band, ChartLine};
+pub use line::{Band, ChartLine, FEWEST_SMOOTHED};
 pub use plot::{Chart, ChartResponse};
 pub use state::{ChartState, SharedX};

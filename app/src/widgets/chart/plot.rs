@@ -127,7 +127,8 @@ impl<'a> Chart<'a> {
         self
     }
 
-    /// Weight of the past in 0..=0.999; 0 draws the values as they are.
+    /// Weight of the past in 0..=0.999; 0 draws the values as they are, and so are lines of few points always
+    /// ([`super::FEWEST_SMOOTHED`]).
     pub fn smoothing(mut self, smoothing: f64) -> Self {
         self.smoothing = smoothing;
         self
@@ -170,23 +171,24 @@ impl<'a> Chart<'a> {
     }
 
     pub(super) fn is_smoothed(&self) -> bool {
-        self.smoothing > 0.0
+        self.lines.iter().any(|line| line.smoothing(self.smoothing) > 0.0)
     }
 
-    pub(super) fn draws_raw(&self) -> bool {
-        self.is_smoothed() && self.show_raw
+    pub(super) fn draws_raw(&self, line: &ChartLine<'_>) -> bool {
+        line.smoothing(self.smoothing) > 0.0 && self.show_raw
     }
 
     /// Brings the caches up to date.
     pub(super) fn update(&self, state: &mut ChartState) {
-        let settings = Settings { smoothing: self.smoothing, x: self.x.scale, y: self.y.scale, misfit: Misfit::Drop };
         for cache in state.lines.values_mut() {
             cache.seen = false;
         }
         for line in self.lines {
+            let smoothing = line.smoothing(self.smoothing);
+            let settings = Settings { smoothing, x: self.x.scale, y: self.y.scale, misfit: Misfit::Drop };
             let key = (line.id, line.series.version().generation);
             let cache = state.lines.entry(key).or_insert_with(|| LineCache::new(settings));
-            cache.update(line, settings, self.draws_raw());
+            cache.update(line, settings, self.draws_raw(line));
         }
         state.lines.retain(|_, cache| cache.seen);
     }
@@ -220,7 +222,7 @@ impl<'a> Chart<'a> {
     /// The 5th and 95th percentile of the values in view (unsmoothed ones where they are drawn), in axis positions.
     fn inner_range(&self, state: &mut ChartState, x: (f64, f64)) -> Option<(f64, f64)> {
         let mut hash = DefaultHasher::new();
-        (x.0.to_bits(), x.1.to_bits(), self.draws_raw()).hash(&mut hash);
+        (x.0.to_bits(), x.1.to_bits(), self.show_raw).hash(&mut hash);
         for cache in self.caches(state) {
             cache.main.version().hash(&mut hash);
         }
@@ -278,7 +280,7 @@ impl<'a> Chart<'a> {
                     painter.circle(at, 4.0, line.colour, Stroke::new(1.5, ui.visuals().extreme_bg_color));
                 }
             }
-            hover::tooltip(&response, self.lines, &near, (&self.x, &self.y), self.is_smoothed());
+            hover::tooltip(&response, self.lines, &near, (&self.x, &self.y), self.smoothing);
             if let Some(link) = self.link {
                 let value = self.x.scale.inverse(transform.value_from_position(pointer).x);
                 shared.pointer = Some((link, value, pass, id));

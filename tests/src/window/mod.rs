@@ -1,0 +1,7 @@
+//! The real window without a platform: drawn, clicked and typed into by the names that a screen reader is told.
+
+mod example;
+mod screen;
+
+pub use example::{example_current, example_record, example_runs, fill_with_examples};
+pub use screen::Screen;

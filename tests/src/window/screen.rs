@@ -1,0 +1,322 @@
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use egui::{Context, Event, Key, Modifiers, Role, UiBuilder, Vec2, vec2};
+use egui_kittest::{Harness, Node, SnapshotOptions, SnapshotResults, kittest::NodeT as _};
+use headroom_app::{
+    link::Link,
+    settings::{Settings, ThemeChoice},
+    state::State,
+    window::HeadroomWindow,
+};
+use headroom_engine::worker::Command;
+
+/// Longer than anything here takes on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The window, once its first frame gave it a context.
+enum Slot {
+    Waiting(Option<Box<dyn FnOnce(&Context) -> HeadroomWindow>>),
+    Open(Box<HeadroomWindow>),
+}
+
+impl Slot {
+    fn open(&mut self, ctx: &Context) -> &mut HeadroomWindow {
+        if let Self::Waiting(make) = self {
+            let window = make.take().expect("made once")(ctx);
+            // As the harness wants it, which ours has just replaced: nothing moves by itself.
+            ctx.all_styles_mut(|style| {
+                style.visuals.text_cursor.blink = false;
+                style.scroll_animation = egui::style::ScrollAnimation::none();
+                style.animation_time = 0.0;
+            });
+            *self = Self::Open(Box::new(window));
+        }
+        match self {
+            Self::Open(window) => window,
+            Self::Waiting(_) => unreachable!("opened above"),
+        }
+    }
+}
+
+/// The whole window on a screen of its own.
+///
+/// Characters that the built-in fonts cannot draw, and controls without a name, end a test by themselves.
+pub struct Screen {
+    harness: Harness<'static, Slot>,
+}
+
+impl Screen {
+    /// A window of this size over a link.
+    pub fn new(link: Link, settings: Settings, settings_path: Option<&Path>, size: Vec2) -> Self {
+        let settings_path = settings_path.map(Path::to_owned);
+        let make = move |ctx: &Context| HeadroomWindow::new(ctx, link, settings, settings_path);
+        let mut harness = Harness::builder().with_size(size).with_render_cursor(false).build_ui_state(
+            |ui: &mut egui::Ui, slot: &mut Slot| {
+                let ctx = ui.ctx().clone();
+                let window = slot.open(&ctx);
+                window.logic(&ctx);
+                // The harness leaves a margin; the platform does not.
+                let whole = ctx.content_rect();
+                ui.scope_builder(UiBuilder::new().max_rect(whole), |ui| {
+                    ui.set_clip_rect(whole);
+                    window.ui(ui);
+                });
+            },
+            Slot::Waiting(Some(Box::new(make))),
+        );
+        harness.run_ok();
+        Self { harness }
+    }
+
+    /// A window that only records what it asks of the engine. Large enough that nothing has to be scrolled to.
+    pub fn recorder() -> Self {
+        Self::new(Link::recorder(), Settings::default(), None, vec2(1500.0, 1900.0))
+    }
+
+    /// The same for pictures: of the usual size, in one theme.
+    pub fn picture(theme: ThemeChoice) -> Self {
+        let settings = Settings { theme, ..Settings::default() };
+        Self::new(Link::recorder(), settings, None, vec2(1280.0, 800.0))
+    }
+
+    /// A window with an engine on a store, and its settings beside it, as the program opens it.
+    pub fn engine(store: &Path) -> Self {
+        let path = Settings::path_beside(store);
+        let (settings, trouble) = Settings::load(&path);
+        assert_eq!(trouble, None);
+        let link = Link::start(store.to_owned(), Arc::new(|| ())).expect("the engine starts");
+        let mut screen = Self::new(link, settings, Some(&path), vec2(1500.0, 1900.0));
+        screen.wait("the list of runs", |screen| screen.state().runs_loaded);
+        screen.settle();
+        screen
+    }
+
+    /// Closes the window as the platform does: settings are written, the engine ends.
+    pub fn close(mut self) {
+        self.window().close();
+    }
+
+    /// Gives the screen another size.
+    pub fn resize(&mut self, size: Vec2) {
+        self.harness.set_size(size);
+        self.settle();
+    }
+
+    /// The window.
+    pub fn window(&mut self) -> &mut HeadroomWindow {
+        let ctx = self.harness.ctx.clone();
+        self.harness.state_mut().open(&ctx)
+    }
+
+    /// What the window shows.
+    pub fn state(&mut self) -> &mut State {
+        &mut self.window().state
+    }
+
+    /// Compares what is on the screen with a kept picture; the verdict goes to `results`.
+    pub fn snapshot(&mut self, name: &str, options: &SnapshotOptions, results: &mut SnapshotResults) {
+        self.harness.snapshot_options(name, options);
+        results.extend_harness(&mut self.harness);
+    }
+
+    /// Draws the screen and writes it as a PNG.
+    pub fn save(&mut self, path: &Path) {
+        let image = self.harness.render().expect("a picture");
+        image.save(path).expect("a file");
+    }
+
+    /// What was asked of the engine since the last call; only of a [`Screen::recorder`].
+    pub fn recorded(&mut self) -> Vec<Command> {
+        self.window().link().map(Link::take_recorded).unwrap_or_default()
+    }
+
+    /// A frame.
+    pub fn step(&mut self) {
+        self.harness.step();
+    }
+
+    /// A few frames, until what was opened has its size.
+    pub fn settle(&mut self) {
+        for _ in 0..4 {
+            self.harness.step();
+        }
+        self.harness.check_accessibility();
+    }
+
+    /// Frames, until something holds; ends the test when it does not within a minute.
+    #[track_caller]
+    pub fn wait(&mut self, what: &str, holds: impl Fn(&mut Self) -> bool) {
+        let start = Instant::now();
+        loop {
+            self.step();
+            if holds(self) {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "{what} did not come. On the screen: {:#?}", self.words());
+            std::thread::sleep(Duration::from_millis(4));
+        }
+    }
+
+    /// Waits until something of this name is there.
+    #[track_caller]
+    pub fn wait_for(&mut self, name: &str) {
+        self.wait(&format!("\"{name}\""), |screen| screen.has(name));
+    }
+
+    /// Waits until something says this.
+    #[track_caller]
+    pub fn wait_for_words(&mut self, words: &str) {
+        self.wait(&format!("\"{words}\""), |screen| screen.says(words));
+    }
+
+    /// The time after which the window wants the next frame.
+    pub fn repaint_delay(&self) -> Duration {
+        self.harness.output().viewport_output.get(&egui::ViewportId::ROOT).expect("a viewport").repaint_delay
+    }
+
+    /// The text that was put on the clipboard in the last frame.
+    pub fn copied(&self) -> Option<String> {
+        self.harness.output().platform_output.commands.iter().find_map(|command| match command {
+            egui::OutputCommand::CopyText(text) => Some(text.clone()),
+            _ => None,
+        })
+    }
+
+    /// Every name and text on the screen.
+    pub fn words(&self) -> Vec<String> {
+        self.harness.root().children_recursive().filter_map(|node| words_of(&node)).collect()
+    }
+
+    /// Whether something has this name or text.
+    pub fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// Whether some name or text holds these words.
+    pub fn says(&self, words: &str) -> bool {
+        self.words().iter().any(|found| found.contains(words))
+    }
+
+    /// How many have this name.
+    pub fn count(&self, name: &str) -> usize {
+        self.harness.root().children_recursive().filter(|node| words_of(node).as_deref() == Some(name)).count()
+    }
+
+    /// Whether the control of this name can be used.
+    #[track_caller]
+    pub fn is_enabled(&self, name: &str) -> bool {
+        !self.get(name).accesskit_node().is_disabled()
+    }
+
+    /// Whether the control of this name has the keyboard.
+    #[track_caller]
+    pub fn is_focused(&self, name: &str) -> bool {
+        self.get(name).is_focused()
+    }
+
+    /// The text in the field of this name.
+    #[track_caller]
+    pub fn value(&self, name: &str) -> String {
+        self.get(name).value().unwrap_or_default()
+    }
+
+    /// What is said about a field besides its name: its problem, its help, its unit; and whether it is marked as bad.
+    #[track_caller]
+    pub fn description(&self, name: &str) -> (String, bool) {
+        let node = self.get(name).accesskit_node();
+        let is_bad = node.data().invalid().is_some();
+        (node.data().description().unwrap_or_default().to_owned(), is_bad)
+    }
+
+    /// Clicks what has this name.
+    #[track_caller]
+    pub fn click(&mut self, name: &str) {
+        if !self.harness.ctx.content_rect().shrink(60.0).contains(self.get(name).rect().center()) {
+            self.get(name).scroll_to_me();
+            self.settle();
+        }
+        self.get(name).click();
+        self.settle();
+    }
+
+    /// Clicks what has this name with the right button.
+    #[track_caller]
+    pub fn click_secondary(&mut self, name: &str) {
+        self.get(name).click_secondary();
+        self.settle();
+    }
+
+    /// Replaces the text in the field of this name.
+    #[track_caller]
+    pub fn fill(&mut self, name: &str, text: &str) {
+        self.click(name);
+        self.press(Modifiers::COMMAND, Key::A);
+        if text.is_empty() {
+            self.press(Modifiers::NONE, Key::Backspace);
+        } else {
+            self.type_text(text);
+        }
+        self.settle();
+    }
+
+    /// Types where the keyboard is.
+    pub fn type_text(&mut self, text: &str) {
+        self.harness.event(Event::Text(text.to_owned()));
+        self.step();
+    }
+
+    /// Chooses an answer from the list of this name.
+    #[track_caller]
+    pub fn choose(&mut self, list: &str, answer: &str) {
+        self.click(list);
+        let options = |node: &Node<'_>| {
+            words_of(node).as_deref() == Some(answer) && node.accesskit_node().role() != Role::ComboBox
+        };
+        let found = self.harness.root().children_recursive().filter(options).last();
+        found.unwrap_or_else(|| panic!("no \"{answer}\" in \"{list}\": {:#?}", self.words())).click();
+        self.settle();
+    }
+
+    /// Presses a key.
+    pub fn press(&mut self, modifiers: Modifiers, key: Key) {
+        self.harness.key_press_modifiers(modifiers, key);
+        self.settle();
+    }
+
+    /// Presses a plain key, with the text that it types.
+    pub fn press_text(&mut self, key: Key, text: &str) {
+        let press =
+            |pressed| Event::Key { key, physical_key: None, pressed, repeat: false, modifiers: Modifiers::NONE };
+        // The platform sends both before the next frame.
+        self.harness.input_mut().events.extend([press(true), Event::Text(text.to_owned())]);
+        self.step();
+        self.harness.event(press(false));
+        self.settle();
+    }
+
+    /// The control of this name, or else the text.
+    fn find(&self, name: &str) -> Option<Node<'_>> {
+        let is_control = |node: &Node<'_>| {
+            let role = node.accesskit_node().role();
+            egui::accessibility::is_input(role) || matches!(role, Role::Row | Role::Link | Role::ColumnHeader)
+        };
+        let all = self.harness.root().children_recursive();
+        let mut found: Vec<Node<'_>> = all.filter(|node| words_of(node).as_deref() == Some(name)).collect();
+        let best = found.iter().position(is_control).unwrap_or(0);
+        (best < found.len()).then(|| found.swap_remove(best))
+    }
+
+    #[track_caller]
+    fn get(&self, name: &str) -> Node<'_> {
+        self.find(name).unwrap_or_else(|| panic!("nothing is called \"{name}\". On the screen: {:#?}", self.words()))
+    }
+}
+
+fn words_of(node: &Node<'_>) -> Option<String> {
+    let node = node.accesskit_node();
+    node.label().or_else(|| node.value()).filter(|words| !words.is_empty())
+}

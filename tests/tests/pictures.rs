@@ -1,0 +1,212 @@
+//! Pictures of every panel in both themes, drawn by a software renderer and compared with the kept ones.
+//!
+//! The renderer is Mesa's lavapipe (`WGPU_BACKEND=vulkan`, `VK_DRIVER_FILES` naming its file, as `.ci/run` sets them).
+//! Where there is none, these tests fail. After a wanted change: `UPDATE_SNAPSHOTS=1 cargo test -p headroom-tests --test
+//! pictures`, then look at every picture that changed.
+//! `cargo test -p headroom-tests --test pictures -- --ignored` writes the pictures of the README.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use egui::{Key, Modifiers};
+use egui_kittest::{SnapshotOptions, SnapshotResults};
+use headroom_app::{
+    messages::{Level, Message},
+    panels::PanelId,
+    settings::ThemeChoice,
+};
+use headroom_engine::{
+    config::Problem,
+    worker::{Command, Event},
+};
+use headroom_tests::{Screen, example_runs, fill_with_examples};
+
+const THEMES: [(&str, ThemeChoice); 2] = [("dark", ThemeChoice::Dark), ("light", ThemeChoice::Light)];
+
+/// Another version of Mesa or of the processor's vector units rounds blended edges of letters and lines differently, by
+/// one or two steps of a channel: far below 0.6. A handful of edge pixels may flip between two neighbours. A letter that
+/// changes or a line that moves by a pixel is hundreds of pixels.
+fn tolerance() -> SnapshotOptions {
+    SnapshotOptions::new().threshold(0.6).max_failed_pixels(24)
+}
+
+/// The window on the example runs, with a message that stays "3 min ago" long enough.
+fn full(theme: ThemeChoice, panel: PanelId) -> Screen {
+    let mut screen = Screen::picture(theme);
+    fill_with_examples(screen.state());
+    screen.state().messages.push_message(Message {
+        level: Level::Info,
+        what: "Best checkpoint so far of \"grammar encoder\" at step 400 (10.9 MiB).".to_owned(),
+        what_to_do: String::new(),
+        run: None,
+        at: SystemTime::now() - Duration::from_secs(200),
+        times: 1,
+    });
+    screen.window().settings.panel = panel;
+    screen.window().settings.inspector_open = false;
+    screen.settle();
+    screen
+}
+
+fn in_both_themes(name: &str, mut draw: impl FnMut(ThemeChoice) -> Screen) {
+    let mut results = SnapshotResults::new();
+    for (word, theme) in THEMES {
+        let mut screen = draw(theme);
+        screen.settle();
+        screen.snapshot(&format!("{name}_{word}"), &tolerance(), &mut results);
+    }
+}
+
+fn welcome(theme: ThemeChoice) -> Screen {
+    // Runs that were measured make the expected times the same on every machine.
+    let mut screen = full(theme, PanelId::Configure);
+    screen.click("Show the presets");
+    screen
+}
+
+fn configure(theme: ThemeChoice) -> Screen {
+    let mut screen = full(theme, PanelId::Configure);
+    screen.state().current = None;
+    screen.state().waiting.clear();
+    screen
+}
+
+fn live(theme: ThemeChoice) -> Screen {
+    let mut screen = full(theme, PanelId::Live);
+    let running = example_runs().into_iter().find(|run| run.number == 8).map(|run| run.id);
+    screen.state().selection.focused = running;
+    screen.state().selection.baseline = None;
+    screen
+}
+
+fn compare(theme: ThemeChoice) -> Screen {
+    full(theme, PanelId::Compare)
+}
+
+fn runs(theme: ThemeChoice) -> Screen {
+    full(theme, PanelId::Runs)
+}
+
+#[test]
+fn welcome_page() {
+    in_both_themes("welcome", welcome);
+}
+
+#[test]
+fn configure_a_sound_run() {
+    in_both_themes("configure", configure);
+}
+
+#[test]
+fn configure_with_problems() {
+    in_both_themes("configure_problems", |theme| {
+        let mut screen = configure(theme);
+        screen.choose("Text", "Your own files");
+        screen.fill("File or folder", "/home/ada/corpus/none.txt");
+        screen.fill("Heads", "3");
+        screen.fill("Learning rate", "fast");
+        // The engine says what it finds, once the form has rested.
+        screen.recorded();
+        screen.wait("the form's question", |screen| {
+            let asked = screen.recorded();
+            let checks = asked.iter().filter_map(|command| match command {
+                Command::Check { ticket, .. } => Some(*ticket),
+                _ => None,
+            });
+            let Some(ticket) = checks.last() else { return false };
+            let problems = vec![Problem::new("data.path", "there is no file or folder of that name")];
+            screen.state().apply(Event::Checked { ticket, problems, free_bytes: Some(9 << 30) });
+            true
+        });
+        screen.click("Name");
+        screen
+    });
+}
+
+#[test]
+fn live_while_a_run_trains() {
+    in_both_themes("live", live);
+}
+
+#[test]
+fn compare_three_runs_with_a_baseline() {
+    in_both_themes("compare", compare);
+}
+
+#[test]
+fn table_of_runs() {
+    in_both_themes("runs", runs);
+}
+
+#[test]
+fn inspector_of_a_finished_run() {
+    in_both_themes("inspector", |theme| {
+        let mut screen = full(theme, PanelId::Runs);
+        screen.window().settings.inspector_open = true;
+        let baseline = screen.state().selection.baseline.clone();
+        screen.state().selection.focused = baseline;
+        screen
+    });
+}
+
+#[test]
+fn help_over_the_window() {
+    in_both_themes("help", |theme| {
+        let mut screen = full(theme, PanelId::Runs);
+        screen.press_text(Key::Questionmark, "?");
+        screen
+    });
+}
+
+#[test]
+fn palette_over_the_window() {
+    in_both_themes("palette", |theme| {
+        let mut screen = full(theme, PanelId::Runs);
+        screen.press(Modifiers::COMMAND, Key::K);
+        screen.type_text("dec");
+        screen
+    });
+}
+
+#[test]
+fn export_over_the_window() {
+    in_both_themes("export", |theme| {
+        let mut screen = full(theme, PanelId::Compare);
+        screen.window().settings.last_folder = Some("/home/ada/figures".into());
+        screen.press(Modifiers::COMMAND, Key::E);
+        screen
+    });
+}
+
+/// The small charts, which stand below the fold of the usual window.
+#[test]
+fn live_charts_in_a_tall_window() {
+    in_both_themes("live_tall", |theme| {
+        let mut screen = live(theme);
+        screen.resize(egui::vec2(1280.0, 1160.0));
+        screen
+    });
+}
+
+#[test]
+fn a_run_that_diverged() {
+    in_both_themes("diverged", |theme| {
+        let mut screen = full(theme, PanelId::Live);
+        let run = example_runs().into_iter().find(|run| run.number == 6).map(|run| run.id);
+        screen.state().selection.focused = run;
+        screen
+    });
+}
+
+#[test]
+#[ignore = "writes the pictures of the README; run it after a change of the window's looks"]
+fn pictures_of_the_readme() {
+    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/screenshots");
+    std::fs::create_dir_all(&folder).unwrap();
+    live(ThemeChoice::Dark).save(&folder.join("live.png"));
+    compare(ThemeChoice::Light).save(&folder.join("compare.png"));
+    runs(ThemeChoice::Dark).save(&folder.join("runs.png"));
+    configure(ThemeChoice::Light).save(&folder.join("configure.png"));
+}
