@@ -26,7 +26,7 @@ pub fn series_unit(series: &str) -> &'static str {
     match series {
         series_names::TRAIN_LOSS | series_names::VALIDATION_LOSS => "nats/token",
         series_names::TRAIN_TOKENS_PER_SEC => "tokens/s",
-        series_names::SYSTEM_CPU_PERCENT => "%, 100 = one core",
+        series_names::SYSTEM_CPU_PERCENT => "% of one core",
         _ => "",
     }
 }
@@ -38,7 +38,7 @@ pub fn metric_value(series: &str, value: f64) -> String {
     } else if series.ends_with("_bytes") && value.is_finite() && value >= 0.0 {
         format::bytes(value as u64)
     } else if series.ends_with("tokens_per_sec") {
-        format::rate(value, "tokens")
+        format::rate(value, "")
     } else if series.ends_with("_percent") {
         format!("{} %", format::significant(value, 3))
     } else {

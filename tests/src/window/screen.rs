@@ -125,6 +125,7 @@ impl Screen {
 
     /// Draws the screen and writes it as a PNG.
     pub fn save(&mut self, path: &Path) {
+        self.settle();
         let image = self.harness.render().expect("a picture");
         image.save(path).expect("a file");
     }

@@ -10,7 +10,6 @@ use crate::{
     compare::{series_axis, series_title},
     export::Figure,
     state::{CurveX, State},
-    theme,
     widgets::{Axis, Chart, ChartLine, ChartState, Dash, Scale, Series, SharedX, XAxis},
 };
 
@@ -109,7 +108,6 @@ impl Curves {
     /// Takes what is loaded and asks for the rest.
     pub fn of(plot: &Plot, run: &RunSummary, x: CurveX, state: &mut State) -> Self {
         let mut curves = Self { lines: Vec::new(), number: run.number, loading: false };
-        let (_, own) = theme::run_style(run.number);
         for (index, series) in plot.series.iter().enumerate() {
             let Some(points) = state.series.curve(&run.id, series, x).cloned() else {
                 curves.loading |= run.metrics.contains_key(*series);
@@ -118,9 +116,8 @@ impl Curves {
             if points.is_empty() && index > 0 {
                 continue;
             }
-            // The second line of a chart differs by its dashes; its colour stays the run's.
-            let dash =
-                if index == 0 { own } else { Dash::ALL.into_iter().find(|dash| *dash != own).unwrap_or_default() };
+            // One run alone needs no dashes to be told apart: they tell its lines apart.
+            let dash = if index == 0 { Dash::Solid } else { Dash::Dashed };
             let marks = if index == 0 { resumed(state, &run.id, series, &points) } else { Vec::new() };
             curves.lines.push(Curve { name: series_title(series), series: points, dash, marks });
         }

@@ -108,7 +108,11 @@ pub fn strip_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>) {
             Some((stage, fraction)) => (*fraction as f32, format!("{stage} {}", format::percent(*fraction))),
             None => (numbers.fraction(), format::percent(f64::from(numbers.fraction()))),
         };
-        ui.add(ProgressBar::new(fraction).desired_height(16.0).text(RichText::new(text).small()));
+        ui.scope(|ui| {
+            // The track: a field's ground is the panel's own colour in the light theme.
+            ui.visuals_mut().extreme_bg_color = palette.grid;
+            ui.add(ProgressBar::new(fraction).desired_height(16.0).text(RichText::new(text).small()));
+        });
     }
 }
 

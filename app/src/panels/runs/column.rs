@@ -106,7 +106,8 @@ impl Column {
             Self::Created => 140.0,
             Self::Metric(..) => 144.0,
             Self::Tags => 120.0,
-            Self::State | Self::Steps | Self::Id => 110.0,
+            Self::State | Self::Id => 110.0,
+            Self::Steps => 80.0,
             Self::Seed => 60.0,
             _ => 90.0,
         }
