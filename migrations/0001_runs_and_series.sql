@@ -32,6 +32,7 @@ CREATE TABLE runs (
     machine_os         TEXT NOT NULL,
     parameters         INTEGER,
     flops_per_step     INTEGER,
+    train_tokens       INTEGER,
     created_ms         INTEGER NOT NULL,
     started_ms         INTEGER,
     ended_ms           INTEGER,

@@ -2,12 +2,7 @@
 
 use headroom_engine::{config::presets, store::RunId};
 
-use crate::{
-    keys::Pressed,
-    panels::PanelId,
-    settings::ThemeChoice,
-    state::{State, can_resume},
-};
+use crate::{keys::Pressed, panels::PanelId, settings::ThemeChoice, state::State};
 
 /// What an entry of the palette does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +91,7 @@ pub fn entries(state: &State, panels: &[PanelId]) -> Vec<Entry> {
     for run in &state.runs {
         let detail = format!("#{}, seed {}, {}", run.number, run.seed, run.state);
         all.push(Entry::new(format!("Run {}", run.name), detail, Does::Inspect(run.id.clone())));
-        if can_resume(run.state) && state.current.as_ref().is_none_or(|current| current.run != run.id) {
+        if run.state.can_resume() && state.current.as_ref().is_none_or(|current| current.run != run.id) {
             let label = format!("Resume {}", run.name);
             all.push(Entry::new(label, format!("#{}, {}", run.number, run.state), Does::ResumeRun(run.id.clone())));
         }

@@ -129,6 +129,9 @@ impl Follower {
     /// Passes the user's wish to stop on: once, and once more should training begin only after.
     fn stop_if_wanted(&mut self, engine: &Engine) -> CliResult {
         if signals::is_stop_wanted() && self.is_queued && self.stop_sent.is_none_or(|then| then != self.is_started) {
+            if self.stop_sent.is_none() {
+                print::aside("Stopping after this step, with a checkpoint. Press Ctrl-C again to quit at once.");
+            }
             self.stop_sent = Some(self.is_started);
             engine.send(Command::Stop)?;
         }

@@ -1,27 +1,38 @@
 //! Ctrl-C and the polite kill: the first stops the run, the second ends the program.
+//!
+//! A hang-up (a closed terminal) keeps its usual effect, so that `nohup` works; the run can be resumed.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    io,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use signal_hook::{
+    consts::{SIGINT, SIGTERM},
+    flag,
+};
 
 use super::print;
 
-/// How often the user asked to stop.
-static REQUESTS: AtomicUsize = AtomicUsize::new(0);
+/// Whether the user asked to stop.
+static WANTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Takes over the signals, once. Where that is not possible, they keep their usual effect.
 pub fn listen() {
-    let outcome = ctrlc::try_set_handler(|| {
-        if REQUESTS.fetch_add(1, Ordering::SeqCst) == 0 {
-            print::aside("Stopping after this step, with a checkpoint. Press Ctrl-C again to quit at once.");
-        } else {
-            std::process::exit(1);
-        }
-    });
-    if let Err(error) = outcome {
+    let take_over = |signal| -> io::Result<()> {
+        // In this order: the second signal finds the flag that the first has set.
+        flag::register_conditional_shutdown(signal, 1, Arc::clone(&WANTED))?;
+        flag::register(signal, Arc::clone(&WANTED)).map(drop)
+    };
+    if let Err(error) = [SIGINT, SIGTERM].into_iter().try_for_each(take_over) {
         print::aside(format!("Ctrl-C will not stop the run cleanly here: {error}."));
     }
 }
 
 /// Whether the user asked to stop.
 pub fn is_stop_wanted() -> bool {
-    REQUESTS.load(Ordering::SeqCst) > 0
+    WANTED.load(Ordering::Relaxed)
 }

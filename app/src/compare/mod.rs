@@ -1,7 +1,7 @@
 //! Comparing runs, without drawing anything: differences between configs, the filter language of tables,
 //! groups of runs with their statistics, deltas against a baseline, tables to copy.
 //!
-//! Functions over plain data, all but [`CurveXs`] pure. May be used by the panels; draws nothing.
+//! Pure functions over plain data. May be used by the panels; draws nothing.
 
 mod align;
 mod delta;
@@ -22,4 +22,4 @@ pub use group::{Group, common_keys, group_all_but, group_by};
 pub use metric::{metric_value, series_axis, series_title, series_unit};
 pub use stats::{Band, Summary, student_t_95};
 pub use text_table::{Cell, TextTable};
-pub use x_axis::{CurveXs, config_of, why_missing};
+pub use x_axis::{curve_x, why_missing};

@@ -8,7 +8,6 @@ use headroom_engine::{
     worker::{Command, RunEdit},
 };
 
-use super::state_text::can_resume;
 use crate::{
     messages::Level,
     panels::{Action, PanelContext},
@@ -79,7 +78,7 @@ impl RunOperation {
 /// What can be done with a run as it stands, in menu order.
 pub fn offered(run: &RunSummary) -> Vec<RunOperation> {
     let mut all = Vec::with_capacity(8);
-    if can_resume(run) {
+    if run.state.can_resume() {
         all.push(RunOperation::Resume);
     }
     if run.state == RunState::Queued {

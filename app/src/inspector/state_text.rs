@@ -73,11 +73,6 @@ pub fn what_to_do(run: &RunSummary) -> String {
     }
 }
 
-/// Whether the run can go on from a checkpoint.
-pub fn can_resume(run: &RunSummary) -> bool {
-    matches!(run.state, RunState::Stopped | RunState::Interrupted | RunState::Failed)
-}
-
 #[cfg(test)]
 mod tests {
     use headroom_engine::store::{Divergence, Failure};

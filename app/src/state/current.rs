@@ -1,4 +1,4 @@
-use headroom_engine::store::{RunId, RunState};
+use headroom_engine::store::RunId;
 
 /// The run that computes now.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,9 +87,4 @@ pub struct SystemLoad {
     pub memory_bytes: u64,
     /// Memory that is free on the machine.
     pub free_bytes: u64,
-}
-
-/// Whether a run that stands so can go on from its last checkpoint.
-pub fn can_resume(state: RunState) -> bool {
-    matches!(state, RunState::Stopped | RunState::Interrupted | RunState::Failed)
 }

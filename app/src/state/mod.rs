@@ -10,7 +10,7 @@ mod series;
 mod tests;
 mod view;
 
-pub use current::{CurrentRun, StartFacts, SystemLoad, can_resume};
+pub use current::{CurrentRun, StartFacts, SystemLoad};
 pub use selection::Selection;
 pub use series::{CurveBase, CurveX, RunSeries, SeriesCache};
 pub use view::{CheckAnswer, State};

@@ -5,6 +5,7 @@ use std::{
 
 use thiserror::Error;
 
+use crate::data::memory::words;
 use crate::model::ModelError;
 
 /// Why a model directory could not be written or read.
@@ -129,7 +130,7 @@ pub enum CheckpointError {
     /// Too little space, seen before anything was written.
     #[error(
         "Not enough disk space: the model needs {} and {} are free. Free some space or choose another disk: {}",
-        bytes_text(*.needed_bytes), bytes_text(*.free_bytes), .path.display()
+        words(*.needed_bytes), words(*.free_bytes), .path.display()
     )]
     DiskSpace {
         /// Bytes that the directory will take.
@@ -142,7 +143,7 @@ pub enum CheckpointError {
     /// The disk filled up while writing; what was written is removed.
     #[error(
         "The disk is full. The model needs {}; nothing was saved and what was there before is still there. Free some \
-         space: {}", bytes_text(*.needed_bytes), .path.display()
+         space: {}", words(*.needed_bytes), .path.display()
     )]
     DiskFull {
         /// Bytes that the directory will take.
@@ -190,30 +191,9 @@ impl CheckpointError {
     }
 }
 
-/// Bytes as people read them, such as `1.5 MB`.
-fn bytes_text(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    let mut unit = "bytes";
-    for larger in ["kB", "MB", "GB", "TB"] {
-        if value < 1000.0 {
-            break;
-        }
-        value /= 1000.0;
-        unit = larger;
-    }
-    if unit == "bytes" { format!("{bytes} bytes") } else { format!("{value:.1} {unit}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_are_readable() {
-        assert_eq!(bytes_text(0), "0 bytes");
-        assert_eq!(bytes_text(1_530_000), "1.5 MB");
-        assert_eq!(bytes_text(u64::MAX), "18446744.1 TB");
-    }
 
     #[test]
     fn a_full_disk_is_said_with_the_numbers() {

@@ -108,7 +108,7 @@ fn section_by_section(table: &Table) -> Result<(), ConfigError> {
 
 /// Turns serde's message into a sentence with the field's path and the nearest known name.
 fn explain(path: &str, error: &toml::de::Error) -> String {
-    let message = error.message().trim();
+    let message = error.message().trim().trim_end_matches('.');
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let at = |field: &str| if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") };
     let (subject, known) = match quoted.split_first() {

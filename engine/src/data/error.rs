@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use super::memory::words;
+
 /// Why text could not become tokens. Every message says what failed, why, what to do, and the path last.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
@@ -183,8 +185,8 @@ pub enum DataError {
 
     /// More text than memory.
     #[error(
-        "Not enough memory for this text: it needs about {} and {} are free. Use fewer files or less text{}", size(*needed_bytes),
-        size(*available_bytes), path.as_ref().map(|path| format!(": {}", path.display())).unwrap_or_default()
+        "Not enough memory for this text: it needs about {} and {} are free. Use fewer files or less text{}", words(*needed_bytes),
+        words(*available_bytes), path.as_ref().map(|path| format!(": {}", path.display())).unwrap_or_default()
     )]
     TooLarge {
         /// The file or folder, when the text comes from disk.
@@ -315,11 +317,4 @@ fn shortened(cell: &str) -> String {
         Some((end, _)) => format!("{}…", cell.get(..end).unwrap_or_default()),
         None => cell.to_owned(),
     }
-}
-
-/// Bytes for people.
-fn size(bytes: u64) -> String {
-    const MIB: f64 = 1024.0 * 1024.0;
-    let mib = bytes as f64 / MIB;
-    if mib < 1024.0 { format!("{mib:.0} MiB") } else { format!("{:.1} GiB", mib / 1024.0) }
 }

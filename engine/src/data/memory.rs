@@ -27,6 +27,20 @@ pub fn total_bytes() -> Option<u64> {
     (total > 0).then_some(total)
 }
 
+/// Bytes in words, such as `1.5 GiB`.
+pub fn words(bytes: u64) -> String {
+    let mib = bytes as f64 / f64::from(1 << 20);
+    if bytes < 1 << 20 {
+        format!("{bytes} bytes")
+    } else if mib < 1024.0 {
+        format!("{mib:.1} MiB")
+    } else if mib < 1024.0 * 1024.0 {
+        format!("{:.1} GiB", mib / 1024.0)
+    } else {
+        format!("{:.1} TiB", mib / (1024.0 * 1024.0))
+    }
+}
+
 /// Refuses text of `text_bytes` that would not fit beside what is running.
 pub(super) fn check(text_bytes: u64, path: Option<&Path>) -> Result<(), DataError> {
     judge(text_bytes.saturating_mul(BYTES_PER_TEXT_BYTE), free_bytes().unwrap_or(0), path)
@@ -50,6 +64,14 @@ mod tests {
     use std::path::Path;
 
     use super::judge;
+
+    #[test]
+    fn bytes_are_said_in_a_unit_that_fits() {
+        for (bytes, said) in [(0, "0 bytes"), (1 << 20, "1.0 MiB"), (3 << 29, "1.5 GiB"), (u64::MAX, "16777216.0 TiB")]
+        {
+            assert_eq!(super::words(bytes), said);
+        }
+    }
 
     #[test]
     fn text_beyond_memory_is_refused_with_the_numbers() {

@@ -240,7 +240,7 @@ async fn write_facts(connection: &mut SqliteConnection, run: &RunId, facts: &Run
     sqlx::query(
         "UPDATE runs SET parameters = COALESCE(?, parameters), data_hash = COALESCE(?, data_hash),
              steps_total = COALESCE(?, steps_total), device = COALESCE(?, device), threads = COALESCE(?, threads),
-             flops_per_step = COALESCE(?, flops_per_step)
+             flops_per_step = COALESCE(?, flops_per_step), train_tokens = COALESCE(?, train_tokens)
          WHERE id = ?",
     )
     .bind(facts.parameters.map(|count| count as i64))
@@ -249,6 +249,7 @@ async fn write_facts(connection: &mut SqliteConnection, run: &RunId, facts: &Run
     .bind(facts.device.as_deref())
     .bind(facts.threads)
     .bind(facts.flops_per_step.map(|flops| flops as i64))
+    .bind(facts.train_tokens.map(|tokens| tokens as i64))
     .bind(run.as_str())
     .execute(connection)
     .await?;

@@ -15,7 +15,7 @@ macro_rules! summary_columns {
     () => {
         "number, id, name, state, seed, device, threads, parameters, created_ms, started_ms, ended_ms, steps_done,
          steps_total, tokens, train_secs, failure_why, failure_what_to_do, diverged_step, diverged_at, parent_run,
-         parent_step, note, archived, deleted_ms, owner, flops_per_step"
+         parent_step, note, archived, deleted_ms, owner, flops_per_step, train_tokens"
     };
 }
 
@@ -170,6 +170,7 @@ fn summary(row: &SqliteRow, owners: &mut Owners) -> sqlx::Result<(i64, RunSummar
         threads: row.try_get(6)?,
         parameters: optional(7)?,
         flops_per_step: optional(25)?,
+        train_tokens: optional(26)?,
         created_ms: row.try_get(8)?,
         started_ms: row.try_get(9)?,
         ended_ms: row.try_get(10)?,

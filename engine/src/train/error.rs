@@ -1,6 +1,11 @@
 use thiserror::Error;
 
-use crate::{config::Problem, data::DataError, generate::GenerateError, model::ModelError};
+use crate::{
+    config::Problem,
+    data::{DataError, memory},
+    generate::GenerateError,
+    model::ModelError,
+};
 
 /// Why a run cannot start or go on.
 #[derive(Debug, Error)]
@@ -20,7 +25,7 @@ pub enum TrainError {
     /// The model does not fit into free memory.
     #[error(
         "Not enough memory: this run needs about {}, {} is free. Lower the batch size, the sequence length, the vocabulary or the number of layers.",
-        gib(*.needed), gib(*.free)
+        memory::words(*.needed), memory::words(*.free)
     )]
     Memory {
         /// Estimated need in bytes.
@@ -50,9 +55,4 @@ pub(crate) fn first_line(error: &candle_core::Error) -> String {
 
 fn join(problems: &[Problem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-}
-
-fn gib(bytes: u64) -> String {
-    let gib = bytes as f64 / f64::from(1 << 30);
-    if gib >= 0.1 { format!("{gib:.1} GiB") } else { format!("{:.0} MiB", gib * 1024.0) }
 }

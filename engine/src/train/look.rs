@@ -116,7 +116,16 @@ fn filled(model: &Model, corpus: &Corpus, ids: &[u32], labels: &[i64]) -> Result
     Ok(text.join(" "))
 }
 
-/// Text without line breaks.
+/// Text without line breaks, and with nothing in it that a terminal would obey.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").replace(char::is_control, "·")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_sample_holds_no_control_characters() {
+        assert_eq!(super::one_line("a\n b\u{1b}[2J\u{7}"), "a b·[2J·");
+    }
 }

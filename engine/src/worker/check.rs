@@ -4,6 +4,7 @@ use super::{Event, device, outbox::Outbox};
 use crate::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
     config::{Problem, RunConfig, Source, Tokenizer},
+    data::memory,
     train::free_memory,
 };
 
@@ -56,13 +57,12 @@ fn problems(config: &RunConfig) -> (Vec<Problem>, Option<u64>) {
         if let Some(free) = free
             && needed > free
         {
-            let mib = |bytes: u64| bytes.div_ceil(1 << 20);
             found.push(Problem::new(
                 "train.batch",
                 format!(
-                    "a step needs about {} MiB, {} MiB is free; lower the batch size, the length, the vocabulary or the layers",
-                    mib(needed),
-                    mib(free)
+                    "a step needs about {}, {} is free; lower the batch size, the length, the vocabulary or the layers",
+                    memory::words(needed),
+                    memory::words(free)
                 ),
             ));
         }

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::Which;
-use crate::store::{CheckpointKind, CheckpointRecord, RunId, Store};
+use crate::{
+    checkpoint::remove_model_dir,
+    store::{CheckpointKind, CheckpointRecord, RunId, Store},
+};
 
 /// The folder of the checkpoint of a step inside the run's checkpoint folder.
 pub(super) fn folder(checkpoints: &Path, step: u64) -> PathBuf {
@@ -37,17 +40,30 @@ pub(super) fn prune(store: &Store, run: &RunId, keep: usize) {
         records.iter().filter(|record| record.kind == CheckpointKind::Last).collect();
     last.sort_by_key(|record| std::cmp::Reverse(record.step));
     for old in last.iter().skip(keep) {
-        remove(store, run, &records, &old.path, CheckpointKind::Last);
+        let is_needed = records.iter().any(|record| record.path == old.path && record.kind != CheckpointKind::Last);
+        // First the record, then the folder: a crash in between leaves a folder that `sweep` finds, never a record
+        // of a checkpoint that is not there.
+        if !is_needed && store.forget_checkpoint(run, &old.path).is_ok() {
+            // What cannot be removed now only takes room.
+            let _ = remove_model_dir(&old.path);
+        }
     }
 }
 
-/// Forgets one reason to keep a folder, and removes the folder when it was the only one.
-pub(super) fn remove(store: &Store, run: &RunId, records: &[CheckpointRecord], path: &Path, kind: CheckpointKind) {
-    let is_needed = records.iter().any(|record| record.path == path && record.kind != kind);
-    if !is_needed {
-        // What cannot be removed now only takes room.
-        let _ = std::fs::remove_dir_all(path);
-        let _ = store.forget_checkpoint(run, path);
+/// Removes checkpoint folders that no record names: what a crash left between a checkpoint and its record.
+/// Only for a run that does not train.
+pub(super) fn sweep(store: &Store, run: &RunId) {
+    let Ok(records) = store.checkpoints(run) else { return };
+    let Ok(entries) = std::fs::read_dir(store.paths().checkpoints(run)) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with("step-") && records.iter().all(|record| record.path != path) {
+            let _ = remove_model_dir(&path);
+        } else if name.contains(".headroom-new-") {
+            let _ = std::fs::remove_dir_all(path);
+        }
     }
 }
 

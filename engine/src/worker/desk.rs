@@ -13,6 +13,7 @@ use super::{
     job::{EvaluateJob, Job, TrainJob},
     machinist::Machinist,
     monitor::Monitor,
+    note::Note,
     outbox::Outbox,
     steering::Steering,
 };
@@ -27,16 +28,6 @@ const LOOK_UP: Duration = Duration::from_millis(250);
 
 /// How often runs of programs that died are looked for.
 const LOOK_AFTER: Duration = Duration::from_secs(10);
-
-/// What reaches the desk.
-pub(super) enum Note {
-    /// From outside.
-    Command(Command),
-    /// What is written about the current run changed: its state, its best, its checkpoints.
-    RunsChanged,
-    /// The engine thread is done with its job.
-    JobDone,
-}
 
 /// The desk: owns the queue, answers questions from the store, and hands the engine thread one job at a time. It never
 /// computes, so that it answers at once while the engine thread trains.
@@ -253,26 +244,25 @@ impl Desk {
         let refuse = |why: String, what_to_do: &str| {
             self.outbox.send(Event::Failed { run: Some(run.clone()), why, what_to_do: what_to_do.to_owned() });
         };
-        match state {
-            RunState::Stopped | RunState::Interrupted | RunState::Failed | RunState::Cancelled => {}
-            RunState::Finished => {
-                refuse(
-                    format!("The run \"{}\" has done all its steps.", record.summary.name),
+        if !state.can_resume() {
+            let name = &record.summary.name;
+            let (why, what_to_do) = match state {
+                RunState::Finished => (
+                    format!("The run \"{name}\" has done all its steps."),
                     "To train longer, start a new run with more steps.",
-                );
-                return Ok(());
-            }
-            RunState::Diverged => {
-                refuse(
-                    format!("The run \"{}\" diverged; going on would diverge at the same step.", record.summary.name),
+                ),
+                RunState::Diverged => (
+                    format!("The run \"{name}\" diverged; going on would diverge at the same step."),
                     "Lower the learning rate or clip harder, and start a new run.",
-                );
-                return Ok(());
-            }
-            RunState::Queued | RunState::Running | RunState::Paused => {
-                refuse(format!("The run \"{}\" is {state} already.", record.summary.name), "Wait for it to end.");
-                return Ok(());
-            }
+                ),
+                RunState::Cancelled => (
+                    format!("The run \"{name}\" was taken out of the queue before it started."),
+                    "Start a new run from its config.",
+                ),
+                _ => (format!("The run \"{name}\" is {state} already."), "Wait for it to end."),
+            };
+            refuse(why, what_to_do);
+            return Ok(());
         }
         match from_toml(&record.config_toml) {
             Ok(config) => {

@@ -8,11 +8,7 @@ use std::{
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use thiserror::Error;
 
-use super::{
-    Command, Event,
-    desk::{Desk, Note},
-    outbox::Outbox,
-};
+use super::{Command, Event, desk::Desk, note::Note, outbox::Outbox};
 use crate::store::{OpenMode, Store, StoreError};
 
 /// Commands that may wait before [`EngineError::Busy`].

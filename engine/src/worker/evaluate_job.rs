@@ -4,9 +4,10 @@ use candle_core::DType;
 use rayon::ThreadPoolBuilder;
 
 use super::{
-    Event, Target, checkpoints,
+    Event, Target,
+    bench::{Bench, STACK_BYTES},
+    checkpoints,
     job::EvaluateJob,
-    machinist::{Bench, STACK_BYTES},
     steering::Steering,
 };
 use crate::{

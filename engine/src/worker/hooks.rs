@@ -1,11 +1,14 @@
-use std::time::{Duration, Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
-use super::{Event, checkpoints, job::TrainJob, machinist::Bench, resume::training_state, steering::Steering};
+use super::{Event, bench::Bench, checkpoints, job::TrainJob, resume::training_state, steering::Steering};
 use crate::{
     attention::{Cost, Workload},
-    checkpoint::{ModelDirectory, save_model_dir},
+    checkpoint::{ModelDirectory, remove_model_dir, save_model_dir},
     store::{
-        CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, StateDetails, StoreWriter,
+        CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunState, StateDetails, StoreWriter,
         series_names,
     },
     train::{Control, EvaluationReport, Hooks, Moment, StepReport, Trainer},
@@ -63,12 +66,14 @@ impl<'a> RunHooks<'a> {
         self.best = progress.best_validation_loss.zip(progress.best_step);
         self.note_progress(trainer);
         let flops_per_step = Cost::of(trainer.plan(), &Workload::training(trainer.config())).flops_per_step;
+        let statistics = trainer.corpus().statistics;
         let facts = RunFacts {
             parameters: Some(trainer.parameter_count()),
             data_hash: Some(trainer.corpus().data_hash.clone()),
             steps_total: Some(trainer.steps()),
             threads: Some(self.job.config.threads_used() as u32),
             flops_per_step: Some(flops_per_step),
+            train_tokens: Some(statistics.train.tokens as u64),
             ..RunFacts::default()
         };
         let store = &self.bench.store;
@@ -78,7 +83,6 @@ impl<'a> RunHooks<'a> {
             self.warn(error.to_string());
         }
         self.bench.runs_changed();
-        let statistics = trainer.corpus().statistics;
         self.bench.outbox.send(Event::Started {
             run: run.clone(),
             name: self.job.config.name.clone(),
@@ -132,7 +136,7 @@ impl<'a> RunHooks<'a> {
         self.bench.runs_changed();
     }
 
-    fn record(&self, run: &RunId, step: u64, path: &std::path::Path, kind: CheckpointKind, bytes: u64) {
+    fn record(&self, step: u64, path: &Path, kind: CheckpointKind, bytes: u64) {
         let checkpoint = NewCheckpoint {
             step,
             path: path.to_path_buf(),
@@ -141,9 +145,7 @@ impl<'a> RunHooks<'a> {
             value: self.best.map(|(loss, _)| loss),
             bytes,
         };
-        if let Err(error) = self.bench.store.record_checkpoint(run, checkpoint) {
-            self.warn(error.to_string());
-        }
+        self.writer.checkpoint(&self.job.run, checkpoint);
     }
 }
 
@@ -262,18 +264,23 @@ impl Hooks for RunHooks<'_> {
                 return;
             }
         };
+        let before = self.bench.store.checkpoints(run).unwrap_or_default();
         if moment.resumable {
             let kind = if moment.asked { CheckpointKind::Kept } else { CheckpointKind::Last };
-            self.record(run, step, &path, kind, bytes);
+            self.record(step, &path, kind, bytes);
         }
         if moment.best {
-            let store = &self.bench.store;
-            let before = store.checkpoints(run).unwrap_or_default();
-            self.record(run, step, &path, CheckpointKind::Best, bytes);
+            // The store knows one best: this one takes the place of the one before.
+            self.record(step, &path, CheckpointKind::Best, bytes);
+            let _ = self.writer.flush();
             for old in before.iter().filter(|old| old.kind == CheckpointKind::Best && old.path != path) {
-                checkpoints::remove(store, run, &before, &old.path, CheckpointKind::Best);
+                if !before.iter().any(|other| other.path == old.path && other.kind != CheckpointKind::Best) {
+                    // What cannot be removed now only takes room.
+                    let _ = remove_model_dir(&old.path);
+                }
             }
         }
+        let _ = self.writer.flush();
         checkpoints::prune(&self.bench.store, run, self.job.config.train.keep_checkpoints);
         self.bench.outbox.send(Event::Checkpointed { run: run.clone(), step, path, bytes, best: moment.best });
     }

@@ -8,35 +8,22 @@ use std::{
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::{
-    Event, desk::Note, evaluate_job::evaluate_job, job::Job, monitor::Position, outbox::Outbox, steering::Steering,
+    Event,
+    bench::{Bench, STACK_BYTES},
+    evaluate_job::evaluate_job,
+    job::Job,
+    monitor::Position,
+    note::Note,
+    outbox::Outbox,
+    steering::Steering,
     train_job::train_job,
 };
 use crate::store::{Failure, RunState, StateDetails, Store, StoreWriter};
-
-/// Stack of the engine thread and of the threads that compute: sorting and dropping a graph of many operations recurses.
-pub(super) const STACK_BYTES: usize = 256 << 20;
 
 /// The desk's end of the engine thread, which does one job at a time.
 pub(super) struct Machinist {
     jobs: Option<Sender<(Job, Arc<Steering>)>>,
     thread: Option<JoinHandle<()>>,
-}
-
-/// What a job works with.
-pub(super) struct Bench {
-    pub(super) store: Store,
-    pub(super) writer: StoreWriter,
-    pub(super) outbox: Outbox,
-    pub(super) position: Arc<Position>,
-    notes: Sender<Note>,
-}
-
-impl Bench {
-    /// Tells the desk that what is written about the current run changed.
-    pub(super) fn runs_changed(&self) {
-        // A desk that is busy hears of it with the next change.
-        let _ = self.notes.try_send(Note::RunsChanged);
-    }
 }
 
 impl Machinist {
@@ -48,7 +35,7 @@ impl Machinist {
         position: Arc<Position>,
     ) -> Result<Self, std::io::Error> {
         let (jobs, inbox) = bounded(1);
-        let bench = Bench { store, writer, outbox, position, notes: notes.clone() };
+        let bench = Bench::new(store, writer, outbox, position, notes.clone());
         let thread = std::thread::Builder::new()
             .name("headroom-engine".to_owned())
             .stack_size(STACK_BYTES)

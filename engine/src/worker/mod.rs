@@ -4,6 +4,7 @@
 //! a time: train, evaluate) and the monitor (the machine's load once a second). Checks and exports get short threads of
 //! their own. May be used from the window and the command line; everything that crosses these doors is plain data.
 
+mod bench;
 mod check;
 mod checkpoints;
 mod command;
@@ -17,6 +18,7 @@ mod hooks;
 mod job;
 mod machinist;
 mod monitor;
+mod note;
 mod outbox;
 mod resume;
 mod steering;

@@ -3,7 +3,7 @@
 use candle_core::Device;
 use serde::{Deserialize, Serialize};
 
-use super::{Event, job::TrainJob, machinist::Bench};
+use super::{Event, bench::Bench, checkpoints, job::TrainJob};
 use crate::{
     checkpoint::{BestMetric, CheckpointError, TrainingState, load_model_dir, load_training_state},
     store::series_names,
@@ -37,6 +37,7 @@ pub(super) fn training_state(trainer: &Trainer) -> Result<TrainingState, TrainEr
 
 /// The newest checkpoint from which training can go on exactly; damaged ones are passed over with a warning.
 pub(super) fn newest_state(bench: &Bench, job: &TrainJob, device: &Device) -> Option<Resume> {
+    checkpoints::sweep(&bench.store, &job.run);
     let mut records = bench.store.checkpoints(&job.run).ok()?;
     records.sort_by_key(|record| std::cmp::Reverse(record.step));
     records.dedup_by(|a, b| a.path == b.path);

@@ -8,10 +8,11 @@ use candle_core::Device;
 use rayon::ThreadPoolBuilder;
 
 use super::{
-    Event, device,
+    Event,
+    bench::{Bench, STACK_BYTES},
+    device,
     hooks::RunHooks,
     job::TrainJob,
-    machinist::{Bench, STACK_BYTES},
     resume::newest_state,
     steering::Steering,
 };
@@ -80,6 +81,7 @@ fn carry_through(bench: &Bench, job: &TrainJob, steering: &Steering, hooks: &mut
     {
         bench.outbox.send(Event::Warning { run: Some(job.run.clone()), message: error.to_string() });
     }
+    bench.runs_changed();
     let corpus = match load_corpus(bench, job, steering) {
         Ok(corpus) => corpus,
         Err(DataError::Stopped) => return stopped(),

@@ -205,6 +205,7 @@ fn summary(index: usize) -> RunSummary {
         threads: 2,
         parameters: began.then_some(932_608),
         flops_per_step: began.then_some(5_910_000_000),
+        train_tokens: Some(472_597),
         created_ms: created(index),
         started_ms: began.then(|| created(index) + 2_000),
         ended_ms: sketch.state.is_ended().then(|| created(index) + 2_000 + (secs * 1000.0) as i64),

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::view::View;
 use crate::{
-    compare::{Aligned, Alignment, Band, CurveXs, Group, align, group_all_but, group_by},
+    compare::{Aligned, Alignment, Band, Group, align, curve_x, group_all_but, group_by},
     panels::runs::FlatConfigs,
     state::State,
     theme,
@@ -189,13 +189,13 @@ impl LineMaker {
     }
 
     /// The lines of a metric.
-    pub fn make(&mut self, bundles: &[Bundle], metric: &str, view: &View, state: &mut State, xs: &mut CurveXs) -> Made {
+    pub fn make(&mut self, bundles: &[Bundle], metric: &str, view: &View, state: &mut State) -> Made {
         let mut made = Made::default();
         let baseline = state.selection.baseline.clone();
         for bundle in bundles {
             let mut curves: Vec<Series> = Vec::with_capacity(bundle.runs.len());
             for run in &bundle.runs {
-                let Some(x) = xs.of(state, &run.id, view.x) else {
+                let Some(x) = curve_x(run, view.x) else {
                     made.without_x += 1;
                     continue;
                 };
@@ -343,7 +343,7 @@ pub(super) mod tests {
         assert_eq!(names, [("base", 3), ("other", 1)]);
         let mut maker = LineMaker::default();
         maker.begin();
-        let made = maker.make(&grouped, METRIC, &View::default(), &mut state, &mut CurveXs::default());
+        let made = maker.make(&grouped, METRIC, &View::default(), &mut state);
         assert_eq!((made.loading, made.without_metric, made.alignment), (0, 0, Some(Alignment::Exact)));
         let base = &made.lines[0];
         assert_eq!(base.name, "base (n = 3)");
@@ -358,10 +358,10 @@ pub(super) mod tests {
         let mut state = state();
         let configs = configs(&mut state);
         let grouped = bundles(&state.runs, Some("model.layers"), &configs);
-        let (mut maker, mut xs) = (LineMaker::default(), CurveXs::default());
+        let mut maker = LineMaker::default();
         let mut version = |view: &View| {
             maker.begin();
-            let made = maker.make(&grouped, METRIC, view, &mut state, &mut xs);
+            let made = maker.make(&grouped, METRIC, view, &mut state);
             maker.end();
             (made.lines[0].name.clone(), made.lines[0].series.version())
         };
@@ -376,8 +376,8 @@ pub(super) mod tests {
         let mut state = state();
         let configs = configs(&mut state);
         let grouped = bundles(&state.runs, Some("seed"), &configs);
-        let (mut maker, mut xs) = (LineMaker::default(), CurveXs::default());
-        let mut make = |state: &mut State| maker.make(&grouped, METRIC, &View::default(), state, &mut xs);
+        let mut maker = LineMaker::default();
+        let mut make = |state: &mut State| maker.make(&grouped, METRIC, &View::default(), state);
         assert!(!make(&mut state).stale);
         let more = SeriesData {
             steps: vec![150],

@@ -12,7 +12,7 @@ use super::{
     view::View,
 };
 use crate::{
-    compare::{Band, CurveXs, Verdict, common_keys, series_axis, series_title, why_missing},
+    compare::{Band, Verdict, common_keys, series_axis, series_title, why_missing},
     export::Figure,
     inspector::{ExportBox, Taking, blank_ui, no_runs_ui, paint_pin, working_ui},
     panels::{Action, Panel, PanelContext, PanelId, runs::FlatConfigs},
@@ -32,7 +32,6 @@ pub struct ComparePanel {
     view: Option<View>,
     charts: [ChartState; 2],
     shared: SharedX,
-    xs: CurveXs,
     configs: FlatConfigs,
     maker: LineMaker,
     section: ConfigSection,
@@ -115,8 +114,7 @@ impl ComparePanel {
         let bundles = bundles(runs, view.group.as_deref(), &self.configs);
         let metrics: Vec<String> = std::iter::once(view.metric.clone()).chain(view.second.clone()).collect();
         self.maker.begin();
-        let made: Vec<Made> =
-            metrics.iter().map(|metric| self.maker.make(&bundles, metric, view, cx.state, &mut self.xs)).collect();
+        let made: Vec<Made> = metrics.iter().map(|metric| self.maker.make(&bundles, metric, view, cx.state)).collect();
         self.maker.end();
         if made.iter().any(|made| made.stale) {
             ui.ctx().request_repaint_after(RENEW_EVERY);

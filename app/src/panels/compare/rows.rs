@@ -224,7 +224,6 @@ mod tests {
         view::View,
     };
     use super::*;
-    use crate::compare::CurveXs;
 
     #[test]
     fn deltas_are_against_the_baseline_and_judged_only_with_a_direction() {
@@ -238,13 +237,7 @@ mod tests {
         state.selection.baseline = Some(baseline.clone());
         let made_of = |group: Option<&str>, state: &mut crate::state::State| {
             let bundles = bundles(&state.runs, group, &configs);
-            let made = LineMaker::default().make(
-                &bundles,
-                series_names::VALIDATION_LOSS,
-                &View::default(),
-                state,
-                &mut CurveXs::default(),
-            );
+            let made = LineMaker::default().make(&bundles, series_names::VALIDATION_LOSS, &View::default(), state);
             (bundles, made)
         };
         let measures = Measure::all(&[series_names::VALIDATION_LOSS]);

@@ -1,13 +1,11 @@
 use headroom_engine::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
-    config::{Problem, RunConfig},
+    config::{DEFAULT_STEPS, Problem, RunConfig},
     store::RunState,
 };
 
 use crate::state::State;
 
-/// Optimiser steps when a config names neither steps nor epochs.
-pub(super) const DEFAULT_STEPS: u64 = 1000;
 /// Training speed of a core that is assumed until a run was measured here.
 const FLOPS_PER_CORE_SEC: f64 = 2.5e10;
 /// Runs shorter than this say little about the machine's speed.

@@ -15,7 +15,7 @@ use super::{
     strip::strip_ui,
 };
 use crate::{
-    compare::{CurveXs, why_missing},
+    compare::{curve_x, why_missing},
     inspector::{ExportBox, RunOperation, Taking, no_runs_ui, perform, state_sign_ui, state_text, working_ui},
     panels::{Panel, PanelContext},
     state::CurrentRun,
@@ -49,7 +49,6 @@ pub struct LivePanel {
     view: Option<View>,
     charts: BTreeMap<&'static str, ChartState>,
     shared: SharedX,
-    xs: CurveXs,
     sample: SampleView,
     export: Option<ExportBox>,
     /// Ctrl+E was pressed.
@@ -105,9 +104,9 @@ impl LivePanel {
         strip_ui(ui, run, current.as_ref());
         ui.add_space(4.0);
         self.controls_ui(ui, run, view, cx);
-        let Some(x) = self.xs.of(cx.state, &run.id, view.x) else {
+        let Some(x) = curve_x(run, view.x) else {
             ui.label(RichText::new(why_missing(view.x)).color(theme::palette(ui.visuals()).warning));
-            view.x = if cx.state.records.contains_key(&run.id) { XAxis::Step } else { view.x };
+            view.x = XAxis::Step;
             return;
         };
         let loss = Curves::of(&LOSS, run, x, cx.state);
@@ -173,7 +172,7 @@ impl LivePanel {
     }
 
     fn export_chart(&mut self, plot: &Plot, run: &RunSummary, view: &View, cx: &mut PanelContext<'_>) {
-        let Some(x) = self.xs.of(cx.state, &run.id, view.x) else { return };
+        let Some(x) = curve_x(run, view.x) else { return };
         let mut metadata = BTreeMap::from([
             ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
             ("run".to_owned(), run.id.to_string()),
@@ -237,7 +236,7 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
             if now.on_hover_text("Writes a checkpoint after this step").clicked() {
                 cx.send(Command::Checkpoint);
             }
-        } else if state_text::can_resume(run) {
+        } else if run.state.can_resume() {
             let button = ui.button(RunOperation::Resume.label(run, false)).on_hover_text(RunOperation::Resume.about());
             if button.clicked() {
                 perform(RunOperation::Resume, &run.id, cx);

@@ -18,7 +18,10 @@ const COLUMN_BUDGET: usize = 120_000;
 const FEWEST_COLUMNS: usize = 96;
 
 /// From this many lines on, dense lines get a simpler soft edge that is many times quicker to build.
-const MANY_LINES: usize = 24;
+pub(super) const MANY_LINES: usize = 24;
+
+/// How much coarser a picture of many lines is while the view moves. Extremes are still drawn: columns get wider.
+const ROUGHER: usize = 3;
 
 /// Points closer than this have no dots of their own.
 const DOT_SPACING: f32 = 14.0;
@@ -72,6 +75,8 @@ pub(super) struct Scene<'a> {
     pub transform: &'a PlotTransform,
     pub pixels_per_point: f32,
     pub lines: usize,
+    /// The view changes with every frame, and there are so many lines that a full picture would not keep up.
+    pub is_rough: bool,
 }
 
 impl Scene<'_> {
@@ -81,7 +86,8 @@ impl Scene<'_> {
 
     fn columns(&self, share: f64) -> usize {
         let pixels = (self.frame().width() * self.pixels_per_point).ceil().max(1.0) as usize;
-        let fair = (COLUMN_BUDGET as f64 * share / self.lines.max(1) as f64) as usize;
+        let budget = if self.is_rough { COLUMN_BUDGET / ROUGHER } else { COLUMN_BUDGET };
+        let fair = (budget as f64 * share / self.lines.max(1) as f64) as usize;
         pixels.min(fair.max(FEWEST_COLUMNS))
     }
 
@@ -179,7 +185,7 @@ impl LineCache {
 
     /// The triangles of the unsmoothed line, if it is drawn.
     pub fn raw_shape(&mut self, scene: Scene<'_>, line: &ChartLine<'_>, rebuilt: &mut u64) -> Option<Shape> {
-        let curve = self.raw.as_ref()?;
+        let curve = self.raw.as_ref().filter(|_| !scene.is_rough)?;
         let stroke = Stroke::new(1.0, line.colour.gamma_multiply(0.30));
         self.raw_drawn.line(scene, curve, scene.columns(0.3), stroke, Dash::Solid, false, rebuilt)
     }

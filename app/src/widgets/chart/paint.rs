@@ -2,14 +2,18 @@
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
-use egui::{Align2, Color32, Shape, Stroke, TextStyle, Ui, pos2, vec2};
+use egui::{Align2, Color32, Shape, Stroke, TextStyle, Ui, Vec2, pos2, vec2};
 use egui_plot::{PlotBounds, PlotGeometry, PlotItem, PlotItemBase, PlotTransform};
 
 use super::line::ChartLine;
-use super::mesh::Scene;
+use super::mesh::{MANY_LINES, Scene};
 use super::state::ChartState;
 use crate::widgets::Scale;
+
+/// How long the view must rest before many lines are drawn in full.
+const REFINE_AFTER: Duration = Duration::from_millis(100);
 
 /// Draws bands, then unsmoothed lines, then lines, then the highlighted line, from the caches of the chart.
 pub(super) struct Lines<'a> {
@@ -27,7 +31,15 @@ impl PlotItem for Lines<'_> {
         let Ok(mut state) = self.state.try_borrow_mut() else { return };
         let state = &mut **state;
         state.size = transform.frame().size();
-        let scene = Scene { transform, pixels_per_point: ui.ctx().pixels_per_point(), lines: self.given.len() };
+        let (min, max) = (transform.bounds().min(), transform.bounds().max());
+        let view = [min[0], min[1], max[0], max[1]].map(f64::to_bits);
+        let is_moved = state.view.replace(view) != Some(view);
+        let is_rough = is_moved && self.given.len() > MANY_LINES && is_navigating(ui);
+        if is_rough {
+            ui.ctx().request_repaint_after(REFINE_AFTER);
+        }
+        let scene =
+            Scene { transform, pixels_per_point: ui.ctx().pixels_per_point(), lines: self.given.len(), is_rough };
         let rebuilt = &mut state.rebuilt;
         let caches = &mut state.lines;
         if let Some((x, colour)) = self.pointer_x {
@@ -75,6 +87,11 @@ impl PlotItem for Lines<'_> {
     fn base_mut(&mut self) -> &mut PlotItemBase {
         &mut self.base
     }
+}
+
+/// Whether the user moves the view now: a view that moves because a run grows is drawn in full.
+fn is_navigating(ui: &Ui) -> bool {
+    ui.input(|input| input.pointer.any_down() || input.smooth_scroll_delta() != Vec2::ZERO || input.zoom_delta() != 1.0)
 }
 
 impl Lines<'_> {

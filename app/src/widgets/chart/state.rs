@@ -55,6 +55,8 @@ pub struct ChartState {
     /// The range without outliers and what it was computed from.
     pub(super) outliers: Option<(u64, Option<(f64, f64)>)>,
     pub(super) rebuilt: u64,
+    /// The view of the last frame, as bits of its bounds: while it changes, many lines are drawn more roughly.
+    pub(super) view: Option<[u64; 4]>,
 }
 
 impl ChartState {

@@ -66,4 +66,6 @@ pub struct RunFacts {
     pub threads: Option<u32>,
     /// FLOPs of one optimiser step by the cost model.
     pub flops_per_step: Option<u64>,
+    /// Tokens of training text.
+    pub train_tokens: Option<u64>,
 }

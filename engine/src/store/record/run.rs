@@ -39,6 +39,8 @@ pub struct RunSummary {
     pub parameters: Option<u64>,
     /// FLOPs of one optimiser step by the cost model, where known.
     pub flops_per_step: Option<u64>,
+    /// Tokens of training text, where known: those of an epoch.
+    pub train_tokens: Option<u64>,
     /// When it was put in the queue, unix milliseconds.
     pub created_ms: i64,
     /// When it first started, unix milliseconds.

@@ -65,6 +65,11 @@ impl RunState {
         matches!(self, Self::Queued | Self::Running | Self::Paused)
     }
 
+    /// The run started, ended early, and can go on from its newest checkpoint.
+    pub fn can_resume(self) -> bool {
+        matches!(self, Self::Stopped | Self::Interrupted | Self::Failed)
+    }
+
     /// The run has ended, in whatever way.
     pub fn is_ended(self) -> bool {
         !self.is_active()

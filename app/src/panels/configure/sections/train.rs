@@ -1,9 +1,9 @@
 use egui::Ui;
 use headroom_engine::config::{
-    Architecture, Constant, Cosine, InverseSquareRoot, Linear, RunConfig, Schedule, TrainConfig,
+    Architecture, Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, RunConfig, Schedule, TrainConfig,
 };
 
-use super::super::{estimate::DEFAULT_STEPS, field::Words, form::Form};
+use super::super::{field::Words, form::Form};
 
 const LENGTH: Words = Words::new("train.length", "Length in", "Whether the run's length is given in steps or epochs.");
 const STEPS: Words = Words::new("train.steps", "Steps", "Optimiser steps of the whole run.").unit("steps");
