@@ -23,6 +23,12 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     let current_dir = std::env::current_dir()
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
     let is_directory = Path::new(&args.target).is_dir();
+    if is_directory && !Path::new(&args.target).join("config.json").is_file() {
+        return Err(CliError::BadInput(format!(
+            "{} is no model directory: it has no config.json. Name a folder that `headroom export` made.",
+            args.target
+        )));
+    }
     let (target, trained_on) = if is_directory {
         (Target::Directory(current_dir.join(&args.target)), None)
     } else {

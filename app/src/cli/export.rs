@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use headroom_engine::worker::{Command, Event};
+use headroom_engine::worker::{Command, Event, choose_checkpoint};
 use serde_json::json;
 
 use super::{
@@ -14,7 +14,10 @@ use crate::widgets::format;
 
 /// Exports.
 pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
-    let run = open::reading_existing(store)?.run(&args.run)?.summary.id;
+    let reading = open::reading_existing(store)?;
+    let run = reading.run(&args.run)?.summary.id;
+    choose_checkpoint(&reading.checkpoints(&run)?, args.which).map_err(CliError::BadInput)?;
+    drop(reading);
     let to = std::path::absolute(&args.to)
         .map_err(|error| CliError::BadInput(format!("The directory {} cannot be used: {error}.", args.to.display())))?;
     refuse_occupied(&to)?;

@@ -55,7 +55,9 @@ pub struct State {
     /// Names of runs that were queued and may not be in the list yet.
     names: BTreeMap<RunId, String>,
     /// Runs that were deleted and can be brought back, newest last.
-    deleted: Vec<(RunId, String)>,
+    deleted: Vec<Deleted>,
+    /// Runs whose deletion was undone and that are not in the table yet.
+    returning: Vec<Deleted>,
     /// Runs whose record or samples were asked for and have not come.
     asked: Vec<(RunId, Asked)>,
     /// Commands that follow from events; sent after draining.
@@ -78,6 +80,15 @@ pub struct CheckAnswer {
     pub problems: Vec<Problem>,
     /// Free memory on the chosen device, when known.
     pub free_bytes: Option<u64>,
+}
+
+/// A run that was deleted, and how it was shown.
+struct Deleted {
+    run: RunId,
+    name: String,
+    was_visible: bool,
+    was_focused: bool,
+    was_baseline: bool,
 }
 
 impl State {
@@ -128,15 +139,24 @@ impl State {
     pub fn delete_run(&mut self, run: &RunId) {
         let name = self.run_name(run);
         self.messages.push_info(format!("Deleted the run \"{name}\". Undo brings it back."));
-        self.deleted.push((run.clone(), name));
+        let selection = &self.selection;
+        self.deleted.push(Deleted {
+            run: run.clone(),
+            name,
+            was_visible: selection.is_visible(run),
+            was_focused: selection.focused.as_ref() == Some(run),
+            was_baseline: selection.baseline.as_ref() == Some(run),
+        });
         self.wishes.push(Command::Edit { run: run.clone(), edit: RunEdit::Delete });
     }
 
     /// Brings the run that was deleted last back; returns its name.
     pub fn undo_delete(&mut self) -> Option<String> {
-        let (run, name) = self.deleted.pop()?;
-        self.messages.push_info(format!("Brought the run \"{name}\" back."));
-        self.wishes.push(Command::Edit { run, edit: RunEdit::Undelete });
+        let deleted = self.deleted.pop()?;
+        self.messages.push_info(format!("Brought the run \"{}\" back.", deleted.name));
+        self.wishes.push(Command::Edit { run: deleted.run.clone(), edit: RunEdit::Undelete });
+        let name = deleted.name.clone();
+        self.returning.push(deleted);
         Some(name)
     }
 
@@ -208,6 +228,10 @@ impl State {
                 (current.loss, current.tokens_per_sec, current.eta_secs) =
                     (Some(loss), Some(tokens_per_sec), Some(eta_secs));
                 self.series.touch(&run);
+                self.stands(&run, |summary| {
+                    summary.state = RunState::Running;
+                    (summary.steps_done, summary.steps_total) = (step, Some(steps));
+                });
             }
             Event::Evaluated { run, loss, .. } => {
                 self.current(&run).validation_loss = Some(loss);
@@ -233,10 +257,12 @@ impl State {
                 let current = self.current(&run);
                 (current.step, current.is_paused) = (step, true);
                 (current.tokens_per_sec, current.eta_secs) = (None, None);
+                self.stands(&run, |summary| (summary.state, summary.steps_done) = (RunState::Paused, step));
             }
             Event::Resumed { run, step } => {
                 let current = self.current(&run);
                 (current.step, current.is_paused) = (step, false);
+                self.stands(&run, |summary| (summary.state, summary.steps_done) = (RunState::Running, step));
             }
             Event::Failed { run, why, what_to_do } => self.messages.push(Level::Error, why, what_to_do, run),
             Event::Warning { run, message } => self.messages.push(Level::Warning, message, "", run),
@@ -349,10 +375,37 @@ impl State {
         self.messages.push(level, what, what_to_do, Some(run));
     }
 
+    /// Writes into the table of runs what an event says of one: the next table says the same.
+    fn stands(&mut self, run: &RunId, change: impl FnOnce(&mut RunSummary)) {
+        if let Some(summary) = self.runs.iter_mut().find(|summary| summary.id == *run) {
+            change(summary);
+        }
+    }
+
     /// Loads a record again that is shown.
     fn refresh_record(&mut self, run: &RunId) {
         if self.records.contains_key(run) {
             self.ask(run, Asked::Record);
+        }
+    }
+
+    /// Opens the eye, the inspector and the pin of runs whose deletion was undone, once they are in the table again.
+    fn bring_back(&mut self) {
+        let (back, waiting): (Vec<Deleted>, Vec<Deleted>) = std::mem::take(&mut self.returning)
+            .into_iter()
+            .partition(|deleted| self.runs.iter().any(|summary| summary.id == deleted.run));
+        self.returning = waiting;
+        for Deleted { run, was_visible, was_focused, was_baseline, .. } in back {
+            let selection = &mut self.selection;
+            if was_focused && selection.focused.is_none() {
+                selection.focused = Some(run.clone());
+            }
+            if was_baseline && selection.baseline.is_none() {
+                selection.baseline = Some(run.clone());
+            }
+            if was_visible {
+                selection.visible.insert(run);
+            }
         }
     }
 
@@ -373,6 +426,7 @@ impl State {
             self.ask(run, Asked::Record);
         }
         self.runs = runs;
+        self.bring_back();
         let first = !std::mem::replace(&mut self.runs_loaded, true);
         let exists = |run: &RunId| self.runs.iter().any(|summary| summary.id == *run);
         self.selection.retain(exists);

@@ -201,7 +201,7 @@ mod tests {
             let error = CheckpointError::io("write model.safetensors", Path::new("m"))(kind.into());
             error.or_disk_full(2_000_000, Path::new("m")).to_string()
         };
-        assert!(full(io::ErrorKind::StorageFull).starts_with("The disk is full. The model needs 2.0 MB;"));
+        assert!(full(io::ErrorKind::StorageFull).starts_with("The disk is full. The model needs 1.9 MiB;"));
         assert!(full(io::ErrorKind::PermissionDenied).starts_with("Cannot write model.safetensors"));
     }
 }

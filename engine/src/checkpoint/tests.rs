@@ -254,7 +254,7 @@ fn too_little_space_is_seen_before_anything_is_written() {
     let contents =
         ModelDirectory { plan: &plan, tensors: &tensors, tokenizer_json: None, config: None, training: None };
     let error = save_with(&dir, &contents, Some(1_000)).unwrap_err();
-    assert!(error.to_string().contains("1.0 kB are free"), "{error}");
+    assert!(error.to_string().contains("1000 bytes are free"), "{error}");
     let loaded = load(&dir).unwrap();
     assert!(same(&logits(&loaded.plan, &loaded.parameters), &kept));
     assert!(space::free_bytes(&dir).is_none_or(|free| free > 0));

@@ -59,7 +59,7 @@ pub fn from_toml_with(text: &str, overrides: &[String]) -> Result<RunConfig, Con
         }
     }
     section_by_section(&table)?;
-    RunConfig::deserialize(Value::Table(table)).map_err(|error| ConfigError::Field(explain("", &error)))
+    read(&Value::Table(table), "")
 }
 
 /// Reads a config that was stored as JSON.
@@ -82,9 +82,7 @@ fn section_by_section(table: &Table) -> Result<(), ConfigError> {
         while let Some(name) = names.next() {
             let Some(next) = value.get(name) else { return Ok(()) };
             if names.peek().is_none() {
-                return T::deserialize(next.clone())
-                    .map(drop)
-                    .map_err(|error| ConfigError::Field(explain(path, &error)));
+                return read::<T>(next, path).map(drop);
             }
             let Value::Table(inner) = next else { return Ok(()) };
             value = inner;
@@ -106,6 +104,40 @@ fn section_by_section(table: &Table) -> Result<(), ConfigError> {
     check::<super::ProbeConfig>(table, "probe")
 }
 
+/// Reads one part of the file; an error names the field.
+fn read<T: serde::de::DeserializeOwned>(value: &Value, path: &str) -> Result<T, ConfigError> {
+    T::deserialize(value.clone()).map_err(|error| {
+        let is_about_a_name = error.message().starts_with("unknown") || error.message().starts_with("missing");
+        // serde does not say which field has a value of the wrong type: it is the one without which all is well.
+        let culprit = value.as_table().filter(|_| !is_about_a_name).and_then(|table| {
+            table.keys().find(|key| {
+                let mut without = table.clone();
+                without.remove(key.as_str());
+                T::deserialize(Value::Table(without)).is_ok()
+            })
+        });
+        let place = match culprit {
+            Some(key) if path.is_empty() => key.clone(),
+            Some(key) => format!("{path}.{key}"),
+            None => path.to_owned(),
+        };
+        ConfigError::Field(explain(&place, &error))
+    })
+}
+
+/// Rust's names of types in plain words.
+fn in_words(message: &str) -> String {
+    [
+        ("expected usize", "expected a whole number from 0 on"),
+        ("expected u64", "expected a whole number from 0 on"),
+        ("expected u32", "expected a whole number from 0 on"),
+        ("expected f64", "expected a number"),
+        ("expected a string", "expected text in quotes"),
+    ]
+    .iter()
+    .fold(message.to_owned(), |message, (rust, plain)| message.replace(rust, plain))
+}
+
 /// Turns serde's message into a sentence with the field's path and the nearest known name.
 fn explain(path: &str, error: &toml::de::Error) -> String {
     let message = error.message().trim().trim_end_matches('.');
@@ -122,7 +154,7 @@ fn explain(path: &str, error: &toml::de::Error) -> String {
         _ => {
             let place = if path.is_empty() { error_key(error) } else { path.to_owned() };
             let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
-            return format!("{place}{message}.");
+            return format!("{place}{}.", in_words(message));
         }
     };
     let (given, names) = known;
@@ -262,7 +294,9 @@ mod tests {
     #[test]
     fn a_value_of_the_wrong_type_names_its_field() {
         let message = from_toml("format = 1\n[model]\nlayers = \"four\"").unwrap_err().to_string();
-        assert!(message.contains("model"), "{message}");
+        assert!(message.starts_with("model.layers: ") && message.contains("a whole number"), "{message}");
+        let message = from_toml("format = 1\nthreads = -1").unwrap_err().to_string();
+        assert!(message.starts_with("threads: "), "{message}");
         let message = from_toml("format = 1\ndevice = \"gpu\"").unwrap_err().to_string();
         assert!(message.contains("device") && message.contains("cuda:0"), "{message}");
     }

@@ -7,6 +7,9 @@ const LEAST_HELD_OUT: usize = 8;
 /// Held-out blocks when the text is cut by position.
 const BLOCKS: usize = 8;
 
+/// How far a cut may move at least, in bytes, to find a line end or a blank: a word is not to be cut in two.
+const LEAST_NEAR: usize = 256;
+
 /// Text for training and text that training never sees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Split {
@@ -48,7 +51,7 @@ fn split_by_position(documents: &Documents, fraction: f64) -> Split {
     // Short texts get fewer blocks, so that a block is some hundred bytes at least.
     let blocks = BLOCKS.min((total * fraction / 512.0) as usize).max(1);
     let stretch = total / blocks as f64;
-    let near = (stretch * fraction / 4.0) as usize;
+    let near = ((stretch * fraction / 4.0) as usize).max(LEAST_NEAR);
     // Where sides change: into validation, back into training, and so on.
     let cuts: Vec<usize> = (1..=blocks)
         .flat_map(|block| [block as f64 - fraction, block as f64])

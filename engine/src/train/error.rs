@@ -24,7 +24,7 @@ pub enum TrainError {
     Generate(#[from] GenerateError),
     /// The model does not fit into free memory.
     #[error(
-        "Not enough memory: this run needs about {}, {} is free. Lower the batch size, the sequence length, the vocabulary or the number of layers.",
+        "Not enough memory: this run needs about {}, {} is free. Lower the width, the number of layers, the vocabulary, the sequence length or the batch size.",
         memory::words(*.needed), memory::words(*.free)
     )]
     Memory {

@@ -53,14 +53,17 @@ fn problems(config: &RunConfig) -> (Vec<Problem>, Option<u64>) {
     };
     let free = free_memory(&device);
     if let Ok(plan) = ModelPlan::resolve(config, estimated_vocabulary(config)) {
-        let needed = Cost::of(&plan, &Workload::training(config)).memory_bytes;
+        let cost = Cost::of(&plan, &Workload::training(config));
+        let needed = cost.memory_bytes;
+        // The mark stands where most of it comes from.
+        let field = if cost.activation_bytes > needed / 2 { "train.batch" } else { "model.width" };
         if let Some(free) = free
             && needed > free
         {
             found.push(Problem::new(
-                "train.batch",
+                field,
                 format!(
-                    "a step needs about {}, {} is free; lower the batch size, the length, the vocabulary or the layers",
+                    "a step needs about {}, {} is free; lower the width, the layers, the vocabulary, the length or the batch size",
                     memory::words(needed),
                     memory::words(free)
                 ),

@@ -14,7 +14,7 @@ pub(super) fn folder(checkpoints: &Path, step: u64) -> PathBuf {
 }
 
 /// The checkpoint that is meant, or in words why there is none.
-pub(super) fn choose(records: &[CheckpointRecord], which: Which) -> Result<&CheckpointRecord, String> {
+pub fn choose_checkpoint(records: &[CheckpointRecord], which: Which) -> Result<&CheckpointRecord, String> {
     let newest = records.iter().max_by_key(|record| record.step);
     let found = match which {
         Which::Best => records.iter().find(|record| record.kind == CheckpointKind::Best).or(newest),
@@ -87,11 +87,11 @@ mod tests {
     fn the_meant_checkpoint_is_found() {
         let records =
             [record(10, CheckpointKind::Best), record(20, CheckpointKind::Last), record(30, CheckpointKind::Last)];
-        assert_eq!(choose(&records, Which::Best).unwrap().step, 10);
-        assert_eq!(choose(&records, Which::Last).unwrap().step, 30);
-        assert_eq!(choose(&records, Which::Step(20)).unwrap().step, 20);
-        let why = choose(&records, Which::Step(25)).unwrap_err();
+        assert_eq!(choose_checkpoint(&records, Which::Best).unwrap().step, 10);
+        assert_eq!(choose_checkpoint(&records, Which::Last).unwrap().step, 30);
+        assert_eq!(choose_checkpoint(&records, Which::Step(20)).unwrap().step, 20);
+        let why = choose_checkpoint(&records, Which::Step(25)).unwrap_err();
         assert!(why.contains("10, 20, 30"), "{why}");
-        assert!(choose(&[], Which::Best).unwrap_err().contains("no checkpoint yet"));
+        assert!(choose_checkpoint(&[], Which::Best).unwrap_err().contains("no checkpoint yet"));
     }
 }

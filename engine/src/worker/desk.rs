@@ -2,7 +2,7 @@ use std::{
     collections::VecDeque,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
@@ -26,8 +26,21 @@ use crate::{
 /// How often the desk looks up when nothing comes in: store warnings, dead programs' runs.
 const LOOK_UP: Duration = Duration::from_millis(250);
 
-/// How often runs of programs that died are looked for.
-const LOOK_AFTER: Duration = Duration::from_secs(10);
+/// How often the desk looks for what other programs did: runs left behind by one that died, new ones.
+const LOOK_AFTER: Duration = Duration::from_secs(2);
+
+/// Size and time of the database and of its log: any write changes one of them.
+type Trace = [Option<(u64, SystemTime)>; 2];
+
+fn trace(database: &Path) -> Trace {
+    let mut log = database.as_os_str().to_owned();
+    log.push("-wal");
+    let of = |path: &Path| {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some((metadata.len(), metadata.modified().ok()?))
+    };
+    [of(database), of(Path::new(&log))]
+}
 
 /// The desk: owns the queue, answers questions from the store, and hands the engine thread one job at a time. It never
 /// computes, so that it answers at once while the engine thread trains.
@@ -44,6 +57,8 @@ pub(super) struct Desk {
     runs_changed: bool,
     runs_sent: Instant,
     looked_after: Instant,
+    /// Size and time of the store's files when they were last looked at.
+    trace: Option<Trace>,
 }
 
 /// The job in progress.
@@ -75,6 +90,7 @@ impl Desk {
             runs_changed: false,
             runs_sent: Instant::now(),
             looked_after: Instant::now(),
+            trace: None,
         })
     }
 
@@ -89,9 +105,10 @@ impl Desk {
                     self.current = None;
                     self.next_job();
                 }
-                Err(RecvTimeoutError::Timeout) => self.look_after_others(),
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => self.end(),
             }
+            self.look_after_others();
             self.tell_changes();
             while let Ok(warning) = warnings.try_recv() {
                 self.outbox.send(Event::Warning { run: None, message: warning.to_string() });
@@ -164,11 +181,13 @@ impl Desk {
         }
     }
 
-    /// Finds runs whose program died meanwhile.
+    /// Finds runs whose program died meanwhile, and what other programs wrote into the store.
     fn look_after_others(&mut self) {
         if self.looked_after.elapsed() >= LOOK_AFTER {
             self.looked_after = Instant::now();
             self.runs_changed |= self.store.mark_interrupted().is_ok_and(|runs| !runs.is_empty());
+            let trace = trace(self.store.paths().database());
+            self.runs_changed |= self.trace.replace(trace.clone()).is_some_and(|before| before != trace);
         }
     }
 

@@ -46,7 +46,7 @@ fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -
             let record = bench.store.run(run.as_str()).map_err(|error| error.to_string())?;
             let records = bench.store.checkpoints(run).map_err(|error| error.to_string())?;
             let config = from_toml(&record.config_toml).map_err(|error| error.to_string())?;
-            (checkpoints::choose(&records, *which)?.path.clone(), Some(config))
+            (checkpoints::choose_checkpoint(&records, *which)?.path.clone(), Some(config))
         }
     };
     let device = candle_core::Device::Cpu;

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use candle_core::Device;
 
-use super::{Event, Which, checkpoints::choose};
+use super::{Event, Which, checkpoints::choose_checkpoint};
 use crate::{
     checkpoint::{CheckpointError, ModelDirectory, load_model_dir, save_model_dir},
     config::Precision,
@@ -23,7 +23,7 @@ pub(super) fn export(
         why,
         what_to_do: what_to_do.to_owned(),
     };
-    let chosen = match choose(checkpoints, which) {
+    let chosen = match choose_checkpoint(checkpoints, which) {
         Ok(chosen) => chosen,
         Err(why) => return failed(why, "Name a checkpoint that exists, or train until the next one."),
     };

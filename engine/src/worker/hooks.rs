@@ -17,6 +17,9 @@ use crate::{
 /// Least time between two step events: some 30 a second. The store gets every step.
 const STEP_EVENT_INTERVAL: Duration = Duration::from_millis(33);
 
+/// Time between two tables of runs while a run trains: its last and best values are in there.
+const RUNS_INTERVAL: Duration = Duration::from_secs(2);
+
 /// What a run tells the store and the doors.
 pub(super) struct RunHooks<'a> {
     bench: &'a Bench,
@@ -28,6 +31,7 @@ pub(super) struct RunHooks<'a> {
     last_loss: Option<f64>,
     best: Option<(f64, u64)>,
     told_step: Option<Instant>,
+    told_runs: Instant,
     pace: Pace,
     is_paused: bool,
 }
@@ -44,6 +48,7 @@ impl<'a> RunHooks<'a> {
             last_loss: None,
             best: None,
             told_step: None,
+            told_runs: Instant::now(),
             pace: Pace::default(),
             is_paused: false,
         }
@@ -193,6 +198,10 @@ impl Hooks for RunHooks<'_> {
                 (series_names::TRAIN_TOKENS_PER_SEC, report.tokens_per_sec),
             ],
         );
+        if self.told_runs.elapsed() >= RUNS_INTERVAL {
+            self.told_runs = Instant::now();
+            self.bench.runs_changed();
+        }
         let step_secs = self.pace.add(report.step_secs);
         let is_due = self.told_step.is_none_or(|at| at.elapsed() >= STEP_EVENT_INTERVAL) || report.step == self.steps;
         if is_due {

@@ -24,6 +24,7 @@ mod resume;
 mod steering;
 mod train_job;
 
+pub use checkpoints::choose_checkpoint;
 pub use command::{Command, RunEdit, Target, Which};
 pub use device::{DeviceInfo, cores, devices};
 pub use engine::{Engine, EngineError, EngineOptions};

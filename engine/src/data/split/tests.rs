@@ -48,6 +48,14 @@ fn one_document_is_cut_into_blocks_at_line_ends() {
     assert!((0.09..0.11).contains(&share), "{share}");
 }
 
+#[test]
+fn a_small_share_of_a_short_text_cuts_no_word() {
+    let text = (1..=281).map(|number| format!("w{number}ä")).collect::<Vec<_>>().join("\n") + "\n";
+    let parts = split(&[&text].into_iter().collect(), 0.0097);
+    let words = parts.train.iter().chain(parts.validation.iter()).flat_map(str::split_whitespace);
+    assert_eq!(words.filter(|word| word.starts_with('w') && word.ends_with('ä')).count(), 281);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
