@@ -17,7 +17,7 @@ use super::{
     open, print,
     table::{Table, maybe},
 };
-use crate::widgets::format;
+use crate::{compare::same_objective, widgets::format};
 
 /// Metrics of the machine rather than of the model: compared only when asked for.
 const MACHINE: &str = "system/";
@@ -201,7 +201,12 @@ fn as_text(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Str
             let shown = maybe(records.get(index).and_then(value));
             match delta(records, index, value) {
                 Some(delta) => {
-                    format!("{shown} ({}{})", format::delta(delta), verdict(direction, delta))
+                    let is_judged = records
+                        .first()
+                        .zip(records.get(index))
+                        .is_some_and(|(first, own)| same_objective(&first.summary, &own.summary));
+                    let verdict = if is_judged { verdict(direction, delta) } else { "" };
+                    format!("{shown} ({}{verdict})", format::delta(delta))
                 }
                 None => shown,
             }
@@ -214,6 +219,12 @@ fn as_text(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Str
         }
     }
     let mut text = table.text();
+    if let Some(first) = records.first()
+        && !records.iter().all(|record| same_objective(&first.summary, &record.summary))
+    {
+        text += "\nEncoders guess hidden tokens, decoders the next one: their losses are not to be compared, so none is \
+                 called better.\n";
+    }
     if differences.is_empty() {
         text += "\nThe configs are the same.\n";
     } else {

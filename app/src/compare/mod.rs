@@ -15,7 +15,7 @@ mod text_table;
 mod x_axis;
 
 pub use align::{Aligned, Alignment, align};
-pub use delta::{Delta, Verdict};
+pub use delta::{Delta, Verdict, same_objective};
 pub use diff::{ConfigDiff, DiffRow};
 pub use flatten::{flatten, plain};
 pub use group::{Group, common_keys, group_all_but, group_by};

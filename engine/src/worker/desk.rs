@@ -187,7 +187,7 @@ impl Desk {
             self.looked_after = Instant::now();
             self.runs_changed |= self.store.mark_interrupted().is_ok_and(|runs| !runs.is_empty());
             let trace = trace(self.store.paths().database());
-            self.runs_changed |= self.trace.replace(trace.clone()).is_some_and(|before| before != trace);
+            self.runs_changed |= self.trace.replace(trace).is_some_and(|before| before != trace);
         }
     }
 

@@ -4,7 +4,7 @@ use headroom_engine::store::{Direction, RunId, RunSummary};
 
 use super::lines::{Bundle, Made};
 use crate::{
-    compare::{Band, Cell, Delta, Summary, TextTable, Verdict, metric_value, series_title},
+    compare::{Band, Cell, Delta, Summary, TextTable, Verdict, metric_value, same_objective, series_title},
     widgets::format,
 };
 
@@ -155,10 +155,14 @@ pub fn rows(
     let base: Option<Vec<Option<f64>>> =
         rows.iter().find(|row| row.is_baseline).map(|row| row.entries.iter().map(|entry| entry.value).collect());
     let Some(base) = base else { return rows };
-    for row in rows.iter_mut().filter(|row| !row.is_baseline) {
+    let pinned = bundles.iter().find(|bundle| baseline.is_some_and(|run| bundle.has(run)));
+    let pinned = pinned.and_then(|bundle| bundle.runs.first());
+    for (row, bundle) in rows.iter_mut().zip(bundles).filter(|(row, _)| !row.is_baseline) {
+        let is_judged = pinned.zip(bundle.runs.first()).is_none_or(|(a, b)| same_objective(a, b));
         for ((entry, measure), base) in row.entries.iter_mut().zip(measures).zip(&base) {
             let (Some(value), Some(base)) = (entry.value, *base) else { continue };
-            entry.against = Delta::of(value, base, measure.direction());
+            let direction = if is_judged { measure.direction() } else { Direction::None };
+            entry.against = Delta::of(value, base, direction);
             entry.delta = entry.against.map(|delta| measure.delta(&delta)).unwrap_or_default();
         }
     }

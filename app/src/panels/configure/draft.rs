@@ -57,6 +57,18 @@ impl Default for Draft {
 }
 
 impl Draft {
+    /// Counts the changes: stands still while nothing changes.
+    pub fn version(&self) -> u64 {
+        self.ticket
+    }
+
+    /// Takes over what an earlier window was left with: nothing to undo.
+    pub fn restore(&mut self, config: RunConfig, base_dir: PathBuf) {
+        (self.config, self.base_dir) = (config, base_dir);
+        self.edition += 1;
+        self.judge();
+    }
+
     /// Replaces the whole config; Undo brings the one before back.
     pub fn load(&mut self, config: RunConfig, base_dir: PathBuf) {
         let before = std::mem::replace(&mut self.config, config);

@@ -2,6 +2,7 @@ use std::{path::PathBuf, time::Duration};
 
 use egui::{Button, Frame, Margin, RichText, ScrollArea, Stroke, Ui};
 use headroom_engine::config::{Problem, RunConfig, presets};
+use serde::{Deserialize, Serialize};
 
 use super::{
     draft::Draft,
@@ -21,6 +22,8 @@ use crate::{
 
 /// Width of the column at the right.
 const SUMMARY: f32 = 300.0;
+/// Below this width the column at the right stands above the form.
+const NARROW: f32 = SUMMARY + 440.0;
 /// From this width on the sections stand in two columns.
 const TWO_COLUMNS: f32 = 800.0;
 
@@ -38,6 +41,16 @@ pub struct ConfigurePanel {
     is_drawn: bool,
     /// Labels of fields by path, for the list of problems.
     labels: Labels,
+    /// The version of the draft that the settings hold; `None` before what they held was taken over.
+    kept: Option<u64>,
+}
+
+/// What is remembered between starts: the draft as it was left.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Kept {
+    config: Option<RunConfig>,
+    base_dir: PathBuf,
 }
 
 impl ConfigurePanel {
@@ -62,9 +75,24 @@ impl ConfigurePanel {
         self.draft.redo()
     }
 
+    /// Takes over the draft that the settings hold, once; then writes every change into them.
+    fn keep_draft(&mut self, cx: &mut PanelContext<'_>) {
+        if self.kept.is_none()
+            && let Kept { config: Some(config), base_dir } = cx.settings.of_panel("configure")
+            && self.draft.version() == Draft::default().version()
+        {
+            self.draft.restore(config, base_dir);
+        } else if self.kept.is_some() && self.kept != Some(self.draft.version()) {
+            let kept = Kept { config: Some(self.draft.config.clone()), base_dir: self.draft.base_dir.clone() };
+            cx.settings.set_panel("configure", &kept);
+        }
+        self.kept = Some(self.draft.version());
+    }
+
     /// What has to go on whether the panel is open or not: answers of dialogs, questions to the engine, a wanted start.
     /// The window calls it once a frame before it draws. Returns the time after which it wants to be asked again.
     pub fn poll(&mut self, cx: &mut PanelContext<'_>) -> Option<Duration> {
+        self.keep_draft(cx);
         self.file.poll(&mut self.draft, cx);
         let before = self.draft.config.clone();
         if let Some(field) = picked(cx.dialogs, &mut self.draft.config.data) {
@@ -237,14 +265,20 @@ impl Panel for ConfigurePanel {
         }
         let problems = self.draft.problems(cx.state);
         self.head_ui(ui, cx);
-        egui::Panel::right("configure summary")
-            .exact_size(SUMMARY)
-            .resizable(false)
-            .show_separator_line(false)
-            .frame(Frame::new().inner_margin(Margin { left: 12, ..Margin::ZERO }))
-            .show(ui, |ui| {
-                ScrollArea::vertical().auto_shrink(false).show(ui, |ui| self.side_ui(ui, &problems, cx));
-            });
+        let side = if ui.available_width() < NARROW {
+            // Beside each other they would overlap: what it takes stands above the form.
+            egui::Panel::top("configure summary above")
+                .exact_size(ui.available_height() * 0.4)
+                .frame(Frame::new().inner_margin(Margin { bottom: 6, ..Margin::ZERO }))
+        } else {
+            egui::Panel::right("configure summary")
+                .exact_size(SUMMARY)
+                .show_separator_line(false)
+                .frame(Frame::new().inner_margin(Margin { left: 12, ..Margin::ZERO }))
+        };
+        side.resizable(false).show(ui, |ui| {
+            ScrollArea::vertical().auto_shrink(false).show(ui, |ui| self.side_ui(ui, &problems, cx));
+        });
         self.form_ui(ui, &problems, cx);
     }
 

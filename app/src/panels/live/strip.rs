@@ -1,6 +1,6 @@
 //! The strip of numbers above the charts.
 
-use egui::{ProgressBar, RichText, Ui};
+use egui::{Align, FontId, Layout, ProgressBar, RichText, TextWrapMode, Ui, vec2};
 use headroom_engine::store::{RunState, RunSummary, series_names};
 
 use crate::{state::CurrentRun, theme, widgets::format};
@@ -88,6 +88,11 @@ impl Numbers {
     }
 }
 
+/// Size of the values' text.
+const VALUE_POINTS: f32 = 17.0;
+/// Least width of a block, so that its label fits.
+const BLOCK_WIDTH: f32 = 64.0;
+
 /// Draws the numbers, and below them how far the run is.
 pub fn strip_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>) {
     let palette = theme::palette(ui.visuals());
@@ -95,10 +100,15 @@ pub fn strip_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 22.0;
         for (label, value, about) in numbers.shown(run.state) {
-            ui.vertical(|ui| {
+            // A block of a known size goes to the next row as a whole.
+            let font = FontId::proportional(VALUE_POINTS);
+            let wide = ui.painter().layout_no_wrap(value.clone(), font, palette.strong).size().x;
+            let size = vec2(wide.max(BLOCK_WIDTH), VALUE_POINTS * 2.3);
+            ui.allocate_ui_with_layout(size, Layout::top_down(Align::LEFT), |ui| {
+                ui.style_mut().wrap_mode = Some(TextWrapMode::Extend);
                 ui.spacing_mut().item_spacing.y = 0.0;
                 ui.label(RichText::new(label).small().color(palette.weak));
-                let value_label = ui.label(RichText::new(&value).size(17.0).color(palette.strong));
+                let value_label = ui.label(RichText::new(&value).size(VALUE_POINTS).color(palette.strong));
                 value_label.on_hover_text(about).accessible_name(format!("{label}: {value}"));
             });
         }
