@@ -23,7 +23,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     let current_dir = std::env::current_dir()
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
     let is_directory = Path::new(&args.target).is_dir();
-    if is_directory && !Path::new(&args.target).join("config.json").is_file() {
+    if is_directory && args.data.is_some() && !Path::new(&args.target).join("config.json").is_file() {
         return Err(CliError::BadInput(format!(
             "{} is no model directory: it has no config.json. Name a folder that `headroom export` made.",
             args.target
