@@ -151,13 +151,14 @@ fn a_run_is_set_up_in_the_form_started_paused_resumed_and_finished() {
         ("Heads", "2"),
         ("Width", "16"),
         ("Feed-forward width", "32"),
-        ("Steps", "2,500"),
+        // Seconds of work, so that a frame that comes late still finds it running.
+        ("Steps", "25,000"),
         ("Batch", "2"),
         ("Warm-up", "10"),
-        ("Evaluate every", "500"),
+        ("Evaluate every", "5000"),
         ("Evaluate on", "1"),
         ("Checkpoint every", "0"),
-        ("Look every", "500"),
+        ("Look every", "5000"),
         ("Threads", "1"),
     ] {
         screen.fill(field, value);
@@ -166,7 +167,7 @@ fn a_run_is_set_up_in_the_form_started_paused_resumed_and_finished() {
     screen.choose("Tokenizer", "Bytes");
     let config = screen.window().panels.configure.config().clone();
     assert_eq!((config.name.as_str(), config.data.sequence_length, config.model.width), ("by hand", 16, 16));
-    assert_eq!((config.train.steps, config.train.batch, config.threads), (Some(2500), 2, 1));
+    assert_eq!((config.train.steps, config.train.batch, config.threads), (Some(25_000), 2, 1));
     screen.wait("Start", |screen| screen.is_enabled("Start"));
     screen.click("Start");
 
@@ -183,7 +184,7 @@ fn a_run_is_set_up_in_the_form_started_paused_resumed_and_finished() {
     screen.settle();
     assert!(screen.has("Paused"));
     let held = steps_read_out(&screen);
-    assert!(held < 2500, "it was over before it could be paused");
+    assert!(held < 25_000, "it was over before it could be paused");
     for _ in 0..20 {
         screen.step();
         std::thread::sleep(Duration::from_millis(5));
@@ -191,9 +192,9 @@ fn a_run_is_set_up_in_the_form_started_paused_resumed_and_finished() {
     assert_eq!(steps_read_out(&screen), held, "a paused run stands still");
     screen.click("Resume");
     screen.wait("the end", |screen| screen.state().runs.iter().any(|run| run.state == RunState::Finished));
-    screen.wait("the last point", |screen| points(screen) == 2500);
+    screen.wait("the last point", |screen| points(screen) == 25_000);
     screen.settle();
-    assert!(screen.has("Finished") && screen.has("Step: 2,500 / 2,500"), "{:#?}", screen.words());
+    assert!(screen.has("Finished") && screen.has("Step: 25,000 / 25,000"), "{:#?}", screen.words());
     assert!(screen.says(" » "), "the sample shows what the model writes: {:#?}", screen.words());
     screen.close();
 }
