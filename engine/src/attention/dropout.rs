@@ -1,6 +1,6 @@
 use candle_core::{Result, Tensor};
 
-use crate::ops::{self, DropoutStream};
+use crate::ops::{self, BlockDropout, DropoutStream};
 
 /// Dropout of one forward pass: a probability, and which masks are drawn.
 ///
@@ -15,6 +15,12 @@ pub struct Dropout {
 }
 
 impl Dropout {
+    /// The mask of `site` for an operation that applies it itself; none where there is no dropout.
+    pub fn block(&self, site: u32) -> Option<BlockDropout> {
+        let (seed, step) = self.draw.filter(|_| self.probability > 0.0)?;
+        Some(BlockDropout { probability: self.probability, stream: DropoutStream { seed, step, site } })
+    }
+
     /// Drops elements of `x` by the mask of `site`; `x` itself where there is no dropout.
     pub fn apply(&self, x: &Tensor, site: u32) -> Result<Tensor> {
         match self.draw {

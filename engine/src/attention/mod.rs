@@ -4,14 +4,12 @@
 //! parameters, FLOPs and bytes from it without running anything; `compatibility` holds the attention layers, a file
 //! a method. Uses `config` and `ops`.
 
-mod affine;
 pub mod compatibility;
 mod cost;
 mod dropout;
 mod heads;
 mod plan;
 
-pub use affine::{Affine, Orientation};
 pub use cost::{Cost, LayerCost, Part, PartCost, Workload, layer_macs};
 pub use dropout::Dropout;
 pub use heads::{Cell, Draft, HeadAt, HeadPlan};

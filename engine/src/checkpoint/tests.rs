@@ -8,7 +8,7 @@ use crate::{
     attention::ModelPlan,
     config::{Architecture, NormPlacement, RunConfig},
     model::{ForwardOptions, Model, ModelInput, ParameterSet},
-    ops::{AdamW, AdamWConfig, Gradients},
+    ops::{AdamW, AdamWConfig},
 };
 
 const TOKENIZER_TEXT: &str = r#"{"added_tokens": [{"id": 0, "content": "[PAD]"}, {"id": 4, "content": "[MASK]"}]}"#;
@@ -133,9 +133,10 @@ fn train(plan: &ModelPlan, parameters: &ParameterSet, optimiser: &mut AdamW, fir
     let input = ModelInput::new(&[1, 2, 3, 22, 5, 6], None, 1, 6, &Device::Cpu).unwrap();
     for step in first..first + steps {
         let options = ForwardOptions { dropout: Some((1, step)), ..ForwardOptions::default() };
-        let loss = model.loss(&input, &[2, 3, 22, 5, 6, -100], &options).unwrap().loss;
-        let gradients = Gradients::collect(loss.backward().unwrap(), &parameters.optimiser_parameters()).unwrap();
-        optimiser.step(&gradients, 1e-2).unwrap();
+        let gradients = model.gradients().unwrap();
+        gradients.reset();
+        model.backward(&model.loss(&input, &[2, 3, 22, 5, 6, -100], &options).unwrap()).unwrap();
+        optimiser.step(gradients, 1e-2).unwrap();
     }
 }
 

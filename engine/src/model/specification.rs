@@ -1,8 +1,5 @@
 use super::names::{self, LayerNames, ProjectionNames};
-use crate::{
-    attention::{ModelPlan, Orientation},
-    config::Architecture,
-};
+use crate::{attention::ModelPlan, config::Architecture, ops::Orientation};
 
 /// Deviation of initial weights in BERT and GPT-2.
 const DEVIATION: f64 = 0.02;

@@ -6,17 +6,17 @@ use candle_core::{D, DType, Device, Tensor};
 
 use super::{
     Evaluation, ForwardOptions, IGNORED_LABEL, Loss, ModelError, ModelInput, ModelOutput, ParameterSet,
-    layer::{EMBEDDING_SITE, Layer, Norm},
+    layer::{EMBEDDING_SITE, Layer, Pass},
     names::{self, LayerNames, ProjectionNames},
     specification::orientation,
 };
 use crate::{
     attention::{
-        Affine, Dropout, ModelPlan,
+        Dropout, ModelPlan,
         compatibility::{Projections, StandardAttention},
     },
     config::{Architecture, NormPlacement},
-    ops::{self, Gelu, MaskSpec},
+    ops::{self, Affine, EmbedParts, Gelu, Gradients, HeadParts, MaskSpec, Norm},
 };
 
 /// A transformer: a plan joined with weights.
@@ -34,6 +34,10 @@ pub struct Model {
     layers: Vec<Layer>,
     /// An encoder's way from hidden states to the vocabulary.
     head: Option<Head>,
+    /// Where the gradients of a trainable model go.
+    gradients: Option<Gradients>,
+    /// Sub-layers are composed of small operations even where there are single ones.
+    is_composed: bool,
 }
 
 /// BERT's head: `norm(gelu(x W + b))`, then the token table with a bias over the vocabulary.
@@ -53,10 +57,11 @@ struct Encoded {
 }
 
 impl Model {
-    /// A model whose forward pass builds the graph for backward.
+    /// A model whose forward pass builds the graph for [`Model::backward`].
     pub fn trainable(plan: &ModelPlan, parameters: &ParameterSet) -> Result<Self, ModelError> {
         let tensors = parameters.iter().map(|(name, variable)| (name.to_owned(), variable.as_tensor().clone()));
-        Self::build(plan, tensors.collect())
+        let gradients = Gradients::new(&parameters.optimiser_parameters())?;
+        Ok(Self { gradients: Some(gradients), ..Self::build(plan, tensors.collect())? })
     }
 
     /// A model that builds no graph, for evaluation. It shares the parameters' memory and sees their updates.
@@ -118,7 +123,36 @@ impl Model {
             layers: (0..plan.layers).map(layer).collect::<Result<_, ModelError>>()?,
             head,
             plan: plan.clone(),
+            gradients: None,
+            is_composed: false,
         })
+    }
+
+    /// The same model composed of small operations: what single ones are held against.
+    #[cfg(test)]
+    pub(super) fn composed(self) -> Self {
+        Self { is_composed: true, ..self }
+    }
+
+    /// The gradients that [`Model::backward`] adds to; none for a frozen model.
+    pub fn gradients(&self) -> Option<&Gradients> {
+        self.gradients.as_ref()
+    }
+
+    /// Adds the gradients of a loss to [`Model::gradients`], of every parameter. A loss goes backward once.
+    ///
+    /// # Errors
+    /// If the model is frozen, or a parameter got no gradient.
+    pub fn backward(&self, loss: &Loss) -> Result<(), ModelError> {
+        let Some(gradients) = &self.gradients else {
+            return Err(ModelError::Unsupported("a backward pass of a frozen model".to_owned()));
+        };
+        gradients.absorb(loss.loss.backward()?)?;
+        Ok(gradients.require_all()?)
+    }
+
+    fn has_blocks(&self) -> bool {
+        !self.is_composed && ops::has_blocks(&self.words)
     }
 
     /// What was built.
@@ -148,13 +182,18 @@ impl Model {
     /// labelled positions are carried to the vocabulary.
     pub fn loss(&self, input: &ModelInput, labels: &[i64], options: &ForwardOptions) -> Result<Loss, ModelError> {
         let Encoded { last, maps, hidden } = self.encode(input, options)?;
-        let loss = if let Some(rows) = self.labelled(&last, labels)? {
-            ops::cross_entropy(&self.logits(&rows.hidden)?, &rows.labels)?
+        let rows = match self.labelled(&last, labels)? {
+            Some(rows) => rows,
+            // One row without a label: the loss is zero, but joined to all weights, whose gradients are zero too.
+            None => {
+                Labelled { hidden: last.narrow(1, 0, 1)?.narrow(0, 0, 1)?.squeeze(1)?, labels: vec![IGNORED_LABEL] }
+            }
+        };
+        let loss = if self.has_blocks() {
+            ops::head_loss(&self.before_table(&rows.hidden)?, self.head_parts(rows.labels), self.gradients.as_ref())?
         } else {
-            // Zero, but joined to all weights, so that their gradients exist and are zero too.
-            let (b, _, _) = last.dims3()?;
-            let ignored = Tensor::full(IGNORED_LABEL, b, self.device())?;
-            ops::cross_entropy(&self.logits(&last.narrow(1, 0, 1)?.squeeze(1)?)?, &ignored)?
+            let labels = Tensor::new(rows.labels.as_slice(), self.device())?;
+            ops::cross_entropy(&self.logits(&rows.hidden)?, &labels)?
         };
         let labelled = labels.iter().filter(|label| **label != IGNORED_LABEL).count();
         Ok(Loss { loss, labelled, maps, hidden })
@@ -164,13 +203,18 @@ impl Model {
     pub fn evaluate(&self, input: &ModelInput, labels: &[i64]) -> Result<Evaluation, ModelError> {
         let last = self.encode(input, &ForwardOptions::default())?.last;
         let Some(rows) = self.labelled(&last, labels)? else { return Ok(Evaluation::default()) };
+        if self.has_blocks() {
+            let parts = self.head_parts(rows.labels);
+            let found = ops::head_evaluation(&self.before_table(&rows.hidden)?, &parts)?;
+            return Ok(Evaluation { loss_sum: found.loss_sum, labelled: found.labelled, correct: found.correct });
+        }
         let logits = self.logits(&rows.hidden)?.detach();
-        let labelled = rows.count;
-        let loss = ops::cross_entropy(&logits, &rows.labels)?.to_dtype(DType::F64)?.to_scalar::<f64>()?;
+        let labelled = rows.labels.len();
+        let labels = Tensor::new(rows.labels.as_slice(), self.device())?;
+        let loss = ops::cross_entropy(&logits, &labels)?.to_dtype(DType::F64)?.to_scalar::<f64>()?;
         let predicted = logits.argmax(D::Minus1)?.to_vec1::<u32>()?;
-        let labels = labels.iter().filter(|label| **label != IGNORED_LABEL);
         let correct =
-            predicted.iter().zip(labels).filter(|(predicted, label)| i64::from(**predicted) == **label).count();
+            predicted.iter().zip(&rows.labels).filter(|(predicted, label)| i64::from(**predicted) == **label).count();
         Ok(Evaluation { loss_sum: loss * labelled as f64, labelled, correct })
     }
 
@@ -195,20 +239,25 @@ impl Model {
         }
         let dropout = Dropout { probability: self.plan.dropout, draw: options.dropout };
         let mask = MaskSpec { causal: self.plan.is_causal(), keys: input.key_mask.clone() };
-        let mut x = dropout.apply(&self.embed(input, b, t)?, EMBEDDING_SITE)?; // [b, t, d]
+        let pass = Pass {
+            mask: &mask,
+            dropout: &dropout,
+            gradients: self.gradients.as_ref(),
+            keep_maps: options.keep_maps,
+            in_blocks: self.has_blocks(),
+        };
+        let mut x = self.embed(input, [b, t], &pass)?; // [b, t, d]
         let (mut maps, mut hidden) = (Vec::new(), Vec::new());
         if options.keep_hidden {
             hidden.push(x.clone());
         }
         for (number, layer) in self.layers.iter().enumerate() {
-            let (next, map) = layer.forward(&x, number, &mask, &dropout)?;
+            let (next, map) = layer.forward(&x, number, &pass)?;
             x = next;
             if self.plan.norm == NormPlacement::Pre && number + 1 == self.layers.len() {
                 x = self.outer_norm.forward(&x)?;
             }
-            if options.keep_maps {
-                maps.push(map);
-            }
+            maps.extend(map);
             if options.keep_hidden {
                 hidden.push(x.clone());
             }
@@ -216,9 +265,20 @@ impl Model {
         Ok(Encoded { last: x, maps, hidden })
     }
 
-    /// The sum of the tables' rows, normed where norms come last. `[b, t, d]`
-    fn embed(&self, input: &ModelInput, b: usize, t: usize) -> Result<Tensor, ModelError> {
+    /// The sum of the tables' rows, normed where norms come last, after dropout. `[b, t, d]`
+    fn embed(&self, input: &ModelInput, [b, t]: [usize; 2], pass: &Pass<'_>) -> Result<Tensor, ModelError> {
         let places: Vec<u32> = (0..b).flat_map(|_| 0..t as u32).collect();
+        let norm = (self.plan.norm == NormPlacement::Post).then_some(&self.outer_norm);
+        if pass.in_blocks {
+            let ids = |ids: &Tensor| ids.flatten_all()?.to_vec1::<u32>();
+            let mut tables = vec![(self.words.clone(), ids(&input.input_ids)?), (self.positions.clone(), places)];
+            if let Some(table) = &self.token_types {
+                let types = input.token_type_ids.as_ref().map_or_else(|| Ok(vec![0; b * t]), ids)?;
+                tables.push((table.clone(), types));
+            }
+            let parts = EmbedParts { tables, norm: norm.cloned(), dropout: pass.dropout.block(EMBEDDING_SITE) };
+            return Ok(ops::embed(parts, [b, t], pass.gradients)?);
+        }
         let places = Tensor::from_vec(places, (b, t), self.device())?;
         let mut x = (ops::embedding(&self.words, &input.input_ids)? + ops::embedding(&self.positions, &places)?)?;
         if let Some(table) = &self.token_types {
@@ -228,21 +288,28 @@ impl Model {
             };
             x = (x + ops::embedding(table, &types)?)?;
         }
-        match self.plan.norm {
-            NormPlacement::Post => Ok(self.outer_norm.forward(&x)?),
-            NormPlacement::Pre => Ok(x),
+        if let Some(norm) = norm {
+            x = norm.forward(&x)?;
         }
+        Ok(pass.dropout.apply(&x, EMBEDDING_SITE)?)
+    }
+
+    /// What is compared with the token table: the hidden states, after an encoder's transform. `[.., d]`
+    fn before_table(&self, hidden: &Tensor) -> Result<Tensor, ModelError> {
+        Ok(match &self.head {
+            Some(head) => head.norm.forward(&ops::gelu(&head.dense.forward(hidden)?, activation(&self.plan))?)?,
+            None => hidden.clone(),
+        })
+    }
+
+    fn head_parts(&self, labels: Vec<i64>) -> HeadParts {
+        HeadParts { table: self.words.clone(), bias: self.head.as_ref().map(|head| head.bias.clone()), labels }
     }
 
     /// From hidden states to the vocabulary. `[.., d]` to `[.., v]`
     fn logits(&self, hidden: &Tensor) -> Result<Tensor, ModelError> {
-        Ok(match &self.head {
-            Some(head) => {
-                let x = head.norm.forward(&ops::gelu(&head.dense.forward(hidden)?, activation(&self.plan))?)?;
-                ops::linear_transposed(&x, &self.words, Some(&head.bias))?
-            }
-            None => ops::linear_transposed(hidden, &self.words, None)?,
-        })
+        let bias = self.head.as_ref().map(|head| &head.bias);
+        Ok(ops::linear_transposed(&self.before_table(hidden)?, &self.words, bias)?)
     }
 
     /// The hidden states at labelled positions with their labels; none when nothing is labelled.
@@ -263,7 +330,7 @@ impl Model {
         } else {
             ops::embedding(&rows, &Tensor::from_vec(places, count, self.device())?)?
         };
-        Ok(Some(Labelled { hidden, labels: Tensor::from_vec(kept, count, self.device())?, count }))
+        Ok(Some(Labelled { hidden, labels: kept }))
     }
 }
 
@@ -271,9 +338,8 @@ impl Model {
 struct Labelled {
     /// `[n, d]`
     hidden: Tensor,
-    /// `[n]`
-    labels: Tensor,
-    count: usize,
+    /// The token to be predicted at each of them.
+    labels: Vec<i64>,
 }
 
 /// The activation of BERT or of GPT-2.

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use candle_core::{CpuStorage, DType, Device, InplaceOp2, Layout, Result, Tensor, bail};
+use candle_core::{CpuStorage, DType, Device, InplaceOp1, Layout, Result, Tensor, bail};
 
-use super::element::{InPlace, is_fused, slice, slice_mut};
+use super::element::{InPlace, is_fused, slice_mut};
+use super::gradients::Values;
 use super::kernels::AdamWScalars;
+use super::profile::{Work, span};
 use super::{Gradients, Parameter, threaded};
 
 /// The name of the step count in [`AdamW::state`].
@@ -100,28 +102,15 @@ impl AdamW {
     /// # Errors
     /// If a gradient is missing or does not fit its parameter; nothing has changed then.
     pub fn step(&mut self, grads: &Gradients, learning_rate: f64) -> Result<()> {
-        let mut gradients = Vec::with_capacity(self.slots.len());
         for Slot { parameter, .. } in &self.slots {
-            let Some(gradient) = grads.get(&parameter.name) else {
-                bail!("The optimiser was given no gradient of \"{}\".", parameter.name)
-            };
-            if gradient.shape() != parameter.var.shape() || gradient.dtype() != parameter.var.dtype() {
-                bail!(
-                    "The gradient of \"{}\" has shape {:?} and type {:?}, the parameter {:?} and {:?}.",
-                    parameter.name,
-                    gradient.shape(),
-                    gradient.dtype(),
-                    parameter.var.shape(),
-                    parameter.var.dtype()
-                )
-            }
-            gradients.push(gradient.contiguous()?);
+            grads.read(parameter, |_| Ok(()))?;
         }
         self.step += 1;
         let AdamWConfig { beta1, beta2, epsilon, weight_decay } = self.config;
         let steps = self.step as f64;
-        for (Slot { parameter, moments }, gradient) in self.slots.iter_mut().zip(&gradients) {
+        for Slot { parameter, moments } in &mut self.slots {
             let scalars = AdamWScalars {
+                gradient_scale: grads.factor(),
                 beta1,
                 one_minus_beta1: 1.0 - beta1,
                 beta2,
@@ -131,7 +120,7 @@ impl AdamW {
                 step_size: learning_rate / (1.0 - beta1.powf(steps)),
                 shrink: if parameter.decay { 1.0 - learning_rate * weight_decay } else { 1.0 },
             };
-            moments.update(parameter, gradient, scalars)?;
+            grads.read(parameter, |gradient| moments.update(parameter, gradient, scalars))?;
         }
         Ok(())
     }
@@ -232,13 +221,17 @@ impl Moments {
         })
     }
 
-    fn update(&mut self, parameter: &Parameter, gradient: &Tensor, s: AdamWScalars<f64>) -> Result<()> {
+    fn update(&mut self, parameter: &Parameter, gradient: &Values, s: AdamWScalars<f64>) -> Result<()> {
         let var = &parameter.var;
-        match self {
-            Self::Single(m, v) => var.inplace_op2(gradient, &Update { moments: Mutex::new((m, v)), scalars: s }),
-            Self::Double(m, v) => var.inplace_op2(gradient, &Update { moments: Mutex::new((m, v)), scalars: s }),
-            Self::Tensors(m, v) => {
-                let g = gradient.to_dtype(DType::F32)?;
+        match (self, gradient) {
+            (Self::Single(m, v), Values::Single(gradient)) => {
+                var.inplace_op1(&Update { gradient, moments: Mutex::new((m, v)), scalars: s })
+            }
+            (Self::Double(m, v), Values::Double(gradient)) => {
+                var.inplace_op1(&Update { gradient, moments: Mutex::new((m, v)), scalars: s })
+            }
+            (Self::Tensors(m, v), Values::Elsewhere(Some(gradient))) => {
+                let g = (gradient.to_dtype(DType::F32)? * s.gradient_scale)?;
                 *m = ((&*m * s.beta1)? + (&g * s.one_minus_beta1)?)?;
                 *v = ((&*v * s.beta2)? + (g.sqr()? * s.one_minus_beta2)?)?;
                 let denominator = ((v.sqrt()? * s.inverse_sqrt_correction2)? + s.epsilon)?;
@@ -246,25 +239,30 @@ impl Moments {
                 let values = var.as_detached_tensor().to_dtype(DType::F32)?;
                 var.set(&((values * s.shrink)? - moved)?.to_dtype(var.dtype())?)
             }
+            _ => bail!("The gradient of \"{}\" lies elsewhere than its moments.", parameter.name),
         }
     }
 }
 
 /// One update in place. The lock is taken once; it is there because an operation is only lent.
 struct Update<'a, T> {
+    gradient: &'a [T],
     moments: Mutex<(&'a mut Vec<T>, &'a mut Vec<T>)>,
     scalars: AdamWScalars<f64>,
 }
 
-impl<T: InPlace> InplaceOp2 for Update<'_, T> {
+impl<T: InPlace> InplaceOp1 for Update<'_, T> {
     fn name(&self) -> &'static str {
         "adamw"
     }
 
-    fn cpu_fwd(&self, s1: &mut CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<()> {
+    fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
         let Ok(mut moments) = self.moments.lock() else { bail!("An earlier update of this parameter panicked.") };
         let (m, v) = &mut *moments;
-        threaded::adamw(slice_mut::<T>(s1, l1)?, slice::<T>(s2, l2)?, m, v, &self.scalars);
+        let values = slice_mut::<T>(storage, layout)?;
+        span("optimiser", Work::pass::<T>(7 * values.len()), || {
+            threaded::adamw(values, self.gradient, m, v, &self.scalars);
+        });
         Ok(())
     }
 }

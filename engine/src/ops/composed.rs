@@ -85,7 +85,7 @@ pub fn attention_mix(probs: &Tensor, v: &Tensor) -> Result<Tensor> {
 /// See [`super::dropout()`]. The mask is computed on the CPU and kept until the backward pass.
 pub fn dropout(x: &Tensor, probability: f64, stream: &DropoutStream) -> Result<Tensor> {
     let ones = vec![1.0_f32; x.elem_count()];
-    let mask = threaded::dropout(&ones, probability, stream.key(), stream.counter());
+    let mask = threaded::dropout(&ones, &stream.mask(probability));
     x * Tensor::from_vec(mask, x.shape(), x.device())?.to_dtype(x.dtype())?
 }
 

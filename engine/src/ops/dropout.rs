@@ -38,7 +38,7 @@ struct Dropout {
 
 impl Dropout {
     fn masked<T: Element>(&self, x: &[T]) -> Vec<T> {
-        threaded::dropout(x, self.probability, self.stream.key(), self.stream.counter())
+        threaded::dropout(x, &self.stream.mask(self.probability))
     }
 }
 

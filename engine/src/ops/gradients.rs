@@ -1,11 +1,15 @@
-//! Gradients by parameter name.
+//! Gradients by parameter, kept from step to step.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use candle_core::backprop::GradStore;
-use candle_core::{CpuStorage, DType, InplaceOp1, InplaceOp2, Layout, Result, Tensor, bail};
+use candle_core::{DType, Device, Result, Shape, Tensor, TensorId, bail};
 
-use super::element::{InPlace, Reading, by_dtype, is_fused, slice, slice_mut};
+use super::element::{Element, Reading, by_dtype, is_fused};
+use super::profile::{Work, span};
+use super::threaded::{Pooled, Slot};
 use super::{Parameter, threaded};
 
 /// What is added to the norm before dividing by it, as `PyTorch` does.
@@ -13,88 +17,189 @@ const CLIP_EPSILON: f64 = 1e-6;
 
 /// The gradients of a set of parameters, in the order of their names.
 ///
-/// Sums and scalings happen in place: the tensors belong to this set alone, which is why it cannot be cloned.
+/// A backward pass adds to them: the operations of whole sub-layers write straight into the memory here, and what
+/// candle's own backward pass leaves is added by [`Gradients::absorb`]. [`Gradients::reset`] empties the set without
+/// giving the memory back. A clone is another handle on the same set.
+#[derive(Clone, Debug)]
+pub struct Gradients(Arc<Set>);
+
 #[derive(Debug)]
-pub struct Gradients(BTreeMap<String, Tensor>);
+struct Set {
+    /// Sorted by name.
+    entries: Vec<Entry>,
+    by_id: HashMap<TensorId, usize>,
+    /// What every gradient is still to be multiplied with, as bits.
+    factor: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    name: String,
+    parameter: Tensor,
+    shape: Shape,
+    dtype: DType,
+    cell: Mutex<Cell>,
+}
+
+/// A gradient, and whether it holds anything yet.
+#[derive(Debug)]
+struct Cell {
+    values: Values,
+    filled: bool,
+}
+
+/// The memory of a gradient; empty before it is needed.
+#[derive(Debug)]
+pub(super) enum Values {
+    /// On the CPU in single precision.
+    Single(Vec<f32>),
+    /// On the CPU in double precision.
+    Double(Vec<f64>),
+    /// On another device, or in half precision.
+    Elsewhere(Option<Tensor>),
+}
+
+/// A number whose gradients lie where the threaded layer can write them.
+pub(super) trait Gradient: Element + Pooled {
+    /// The vector of a gradient of this type.
+    fn vector(values: &mut Values) -> Option<&mut Vec<Self>>;
+}
+
+impl Gradient for f32 {
+    fn vector(values: &mut Values) -> Option<&mut Vec<Self>> {
+        if let Values::Single(values) = values { Some(values) } else { None }
+    }
+}
+
+impl Gradient for f64 {
+    fn vector(values: &mut Values) -> Option<&mut Vec<Self>> {
+        if let Values::Double(values) = values { Some(values) } else { None }
+    }
+}
+
+/// One gradient, locked for an operation that adds to it.
+pub(super) struct GradientGuard<'a> {
+    cell: MutexGuard<'a, Cell>,
+    length: usize,
+}
+
+impl GradientGuard<'_> {
+    /// Where to write; nothing if the gradient is of another type.
+    pub fn slot<T: Gradient>(&mut self) -> Option<Slot<'_, T>> {
+        let Cell { values, filled } = &mut *self.cell;
+        let data = T::vector(values)?;
+        data.resize(self.length, T::ZERO);
+        Some(Slot { data, filled })
+    }
+}
 
 impl Gradients {
-    /// Takes the gradients of the parameters out of what candle's backward pass left; the rest is freed.
+    /// An empty set for these parameters.
     ///
     /// # Errors
-    /// If a parameter has no gradient, with its name.
-    pub fn collect(mut store: GradStore, parameters: &[Parameter]) -> Result<Self> {
-        let mut gradients = BTreeMap::new();
-        for parameter in parameters {
-            let Some(gradient) = store.remove(&parameter.var) else {
-                bail!(
-                    "The parameter \"{}\" got no gradient: the loss does not depend on it, or an operation on the way \
-                     cuts gradients.",
-                    parameter.name
-                )
-            };
-            if gradients.insert(parameter.name.clone(), gradient.detach().contiguous()?).is_some() {
-                bail!("Two parameters have the name \"{}\".", parameter.name)
+    /// If two parameters share a name.
+    pub fn new(parameters: &[Parameter]) -> Result<Self> {
+        let mut entries: Vec<Entry> = parameters
+            .iter()
+            .map(|Parameter { name, var, .. }| {
+                let values = match (is_fused(var), var.dtype()) {
+                    (true, DType::F64) => Values::Double(Vec::new()),
+                    (true, _) => Values::Single(Vec::new()),
+                    (false, _) => Values::Elsewhere(None),
+                };
+                Entry {
+                    name: name.clone(),
+                    parameter: var.as_tensor().clone(),
+                    shape: var.shape().clone(),
+                    dtype: var.dtype(),
+                    cell: Mutex::new(Cell { values, filled: false }),
+                }
+            })
+            .collect();
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        if let Some([first, _]) = entries.array_windows().find(|[a, b]| a.name == b.name) {
+            bail!("Two parameters have the name \"{}\".", first.name)
+        }
+        let by_id = entries.iter().enumerate().map(|(index, entry)| (entry.parameter.id(), index)).collect();
+        Ok(Self(Arc::new(Set { entries, by_id, factor: AtomicU64::new(1.0_f64.to_bits()) })))
+    }
+
+    /// The gradients that one backward pass of candle left.
+    ///
+    /// # Errors
+    /// If a parameter has no gradient, with its name, or two share one.
+    pub fn collect(store: GradStore, parameters: &[Parameter]) -> Result<Self> {
+        let gradients = Self::new(parameters)?;
+        gradients.absorb(store)?;
+        gradients.require_all()?;
+        Ok(gradients)
+    }
+
+    /// Empties the set, keeping its memory.
+    pub fn reset(&self) {
+        for entry in &self.0.entries {
+            let mut cell = entry.cell();
+            cell.filled = false;
+            if let Values::Elsewhere(tensor) = &mut cell.values {
+                *tensor = None;
             }
         }
-        Ok(Self(gradients))
+        self.set_factor(1.0);
     }
 
-    /// The gradient of a parameter.
-    pub fn get(&self, name: &str) -> Option<&Tensor> {
-        self.0.get(name)
+    /// Adds what candle's backward pass left for the parameters; the rest is freed.
+    ///
+    /// # Errors
+    /// If the set was scaled since it was reset, or the device fails.
+    pub fn absorb(&self, mut store: GradStore) -> Result<()> {
+        self.require_unscaled()?;
+        for entry in &self.0.entries {
+            if let Some(gradient) = store.remove(&entry.parameter) {
+                entry.add(&gradient.detach().contiguous()?)?;
+            }
+        }
+        Ok(())
     }
 
-    /// Names and gradients in the order of the names.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
-        self.0.iter().map(|(name, gradient)| (name.as_str(), gradient))
+    /// Refuses a set in which a parameter has no gradient.
+    ///
+    /// # Errors
+    /// With the name of the first such parameter.
+    pub fn require_all(&self) -> Result<()> {
+        match self.0.entries.iter().find(|entry| !entry.cell().filled) {
+            Some(entry) => bail!(
+                "The parameter \"{}\" got no gradient: the loss does not depend on it, or an operation on the way \
+                 cuts gradients.",
+                entry.name
+            ),
+            None => Ok(()),
+        }
+    }
+
+    /// A copy of the gradient of a parameter; nothing if there is none.
+    pub fn get(&self, name: &str) -> Option<Tensor> {
+        let index = self.0.entries.binary_search_by(|entry| entry.name.as_str().cmp(name)).ok()?;
+        self.0.entries.get(index)?.copy(self.factor())
+    }
+
+    /// Names and copies of the gradients in the order of the names; those that are not there are left out.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Tensor)> {
+        self.0.entries.iter().filter_map(|entry| Some((entry.name.as_str(), entry.copy(self.factor())?)))
     }
 
     /// How many parameters there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.0.entries.len()
     }
 
     /// Whether there is no parameter.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.entries.is_empty()
     }
 
-    /// Adds the gradients of another batch, which must be of the same parameters.
-    ///
-    /// # Errors
-    /// If the names or the shapes differ; nothing was added then.
-    pub fn accumulate(&mut self, other: &Self) -> Result<()> {
-        if !self.0.keys().eq(other.0.keys()) {
-            bail!("Gradients of different parameters cannot be added.")
-        }
-        for ((name, sum), gradient) in self.0.iter().zip(other.0.values()) {
-            if sum.shape() != gradient.shape() || sum.dtype() != gradient.dtype() {
-                bail!("Gradients of \"{name}\" of different shapes or element types cannot be added.")
-            }
-        }
-        for (sum, gradient) in self.0.values_mut().zip(other.0.values()) {
-            if is_fused(sum) {
-                sum.inplace_op2(gradient, &AddAssign)?;
-            } else {
-                *sum = (&*sum + gradient)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Multiplies every gradient by a factor.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub fn scale(&mut self, factor: f64) -> Result<()> {
-        for gradient in self.0.values_mut() {
-            if is_fused(gradient) {
-                gradient.inplace_op1(&Scale { factor })?;
-            } else {
-                *gradient = (&*gradient * factor)?;
-            }
-        }
-        Ok(())
+    /// Multiplies every gradient by a factor, when it is next read: no pass over them.
+    pub fn scale(&self, factor: f64) {
+        self.set_factor(self.factor() * factor);
     }
 
     /// The Euclidean norm over all gradients together, added up in double precision in a fixed order.
@@ -102,11 +207,25 @@ impl Gradients {
     /// # Errors
     /// If the device fails.
     pub fn global_norm(&self) -> Result<f64> {
+        let elements = self.0.entries.iter().map(|entry| entry.shape.elem_count()).sum();
+        span("gradient norm", Work::pass::<f32>(elements), || self.norm())
+    }
+
+    fn norm(&self) -> Result<f64> {
         let mut total = 0.0;
-        for gradient in self.0.values() {
-            total += sum_of_squares(gradient)?;
+        for entry in &self.0.entries {
+            let cell = entry.cell();
+            if !cell.filled {
+                continue;
+            }
+            total += match &cell.values {
+                Values::Single(values) => threaded::sum_of_squares(values),
+                Values::Double(values) => threaded::sum_of_squares(values),
+                Values::Elsewhere(Some(tensor)) => sum_of_squares(tensor)?,
+                Values::Elsewhere(None) => 0.0,
+            };
         }
-        Ok(total.sqrt())
+        Ok(total.sqrt() * self.factor().abs())
     }
 
     /// Scales all gradients so that their global norm is at most `max_norm`; gives the norm before. A norm that is not
@@ -114,11 +233,11 @@ impl Gradients {
     ///
     /// # Errors
     /// If the device fails.
-    pub fn clip(&mut self, max_norm: f64) -> Result<f64> {
+    pub fn clip(&self, max_norm: f64) -> Result<f64> {
         let norm = self.global_norm()?;
         let factor = max_norm / (norm + CLIP_EPSILON);
         if norm.is_finite() && factor < 1.0 {
-            self.scale(factor)?;
+            self.scale(factor);
         }
         Ok(norm)
     }
@@ -128,26 +247,115 @@ impl Gradients {
     /// # Errors
     /// If the device fails.
     pub fn first_non_finite(&self) -> Result<Option<String>> {
-        for (name, gradient) in &self.0 {
-            let is_finite = if is_fused(gradient) {
-                by_dtype!(gradient.dtype(), T => threaded::all_finite::<T>(Reading::of(gradient).slice()?))
-            } else {
-                sum_of_squares(&(gradient * 0.0)?)? == 0.0
-            };
+        for entry in &self.0.entries {
+            let cell = entry.cell();
+            let is_finite = !cell.filled
+                || match &cell.values {
+                    Values::Single(values) => threaded::all_finite(values),
+                    Values::Double(values) => threaded::all_finite(values),
+                    Values::Elsewhere(Some(tensor)) => sum_of_squares(&(tensor * 0.0)?)? == 0.0,
+                    Values::Elsewhere(None) => true,
+                };
             if !is_finite {
-                return Ok(Some(name.clone()));
+                return Ok(Some(entry.name.clone()));
             }
         }
         Ok(None)
     }
+
+    /// What every gradient is still to be multiplied with.
+    pub(super) fn factor(&self) -> f64 {
+        f64::from_bits(self.0.factor.load(Ordering::Relaxed))
+    }
+
+    /// Locks the gradient of a parameter to add to it; nothing if `parameter` is not in this set.
+    pub(super) fn guard(&self, parameter: &Tensor) -> Option<GradientGuard<'_>> {
+        let entry = self.0.entries.get(*self.0.by_id.get(&parameter.id())?)?;
+        Some(GradientGuard { cell: entry.cell(), length: entry.shape.elem_count() })
+    }
+
+    /// Calls `f` with the gradient of a parameter where it lies, not yet multiplied by [`Gradients::factor`].
+    ///
+    /// # Errors
+    /// If there is no such gradient, or it does not fit the parameter.
+    pub(super) fn read<R>(&self, parameter: &Parameter, f: impl FnOnce(&Values) -> Result<R>) -> Result<R> {
+        let Parameter { name, var, .. } = parameter;
+        let found = self.0.entries.binary_search_by(|entry| entry.name.as_str().cmp(name)).ok();
+        let Some(entry) = found.and_then(|index| self.0.entries.get(index)) else {
+            bail!("The optimiser was given no gradient of \"{name}\".")
+        };
+        if entry.shape != *var.shape() || entry.dtype != var.dtype() {
+            bail!(
+                "The gradient of \"{name}\" has shape {:?} and type {:?}, the parameter {:?} and {:?}.",
+                entry.shape,
+                entry.dtype,
+                var.shape(),
+                var.dtype()
+            )
+        }
+        let cell = entry.cell();
+        if !cell.filled {
+            bail!("The optimiser was given no gradient of \"{name}\".")
+        }
+        f(&cell.values)
+    }
+
+    fn set_factor(&self, factor: f64) {
+        self.0.factor.store(factor.to_bits(), Ordering::Relaxed);
+    }
+
+    fn require_unscaled(&self) -> Result<()> {
+        if self.factor().to_bits() == 1.0_f64.to_bits() {
+            return Ok(());
+        }
+        bail!("Gradients that were scaled cannot be added to: scale them after the last backward pass.")
+    }
 }
 
-fn sum_of_squares(gradient: &Tensor) -> Result<f64> {
-    if is_fused(gradient) {
-        return by_dtype!(gradient.dtype(), T => {
-            Ok(threaded::sum_of_squares::<T>(Reading::of(gradient).slice()?))
-        });
+impl Entry {
+    fn cell(&self) -> MutexGuard<'_, Cell> {
+        self.cell.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn add(&self, gradient: &Tensor) -> Result<()> {
+        if gradient.shape() != &self.shape || gradient.dtype() != self.dtype {
+            bail!("A gradient of \"{}\" of another shape or element type cannot be added.", self.name)
+        }
+        let mut cell = self.cell();
+        if let Cell { values: Values::Elsewhere(sum), filled } = &mut *cell {
+            *sum = Some(match sum.take() {
+                Some(sum) => (sum + gradient)?,
+                None => gradient.clone(),
+            });
+            *filled = true;
+            return Ok(());
+        }
+        let mut guard = GradientGuard { cell, length: self.shape.elem_count() };
+        by_dtype!(self.dtype, T => {
+            if let Some(mut slot) = guard.slot::<T>() {
+                slot.add(Reading::of(gradient).slice()?);
+            }
+        });
+        Ok(())
+    }
+
+    fn copy(&self, factor: f64) -> Option<Tensor> {
+        let cell = self.cell();
+        if !cell.filled {
+            return None;
+        }
+        let tensor = match &cell.values {
+            Values::Single(values) => Tensor::from_slice(values, &self.shape, &Device::Cpu),
+            Values::Double(values) => Tensor::from_slice(values, &self.shape, &Device::Cpu),
+            Values::Elsewhere(tensor) => Ok(tensor.clone()?),
+        };
+        let tensor = tensor.ok()?;
+        if factor == 1.0 { Some(tensor) } else { (tensor * factor).ok() }
+    }
+}
+
+/// On a device without fused operations.
+fn sum_of_squares(gradient: &Tensor) -> Result<f64> {
     match gradient.dtype() {
         DType::F64 => gradient.sqr()?.sum_all()?.to_scalar(),
         // Not every device has double precision.
@@ -155,45 +363,9 @@ fn sum_of_squares(gradient: &Tensor) -> Result<f64> {
     }
 }
 
-struct Scale {
-    factor: f64,
-}
-
-impl InplaceOp1 for Scale {
-    fn name(&self) -> &'static str {
-        "scale gradients"
-    }
-
-    fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
-        by_dtype!(candle_core::backend::BackendStorage::dtype(storage), T => {
-            threaded::scale(slice_mut::<T>(storage, layout)?, self.factor);
-            Ok(())
-        })
-    }
-}
-
-struct AddAssign;
-
-impl AddAssign {
-    fn run<T: InPlace>(s1: &mut CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<()> {
-        threaded::add_assign(slice_mut::<T>(s1, l1)?, slice(s2, l2)?);
-        Ok(())
-    }
-}
-
-impl InplaceOp2 for AddAssign {
-    fn name(&self) -> &'static str {
-        "accumulate gradients"
-    }
-
-    fn cpu_fwd(&self, s1: &mut CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<()> {
-        by_dtype!(candle_core::backend::BackendStorage::dtype(s1), T => Self::run::<T>(s1, l1, s2, l2))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use candle_core::{Device, Var};
+    use candle_core::Var;
 
     use super::*;
 
@@ -202,14 +374,18 @@ mod tests {
         Parameter { name: name.into(), var, decay: true }
     }
 
-    /// Gradients equal to the factors.
-    fn gradients(parameters: &[Parameter], factors: &[&[f32]]) -> Gradients {
+    /// What candle leaves for gradients equal to the factors.
+    fn store(parameters: &[Parameter], factors: &[&[f32]]) -> GradStore {
         let mut loss = Tensor::zeros((), DType::F32, &Device::Cpu).unwrap();
         for (parameter, factors) in parameters.iter().zip(factors) {
             let factors = Tensor::new(*factors, &Device::Cpu).unwrap();
             loss = (loss + (parameter.var.as_tensor() * factors).unwrap().sum_all().unwrap()).unwrap();
         }
-        Gradients::collect(loss.backward().unwrap(), parameters).unwrap()
+        loss.backward().unwrap()
+    }
+
+    fn gradients(parameters: &[Parameter], factors: &[&[f32]]) -> Gradients {
+        Gradients::collect(store(parameters, factors), parameters).unwrap()
     }
 
     fn values(gradients: &Gradients, name: &str) -> Vec<f32> {
@@ -219,18 +395,26 @@ mod tests {
     #[test]
     fn norm_clip_scale_and_sum() {
         let parameters = [parameter("b", &[1.0, 2.0]), parameter("a", &[5.0])];
-        let mut g = gradients(&parameters, &[&[3.0, 4.0], &[12.0]]);
+        let g = gradients(&parameters, &[&[3.0, 4.0], &[12.0]]);
         assert_eq!(g.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(g.global_norm().unwrap(), 13.0);
         assert_eq!(g.clip(20.0).unwrap(), 13.0);
         assert_eq!(values(&g, "a"), [12.0]);
-        g.accumulate(&gradients(&parameters, &[&[1.0, -4.0], &[0.0]])).unwrap();
+        g.absorb(store(&parameters, &[&[1.0, -4.0], &[0.0]])).unwrap();
         assert_eq!(values(&g, "b"), [4.0, 0.0]);
-        g.scale(0.5).unwrap();
+        g.scale(0.5);
         assert_eq!(values(&g, "a"), [6.0]);
+        assert_eq!(g.global_norm().unwrap(), 0.5 * 160.0_f64.sqrt());
         let before = g.clip(1.0).unwrap();
         assert_eq!(before, 40.0_f64.sqrt());
         assert!((g.global_norm().unwrap() - 1.0).abs() < 1e-6);
+        let error = g.absorb(store(&parameters, &[&[1.0, 1.0], &[1.0]])).unwrap_err().to_string();
+        assert!(error.contains("scaled"), "{error}");
+        g.reset();
+        assert!(g.get("a").is_none() && g.require_all().is_err());
+        assert_eq!((g.global_norm().unwrap(), g.len()), (0.0, 2));
+        g.absorb(store(&parameters, &[&[7.0, 8.0], &[9.0]])).unwrap();
+        assert_eq!(values(&g, "b"), [7.0, 8.0]);
     }
 
     #[test]
@@ -239,14 +423,8 @@ mod tests {
         let store = parameters[0].var.as_tensor().sqr().unwrap().sum_all().unwrap().backward().unwrap();
         let error = Gradients::collect(store, &parameters).unwrap_err().to_string();
         assert!(error.contains("\"forgotten\""), "{error}");
-    }
-
-    #[test]
-    fn sets_of_different_parameters_are_not_added() {
-        let (a, b) = ([parameter("a", &[1.0])], [parameter("b", &[1.0])]);
-        let mut g = gradients(&a, &[&[1.0]]);
-        g.accumulate(&gradients(&b, &[&[1.0]])).unwrap_err();
-        assert_eq!(values(&g, "a"), [1.0]);
+        let twice = [parameter("w", &[1.0]), parameter("w", &[1.0])];
+        assert!(Gradients::new(&twice).unwrap_err().to_string().contains("\"w\""));
     }
 
     #[test]
@@ -256,7 +434,7 @@ mod tests {
         assert_eq!(find(&[&[1.0], &[1.0, -3e38], &[0.0]]), None);
         assert_eq!(find(&[&[f32::NAN], &[1.0, f32::NEG_INFINITY], &[0.0]]).as_deref(), Some("b"));
         assert_eq!(find(&[&[f32::NAN], &[1.0, 2.0], &[0.0]]).as_deref(), Some("c"));
-        let mut diverged = gradients(&parameters, &[&[f32::NAN], &[1.0, 2.0], &[0.0]]);
+        let diverged = gradients(&parameters, &[&[f32::NAN], &[1.0, 2.0], &[0.0]]);
         assert!(diverged.clip(1.0).unwrap().is_nan());
         assert_eq!(values(&diverged, "b"), [1.0, 2.0]);
     }

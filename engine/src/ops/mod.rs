@@ -15,7 +15,9 @@
 //! Inputs may be strided; copies are made where an operation needs them. Gradients flow to every tensor argument.
 
 mod adamw;
+mod affine;
 mod attention;
+mod blocks;
 mod composed;
 mod cross_entropy;
 mod dropout;
@@ -26,8 +28,10 @@ mod gradients;
 mod kernels;
 mod layer_norm;
 mod linear;
+mod norm;
 mod parameter;
 mod process;
+pub mod profile;
 pub mod random;
 mod softmax;
 #[cfg(test)]
@@ -37,7 +41,12 @@ mod tests;
 mod threaded;
 
 pub use adamw::{AdamW, AdamWConfig};
+pub use affine::{Affine, Orientation};
 pub use attention::{attention_mix, attention_scores, merge_heads, split_heads};
+pub use blocks::{
+    AttentionParts, BlockDropout, EmbedParts, FeedForwardParts, Frame, HeadParts, HeadResult, MapMemory,
+    attention_block, embed, feed_forward_block, has_blocks, head_evaluation, head_loss,
+};
 pub use cross_entropy::{IGNORED_LABEL, cross_entropy};
 pub use dropout::dropout;
 pub use embedding::embedding;
@@ -45,7 +54,9 @@ pub use gelu::{Gelu, gelu};
 pub use gradients::Gradients;
 pub use layer_norm::layer_norm;
 pub use linear::{linear, linear_transposed};
+pub use norm::Norm;
 pub use parameter::Parameter;
 pub use process::tune_process;
 pub use random::DropoutStream;
 pub use softmax::{MaskSpec, masked_softmax, softmax};
+pub use threaded::{NormAt, release_buffers};

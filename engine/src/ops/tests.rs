@@ -67,7 +67,7 @@ fn half_precision_follows_single_precision() {
         assert!((single.0 - half.0).abs() < 0.02 * single.0, "{} instead of {}", half.0, single.0);
         assert!((single.1.global_norm().unwrap() / half.1.global_norm().unwrap() - 1.0).abs() < 0.02);
         for ((name, single), (_, half)) in single.1.iter().zip(half.1.iter()) {
-            let (single, half) = (values(single), values(half));
+            let (single, half) = (values(&single), values(&half));
             let norm = single.iter().map(|g| g * g).sum::<f64>().sqrt();
             let error = single.iter().zip(&half).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt();
             // Eleven bits of mantissa over some ten roundings.
@@ -96,7 +96,7 @@ fn train(threads: usize, steps: std::ops::Range<u64>, parameters: &[Parameter], 
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let step = |step| {
         let loss = loss(parameters, Gelu::Tanh, step).unwrap();
-        let mut gradients = Gradients::collect(loss.backward().unwrap(), parameters).unwrap();
+        let gradients = Gradients::collect(loss.backward().unwrap(), parameters).unwrap();
         gradients.clip(1.0).unwrap();
         optimiser.step(&gradients, 1e-2).unwrap();
         values(&loss)[0].to_bits()

@@ -10,6 +10,7 @@ mod look;
 mod memory;
 mod report;
 mod run;
+mod stepper;
 mod trainer;
 
 pub use error::TrainError;
@@ -17,4 +18,5 @@ pub use evaluate::{Found, evaluate};
 pub use memory::{MemoryCheck, free_memory};
 pub use report::{Control, Divergence, EvaluationReport, Hooks, Moment, Outcome, StepReport};
 pub use run::train;
+pub use stepper::{Stepped, Stepper};
 pub use trainer::{Progress, Resume, Trainer, dtype_of, steps_of};

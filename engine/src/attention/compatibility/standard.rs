@@ -7,8 +7,8 @@
 use candle_core::{D, Result, Tensor};
 
 use crate::{
-    attention::{Affine, Dropout},
-    ops::{MaskSpec, attention_mix, attention_scores, masked_softmax, merge_heads, split_heads},
+    attention::Dropout,
+    ops::{Affine, MaskSpec, attention_mix, attention_scores, masked_softmax, merge_heads, split_heads},
 };
 
 /// From the residual stream to queries, keys and values, `[b, t, d]` each.
@@ -28,6 +28,14 @@ pub enum Projections {
 }
 
 impl Projections {
+    /// The maps in the order queries, keys, values.
+    pub fn maps(&self) -> Vec<Affine> {
+        match self {
+            Self::Separate { query, key, value } => vec![query.clone(), key.clone(), value.clone()],
+            Self::Fused(all) => vec![all.clone()],
+        }
+    }
+
     fn forward(&self, x: &Tensor) -> Result<[Tensor; 3]> {
         match self {
             Self::Separate { query, key, value } => Ok([query.forward(x)?, key.forward(x)?, value.forward(x)?]),
@@ -81,9 +89,9 @@ mod tests {
     use candle_core::{DType, Device};
 
     use super::*;
-    use crate::{
-        attention::Orientation,
-        ops::random::{Purpose, Stream},
+    use crate::ops::{
+        Orientation,
+        random::{Purpose, Stream},
     };
 
     const B: usize = 2;

@@ -1,5 +1,6 @@
 //! Every architecture with every norm placement.
 
+mod blocks;
 mod gradients;
 mod invariance;
 mod parameters;

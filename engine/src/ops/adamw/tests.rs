@@ -55,7 +55,7 @@ fn matches_a_scalar_reference_over_several_steps() {
         }
         assert_eq!(optimiser.step_count(), 5);
         for (parameter, start) in parameters.iter().zip(starts) {
-            let history: Vec<_> = history.iter().map(|g| values(g.get(&parameter.name).unwrap())).collect();
+            let history: Vec<_> = history.iter().map(|g| values(&g.get(&parameter.name).unwrap())).collect();
             let decay = if parameter.decay { CONFIG.weight_decay } else { 0.0 };
             for (place, (&start, ours)) in start.iter().zip(values(&parameter.var)).enumerate() {
                 let gradients: Vec<f64> = history.iter().map(|g| g[place]).collect();

@@ -14,6 +14,23 @@ vectorised! {
 }
 
 vectorised! {
+    /// `x = scale * e^(x - log_sum_exp)`: what [`cross_entropy_gradient`] gives, in the place of the logits.
+    pub fn cross_entropy_gradient_in_place<T>(xs: &mut [T], log_sum_exp: T, scale: T) {
+        for x in xs {
+            *x = scale * (*x - log_sum_exp).exponential();
+        }
+    }
+}
+
+vectorised! {
+    /// The index of the first largest element, or zero if there is none.
+    pub fn index_of_largest<T>(xs: &[T]) -> usize {
+        let largest = lanes::largest(xs);
+        xs.iter().position(|&x| x == largest).unwrap_or(0)
+    }
+}
+
+vectorised! {
     /// `dx = scale * e^(x - log_sum_exp)`: the gradient of a row but for `-scale` at its label.
     pub fn cross_entropy_gradient<T>(xs: &[T], log_sum_exp: T, scale: T, dxs: &mut [T]) {
         for (dx, &x) in dxs.iter_mut().zip(xs) {

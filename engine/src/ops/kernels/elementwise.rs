@@ -21,6 +21,24 @@ vectorised! {
 }
 
 vectorised! {
+    /// `products *= xs`.
+    pub fn multiply_assign<T>(products: &mut [T], xs: &[T]) {
+        for (product, &x) in products.iter_mut().zip(xs) {
+            *product *= x;
+        }
+    }
+}
+
+vectorised! {
+    /// `sums = xs + ys`.
+    pub fn add<T>(xs: &[T], ys: &[T], sums: &mut [T]) {
+        for ((sum, &x), &y) in sums.iter_mut().zip(xs).zip(ys) {
+            *sum = x + y;
+        }
+    }
+}
+
+vectorised! {
     /// The sum of squares in double precision, in eight fixed lanes.
     pub fn sum_of_squares<T>(xs: &[T]) -> f64 {
         const LANES: usize = 8;

@@ -48,6 +48,28 @@ vectorised! {
     }
 }
 
+vectorised! {
+    /// `y = x Φ(x)`, and in the place of `x` the slope `Φ(x) + x φ(x)` that the backward pass multiplies with.
+    pub fn gelu_exact_with_slope<T>(xs: &mut [T], ys: &mut [T]) {
+        for (y, x) in ys.iter_mut().zip(xs) {
+            let (cumulative, density) = x.normal();
+            *y = *x * cumulative;
+            *x = cumulative + *x * density;
+        }
+    }
+}
+
+vectorised! {
+    /// `y` as [`gelu_tanh`] gives it, and in the place of `x` its slope.
+    pub fn gelu_tanh_with_slope<T>(xs: &mut [T], ys: &mut [T]) {
+        for (y, x) in ys.iter_mut().zip(xs) {
+            let (s, slope) = gate(*x);
+            *y = *x * s;
+            *x = s + *x * slope;
+        }
+    }
+}
+
 /// The gate `s(x) = 1 / (1 + e^(-2u))` and its slope.
 #[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
 #[inline(always)]

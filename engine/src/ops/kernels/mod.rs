@@ -21,14 +21,18 @@ mod softmax;
 mod tests;
 
 pub(super) use adamw::{AdamWScalars, adamw};
-pub(super) use cross_entropy::{cross_entropy_gradient, log_sum_exp};
+pub(super) use cross_entropy::{
+    cross_entropy_gradient, cross_entropy_gradient_in_place, index_of_largest, log_sum_exp,
+};
 #[cfg(test)]
 pub(super) use dispatch::{force_level, supported_levels};
-pub(super) use dropout::{dropout, keep_threshold};
-pub(super) use elementwise::{add_assign, scale, sum_of_squares};
-pub(super) use gelu::{gelu_exact, gelu_exact_gradient, gelu_tanh, gelu_tanh_gradient};
+pub(super) use dropout::DropoutMask;
+pub(super) use elementwise::{add, add_assign, multiply_assign, scale, sum_of_squares};
+pub(super) use gelu::{
+    gelu_exact, gelu_exact_gradient, gelu_exact_with_slope, gelu_tanh, gelu_tanh_gradient, gelu_tanh_with_slope,
+};
 pub(super) use layer_norm::{layer_norm_gradient_row, layer_norm_row};
 pub(super) use philox::philox4x32;
 pub(super) use product::{Matrix, MatrixMut, product};
 pub(super) use real::Real;
-pub(super) use softmax::{softmax_gradient_row, softmax_row};
+pub(super) use softmax::{softmax_gradient_in_place, softmax_gradient_row, softmax_row, softmax_row_again};

@@ -77,6 +77,23 @@ pub struct MatrixMut<'a, T> {
 // splitting consumes it and gives parts without a common element.
 unsafe impl<T: Send> Send for MatrixMut<'_, T> {}
 
+impl<T: Copy> MatrixMut<'_, T> {
+    /// Writes `row` into every row.
+    ///
+    /// # Panics
+    /// If it does not have as many elements.
+    pub fn fill_rows(&mut self, row: &[T]) {
+        assert_eq!(row.len(), self.columns, "a row of {} columns was given {} elements", self.columns, row.len());
+        for index in 0..self.rows {
+            // SAFETY: the elements of a row lie side by side inside of the slice that `self` was made of, which is
+            // exclusively its own; `row` is another slice.
+            unsafe {
+                std::ptr::copy_nonoverlapping(row.as_ptr(), self.data.add(index * self.row_stride), self.columns);
+            }
+        }
+    }
+}
+
 impl<'a, T> MatrixMut<'a, T> {
     /// All of `data`, row after row.
     ///
@@ -85,6 +102,30 @@ impl<'a, T> MatrixMut<'a, T> {
     pub fn new(data: &'a mut [T], rows: usize, columns: usize) -> Self {
         assert_eq!(data.len(), rows * columns, "the output has another size than its shape");
         Self { data: data.as_mut_ptr(), rows, columns, row_stride: columns, owner: PhantomData }
+    }
+
+    /// `rows` by `columns` elements of `data`, each row `row_stride` after the one before.
+    ///
+    /// # Panics
+    /// If the rows overlap, or the last element lies outside of `data`.
+    pub fn strided(data: &'a mut [T], rows: usize, columns: usize, row_stride: usize) -> Self {
+        assert!(columns <= row_stride || rows <= 1, "rows of {columns} elements, {row_stride} apart, overlap");
+        assert!(
+            rows == 0 || columns == 0 || (rows - 1) * row_stride + columns <= data.len(),
+            "an output of {rows} x {columns} with a row stride of {row_stride} needs more than {} elements",
+            data.len()
+        );
+        Self { data: data.as_mut_ptr(), rows, columns, row_stride, owner: PhantomData }
+    }
+
+    /// The same elements, lent for a while.
+    pub fn lend(&mut self) -> MatrixMut<'_, T> {
+        MatrixMut { owner: PhantomData, ..*self }
+    }
+
+    /// `count` rows from `first`, lent for a while.
+    pub fn lend_rows(&mut self, first: usize, count: usize) -> MatrixMut<'_, T> {
+        self.lend().split_rows(first).1.split_rows(count).0
     }
 
     /// The number of rows.

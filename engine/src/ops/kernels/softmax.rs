@@ -4,32 +4,63 @@ use super::dispatch::vectorised;
 use super::lanes;
 
 vectorised! {
-    /// `y = softmax(scale * x)` over the visible elements of one row; the others become exactly zero.
+    /// `x = softmax(scale * x)` over the visible elements of one row, in place; the others become exactly zero.
     ///
     /// The first `visible` elements can be seen, of those only the ones whose key is not zero where `keys` is given.
     /// A row that sees nothing becomes all zeros. What stands in an invisible place has no influence, NaN included.
-    pub fn softmax_row<T>(xs: &[T], scale: T, visible: usize, keys: Option<&[u8]>, ys: &mut [T]) {
-        let (seen, hidden) = ys.split_at_mut(visible.min(xs.len()));
+    /// Gives what [`softmax_row_again`] needs: the shift, and the factor after the exponential.
+    pub fn softmax_row<T>(xs: &mut [T], scale: T, visible: usize, keys: Option<&[u8]>) -> [T; 2] {
+        let visible = visible.min(xs.len());
+        let (seen, hidden) = xs.split_at_mut(visible);
         hidden.fill(T::ZERO);
         if let Some(keys) = keys {
-            for ((y, &x), &key) in seen.iter_mut().zip(xs).zip(keys) {
-                *y = if key == 0 { T::NEG_INFINITY } else { x * scale };
+            for (x, &key) in seen.iter_mut().zip(keys) {
+                *x = if key == 0 { T::NEG_INFINITY } else { *x * scale };
             }
         } else {
-            for (y, &x) in seen.iter_mut().zip(xs) {
-                *y = x * scale;
+            for x in seen.iter_mut() {
+                *x *= scale;
             }
         }
         let largest = lanes::largest(seen);
         // Nothing visible, or nothing but NaN and minus infinity.
         let shift = if largest > T::NEG_INFINITY { largest } else { T::ZERO };
-        for y in seen.iter_mut() {
-            *y = (*y - shift).exponential();
+        for x in seen.iter_mut() {
+            *x = (*x - shift).exponential();
         }
-        let total = lanes::sum(seen, |y| y);
+        let total = lanes::sum(seen, |x| x);
         let factor = if total == T::ZERO { T::ZERO } else { T::ONE / total };
-        for y in seen {
-            *y *= factor;
+        for x in seen {
+            *x *= factor;
+        }
+        [shift, factor]
+    }
+}
+
+vectorised! {
+    /// [`softmax_row`] once more from the same scores, bit for bit, with its shift and factor known.
+    pub fn softmax_row_again<T>(xs: &mut [T], scale: T, visible: usize, keys: Option<&[u8]>, known: [T; 2]) {
+        let [shift, factor] = known;
+        let visible = visible.min(xs.len());
+        let (seen, hidden) = xs.split_at_mut(visible);
+        hidden.fill(T::ZERO);
+        if let Some(keys) = keys {
+            for (x, &key) in seen.iter_mut().zip(keys) {
+                *x = if key == 0 { T::NEG_INFINITY } else { *x };
+            }
+        }
+        for x in seen {
+            *x = (*x * scale - shift).exponential() * factor;
+        }
+    }
+}
+
+vectorised! {
+    /// `dy = scale * y (dy - sum(y dy))` over one row, in place; zero wherever `y` is.
+    pub fn softmax_gradient_in_place<T>(ys: &[T], dys: &mut [T], scale: T) {
+        let dot = lanes::sum2(ys, dys, |y, dy| y * dy);
+        for (dy, &y) in dys.iter_mut().zip(ys) {
+            *dy = scale * (y * (*dy - dot));
         }
     }
 }

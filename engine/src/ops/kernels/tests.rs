@@ -25,11 +25,24 @@ fn everything<T: Real>() -> Vec<u64> {
             keep(&out);
         }
         for (visible, keys) in [(size, None), (size / 2, None), (size, Some(keys.as_slice()))] {
-            softmax_row(&x, T::of(0.3), visible, keys, &mut out);
+            out.copy_from_slice(&x);
+            let known = softmax_row(&mut out, T::of(0.3), visible, keys);
+            let mut again = x.clone();
+            softmax_row_again(&mut again, T::of(0.3), visible, keys, known);
+            assert_eq!(again, out);
             keep(&out);
         }
         softmax_gradient_row(&x, &y, T::of(0.3), &mut out);
         keep(&out);
+        let mut in_place = y.clone();
+        softmax_gradient_in_place(&x, &mut in_place, T::of(0.3));
+        assert_eq!(in_place, out);
+        for kernel in [gelu_exact_with_slope, gelu_tanh_with_slope] {
+            let mut slope = x.clone();
+            kernel(&mut slope, &mut out);
+            keep(&out);
+            keep(&slope);
+        }
         layer_norm_row(&x, &y, &g, T::of(1e-5), &mut out);
         keep(&out);
         let (mut dgain, mut dbias) = (x.clone(), y.clone());
@@ -40,14 +53,22 @@ fn everything<T: Real>() -> Vec<u64> {
         keep(&[T::of(log_sum_exp(&x)), T::of(sum_of_squares(&x))]);
         cross_entropy_gradient(&x, T::of(2.0), T::of(0.1), &mut out);
         keep(&out);
-        dropout(&x, [1, 2], [0, 3, 4, 5], 9, keep_threshold(0.4), T::of(1.7), &mut out);
+        let mut in_place = x.clone();
+        cross_entropy_gradient_in_place(&mut in_place, T::of(2.0), T::of(0.1));
+        assert_eq!(in_place, out);
+        keep(&[T::of(index_of_largest(&x) as f64)]);
+        out.copy_from_slice(&x);
+        DropoutMask { key: [1, 2], counter: [0, 3, 4, 5], probability: 0.4 }.apply(&mut out, 9);
         keep(&out);
+        add(&out.clone(), &y, &mut out);
+        multiply_assign(&mut out, &g);
         add_assign(&mut out, &y);
         scale(&mut out, T::of(0.7));
         keep(&out);
         let (mut p, mut m, mut v) = (x.clone(), y.clone(), x.iter().map(|&x| x * x).collect::<Vec<_>>());
         let one = 1.0;
         let scalars = AdamWScalars {
+            gradient_scale: 0.5,
             beta1: 0.9,
             one_minus_beta1: 0.1,
             beta2: 0.99,
@@ -77,5 +98,38 @@ fn every_vector_width_gives_the_same_bits() {
     for (level, (single, double)) in levels.iter().zip(singles.iter().zip(&doubles)) {
         assert!(single == &singles[0], "{level:?} gives other f32 bits");
         assert!(double == &doubles[0], "{level:?} gives other f64 bits");
+    }
+}
+
+#[test]
+fn a_dropout_mask_is_the_same_from_wherever_it_starts() {
+    let mask = DropoutMask { key: [1, 2], counter: [0, 3, 4, 5], probability: 0.4 };
+    let mut whole = vec![1.0_f32; 300];
+    mask.apply(&mut whole, 0);
+    for first in [0, 1, 2, 3, 4, 63, 64, 65, 150, 299, 300] {
+        let mut part = vec![1.0_f32; 300 - first];
+        mask.apply(&mut part, first);
+        assert_eq!(part, whole[first..]);
+    }
+}
+
+#[test]
+fn the_slope_beside_gelu_is_its_gradient() {
+    let x = numbers::<f64>(500, 1);
+    let ones = vec![1.0; 500];
+    for (with_slope, value, gradient) in [
+        (
+            gelu_exact_with_slope as fn(&mut [f64], &mut [f64]),
+            gelu_exact as fn(&[f64], &mut [f64]),
+            gelu_exact_gradient as fn(&[f64], &[f64], &mut [f64]),
+        ),
+        (gelu_tanh_with_slope, gelu_tanh, gelu_tanh_gradient),
+    ] {
+        let (mut slope, mut y, mut expected) = (x.clone(), ones.clone(), ones.clone());
+        with_slope(&mut slope, &mut y);
+        value(&x, &mut expected);
+        assert_eq!(y, expected);
+        gradient(&x, &ones, &mut expected);
+        assert!(slope.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-15));
     }
 }

@@ -1,6 +1,7 @@
 //! Where a dropout mask comes from.
 
 use super::Purpose;
+use crate::ops::kernels::DropoutMask;
 
 /// Names one dropout mask: the same three numbers always give the same mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,14 +23,14 @@ impl DropoutStream {
         self.step >> STEP_BITS == 0 && u64::from(self.site) >> (u64::BITS - STEP_BITS) == 0
     }
 
-    /// The generator's key.
-    pub(in crate::ops) fn key(&self) -> [u32; 2] {
-        [self.seed as u32, (self.seed >> 32) as u32]
-    }
-
-    /// The generator's counter at block zero: no other stream of the same seed has the same.
-    pub(in crate::ops) fn counter(&self) -> [u32; 4] {
+    /// The mask that drops with the given probability.
+    pub(in crate::ops) fn mask(&self, probability: f64) -> DropoutMask {
         let index = (u64::from(self.site) << STEP_BITS) | self.step;
-        [0, (Purpose::Dropout as u32) << 24, index as u32, (index >> 32) as u32]
+        DropoutMask {
+            key: [self.seed as u32, (self.seed >> 32) as u32],
+            // No other stream of the same seed has the same counter.
+            counter: [0, (Purpose::Dropout as u32) << 24, index as u32, (index >> 32) as u32],
+            probability,
+        }
     }
 }

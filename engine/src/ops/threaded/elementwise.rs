@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::CHUNK;
-use crate::ops::kernels::{self, AdamWScalars, Real};
+use crate::ops::kernels::{self, AdamWScalars, DropoutMask, Real};
 
 /// `y = kernel(x)`.
 pub fn map<T: Real>(x: &[T], kernel: fn(&[T], &mut [T])) -> Vec<T> {
@@ -22,13 +22,12 @@ pub fn map_gradient<T: Real>(x: &[T], dy: &[T], kernel: fn(&[T], &[T], &mut [T])
     dx
 }
 
-/// Inverted dropout by the stream of `key` and `counter`; see [`kernels::dropout`].
-pub fn dropout<T: Real>(x: &[T], probability: f64, key: [u32; 2], counter: [u32; 4]) -> Vec<T> {
-    let threshold = kernels::keep_threshold(probability);
-    let scale = if probability < 1.0 { T::of(1.0 / (1.0 - probability)) } else { T::ZERO };
+/// Inverted dropout by a mask; see [`DropoutMask`].
+pub fn dropout<T: Real>(x: &[T], mask: &DropoutMask) -> Vec<T> {
     let mut y = vec![T::ZERO; x.len()];
     y.par_chunks_mut(CHUNK).zip(x.par_chunks(CHUNK)).enumerate().for_each(|(task, (y, x))| {
-        kernels::dropout(x, key, counter, (task * CHUNK / 4) as u64, threshold, scale, y);
+        y.copy_from_slice(x);
+        mask.apply(y, task * CHUNK);
     });
     y
 }
@@ -36,6 +35,11 @@ pub fn dropout<T: Real>(x: &[T], probability: f64, key: [u32; 2], counter: [u32;
 /// `x *= factor`.
 pub fn scale<T: Real>(x: &mut [T], factor: f64) {
     x.par_chunks_mut(CHUNK).for_each(|x| kernels::scale(x, T::of(factor)));
+}
+
+/// `x = value`.
+pub fn fill<T: Real>(x: &mut [T], value: T) {
+    x.par_chunks_mut(CHUNK).for_each(|x| x.fill(value));
 }
 
 /// `sums += x`.

@@ -23,8 +23,14 @@ pub fn embedding<T: Real>(table: &[T], ids: &[u32], width: usize) -> Vec<T> {
 /// The gradient of the table, `rows` by `width`: each row is the sum over the places of its id, first to last.
 pub fn embedding_backward<T: Real>(gradient: &[T], ids: &[u32], rows: usize, width: usize) -> Vec<T> {
     let mut table = vec![T::ZERO; rows * width];
+    scatter_add(&mut table, gradient, ids, width);
+    table
+}
+
+/// Adds every row of `gradient` to the row of `table` that its id names, first to last.
+pub fn scatter_add<T: Real>(table: &mut [T], gradient: &[T], ids: &[u32], width: usize) {
     if width == 0 {
-        return table;
+        return;
     }
     let mut places: Vec<(u32, u32)> = ids.iter().enumerate().map(|(place, &id)| (id, place as u32)).collect();
     places.sort_unstable();
@@ -40,5 +46,4 @@ pub fn embedding_backward<T: Real>(gradient: &[T], ids: &[u32], rows: usize, wid
             }
         }
     });
-    table
 }

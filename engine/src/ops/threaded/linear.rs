@@ -5,18 +5,18 @@ use rayon::prelude::*;
 use super::{parallel_product, rows_per_chunk};
 use crate::ops::kernels::{Matrix, MatrixMut, Real};
 
-/// How a weight matrix is stored.
+/// How the weight of a linear map is laid out in memory and in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Orientation {
-    /// `[inputs, outputs]`.
+    /// `[inputs, outputs]`: GPT-2's `Conv1D`.
     InputsFirst,
-    /// `[outputs, inputs]`.
+    /// `[outputs, inputs]`: BERT's `Linear`.
     OutputsFirst,
 }
 
 impl Orientation {
     /// The weight as an `inputs` by `outputs` matrix.
-    fn matrix<T: Real>(self, weight: &[T], inputs: usize, outputs: usize) -> Matrix<'_, T> {
+    pub(super) fn matrix<T: Real>(self, weight: &[T], inputs: usize, outputs: usize) -> Matrix<'_, T> {
         match self {
             Self::InputsFirst => Matrix::row_major(weight, inputs, outputs),
             Self::OutputsFirst => Matrix::row_major(weight, outputs, inputs).transposed(),

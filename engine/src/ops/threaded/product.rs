@@ -4,25 +4,54 @@ use rayon::prelude::*;
 
 use crate::ops::kernels::{Matrix, MatrixMut, Real, product};
 
-/// The most pieces that one product is cut into.
-const MOST_PIECES: usize = 8;
+/// Pieces for each thread, so that one that is held up does not hold up all.
+const PIECES_PER_THREAD: usize = 2;
 /// Multiplications that are worth a task of their own.
-const PIECE_WORK: usize = 1 << 23;
-/// The narrowest piece: below this the other operand is packed too often for what is computed with it.
-const PIECE_SIDE: usize = 64;
+const PIECE_WORK: usize = 1 << 21;
+/// The narrowest piece. It must exceed 64: `gemm` takes another way for outputs up to 64 by 64.
+const PIECE_SIDE: usize = 96;
 /// Pieces are multiples of this, which the blocks of `gemm` divide.
 const PIECE_STEP: usize = 48;
+/// The shorter side of an output that is cut: below this `gemm` has ways of its own that depend on the other side.
+const LEAST_SIDE: usize = 8;
 
 /// `out = a b`, or `out += a b`, cut along the longer side of the output.
-///
-/// The cut depends on the shape only. (`gemm` chooses its blocking, and with it the order of additions, by the shape
-/// that it is given: a cut by the number of threads could change the last bits.)
 pub fn parallel_product<T: Real>(out: MatrixMut<'_, T>, a: Matrix<'_, T>, b: Matrix<'_, T>, accumulate: bool) {
+    in_pieces(out, a, b, |_, _| (), accumulate);
+}
+
+/// `out = a b + bias`, the bias added to every row.
+pub fn parallel_product_with_bias<T: Real>(out: MatrixMut<'_, T>, a: Matrix<'_, T>, b: Matrix<'_, T>, bias: &[T]) {
+    let fill = |out: &mut MatrixMut<'_, T>, first_column: usize| {
+        out.fill_rows(bias.get(first_column..first_column + out.columns()).unwrap_or(&[]));
+    };
+    in_pieces(out, a, b, fill, true);
+}
+
+/// The product in one piece for each of some tasks; `prepare` is called with every piece and its first column.
+///
+/// An element of the output is the same sum in the same order however the output is cut: `gemm` cuts the inner
+/// dimension by its length alone, unless an output is tiny, and pieces never are. Tests hold one thread against
+/// several, bit for bit.
+fn in_pieces<T: Real>(
+    out: MatrixMut<'_, T>,
+    a: Matrix<'_, T>,
+    b: Matrix<'_, T>,
+    prepare: impl Fn(&mut MatrixMut<'_, T>, usize) + Sync,
+    accumulate: bool,
+) {
     let (rows, columns) = (out.rows(), out.columns());
     let side = rows.max(columns);
-    let work = rows * columns * a.columns();
-    let pieces = (work / PIECE_WORK).min(side / PIECE_SIDE).clamp(1, MOST_PIECES);
+    let threads = rayon::current_num_threads();
+    let pieces = if threads == 1 || rows.min(columns) < LEAST_SIDE {
+        1
+    } else {
+        let worth = rows.saturating_mul(columns).saturating_mul(a.columns()) / PIECE_WORK;
+        (threads * PIECES_PER_THREAD).min(worth).min(side / PIECE_SIDE).max(1)
+    };
     if pieces == 1 {
+        let mut out = out;
+        prepare(&mut out, 0);
         product(out, a, b, accumulate);
         return;
     }
@@ -30,18 +59,22 @@ pub fn parallel_product<T: Real>(out: MatrixMut<'_, T>, a: Matrix<'_, T>, b: Mat
     let mut parts = Vec::with_capacity(pieces);
     let (mut rest, mut first) = (out, 0);
     while first < side {
-        let count = size.min(side - first);
+        // The last piece takes what would be too narrow after it.
+        let count = if side - first < size + PIECE_SIDE { side - first } else { size };
         let part;
         if rows >= columns {
             (part, rest) = rest.split_rows(count);
-            parts.push((part, a.row_block(first, count), b));
+            parts.push((part, 0, a.row_block(first, count), b));
         } else {
             (part, rest) = rest.split_columns(count);
-            parts.push((part, a, b.column_block(first, count)));
+            parts.push((part, first, a, b.column_block(first, count)));
         }
         first += count;
     }
-    parts.into_par_iter().for_each(|(out, a, b)| product(out, a, b, accumulate));
+    parts.into_par_iter().with_max_len(1).for_each(|(mut out, first_column, a, b)| {
+        prepare(&mut out, first_column);
+        product(out, a, b, accumulate);
+    });
 }
 
 /// `batch * heads` matrices to read, with any strides.

@@ -40,7 +40,8 @@ pub fn softmax<T: Real>(scores: &[T], scale: f64, shape: SoftmaxShape<'_>) -> Ve
             };
             let batch = row / shape.rows_per_batch;
             let keys = shape.visible_keys.and_then(|keys| keys.get(batch * width..(batch + 1) * width));
-            softmax_row(x, T::of(scale), visible, keys, y);
+            y.copy_from_slice(x);
+            let _ = softmax_row(y, T::of(scale), visible, keys);
         }
     });
     probabilities

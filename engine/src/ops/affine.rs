@@ -1,15 +1,10 @@
+//! A linear map as models hold it.
+
 use candle_core::{Result, Tensor};
 
-use crate::ops;
+use super::{linear, linear_transposed};
 
-/// How the weight of a linear map is laid out in memory and in files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Orientation {
-    /// `[inputs, outputs]`: GPT-2's `Conv1D`.
-    InputsFirst,
-    /// `[outputs, inputs]`: BERT's `Linear`.
-    OutputsFirst,
-}
+pub use super::threaded::Orientation;
 
 /// A linear map with bias, `y = x W + b`.
 #[derive(Clone, Debug)]
@@ -29,8 +24,8 @@ impl Affine {
     /// `x` `[.., inputs]`; result `[.., outputs]`.
     pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
         match self.orientation {
-            Orientation::InputsFirst => ops::linear(x, &self.weight, Some(&self.bias)),
-            Orientation::OutputsFirst => ops::linear_transposed(x, &self.weight, Some(&self.bias)),
+            Orientation::InputsFirst => linear(x, &self.weight, Some(&self.bias)),
+            Orientation::OutputsFirst => linear_transposed(x, &self.weight, Some(&self.bias)),
         }
     }
 

@@ -1,0 +1,118 @@
+use std::sync::{Mutex, PoisonError};
+
+use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, bail};
+
+use super::open::{BlockDropout, NormGuards, Number, OpenNorm, check_norm, has_blocks, taken};
+use crate::ops::element::{Reading, by_dtype, output};
+use crate::ops::gradients::GradientGuard;
+use crate::ops::profile::{Work, span};
+use crate::ops::threaded::{Embed, EmbedState};
+use crate::ops::{Gradients, Norm};
+
+/// Tables whose rows are added up: words, positions, token types.
+#[derive(Clone, Debug)]
+pub struct EmbedParts {
+    /// Tables `[rows, d]`, each with the rows that are taken of it, one for every position of every example. At least
+    /// one.
+    pub tables: Vec<(Tensor, Vec<u32>)>,
+    /// What comes after the sum.
+    pub norm: Option<Norm>,
+    /// Dropout after that.
+    pub dropout: Option<BlockDropout>,
+}
+
+/// The stream that a model starts with.
+///
+/// Gradients of parameters go to `gradients`; without it, nothing is kept for a backward pass.
+///
+/// # Shapes
+/// Result `[b, t, d]`, where every table has `b t` ids.
+///
+/// # Errors
+/// If an id is past its table, or the shapes do not fit.
+pub fn embed(parts: EmbedParts, [b, t]: [usize; 2], gradients: Option<&Gradients>) -> Result<Tensor> {
+    let Some((first, _)) = parts.tables.first() else { bail!("An embedding needs a table.") };
+    let first = first.clone();
+    let (_, width) = first.dims2()?;
+    for (table, ids) in &parts.tables {
+        let (rows, columns) = table.dims2()?;
+        if columns != width || ids.len() != b * t || !has_blocks(table) || table.dtype() != first.dtype() {
+            bail!(
+                "A table of shape {:?} with {} ids does not fit {b} examples of {t} positions of width {width}.",
+                table.shape(),
+                ids.len()
+            )
+        }
+        if let Some(id) = ids.iter().find(|&&id| id as usize >= rows) {
+            bail!("The id {id} is past a table of {rows} rows.")
+        }
+    }
+    if let Some(norm) = &parts.norm {
+        check_norm(norm, width)?;
+    }
+    by_dtype!(first.dtype(), T => {
+        let op = EmbedOp::<T> { parts, shape: [b, t, width], gradients: gradients.cloned(), state: Mutex::new(None) };
+        // The table is a variable: that is what makes the result part of the graph. Its gradient goes to the set.
+        first.contiguous()?.apply_op1(op)
+    })
+}
+
+struct EmbedOp<T: Number> {
+    parts: EmbedParts,
+    shape: [usize; 3],
+    gradients: Option<Gradients>,
+    state: Mutex<Option<EmbedState<T>>>,
+}
+
+impl<T: Number> EmbedOp<T> {
+    fn with_embed<R>(&self, f: impl FnOnce(&Embed<'_, T>) -> Result<R>) -> Result<R> {
+        let tables: Vec<Reading<'_>> = self.parts.tables.iter().map(|(table, _)| Reading::of(table)).collect();
+        let norm = self.parts.norm.as_ref().map(OpenNorm::of);
+        let slices =
+            tables.iter().zip(&self.parts.tables).map(|(table, (_, ids))| Ok((table.slice()?, ids.as_slice())));
+        f(&Embed {
+            tables: slices.collect::<Result<_>>()?,
+            width: self.shape[2],
+            norm: norm.as_ref().map(OpenNorm::weights).transpose()?,
+            dropout: self.parts.dropout.as_ref().map(BlockDropout::mask).transpose()?,
+        })
+    }
+}
+
+impl<T: Number> CustomOp1 for EmbedOp<T> {
+    fn name(&self) -> &'static str {
+        "embedding block"
+    }
+
+    fn cpu_fwd(&self, _: &CpuStorage, _: &Layout) -> Result<(CpuStorage, Shape)> {
+        let work = Work::pass::<T>(2 * self.shape.iter().product::<usize>());
+        let (y, state) = span("embedding", work, || self.with_embed(|embed| Ok(embed.forward())))?;
+        if self.gradients.is_some() {
+            *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
+        }
+        Ok(output(y, self.shape.as_slice()))
+    }
+
+    fn bwd(&self, _: &Tensor, _: &Tensor, dy: &Tensor) -> Result<Option<Tensor>> {
+        let Some(gradients) = &self.gradients else {
+            bail!("An embedding without a set of gradients cannot go backward.")
+        };
+        let state = taken(&self.state)?;
+        let dy = dy.contiguous()?;
+        let dy_values = Reading::of(&dy);
+        let mut tables: Vec<Option<GradientGuard<'_>>> =
+            self.parts.tables.iter().map(|(table, _)| gradients.guard(table)).collect();
+        let mut norm = self.parts.norm.as_ref().map(|norm| NormGuards::of(gradients, norm));
+        let mut slots: Vec<_> =
+            tables.iter_mut().map(|guard| guard.as_mut().and_then(GradientGuard::slot::<T>)).collect();
+        let mut norm_slots = norm.as_mut().map(NormGuards::slots);
+        let work = Work::pass::<T>(2 * dy.elem_count());
+        span("embedding, gradient", work, || {
+            self.with_embed(|embed| {
+                embed.backward(state, dy_values.slice()?, &mut slots, norm_slots.as_mut());
+                Ok(())
+            })
+        })?;
+        Ok(None)
+    }
+}

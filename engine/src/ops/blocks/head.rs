@@ -1,0 +1,141 @@
+use std::sync::{Mutex, PoisonError};
+
+use candle_core::{CpuStorage, CustomOp1, DType, Layout, Result, Shape, Tensor, WithDType, bail};
+
+use super::open::{Number, has_blocks, taken};
+use crate::ops::element::{Reading, by_dtype, output, slice, tensor};
+use crate::ops::profile::{Work, span};
+use crate::ops::threaded::{HeadGradients, HeadLoss, Slab};
+use crate::ops::{Gradients, IGNORED_LABEL};
+
+/// A head that compares hidden states with every row of a table, and what it should find.
+#[derive(Clone, Debug)]
+pub struct HeadParts {
+    /// `[v, d]`
+    pub table: Tensor,
+    /// `[v]`
+    pub bias: Option<Tensor>,
+    /// The token that each row should give, or [`IGNORED_LABEL`].
+    pub labels: Vec<i64>,
+}
+
+/// Sums over the rows that have a label.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HeadResult {
+    /// Cross-entropy in nats.
+    pub loss_sum: f64,
+    /// Rows with a label.
+    pub labelled: usize,
+    /// Rows whose most probable token is the label.
+    pub correct: usize,
+}
+
+/// The mean cross-entropy in nats of a head over the rows that have a label; zero if none has. Its gradients are
+/// computed with it, so that logits exist for some rows at a time only.
+///
+/// # Shapes
+/// `hidden` `[n, d]`; result a scalar.
+///
+/// # Errors
+/// If `hidden` is not for blocks ([`has_blocks`]), a label is past the table, or the shapes do not fit.
+pub fn head_loss(hidden: &Tensor, parts: HeadParts, gradients: Option<&Gradients>) -> Result<Tensor> {
+    check(hidden, &parts)?;
+    by_dtype!(hidden.dtype(), T => {
+        let op = HeadOp::<T> { parts, gradients: gradients.cloned(), state: Mutex::new(None) };
+        hidden.contiguous()?.apply_op1(op)
+    })
+}
+
+/// How well a head does, without a graph and without ever holding all logits.
+///
+/// # Errors
+/// As [`head_loss`].
+pub fn head_evaluation(hidden: &Tensor, parts: &HeadParts) -> Result<HeadResult> {
+    check(hidden, parts)?;
+    let hidden = hidden.contiguous()?;
+    by_dtype!(hidden.dtype(), T => {
+        let values = Reading::of(&hidden);
+        let (sums, _) = with_head(parts, values.slice::<T>()?, |head| head.forward(false))?;
+        Ok(HeadResult { loss_sum: sums.loss, labelled: sums.counted, correct: sums.correct })
+    })
+}
+
+fn check(hidden: &Tensor, parts: &HeadParts) -> Result<()> {
+    let (rows, width) = hidden.dims2()?;
+    let (vocabulary, columns) = parts.table.dims2()?;
+    if !has_blocks(hidden) || parts.table.dtype() != hidden.dtype() {
+        bail!("A head with its loss takes f32 and f64 on the CPU.")
+    }
+    if columns != width || parts.labels.len() != rows {
+        bail!(
+            "A head with a table of shape {:?} and {} labels does not fit hidden states of shape {:?}.",
+            parts.table.shape(),
+            parts.labels.len(),
+            hidden.shape()
+        )
+    }
+    if let Some(bias) = parts.bias.as_ref().filter(|bias| bias.dims() != [vocabulary]) {
+        bail!("A head over {vocabulary} tokens has a bias of shape {:?}.", bias.shape())
+    }
+    let is_legal = |label: i64| label == IGNORED_LABEL || usize::try_from(label).is_ok_and(|label| label < vocabulary);
+    if let Some((row, label)) = parts.labels.iter().enumerate().find(|&(_, &label)| !is_legal(label)) {
+        bail!("Label {label} of row {row} is outside of the vocabulary, which has {vocabulary} entries.")
+    }
+    Ok(())
+}
+
+fn with_head<T: Number, R>(parts: &HeadParts, hidden: &[T], f: impl FnOnce(&HeadLoss<'_, T>) -> R) -> Result<R> {
+    let table = Reading::of(&parts.table);
+    let bias = parts.bias.as_ref().map(Reading::of);
+    let width = parts.table.dim(1)?;
+    Ok(f(&HeadLoss {
+        hidden: Slab::dense(hidden, width),
+        table: table.slice()?,
+        bias: bias.as_ref().map(Reading::slice).transpose()?,
+        labels: &parts.labels,
+    }))
+}
+
+struct HeadOp<T: Number> {
+    parts: HeadParts,
+    gradients: Option<Gradients>,
+    state: Mutex<Option<HeadGradients<T>>>,
+}
+
+impl<T: Number> CustomOp1 for HeadOp<T> {
+    fn name(&self) -> &'static str {
+        "head with loss"
+    }
+
+    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let hidden = slice::<T>(storage, layout)?;
+        let (vocabulary, width) = self.parts.table.dims2()?;
+        let product = Work::product::<T>(self.parts.labels.len(), width, vocabulary);
+        let work = product.times(if self.gradients.is_some() { 3 } else { 1 });
+        let (sums, gradients) = span("head and loss", work, || {
+            with_head(&self.parts, hidden, |head| head.forward(self.gradients.is_some()))
+        })?;
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = gradients;
+        Ok(output(vec![<T as WithDType>::from_f64(sums.mean_loss())], ()))
+    }
+
+    fn bwd(&self, hidden: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
+        let Some(gradients) = &self.gradients else { bail!("A head without a set of gradients cannot go backward.") };
+        let mut found = taken(&self.state)?;
+        let factor = gradient.to_dtype(DType::F64)?.to_scalar::<f64>()?;
+        if factor != 1.0 {
+            found.scale(factor);
+        }
+        if let Some(mut guard) = gradients.guard(&self.parts.table)
+            && let Some(mut slot) = guard.slot::<T>()
+        {
+            span("head and loss, gradient", Work::pass::<T>(3 * found.table.len()), || slot.add(&found.table));
+        }
+        if let Some(mut guard) = self.parts.bias.as_ref().and_then(|bias| gradients.guard(bias))
+            && let Some(mut slot) = guard.slot::<T>()
+        {
+            slot.add(&found.bias);
+        }
+        Ok(Some(tensor(found.hidden, hidden.shape())?))
+    }
+}

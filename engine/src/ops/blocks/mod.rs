@@ -1,0 +1,21 @@
+//! Whole sub-layers as single operations: embeddings, self-attention, feed-forward, head with loss.
+//!
+//! Between the operations of a composed sub-layer every intermediate goes out to memory and comes back; inside of one
+//! operation it stays where it is. They exist for `f32` and `f64` on the CPU ([`has_blocks`]); elsewhere models compose
+//! the same sub-layers of the small operations, which are also what the tests hold these against.
+//!
+//! Candle's custom operations take three tensors at most. The stream is one; parameters live inside of the operation,
+//! and their gradients go straight into a [`Gradients`](super::Gradients) set. A parameter that is not in the set is
+//! not trained. Without a set nothing is kept for a backward pass.
+
+mod attention;
+mod embed;
+mod feed_forward;
+mod head;
+mod open;
+
+pub use attention::{AttentionParts, MapMemory, attention_block};
+pub use embed::{EmbedParts, embed};
+pub use feed_forward::{FeedForwardParts, feed_forward_block};
+pub use head::{HeadParts, HeadResult, head_evaluation, head_loss};
+pub use open::{BlockDropout, Frame, has_blocks};

@@ -1,0 +1,119 @@
+//! Where the time of a step goes, operation by operation.
+//!
+//! Off unless [`record`] runs: then a span costs an atomic read. Spans do not overlap, so that their times add up to the
+//! time spent in operations; what is left of a step is spent between them.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+static IS_ON: AtomicBool = AtomicBool::new(false);
+static TOTALS: Mutex<BTreeMap<&'static str, OperationTime>> = Mutex::new(BTreeMap::new());
+
+/// What one kind of operation took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OperationTime {
+    /// What it does, forward or backward.
+    pub name: String,
+    /// How often it ran.
+    pub calls: u64,
+    /// Time in all calls, on all threads together as the clock on the wall shows it.
+    pub seconds: f64,
+    /// Floating-point operations of its matrix products: two for each multiply-accumulate; zero without products.
+    pub flops: u64,
+    /// Bytes that it must read and write once at least.
+    pub bytes: u64,
+}
+
+/// Runs `f` and gives what the operations in it took, by name.
+///
+/// Operations of other threads count too: nothing else should compute meanwhile.
+pub fn record<R>(f: impl FnOnce() -> R) -> (R, Vec<OperationTime>) {
+    totals().clear();
+    IS_ON.store(true, Ordering::Relaxed);
+    let result = f();
+    IS_ON.store(false, Ordering::Relaxed);
+    let found = std::mem::take(&mut *totals());
+    let named = |(name, time): (&str, OperationTime)| OperationTime { name: name.to_owned(), ..time };
+    (result, found.into_iter().map(named).collect())
+}
+
+/// Runs an operation under a name, with the work that it does.
+pub(super) fn span<R>(name: &'static str, work: Work, f: impl FnOnce() -> R) -> R {
+    if !IS_ON.load(Ordering::Relaxed) {
+        return f();
+    }
+    let start = Instant::now();
+    let result = f();
+    let seconds = start.elapsed().as_secs_f64();
+    let mut totals = totals();
+    let total = totals.entry(name).or_default();
+    total.calls += 1;
+    total.seconds += seconds;
+    total.flops += work.flops;
+    total.bytes += work.bytes;
+    result
+}
+
+/// What an operation must do at least.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Work {
+    flops: u64,
+    bytes: u64,
+}
+
+impl Work {
+    /// Reading and writing so many elements of type `T`.
+    pub fn pass<T>(elements: usize) -> Self {
+        Self { flops: 0, bytes: (elements * size_of::<T>()) as u64 }
+    }
+
+    /// The product of a `rows` by `inner` and an `inner` by `columns` matrix.
+    pub fn product<T>(rows: usize, inner: usize, columns: usize) -> Self {
+        Self {
+            flops: 2 * (rows * inner * columns) as u64,
+            ..Self::pass::<T>(rows * inner + inner * columns + rows * columns)
+        }
+    }
+
+    /// The same so many times.
+    pub fn times(self, count: usize) -> Self {
+        Self { flops: self.flops * count as u64, bytes: self.bytes * count as u64 }
+    }
+}
+
+impl std::ops::Add for Work {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { flops: self.flops + other.flops, bytes: self.bytes + other.bytes }
+    }
+}
+
+fn totals() -> std::sync::MutexGuard<'static, BTreeMap<&'static str, OperationTime>> {
+    TOTALS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_count_while_recording_only() {
+        let work = Work::product::<f32>(2, 3, 4) + Work::pass::<f64>(5).times(2);
+        span("a test, unseen", work, || ());
+        let (result, times) = record(|| {
+            span("a test", work, || ());
+            span("a test", work, || 7)
+        });
+        assert_eq!(result, 7);
+        // Other tests may run operations at the same time.
+        assert!(times.iter().all(|time| time.name != "a test, unseen"));
+        let time = times.iter().find(|time| time.name == "a test").unwrap();
+        assert_eq!((time.calls, time.flops, time.bytes), (2, 96, 2 * (4 * 26 + 80)));
+        assert!(time.seconds >= 0.0);
+    }
+}

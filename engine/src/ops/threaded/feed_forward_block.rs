@@ -1,0 +1,103 @@
+//! Feed-forward as a whole sub-layer.
+
+use super::affine::{AffineSlots, AffineWeights, NormSlots};
+use super::buffer::Pooled;
+use super::rows::{Rows, Slab};
+use super::sublayer::{Frame, FrameState};
+use crate::ops::kernels::{self, MatrixMut};
+use crate::ops::profile::{Work, span};
+
+/// Weights of `gelu(x W₁ + b₁) W₂ + b₂` in its frame.
+#[derive(Clone, Copy, Debug)]
+pub struct FeedForwardBlock<'a, T> {
+    /// Norm, dropout of the output.
+    pub frame: Frame<'a, T>,
+    /// To the inner width.
+    pub inner: AffineWeights<'a, T>,
+    /// Back to the stream.
+    pub outer: AffineWeights<'a, T>,
+    /// Replaces the inner values by the slope of the activation and gives the activation.
+    pub activation: fn(&mut [T], &mut [T]),
+}
+
+/// Where the gradients go.
+#[derive(Debug)]
+pub struct FeedForwardSlots<'a, T> {
+    /// Of the norm.
+    pub norm: NormSlots<'a, T>,
+    /// Of the first map.
+    pub inner: AffineSlots<'a, T>,
+    /// Of the second map.
+    pub outer: AffineSlots<'a, T>,
+}
+
+/// What the backward pass needs.
+#[derive(Debug)]
+pub struct FeedForwardState<T: Pooled> {
+    frame: FrameState<T>,
+    slope: Rows<T>,
+    active: Rows<T>,
+}
+
+impl<T: Pooled> FeedForwardBlock<'_, T> {
+    /// The work of one of the maps, and of a pass over three tensors of the inner width.
+    fn work(&self, x: Slab<'_, T>) -> (Work, Work) {
+        let inner = self.inner.outputs();
+        (Work::product::<T>(x.rows(), x.width(), inner), Work::pass::<T>(3 * x.rows() * inner))
+    }
+
+    /// The stream after the sub-layer, and what the backward pass needs.
+    pub fn forward(&self, x: &[T], width: usize) -> (Vec<T>, FeedForwardState<T>) {
+        let slab = Slab::dense(x, width);
+        let mut frame = self.frame.enter(slab);
+        let mut slope = Rows::take(slab.rows(), self.inner.outputs());
+        let (product, pass) = self.work(slab);
+        span("feed-forward: first map", product, || self.inner.forward(frame.input(slab), slope.output()));
+        let mut active = Rows::take(slab.rows(), self.inner.outputs());
+        span("feed-forward: activation", pass, || slope.for_each_row_with(&mut active, self.activation));
+        let mut y = vec![T::ZERO; x.len()];
+        span("feed-forward: second map", product, || {
+            self.outer.forward(active.view(), MatrixMut::new(&mut y, slab.rows(), width));
+        });
+        let y = self.frame.leave(x, y, width, &mut frame);
+        (y, FeedForwardState { frame, slope, active })
+    }
+
+    /// The gradient of the stream before, from that after.
+    pub fn backward(
+        &self,
+        x: &[T],
+        width: usize,
+        state: FeedForwardState<T>,
+        dy: &[T],
+        slots: &mut FeedForwardSlots<'_, T>,
+    ) -> Vec<T> {
+        let slab = Slab::dense(x, width);
+        let FeedForwardState { frame, slope, active } = state;
+        let ds = self.frame.backward_leave(dy, width, &frame, &mut slots.norm);
+        let df = self.frame.backward_dropout(&ds, width);
+        let (product, pass) = self.work(slab);
+        span("feed-forward: second map, gradient of weights", product, || {
+            self.outer.parameter_gradients(active.view(), df.view(), &mut slots.outer);
+        });
+        let mut dinner = active;
+        span("feed-forward: second map, gradient of input", product, || {
+            self.outer.input_gradient(df.view(), dinner.output(), false);
+        });
+        drop(df);
+        let slopes = slope.view();
+        span("feed-forward: activation, gradient", pass, || {
+            dinner.for_each_row(|row, dinner| kernels::multiply_assign(dinner, slopes.row(row)));
+        });
+        drop(slope);
+        span("feed-forward: first map, gradient of weights", product, || {
+            self.inner.parameter_gradients(frame.input(slab), dinner.view(), &mut slots.inner);
+        });
+        let mut dinput = Rows::take(slab.rows(), width);
+        span("feed-forward: first map, gradient of input", product, || {
+            self.inner.input_gradient(dinner.view(), dinput.output(), false);
+        });
+        drop(dinner);
+        self.frame.backward_enter(slab, &dinput, &ds, &mut slots.norm)
+    }
+}

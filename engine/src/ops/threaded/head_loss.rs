@@ -1,0 +1,144 @@
+//! From hidden states to the mean cross-entropy over a vocabulary, without ever holding all logits.
+
+use super::buffer::{Buffer, Pooled};
+use super::rows::{Rows, Slab};
+use super::{parallel_product, parallel_product_with_bias};
+use crate::ops::kernels::{self, Matrix, MatrixMut, cross_entropy_gradient_in_place, index_of_largest, log_sum_exp};
+
+/// Rows whose logits exist at the same time.
+const ROWS: usize = 512;
+
+/// A head whose matrix is a table of one row for each token.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadLoss<'a, T> {
+    /// `[rows, width]`
+    pub hidden: Slab<'a, T>,
+    /// `[vocabulary, width]`
+    pub table: &'a [T],
+    /// `[vocabulary]`
+    pub bias: Option<&'a [T]>,
+    /// The token that each row should give, below the vocabulary; negative: the row does not count.
+    pub labels: &'a [i64],
+}
+
+/// Sums over the rows that count.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HeadSums {
+    /// Of `-log softmax(logits)[label]`, in nats.
+    pub loss: f64,
+    /// How many rows count.
+    pub counted: usize,
+    /// At how many of them the label has the largest logit.
+    pub correct: usize,
+}
+
+impl HeadSums {
+    /// The mean loss; zero if no row counts.
+    pub fn mean_loss(&self) -> f64 {
+        if self.counted == 0 { 0.0 } else { self.loss / self.counted as f64 }
+    }
+}
+
+/// The gradients of the mean loss.
+#[derive(Debug)]
+pub struct HeadGradients<T: Pooled> {
+    /// `[rows, width]`
+    pub hidden: Vec<T>,
+    /// `[vocabulary, width]`
+    pub table: Buffer<T>,
+    /// `[vocabulary]`; empty without a bias.
+    pub bias: Vec<T>,
+}
+
+impl<T: Pooled> HeadGradients<T> {
+    /// Multiplies all of them, as the chain rule wants where the loss is not the last thing computed.
+    pub fn scale(&mut self, factor: f64) {
+        for part in [&mut self.hidden[..], &mut self.table[..], &mut self.bias[..]] {
+            super::scale(part, factor);
+        }
+    }
+}
+
+/// What one row gives.
+#[derive(Clone, Copy, Default)]
+struct RowResult {
+    loss: f64,
+    is_correct: bool,
+}
+
+impl<T: Pooled> HeadLoss<'_, T> {
+    /// The sums, and with `wants_gradients` the gradients of the mean: computed at once, chunk by chunk, since logits
+    /// would otherwise be kept or computed twice.
+    pub fn forward(&self, wants_gradients: bool) -> (HeadSums, Option<HeadGradients<T>>) {
+        let (rows, width) = (self.hidden.rows(), self.hidden.width());
+        let vocabulary = self.table.len() / width.max(1);
+        let counted = self.labels.iter().filter(|&&label| label >= 0).count();
+        let mut gradients = wants_gradients.then(|| HeadGradients {
+            hidden: vec![T::ZERO; rows * width],
+            table: Buffer::take(vocabulary * width),
+            bias: vec![T::ZERO; if self.bias.is_some() { vocabulary } else { 0 }],
+        });
+        let table = Matrix::row_major(self.table, vocabulary, width);
+        let scale = T::of(1.0 / counted.max(1) as f64);
+        let mut sums = HeadSums { counted, ..HeadSums::default() };
+        if rows == 0
+            && let Some(gradients) = &mut gradients
+        {
+            gradients.table.fill(T::ZERO);
+        }
+        let mut logits = Rows::take(ROWS.min(rows), vocabulary);
+        let mut results = vec![RowResult::default(); ROWS.min(rows)];
+        for first in (0..rows).step_by(ROWS) {
+            let count = ROWS.min(rows - first);
+            if count < results.len() {
+                logits = Rows::take(count, vocabulary);
+                results.truncate(count);
+            }
+            let hidden = self.hidden.matrix().row_block(first, count);
+            match self.bias {
+                Some(bias) => parallel_product_with_bias(logits.output(), hidden, table.transposed(), bias),
+                None => parallel_product(logits.output(), hidden, table.transposed(), false),
+            }
+            let labels = self.labels.get(first..first + count).unwrap_or(&[]);
+            logits.for_each_row_and(&mut results, |row, logits, result| {
+                let label = labels.get(row).and_then(|&label| usize::try_from(label).ok());
+                *result = row_result(logits, label, wants_gradients.then_some(scale));
+            });
+            for result in &results {
+                sums.loss += result.loss;
+                sums.correct += usize::from(result.is_correct);
+            }
+            if let Some(gradients) = &mut gradients {
+                let dlogits = logits.view().matrix();
+                if let Some(part) = gradients.hidden.get_mut(first * width..(first + count) * width) {
+                    parallel_product(MatrixMut::new(part, count, width), dlogits, table, false);
+                }
+                let sum = MatrixMut::new(&mut gradients.table, vocabulary, width);
+                parallel_product(sum, dlogits.transposed(), hidden, first > 0);
+                if self.bias.is_some() {
+                    kernels::add_assign(&mut gradients.bias, &logits.view().column_sums());
+                }
+            }
+        }
+        (sums, gradients)
+    }
+}
+
+/// The loss of one row; its logits become their gradient if there is a scale.
+fn row_result<T: Pooled>(logits: &mut [T], label: Option<usize>, scale: Option<T>) -> RowResult {
+    let Some((label, logit)) = label.and_then(|label| Some((label, *logits.get(label)?))) else {
+        if scale.is_some() {
+            logits.fill(T::ZERO);
+        }
+        return RowResult::default();
+    };
+    let log_sum = log_sum_exp(logits);
+    let is_correct = scale.is_none() && index_of_largest(logits) == label;
+    if let Some(scale) = scale {
+        cross_entropy_gradient_in_place(logits, T::of(log_sum), scale);
+        if let Some(gradient) = logits.get_mut(label) {
+            *gradient += -scale;
+        }
+    }
+    RowResult { loss: log_sum - logit.as_f64(), is_correct }
+}
