@@ -9,6 +9,7 @@ pub mod data;
 pub mod generate;
 pub mod model;
 pub mod ops;
+pub mod speed;
 pub mod store;
 pub mod train;
 pub mod worker;

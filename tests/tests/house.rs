@@ -9,7 +9,7 @@ use std::{
 };
 
 /// The engine's rooms, lowest floor first. Rooms on one floor do not use each other.
-const FLOORS: [&[&str]; 10] = [
+const FLOORS: [&[&str]; 11] = [
     &["config"],
     &["ops"],
     &["attention"],
@@ -17,6 +17,7 @@ const FLOORS: [&[&str]; 10] = [
     &["data"],
     &["generate"],
     &["train"],
+    &["speed"],
     &["checkpoint"],
     &["store"],
     &["worker"],

@@ -25,6 +25,9 @@ pub struct Cli {
 /// What the command line can do.
 #[derive(Debug, Subcommand)]
 pub enum Task {
+    /// Measure how fast models train here, and how much memory they take.
+    #[command(subcommand)]
+    Bench(BenchTask),
     /// Compare runs: metrics with deltas against the first, and where their configs differ.
     Compare(CompareArgs),
     /// List the devices that runs can compute on.
@@ -113,6 +116,66 @@ pub struct TrainArgs {
 pub struct EstimateArgs {
     #[command(flatten)]
     pub config: ConfigArgs,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `bench`.
+#[derive(Debug, Subcommand)]
+pub enum BenchTask {
+    /// Time whole training steps of one model on random tokens.
+    Step(BenchStepArgs),
+}
+
+/// `bench step`.
+#[derive(Args, Debug)]
+pub struct BenchStepArgs {
+    /// `encoder` or `decoder`.
+    #[arg(long, default_value = "decoder")]
+    pub kind: String,
+    /// Width of the residual stream.
+    #[arg(long, default_value_t = 256)]
+    pub width: usize,
+    /// Layers.
+    #[arg(long, default_value_t = 6)]
+    pub layers: usize,
+    /// Attention heads of each layer.
+    #[arg(long, default_value_t = 4)]
+    pub heads: usize,
+    /// Inner width of the feed-forward block [default: four times the width].
+    #[arg(long)]
+    pub feed_forward: Option<usize>,
+    /// Tokens of an example.
+    #[arg(long, default_value_t = 128)]
+    pub sequence_length: usize,
+    /// Examples of a forward pass.
+    #[arg(long, default_value_t = 16)]
+    pub batch: usize,
+    /// Tokens of the vocabulary; the table is the matrix of the head too.
+    #[arg(long, default_value_t = 8192)]
+    pub vocabulary: usize,
+    /// Dropout probability.
+    #[arg(long, default_value_t = 0.0)]
+    pub dropout: f64,
+    /// Steps that count.
+    #[arg(long, default_value_t = 20)]
+    pub steps: usize,
+    /// Steps before them that do not.
+    #[arg(long, default_value_t = 3)]
+    pub warmup: usize,
+    /// Threads that compute [default: every core].
+    #[arg(long)]
+    pub threads: Option<usize>,
+    /// `cpu`, `cuda:0`, `metal`.
+    #[arg(long, default_value = "cpu")]
+    pub device: String,
+    /// Set any other field of the config, as in `--set model.norm=post`.
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    pub set: Vec<String>,
+    /// Add what each kind of operation takes, beside the limits of the machine.
+    #[arg(long)]
+    pub profile: bool,
     /// Answer as JSON.
     #[arg(long)]
     pub json: bool,

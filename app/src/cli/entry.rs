@@ -3,8 +3,8 @@ use std::{panic::catch_unwind, process::ExitCode};
 use clap::Parser;
 
 use super::{
-    args::{Cli, Task},
-    compare, devices,
+    args::{BenchTask, Cli, Task},
+    bench_step, compare, devices,
     error::CliResult,
     estimate, eval, export, open, panics, presets, print, resume, runs, show, train,
 };
@@ -36,6 +36,7 @@ fn dispatch(cli: Cli) -> CliResult {
     let store = cli.store.as_deref();
     match cli.command {
         None => open::window(store),
+        Some(Task::Bench(BenchTask::Step(args))) => bench_step::run(&args),
         Some(Task::Compare(args)) => compare::run(store, &args),
         Some(Task::Devices(args)) => devices::run(&args),
         Some(Task::Estimate(args)) => estimate::run(&args),

@@ -5,6 +5,7 @@
 //! command; [`follow`] is what `train` and `resume` share.
 
 mod args;
+mod bench_step;
 mod compare;
 mod config_source;
 mod devices;

@@ -101,7 +101,7 @@ impl Trainer {
         let steps = steps_of(&config, batcher.steps_per_epoch());
         let probe = look::Probe::new(&config, &batcher);
         let device = device.clone();
-        Ok(Self { config, plan, corpus, batcher, parameters, model, frozen, optimiser, device, progress, steps, probe })
+        Ok(Self { config, plan, corpus, batcher, parameters, stepper, device, progress, steps, probe })
     }
 
     /// One optimiser step. The inner error is a loss or gradient that is not finite; weights are then unchanged.

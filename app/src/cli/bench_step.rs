@@ -1,0 +1,208 @@
+//! `headroom bench step`: how long a training step takes, and where its time goes.
+
+use headroom_engine::{
+    config::{RunConfig, from_toml_with},
+    speed::{MachineLimits, StepSpeed, StepTime, compare, in_pool, machine_limits, peak_memory_bytes},
+    store::Machine,
+    train::TrainError,
+};
+use serde_json::json;
+
+use super::{
+    args::BenchStepArgs,
+    error::{CliError, CliResult},
+    print, signals,
+    table::Table,
+};
+use crate::widgets::format;
+
+/// One of the times of a step, in seconds.
+type Part = fn(&StepTime) -> f64;
+
+/// What was measured.
+struct Measured {
+    times: Vec<StepTime>,
+    operations: Vec<headroom_engine::ops::profile::OperationTime>,
+    limits: Option<MachineLimits>,
+    peak_memory_bytes: Option<u64>,
+    parameters: u64,
+    tokens: u64,
+    flops_per_step: u64,
+    predicted_memory_bytes: u64,
+}
+
+/// Times whole training steps of one model on random tokens.
+pub fn run(args: &BenchStepArgs) -> CliResult {
+    headroom_engine::ops::tune_process();
+    signals::listen();
+    let config = config(args)?;
+    if args.steps == 0 {
+        return Err(CliError::BadInput("--steps is 0: there would be nothing to measure.".to_owned()));
+    }
+    let threads = config.threads_used();
+    let measured = in_pool(threads, || measure(args, &config)).map_err(failed)?.map_err(failed)?;
+    if args.json { print_json(args, threads, &measured) } else { print_table(args, threads, &measured) }
+}
+
+fn config(args: &BenchStepArgs) -> CliResult<RunConfig> {
+    let BenchStepArgs { width, layers, heads, sequence_length, batch, dropout, .. } = args;
+    let quoted = |text: &String| toml::Value::String(text.clone()).to_string();
+    let mut fields = vec![
+        format!("model.kind={}", quoted(&args.kind)),
+        format!("model.width={width}"),
+        format!("model.layers={layers}"),
+        format!("model.heads={heads}"),
+        format!("model.feed_forward={}", args.feed_forward.unwrap_or(4 * width)),
+        format!("model.dropout={dropout:?}"),
+        format!("data.sequence_length={sequence_length}"),
+        format!("train.batch={batch}"),
+        format!("device={}", quoted(&args.device)),
+    ];
+    fields.extend(args.threads.map(|threads| format!("threads={threads}")));
+    fields.extend(args.set.iter().cloned());
+    let config = from_toml_with("", &fields).map_err(|error| CliError::BadInput(error.to_string()))?;
+    let problems = config.validate();
+    if problems.is_empty() { Ok(config) } else { Err(CliError::problems("The model to measure", &problems)) }
+}
+
+fn measure(args: &BenchStepArgs, config: &RunConfig) -> Result<Measured, TrainError> {
+    let mut subjects = [StepSpeed::new(config.clone(), args.vocabulary)?];
+    let times = compare(&mut subjects, args.warmup, args.steps, |_| !signals::is_stop_wanted())?;
+    // Before the limits are measured, which take memory of their own.
+    let peak_memory_bytes = peak_memory_bytes();
+    let [subject] = &mut subjects;
+    let operations = if args.profile { subject.profiled_step()?.1 } else { Vec::new() };
+    Ok(Measured {
+        times: times.into_iter().flatten().collect(),
+        operations,
+        limits: args.profile.then(machine_limits),
+        peak_memory_bytes,
+        parameters: subject.parameters(),
+        tokens: subject.tokens(),
+        flops_per_step: subject.cost().flops_per_step,
+        predicted_memory_bytes: subject.cost().memory_bytes,
+    })
+}
+
+fn failed(error: TrainError) -> CliError {
+    match error {
+        TrainError::Config(_) | TrainError::Memory { .. } => CliError::BadInput(error.to_string()),
+        TrainError::State(message) => CliError::Failed(message),
+        other => CliError::Failed(other.to_string()),
+    }
+}
+
+fn print_json(args: &BenchStepArgs, threads: usize, measured: &Measured) -> CliResult {
+    let part = |part: Part| measured.times.iter().map(part).collect::<Vec<_>>();
+    print::json(&json!({
+        "step_seconds": part(|time| time.step_secs),
+        "forward_seconds": part(|time| time.forward_secs),
+        "backward_seconds": part(|time| time.backward_secs),
+        "optimiser_seconds": part(|time| time.optimiser_secs),
+        "peak_memory_bytes": measured.peak_memory_bytes,
+        "predicted_memory_bytes": measured.predicted_memory_bytes,
+        "parameters": measured.parameters,
+        "tokens": measured.tokens,
+        "flops_per_step": measured.flops_per_step,
+        "vocabulary": args.vocabulary,
+        "threads": threads,
+        "device": args.device,
+        "machine": Machine::current(),
+        "version": env!("CARGO_PKG_VERSION"),
+        "operations": measured.operations,
+        "limits": measured.limits,
+    }))
+}
+
+/// Least, median and most of some seconds.
+fn spread(measured: &Measured, part: Part) -> [f64; 3] {
+    let mut seconds: Vec<f64> = measured.times.iter().map(part).collect();
+    seconds.sort_by(f64::total_cmp);
+    let at = |place: usize| seconds.get(place).copied().unwrap_or(f64::NAN);
+    [at(0), at(seconds.len() / 2), at(seconds.len().saturating_sub(1))]
+}
+
+fn print_table(args: &BenchStepArgs, threads: usize, measured: &Measured) -> CliResult {
+    let [_, step, _] = spread(measured, |time| time.step_secs);
+    print::line(format!(
+        "{} of {} layers, width {}: {} parameters, {} tokens a step, {threads} threads on {}.",
+        args.kind,
+        args.layers,
+        args.width,
+        format::count(measured.parameters),
+        format::count(measured.tokens),
+        args.device,
+    ))?;
+    let mut table = Table::new(["part", "median", "least", "most", "share"]);
+    let milliseconds = |seconds: f64| format!("{:.1} ms", seconds * 1e3);
+    let parts: [(&str, Part); 4] = [
+        ("step", |time| time.step_secs),
+        ("forward", |time| time.forward_secs),
+        ("backward", |time| time.backward_secs),
+        ("optimiser", |time| time.optimiser_secs),
+    ];
+    for (name, part) in parts {
+        let [least, median, most] = spread(measured, part);
+        let share = format!("{:.0} %", 100.0 * median / step);
+        table.row([name.to_owned(), milliseconds(median), milliseconds(least), milliseconds(most), share]);
+    }
+    print::block(&table.text())?;
+    let memory = |bytes: Option<u64>| bytes.map_or_else(|| "unknown".to_owned(), format::bytes);
+    print::line(format!(
+        "{} tokens/s; {} a step, {}/s; peak memory of the process {} ({} predicted for the model).",
+        format::count((measured.tokens as f64 / step) as u64),
+        format::flops(measured.flops_per_step as f64),
+        format::flops(measured.flops_per_step as f64 / step),
+        memory(measured.peak_memory_bytes),
+        format::bytes(measured.predicted_memory_bytes),
+    ))?;
+    if let Some(limits) = measured.limits {
+        print_operations(measured, limits)?;
+    }
+    Ok(())
+}
+
+/// Every kind of operation beside what the machine could do at best.
+fn print_operations(measured: &Measured, limits: MachineLimits) -> CliResult {
+    print::line(format!(
+        "\nLimits of this machine with {} threads: products {}/s, copies {}/s.",
+        limits.threads,
+        format::flops(limits.product_flops_per_sec),
+        format::bytes(limits.copy_bytes_per_sec as u64),
+    ))?;
+    let mut operations = measured.operations.clone();
+    operations.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    let mut table = Table::new(["operation", "calls", "time", "limit", "of limit", "rate"]);
+    let (mut all, mut all_limits) = (0.0, 0.0);
+    for operation in &operations {
+        let limit = if operation.flops > 0 {
+            operation.flops as f64 / limits.product_flops_per_sec
+        } else {
+            operation.bytes as f64 / limits.copy_bytes_per_sec
+        };
+        (all, all_limits) = (all + operation.seconds, all_limits + limit);
+        let rate = if operation.flops > 0 {
+            format!("{}/s", format::flops(operation.flops as f64 / operation.seconds))
+        } else {
+            format!("{}/s", format::bytes((operation.bytes as f64 / operation.seconds) as u64))
+        };
+        table.row([
+            operation.name.clone(),
+            operation.calls.to_string(),
+            format!("{:.2} ms", operation.seconds * 1e3),
+            format!("{:.2} ms", limit * 1e3),
+            format!("{:.0} %", 100.0 * limit / operation.seconds),
+            rate,
+        ]);
+    }
+    let of_limit = format!("{:.0} %", 100.0 * all_limits / all);
+    table.row([
+        "All".to_owned(),
+        String::new(),
+        format!("{:.2} ms", all * 1e3),
+        format!("{:.2} ms", all_limits * 1e3),
+        of_limit,
+        String::new(),
+    ]);
+    print::block(&table.text())
+}

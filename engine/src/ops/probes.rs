@@ -1,0 +1,39 @@
+//! Work of a known size, to measure what the machine can do.
+
+use rayon::prelude::*;
+
+use super::kernels::{Matrix, MatrixMut, product};
+
+/// Side of the matrices that each thread multiplies: three of them fit into its cache.
+const SIDE: usize = 384;
+/// Products of one call of the probe, for each thread.
+const PRODUCTS: usize = 200;
+/// Elements that are copied: far more than caches hold.
+const COPIED: usize = 32 << 20;
+
+/// A function that multiplies matrices on every thread of the current pool and gives the floating-point operations.
+pub fn product_rate_probe() -> impl Fn() -> u64 {
+    let threads = rayon::current_num_threads();
+    let (a, b) = (vec![0.5_f32; SIDE * SIDE], vec![0.25_f32; SIDE * SIDE]);
+    move || {
+        (0..threads).into_par_iter().with_max_len(1).for_each(|_| {
+            let mut out = vec![0.0_f32; SIDE * SIDE];
+            for _ in 0..PRODUCTS {
+                let (a, b) = (Matrix::row_major(&a, SIDE, SIDE), Matrix::row_major(&b, SIDE, SIDE));
+                product(MatrixMut::new(&mut out, SIDE, SIDE), a, b, true);
+            }
+        });
+        (threads * PRODUCTS * 2 * SIDE * SIDE * SIDE) as u64
+    }
+}
+
+/// A function that copies memory on every thread of the current pool and gives the bytes read and written.
+pub fn copy_rate_probe() -> impl Fn() -> u64 {
+    let from = vec![1.0_f32; COPIED];
+    let to = std::sync::Mutex::new(vec![0.0_f32; COPIED]);
+    move || {
+        let mut to = to.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        to.par_chunks_mut(1 << 20).zip(from.par_chunks(1 << 20)).for_each(|(to, from)| to.copy_from_slice(from));
+        (2 * COPIED * size_of::<f32>()) as u64
+    }
+}
