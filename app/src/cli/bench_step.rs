@@ -60,7 +60,7 @@ fn config(args: &BenchStepArgs) -> CliResult<RunConfig> {
     ];
     fields.extend(args.threads.map(|threads| format!("threads={threads}")));
     fields.extend(args.set.iter().cloned());
-    let config = from_toml_with("", &fields).map_err(|error| CliError::BadInput(error.to_string()))?;
+    let config = from_toml_with("format = 1\n", &fields).map_err(|error| CliError::BadInput(error.to_string()))?;
     let problems = config.validate();
     if problems.is_empty() { Ok(config) } else { Err(CliError::problems("The model to measure", &problems)) }
 }

@@ -14,11 +14,17 @@ vectorised! {
 }
 
 vectorised! {
-    /// `x = scale * e^(x - log_sum_exp)`: what [`cross_entropy_gradient`] gives, in the place of the logits.
-    pub fn cross_entropy_gradient_in_place<T>(xs: &mut [T], log_sum_exp: T, scale: T) {
+    /// `x = scale * softmax(x)` over one row, in place, with one exponential an element; gives `log(sum(e^x))` of
+    /// what was there.
+    pub fn cross_entropy_gradient_in_place<T>(xs: &mut [T], scale: T) -> f64 {
+        let largest = lanes::largest(xs);
+        let shift = if largest > T::NEG_INFINITY { largest } else { T::ZERO };
+        let total = lanes::sum_of_exponentials(xs, shift);
+        let factor = scale / total;
         for x in xs {
-            *x = scale * (*x - log_sum_exp).exponential();
+            *x *= factor;
         }
+        shift.as_f64() + total.as_f64().ln()
     }
 }
 

@@ -23,6 +23,25 @@ pub fn sum<T: Real>(xs: &[T], f: impl Fn(T) -> T) -> T {
     fold(lanes)
 }
 
+/// Replaces every element by `e^(element - shift)` and gives the sum of them all.
+#[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
+#[inline(always)]
+pub fn sum_of_exponentials<T: Real>(xs: &mut [T], shift: T) -> T {
+    let mut lanes = [T::ZERO; LANES];
+    let mut blocks = xs.chunks_exact_mut(LANES);
+    for block in &mut blocks {
+        for (lane, x) in lanes.iter_mut().zip(block) {
+            *x = (*x - shift).exponential();
+            *lane += *x;
+        }
+    }
+    for (lane, x) in lanes.iter_mut().zip(blocks.into_remainder()) {
+        *x = (*x - shift).exponential();
+        *lane += *x;
+    }
+    fold(lanes)
+}
+
 /// The sum of `f(x, y)` over two slices of the same length.
 #[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
 #[inline(always)]

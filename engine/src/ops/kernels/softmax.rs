@@ -25,10 +25,7 @@ vectorised! {
         let largest = lanes::largest(seen);
         // Nothing visible, or nothing but NaN and minus infinity.
         let shift = if largest > T::NEG_INFINITY { largest } else { T::ZERO };
-        for x in seen.iter_mut() {
-            *x = (*x - shift).exponential();
-        }
-        let total = lanes::sum(seen, |x| x);
+        let total = lanes::sum_of_exponentials(seen, shift);
         let factor = if total == T::ZERO { T::ZERO } else { T::ONE / total };
         for x in seen {
             *x *= factor;

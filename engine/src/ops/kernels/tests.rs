@@ -54,8 +54,9 @@ fn everything<T: Real>() -> Vec<u64> {
         cross_entropy_gradient(&x, T::of(2.0), T::of(0.1), &mut out);
         keep(&out);
         let mut in_place = x.clone();
-        cross_entropy_gradient_in_place(&mut in_place, T::of(2.0), T::of(0.1));
-        assert_eq!(in_place, out);
+        let log_sum = cross_entropy_gradient_in_place(&mut in_place, T::of(0.1));
+        assert!(size == 0 || (log_sum - log_sum_exp(&x)).abs() < 1e-5);
+        keep(&in_place);
         keep(&[T::of(index_of_largest(&x) as f64)]);
         out.copy_from_slice(&x);
         DropoutMask { key: [1, 2], counter: [0, 3, 4, 5], probability: 0.4 }.apply(&mut out, 9);

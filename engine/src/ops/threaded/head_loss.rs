@@ -28,7 +28,7 @@ pub struct HeadSums {
     pub loss: f64,
     /// How many rows count.
     pub counted: usize,
-    /// At how many of them the label has the largest logit.
+    /// At how many of them the label has the largest logit; counted only where no gradients are wanted.
     pub correct: usize,
 }
 
@@ -132,13 +132,13 @@ fn row_result<T: Pooled>(logits: &mut [T], label: Option<usize>, scale: Option<T
         }
         return RowResult::default();
     };
-    let log_sum = log_sum_exp(logits);
-    let is_correct = scale.is_none() && index_of_largest(logits) == label;
-    if let Some(scale) = scale {
-        cross_entropy_gradient_in_place(logits, T::of(log_sum), scale);
-        if let Some(gradient) = logits.get_mut(label) {
-            *gradient += -scale;
-        }
+    let Some(scale) = scale else {
+        let is_correct = index_of_largest(logits) == label;
+        return RowResult { loss: log_sum_exp(logits) - logit.as_f64(), is_correct };
+    };
+    let log_sum = cross_entropy_gradient_in_place(logits, scale);
+    if let Some(gradient) = logits.get_mut(label) {
+        *gradient += -scale;
     }
-    RowResult { loss: log_sum - logit.as_f64(), is_correct }
+    RowResult { loss: log_sum - logit.as_f64(), is_correct: false }
 }

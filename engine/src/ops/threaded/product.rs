@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use crate::ops::kernels::{Matrix, MatrixMut, Real, product};
 
-/// Pieces for each thread, so that one that is held up does not hold up all.
-const PIECES_PER_THREAD: usize = 2;
+/// Pieces for each thread. One: every piece packs the other operand anew.
+const PIECES_PER_THREAD: usize = 1;
 /// Multiplications that are worth a task of their own.
 const PIECE_WORK: usize = 1 << 21;
 /// The narrowest piece. It must exceed 64: `gemm` takes another way for outputs up to 64 by 64.
