@@ -1,8 +1,9 @@
 //! The command line, end to end: every command, the shapes of `--json`, the exit codes, stopping and going on.
 #![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
+use std::fs;
+#[cfg(unix)]
 use std::{
-    fs,
     io::{BufRead, BufReader},
     process::Stdio,
 };
@@ -336,6 +337,7 @@ fn compare_measures_against_the_first_and_shows_only_differences() {
 }
 
 #[test]
+#[cfg(unix)]
 fn ctrl_c_stops_with_a_checkpoint_and_resume_goes_on() {
     for signal in ["INT", "TERM"] {
         let program = program();
@@ -370,6 +372,7 @@ fn ctrl_c_stops_with_a_checkpoint_and_resume_goes_on() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_stopped_run_says_how_to_go_on() {
     let program = program();
     program.write("c.toml", TINY_DECODER);
@@ -511,6 +514,7 @@ fn the_store_may_be_named_as_file_or_folder() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
 fn without_a_display_the_window_names_the_headless_command() {
     let program = program();
     let answer = program.run(&[]).expect_code(1);

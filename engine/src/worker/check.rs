@@ -3,7 +3,6 @@ use crate::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
     config::{Problem, RunConfig},
     data::{data_problems, memory},
-    train::free_memory,
 };
 
 /// Answers what a config alone cannot tell, on a thread of its own: a network folder can take its time.
@@ -21,14 +20,13 @@ pub(super) fn check(outbox: Outbox, config: RunConfig, ticket: u64) {
 /// What disk, device and memory say about a config with absolute paths.
 fn problems(config: &RunConfig) -> (Vec<Problem>, Option<u64>) {
     let mut found = data_problems(&config.data, config.model.kind);
-    let device = match device::open(config.device) {
-        Ok(device) => device,
+    let free = match device::free_bytes(config.device) {
+        Ok(free) => free,
         Err(why) => {
             found.push(Problem::new("device", why));
             return (found, None);
         }
     };
-    let free = free_memory(&device);
     if let Ok(plan) = ModelPlan::resolve(config, estimated_vocabulary(config)) {
         let cost = Cost::of(&plan, &Workload::training(config));
         let needed = cost.memory_bytes;

@@ -6,6 +6,7 @@ use crate::{
     config::DeviceChoice,
     data::memory,
     model::{ModelError, open_device},
+    train::free_memory,
 };
 
 /// A device on which a run can compute.
@@ -89,6 +90,16 @@ fn kind(gpus: &[Gpu], first: DeviceChoice, words: &str, feature: &str, is_built:
 /// Cores that this process may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Free memory of a device, where known, or in words why the device cannot be had. Takes nothing of a GPU that is there.
+pub(super) fn free_bytes(choice: DeviceChoice) -> Result<Option<u64>, String> {
+    match (choice, gpu::gpus().into_iter().find(|gpu| gpu.choice == choice)) {
+        (DeviceChoice::Cpu, _) => Ok(memory::free_bytes()),
+        (_, Some(gpu)) => Ok(gpu.free_bytes),
+        // Opening it tells why.
+        (_, None) => open(choice).map(|device| free_memory(&device)),
+    }
 }
 
 /// Opens a device, or says in words why it cannot be had.
