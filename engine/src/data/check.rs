@@ -100,6 +100,22 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_with_more_than_one_would_look_through_is_left_to_the_run() {
+        let folder = TempDir::new().unwrap();
+        let problems = || {
+            let file = FileSource { path: folder.path().to_owned(), ..FileSource::default() };
+            let config = DataConfig { source: Source::File(file), ..DataConfig::default() };
+            data_problems(&config, Architecture::Decoder).len()
+        };
+        std::fs::write(folder.path().join("a.pdf"), "").unwrap();
+        assert_eq!(problems(), 1, "nothing usable");
+        for index in 0..5001 {
+            std::fs::write(folder.path().join(format!("{index}.bin")), "").unwrap();
+        }
+        assert_eq!(problems(), 0, "who knows");
+    }
+
+    #[test]
     fn every_file_that_is_named_is_looked_at() {
         let file = FileSource {
             path: "/nowhere/a.txt".into(),

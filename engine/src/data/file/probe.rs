@@ -4,7 +4,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use super::find::{Format, Found, find, wrong};
+use super::find::{Format, Found, find_among, wrong};
 use super::load::push_documents;
 use super::read::to_text;
 use super::table;
@@ -16,12 +16,14 @@ const LOOK: usize = 64 << 10;
 const FILES: usize = 16;
 /// Files of a folder that are opened, at least.
 const OPENED: usize = 512;
+/// Files and folders below a folder that are listed.
+const LISTED: usize = 5000;
 
 /// What is wrong with the file or folder at `path`, as far as the beginnings of its first files tell: a second of work
 /// at most. A short file is checked as when it is loaded.
 pub(in crate::data) fn probe_files(path: &Path, field: Option<&str>, column: Option<&str>) -> Result<(), DataError> {
-    let findings = find(path)?;
-    let mut may_hold_text = findings.files.len() > FILES;
+    let findings = find_among(path, LISTED)?;
+    let mut may_hold_text = findings.is_cut || findings.files.len() > FILES;
     for found in findings.files.iter().take(FILES) {
         may_hold_text |= probe(found, field, column)?;
     }
