@@ -1,8 +1,9 @@
 //! The command line, end to end: every command, the shapes of `--json`, the exit codes, stopping and going on.
 #![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
+use std::fs;
+#[cfg(unix)]
 use std::{
-    fs,
     io::{BufRead, BufReader},
     process::Stdio,
 };
@@ -68,8 +69,18 @@ fn an_empty_store_has_no_runs() {
     assert_eq!(program.run_command(command).expect_code(0).json(), Value::Array(Vec::new()));
     let mut command = program.command(&["runs"]);
     command.env_remove("HEADROOM_STORE").env_remove("XDG_DATA_HOME");
-    assert!(program.run_command(command).expect_code(0).stdout.contains("headroom train"));
-    let _ = program.run(&["runs", "--store", "nowhere/x.db"]).expect_code(2).expect_words(&["nowhere/x.db"]);
+    let told = program.run_command(command).expect_code(0).stdout;
+    assert!(told.contains("headroom train") && told.contains("headroom.db"), "{told}");
+    fs::create_dir(program.path("bare")).unwrap();
+    for (store, named) in [("nowhere/x.db", "nowhere/x.db"), ("bare", "bare/headroom.db"), ("nowhere", "nowhere")] {
+        for arguments in [&["runs"][..], &["runs", "--json"], &["show", "x"], &["compare", "x", "y"]] {
+            let mut all = arguments.to_vec();
+            all.extend(["--store", store]);
+            let answer = program.run(&all).expect_code(2).expect_words(&["no store there", named]);
+            assert_eq!(answer.stdout, "", "{all:?}");
+        }
+    }
+    assert_eq!(fs::read_dir(program.path("bare")).unwrap().count(), 0);
     assert!(!program.path("nowhere").exists());
 }
 
@@ -326,6 +337,7 @@ fn compare_measures_against_the_first_and_shows_only_differences() {
 }
 
 #[test]
+#[cfg(unix)]
 fn ctrl_c_stops_with_a_checkpoint_and_resume_goes_on() {
     for signal in ["INT", "TERM"] {
         let program = program();
@@ -360,6 +372,7 @@ fn ctrl_c_stops_with_a_checkpoint_and_resume_goes_on() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_stopped_run_says_how_to_go_on() {
     let program = program();
     program.write("c.toml", TINY_DECODER);
@@ -386,6 +399,88 @@ fn what_cannot_go_on_says_so() {
     let _ = program.run(&["resume", "nobody"]).expect_code(2).expect_words(&["nobody"]);
     let answer = program.run(&["show", "tiny decodr"]).expect_code(2);
     let _ = answer.expect_words(&["tiny decodr", "tiny decoder"]);
+}
+
+#[test]
+fn a_run_that_is_not_there_names_the_newest_and_how_to_list_all() {
+    let program = program();
+    program.train(TINY_DECODER, &["--steps", "2", "--name", "older"]);
+    let newest = program.train(TINY_DECODER, &["--steps", "2", "--name", "newer"]);
+    for arguments in [
+        &["show", "zzz"][..],
+        &["eval", "zzz"],
+        &["export", "zzz", "--to", "model"],
+        &["resume", "zzz"],
+        &["compare", "older", "zzz"],
+    ] {
+        let answer = program.run(arguments).expect_code(2);
+        let _ = answer.expect_words(&["no run \"zzz\"", &format!("{newest}  newer"), "older", "headroom runs"]);
+    }
+    let store = program.store_path().display().to_string();
+    let answer = program.run(&["show", "zzz", "--store", &store]).expect_code(2);
+    let _ = answer.expect_words(&[&format!("headroom runs --store {store}")]);
+    let answer = program.run(&["show", "newr"]).expect_code(2).expect_words(&["nearest", "\"newer\"", "headroom runs"]);
+    assert!(!answer.stderr.contains(&newest), "{}", answer.stderr);
+}
+
+#[test]
+fn what_scripts_read_is_ascii() {
+    let program = program();
+    program.write("c.toml", TINY_DECODER);
+    let trained = program.run(&["train", "c.toml", "--steps", "40"]).expect_code(0);
+    assert!(trained.stdout.is_ascii(), "{}", trained.stdout);
+    program.train(TINY_DECODER, &["--steps", "20", "--name", "other", "--set", "train.learning_rate=1e-4"]);
+    for arguments in [
+        &["compare", "tiny decoder", "other"][..],
+        &["compare", "other", "tiny decoder", "--csv"],
+        &["runs"],
+        &["show", "other"],
+        &["estimate", "c.toml"],
+    ] {
+        let answer = program.run(arguments).expect_code(0);
+        assert!(answer.stdout.is_ascii(), "{arguments:?}: {}", answer.stdout);
+    }
+    let compared = program.run(&["compare", "other", "tiny decoder"]).expect_code(0).stdout;
+    assert!(compared.contains("(-") && compared.contains(", better)"), "{compared}");
+}
+
+#[test]
+fn losses_in_other_tokens_are_not_judged() {
+    let program = program();
+    let bpe = "data.tokenizer={kind=\"bpe\", vocabulary=300}";
+    program.train(TINY_DECODER, &["--steps", "20", "--name", "bytes"]);
+    program.train(TINY_DECODER, &["--steps", "30", "--name", "bytes again"]);
+    program.train(TINY_DECODER, &["--steps", "20", "--name", "bpe", "--set", bpe]);
+    let judged = |runs: &[&str]| {
+        let mut arguments = vec!["compare"];
+        arguments.extend(runs);
+        let text = program.run(&arguments).expect_code(0).stdout;
+        let rows = |name: &str| text.lines().filter(|row| row.starts_with(name)).map(str::to_owned).collect::<Vec<_>>();
+        (rows("validation/loss").join("\n"), rows("train/tokens_per_sec").join("\n"), text)
+    };
+    let (loss, _, text) = judged(&["bytes", "bytes again"]);
+    assert!((loss.contains("better") || loss.contains("worse")) && !text.contains("tokenizers"), "{text}");
+    let (loss, speed, text) = judged(&["bytes", "bpe"]);
+    assert!(!loss.contains("better") && !loss.contains("worse") && loss.contains("(+"), "{text}");
+    assert!(speed.contains("better") || speed.contains("worse"), "{text}");
+    assert!(text.contains("different tokenizers"), "{text}");
+    let json = program.run(&["compare", "bytes", "bpe", "bytes again", "--json"]).expect_code(0).json();
+    let why = |index: usize| json["runs"][index]["not_judged"].as_str().map(str::len);
+    assert!(why(0).is_none() && why(1) > Some(20) && why(2).is_none(), "{json}");
+}
+
+#[test]
+fn samples_are_words_and_their_mark_is_explained_once() {
+    let program = program();
+    let config = TINY_DECODER.replace("every = 0", "every = 20\nexamples = 3");
+    let told = program.run_with_input(&["train", "-", "--steps", "40"], &config).expect_code(0).stdout;
+    assert_eq!(told.matches("In samples").count(), 1, "{told}");
+    let samples: Vec<&str> = told.lines().filter(|line| line.starts_with("  ") && line.contains(" \u{bb} ")).collect();
+    assert_eq!(samples.len(), 6, "{told}");
+    let text = program.run(&["show", "tiny decoder", "--json"]).expect_code(0).json();
+    assert_eq!(text["samples"].as_array().unwrap().len(), 2);
+    let shown = program.run(&["show", "tiny decoder"]).expect_code(0).stdout;
+    assert!(shown.contains("In samples"), "{shown}");
 }
 
 #[test]
@@ -419,6 +514,7 @@ fn the_store_may_be_named_as_file_or_folder() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
 fn without_a_display_the_window_names_the_headless_command() {
     let program = program();
     let answer = program.run(&[]).expect_code(1);

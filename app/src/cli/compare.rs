@@ -14,18 +14,18 @@ use serde_json::{Value, json};
 use super::{
     args::CompareArgs,
     error::{CliError, CliResult},
-    open, print,
+    open, plain, print,
     table::{Table, maybe},
 };
-use crate::{compare::same_objective, widgets::format};
+use crate::compare::{NotJudged, direction_between, why_not_judged};
 
 /// Metrics of the machine rather than of the model: compared only when asked for.
 const MACHINE: &str = "system/";
 
 /// Compares runs.
 pub fn run(store: Option<&Path>, args: &CompareArgs) -> CliResult {
-    let store = open::reading_existing(store)?;
-    let records = args.runs.iter().map(|query| store.run(query)).collect::<Result<Vec<_>, _>>()?;
+    let reading = open::reading_existing(store)?;
+    let records = args.runs.iter().map(|query| open::run(&reading, store, query)).collect::<CliResult<Vec<_>>>()?;
     let metrics = metrics(&records, &args.metric)?;
     let differences = differences(&records);
     if args.json {
@@ -56,6 +56,11 @@ fn metrics(records: &[RunRecord], wanted: &[String]) -> CliResult<Vec<String>> {
         }
     }
     Ok(wanted.to_vec())
+}
+
+/// Why the run at `index` is neither better nor worse than the first.
+fn not_judged(records: &[RunRecord], index: usize) -> Option<NotJudged> {
+    records.first().zip(records.get(index)).and_then(|(first, own)| why_not_judged(&first.summary, &own.summary))
 }
 
 fn series<'a>(record: &'a RunRecord, name: &str) -> Option<&'a SeriesSummary> {
@@ -124,6 +129,7 @@ fn as_json(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Str
             json!({
                 "id": run.id, "name": run.name, "state": run.state, "steps": run.steps_done,
                 "parameters": run.parameters, "train_secs": run.train_secs, "metrics": values,
+                "not_judged": not_judged(records, index).map(NotJudged::reason),
             })
         })
         .collect();
@@ -159,7 +165,7 @@ fn as_csv(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Stri
                 text(delta(records, index, |record| series(record, name)?.best)),
             ]);
         }
-        cells.extend(differences.values().map(|values| values.get(index).map(plain).unwrap_or_default()));
+        cells.extend(differences.values().map(|values| values.get(index).map(typed).unwrap_or_default()));
         lines.push(cells);
     }
     lines.iter().map(|cells| cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\n").collect()
@@ -171,7 +177,7 @@ fn quoted(cell: &str) -> String {
 }
 
 /// A config value as it would be typed; nothing for a field that is not there.
-fn plain(value: &Value) -> String {
+fn typed(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
@@ -188,12 +194,12 @@ fn as_text(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Str
     };
     row("id".to_owned(), &mut records.iter().map(|record| record.summary.id.to_string()));
     row("state".to_owned(), &mut records.iter().map(|record| record.summary.state.to_string()));
-    row("steps".to_owned(), &mut records.iter().map(|record| format::count(record.summary.steps_done)));
+    row("steps".to_owned(), &mut records.iter().map(|record| plain::count(record.summary.steps_done)));
     row(
         "parameters".to_owned(),
-        &mut records.iter().map(|record| record.summary.parameters.map_or_else(|| "-".to_owned(), format::count)),
+        &mut records.iter().map(|record| record.summary.parameters.map_or_else(|| "-".to_owned(), plain::count)),
     );
-    row("training time".to_owned(), &mut records.iter().map(|record| format::duration(record.summary.train_secs)));
+    row("training time".to_owned(), &mut records.iter().map(|record| plain::duration(record.summary.train_secs)));
     for name in metrics {
         let direction =
             records.iter().find_map(|record| series(record, name)).map_or(Direction::None, |of| of.direction);
@@ -201,12 +207,8 @@ fn as_text(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Str
             let shown = maybe(records.get(index).and_then(value));
             match delta(records, index, value) {
                 Some(delta) => {
-                    let is_judged = records
-                        .first()
-                        .zip(records.get(index))
-                        .is_some_and(|(first, own)| same_objective(&first.summary, &own.summary));
-                    let verdict = if is_judged { verdict(direction, delta) } else { "" };
-                    format!("{shown} ({}{verdict})", format::delta(delta))
+                    let verdict = verdict(direction_between(name, not_judged(records, index)), delta);
+                    format!("{shown} ({}{verdict})", plain::delta(delta))
                 }
                 None => shown,
             }
@@ -219,11 +221,10 @@ fn as_text(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Str
         }
     }
     let mut text = table.text();
-    if let Some(first) = records.first()
-        && !records.iter().all(|record| same_objective(&first.summary, &record.summary))
-    {
-        text += "\nEncoders guess hidden tokens, decoders the next one: their losses are not to be compared, so none is \
-                 called better.\n";
+    let reasons: BTreeSet<&str> =
+        (0..records.len()).filter_map(|index| not_judged(records, index)).map(NotJudged::reason).collect();
+    for reason in reasons {
+        text.extend(["\n", reason, "\n"]);
     }
     if differences.is_empty() {
         text += "\nThe configs are the same.\n";
@@ -232,7 +233,7 @@ fn as_text(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Str
         heading.extend(records.iter().map(|record| record.summary.name.clone()));
         let mut table = Table::new(heading);
         for (field, values) in differences {
-            let shown = |value: &Value| if value.is_null() { "-".to_owned() } else { plain(value) };
+            let shown = |value: &Value| if value.is_null() { "-".to_owned() } else { typed(value) };
             table.row(std::iter::once(field.clone()).chain(values.iter().map(shown)));
         }
         text += "\n";

@@ -2,8 +2,7 @@
 
 use headroom_engine::worker::devices;
 
-use super::{args::JsonArgs, error::CliResult, print, table::Table};
-use crate::widgets::format;
+use super::{args::JsonArgs, error::CliResult, plain, print, table::Table};
 
 /// Lists the devices, and why others cannot be used.
 pub fn run(args: &JsonArgs) -> CliResult {
@@ -13,7 +12,7 @@ pub fn run(args: &JsonArgs) -> CliResult {
     }
     let mut table = Table::new(["device", "what", "usable", "memory", "free", "cores"]);
     for device in &devices {
-        let size = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), format::bytes);
+        let size = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), plain::bytes);
         table.row([
             device.id.clone(),
             device.name.clone(),

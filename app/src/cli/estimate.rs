@@ -10,10 +10,9 @@ use super::{
     args::EstimateArgs,
     config_source::GivenConfig,
     error::{CliError, CliResult},
-    print,
+    plain, print,
     table::Table,
 };
-use crate::widgets::format;
 
 /// Counts parameters, FLOPs and memory of a training step.
 pub fn run(args: &EstimateArgs) -> CliResult {
@@ -38,29 +37,29 @@ pub fn run(args: &EstimateArgs) -> CliResult {
     for part in &parts {
         table.row([
             part.part.name().to_owned(),
-            format::count(part.parameters),
-            format::flops(part.forward_flops as f64),
-            format::flops(part.backward_flops as f64),
-            format::bytes(part.activation_bytes),
+            plain::count(part.parameters),
+            plain::flops(part.forward_flops as f64),
+            plain::flops(part.backward_flops as f64),
+            plain::bytes(part.activation_bytes),
         ]);
     }
     table.row([
         "All".to_owned(),
-        format::count(cost.parameters),
-        format::flops(cost.forward_flops as f64),
-        format::flops(cost.backward_flops as f64),
-        format::bytes(cost.activation_bytes),
+        plain::count(cost.parameters),
+        plain::flops(cost.forward_flops as f64),
+        plain::flops(cost.backward_flops as f64),
+        plain::bytes(cost.activation_bytes),
     ]);
     print::block(&table.text())?;
     print::line(format!(
         "\nOne step: {}. Memory: {} = weights {} + gradients {} + optimiser {} + activations {}.",
-        format::flops(cost.flops_per_step as f64),
-        format::bytes(cost.memory_bytes),
-        format::bytes(cost.weights_bytes),
-        format::bytes(cost.gradient_bytes),
-        format::bytes(cost.optimiser_bytes),
-        format::bytes(cost.activation_bytes),
+        plain::flops(cost.flops_per_step as f64),
+        plain::bytes(cost.memory_bytes),
+        plain::bytes(cost.weights_bytes),
+        plain::bytes(cost.gradient_bytes),
+        plain::bytes(cost.optimiser_bytes),
+        plain::bytes(cost.activation_bytes),
     ))?;
     let about = if is_exact { "" } else { "; the tokenizer decides the exact number" };
-    print::line(format!("Counted for a vocabulary of {} tokens{about}.", format::count(vocabulary as u64)))
+    print::line(format!("Counted for a vocabulary of {} tokens{about}.", plain::count(vocabulary as u64)))
 }

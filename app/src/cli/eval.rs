@@ -13,10 +13,9 @@ use headroom_engine::{
 
 use super::{
     args::EvalArgs,
-    error::{CliError, CliResult},
-    open, print,
+    error::{CliError, CliResult, joined},
+    open, plain, print,
 };
-use crate::widgets::format;
 
 /// Evaluates.
 pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
@@ -54,7 +53,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         match engine.wait_event(Duration::from_millis(200)) {
             Some(event @ Event::Evaluation { .. }) => break Ok(event),
             Some(Event::Failed { why, what_to_do, .. }) => {
-                break Err(CliError::Failed(format!("{why} {what_to_do}").trim_end().to_owned()));
+                break Err(CliError::Failed(joined(&why, &what_to_do)));
             }
             Some(Event::Warning { message, .. }) => print::aside(format!("Warning: {message}")),
             Some(Event::Ended) => {
@@ -73,7 +72,7 @@ fn run_record(store: Option<&Path>, target: &str) -> CliResult<RunRecord> {
     if looks_like_a_path {
         return Err(CliError::BadInput(format!("There is no model directory {target}.")));
     }
-    Ok(open::reading_existing(store)?.run(target)?)
+    open::run(&open::reading_existing(store)?, store, target)
 }
 
 /// The text that was named, read as the run read its own.
@@ -97,13 +96,9 @@ fn data_config(args: &EvalArgs, path: &Path, trained_on: Option<DataConfig>) -> 
 
 fn tell(event: &Event) -> CliResult {
     let Event::Evaluation { target, loss, perplexity, masked_accuracy, tokens } = event else { return Ok(()) };
-    print::line(format!(
-        "{target}: loss {} nats a token, on {} tokens",
-        format::number(*loss),
-        format::count(*tokens)
-    ))?;
+    print::line(format!("{target}: loss {} nats a token, on {} tokens", plain::number(*loss), plain::count(*tokens)))?;
     if let Some(perplexity) = perplexity {
-        print::line(format!("perplexity {}", format::number(*perplexity)))?;
+        print::line(format!("perplexity {}", plain::number(*perplexity)))?;
     }
     if let Some(accuracy) = masked_accuracy {
         print::line(format!("{:.2} % of hidden tokens right", 100.0 * accuracy))?;

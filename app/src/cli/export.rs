@@ -7,15 +7,14 @@ use serde_json::json;
 
 use super::{
     args::ExportArgs,
-    error::{CliError, CliResult},
-    open, print,
+    error::{CliError, CliResult, joined},
+    open, plain, print,
 };
-use crate::widgets::format;
 
 /// Exports.
 pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
     let reading = open::reading_existing(store)?;
-    let run = reading.run(&args.run)?.summary.id;
+    let run = open::run(&reading, store, &args.run)?.summary.id;
     choose_checkpoint(&reading.checkpoints(&run)?, args.which).map_err(CliError::BadInput)?;
     drop(reading);
     let to = std::path::absolute(&args.to)
@@ -27,7 +26,7 @@ pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
         match engine.wait_event(Duration::from_millis(200)) {
             Some(Event::Exported { run, step, path }) => break Ok((run, step, path)),
             Some(Event::Failed { run: of, why, what_to_do }) if of.as_ref().is_none_or(|of| *of == run) => {
-                break Err(CliError::Failed(format!("{why} {what_to_do}").trim_end().to_owned()));
+                break Err(CliError::Failed(joined(&why, &what_to_do)));
             }
             Some(Event::Warning { message, .. }) => print::aside(format!("Warning: {message}")),
             Some(Event::Ended) => break Err(CliError::Failed("The engine ended before the export did.".to_owned())),
@@ -39,7 +38,7 @@ pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
     if args.json {
         print::json_line(&json!({ "event": "exported", "run": run, "step": step, "path": path }))
     } else {
-        print::line(format!("Wrote step {} of {run} to {}", format::count(step), path.display()))
+        print::line(format!("Wrote step {} of {run} to {}", plain::count(step), path.display()))
     }
 }
 

@@ -9,12 +9,11 @@ use headroom_engine::{
 };
 
 use super::{
-    error::{CliError, CliResult},
-    print,
+    error::{CliError, CliResult, joined},
+    hint, plain, print,
     progress::Progress,
-    signals,
+    refused, signals,
 };
-use crate::widgets::format;
 
 /// How long an event is waited for before looking at the signals again.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -74,12 +73,14 @@ impl Follower {
                     self.progress.show(&event)?;
                 }
                 Event::Failed { run, why, what_to_do } if run.as_ref().is_none_or(|run| self.is_ours(run)) => {
+                    let message = joined(why, what_to_do);
+                    if !self.is_queued {
+                        let refusal = CliError::BadInput(message);
+                        refused::tell(self.progress.is_json(), &refusal);
+                        return Err(refusal);
+                    }
                     if self.progress.is_json() {
                         self.progress.show(&event)?;
-                    }
-                    let message = format!("{why} {what_to_do}").trim_end().to_owned();
-                    if !self.is_queued {
-                        return Err(CliError::BadInput(message));
                     }
                     if run.is_some() {
                         self.failure = Some(message);
@@ -150,11 +151,11 @@ impl Follower {
         let why = self.failure.clone().or_else(|| why.clone()).unwrap_or_default();
         let best = match (best_validation_loss, best_step) {
             (Some(loss), Some(step)) => {
-                format!(" Best validation loss {} at step {}.", format::number(*loss), format::count(*step))
+                format!(" Best validation loss {} at step {}.", plain::number(*loss), plain::count(*step))
             }
             _ => String::new(),
         };
-        let (steps, time) = (format::count(*step), format::duration(*train_secs));
+        let (steps, time) = (plain::count(*step), plain::duration(*train_secs));
         let go_on = format!("Go on with: {}", self.resume_command(run));
         match state {
             RunState::Finished => {
@@ -182,15 +183,7 @@ impl Follower {
     }
 
     fn resume_command(&self, run: &RunId) -> String {
-        match &self.store {
-            None => format!("headroom resume {run}"),
-            Some(store) => {
-                let path = store.display().to_string();
-                let needs_quotes = path.contains(|c: char| !(c.is_ascii_alphanumeric() || "/._-+:\\".contains(c)));
-                let path = if needs_quotes { format!("'{path}'") } else { path };
-                format!("headroom resume {run} --store {path}")
-            }
-        }
+        hint::command(&format!("resume {run}"), self.store.as_deref())
     }
 }
 

@@ -3,11 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use headroom_engine::{
-    store::{OpenMode, Store, StoreError, StorePaths},
+    store::{OpenMode, RunFilter, RunRecord, Store, StoreError, StorePaths},
     worker::{Engine, EngineError, EngineOptions},
 };
 
-use super::error::{CliError, CliResult};
+use super::{
+    error::{CliError, CliResult},
+    hint,
+};
+
+/// So many runs are named where none fits.
+const NEWEST: usize = 5;
 
 /// The store's database file: as given (a file, or the folder of one), else where it usually is.
 pub fn path(given: Option<&Path>) -> CliResult<PathBuf> {
@@ -52,6 +58,30 @@ pub fn reading_existing(given: Option<&Path>) -> CliResult<Store> {
         Some(store) => Ok(store),
         None => Err(StoreError::Missing { path: path(given)? }.into()),
     }
+}
+
+/// The run that is meant; where there is none, the message names the newest and how to list all. `given` is `--store`.
+pub fn run(store: &Store, given: Option<&Path>, query: &str) -> CliResult<RunRecord> {
+    store.run(query).map_err(|error| {
+        let StoreError::NoSuchRun { nearest, .. } = &error else { return error.into() };
+        let runs = store.runs(RunFilter::default()).unwrap_or_default();
+        let mut message = error.to_string();
+        if runs.is_empty() {
+            message += " The store holds no runs: ";
+            message += &store.paths().database().display().to_string();
+            return CliError::BadInput(message);
+        }
+        if nearest.is_empty() {
+            message += if runs.len() > NEWEST { " The newest:" } else { " There are:" };
+            for run in runs.iter().rev().take(NEWEST) {
+                message.extend(["\n  ", run.id.as_str(), "  ", &run.name]);
+            }
+            message.push('\n');
+        } else {
+            message.push(' ');
+        }
+        CliError::BadInput(format!("{message}List all with: {}", hint::command("runs", given)))
+    })
 }
 
 /// Starts the engine on the store; `must_exist` where a command speaks of runs in it.

@@ -8,9 +8,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
     error::{CliError, CliResult},
-    print,
+    plain, print,
 };
-use crate::widgets::format;
 
 /// How often a plain line tells the step.
 const LINE_EVERY: Duration = Duration::from_secs(2);
@@ -18,13 +17,20 @@ const LINE_EVERY: Duration = Duration::from_secs(2);
 /// How a run's events are shown.
 pub enum Progress {
     /// A bar, on a terminal.
-    Bar(ProgressBar),
+    Bar {
+        /// The bar.
+        bar: ProgressBar,
+        /// What the marks in samples mean was said.
+        is_explained: bool,
+    },
     /// A line each, where the output goes elsewhere.
     Lines {
         /// When a step was last told.
         told: Option<Instant>,
         /// What was last prepared.
         stage: String,
+        /// What the marks in samples mean was said.
+        is_explained: bool,
     },
     /// A JSON object a line.
     Json,
@@ -38,9 +44,9 @@ impl Progress {
         if json {
             Self::Json
         } else if std::io::stdout().is_terminal() && std::io::stderr().is_terminal() {
-            Self::Bar(ProgressBar::new(0))
+            Self::Bar { bar: ProgressBar::new(0), is_explained: false }
         } else {
-            Self::Lines { told: None, stage: String::new() }
+            Self::Lines { told: None, stage: String::new(), is_explained: false }
         }
     }
 
@@ -54,14 +60,17 @@ impl Progress {
         let outcome = match self {
             Self::Silent => Ok(()),
             Self::Json => print::json_line(event),
-            Self::Bar(bar) => {
+            Self::Bar { bar, is_explained } => {
+                if let Some(text) = explained_once(event, is_explained) {
+                    bar.println(text);
+                }
                 draw(bar, event);
                 Ok(())
             }
-            Self::Lines { told, stage } => match sentence_now(event, told, stage) {
-                Some(text) => print::line(text),
-                None => Ok(()),
-            },
+            Self::Lines { told, stage, is_explained } => {
+                let lines = explained_once(event, is_explained).map(str::to_owned);
+                lines.into_iter().chain(sentence_now(event, told, stage)).try_for_each(print::line)
+            }
         };
         match outcome {
             Err(CliError::ReaderLeft) => {
@@ -74,10 +83,26 @@ impl Progress {
 
     /// Takes the bar away.
     pub fn clear(&self) {
-        if let Self::Bar(bar) = self {
+        if let Self::Bar { bar, .. } = self {
             bar.finish_and_clear();
         }
     }
+}
+
+/// What the marks in a sample mean.
+pub fn sample_marks(text: &str) -> &'static str {
+    if text.contains(" \u{bb} ") {
+        "In samples, words of held-out text stand before the \u{bb}, and behind it how the model goes on."
+    } else {
+        "In samples, [word] is a hidden token that the model guessed, [word, not other] one that it guessed wrong."
+    }
+}
+
+/// What the marks mean, with the first sample that has some.
+fn explained_once(event: &Event, is_explained: &mut bool) -> Option<&'static str> {
+    let Event::Sample { text, .. } = event else { return None };
+    let is_due = !text.is_empty() && !std::mem::replace(is_explained, true);
+    is_due.then(|| sample_marks(text))
 }
 
 fn draw(bar: &ProgressBar, event: &Event) {
@@ -99,9 +124,9 @@ fn draw(bar: &ProgressBar, event: &Event) {
             bar.set_position(*step);
             bar.set_message(format!(
                 "loss {}  {} tokens/s  {} left",
-                format::number(*loss),
-                format::count(tokens_per_sec.max(0.0) as u64),
-                format::duration(*eta_secs)
+                plain::number(*loss),
+                plain::count(tokens_per_sec.max(0.0) as u64),
+                plain::duration(*eta_secs)
             ));
         }
         Event::Paused { .. } | Event::Resumed { .. } | Event::Finished { .. } => {}
@@ -158,49 +183,46 @@ fn sentence(event: &Event) -> Option<String> {
             ..
         } => {
             let from =
-                if *first_step == 0 { String::new() } else { format!(", from step {}", format::count(*first_step)) };
+                if *first_step == 0 { String::new() } else { format!(", from step {}", plain::count(*first_step)) };
             format!(
                 "Training {} parameters for {} steps{from}, on {device} with {threads} threads; {} tokens of text, {} \
                  held out, vocabulary {}",
-                format::count(*parameters),
-                format::count(*steps),
-                format::count(*train_tokens),
-                format::count(*validation_tokens),
-                format::count(*vocabulary as u64),
+                plain::count(*parameters),
+                plain::count(*steps),
+                plain::count(*train_tokens),
+                plain::count(*validation_tokens),
+                plain::count(*vocabulary as u64),
             )
         }
         Event::Step { step, steps, loss, learning_rate, tokens_per_sec, eta_secs, .. } => format!(
             "Step {} of {}: loss {}, learning rate {learning_rate:.2e}, {} tokens/s, {} left",
-            format::count(*step),
-            format::count(*steps),
-            format::number(*loss),
-            format::count(tokens_per_sec.max(0.0) as u64),
-            format::duration(*eta_secs),
+            plain::count(*step),
+            plain::count(*steps),
+            plain::number(*loss),
+            plain::count(tokens_per_sec.max(0.0) as u64),
+            plain::duration(*eta_secs),
         ),
         Event::Evaluated { step, loss, perplexity, masked_accuracy, best, .. } => {
-            let perplexity = perplexity.map(|value| format!(", perplexity {}", format::number(value)));
+            let perplexity = perplexity.map(|value| format!(", perplexity {}", plain::number(value)));
             let accuracy = masked_accuracy.map(|value| format!(", {:.1} % of hidden tokens right", 100.0 * value));
             format!(
                 "Evaluated at step {}: validation loss {}{}{}{}",
-                format::count(*step),
-                format::number(*loss),
+                plain::count(*step),
+                plain::number(*loss),
                 perplexity.unwrap_or_default(),
                 accuracy.unwrap_or_default(),
                 if *best { ", the best so far" } else { "" }
             )
         }
         Event::Sample { step, text, .. } => {
-            format!(
-                "Sample at step {}: {}",
-                format::count(*step),
-                text.split_whitespace().collect::<Vec<_>>().join(" ")
-            )
+            let examples: Vec<&str> = text.lines().collect();
+            format!("Sample at step {}:\n  {}", plain::count(*step), examples.join("\n  "))
         }
         Event::Checkpointed { step, path, bytes, .. } => {
-            format!("Checkpoint at step {}: {} ({})", format::count(*step), path.display(), format::bytes(*bytes))
+            format!("Checkpoint at step {}: {} ({})", plain::count(*step), path.display(), plain::bytes(*bytes))
         }
-        Event::Paused { step, .. } => format!("Paused at step {}", format::count(*step)),
-        Event::Resumed { step, .. } => format!("Resumed at step {}", format::count(*step)),
+        Event::Paused { step, .. } => format!("Paused at step {}", plain::count(*step)),
+        Event::Resumed { step, .. } => format!("Resumed at step {}", plain::count(*step)),
         _ => return None,
     };
     Some(text)
@@ -230,6 +252,18 @@ mod tests {
         let lines: Vec<_> = (1..=3).filter_map(|n| sentence_now(&step(n), &mut told, &mut stage)).collect();
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert_eq!(lines[0], "Step 1 of 3: loss 2.500, learning rate 1.00e-3, 1,234 tokens/s, 1:01 left");
+    }
+
+    #[test]
+    fn samples_stand_on_lines_of_their_own_and_their_marks_are_explained_once() {
+        let event = |text: &str| Event::Sample { run: "r".into(), step: 50, text: text.to_owned() };
+        let decoder = event("a fox \u{bb} sees\nthe owl \u{bb} sleeps");
+        assert_eq!(sentence(&decoder).unwrap(), "Sample at step 50:\n  a fox \u{bb} sees\n  the owl \u{bb} sleeps");
+        let mut is_explained = false;
+        assert!(explained_once(&decoder, &mut is_explained).unwrap().contains("before the \u{bb}"));
+        assert_eq!(explained_once(&decoder, &mut is_explained), None);
+        assert!(explained_once(&event("a [fox] sees"), &mut false).unwrap().contains("hidden token"));
+        assert_eq!(explained_once(&event(""), &mut false), None);
     }
 
     #[test]

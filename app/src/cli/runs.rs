@@ -2,21 +2,23 @@
 
 use std::path::Path;
 
-use headroom_engine::store::{RunFilter, RunSummary, series_names};
+use headroom_engine::store::{RunFilter, RunState, RunSummary, series_names};
 
 use super::{
     args::RunsArgs,
-    error::CliResult,
-    open, print,
+    error::{CliResult, joined},
+    hint, open, plain, print,
     table::{Table, maybe},
 };
-use crate::widgets::format;
+
+/// So many bad ends are told below the table.
+const TOLD: usize = 10;
 
 /// Lists runs, newest first.
 pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
     let filter = RunFilter { include_archived: args.all, include_deleted: false };
     let mut runs = match open::reading(store)? {
-        Some(store) => store.runs(filter)?,
+        Some(reading) => reading.runs(filter)?,
         None => Vec::new(),
     };
     runs.sort_by_key(|run| std::cmp::Reverse(run.number));
@@ -24,7 +26,9 @@ pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
         return print::json(&runs);
     }
     if runs.is_empty() {
-        return print::line("No runs yet. Start one with `headroom train grammar-decoder`.");
+        let place = open::path(store)?;
+        let start = hint::command("train grammar-decoder", store);
+        return print::line(format!("No runs yet in {}\nStart one with: {start}", place.display()));
     }
     let mut table = Table::new([
         "#",
@@ -46,18 +50,47 @@ pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
             run.state.to_string(),
             steps(run),
             run.device.clone(),
-            format::duration(run.train_secs),
+            plain::duration(run.train_secs),
             maybe(metric(series_names::TRAIN_LOSS).map(|series| series.last)),
             maybe(metric(series_names::VALIDATION_LOSS).and_then(|series| series.best)),
         ]);
     }
-    print::block(&table.text())
+    print::block(&table.text())?;
+    print::block(&bad_ends(&runs))
+}
+
+/// Why runs failed or diverged, a line each, newest first.
+fn bad_ends(runs: &[RunSummary]) -> String {
+    let told: Vec<String> =
+        runs.iter().filter_map(|run| Some(format!("#{} {}: {}\n", run.number, run.name, bad_end(run)?))).collect();
+    let mut text: String = told.iter().take(TOLD).map(String::as_str).collect();
+    if told.len() > TOLD {
+        let more = (told.len() - TOLD).to_string();
+        text.extend([more.as_str(), " more ended badly; `headroom show RUN` says why.\n"]);
+    }
+    if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+/// Why a run ended badly, on one line; none for one that did not.
+fn bad_end(run: &RunSummary) -> Option<String> {
+    match run.state {
+        RunState::Failed => {
+            let why = run.failure.as_ref().map(|failure| joined(&failure.why, &failure.what_to_do));
+            Some(format!("failed. {}", why.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")))
+        }
+        RunState::Diverged => {
+            let at = run.diverged.as_ref()?;
+            let place = at.at.as_ref().map(|place| format!(", first in {place}")).unwrap_or_default();
+            Some(format!("diverged at step {}{place}.", plain::count(at.step)))
+        }
+        _ => None,
+    }
 }
 
 /// Steps done, of how many.
 pub fn steps(run: &RunSummary) -> String {
     match run.steps_total {
-        Some(total) => format!("{} of {}", format::count(run.steps_done), format::count(total)),
-        None => format::count(run.steps_done),
+        Some(total) => format!("{} of {}", plain::count(run.steps_done), plain::count(total)),
+        None => plain::count(run.steps_done),
     }
 }

@@ -7,17 +7,17 @@ use serde_json::{Map, Value, json};
 
 use super::{
     args::ShowArgs,
-    error::{CliError, CliResult},
-    open, print,
+    error::{CliError, CliResult, joined},
+    open, plain, print,
+    progress::sample_marks,
     runs::steps,
     table::{Table, maybe},
 };
-use crate::widgets::format;
 
 /// Shows one run.
-pub fn run(store: Option<&Path>, args: &ShowArgs) -> CliResult {
-    let store = open::reading_existing(store)?;
-    let record = store.run(&args.run)?;
+pub fn run(given: Option<&Path>, args: &ShowArgs) -> CliResult {
+    let store = open::reading_existing(given)?;
+    let record = open::run(&store, given, &args.run)?;
     if args.json { print::json(&whole(&store, &record, args.points)?) } else { print::block(&text(&store, &record)?) }
 }
 
@@ -60,16 +60,16 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
     fact("id", format!("{} (#{})", run.id, run.number));
     fact("state", run.state.to_string());
     if let Some(failure) = &run.failure {
-        fact("why", format!("{} {}", failure.why, failure.what_to_do));
+        fact("why", joined(&failure.why, &failure.what_to_do));
     }
     if let Some(diverged) = &run.diverged {
         let at = diverged.at.as_ref().map(|at| format!(", first in {at}")).unwrap_or_default();
-        fact("diverged", format!("at step {}{at}", format::count(diverged.step)));
+        fact("diverged", format!("at step {}{at}", plain::count(diverged.step)));
     }
     fact("steps", steps(run));
-    fact("tokens", format::count(run.tokens));
-    fact("training time", format::duration(run.train_secs));
-    fact("parameters", run.parameters.map(format::count).unwrap_or_default());
+    fact("tokens", plain::count(run.tokens));
+    fact("training time", plain::duration(run.train_secs));
+    fact("parameters", run.parameters.map(plain::count).unwrap_or_default());
     fact("device", format!("{}, {} threads", run.device, run.threads));
     fact("seed", run.seed.to_string());
     fact("tags", run.tags.join(", "));
@@ -80,36 +80,32 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
     });
     fact("program", format!("{}{}", record.program_version, commit.unwrap_or_default()));
     fact("data hash", record.data_hash.clone().unwrap_or_default());
-    let resumes: Vec<String> = record
-        .attempts
-        .iter()
-        .skip(1)
-        .map(|attempt| format!("at step {}", format::count(attempt.first_step)))
-        .collect();
+    let resumes: Vec<String> =
+        record.attempts.iter().skip(1).map(|attempt| format!("at step {}", plain::count(attempt.first_step))).collect();
     fact("resumed", resumes.join(", "));
 
     let mut metrics = Table::new(["metric", "last", "best", "at step"]);
     for (name, series) in &run.metrics {
         metrics.row([
             name.clone(),
-            format::number(series.last),
+            plain::number(series.last),
             maybe(series.best),
-            series.best_step.map_or_else(|| "-".to_owned(), format::count),
+            series.best_step.map_or_else(|| "-".to_owned(), plain::count),
         ]);
     }
     let mut checkpoints = Table::new(["checkpoint", "kept as", "size", "directory"]);
     for checkpoint in store.checkpoints(&run.id)? {
         checkpoints.row([
-            format!("step {}", format::count(checkpoint.step)),
+            format!("step {}", plain::count(checkpoint.step)),
             checkpoint.kind.as_str().to_owned(),
-            format::bytes(checkpoint.bytes),
+            plain::bytes(checkpoint.bytes),
             checkpoint.path.display().to_string(),
         ]);
     }
-    let sample = store
-        .samples(&run.id)?
-        .pop()
-        .map(|sample| format!("\nSample at step {}:\n{}\n", format::count(sample.step), sample.text.trim_end()));
+    let sample = store.samples(&run.id)?.pop().map(|sample| {
+        let marks = sample_marks(&sample.text);
+        format!("\nSample at step {}:\n{}\n({marks})\n", plain::count(sample.step), sample.text.trim_end())
+    });
     Ok(format!(
         "{}\n{}\n{}{}\n{}",
         facts.text(),

@@ -1,4 +1,4 @@
-use crate::widgets::format;
+use super::plain;
 
 /// A plain table: columns as wide as their widest cell, numbers to the right.
 #[derive(Default)]
@@ -28,8 +28,7 @@ impl Table {
             self.rows.len() > 1
                 && self.rows.iter().skip(1).all(|row| {
                     let text = cell(row, column);
-                    text.is_empty()
-                        || text.starts_with(|c: char| c.is_ascii_digit() || ['+', '-', format::MINUS].contains(&c))
+                    text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit() || ['+', '-'].contains(&c))
                 })
         };
         let numeric: Vec<bool> = (0..columns).map(is_numeric).collect();
@@ -51,7 +50,7 @@ impl Table {
 
 /// A number or a dash.
 pub fn maybe(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), format::number)
+    value.map_or_else(|| "-".to_owned(), plain::number)
 }
 
 #[cfg(test)]

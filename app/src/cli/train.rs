@@ -13,9 +13,9 @@ use headroom_engine::{
 use super::{
     args::TrainArgs,
     config_source::GivenConfig,
-    error::{CliError, CliResult},
+    error::{CliError, CliResult, joined},
     follow::Follower,
-    open,
+    open, refused,
 };
 
 /// How long the check of files, device and memory may take.
@@ -23,16 +23,23 @@ const CHECK_PATIENCE: Duration = Duration::from_mins(1);
 
 /// Trains.
 pub fn run(store: Option<&Path>, args: &TrainArgs) -> CliResult {
-    let GivenConfig { label, config, base_dir } = GivenConfig::read(&args.config)?;
+    let (engine, given) = begin(store, args).inspect_err(|error| refused::tell(args.json, error))?;
+    let command = Command::Enqueue { config: Box::new(given.config), base_dir: given.base_dir };
+    Follower::new(None, store, args.json).follow(engine, command)
+}
+
+/// The config and an engine for it, once all was checked that can be before there is a run.
+fn begin(store: Option<&Path>, args: &TrainArgs) -> CliResult<(Engine, GivenConfig)> {
+    let given = GivenConfig::read(&args.config)?;
     let engine = open::engine(store, false)?;
-    let config = Box::new(config);
-    engine.send(Command::Check { config: config.clone(), base_dir: base_dir.clone(), ticket: 0 })?;
+    let config = Box::new(given.config.clone());
+    engine.send(Command::Check { config, base_dir: given.base_dir.clone(), ticket: 0 })?;
     let problems = checked(&engine)?;
-    if !problems.is_empty() {
-        engine.shutdown(CHECK_PATIENCE);
-        return Err(CliError::problems(&label, &problems));
+    if problems.is_empty() {
+        return Ok((engine, given));
     }
-    Follower::new(None, store, args.json).follow(engine, Command::Enqueue { config, base_dir })
+    engine.shutdown(CHECK_PATIENCE);
+    Err(CliError::problems(&given.label, &problems))
 }
 
 /// What the engine found.
@@ -42,7 +49,7 @@ fn checked(engine: &Engine) -> CliResult<Vec<Problem>> {
         match engine.wait_event(Duration::from_millis(200)) {
             Some(Event::Checked { problems, .. }) => return Ok(problems),
             Some(Event::Failed { why, what_to_do, run: None }) => {
-                return Err(CliError::Failed(format!("{why} {what_to_do}")));
+                return Err(CliError::Failed(joined(&why, &what_to_do)));
             }
             Some(Event::Ended) => break,
             _ => {}

@@ -1,6 +1,6 @@
 //! How a value stands against the baseline's.
 
-use headroom_engine::store::{Direction, RunSummary, series_names};
+use headroom_engine::store::Direction;
 
 /// The distance of a value from the baseline's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,39 +44,9 @@ impl Delta {
     }
 }
 
-/// Whether two runs learn the same thing, so that a lower loss of one is a better one: encoders guess hidden tokens,
-/// decoders the next one. True while one of them was not evaluated yet.
-pub fn same_objective(a: &RunSummary, b: &RunSummary) -> bool {
-    let guesses_hidden = |run: &RunSummary| {
-        let has = |name| run.metrics.contains_key(name);
-        match (has(series_names::VALIDATION_MASKED_ACCURACY), has(series_names::VALIDATION_PERPLEXITY)) {
-            (true, _) => Some(true),
-            (_, true) => Some(false),
-            _ => None,
-        }
-    };
-    guesses_hidden(a).zip(guesses_hidden(b)).is_none_or(|(a, b)| a == b)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspector::examples;
-
-    #[test]
-    fn an_encoder_and_a_decoder_have_no_objective_in_common() {
-        let evaluated = |name: &str| {
-            let mut run = examples::summary(1, "run");
-            let loss = run.metrics[series_names::VALIDATION_LOSS].clone();
-            run.metrics.insert(name.to_owned(), loss);
-            run
-        };
-        let encoder = evaluated(series_names::VALIDATION_MASKED_ACCURACY);
-        let decoder = evaluated(series_names::VALIDATION_PERPLEXITY);
-        assert!(same_objective(&encoder, &encoder) && same_objective(&decoder, &decoder));
-        assert!(!same_objective(&encoder, &decoder));
-        assert!(same_objective(&encoder, &examples::summary(2, "not evaluated yet")));
-    }
 
     #[test]
     fn only_a_metric_with_a_direction_is_better_or_worse() {

@@ -17,6 +17,7 @@ pub fn series_title(series: &str) -> String {
         series_names::SYSTEM_CPU_PERCENT => "Processor use".to_owned(),
         series_names::SYSTEM_MEMORY_BYTES => "Memory".to_owned(),
         series_names::SYSTEM_GPU_MEMORY_BYTES => "GPU memory".to_owned(),
+        series_names::SYSTEM_GPU_PERCENT => "GPU use".to_owned(),
         other => other.to_owned(),
     }
 }
@@ -27,6 +28,7 @@ pub fn series_unit(series: &str) -> &'static str {
         series_names::TRAIN_LOSS | series_names::VALIDATION_LOSS => "nats/token",
         series_names::TRAIN_TOKENS_PER_SEC => "tokens/s",
         series_names::SYSTEM_CPU_PERCENT => "% of one core",
+        series_names::SYSTEM_GPU_PERCENT => "%",
         _ => "",
     }
 }

@@ -33,6 +33,7 @@ pub fn summary(number: u64, name: &str) -> RunSummary {
         threads: 2,
         flops_per_step: Some(1_000_000),
         train_tokens: Some(51_200),
+        held_out_hash: Some("beefcafe".to_owned()),
         parameters: Some(1_240_000),
         created_ms: CREATED_MS + number as i64,
         started_ms: Some(CREATED_MS + 1000),

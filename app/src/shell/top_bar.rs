@@ -38,7 +38,7 @@ pub fn top_bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, right: impl FnOnce(&mu
 /// What the machine does.
 fn load_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
     let palette = theme::palette(ui.visuals());
-    let Some(load) = cx.state.system else { return };
+    let Some(load) = &cx.state.system else { return };
     let text = format!("CPU {:.0} %   {}", load.cpu_percent, format::bytes(load.memory_bytes));
     ui.label(RichText::new(text).color(palette.weak)).on_hover_text(format!(
         "Use of the processor by this program (100 % = one core), and its memory. {} are free on this machine.",

@@ -1,4 +1,4 @@
-use headroom_engine::store::RunId;
+use headroom_engine::{store::RunId, worker::GpuReading};
 
 /// The run that computes now.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +79,7 @@ pub struct StartFacts {
 }
 
 /// The machine's load.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SystemLoad {
     /// Use of all cores by this program, 100 = one core.
     pub cpu_percent: f64,
@@ -87,4 +87,6 @@ pub struct SystemLoad {
     pub memory_bytes: u64,
     /// Memory that is free on the machine.
     pub free_bytes: u64,
+    /// What the GPUs do.
+    pub gpus: Vec<GpuReading>,
 }

@@ -267,8 +267,8 @@ impl State {
             Event::Failed { run, why, what_to_do } => self.messages.push(Level::Error, why, what_to_do, run),
             Event::Warning { run, message } => self.messages.push(Level::Warning, message, "", run),
             Event::Finished { run, name, state, step, why, .. } => self.finished(run, &name, state, step, why),
-            Event::System { cpu_percent, memory_bytes, free_bytes } => {
-                self.system = Some(SystemLoad { cpu_percent, memory_bytes, free_bytes });
+            Event::System { cpu_percent, memory_bytes, free_bytes, gpus } => {
+                self.system = Some(SystemLoad { cpu_percent, memory_bytes, free_bytes, gpus });
             }
             Event::Runs { runs } => self.take_runs(runs),
             Event::Run { record, checkpoints, folder } => {

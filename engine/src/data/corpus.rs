@@ -27,6 +27,8 @@ pub struct Corpus {
     pub architecture: Architecture,
     /// Lower-case hex SHA-256 over the text of both parts and the tokenizer: equal hashes, equal tokens.
     pub data_hash: String,
+    /// The same over the held-out text and the tokenizer alone: equal hashes, comparable losses.
+    pub held_out_hash: String,
     /// How much there is.
     pub statistics: Statistics,
     /// What the user should know and may ignore, as sentences.
@@ -144,6 +146,7 @@ impl Corpus {
             ));
         }
         let data_hash = hash(texts, &tokenizer);
+        let held_out_hash = held_out_hash(&texts.validation, &tokenizer);
         let count = |documents: &Documents, stream: &TokenStream| PartStatistics {
             documents: documents.len(),
             tokens: stream.ids.len(),
@@ -155,7 +158,7 @@ impl Corpus {
             files,
             skipped_files,
         };
-        Ok(Self { train, validation, tokenizer, architecture, data_hash, statistics, warnings })
+        Ok(Self { train, validation, tokenizer, architecture, data_hash, held_out_hash, statistics, warnings })
     }
 
     /// Refuses text that does not fill one example of `sequence` tokens, before a model is built for it.
@@ -228,6 +231,10 @@ fn hash(texts: &Split, tokenizer: &TextTokenizer) -> String {
         .chain([b"validation".as_slice()])
         .chain(texts.validation.iter().map(str::as_bytes));
     sha256_hex(parts)
+}
+
+fn held_out_hash(validation: &Documents, tokenizer: &TextTokenizer) -> String {
+    sha256_hex([tokenizer.to_json().as_bytes()].into_iter().chain(validation.iter().map(str::as_bytes)))
 }
 
 #[cfg(test)]

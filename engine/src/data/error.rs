@@ -10,7 +10,7 @@ pub enum DataError {
     Stopped,
 
     /// There is nothing at the path.
-    #[error("There is no such file or folder. Check the path; a relative one starts at the folder of the config file: {}", path.display())]
+    #[error("There is no such file or folder. Check the path: {}", path.display())]
     Missing {
         /// The path.
         path: PathBuf,
@@ -291,6 +291,17 @@ pub enum DataError {
         /// What is wrong and where.
         why: String,
     },
+}
+
+impl DataError {
+    /// The field of the config to correct, where it is not the one that names the path.
+    pub fn field(&self) -> Option<&'static str> {
+        match self {
+            Self::MissingField { .. } | Self::NotText { .. } => Some("data.field"),
+            Self::MissingColumn { .. } | Self::ShortRow { .. } | Self::WhichColumn { .. } => Some("data.column"),
+            _ => None,
+        }
+    }
 }
 
 /// ` Did you mean ...?`, or nothing.

@@ -10,6 +10,7 @@
 mod batch;
 mod batcher;
 mod cache;
+mod check;
 mod corpus;
 mod documents;
 mod encode;
@@ -31,6 +32,7 @@ mod windows;
 
 pub use batch::{Batch, IGNORED};
 pub use batcher::{Batcher, HeldOut};
+pub use check::data_problems;
 pub use corpus::{Corpus, PartStatistics, Statistics};
 pub use documents::Documents;
 pub use encode::TokenStream;

@@ -51,7 +51,7 @@ pub enum ModelError {
         sequence: usize,
     },
     /// No such device, or no support for it in this build.
-    #[error("Cannot use the device \"{device}\": {why} Use \"cpu\", or a device that `headroom devices` lists.")]
+    #[error("Cannot use the device \"{device}\": {why}. Use \"cpu\", or a device that `headroom devices` lists.")]
     Device {
         /// The device as the config names it.
         device: String,
@@ -59,13 +59,13 @@ pub enum ModelError {
         why: String,
     },
     /// A tensor operation failed.
-    #[error("The computation failed: {0}")]
+    #[error("The computation failed: {0}.")]
     Tensor(String),
 }
 
 impl From<candle_core::Error> for ModelError {
     fn from(error: candle_core::Error) -> Self {
-        Self::Tensor(without_backtrace(&error))
+        Self::Tensor(without_backtrace(&error).trim_end_matches('.').to_owned())
     }
 }
 

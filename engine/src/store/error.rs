@@ -6,7 +6,7 @@ use super::{RunId, RunState};
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The folder of the store cannot be made.
-    #[error("The folder for runs cannot be created: {reason}. Choose another place with --store or HEADROOM_STORE. {}", path.display())]
+    #[error("The folder for runs cannot be created ({reason}). Choose another place with --store or HEADROOM_STORE: {}", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -14,7 +14,7 @@ pub enum StoreError {
         reason: String,
     },
     /// The file or its folder cannot be written.
-    #[error("The store cannot be written: {reason}. Make the file and its folder writable, or choose another place with --store or HEADROOM_STORE. {}", path.display())]
+    #[error("The store cannot be written ({reason}). Make the file and its folder writable, or choose another place with --store or HEADROOM_STORE: {}", path.display())]
     NotWritable {
         /// The database file.
         path: PathBuf,
@@ -22,25 +22,25 @@ pub enum StoreError {
         reason: String,
     },
     /// There is no such file, and it was to be read only.
-    #[error("There is no store yet. Train something first, or name another place with --store or HEADROOM_STORE. {}", path.display())]
+    #[error("There is no store there yet. Train something first, or name another place with --store or HEADROOM_STORE: {}", path.display())]
     Missing {
         /// The database file.
         path: PathBuf,
     },
     /// The file is not an SQLite database.
-    #[error("The file is not a store of Headroom: it is not an SQLite database. Name another place with --store or HEADROOM_STORE; this file was left as it is. {}", path.display())]
+    #[error("The file is not a store of Headroom: it is not an SQLite database. Name another place with --store or HEADROOM_STORE; this file was left as it is: {}", path.display())]
     NotADatabase {
         /// The file.
         path: PathBuf,
     },
     /// The file is an SQLite database of some other program.
-    #[error("The file is not a store of Headroom: it is the database of another program. Name another place with --store or HEADROOM_STORE; this file was left as it is. {}", path.display())]
+    #[error("The file is not a store of Headroom: it is the database of another program. Name another place with --store or HEADROOM_STORE; this file was left as it is: {}", path.display())]
     OtherProgram {
         /// The file.
         path: PathBuf,
     },
     /// The database is damaged.
-    #[error("The store is damaged: {reason}. Put back a copy, or move the file away and start a new one; checkpoints are apart from it and stay usable. {}", path.display())]
+    #[error("The store is damaged ({reason}). Put back a copy, or move the file away and start a new one; checkpoints are apart from it and stay usable: {}", path.display())]
     Corrupt {
         /// The database file.
         path: PathBuf,
@@ -48,7 +48,7 @@ pub enum StoreError {
         reason: String,
     },
     /// The store was made by a newer program.
-    #[error("The store was made by a newer Headroom: its format is {found}, this program knows up to {known}. Update Headroom, or choose another place with --store or HEADROOM_STORE. {}", path.display())]
+    #[error("The store was made by a newer Headroom: its format is {found}, this program knows up to {known}. Update Headroom, or choose another place with --store or HEADROOM_STORE: {}", path.display())]
     Newer {
         /// The database file.
         path: PathBuf,
@@ -58,7 +58,7 @@ pub enum StoreError {
         known: i64,
     },
     /// The store was made by an older program and may not be changed.
-    #[error("The store was made by an older Headroom (format {found}, now {known}) and is open for reading only. Open it once for writing to bring it up to date. {}", path.display())]
+    #[error("The store was made by an older Headroom (format {found}, now {known}) and is open for reading only. Open it once for writing to bring it up to date: {}", path.display())]
     Older {
         /// The database file.
         path: PathBuf,
@@ -68,19 +68,19 @@ pub enum StoreError {
         known: i64,
     },
     /// Something else holds the database.
-    #[error("The store is locked by another program. Wait for it, or close it, and try again. {}", path.display())]
+    #[error("The store is locked by another program. Wait for it, or close it, and try again: {}", path.display())]
     Locked {
         /// The database file.
         path: PathBuf,
     },
     /// No space is left.
-    #[error("The disk is full: the store cannot grow. Free some space and try again. {}", path.display())]
+    #[error("The disk is full: the store cannot grow. Free some space and try again: {}", path.display())]
     Full {
         /// The database file.
         path: PathBuf,
     },
     /// The store was opened for reading only.
-    #[error("The store is open for reading only, so nothing can be changed in it. {}", path.display())]
+    #[error("The store is open for reading only, so nothing can be changed in it: {}", path.display())]
     ReadOnly {
         /// The database file.
         path: PathBuf,
@@ -119,7 +119,7 @@ pub enum StoreError {
         id: i64,
     },
     /// The run's own files could not be removed.
-    #[error("The run was deleted, but its files could not be removed: {reason}. Remove them by hand. {}", path.display())]
+    #[error("The run was deleted, but its files could not be removed ({reason}). Remove them by hand: {}", path.display())]
     FilesLeft {
         /// The run's folder.
         path: PathBuf,
@@ -127,7 +127,7 @@ pub enum StoreError {
         reason: String,
     },
     /// Anything else that SQLite says.
-    #[error("The store could not be read or written: {reason}. {}", path.display())]
+    #[error("The store could not be read or written ({reason}). Try again once the cause is gone: {}", path.display())]
     Database {
         /// The database file.
         path: PathBuf,
@@ -194,6 +194,31 @@ mod tests {
         assert_eq!(error.to_string(), "There is no run \"bas\". The nearest are \"base\", \"bass\".");
         let error = StoreError::NoSuchRun { query: "bas".into(), nearest: Vec::new() };
         assert_eq!(error.to_string(), "There is no run \"bas\".");
+    }
+
+    #[test]
+    fn a_path_stands_last_behind_a_colon() {
+        let path = || PathBuf::from("/a/headroom.db");
+        let reason = || "no luck".to_owned();
+        for error in [
+            StoreError::Folder { path: path(), reason: reason() },
+            StoreError::NotWritable { path: path(), reason: reason() },
+            StoreError::Missing { path: path() },
+            StoreError::NotADatabase { path: path() },
+            StoreError::OtherProgram { path: path() },
+            StoreError::Corrupt { path: path(), reason: reason() },
+            StoreError::Newer { path: path(), found: 9, known: 1 },
+            StoreError::Older { path: path(), found: 1, known: 9 },
+            StoreError::Locked { path: path() },
+            StoreError::Full { path: path() },
+            StoreError::ReadOnly { path: path() },
+            StoreError::FilesLeft { path: path(), reason: reason() },
+            StoreError::Database { path: path(), reason: reason() },
+        ] {
+            let text = error.to_string();
+            assert!(text.ends_with(": /a/headroom.db") && text.matches(": /").count() == 1, "{text}");
+            assert!(!text.contains(".:") && !text.contains(".."), "{text}");
+        }
     }
 
     #[test]

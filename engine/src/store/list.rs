@@ -15,7 +15,8 @@ macro_rules! summary_columns {
     () => {
         "number, id, name, state, seed, device, threads, parameters, created_ms, started_ms, ended_ms, steps_done,
          steps_total, tokens, train_secs, failure_why, failure_what_to_do, diverged_step, diverged_at, parent_run,
-         parent_step, note, archived, deleted_ms, owner, flops_per_step, train_tokens"
+         parent_step, note, archived, deleted_ms, owner, flops_per_step, train_tokens,
+         held_out_hash"
     };
 }
 
@@ -171,6 +172,7 @@ fn summary(row: &SqliteRow, owners: &mut Owners) -> sqlx::Result<(i64, RunSummar
         parameters: optional(7)?,
         flops_per_step: optional(25)?,
         train_tokens: optional(26)?,
+        held_out_hash: row.try_get(27)?,
         created_ms: row.try_get(8)?,
         started_ms: row.try_get(9)?,
         ended_ms: row.try_get(10)?,

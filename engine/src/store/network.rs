@@ -40,12 +40,11 @@ fn is_network(kind: &str) -> bool {
     known.contains(&kind) || ["fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.s3fs"].contains(&kind)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
     #[test]
-    #[cfg(unix)]
     fn the_deepest_mount_decides() {
         let mounts = "/dev/a / ext4 rw 0 0\nserver:/x /home nfs4 rw 0 0\n/dev/b /home/me/with\\040space xfs rw 0 0\n";
         let kind = |folder: &str| mounted_at(mounts, Path::new(folder));

@@ -182,7 +182,7 @@ impl WriterThread {
                 let was_holding =
                     self.state.trouble.as_mut().is_some_and(|trouble| std::mem::replace(&mut trouble.is_holding, true));
                 if !was_holding {
-                    let reason = format!("{reason} {error}: {}.", self.spill.path().display());
+                    let reason = format!("{reason} {error}: {}", self.spill.path().display());
                     self.warn(StoreWarning::Holding { reason: reason.trim().to_owned() });
                 }
                 false

@@ -55,7 +55,7 @@ impl fmt::Display for StoreWarning {
         match self {
             Self::Spilling { reason, spill } => write!(
                 f,
-                "Metrics cannot be written to the store now; they are kept in a file and brought in later. {reason} {}",
+                "Metrics cannot be written to the store now; they are kept in {} and brought in later. {reason}",
                 spill.display()
             ),
             Self::Holding { reason } => write!(
@@ -71,7 +71,7 @@ impl fmt::Display for StoreWarning {
             }
             Self::SpillDamaged { lines, path } => write!(
                 f,
-                "{lines} records of an earlier program were damaged and left out. The file is kept. {}",
+                "{lines} records of an earlier program were damaged and left out. The file is kept: {}",
                 path.display()
             ),
             Self::Lost { points } => {
@@ -80,7 +80,7 @@ impl fmt::Display for StoreWarning {
             Self::NetworkFolder { path, file_system } => write!(
                 f,
                 "The store is on a network file system ({file_system}). Use it from one computer at a time, or choose \
-                 a local folder with --store or HEADROOM_STORE. {}",
+                 a local folder with --store or HEADROOM_STORE: {}",
                 path.display()
             ),
         }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use candle_core::Device;
 
-use super::TrainError;
+use super::{TrainError, boundary};
 use crate::{
     attention::ModelPlan,
     config::{Architecture, RunConfig},
@@ -13,8 +13,11 @@ use crate::{
     model::{Model, ModelInput},
 };
 
-/// Tokens of a sample's prompt and of its continuation.
+/// Tokens of a sample's prompt, at least, and at most where it goes on to the end of a word.
 const PROMPT_TOKENS: usize = 8;
+const LONGEST_PROMPT: usize = 24;
+
+/// Tokens of a sample's continuation.
 const NEW_TOKENS: usize = 40;
 
 /// Examples that are shown of those in the probe batch: more cannot be read.
@@ -55,7 +58,11 @@ impl Probe {
         let examples = batch.input_ids.chunks(batch.sequence).zip(batch.labels.chunks(batch.sequence));
         for (row, (ids, labels)) in examples.take(self.shown).enumerate() {
             let line = match plan.architecture {
-                Architecture::Decoder => self.continuation(model, corpus, ids, row as u64, should_stop)?,
+                Architecture::Decoder => {
+                    let used = labels.iter().position(|label| *label == IGNORED).unwrap_or(ids.len());
+                    let ids = ids.get(..used.max(1)).unwrap_or(ids);
+                    self.continuation(model, corpus, ids, row as u64, should_stop)?
+                }
                 Architecture::Encoder => filled(model, corpus, ids, labels)?,
             };
             if should_stop() {
@@ -66,7 +73,7 @@ impl Probe {
         Ok(Some(lines.join("\n")))
     }
 
-    /// The beginning of an example, a mark, and how the model goes on.
+    /// Some words of an example, a mark, and how the model goes on.
     fn continuation(
         &self,
         model: &Model,
@@ -75,7 +82,9 @@ impl Probe {
         row: u64,
         should_stop: &dyn Fn() -> bool,
     ) -> Result<String, TrainError> {
-        let prompt = ids.get(..PROMPT_TOKENS.min(ids.len())).unwrap_or(ids);
+        // The held-out text begins with the first example.
+        let range = boundary::prompt(&corpus.tokenizer, ids, row == 0, PROMPT_TOKENS, LONGEST_PROMPT)?;
+        let prompt = ids.get(range).unwrap_or(ids);
         let sampling = Sampling {
             max_new_tokens: NEW_TOKENS,
             seed: self.seed.wrapping_add(row),
@@ -98,9 +107,13 @@ fn filled(model: &Model, corpus: &Corpus, ids: &[u32], labels: &[i64]) -> Result
         return Ok(one_line(&corpus.tokenizer.decode(ids)?));
     }
     let mut text = Vec::new();
-    let mut from = 0;
+    let framed = usize::from(ids.first().copied() == corpus.tokenizer.specials().cls);
+    let mut from = framed + boundary::first_word(&corpus.tokenizer, ids.get(framed..).unwrap_or_default())?;
     for hidden in fill_masks(model, ids, mask, 1)? {
         let at = hidden.position;
+        if at < from {
+            continue;
+        }
         text.push(one_line(&corpus.tokenizer.decode(ids.get(from..at).unwrap_or_default())?));
         from = at + 1;
         let Some(best) = hidden.predictions.first() else { continue };

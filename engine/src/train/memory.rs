@@ -29,5 +29,16 @@ impl MemoryCheck {
 
 /// Free memory of a device in bytes; `None` where it cannot be asked.
 pub fn free_memory(device: &Device) -> Option<u64> {
-    if device.is_cpu() { memory::free_bytes() } else { None }
+    match device {
+        Device::Cpu => memory::free_bytes(),
+        #[cfg(feature = "cuda")]
+        Device::Cuda(cuda) => cuda.cuda_stream().context().mem_get_info().ok().map(|(free, _)| free as u64),
+        #[cfg(feature = "metal")]
+        Device::Metal(metal) => {
+            let metal = metal.metal_device();
+            Some(metal.recommended_max_working_set_size().saturating_sub(metal.current_allocated_size()) as u64)
+        }
+        #[cfg(not(all(feature = "cuda", feature = "metal")))]
+        _ => None,
+    }
 }

@@ -4,6 +4,7 @@
 //! random is a pure function of seed and step, so that a run continued from its state gives the same curve bit for bit.
 //! May be used from the worker; uses config, ops, attention, model, data and generate.
 
+mod boundary;
 mod error;
 mod evaluate;
 mod look;

@@ -1,11 +1,8 @@
-use std::path::Path;
-
 use super::{Event, device, outbox::Outbox};
 use crate::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
-    config::{Problem, RunConfig, Source, Tokenizer},
-    data::memory,
-    train::free_memory,
+    config::{Problem, RunConfig},
+    data::{data_problems, memory},
 };
 
 /// Answers what a config alone cannot tell, on a thread of its own: a network folder can take its time.
@@ -22,36 +19,14 @@ pub(super) fn check(outbox: Outbox, config: RunConfig, ticket: u64) {
 
 /// What disk, device and memory say about a config with absolute paths.
 fn problems(config: &RunConfig) -> (Vec<Problem>, Option<u64>) {
-    let mut found = Vec::new();
-    let mut exists = |field: &str, path: &Path| {
-        if !path.as_os_str().is_empty()
-            && let Err(error) = std::fs::metadata(path)
-        {
-            let why = match error.kind() {
-                std::io::ErrorKind::NotFound => "there is no such file or folder".to_owned(),
-                std::io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),
-                _ => error.to_string(),
-            };
-            found.push(Problem::new(field, format!("{why}: {}", path.display())));
-        }
-    };
-    if let Source::File(file) = &config.data.source {
-        exists("data.path", &file.path);
-        if let Some(path) = &file.validation_path {
-            exists("data.validation_path", path);
-        }
-    }
-    if let Tokenizer::File(file) = &config.data.tokenizer {
-        exists("data.tokenizer.path", &file.path);
-    }
-    let device = match device::open(config.device) {
-        Ok(device) => device,
+    let mut found = data_problems(&config.data, config.model.kind);
+    let free = match device::free_bytes(config.device) {
+        Ok(free) => free,
         Err(why) => {
             found.push(Problem::new("device", why));
             return (found, None);
         }
     };
-    let free = free_memory(&device);
     if let Ok(plan) = ModelPlan::resolve(config, estimated_vocabulary(config)) {
         let cost = Cost::of(&plan, &Workload::training(config));
         let needed = cost.memory_bytes;

@@ -10,6 +10,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use super::{
     Command, Event, RunEdit, check, device,
     export::export,
+    gpu,
     job::{EvaluateJob, Job, TrainJob},
     machinist::Machinist,
     monitor::Monitor,
@@ -76,7 +77,7 @@ impl Desk {
         inbox: Receiver<Note>,
         notes: Sender<Note>,
     ) -> Result<Self, std::io::Error> {
-        let monitor = Monitor::start(outbox.clone(), writer.clone())?;
+        let monitor = Monitor::start(outbox.clone(), writer.clone(), gpu::reader)?;
         let machinist = Machinist::start(store.clone(), writer, outbox.clone(), notes, monitor.position())?;
         Ok(Self {
             store,
@@ -206,7 +207,8 @@ impl Desk {
         self.outbox.send(Event::Failed {
             run,
             why: error.to_string(),
-            what_to_do: "Nothing was changed. Try again once the cause is gone.".to_owned(),
+            // The message says it.
+            what_to_do: String::new(),
         });
     }
 
@@ -226,7 +228,7 @@ impl Desk {
             let list: Vec<String> = problems.iter().map(ToString::to_string).collect();
             self.outbox.send(Event::Failed {
                 run: None,
-                why: format!("The run \"{}\" cannot start. {}.", config.name, list.join("; ")),
+                why: format!("The run \"{}\" cannot start. {}.", config.name, list.join("; ").trim_end_matches('.')),
                 what_to_do: "Correct these fields and start again.".to_owned(),
             });
             return Ok(());

@@ -1,7 +1,13 @@
 use candle_core::Device;
 use serde::Serialize;
 
-use crate::{config::DeviceChoice, data::memory};
+use super::gpu::{self, Gpu};
+use crate::{
+    config::DeviceChoice,
+    data::memory,
+    model::{ModelError, open_device},
+    train::free_memory,
+};
 
 /// A device on which a run can compute.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,38 +44,47 @@ pub fn devices() -> Vec<DeviceInfo> {
         free_bytes: memory::free_bytes(),
         cores: Some(cores()),
     }];
-    found.extend(gpu("cuda", "NVIDIA GPU", cfg!(feature = "cuda"), DeviceChoice::Cuda));
+    let gpus = gpu::gpus();
+    found.extend(kind(&gpus, DeviceChoice::Cuda(0), "NVIDIA GPU", "cuda", cfg!(feature = "cuda")));
     if cfg!(target_os = "macos") {
-        found.extend(gpu("metal", "Apple GPU", cfg!(feature = "metal"), DeviceChoice::Metal));
+        found.extend(kind(&gpus, DeviceChoice::Metal(0), "Apple GPU", "metal", cfg!(feature = "metal")));
     }
     found
 }
 
-fn gpu(feature: &str, words: &str, built: bool, choice: fn(usize) -> DeviceChoice) -> Vec<DeviceInfo> {
-    let absent = |note: String| DeviceInfo {
-        id: choice(0).to_string(),
+/// The GPUs of the kind of `first`, or why there is none.
+fn kind(gpus: &[Gpu], first: DeviceChoice, words: &str, feature: &str, is_built: bool) -> Vec<DeviceInfo> {
+    let same = |choice: DeviceChoice| std::mem::discriminant(&choice) == std::mem::discriminant(&first);
+    let present: Vec<DeviceInfo> = gpus
+        .iter()
+        .filter(|gpu| same(gpu.choice))
+        .map(|gpu| DeviceInfo {
+            id: gpu.choice.to_string(),
+            name: gpu.name.clone(),
+            available: true,
+            note: None,
+            memory_bytes: gpu.memory_bytes,
+            free_bytes: gpu.free_bytes,
+            cores: None,
+        })
+        .collect();
+    if !present.is_empty() {
+        return present;
+    }
+    let note = if is_built {
+        "None was found on this machine.".to_owned()
+    } else {
+        format!("This program was built without it. Build with `cargo build --release --features {feature}`.")
+    };
+    vec![DeviceInfo {
+        id: first.to_string(),
         name: words.to_owned(),
         available: false,
         note: Some(note),
         memory_bytes: None,
         free_bytes: None,
         cores: None,
-    };
-    if !built {
-        return vec![absent(format!(
-            "This program was built without it. Build with `cargo build --release --features {feature}`."
-        ))];
-    }
-    let present: Vec<_> = (0..16)
-        .map_while(|ordinal| open(choice(ordinal)).ok().map(|_| ordinal))
-        .map(|ordinal| DeviceInfo {
-            id: choice(ordinal).to_string(),
-            available: true,
-            note: None,
-            ..absent(String::new())
-        })
-        .collect();
-    if present.is_empty() { vec![absent("None was found on this machine.".to_owned())] } else { present }
+    }]
 }
 
 /// Cores that this process may use.
@@ -77,16 +92,42 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
+/// Free memory of a device, where known, or in words why the device cannot be had. Takes nothing of a GPU that is there.
+pub(super) fn free_bytes(choice: DeviceChoice) -> Result<Option<u64>, String> {
+    match (choice, gpu::gpus().into_iter().find(|gpu| gpu.choice == choice)) {
+        (DeviceChoice::Cpu, _) => Ok(memory::free_bytes()),
+        (_, Some(gpu)) => Ok(gpu.free_bytes),
+        // Opening it tells why.
+        (_, None) => open(choice).map(|device| free_memory(&device)),
+    }
+}
+
 /// Opens a device, or says in words why it cannot be had.
 pub fn open(choice: DeviceChoice) -> Result<Device, String> {
-    match choice {
-        DeviceChoice::Cpu => Ok(Device::Cpu),
-        DeviceChoice::Cuda(ordinal) if cfg!(feature = "cuda") => Device::new_cuda_with_stream(ordinal)
-            .map_err(|_| format!("There is no NVIDIA GPU {ordinal} on this machine, or its driver does not answer.")),
-        DeviceChoice::Cuda(_) => Err("This program was built without NVIDIA support.".to_owned()),
-        DeviceChoice::Metal(ordinal) if cfg!(feature = "metal") => {
-            Device::new_metal(ordinal).map_err(|_| format!("There is no Apple GPU {ordinal} on this machine."))
-        }
-        DeviceChoice::Metal(_) => Err("This program was built without Apple GPU support.".to_owned()),
+    open_device(choice).map_err(|error| match error {
+        ModelError::Device { why, .. } => format!("{why}."),
+        other => other.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gpus_are_listed_with_their_memory_and_absent_ones_with_the_reason() {
+        let gpu = |ordinal| Gpu {
+            choice: DeviceChoice::Cuda(ordinal),
+            name: "a GPU".to_owned(),
+            memory_bytes: Some(80 << 30),
+            free_bytes: Some(70 << 30),
+        };
+        let listed = kind(&[gpu(0), gpu(1)], DeviceChoice::Cuda(0), "NVIDIA GPU", "cuda", true);
+        assert_eq!((listed.len(), listed[1].id.as_str(), listed[1].free_bytes), (2, "cuda:1", Some(70 << 30)));
+        assert!(listed.iter().all(|device| device.available && device.name == "a GPU"));
+        let none = kind(&[gpu(0)], DeviceChoice::Metal(0), "Apple GPU", "metal", true);
+        assert!(none.len() == 1 && !none[0].available && none[0].note.is_some(), "{none:?}");
+        let unbuilt = kind(&[], DeviceChoice::Cuda(0), "NVIDIA GPU", "cuda", false);
+        assert!(unbuilt[0].note.as_ref().is_some_and(|note| note.contains("--features cuda")), "{unbuilt:?}");
     }
 }

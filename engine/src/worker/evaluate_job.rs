@@ -35,7 +35,7 @@ pub(super) fn evaluate_job(bench: &Bench, job: EvaluateJob, steering: &Steering)
     bench.outbox.send(outcome.unwrap_or_else(|why| Event::Failed {
         run: None,
         why: format!("{named} could not be evaluated. {why}"),
-        what_to_do: "Nothing was changed.".to_owned(),
+        what_to_do: String::new(),
     }));
 }
 

@@ -7,7 +7,7 @@ use crate::{
     store::{CheckpointRecord, RunId, RunRecord, RunState, RunSummary, SeriesData, TextSample},
 };
 
-use super::DeviceInfo;
+use super::{DeviceInfo, GpuReading};
 
 /// Everything that the engine tells. Serialised with the variant's name in `event` and flat fields.
 #[derive(Clone, Debug, Serialize)]
@@ -190,6 +190,9 @@ pub enum Event {
         memory_bytes: u64,
         /// Memory that is free on the machine.
         free_bytes: u64,
+        /// What the GPUs do; none where there is none, or the program was built without.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        gpus: Vec<GpuReading>,
     },
     /// Answer to [`super::Command::ListRuns`], and after each change.
     Runs {

@@ -28,12 +28,13 @@ pub(super) fn export(
         Err(why) => return failed(why, "Name a checkpoint that exists, or train until the next one."),
     };
     if std::fs::read_dir(&to).is_ok_and(|mut entries| entries.next().is_some()) {
-        let why = format!("The folder already holds files. {}", to.display());
+        let why = format!("The folder {} holds files already.", to.display());
         return failed(why, "Choose a new or an empty folder, so that nothing is overwritten.");
     }
     match copy(&chosen.path, &to, precision) {
         Ok(()) => Event::Exported { run, step: chosen.step, path: to },
-        Err(error) => failed(error.to_string(), "Nothing was left behind. Choose another folder or checkpoint."),
+        // The message says what to do.
+        Err(error) => failed(error.to_string(), ""),
     }
 }
 

@@ -75,6 +75,7 @@ impl<'a> RunHooks<'a> {
         let facts = RunFacts {
             parameters: Some(trainer.parameter_count()),
             data_hash: Some(trainer.corpus().data_hash.clone()),
+            held_out_hash: Some(trainer.corpus().held_out_hash.clone()),
             steps_total: Some(trainer.steps()),
             threads: Some(self.job.config.threads_used() as u32),
             flops_per_step: Some(flops_per_step),
@@ -109,7 +110,8 @@ impl<'a> RunHooks<'a> {
         self.progress = Some(noted);
         self.writer.progress(&self.job.run, noted);
         let wall_ms = (progress.train_secs * 1e3) as u64;
-        self.bench.position.set(&self.job.run, progress.step, wall_ms, progress.tokens);
+        let device = self.job.config.device;
+        self.bench.position.set(&self.job.run, device, progress.step, wall_ms, progress.tokens);
     }
 
     /// The run ended in `state`.

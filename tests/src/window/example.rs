@@ -154,7 +154,7 @@ pub fn fill_with_examples(state: &mut State) {
     state.apply(Event::Devices { devices: vec![cpu] });
     state.apply(Event::Runs { runs: example_runs() });
     state.apply(Event::Queue { current: Some(id(8)), waiting: vec![id(9)] });
-    state.apply(Event::System { cpu_percent: 193.0, memory_bytes: 412 << 20, free_bytes: 9 << 30 });
+    state.apply(Event::System { cpu_percent: 193.0, memory_bytes: 412 << 20, free_bytes: 9 << 30, gpus: Vec::new() });
     state.current = Some(example_current());
     for index in 0..SKETCHES.len() {
         for (name, data) in curves(index) {
@@ -206,6 +206,7 @@ fn summary(index: usize) -> RunSummary {
         parameters: began.then_some(932_608),
         flops_per_step: began.then_some(5_910_000_000),
         train_tokens: Some(472_597),
+        held_out_hash: Some("71c05ad2e8f3".to_owned()),
         created_ms: created(index),
         started_ms: began.then(|| created(index) + 2_000),
         ended_ms: sketch.state.is_ended().then(|| created(index) + 2_000 + (secs * 1000.0) as i64),

@@ -537,7 +537,11 @@ fn cell_ui(ui: &mut Ui, row: &Row, column: &str, titles: &[String]) {
                 match entry.verdict() {
                     Verdict::Better => drop(delta.on_hover_text("Better than the baseline")),
                     Verdict::Worse => drop(delta.on_hover_text("Worse than the baseline")),
-                    Verdict::Neutral => {}
+                    Verdict::Neutral => {
+                        if let Some(why) = row.not_judged {
+                            delta.on_hover_text(why.reason());
+                        }
+                    }
                 }
             }
             let value = ui.add(Label::new(&entry.shown).selectable(false));

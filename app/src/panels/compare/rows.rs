@@ -4,7 +4,10 @@ use headroom_engine::store::{Direction, RunId, RunSummary};
 
 use super::lines::{Bundle, Made};
 use crate::{
-    compare::{Band, Cell, Delta, Summary, TextTable, Verdict, metric_value, same_objective, series_title},
+    compare::{
+        Band, Cell, Delta, NotJudged, Summary, TextTable, Verdict, direction_between, metric_value, series_title,
+        why_not_judged,
+    },
     widgets::format,
 };
 
@@ -52,10 +55,10 @@ impl Measure {
         }
     }
 
-    /// Which values are the good ones.
-    pub fn direction(&self) -> Direction {
+    /// Which values are the good ones between runs that are `not_judged` for a reason, or are.
+    pub fn direction(&self, not_judged: Option<NotJudged>) -> Direction {
         match self {
-            Self::Last(series) | Self::Best(series) | Self::At(series, _) => Direction::of(series),
+            Self::Last(series) | Self::Best(series) | Self::At(series, _) => direction_between(series, not_judged),
             Self::Parameters | Self::Duration | Self::Steps => Direction::None,
         }
     }
@@ -129,6 +132,8 @@ pub struct Row {
     pub n: usize,
     /// Whether it is, or holds, the baseline.
     pub is_baseline: bool,
+    /// Why it is neither better nor worse than the baseline.
+    pub not_judged: Option<NotJudged>,
     /// A value for each measure.
     pub entries: Vec<Entry>,
 }
@@ -149,6 +154,7 @@ pub fn rows(
             name: bundle.name.clone(),
             n: bundle.runs.len(),
             is_baseline: baseline.is_some_and(|run| bundle.has(run)),
+            not_judged: None,
             entries: measures.iter().map(|measure| entry(bundle, measure, charts, at, band)).collect(),
         })
         .collect();
@@ -156,13 +162,13 @@ pub fn rows(
         rows.iter().find(|row| row.is_baseline).map(|row| row.entries.iter().map(|entry| entry.value).collect());
     let Some(base) = base else { return rows };
     let pinned = bundles.iter().find(|bundle| baseline.is_some_and(|run| bundle.has(run)));
-    let pinned = pinned.and_then(|bundle| bundle.runs.first());
+    let pinned = pinned.map_or(&[][..], |bundle| &bundle.runs);
     for (row, bundle) in rows.iter_mut().zip(bundles).filter(|(row, _)| !row.is_baseline) {
-        let is_judged = pinned.zip(bundle.runs.first()).is_none_or(|(a, b)| same_objective(a, b));
+        // Groups may mix: one run that stands apart is enough.
+        row.not_judged = pinned.iter().find_map(|a| bundle.runs.iter().find_map(|b| why_not_judged(a, b)));
         for ((entry, measure), base) in row.entries.iter_mut().zip(measures).zip(&base) {
             let (Some(value), Some(base)) = (entry.value, *base) else { continue };
-            let direction = if is_judged { measure.direction() } else { Direction::None };
-            entry.against = Delta::of(value, base, direction);
+            entry.against = Delta::of(value, base, measure.direction(row.not_judged));
             entry.delta = entry.against.map(|delta| measure.delta(&delta)).unwrap_or_default();
         }
     }
@@ -265,6 +271,19 @@ mod tests {
         let csv = text_table(&table, &measures, "at step 100").to_csv();
         assert!(csv.starts_with("Run,n,\"Validation loss, last\",\"Δ Validation loss, last\""), "{csv}");
         assert!(csv.contains("\nother,1,"), "{csv}");
+    }
+
+    #[test]
+    fn runs_measured_on_other_text_are_not_judged() {
+        let mut state = tests::state();
+        state.runs[1].held_out_hash = Some("other text".to_owned());
+        state.runs[1].metrics.get_mut(series_names::VALIDATION_LOSS).unwrap().last = 0.5;
+        let bundle = bundles(&state.runs, None, &crate::panels::runs::FlatConfigs::default());
+        let measures = [Measure::Last(series_names::VALIDATION_LOSS.to_owned())];
+        let table = rows(&bundle, &measures, &[], None, Band::None, Some(&state.runs[0].id));
+        assert_eq!((table[1].not_judged, table[2].not_judged), (Some(NotJudged::Text), None));
+        assert_eq!(table[1].entries[0].verdict(), Verdict::Neutral);
+        assert!(!table[1].entries[0].delta.is_empty(), "the difference itself is shown");
     }
 
     #[test]

@@ -98,7 +98,7 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
 fn free_bytes(draft: &Draft, state: &State) -> Option<u64> {
     let checked = state.check.as_ref().and_then(|check| check.free_bytes);
     let is_cpu = draft.config.device == headroom_engine::config::DeviceChoice::Cpu;
-    checked.or(state.system.filter(|_| is_cpu).map(|load| load.free_bytes))
+    checked.or(state.system.as_ref().filter(|_| is_cpu).map(|load| load.free_bytes))
 }
 
 /// Steps of the run, also where it is given in epochs over a text that is known.

@@ -36,7 +36,7 @@ pub const LOSS: Plot = Plot {
 };
 
 /// The small charts below it.
-pub const SMALL: [Plot; 7] = [
+pub const SMALL: [Plot; 8] = [
     Plot {
         id: "perplexity",
         title: "Perplexity",
@@ -73,6 +73,7 @@ pub const SMALL: [Plot; 7] = [
         exact: false,
     },
     Plot { id: "cpu", title: "Processor use", series: &[series_names::SYSTEM_CPU_PERCENT], always: true, exact: false },
+    Plot { id: "gpu", title: "GPU use", series: &[series_names::SYSTEM_GPU_PERCENT], always: false, exact: false },
     Plot {
         id: "memory",
         title: "Memory",

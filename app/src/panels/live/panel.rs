@@ -101,7 +101,7 @@ impl LivePanel {
         let current = cx.state.current.clone().filter(|current| current.run == run.id);
         heading_ui(ui, run, current.as_ref(), cx);
         ended_badly_ui(ui, run, cx);
-        strip_ui(ui, run, current.as_ref());
+        strip_ui(ui, run, current.as_ref(), cx.state.system.as_ref());
         ui.add_space(4.0);
         self.controls_ui(ui, run, view, cx);
         let Some(x) = curve_x(run, view.x) else {

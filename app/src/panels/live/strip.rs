@@ -1,9 +1,16 @@
 //! The strip of numbers above the charts.
 
 use egui::{Align, FontId, Layout, ProgressBar, RichText, TextWrapMode, Ui, vec2};
-use headroom_engine::store::{RunState, RunSummary, series_names};
+use headroom_engine::{
+    store::{RunState, RunSummary, series_names},
+    worker::GpuReading,
+};
 
-use crate::{state::CurrentRun, theme, widgets::format};
+use crate::{
+    state::{CurrentRun, SystemLoad},
+    theme,
+    widgets::format,
+};
 
 /// The numbers of a run, live or not.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,15 +29,18 @@ pub struct Numbers {
     pub eta_secs: Option<f64>,
     /// Time in training.
     pub train_secs: f64,
+    /// What the run's GPU does, while the run computes on one.
+    pub gpu: Option<GpuReading>,
 }
 
 impl Numbers {
-    /// The numbers of a run; `current` if it is the one that computes now.
-    pub fn of(run: &RunSummary, current: Option<&CurrentRun>) -> Self {
+    /// The numbers of a run; `current` if it is the one that computes now, with what the machine does.
+    pub fn of(run: &RunSummary, current: Option<&CurrentRun>, system: Option<&SystemLoad>) -> Self {
         let metric = |name: &str| run.metrics.get(name);
         let best = metric(series_names::VALIDATION_LOSS).and_then(|series| series.best.zip(series.best_step));
         let stored = metric(series_names::TRAIN_LOSS).map(|series| series.last);
         let mean = (run.train_secs > 0.0 && run.tokens > 0).then(|| run.tokens as f64 / run.train_secs);
+        let gpu = system.and_then(|load| load.gpus.iter().find(|gpu| gpu.device == run.device)).cloned();
         match current {
             Some(current) => Self {
                 step: current.step.max(run.steps_done),
@@ -40,6 +50,7 @@ impl Numbers {
                 tokens_per_sec: current.tokens_per_sec,
                 eta_secs: current.eta_secs,
                 train_secs: run.train_secs,
+                gpu,
             },
             None => Self {
                 step: run.steps_done,
@@ -49,6 +60,7 @@ impl Numbers {
                 tokens_per_sec: mean,
                 eta_secs: None,
                 train_secs: run.train_secs,
+                gpu: None,
             },
         }
     }
@@ -84,6 +96,14 @@ impl Numbers {
         } else {
             shown.push(("Duration", format::duration(self.train_secs), "Time in training, pauses left out"));
         }
+        if let Some(gpu) = &self.gpu {
+            if let Some(percent) = gpu.percent {
+                shown.push(("GPU", format!("{percent:.0} %"), "Share of the last moments in which the GPU computed"));
+            }
+            let used = format::bytes(gpu.memory_bytes);
+            let memory = gpu.total_bytes.map_or(used.clone(), |total| format!("{used} of {}", format::bytes(total)));
+            shown.push(("GPU memory", memory, "Memory in use on the run's GPU, by all programs where that is known"));
+        }
         shown
     }
 }
@@ -94,9 +114,9 @@ const VALUE_POINTS: f32 = 17.0;
 const BLOCK_WIDTH: f32 = 64.0;
 
 /// Draws the numbers, and below them how far the run is.
-pub fn strip_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>) {
+pub fn strip_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, system: Option<&SystemLoad>) {
     let palette = theme::palette(ui.visuals());
-    let numbers = Numbers::of(run, current);
+    let numbers = Numbers::of(run, current, system);
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 22.0;
         for (label, value, about) in numbers.shown(run.state) {
@@ -128,13 +148,15 @@ pub fn strip_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>) {
 
 #[cfg(test)]
 mod tests {
+    use headroom_engine::worker::Event;
+
     use super::*;
-    use crate::inspector::examples;
+    use crate::{inspector::examples, state::State};
 
     #[test]
     fn a_run_that_ended_shows_what_the_store_knows() {
         let run = examples::summary(1, "run");
-        let numbers = Numbers::of(&run, None);
+        let numbers = Numbers::of(&run, None, None);
         assert_eq!((numbers.step, numbers.steps, numbers.best), (100, Some(100), Some((1.25, 90))));
         assert_eq!(numbers.fraction(), 1.0);
         let shown = numbers.shown(run.state);
@@ -147,11 +169,33 @@ mod tests {
     fn the_current_run_shows_what_events_say() {
         let run = RunSummary { state: RunState::Running, ..examples::summary(1, "run") };
         let mut current = CurrentRun::named(run.id.clone(), "run");
-        let fresh = Numbers::of(&run, Some(&current));
+        let fresh = Numbers::of(&run, Some(&current), None);
         assert_eq!((fresh.step, fresh.tokens_per_sec), (100, None), "a resumed run before its first event");
         (current.step, current.steps, current.loss, current.eta_secs) = (150, 600, Some(0.5), Some(90.0));
-        let numbers = Numbers::of(&run, Some(&current));
+        let numbers = Numbers::of(&run, Some(&current), None);
         assert_eq!((numbers.step, numbers.steps, numbers.loss), (150, Some(600), Some(0.5)));
         assert_eq!(numbers.shown(run.state)[4], ("Time left", "1:30".to_owned(), "Steps left over the speed of late"));
+    }
+
+    #[test]
+    fn the_gpu_is_shown_while_the_run_computes_on_it() {
+        let mut run = RunSummary { state: RunState::Running, ..examples::summary(1, "run") };
+        let current = CurrentRun::named(run.id.clone(), "run");
+        let gpu = GpuReading {
+            device: "cuda:1".to_owned(),
+            memory_bytes: 3 << 30,
+            total_bytes: Some(80 << 30),
+            percent: Some(87.0),
+        };
+        let mut state = State::default();
+        state.apply(Event::System { cpu_percent: 1.0, memory_bytes: 1, free_bytes: 1, gpus: vec![gpu] });
+        let names = |run: &RunSummary, current| {
+            let shown = Numbers::of(run, current, state.system.as_ref()).shown(run.state);
+            shown.into_iter().skip(5).map(|(name, value, _)| format!("{name}: {value}")).collect::<Vec<_>>()
+        };
+        assert!(names(&run, Some(&current)).is_empty(), "on the processor");
+        run.device = "cuda:1".to_owned();
+        assert_eq!(names(&run, Some(&current)), ["GPU: 87 %", "GPU memory: 3.0 GiB of 80.0 GiB"]);
+        assert!(names(&run, None).is_empty(), "it does not compute any more");
     }
 }

@@ -21,6 +21,7 @@ fn corpus(architecture: Architecture, train: usize, validation: usize) -> Corpus
         tokenizer,
         architecture,
         data_hash: String::new(),
+        held_out_hash: String::new(),
         statistics: Statistics::default(),
         warnings: vec![],
     }

@@ -5,7 +5,8 @@ use tempfile::TempDir;
 use super::Corpus;
 use crate::config::Architecture::{self, Decoder, Encoder};
 use crate::config::{
-    ByteTokenizer, DataConfig, FileSource, GrammarSource, RandomSource, Source, Tokenizer, TrainedTokenizer,
+    ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, RandomSource, Source, Tokenizer,
+    TrainedTokenizer,
 };
 use crate::data::{DataError, HeldOut, Progress, Silent, Stage};
 
@@ -56,6 +57,27 @@ fn the_hash_names_the_text_and_the_tokenizer() {
     others.push(hash(&config, Encoder));
     let different: std::collections::HashSet<&String> = others.iter().collect();
     assert_eq!(different.len(), others.len());
+}
+
+#[test]
+fn the_held_out_hash_names_what_a_loss_is_measured_on() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("a.txt"), "one two three\n\n".repeat(50)).unwrap();
+    std::fs::write(folder.path().join("b.txt"), "three two one\n\n".repeat(50)).unwrap();
+    let hash = |train: &str, validation: &str, tokenizer: &Tokenizer| {
+        let file = FileSource { path: train.into(), validation_path: Some(validation.into()), ..FileSource::default() };
+        let tokenizer = tokenizer.clone();
+        let config = DataConfig { source: Source::File(file), tokenizer, sequence_length: 8, ..DataConfig::default() };
+        load(&config, Decoder, folder.path()).unwrap().held_out_hash
+    };
+    let bytes = Tokenizer::Bytes(ByteTokenizer {});
+    let first = hash("a.txt", "b.txt", &bytes);
+    assert_eq!(first, hash("b.txt", "b.txt", &bytes), "the training text does not matter");
+    assert_ne!(first, hash("a.txt", "a.txt", &bytes));
+    let json = load(&grammar(10_000), Decoder, folder.path()).unwrap().tokenizer.to_json().to_owned();
+    std::fs::write(folder.path().join("tokenizer.json"), json).unwrap();
+    let given = Tokenizer::File(FileTokenizer { path: "tokenizer.json".into() });
+    assert_ne!(first, hash("a.txt", "b.txt", &given), "another tokenizer");
 }
 
 #[test]

@@ -26,16 +26,24 @@ pub(super) struct Found {
 pub(super) struct Findings {
     pub(super) files: Vec<Found>,
     pub(super) skipped: usize,
+    /// There was more than was looked at.
+    pub(super) is_cut: bool,
 }
 
 /// Finds the text files at `path`: itself, or everything below it, sorted by path. Hidden files, and folders behind
 /// links, are passed over.
 pub(super) fn find(path: &Path) -> Result<Findings, DataError> {
+    find_among(path, usize::MAX)
+}
+
+/// As [`find`], but looks at so many files and folders at most: what is typed on the way to a path may be a whole disk.
+pub(super) fn find_among(path: &Path, most: usize) -> Result<Findings, DataError> {
     let metadata = std::fs::metadata(path).map_err(|error| wrong(path, &error))?;
     let mut findings = Findings::default();
     if metadata.is_dir() {
-        walk(path, &mut findings)?;
-        if findings.files.is_empty() {
+        let mut left = most;
+        walk(path, &mut findings, &mut left)?;
+        if findings.files.is_empty() && !findings.is_cut {
             return Err(DataError::NothingUsable { path: path.to_owned(), skipped: findings.skipped });
         }
         findings.files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -46,15 +54,20 @@ pub(super) fn find(path: &Path) -> Result<Findings, DataError> {
     Ok(findings)
 }
 
-fn walk(folder: &Path, findings: &mut Findings) -> Result<(), DataError> {
+fn walk(folder: &Path, findings: &mut Findings, left: &mut usize) -> Result<(), DataError> {
     for entry in std::fs::read_dir(folder).map_err(|error| wrong(folder, &error))? {
         let entry = entry.map_err(|error| wrong(folder, &error))?;
+        if *left == 0 {
+            findings.is_cut = true;
+            return Ok(());
+        }
+        *left -= 1;
         let path = entry.path();
         if entry.file_name().to_string_lossy().starts_with('.') {
             continue;
         }
         if entry.file_type().map_err(|error| wrong(&path, &error))?.is_dir() {
-            walk(&path, findings)?;
+            walk(&path, findings, left)?;
             continue;
         }
         // A link that leads nowhere is no text.

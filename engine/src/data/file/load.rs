@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::find::{Format, find};
+use super::find::{Format, Found, find};
 use super::read::{read_text, text_bytes};
 use super::{jsonl, table, txt};
 use crate::data::progress::advance;
@@ -41,16 +41,30 @@ pub fn load_files(
                 documents.push(document);
             }
         };
-        match found.format {
-            Format::Text => txt::documents(&text, &mut push),
-            Format::JsonLines => jsonl::documents(&text, field.unwrap_or("text"), &found.path, &mut push)?,
-            Format::Csv => table::csv_documents(&text, column, &found.path, &mut push)?,
-            Format::Tsv => table::tsv_documents(&text, column, &found.path, &mut push)?,
-        }
+        push_documents(found, &text, field, column, &mut push)?;
     }
     if documents.is_empty() {
         return Err(DataError::Empty { path: path.to_owned() });
     }
     advance(progress, Stage::Reading, total, total)?;
     Ok(Loaded { documents, files: findings.files.len(), skipped_files: findings.skipped })
+}
+
+/// Cuts the text of a file into documents.
+pub(super) fn push_documents(
+    found: &Found,
+    text: &str,
+    field: Option<&str>,
+    column: Option<&str>,
+    push: &mut impl FnMut(&str),
+) -> Result<(), DataError> {
+    match found.format {
+        Format::Text => {
+            txt::documents(text, push);
+            Ok(())
+        }
+        Format::JsonLines => jsonl::documents(text, field.unwrap_or("text"), &found.path, push),
+        Format::Csv => table::csv_documents(text, column, &found.path, push),
+        Format::Tsv => table::tsv_documents(text, column, &found.path, push),
+    }
 }

@@ -11,11 +11,13 @@
 mod find;
 mod jsonl;
 mod load;
+mod probe;
 mod read;
 mod table;
 mod txt;
 
 pub use load::{Loaded, load_files};
+pub(in crate::data) use probe::probe_files;
 
 #[cfg(test)]
 mod tests;

@@ -65,7 +65,8 @@ pub(super) fn read_text(
     to_text(bytes, path)
 }
 
-fn to_text(bytes: Vec<u8>, path: &Path) -> Result<String, DataError> {
+/// Bytes as text: checked, without byte order mark.
+pub(super) fn to_text(bytes: Vec<u8>, path: &Path) -> Result<String, DataError> {
     for (mark, encoding) in [
         ([0xff, 0xfe, 0, 0].as_slice(), "UTF-32"),
         (&[0, 0, 0xfe, 0xff], "UTF-32"),

@@ -29,11 +29,7 @@ pub(super) fn csv_documents(
     path: &Path,
     push: &mut impl FnMut(&str),
 ) -> Result<(), DataError> {
-    let mut reader = csv::ReaderBuilder::new()
-        .flexible(true)
-        .has_headers(false)
-        .terminator(csv::Terminator::Any(b'\n'))
-        .from_reader(text.as_bytes());
+    let mut reader = reader(text);
     let mut chosen = None;
     let mut record = csv::StringRecord::new();
     let mut last = (0, 1);
@@ -63,6 +59,38 @@ pub(super) fn csv_documents(
         return Err(DataError::BrokenCsv { path: path.to_owned(), line, why });
     }
     Ok(())
+}
+
+/// Whether the column is there, by the first row of text that is cut off somewhere behind it.
+pub(super) fn choose_csv_column(text: &str, column: Option<&str>, path: &Path) -> Result<(), DataError> {
+    let mut reader = reader(text);
+    let mut record = csv::StringRecord::new();
+    // A first row that does not end here, or cannot be read, is judged when all of it is there.
+    while reader.read_record(&mut record).unwrap_or(false) && reader.position().byte() < text.len() as u64 {
+        let mut cells: Vec<&str> = record.iter().collect();
+        if let Some(cell) = cells.last_mut() {
+            *cell = cell.strip_suffix('\r').unwrap_or(cell);
+        }
+        if cells.iter().any(|cell| !cell.is_empty()) {
+            return choose(&cells, column, path).map(drop);
+        }
+    }
+    Ok(())
+}
+
+/// As [`choose_csv_column`], for tabs.
+pub(super) fn choose_tsv_column(text: &str, column: Option<&str>, path: &Path) -> Result<(), DataError> {
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    let first = whole.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).find(|line| !line.is_empty());
+    first.map_or(Ok(()), |line| choose(&line.split('\t').collect::<Vec<_>>(), column, path).map(drop))
+}
+
+fn reader(text: &str) -> csv::Reader<&[u8]> {
+    csv::ReaderBuilder::new()
+        .flexible(true)
+        .has_headers(false)
+        .terminator(csv::Terminator::Any(b'\n'))
+        .from_reader(text.as_bytes())
 }
 
 /// Chooses the column at the first row, and hands on the text of every row that holds some.

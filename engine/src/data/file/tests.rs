@@ -131,7 +131,7 @@ fn what_is_no_text_is_refused() {
     let packed = gzip(&"some text\n".repeat(1000));
     assert!(matches!(read("a.txt.gz", &packed[..packed.len() - 20], None), Err(DataError::BrokenGzip { .. })));
     let missing = load(Path::new("/nowhere/a.txt"), None, None).unwrap_err();
-    assert!(missing.to_string().ends_with("folder of the config file: /nowhere/a.txt"), "{missing}");
+    assert!(missing.to_string().ends_with("Check the path: /nowhere/a.txt"), "{missing}");
 }
 
 #[test]

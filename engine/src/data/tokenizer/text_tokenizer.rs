@@ -79,7 +79,7 @@ impl TextTokenizer {
     }
 
     /// Whether every byte is a token.
-    pub(in crate::data) fn is_bytes(&self) -> bool {
+    pub fn is_bytes(&self) -> bool {
         self.inner.first_byte.is_some()
     }
 

@@ -58,6 +58,8 @@ pub struct RunFacts {
     pub parameters: Option<u64>,
     /// Hash of the data that it trains on.
     pub data_hash: Option<String>,
+    /// Hash of the held-out text and the tokenizer.
+    pub held_out_hash: Option<String>,
     /// Optimiser steps that it will do.
     pub steps_total: Option<u64>,
     /// The device it really runs on.

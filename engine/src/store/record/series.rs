@@ -20,8 +20,10 @@ pub mod series_names {
     pub const SYSTEM_CPU_PERCENT: &str = "system/cpu_percent";
     /// Memory that the program holds, bytes.
     pub const SYSTEM_MEMORY_BYTES: &str = "system/memory_bytes";
-    /// Memory that the program holds on the GPU, bytes.
+    /// Memory in use on the run's GPU, bytes: by all programs on an NVIDIA GPU, by this one on an Apple GPU.
     pub const SYSTEM_GPU_MEMORY_BYTES: &str = "system/gpu_memory_bytes";
+    /// Share of the last moments in which the run's GPU computed, percent.
+    pub const SYSTEM_GPU_PERCENT: &str = "system/gpu_percent";
 }
 
 /// Which values of a series are the good ones.

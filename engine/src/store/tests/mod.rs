@@ -86,6 +86,7 @@ fn a_run_is_created_changed_and_read_again() {
         let facts = RunFacts {
             parameters: Some(12),
             data_hash: Some("abc".into()),
+            held_out_hash: Some("def".into()),
             flops_per_step: Some(34),
             train_tokens: Some(56),
             ..RunFacts::default()
@@ -111,6 +112,7 @@ fn a_run_is_created_changed_and_read_again() {
     assert_eq!((run.tags.as_slice(), run.note.as_str()), (["a".to_owned(), "c".to_owned()].as_slice(), "a note"));
     assert_eq!((run.parameters, record.data_hash.as_deref()), (Some(12), Some("abc")));
     assert_eq!((run.flops_per_step, run.train_tokens), (Some(34), Some(56)));
+    assert_eq!(run.held_out_hash.as_deref(), Some("def"));
     assert_eq!(record.config["model"]["layers"], 4);
     assert_eq!(record.config_toml, "seed = 7\n");
     assert_eq!(record.program_version, env!("CARGO_PKG_VERSION"));

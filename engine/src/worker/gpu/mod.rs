@@ -1,0 +1,12 @@
+//! What GPUs there are and what they do: for the list of devices and for the monitor. A program built without a GPU's
+//! feature, or on a machine without one, finds none.
+
+#[cfg(all(feature = "metal", target_os = "macos"))]
+mod apple;
+#[cfg(feature = "cuda")]
+mod nvidia;
+mod reader;
+mod reading;
+
+pub(super) use reader::{Gpu, GpuReader, gpus, reader};
+pub use reading::GpuReading;

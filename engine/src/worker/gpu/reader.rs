@@ -1,0 +1,50 @@
+use super::GpuReading;
+use crate::config::DeviceChoice;
+
+/// A GPU on which runs can compute.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::worker) struct Gpu {
+    /// Its name in a config.
+    pub(in crate::worker) choice: DeviceChoice,
+    /// What it is, in the driver's words.
+    pub(in crate::worker) name: String,
+    /// Its memory, where known.
+    pub(in crate::worker) memory_bytes: Option<u64>,
+    /// Free memory, where known.
+    pub(in crate::worker) free_bytes: Option<u64>,
+}
+
+/// Reads what the GPUs do.
+pub(in crate::worker) trait GpuReader {
+    /// A reading of each GPU that answers.
+    fn read(&mut self) -> Vec<GpuReading>;
+}
+
+/// Several readers are one.
+impl GpuReader for Vec<Box<dyn GpuReader>> {
+    fn read(&mut self) -> Vec<GpuReading> {
+        self.iter_mut().flat_map(|reader| reader.read()).collect()
+    }
+}
+
+/// The reader of every GPU that this build knows of.
+pub(in crate::worker) fn reader() -> Box<dyn GpuReader> {
+    let readers: Vec<Box<dyn GpuReader>> = vec![
+        #[cfg(feature = "cuda")]
+        Box::new(super::nvidia::Nvidia::new()),
+        #[cfg(all(feature = "metal", target_os = "macos"))]
+        Box::new(super::apple::Apple::new()),
+    ];
+    Box::new(readers)
+}
+
+/// Every GPU that this build knows of and that is there. Computes nothing on them.
+pub(in crate::worker) fn gpus() -> Vec<Gpu> {
+    let lists: Vec<Vec<Gpu>> = vec![
+        #[cfg(feature = "cuda")]
+        super::nvidia::Nvidia::new().gpus(),
+        #[cfg(all(feature = "metal", target_os = "macos"))]
+        super::apple::Apple::new().gpus(),
+    ];
+    lists.concat()
+}
