@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Times the training step of the same decoder in Headroom and in PyTorch, in turns, and prints the ratio of medians.
+
+Needs PyTorch (`pip install torch`) and a release build of Headroom; nothing else in this repository needs either.
+
+    cargo build --release
+    python3 engine/benches/against_pytorch.py --threads 2
+
+Both train the same model from the same kind of batch: a GPT-2 style decoder with norms first, tied token table, tanh
+GELU and no dropout; forward, cross-entropy over every token, backward, clipping of the global norm to 1, AdamW. PyTorch
+runs eagerly, once with attention written out (`manual`) and once with `scaled_dot_product_attention` (`fused`).
+The processes take turns (Headroom, manual, fused, Headroom, ...), since machines drift.
+"""
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+# width, heads, layers, tokens, batch, vocabulary
+CONFIGURATIONS = {
+    "standard": (256, 4, 6, 128, 16, 8192),
+    "wide": (512, 8, 6, 256, 8, 8192),
+    "long": (256, 4, 4, 1024, 2, 8192),
+}
+
+
+def torch_steps(shape, attention, threads, steps, warmup):
+    """Seconds of each step in PyTorch, and the peak memory of the process in bytes."""
+    import math
+
+    import torch
+    from torch import nn
+    from torch.nn import functional
+
+    width, heads, layers, tokens, batch, vocabulary = shape
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm_1, self.norm_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.projections, self.output = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.inner, self.outer = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def attend(self, x):
+            b, t, _ = x.shape
+            q, k, v = self.projections(x).split(width, dim=2)
+            q, k, v = (part.view(b, t, heads, width // heads).transpose(1, 2) for part in (q, k, v))
+            if attention == "fused":
+                mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            else:
+                scores = q @ k.transpose(2, 3) / math.sqrt(width // heads)
+                scores = scores.masked_fill(hidden[:t, :t], float("-inf"))
+                mixed = scores.softmax(dim=-1) @ v
+            return self.output(mixed.transpose(1, 2).reshape(b, t, width))
+
+        def forward(self, x):
+            x = x + self.attend(self.norm_1(x))
+            return x + self.outer(functional.gelu(self.inner(self.norm_2(x)), approximate="tanh"))
+
+    class Decoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(tokens, width)
+            self.blocks = nn.ModuleList(Block() for _ in range(layers))
+            self.norm = nn.LayerNorm(width)
+
+        def forward(self, ids, targets):
+            x = self.words(ids) + self.positions(torch.arange(ids.shape[1]))
+            for block in self.blocks:
+                x = block(x)
+            logits = self.norm(x) @ self.words.weight.t()
+            return functional.cross_entropy(logits.view(-1, vocabulary), targets.view(-1))
+
+    hidden = torch.ones(tokens, tokens, dtype=torch.bool).triu(1)
+    model = Decoder()
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            nn.init.normal_(parameter, std=0.02)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    seconds = []
+    for step in range(warmup + steps):
+        ids = torch.randint(vocabulary, (batch, tokens))
+        targets = torch.randint(vocabulary, (batch, tokens))
+        start = time.perf_counter()
+        optimiser.zero_grad()
+        loss = model(ids, targets)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        loss.item()
+        if step >= warmup:
+            seconds.append(time.perf_counter() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {"step_seconds": seconds, "peak_memory_bytes": peak, "torch": torch.__version__,
+            "parameters": sum(parameter.numel() for parameter in model.parameters())}
+
+
+def headroom_steps(program, shape, threads, steps, warmup):
+    width, heads, layers, tokens, batch, vocabulary = shape
+    fields = {"kind": "decoder", "width": width, "heads": heads, "layers": layers, "feed-forward": 4 * width,
+              "sequence-length": tokens, "batch": batch, "vocabulary": vocabulary, "steps": steps,
+              "warmup": warmup, "threads": threads}
+    command = [program, "bench", "step", "--json"] + [word for k, v in fields.items() for word in (f"--{k}", str(v))]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def in_child(shape, attention, threads, steps, warmup):
+    """The same in a process of its own, so that peak memory is its own and thread counts are set before any work."""
+    command = [sys.executable, __file__, "--child", json.dumps([shape, attention, threads, steps, warmup])]
+    environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--headroom", default=str(Path(__file__).parents[2] / "target/release/headroom"))
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=8, help="steps that count, in each round")
+    parser.add_argument("--warmup", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--configuration", choices=CONFIGURATIONS, action="append")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        print(json.dumps(torch_steps(*json.loads(options.child))))
+        return
+    results = {}
+    for name in options.configuration or CONFIGURATIONS:
+        shape = CONFIGURATIONS[name]
+        found = {"headroom": [], "manual": [], "fused": []}
+        for _ in range(options.rounds):
+            rest = (options.threads, options.steps, options.warmup)
+            found["headroom"].append(headroom_steps(options.headroom, shape, *rest))
+            for attention in ("manual", "fused"):
+                found[attention].append(in_child(shape, attention, *rest))
+        if found["headroom"][0]["parameters"] != found["manual"][0]["parameters"]:
+            sys.exit(f"the models differ: {found['headroom'][0]['parameters']} and {found['manual'][0]['parameters']}")
+        median = {who: statistics.median(s for run in runs for s in run["step_seconds"]) for who, runs in found.items()}
+        peak = {who: max(run["peak_memory_bytes"] for run in runs) for who, runs in found.items()}
+        results[name] = {"seconds": median, "peak_memory_bytes": peak,
+                         "ratio_manual": median["headroom"] / median["manual"],
+                         "ratio_fused": median["headroom"] / median["fused"]}
+        if not options.json:
+            print(f"{name} {shape}, {options.threads} threads, PyTorch {found['manual'][0]['torch']}")
+            for who in found:
+                print(f"  {who:9} {median[who] * 1e3:8.1f} ms   peak {peak[who] / 2**20:6.0f} MiB")
+            print(f"  ratio to manual {results[name]['ratio_manual']:.3f}, to fused {results[name]['ratio_fused']:.3f}",
+                  flush=True)
+    if options.json:
+        print(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()
