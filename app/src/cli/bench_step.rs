@@ -22,6 +22,8 @@ type Part = fn(&StepTime) -> f64;
 /// What was measured.
 struct Measured {
     times: Vec<StepTime>,
+    /// The step whose operations were timed.
+    profiled: Option<StepTime>,
     operations: Vec<headroom_engine::ops::profile::OperationTime>,
     limits: Option<MachineLimits>,
     peak_memory_bytes: Option<u64>,
@@ -71,9 +73,15 @@ fn measure(args: &BenchStepArgs, config: &RunConfig) -> Result<Measured, TrainEr
     // Before the limits are measured, which take memory of their own.
     let peak_memory_bytes = peak_memory_bytes();
     let [subject] = &mut subjects;
-    let operations = if args.profile { subject.profiled_step()?.1 } else { Vec::new() };
+    let (profiled, operations) = if args.profile {
+        let (time, operations) = subject.profiled_step()?;
+        (Some(time), operations)
+    } else {
+        (None, Vec::new())
+    };
     Ok(Measured {
         times: times.into_iter().flatten().collect(),
+        profiled,
         operations,
         limits: args.profile.then(machine_limits),
         peak_memory_bytes,
@@ -194,6 +202,12 @@ fn print_operations(measured: &Measured, limits: MachineLimits) -> CliResult {
             format!("{:.0} %", 100.0 * limit / operation.seconds),
             rate,
         ]);
+    }
+    if let Some(step) = measured.profiled {
+        let between = (step.step_secs - all).max(0.0);
+        all += between;
+        let time = format!("{:.2} ms", between * 1e3);
+        table.row(["between operations".to_owned(), String::new(), time, String::new(), String::new(), String::new()]);
     }
     let of_limit = format!("{:.0} %", 100.0 * all_limits / all);
     table.row([

@@ -10,7 +10,7 @@ mod dropout;
 mod heads;
 mod plan;
 
-pub use cost::{Cost, LayerCost, Part, PartCost, Workload, layer_macs};
+pub use cost::{Cost, LayerCost, Part, PartCost, Workload, keeps_maps, layer_macs};
 pub use dropout::Dropout;
 pub use heads::{Cell, Draft, HeadAt, HeadPlan};
 pub use plan::{ModelPlan, default_norm_epsilon, estimated_vocabulary, supported};

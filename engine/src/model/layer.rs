@@ -1,11 +1,11 @@
 use candle_core::{Result, Tensor};
 
 use crate::{
-    attention::{Dropout, compatibility::StandardAttention},
+    attention::{Dropout, compatibility::StandardAttention, keeps_maps},
     config::NormPlacement,
     ops::{
-        self, Affine, AttentionParts, FeedForwardParts, Frame, Gelu, Gradients, MapMemory, MaskSpec, Norm, NormAt,
-        attention_block, feed_forward_block,
+        self, Affine, AttentionParts, FeedForwardParts, Frame, Gelu, Gradients, LayerParts, MapMemory, MaskSpec, Norm,
+        NormAt,
     },
 };
 
@@ -30,9 +30,7 @@ pub(super) struct Pass<'a> {
     pub dropout: &'a Dropout,
     /// Where gradients of parameters will go; none = nothing is kept for a backward pass.
     pub gradients: Option<&'a Gradients>,
-    /// Whether the maps are given back.
-    pub keep_maps: bool,
-    /// Whether sub-layers are single operations; otherwise they are composed of small ones.
+    /// Whether whole parts of the model are single operations; otherwise they are composed of small ones.
     pub in_blocks: bool,
 }
 
@@ -42,22 +40,15 @@ const SITES: u32 = 3;
 /// The dropout site of the embeddings; those of layer 0 follow.
 pub(super) const EMBEDDING_SITE: u32 = 0;
 
-/// Longer sequences compute their maps again in the backward pass: kept, they would take most of the memory.
-const LONGEST_KEPT: usize = 512;
+/// The first dropout site of a layer.
+fn first_site(layer: usize) -> u32 {
+    EMBEDDING_SITE + 1 + SITES * layer as u32
+}
 
 impl Layer {
-    /// The residual stream after this layer, and the attention maps where they are asked for.
-    ///
-    /// Norm first: `x + f(norm(x))`. Norm last: `norm(x + f(x))`.
-    ///
-    /// # Shapes
-    /// `x` `[b, t, d]`; results `[b, t, d]` and `[b, h, t, t]`.
-    pub fn forward(&self, x: &Tensor, layer: usize, pass: &Pass<'_>) -> Result<(Tensor, Option<Tensor>)> {
-        let site = EMBEDDING_SITE + 1 + SITES * layer as u32;
-        if pass.in_blocks { self.in_blocks(x, site, pass) } else { self.composed(x, site, pass) }
-    }
-
-    fn in_blocks(&self, x: &Tensor, site: u32, pass: &Pass<'_>) -> Result<(Tensor, Option<Tensor>)> {
+    /// This layer as part of a stack; it is number `layer`, for sequences of `tokens`.
+    pub fn parts(&self, layer: usize, tokens: usize, pass: &Pass<'_>) -> LayerParts {
+        let site = first_site(layer);
         let frame = |norm: &Norm, site: u32| Frame {
             norm: norm.clone(),
             at: match self.placement {
@@ -66,37 +57,45 @@ impl Layer {
             },
             dropout: pass.dropout.block(site),
         };
-        let attention = AttentionParts {
-            frame: frame(&self.attention_norm, site + 1),
-            projections: self.attention.projections.maps(),
-            output: self.attention.output.clone(),
-            heads: self.attention.heads,
-            mask: pass.mask.clone(),
-            dropout: pass.dropout.block(site),
-            memory: if x.dim(1)? > LONGEST_KEPT { MapMemory::Recompute } else { MapMemory::Keep },
-        };
-        let (x, maps) = attention_block(x, attention, pass.gradients, pass.keep_maps)?;
-        let feed_forward = FeedForwardParts {
-            frame: frame(&self.feed_forward_norm, site + 2),
-            inner: self.feed_forward_in.clone(),
-            outer: self.feed_forward_out.clone(),
-            activation: self.activation,
-        };
-        Ok((feed_forward_block(&x, feed_forward, pass.gradients)?, maps))
+        LayerParts {
+            attention: AttentionParts {
+                frame: frame(&self.attention_norm, site + 1),
+                projections: self.attention.projections.maps(),
+                output: self.attention.output.clone(),
+                heads: self.attention.heads,
+                mask: pass.mask.clone(),
+                dropout: pass.dropout.block(site),
+                memory: if keeps_maps(tokens) { MapMemory::Keep } else { MapMemory::Recompute },
+            },
+            feed_forward: FeedForwardParts {
+                frame: frame(&self.feed_forward_norm, site + 2),
+                inner: self.feed_forward_in.clone(),
+                outer: self.feed_forward_out.clone(),
+                activation: self.activation,
+            },
+        }
     }
 
-    fn composed(&self, x: &Tensor, site: u32, pass: &Pass<'_>) -> Result<(Tensor, Option<Tensor>)> {
+    /// The residual stream after this layer, composed of small operations, and the attention maps.
+    ///
+    /// Norm first: `x + f(norm(x))`. Norm last: `norm(x + f(x))`.
+    ///
+    /// # Shapes
+    /// `x` `[b, t, d]`; results `[b, t, d]` and `[b, h, t, t]`.
+    pub fn forward(&self, x: &Tensor, layer: usize, pass: &Pass<'_>) -> Result<(Tensor, Tensor)> {
+        let site = first_site(layer);
         let Pass { mask, dropout, .. } = pass;
         let mut maps = None;
         let x = self.sublayer(x, &self.attention_norm, |x| {
             let attended = self.attention.forward(x, mask, dropout, site)?;
-            maps = pass.keep_maps.then_some(attended.maps);
+            maps = Some(attended.maps);
             dropout.apply(&attended.output, site + 1)
         })?;
         let x = self.sublayer(&x, &self.feed_forward_norm, |x| {
             let inner = ops::gelu(&self.feed_forward_in.forward(x)?, self.activation)?; // [b, t, f]
             dropout.apply(&self.feed_forward_out.forward(&inner)?, site + 2)
         })?;
+        let maps = maps.ok_or_else(|| candle_core::Error::Msg("An attention layer gave no map.".to_owned()))?;
         Ok((x, maps))
     }
 

@@ -16,7 +16,7 @@ use crate::{
         compatibility::{Projections, StandardAttention},
     },
     config::{Architecture, NormPlacement},
-    ops::{self, Affine, EmbedParts, Gelu, Gradients, HeadParts, MaskSpec, Norm},
+    ops::{self, Affine, EmbedParts, Gelu, Gradients, HeadParts, MaskSpec, Norm, Wanted},
 };
 
 /// A transformer: a plan joined with weights.
@@ -239,25 +239,28 @@ impl Model {
         }
         let dropout = Dropout { probability: self.plan.dropout, draw: options.dropout };
         let mask = MaskSpec { causal: self.plan.is_causal(), keys: input.key_mask.clone() };
-        let pass = Pass {
-            mask: &mask,
-            dropout: &dropout,
-            gradients: self.gradients.as_ref(),
-            keep_maps: options.keep_maps,
-            in_blocks: self.has_blocks(),
-        };
+        let pass =
+            Pass { mask: &mask, dropout: &dropout, gradients: self.gradients.as_ref(), in_blocks: self.has_blocks() };
         let mut x = self.embed(input, [b, t], &pass)?; // [b, t, d]
-        let (mut maps, mut hidden) = (Vec::new(), Vec::new());
-        if options.keep_hidden {
-            hidden.push(x.clone());
+        let mut hidden: Vec<Tensor> = options.keep_hidden.then(|| x.clone()).into_iter().collect();
+        let last_norm = (self.plan.norm == NormPlacement::Pre).then_some(&self.outer_norm);
+        if pass.in_blocks {
+            let layers = self.layers.iter().enumerate().map(|(number, layer)| layer.parts(number, t, &pass));
+            let wanted = Wanted { maps: options.keep_maps, hidden: options.keep_hidden };
+            let stacked = ops::stack(&x, layers.collect(), last_norm.cloned(), pass.gradients, wanted)?;
+            hidden.extend(stacked.hidden);
+            return Ok(Encoded { last: stacked.stream, maps: stacked.maps, hidden });
         }
+        let mut maps = Vec::new();
         for (number, layer) in self.layers.iter().enumerate() {
             let (next, map) = layer.forward(&x, number, &pass)?;
-            x = next;
-            if self.plan.norm == NormPlacement::Pre && number + 1 == self.layers.len() {
-                x = self.outer_norm.forward(&x)?;
+            x = match last_norm.filter(|_| number + 1 == self.layers.len()) {
+                Some(norm) => norm.forward(&next)?,
+                None => next,
+            };
+            if options.keep_maps {
+                maps.push(map);
             }
-            maps.extend(map);
             if options.keep_hidden {
                 hidden.push(x.clone());
             }

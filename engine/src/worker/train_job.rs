@@ -45,6 +45,8 @@ pub(super) fn train_job(bench: &Bench, job: TrainJob, steering: &Steering) {
         Ok(pool) => pool.install(|| carry_through(bench, &job, steering, &mut hooks)),
         Err(error) => failed(&format!("The threads of the run could not be started: {error}."), "Lower `threads`."),
     };
+    // The next run has other shapes.
+    crate::ops::release_buffers();
     let mut details = ending.details;
     details.progress = hooks.progress();
     // What was logged is to be in the store before the state that says it is all there.

@@ -3,6 +3,18 @@
 use super::Workload;
 use crate::{attention::ModelPlan, config::Architecture};
 
+/// Rows whose logits exist at the same time inside of one operation.
+const HEAD_ROWS: u64 = 512;
+
+/// The longest sequence whose maps are kept from forward to backward inside of one operation.
+const LONGEST_KEPT: usize = 512;
+
+/// Whether the maps of a sequence are kept from forward to backward; otherwise they are computed again, since they
+/// would take most of the memory.
+pub fn keeps_maps(sequence: usize) -> bool {
+    sequence <= LONGEST_KEPT
+}
+
 /// What each part of a layer keeps.
 pub(super) struct LayerActivations {
     pub projections: u64,
@@ -20,6 +32,32 @@ fn with_dropout(plan: &ModelPlan, numbers: u64) -> u64 {
 
 /// Numbers kept by layer `layer`.
 pub(super) fn layer(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerActivations {
+    if work.in_blocks { block(plan, layer, work) } else { composed(plan, layer, work) }
+}
+
+/// A layer inside of one operation. Dropout is applied in place and drawn again in backward: it keeps nothing.
+fn block(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerActivations {
+    let tokens = work.tokens();
+    let stream = tokens.saturating_mul(plan.width as u64);
+    let head = tokens.saturating_mul(plan.head_size as u64);
+    let (computed, live) = (plan.head_plan.computed(layer) as u64, plan.head_plan.live(layer) as u64);
+    let attends = u64::from(live > 0);
+    // Two numbers a row where maps are computed again.
+    let row = if keeps_maps(work.sequence) { work.sequence as u64 } else { 2 };
+    LayerActivations {
+        projections: head.saturating_mul(2 * computed + live),
+        scores: tokens.saturating_mul(row).saturating_mul(computed),
+        mix: head.saturating_mul(live),
+        output: stream.saturating_mul(attends),
+        // The slope of the activation and the activation, and the stream after.
+        feed_forward: tokens.saturating_mul(plan.feed_forward as u64).saturating_mul(2).saturating_add(stream),
+        // The input of each sub-layer, or the sum before its norm.
+        norm: stream.saturating_mul(1 + attends),
+    }
+}
+
+/// A layer composed of small operations.
+fn composed(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerActivations {
     let tokens = work.tokens();
     let stream = tokens.saturating_mul(plan.width as u64);
     let inner = tokens.saturating_mul(plan.feed_forward as u64);
@@ -57,6 +95,9 @@ pub(super) fn layer(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerAct
 /// of the sum, and the sums.
 pub(super) fn embedding(plan: &ModelPlan, work: &Workload) -> u64 {
     let stream = work.tokens().saturating_mul(plan.width as u64);
+    if work.in_blocks {
+        return stream;
+    }
     let tables = if plan.token_types > 0 { 3 } else { 2 };
     with_dropout(plan, stream).saturating_add(stream.saturating_mul(2 * tables - 2))
 }
@@ -70,7 +111,13 @@ pub(super) fn norm(plan: &ModelPlan, work: &Workload) -> u64 {
 pub(super) fn head(plan: &ModelPlan, work: &Workload) -> u64 {
     let predicted = work.predicted as u64;
     let row = predicted.saturating_mul(plan.width as u64);
-    let logits = predicted.saturating_mul(plan.vocabulary as u64).saturating_mul(2);
+    let logits = if work.in_blocks {
+        // Some rows at a time; the gradients of the hidden states and of the table are computed with them.
+        let rows = predicted.min(HEAD_ROWS).saturating_add(plan.width as u64);
+        rows.saturating_mul(plan.vocabulary as u64).saturating_add(row)
+    } else {
+        predicted.saturating_mul(plan.vocabulary as u64).saturating_mul(2)
+    };
     match plan.architecture {
         Architecture::Encoder => logits.saturating_add(row.saturating_mul(4)),
         Architecture::Decoder => logits,

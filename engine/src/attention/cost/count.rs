@@ -308,7 +308,14 @@ mod tests {
         }
         products.push([b * t, d, plan.vocabulary]);
         let flops: usize = products.iter().map(|[m, k, n]| 2 * m * k * n).sum();
-        let work = Workload { batch: b, sequence: t, predicted: b * t, accumulation: 2, precision: Precision::F32 };
+        let work = Workload {
+            batch: b,
+            sequence: t,
+            predicted: b * t,
+            accumulation: 2,
+            precision: Precision::F32,
+            in_blocks: true,
+        };
         let cost = Cost::of(&plan, &work);
         assert_eq!(cost.forward_flops, flops as u64);
         assert_eq!(cost.backward_flops, 2 * flops as u64);
@@ -363,6 +370,7 @@ mod tests {
             predicted: 1 << 36,
             accumulation: 65_536,
             precision: Precision::F64,
+            in_blocks: true,
         };
         assert_eq!(Cost::of(&plan, &work).memory_bytes, u64::MAX);
     }

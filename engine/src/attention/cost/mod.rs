@@ -11,6 +11,7 @@ mod count;
 mod part;
 mod workload;
 
+pub use activations::keeps_maps;
 pub use count::{Cost, LayerCost, layer_macs};
 pub use part::{Part, PartCost};
 pub use workload::Workload;

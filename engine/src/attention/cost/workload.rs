@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Architecture, Precision, RunConfig};
+use crate::config::{Architecture, DeviceChoice, Precision, RunConfig};
 
 /// What a model is asked to do, as far as its costs depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -15,6 +15,8 @@ pub struct Workload {
     pub accumulation: usize,
     /// Number format.
     pub precision: Precision,
+    /// Whether whole parts of the model are single operations, which keep less: on the CPU.
+    pub in_blocks: bool,
 }
 
 impl Workload {
@@ -26,12 +28,19 @@ impl Workload {
             Architecture::Decoder => tokens,
             Architecture::Encoder => (tokens as f64 * config.train.mask_fraction).ceil() as usize,
         };
-        Self { batch, sequence, predicted, accumulation: config.train.accumulation, precision: config.precision }
+        Self {
+            batch,
+            sequence,
+            predicted,
+            accumulation: config.train.accumulation,
+            precision: config.precision,
+            in_blocks: config.device == DeviceChoice::Cpu,
+        }
     }
 
-    /// A forward pass with predictions at every position and nothing after it.
+    /// A forward pass on the CPU with predictions at every position and nothing after it.
     pub fn inference(batch: usize, sequence: usize, precision: Precision) -> Self {
-        Self { batch, sequence, predicted: batch.saturating_mul(sequence), accumulation: 0, precision }
+        Self { batch, sequence, predicted: batch.saturating_mul(sequence), accumulation: 0, precision, in_blocks: true }
     }
 
     /// True when gradients are computed.

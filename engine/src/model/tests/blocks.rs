@@ -1,4 +1,4 @@
-//! Sub-layers as single operations against the same ones composed of small operations.
+//! Parts of a model as single operations against the same ones composed of small operations.
 
 use candle_core::DType;
 

@@ -1,7 +1,7 @@
-//! Whole sub-layers as single operations: embeddings, self-attention, feed-forward, head with loss.
+//! Whole parts of a model as single operations: embeddings, a stack of layers, head with loss.
 //!
-//! Between the operations of a composed sub-layer every intermediate goes out to memory and comes back; inside of one
-//! operation it stays where it is. They exist for `f32` and `f64` on the CPU ([`has_blocks`]); elsewhere models compose
+//! Between the operations of a composed sub-layer every intermediate goes out to memory and comes back, and candle's
+//! graph adds a pass over every gradient; inside of one operation neither happens. They exist for `f32` and `f64` on the CPU ([`has_blocks`]); elsewhere models compose
 //! the same sub-layers of the small operations, which are also what the tests hold these against.
 //!
 //! Candle's custom operations take three tensors at most. The stream is one; parameters live inside of the operation,
@@ -13,9 +13,11 @@ mod embed;
 mod feed_forward;
 mod head;
 mod open;
+mod stack;
 
-pub use attention::{AttentionParts, MapMemory, attention_block};
+pub use attention::{AttentionParts, MapMemory};
 pub use embed::{EmbedParts, embed};
-pub use feed_forward::{FeedForwardParts, feed_forward_block};
+pub use feed_forward::FeedForwardParts;
 pub use head::{HeadParts, HeadResult, head_evaluation, head_loss};
 pub use open::{BlockDropout, Frame, has_blocks};
+pub use stack::{LayerParts, Stacked, Wanted, stack};

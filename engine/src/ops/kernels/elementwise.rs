@@ -39,16 +39,30 @@ vectorised! {
 }
 
 vectorised! {
-    /// The sum of squares in double precision, in eight fixed lanes.
+    /// The sum of squares in double precision, in fixed lanes that are folded pairwise.
     pub fn sum_of_squares<T>(xs: &[T]) -> f64 {
-        const LANES: usize = 8;
+        const LANES: usize = 32;
         let mut lanes = [0.0_f64; LANES];
-        for block in xs.chunks(LANES) {
+        let blocks = xs.chunks_exact(LANES);
+        let rest = blocks.remainder();
+        for block in blocks {
             for (lane, &x) in lanes.iter_mut().zip(block) {
                 let x = x.as_f64();
                 *lane += x * x;
             }
         }
-        ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]))
+        for (lane, &x) in lanes.iter_mut().zip(rest) {
+            let x = x.as_f64();
+            *lane += x * x;
+        }
+        let mut width = LANES;
+        while width > 1 {
+            width /= 2;
+            let (low, high) = lanes.split_at_mut(width);
+            for (low, high) in low.iter_mut().zip(high) {
+                *low += *high;
+            }
+        }
+        lanes[0]
     }
 }

@@ -59,8 +59,8 @@ impl<T: Pooled> AttentionBlock<'_, T> {
         (x.rows(), output, Work::product::<T>(tokens, head_size, tokens).times(batch * heads))
     }
 
-    /// The stream after the sub-layer, and what the backward pass needs; the maps whole if `keep_maps`.
-    pub fn forward(&self, x: &[T], width: usize, keep_maps: bool) -> (Vec<T>, AttentionState<T>) {
+    /// Writes the stream after the sub-layer; gives what the backward pass needs, the maps whole if `keep_maps`.
+    pub fn forward(&self, x: &[T], y: &mut [T], width: usize, keep_maps: bool) -> AttentionState<T> {
         let slab = Slab::dense(x, width);
         let mut frame = self.frame.enter(slab);
         let mixed_width = self.core.heads * self.core.head_size;
@@ -78,27 +78,28 @@ impl<T: Pooled> AttentionBlock<'_, T> {
         let maps = span("attention: scores, softmax, mix", mixing.times(2), || {
             self.core.forward(split(projected.view(), mixed_width), mixed.output(), keep_maps)
         });
-        let mut y = vec![T::ZERO; x.len()];
         span("attention: output", stream, || {
-            self.output.forward(mixed.view(), MatrixMut::new(&mut y, slab.rows(), width));
+            self.output.forward(mixed.view(), MatrixMut::new(y, slab.rows(), width));
         });
-        let y = self.frame.leave(x, y, width, &mut frame);
-        (y, AttentionState { frame, projected, mixed, maps })
+        self.frame.leave(x, y, width, &mut frame);
+        AttentionState { frame, projected, mixed, maps }
     }
 
-    /// The gradient of the stream before, from that after.
+    /// Writes the gradient of the stream before, from that after.
     pub fn backward(
         &self,
         x: &[T],
         width: usize,
         state: AttentionState<T>,
         dy: &[T],
+        dx: &mut [T],
         slots: &mut AttentionSlots<'_, T>,
-    ) -> Vec<T> {
+    ) {
         let slab = Slab::dense(x, width);
         let AttentionState { frame, projected, mixed, maps } = state;
-        let ds = self.frame.backward_leave(dy, width, &frame, &mut slots.norm);
-        let df = self.frame.backward_dropout(&ds, width);
+        let past = self.frame.backward_leave(dy, width, &frame, &mut slots.norm);
+        let ds = past.as_deref().unwrap_or(dy);
+        let df = self.frame.backward_dropout(ds, width);
         let (rows, stream, mixing) = self.work(slab);
         span("attention: output, gradient of weights", stream, || {
             self.output.parameter_gradients(mixed.view(), df.view(), &mut slots.output);
@@ -130,7 +131,7 @@ impl<T: Pooled> AttentionBlock<'_, T> {
             });
             first += projection.outputs();
         }
-        self.frame.backward_enter(slab, &dinput, &ds, &mut slots.norm)
+        self.frame.backward_enter(slab, &dinput, ds, dx, &mut slots.norm);
     }
 }
 

@@ -46,8 +46,8 @@ impl<T: Pooled> FeedForwardBlock<'_, T> {
         (Work::product::<T>(x.rows(), x.width(), inner), Work::pass::<T>(3 * x.rows() * inner))
     }
 
-    /// The stream after the sub-layer, and what the backward pass needs.
-    pub fn forward(&self, x: &[T], width: usize) -> (Vec<T>, FeedForwardState<T>) {
+    /// Writes the stream after the sub-layer; gives what the backward pass needs.
+    pub fn forward(&self, x: &[T], y: &mut [T], width: usize) -> FeedForwardState<T> {
         let slab = Slab::dense(x, width);
         let mut frame = self.frame.enter(slab);
         let mut slope = Rows::take(slab.rows(), self.inner.outputs());
@@ -55,27 +55,28 @@ impl<T: Pooled> FeedForwardBlock<'_, T> {
         span("feed-forward: first map", product, || self.inner.forward(frame.input(slab), slope.output()));
         let mut active = Rows::take(slab.rows(), self.inner.outputs());
         span("feed-forward: activation", pass, || slope.for_each_row_with(&mut active, self.activation));
-        let mut y = vec![T::ZERO; x.len()];
         span("feed-forward: second map", product, || {
-            self.outer.forward(active.view(), MatrixMut::new(&mut y, slab.rows(), width));
+            self.outer.forward(active.view(), MatrixMut::new(y, slab.rows(), width));
         });
-        let y = self.frame.leave(x, y, width, &mut frame);
-        (y, FeedForwardState { frame, slope, active })
+        self.frame.leave(x, y, width, &mut frame);
+        FeedForwardState { frame, slope, active }
     }
 
-    /// The gradient of the stream before, from that after.
+    /// Writes the gradient of the stream before, from that after.
     pub fn backward(
         &self,
         x: &[T],
         width: usize,
         state: FeedForwardState<T>,
         dy: &[T],
+        dx: &mut [T],
         slots: &mut FeedForwardSlots<'_, T>,
-    ) -> Vec<T> {
+    ) {
         let slab = Slab::dense(x, width);
         let FeedForwardState { frame, slope, active } = state;
-        let ds = self.frame.backward_leave(dy, width, &frame, &mut slots.norm);
-        let df = self.frame.backward_dropout(&ds, width);
+        let past = self.frame.backward_leave(dy, width, &frame, &mut slots.norm);
+        let ds = past.as_deref().unwrap_or(dy);
+        let df = self.frame.backward_dropout(ds, width);
         let (product, pass) = self.work(slab);
         span("feed-forward: second map, gradient of weights", product, || {
             self.outer.parameter_gradients(active.view(), df.view(), &mut slots.outer);
@@ -98,6 +99,6 @@ impl<T: Pooled> FeedForwardBlock<'_, T> {
             self.inner.input_gradient(dinner.view(), dinput.output(), false);
         });
         drop(dinner);
-        self.frame.backward_enter(slab, &dinput, &ds, &mut slots.norm)
+        self.frame.backward_enter(slab, &dinput, ds, dx, &mut slots.norm);
     }
 }

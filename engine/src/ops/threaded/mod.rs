@@ -23,8 +23,8 @@ mod sums;
 
 pub(super) use affine::{AffineSlots, AffineWeights, NormSlots, Slot};
 pub(super) use attention_block::{AttentionBlock, AttentionSlots, AttentionState};
-pub(super) use buffer::Pooled;
 pub use buffer::release_buffers;
+pub(super) use buffer::{Buffer, Pooled};
 pub(super) use core::CoreShape;
 
 pub(super) use cross_entropy::{cross_entropy, cross_entropy_backward};

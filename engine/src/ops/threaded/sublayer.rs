@@ -1,7 +1,5 @@
 //! What attention and feed-forward share as sub-layers: a norm, the stream, dropout.
 
-use std::borrow::Cow;
-
 use rayon::prelude::*;
 
 use super::CHUNK;
@@ -56,40 +54,34 @@ impl<T: Pooled> Frame<'_, T> {
     }
 
     /// The stream after the sub-layer, in place of the output `y` of `f`.
-    pub fn leave(&self, x: &[T], mut y: Vec<T>, width: usize, state: &mut FrameState<T>) -> Vec<T> {
+    pub fn leave(&self, x: &[T], y: &mut [T], width: usize, state: &mut FrameState<T>) {
         let work = Work::pass::<T>(3 * y.len());
-        span("residual sum", work, || add_to_stream(&mut y, x, width, self.dropout.as_ref()));
+        span("residual sum", work, || add_to_stream(y, x, width, self.dropout.as_ref()));
         if self.at == NormAt::Last {
             let mut sum = Buffer::take(y.len());
             span("norm", work, || {
                 sum.par_chunks_mut(CHUNK).zip(y.par_chunks(CHUNK)).for_each(|(sum, y)| sum.copy_from_slice(y));
-                self.norm.write_normalised(Slab::dense(&sum, width), &mut y);
+                self.norm.write_normalised(Slab::dense(&sum, width), y);
             });
             state.sum = Some(sum);
         }
-        y
     }
 
-    /// The gradient of the sum of stream and `f`: what goes past `f`.
-    pub fn backward_leave<'a>(
+    /// The gradient of the sum of stream and `f`, which goes past `f`; nothing where that is `dy` itself.
+    pub fn backward_leave(
         &self,
-        dy: &'a [T],
+        dy: &[T],
         width: usize,
         state: &FrameState<T>,
         slots: &mut NormSlots<'_, T>,
-    ) -> Cow<'a, [T]>
-    where
-        [T]: ToOwned<Owned = Vec<T>>,
-    {
-        match &state.sum {
-            None => Cow::Borrowed(dy),
-            Some(sum) => {
-                let mut ds = vec![T::ZERO; dy.len()];
-                let gradients = self.norm.backward(Slab::dense(sum, width), Slab::dense(dy, width), None, &mut ds);
-                slots.add(&gradients);
-                Cow::Owned(ds)
-            }
-        }
+    ) -> Option<Buffer<T>> {
+        let sum = state.sum.as_ref()?;
+        let mut ds = Buffer::take(dy.len());
+        let gradients = span("norm, gradient", Work::pass::<T>(3 * dy.len()), || {
+            self.norm.backward(Slab::dense(sum, width), Slab::dense(dy, width), None, &mut ds)
+        });
+        slots.add(&gradients);
+        Some(ds)
     }
 
     /// The gradient of the output of `f`: what `ds` is after dropout, in rows that products like.
@@ -108,24 +100,29 @@ impl<T: Pooled> Frame<'_, T> {
     }
 
     /// The gradient of the stream before the sub-layer, from that of the input of `f` and what went past it.
-    pub fn backward_enter(&self, x: Slab<'_, T>, dinput: &Rows<T>, ds: &[T], slots: &mut NormSlots<'_, T>) -> Vec<T> {
-        let mut dx = vec![T::ZERO; ds.len()];
+    pub fn backward_enter(
+        &self,
+        x: Slab<'_, T>,
+        dinput: &Rows<T>,
+        ds: &[T],
+        dx: &mut [T],
+        slots: &mut NormSlots<'_, T>,
+    ) {
         match self.at {
             NormAt::First => {
                 let gradients = span("norm, gradient", Work::pass::<T>(4 * ds.len()), || {
-                    self.norm.backward(x, dinput.view(), Some(ds), &mut dx)
+                    self.norm.backward(x, dinput.view(), Some(ds), dx)
                 });
                 slots.add(&gradients);
             }
             NormAt::Last => {
                 let width = x.width();
                 let dinput = dinput.view();
-                super::rows::for_each_row(&mut dx, width, width, |row, dx| {
+                super::rows::for_each_row(dx, width, width, |row, dx| {
                     let ds = ds.get(row * width..(row + 1) * width).unwrap_or(&[]);
                     crate::ops::kernels::add(dinput.row(row), ds, dx);
                 });
             }
         }
-        dx
     }
 }
