@@ -14,6 +14,8 @@ mod feed_forward;
 mod head;
 mod open;
 mod stack;
+#[cfg(test)]
+mod tests;
 
 pub use attention::{AttentionParts, MapMemory};
 pub use embed::{EmbedParts, embed};

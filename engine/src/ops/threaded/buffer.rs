@@ -116,9 +116,9 @@ impl<T: Pooled> DerefMut for Buffer<T> {
     }
 }
 
-/// The next length of a sixteenth of a power of two, so that shapes that differ a little share their memory.
+/// The next multiple of a sixty-fourth of a power of two, so that shapes that differ a little share their memory.
 fn size_class(length: usize) -> usize {
-    let step = (length.next_power_of_two() / 16).max(1);
+    let step = (length.next_power_of_two() / 64).max(1);
     length.next_multiple_of(step)
 }
 
@@ -131,7 +131,7 @@ mod tests {
         for length in [0, 1, 4095, 4096, 5000, 65_537, 1 << 20] {
             let buffer = Buffer::<f64>::take(length);
             assert_eq!(buffer.len(), length);
-            assert!(buffer.data.len() <= length + length / 8 + 1, "{length}: {}", buffer.data.len());
+            assert!(buffer.data.len() <= length + length / 32 + 1, "{length}: {}", buffer.data.len());
         }
     }
 
@@ -143,7 +143,7 @@ mod tests {
         let place = buffer.as_ptr();
         buffer.fill(3.0);
         drop(buffer);
-        assert_eq!(Buffer::<f64>::take(length - 1).as_ptr(), place);
+        assert_eq!(Buffer::<f64>::take(length - 7).as_ptr(), place);
         release_buffers();
         assert!(!f64::pool().lock().unwrap().idle.contains_key(&size_class(length)));
     }
