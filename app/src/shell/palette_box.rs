@@ -19,7 +19,7 @@ pub struct PaletteBox {
 }
 
 /// Height of an entry and the gap below it, in points.
-const LINE_HEIGHT: f32 = 24.0;
+const LINE_HEIGHT: f32 = 26.0;
 const LINE_GAP: f32 = 1.0;
 
 /// What came of a frame of the palette.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use egui::{Context, Id, Modal, RichText, ViewportCommand};
+use egui::{Context, Frame, Id, Margin, Modal, RichText, ViewportCommand};
 use headroom_engine::worker::Command;
 
 use super::headroom_window::HeadroomWindow;
@@ -68,7 +68,8 @@ impl HeadroomWindow {
         let waiting = self.state.waiting.len() as u64;
         let current = self.state.current.as_ref();
         let name = current.map(|current| self.state.run_name(&current.run)).unwrap_or_default();
-        let modal = Modal::new(Id::unique("closing")).show(ctx, |ui| {
+        let frame = Frame::window(&ctx.global_style()).inner_margin(Margin::same(16));
+        let modal = Modal::new(Id::unique("closing")).frame(frame).show(ctx, |ui| {
             ui.set_width(440.0_f32.min(ctx.content_rect().width() - 40.0));
             if is_stopping {
                 ui.heading("Closing");

@@ -54,6 +54,8 @@ fn hold_still(ctx: &Context) {
 /// Characters that the built-in fonts cannot draw, and controls without a name, end a test by themselves.
 pub struct Screen {
     harness: Harness<'static, Slot>,
+    /// The window asked the platform to close it.
+    wants_to_close: bool,
 }
 
 impl Screen {
@@ -86,7 +88,7 @@ impl Screen {
             Slot::Waiting(Some(make)),
         );
         harness.run_ok();
-        Self { harness }
+        Self { harness, wants_to_close: false }
     }
 
     /// A window that only records what it asks of the engine. Large enough that nothing has to be scrolled to.
@@ -120,14 +122,14 @@ impl Screen {
     /// Asks the window to close, as its button does. Whether it lets itself be closed.
     pub fn request_close(&mut self) -> bool {
         self.viewport_info().events.push(egui::ViewportEvent::Close);
-        self.harness.step();
+        self.step();
         self.viewport_info().events.clear();
         !self.commands().contains(&egui::ViewportCommand::CancelClose)
     }
 
-    /// Whether the window asked the platform to close it in the last frame.
+    /// Whether the window asked the platform to close it since the last time.
     pub fn wants_to_close(&mut self) -> bool {
-        self.commands().contains(&egui::ViewportCommand::Close)
+        std::mem::take(&mut self.wants_to_close)
     }
 
     fn viewport_info(&mut self) -> &mut egui::ViewportInfo {
@@ -190,12 +192,13 @@ impl Screen {
     /// A frame.
     pub fn step(&mut self) {
         self.harness.step();
+        self.wants_to_close |= self.commands().contains(&egui::ViewportCommand::Close);
     }
 
     /// A few frames, until what was opened has its size.
     pub fn settle(&mut self) {
         for _ in 0..4 {
-            self.harness.step();
+            self.step();
         }
         self.harness.check_accessibility();
     }
@@ -296,8 +299,28 @@ impl Screen {
             self.get(name).scroll_to_me();
             self.settle();
         }
-        self.get(name).click();
+        let node = self.get(name);
+        if node.accesskit_node().role() == Role::Row {
+            // In the cell of the name: the middle may be the edge of a column, which is dragged and not clicked.
+            let at = node.rect().left_center() + vec2(130.0, 0.0);
+            self.click_at(at);
+        } else {
+            node.click();
+        }
         self.settle();
+    }
+
+    fn click_at(&mut self, pos: egui::Pos2) {
+        let button = |pressed| Event::PointerButton {
+            pos,
+            button: egui::PointerButton::Primary,
+            pressed,
+            modifiers: Modifiers::NONE,
+        };
+        for event in [Event::PointerMoved(pos), button(true), button(false)] {
+            self.harness.event(event);
+            self.step();
+        }
     }
 
     /// Replaces the text in the field of this name.

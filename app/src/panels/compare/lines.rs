@@ -280,7 +280,10 @@ fn resumed(state: &State, run: &RunId, metric: &str, points: &Series) -> Vec<(f6
 
 #[cfg(test)]
 pub(super) mod tests {
-    use headroom_engine::store::{SeriesData, series_names};
+    use headroom_engine::{
+        store::{SeriesData, series_names},
+        worker::Event,
+    };
 
     use super::*;
     use crate::{compare::names_apart, inspector::examples};
@@ -312,6 +315,9 @@ pub(super) mod tests {
             state.series.take(run.id.clone(), METRIC.to_owned(), true, data);
             state.runs.push(run);
         }
+        // As they come from the engine: then they have names of their own.
+        let runs = std::mem::take(&mut state.runs);
+        state.apply(Event::Runs { runs });
         state
     }
 

@@ -26,6 +26,9 @@ use crate::{
 /// Runs that "Show the newest runs" shows.
 const NEWEST: usize = 6;
 
+/// Room for the panel's scroll bar beside the table, in points.
+const BAR: f32 = 8.0;
+
 /// Overlays runs and compares them with a baseline.
 #[derive(Default)]
 pub struct ComparePanel {
@@ -298,7 +301,7 @@ impl ComparePanel {
         let columns = columns(&measures, &titles, view.group.is_some(), is_compared);
         if !self.chose_columns {
             let gap = ui.spacing().item_spacing.x;
-            let without = without_room(&columns, ui.available_width(), gap);
+            let without = without_room(&columns, ui.available_width() - BAR, gap);
             self.table.hidden = without.into_iter().map(str::to_owned).collect();
         }
         ui.horizontal_wrapped(|ui| {
@@ -343,7 +346,8 @@ impl ComparePanel {
                 },
             )
         };
-        let response = ScrollArea::horizontal().id_salt("compared").show(ui, shown).inner;
+        let room = ui.available_width() - BAR;
+        let response = ScrollArea::horizontal().id_salt("compared").max_width(room).show(ui, shown).inner;
         let id_of = |number: u64| {
             let bundle = bundles.iter().find(|bundle| bundle.number == number)?;
             bundle.runs.first().map(|run| run.id.clone())

@@ -69,6 +69,8 @@ struct Drawn {
     /// The view that the mesh was built for, and the one that it was last moved to.
     built: View,
     shown: View,
+    /// It was stretched by too much and waits for its turn to be made anew.
+    is_waiting: bool,
 }
 
 /// A range of both axes, in axis positions.
@@ -259,7 +261,8 @@ impl Drawn {
     ) -> Option<Shape> {
         let points_key = scene.points_key(curve, columns);
         let mesh_key = scene.mesh_key(points_key, None, stroke, dash);
-        if self.mesh_key != Some(mesh_key) && self.moves_along(scene, curve, mesh_key) {
+        let is_stale = self.mesh_key != Some(mesh_key) || self.is_waiting;
+        if is_stale && self.moves_along(scene, curve, mesh_key) {
             self.move_to(scene, mesh_key);
             return self.shape(scene);
         }
@@ -274,7 +277,7 @@ impl Drawn {
             self.points.extend(keep.iter().filter_map(at));
             self.points_key = Some(points_key);
         }
-        if self.mesh_key != Some(mesh_key) {
+        if is_stale {
             let mut mesh = Mesh::default();
             line_mesh(scene, &self.points, columns, stroke, dash, decorated, &mut mesh);
             self.keep(mesh_key, mesh, scene, rebuilt);
@@ -284,7 +287,7 @@ impl Drawn {
 
     /// Whether the triangles can be moved to the scene's view: only the view changed, by little, and they hold the
     /// whole curve. When they were stretched too far and it is their turn they cannot.
-    fn moves_along(&self, scene: Scene<'_>, curve: &Curve, key: MeshKey) -> bool {
+    fn moves_along(&mut self, scene: Scene<'_>, curve: &Curve, key: MeshKey) -> bool {
         let Some(known) = self.mesh_key else { return false };
         let same_view = MeshKey {
             points: PointsKey { x_range: known.points.x_range, ..key.points },
@@ -307,8 +310,9 @@ impl Drawn {
             scene.renewable.set(left);
             return false;
         }
-        scene.is_unfinished.set(true);
-        stretch <= MOST_STRETCH
+        self.is_waiting = stretch <= MOST_STRETCH;
+        scene.is_unfinished.set(scene.is_unfinished.get() || self.is_waiting);
+        self.is_waiting
     }
 
     /// Moves the triangles from the view that they are shown in to the scene's.
@@ -330,11 +334,10 @@ impl Drawn {
         }
         self.shown = to;
         self.mesh_key = Some(key);
-        self.points_key = Some(key.points);
     }
 
     fn keep(&mut self, key: MeshKey, mesh: Mesh, scene: Scene<'_>, rebuilt: &mut u64) {
-        (self.built, self.shown) = (scene.view(), scene.view());
+        (self.built, self.shown, self.is_waiting) = (scene.view(), scene.view(), false);
         self.mesh_key = Some(key);
         self.origin = scene.frame().min;
         self.mesh = Arc::new(mesh);
