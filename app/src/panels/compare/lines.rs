@@ -274,7 +274,8 @@ fn coarser(a: Alignment, b: Alignment) -> Alignment {
 
 fn resumed(state: &State, run: &RunId, metric: &str, points: &Series) -> Vec<(f64, String)> {
     let Some(data) = state.series.get(run, metric) else { return Vec::new() };
-    let cuts = data.cuts.iter().filter(|cut| cut.attempt > 1);
+    // What begins a curve continues nothing.
+    let cuts = data.cuts.iter().filter(|cut| cut.attempt > 1 && cut.index > 0);
     cuts.filter_map(|cut| Some((*points.x().get(cut.index)?, "resumed".to_owned()))).collect()
 }
 

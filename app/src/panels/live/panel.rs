@@ -278,8 +278,11 @@ fn ended_badly_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
         }
         if bad {
             ui.label(RichText::new(state_text::why(run)).color(state_text::colour(run.state, palette)));
-            ui.label(state_text::what_to_do(run));
-            if run.state == RunState::Diverged {
+            let what_to_do = state_text::what_to_do(run);
+            if !what_to_do.is_empty() {
+                ui.label(what_to_do);
+            }
+            if matches!(run.state, RunState::Diverged | RunState::Failed) {
                 let button = ui.button(RunOperation::Configure.label(run, false));
                 if button.on_hover_text(RunOperation::Configure.about()).clicked() {
                     perform(RunOperation::Configure, &run.id, cx);
