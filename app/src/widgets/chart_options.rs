@@ -4,6 +4,9 @@ use egui::{ComboBox, Key, Modifiers, Slider, Ui};
 
 use super::{MAX_SMOOTHING, XAxis};
 
+/// Below this width of the row, in points, the slider is shorter.
+const NARROW: f32 = 640.0;
+
 /// The choices, borrowed from what the panel remembers.
 pub struct ChartOptions<'a> {
     /// What x counts.
@@ -40,6 +43,9 @@ impl ChartOptions<'_> {
         }
         ui.checkbox(self.log_y, "Log y").on_hover_text("Logarithmic y (y)");
         ui.label("Smoothing");
+        if ui.max_rect().width() < NARROW {
+            ui.spacing_mut().slider_width = 80.0;
+        }
         let slider = Slider::new(self.smoothing, 0.0..=MAX_SMOOTHING).fixed_decimals(2);
         ui.add(slider).accessible_name("Smoothing").on_hover_text(
             "Debiased moving average: last = s·last + (1 − s)·y; shown: last / (1 − sⁿ). \

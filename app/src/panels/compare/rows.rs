@@ -67,7 +67,12 @@ impl Measure {
             (false, true) => 154.0,
             (false, false) => 110.0,
         };
-        let other = if is_compared { 104.0 } else { 86.0 };
+        let other = match (is_grouped, is_compared) {
+            (true, true) => 160.0,
+            (true, false) => 122.0,
+            (false, true) => 104.0,
+            (false, false) => 86.0,
+        };
         match self {
             Self::Best(_) => (series, 1),
             Self::Last(_) => (series, 2),

@@ -7,6 +7,9 @@ use egui_extras::{Column as Width, TableBuilder};
 use super::{Column, Sorting, TableState};
 use crate::theme;
 
+/// The most that a column takes of the room that is left over, in points: eyes must find the way from a name to its values.
+const WIDEST: f32 = 420.0;
+
 /// A table of rows with stable keys, already sorted and filtered by the caller.
 #[must_use = "call `show`"]
 pub struct Table<'a> {
@@ -93,7 +96,7 @@ impl<'a> Table<'a> {
                 .cell_layout(Layout::left_to_right(Align::Center));
             for column in &columns {
                 let width = if column.grows {
-                    Width::remainder().at_least(column.width)
+                    Width::remainder().at_least(column.width).at_most(WIDEST)
                 } else {
                     Width::initial(column.width).at_least(column.width.min(36.0))
                 };
