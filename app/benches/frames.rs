@@ -39,6 +39,18 @@ fn main() {
             })
             .collect(),
     );
+    let end = series.first().map_or(POINTS, Series::len);
+    report(
+        "one run grows by a half per cent a frame",
+        (1..=FRAMES)
+            .map(|n| {
+                if let Some(live) = series.first_mut() {
+                    live.push((end + n * POINTS / 200) as f64, 2.0);
+                }
+                frame(&ctx, &series, &mut state, &mut shared)
+            })
+            .collect(),
+    );
     report(
         "zooming with the wheel, the view changes every frame",
         (0..FRAMES)

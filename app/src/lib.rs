@@ -4,6 +4,7 @@ pub mod cli;
 pub mod compare;
 pub mod dialogs;
 pub mod export;
+pub mod fonts;
 pub mod inspector;
 pub mod keys;
 pub mod link;

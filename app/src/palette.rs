@@ -89,11 +89,12 @@ pub fn entries(state: &State, panels: &[PanelId]) -> Vec<Entry> {
         all.push(Entry::new(format!("Theme: {}", theme.label().to_lowercase()), "", Does::Theme(theme)));
     }
     for run in &state.runs {
-        let detail = format!("#{}, seed {}, {}", run.number, run.seed, run.state);
-        all.push(Entry::new(format!("Run {}", run.name), detail, Does::Inspect(run.id.clone())));
+        let name = state.run_name(&run.id);
+        let detail = format!("seed {}, {}", run.seed, run.state);
+        all.push(Entry::new(format!("Run {name}"), detail, Does::Inspect(run.id.clone())));
         if run.state.can_resume() && state.current.as_ref().is_none_or(|current| current.run != run.id) {
-            let label = format!("Resume {}", run.name);
-            all.push(Entry::new(label, format!("#{}, {}", run.number, run.state), Does::ResumeRun(run.id.clone())));
+            let label = format!("Resume {name}");
+            all.push(Entry::new(label, run.state.to_string(), Does::ResumeRun(run.id.clone())));
         }
     }
     all

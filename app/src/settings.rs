@@ -1,7 +1,7 @@
 //! What the window remembers between starts: one JSON file beside the store.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
 };
@@ -56,6 +56,10 @@ pub struct Settings {
     pub visible: Vec<RunId>,
     /// The pinned baseline.
     pub baseline: Option<RunId>,
+    /// Runs that were training when the window was closed, until the user was told.
+    pub closed_on: BTreeSet<RunId>,
+    /// Interrupted runs that the user was told of, with the time at which they ended.
+    pub told: BTreeMap<RunId, i64>,
     /// Folder that the last file dialog ended in.
     pub last_folder: Option<PathBuf>,
     /// What each panel remembers for itself, by panel; see [`Settings::of_panel`].
@@ -72,6 +76,8 @@ impl Default for Settings {
             inspector_open: true,
             visible: Vec::new(),
             baseline: None,
+            closed_on: BTreeSet::new(),
+            told: BTreeMap::new(),
             last_folder: None,
             panels: BTreeMap::new(),
         }

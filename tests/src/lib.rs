@@ -4,10 +4,12 @@
 
 mod chance;
 mod configs;
+mod database;
 mod program;
 mod window;
 
 pub use chance::Chance;
 pub use configs::{TINY_DECODER, TINY_ENCODER, sentences};
+pub use database::{Holder, execute, hold};
 pub use program::{Answer, Program, Training};
 pub use window::{Screen, example_current, example_record, example_runs, fill_with_examples};

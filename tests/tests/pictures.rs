@@ -19,6 +19,7 @@ use headroom_app::{
 };
 use headroom_engine::{
     config::Problem,
+    store::RunState,
     worker::{Command, Event},
 };
 use headroom_tests::{Screen, example_runs, fill_with_examples};
@@ -196,6 +197,29 @@ fn a_run_that_diverged() {
         let mut screen = full(theme, PanelId::Live);
         let run = example_runs().into_iter().find(|run| run.number == 6).map(|run| run.id);
         screen.state().selection.focused = run;
+        screen
+    });
+}
+
+#[test]
+fn closing_while_a_run_trains() {
+    in_both_themes("closing", |theme| {
+        let mut screen = full(theme, PanelId::Live);
+        screen.request_close();
+        screen
+    });
+}
+
+#[test]
+fn a_run_that_was_interrupted() {
+    in_both_themes("interrupted", |theme| {
+        let mut screen = full(theme, PanelId::Configure);
+        let mut runs = example_runs();
+        for run in runs.iter_mut().filter(|run| run.number == 5) {
+            (run.state, run.steps_done, run.steps_total) = (RunState::Interrupted, 345, Some(600));
+        }
+        screen.state().apply(Event::Runs { runs });
+        screen.click("Show the presets");
         screen
     });
 }

@@ -60,6 +60,11 @@ pub fn series_axis(series: &str) -> Axis {
     Axis::new(series_title(series)).unit(series_unit(series)).quantity(quantity)
 }
 
+/// A title with the longest words cut, for the head of a narrow column.
+pub fn short_title(title: &str) -> String {
+    title.replace("Validation", "Val.").replace("Training", "Train")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use headroom_engine::store::RunRecord;
+use headroom_engine::store::{RunRecord, RunSummary};
 
 use crate::widgets::format;
 
@@ -27,8 +27,9 @@ impl Fact {
 }
 
 /// What makes the run reproducible and what it amounts to.
-pub fn facts(record: &RunRecord) -> Vec<Fact> {
-    let run = &record.summary;
+///
+/// `run` is the run's line in the table: of what is in both, it is the newer.
+pub fn facts(record: &RunRecord, run: &RunSummary) -> Vec<Fact> {
     let time = |ms: i64| format::date_time(ms as f64 / 1000.0);
     let mut facts = vec![
         Fact::new("Id", run.id.to_string(), "Never changes; the command line takes it"),
@@ -87,7 +88,8 @@ mod tests {
 
     #[test]
     fn what_reproduces_a_run_is_there() {
-        let text = as_text(&facts(&examples::record(3, "run")));
+        let record = examples::record(3, "run");
+        let text = as_text(&facts(&record, &record.summary));
         for line in [
             "Id: 0000000003",
             "Seed: 1",

@@ -120,7 +120,7 @@ impl Inspector {
                 });
             }
             Some(record) => {
-                let facts = facts::facts(record);
+                let facts = facts::facts(record, run);
                 let config = record.config_toml.clone();
                 facts_ui(ui, &facts, cx);
                 config_ui(ui, &config, run, cx);
@@ -136,6 +136,12 @@ impl Inspector {
             let edit =
                 TextEdit::singleline(&mut draft.name).desired_width(ui.available_width()).font(egui::TextStyle::Body);
             let typed = ui.add(edit).accessible_name("Name of the run");
+            let label = cx.state.run_name(&run.id);
+            let typed = if label == run.name {
+                typed
+            } else {
+                typed.on_hover_text(format!("Other runs have this name: shown as \"{label}\""))
+            };
             let name = draft.name.trim().to_owned();
             if typed.lost_focus() && (name.is_empty() || ui.input(|i| i.key_pressed(egui::Key::Escape))) {
                 draft.name.clone_from(&draft.name_before);

@@ -1,8 +1,9 @@
-//! What stands around the panels: top bar, rail, message strip and log, palette, help, queue.
+//! What stands around the panels: top bar, rail, message strip and log, palette, help, queue, what was interrupted.
 //!
 //! Each part draws itself from the view model and tells what the user wants as actions.
 
 mod help;
+mod interrupted;
 mod log;
 mod palette_box;
 mod queue;
@@ -11,6 +12,7 @@ mod top_bar;
 mod view_menu;
 
 pub use help::help_ui;
+pub use interrupted::interrupted_ui;
 pub use log::{log_ui, strip_ui};
 pub use palette_box::{Outcome, PaletteBox};
 pub use queue::queue_ui;

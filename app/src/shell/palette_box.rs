@@ -18,6 +18,10 @@ pub struct PaletteBox {
     entries: Vec<Entry>,
 }
 
+/// Height of an entry and the gap below it, in points.
+const LINE_HEIGHT: f32 = 26.0;
+const LINE_GAP: f32 = 1.0;
+
 /// What came of a frame of the palette.
 pub enum Outcome {
     /// It stays open.
@@ -66,9 +70,11 @@ impl PaletteBox {
                 self.chosen = 0;
             }
             ui.add_space(4.0);
-            let height = (ctx.content_rect().height() - 200.0).clamp(120.0, 420.0);
-            ScrollArea::vertical().max_height(height).show(ui, |ui| {
-                ui.spacing_mut().item_spacing.y = 1.0;
+            let most = (ctx.content_rect().height() - 200.0).clamp(120.0, 420.0);
+            // Its height is known beforehand, so that the first frame has it already.
+            let height = (found.len().max(1) as f32 * (LINE_HEIGHT + LINE_GAP)).min(most);
+            ScrollArea::vertical().max_height(height).min_scrolled_height(height).show(ui, |ui| {
+                ui.spacing_mut().item_spacing.y = LINE_GAP;
                 for (index, entry) in found.iter().enumerate() {
                     let is_chosen = index == self.chosen;
                     let response = line_ui(ui, index, entry, is_chosen);
@@ -94,7 +100,7 @@ impl PaletteBox {
 
 fn line_ui(ui: &mut Ui, index: usize, entry: &Entry, is_chosen: bool) -> egui::Response {
     let palette = theme::palette(ui.visuals());
-    let size = egui::vec2(ui.available_width(), 24.0);
+    let size = egui::vec2(ui.available_width(), LINE_HEIGHT);
     ui.push_id(index, |ui| {
         ui.allocate_ui_with_layout(size, Layout::left_to_right(Align::Center).with_main_justify(true), |ui| {
             let button = Button::selectable(is_chosen, entry.label.as_str())

@@ -81,8 +81,9 @@ fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
 fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
     let palette = theme::palette(ui.visuals());
     let room = ui.available_width();
-    let name = ui.add(Button::new(&current.name).frame(false).truncate().min_size(egui::vec2(0.0, 0.0)));
-    if name.on_hover_text("Opens the Live panel").accessible_name(format!("Current run: {}", current.name)).clicked() {
+    let called = cx.state.run_name(&current.run);
+    let name = ui.add(Button::new(&called).frame(false).truncate().min_size(egui::vec2(0.0, 0.0)));
+    if name.on_hover_text("Opens the Live panel").accessible_name(format!("Current run: {called}")).clicked() {
         cx.act(Action::Open(PanelId::Live));
     }
     let (text, spoken) = progress_words(current);

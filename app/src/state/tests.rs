@@ -1,12 +1,12 @@
 use std::time::{Duration, Instant};
 
 use headroom_engine::{
-    store::{RunId, RunState, SeriesData, series_names::TRAIN_LOSS},
+    store::{RunId, RunRecord, RunState, SeriesData, series_names::TRAIN_LOSS},
     worker::{Command, Event, RunEdit},
 };
 
 use super::*;
-use crate::messages::Level;
+use crate::{inspector::examples, messages::Level};
 
 fn id(text: &str) -> RunId {
     RunId::from(text)
@@ -187,4 +187,40 @@ fn late_answers_to_old_questions_are_dropped() {
         state.apply(Event::Checked { ticket, problems: Vec::new(), free_bytes: Some(ticket) });
     }
     assert_eq!(state.check.unwrap().ticket, 2);
+}
+
+#[test]
+fn a_record_that_was_read_before_the_run_ended_is_read_again() {
+    let mut state = State::default();
+    let mut record = examples::record(1, "run");
+    let run = record.summary.id.clone();
+    (record.summary.state, record.summary.steps_done) = (RunState::Running, 1_999);
+    state.apply(Event::Runs { runs: vec![record.summary.clone()] });
+    state.want_record(&run);
+    let asks = |state: &mut State| {
+        let wishes = state.take_wishes();
+        wishes.iter().filter(|wish| matches!(wish, Command::LoadRun { .. })).count()
+    };
+    assert_eq!(asks(&mut state), 1);
+    // The answer is under way when the run ends.
+    let mut ended = record.clone();
+    (ended.summary.state, ended.summary.steps_done) = (RunState::Finished, 2_500);
+    state.apply(Event::Finished {
+        run: run.clone(),
+        name: "run".to_owned(),
+        state: RunState::Finished,
+        step: 2_500,
+        loss: None,
+        best_validation_loss: None,
+        best_step: None,
+        train_secs: 1.0,
+        why: None,
+    });
+    state.apply(Event::Runs { runs: vec![ended.summary.clone()] });
+    let answer =
+        |record: RunRecord| Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/x".into() };
+    state.apply(answer(record));
+    assert_eq!(asks(&mut state), 1, "what came is older than the end");
+    state.apply(answer(ended));
+    assert_eq!((asks(&mut state), state.records[&run].summary.steps_done), (0, 2_500));
 }

@@ -8,6 +8,7 @@ use headroom_engine::{
 
 use super::{CurrentRun, Selection, SeriesCache, StartFacts, SystemLoad};
 use crate::{
+    compare::names_apart,
     messages::{Level, Messages},
     widgets::format,
 };
@@ -52,14 +53,17 @@ pub struct State {
     pub store_name: String,
     /// The engine has ended: nothing can be started any more.
     pub engine_ended: bool,
+    /// What the runs of the table are called: no two alike.
+    labels: BTreeMap<RunId, String>,
     /// Names of runs that were queued and may not be in the list yet.
     names: BTreeMap<RunId, String>,
     /// Runs that were deleted and can be brought back, newest last.
     deleted: Vec<Deleted>,
     /// Runs whose deletion was undone and that are not in the table yet.
     returning: Vec<Deleted>,
-    /// Runs whose record or samples were asked for and have not come.
-    asked: Vec<(RunId, Asked)>,
+    /// Runs whose record or samples were asked for and have not come; whether the answer under way may be older than what
+    /// is known by now.
+    asked: Vec<(RunId, Asked, bool)>,
     /// Commands that follow from events; sent after draining.
     wishes: Vec<Command>,
 }
@@ -97,10 +101,13 @@ impl State {
         self.runs.iter().find(|summary| summary.id == *run)
     }
 
-    /// The run's name, or its id while the name is not known.
+    /// What the run is called wherever it is shown: its name, with what tells it from others of that name; its id while
+    /// the name is not known.
     pub fn run_name(&self, run: &RunId) -> String {
-        self.run(run)
-            .map(|summary| summary.name.clone())
+        self.labels
+            .get(run)
+            .cloned()
+            .or_else(|| self.run(run).map(|summary| summary.name.clone()))
             .or_else(|| self.names.get(run).cloned())
             .or_else(|| self.current.as_ref().filter(|current| current.run == *run).map(|current| current.name.clone()))
             .unwrap_or_else(|| run.to_string())
@@ -121,10 +128,10 @@ impl State {
     }
 
     fn ask(&mut self, run: &RunId, what: Asked) {
-        if self.asked.iter().any(|(asked, kind)| asked == run && *kind == what) {
+        if self.asked.iter().any(|(asked, kind, _)| asked == run && *kind == what) {
             return;
         }
-        self.asked.push((run.clone(), what));
+        self.asked.push((run.clone(), what, false));
         self.wishes.push(match what {
             Asked::Record => Command::LoadRun { run: run.clone() },
             Asked::Samples => Command::LoadSamples { run: run.clone() },
@@ -132,7 +139,12 @@ impl State {
     }
 
     fn answered(&mut self, run: &RunId, what: Asked) {
-        self.asked.retain(|(asked, kind)| asked != run || *kind != what);
+        let is_this = |(asked, kind, _): &(RunId, Asked, bool)| asked == run && *kind == what;
+        let is_old = self.asked.iter().any(|question| is_this(question) && question.2);
+        self.asked.retain(|question| !is_this(question));
+        if is_old {
+            self.ask(run, what);
+        }
     }
 
     /// Deletes a run so that Undo brings it back.
@@ -214,7 +226,12 @@ impl State {
                 let verb = if first_step == 0 { "Training" } else { "Going on with" };
                 self.messages.push(
                     Level::Info,
-                    format!("{verb} \"{name}\": {} on {}.", format::parameters(parameters), facts.device),
+                    format!(
+                        "{verb} \"{}\": {} on {}.",
+                        self.run_name(&run),
+                        format::parameters(parameters),
+                        facts.device
+                    ),
                     "",
                     Some(run.clone()),
                 );
@@ -266,7 +283,10 @@ impl State {
             }
             Event::Failed { run, why, what_to_do } => self.messages.push(Level::Error, why, what_to_do, run),
             Event::Warning { run, message } => self.messages.push(Level::Warning, message, "", run),
-            Event::Finished { run, name, state, step, why, .. } => self.finished(run, &name, state, step, why),
+            Event::Finished { run, state, step, why, .. } => {
+                let name = self.run_name(&run);
+                self.finished(run, &name, state, step, why);
+            }
             Event::System { cpu_percent, memory_bytes, free_bytes, gpus } => {
                 self.system = Some(SystemLoad { cpu_percent, memory_bytes, free_bytes, gpus });
             }
@@ -382,10 +402,12 @@ impl State {
         }
     }
 
-    /// Loads a record again that is shown.
+    /// Loads a record again that is shown. An answer that is under way may have been read before what is known now.
     fn refresh_record(&mut self, run: &RunId) {
-        if self.records.contains_key(run) {
-            self.ask(run, Asked::Record);
+        match self.asked.iter_mut().find(|(asked, kind, _)| asked == run && *kind == Asked::Record) {
+            Some((_, _, is_old)) => *is_old = true,
+            None if self.records.contains_key(run) => self.ask(run, Asked::Record),
+            None => {}
         }
     }
 
@@ -416,15 +438,19 @@ impl State {
             .filter(|now| {
                 self.records.get(&now.id).is_some_and(|record| {
                     let then = &record.summary;
-                    (&then.name, &then.note, &then.tags, then.archived, then.state)
-                        != (&now.name, &now.note, &now.tags, now.archived, now.state)
+                    let is_longer = now.state.is_ended() && then.steps_done != now.steps_done;
+                    is_longer
+                        || (&then.name, &then.note, &then.tags, then.archived, then.state)
+                            != (&now.name, &now.note, &now.tags, now.archived, now.state)
                 })
             })
             .map(|run| run.id.clone())
             .collect();
         for run in &changed {
-            self.ask(run, Asked::Record);
+            self.refresh_record(run);
         }
+        let labels = names_apart(&runs);
+        self.labels = runs.iter().map(|run| run.id.clone()).zip(labels).collect();
         self.runs = runs;
         self.bring_back();
         let first = !std::mem::replace(&mut self.runs_loaded, true);

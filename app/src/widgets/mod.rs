@@ -3,9 +3,11 @@
 
 mod axis;
 mod chart;
+mod chart_options;
 mod dash;
 mod field;
 pub mod format;
+mod name;
 mod pyramid;
 mod series;
 mod smooth;
@@ -16,12 +18,14 @@ mod ticks;
 
 pub use axis::{Axis, Quantity, Scale, XAxis};
 pub use chart::{Band, Chart, ChartLine, ChartResponse, ChartState, FEWEST_SMOOTHED, SharedX};
+pub use chart_options::ChartOptions;
 pub use dash::Dash;
 pub use field::{Field, FieldResponse};
+pub use name::name_ui;
 pub use pyramid::Pyramid;
 pub use series::{Series, Version};
 pub use smooth::{DEFAULT_SMOOTHING, MAX_SMOOTHING, Smoother, smooth};
 pub use swatch::swatch_ui;
-pub use table::{Column, SortKey, Sorting, Table, TableResponse, TableState, sort_rows};
+pub use table::{Column, SortKey, Sorting, Table, TableResponse, TableState, sort_rows, without_room};
 pub use table_text::{csv_cell, rows_to_csv, rows_to_latex, rows_to_markdown};
 pub use ticks::Tick;

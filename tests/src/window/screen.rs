@@ -10,7 +10,7 @@ use headroom_app::{
     link::Link,
     settings::{Settings, ThemeChoice},
     state::State,
-    window::HeadroomWindow,
+    window::{HeadroomWindow, Program},
 };
 use headroom_engine::worker::Command;
 
@@ -18,24 +18,19 @@ use headroom_engine::worker::Command;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Makes the window over a context.
-type Make = Box<dyn FnOnce(&Context) -> HeadroomWindow>;
+type Make = Box<dyn FnOnce(&Context) -> Program>;
 
 /// The window, once its first frame gave it a context.
 enum Slot {
     Waiting(Option<Make>),
-    Open(Box<HeadroomWindow>),
+    Open(Box<Program>),
 }
 
 impl Slot {
-    fn open(&mut self, ctx: &Context) -> &mut HeadroomWindow {
+    fn open(&mut self, ctx: &Context) -> &mut Program {
         if let Self::Waiting(make) = self {
             let window = make.take().expect("made once")(ctx);
-            // As the harness wants it, which ours has just replaced: nothing moves by itself.
-            ctx.all_styles_mut(|style| {
-                style.visuals.text_cursor.blink = false;
-                style.scroll_animation = egui::style::ScrollAnimation::none();
-                style.animation_time = 0.0;
-            });
+            hold_still(ctx);
             *self = Self::Open(Box::new(window));
         }
         match self {
@@ -45,18 +40,39 @@ impl Slot {
     }
 }
 
+/// As the harness wants it, which the program's own style replaces: nothing moves by itself.
+fn hold_still(ctx: &Context) {
+    ctx.all_styles_mut(|style| {
+        style.visuals.text_cursor.blink = false;
+        style.scroll_animation = egui::style::ScrollAnimation::none();
+        style.animation_time = 0.0;
+    });
+}
+
 /// The whole window on a screen of its own.
 ///
 /// Characters that the built-in fonts cannot draw, and controls without a name, end a test by themselves.
 pub struct Screen {
     harness: Harness<'static, Slot>,
+    /// The window asked the platform to close it.
+    wants_to_close: bool,
 }
 
 impl Screen {
     /// A window of this size over a link.
     pub fn new(link: Link, settings: Settings, settings_path: Option<&Path>, size: Vec2) -> Self {
         let settings_path = settings_path.map(Path::to_owned);
-        let make = move |ctx: &Context| HeadroomWindow::new(ctx, link, settings, settings_path);
+        let make = move |ctx: &Context| Program::over(HeadroomWindow::new(ctx, link, settings, settings_path));
+        Self::of(Box::new(make), size)
+    }
+
+    /// The program on a store that it opens by itself, with all that can go wrong.
+    pub fn program(store: &Path) -> Self {
+        let store = store.to_owned();
+        Self::of(Box::new(move |ctx: &Context| Program::open(ctx, store)), vec2(1280.0, 800.0))
+    }
+
+    fn of(make: Make, size: Vec2) -> Self {
         let mut harness = Harness::builder().with_size(size).with_render_cursor(false).build_ui_state(
             |ui: &mut egui::Ui, slot: &mut Slot| {
                 let ctx = ui.ctx().clone();
@@ -69,10 +85,10 @@ impl Screen {
                     window.ui(ui);
                 });
             },
-            Slot::Waiting(Some(Box::new(make))),
+            Slot::Waiting(Some(make)),
         );
         harness.run_ok();
-        Self { harness }
+        Self { harness, wants_to_close: false }
     }
 
     /// A window that only records what it asks of the engine. Large enough that nothing has to be scrolled to.
@@ -100,7 +116,43 @@ impl Screen {
 
     /// Closes the window as the platform does: settings are written, the engine ends.
     pub fn close(mut self) {
-        self.window().close();
+        self.program_mut().close();
+    }
+
+    /// Asks the window to close, as its button does. Whether it lets itself be closed.
+    pub fn request_close(&mut self) -> bool {
+        self.viewport_info().events.push(egui::ViewportEvent::Close);
+        self.step();
+        self.viewport_info().events.clear();
+        !self.commands().contains(&egui::ViewportCommand::CancelClose)
+    }
+
+    /// Whether the window asked the platform to close it since the last time.
+    pub fn wants_to_close(&mut self) -> bool {
+        std::mem::take(&mut self.wants_to_close)
+    }
+
+    fn viewport_info(&mut self) -> &mut egui::ViewportInfo {
+        self.harness.input_mut().viewports.entry(egui::ViewportId::ROOT).or_default()
+    }
+
+    fn commands(&self) -> Vec<egui::ViewportCommand> {
+        let output = self.harness.output().viewport_output.get(&egui::ViewportId::ROOT);
+        output.map(|output| output.commands.clone()).unwrap_or_default()
+    }
+
+    /// Whether the store is open.
+    pub fn is_open(screen: &mut Self) -> bool {
+        let is_open = screen.program_mut().window().is_some();
+        if is_open {
+            hold_still(&screen.harness.ctx);
+        }
+        is_open
+    }
+
+    fn program_mut(&mut self) -> &mut Program {
+        let ctx = self.harness.ctx.clone();
+        self.harness.state_mut().open(&ctx)
     }
 
     /// Gives the screen another size.
@@ -111,8 +163,7 @@ impl Screen {
 
     /// The window.
     pub fn window(&mut self) -> &mut HeadroomWindow {
-        let ctx = self.harness.ctx.clone();
-        self.harness.state_mut().open(&ctx)
+        self.program_mut().window().expect("the store is open")
     }
 
     /// What the window shows.
@@ -141,12 +192,13 @@ impl Screen {
     /// A frame.
     pub fn step(&mut self) {
         self.harness.step();
+        self.wants_to_close |= self.commands().contains(&egui::ViewportCommand::Close);
     }
 
     /// A few frames, until what was opened has its size.
     pub fn settle(&mut self) {
         for _ in 0..4 {
-            self.harness.step();
+            self.step();
         }
         self.harness.check_accessibility();
     }
@@ -247,8 +299,28 @@ impl Screen {
             self.get(name).scroll_to_me();
             self.settle();
         }
-        self.get(name).click();
+        let node = self.get(name);
+        if node.accesskit_node().role() == Role::Row {
+            // In the cell of the name: the middle may be the edge of a column, which is dragged and not clicked.
+            let at = node.rect().left_center() + vec2(130.0, 0.0);
+            self.click_at(at);
+        } else {
+            node.click();
+        }
         self.settle();
+    }
+
+    fn click_at(&mut self, pos: egui::Pos2) {
+        let button = |pressed| Event::PointerButton {
+            pos,
+            button: egui::PointerButton::Primary,
+            pressed,
+            modifiers: Modifiers::NONE,
+        };
+        for event in [Event::PointerMoved(pos), button(true), button(false)] {
+            self.harness.event(event);
+            self.step();
+        }
     }
 
     /// Replaces the text in the field of this name.

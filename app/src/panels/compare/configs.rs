@@ -1,11 +1,9 @@
 //! The differences of the configs of the compared runs.
 
-use std::collections::BTreeMap;
-
 use egui::{CollapsingHeader, Grid, RichText, ScrollArea, TextEdit, Ui};
 use headroom_engine::store::RunSummary;
 
-use super::{lines::names_apart, view::View};
+use super::view::View;
 use crate::{
     compare::{ConfigDiff, TextTable},
     panels::{Action, PanelContext},
@@ -44,8 +42,7 @@ impl ConfigSection {
                     ui.label(format!("Loading {} configs…", ordered.len() - loaded.len()));
                 });
             }
-            let names: BTreeMap<u64, String> = runs.iter().map(|run| run.number).zip(names_apart(runs)).collect();
-            let name = |run: &RunSummary| names.get(&run.number).unwrap_or(&run.name).clone();
+            let name = |run: &RunSummary| cx.state.run_name(&run.id);
             let key: Vec<(u64, String)> = loaded.iter().map(|run| (run.number, name(run))).collect();
             if self.key != key {
                 let configs = loaded

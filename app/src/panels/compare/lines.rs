@@ -39,12 +39,17 @@ impl Bundle {
     }
 }
 
-/// Puts runs into bundles: alone, or grouped once all configs are known.
-pub fn bundles(runs: &[RunSummary], group: Option<&str>, configs: &FlatConfigs) -> Vec<Bundle> {
+/// Puts runs into bundles: alone under the name of theirs in `names`, or grouped once all configs are known.
+pub fn bundles(runs: &[RunSummary], names: &[String], group: Option<&str>, configs: &FlatConfigs) -> Vec<Bundle> {
     let known: Option<Vec<&Arc<BTreeMap<String, Value>>>> = runs.iter().map(|run| configs.get(&run.id)).collect();
     let (Some(key), Some(known)) = (group, known) else {
-        let alone = runs.iter().zip(names_apart(runs));
-        return alone.map(|(run, name)| Bundle { number: run.number, name, runs: vec![run.clone()] }).collect();
+        let alone = runs.iter().zip(names);
+        let bundle = |(run, name): (&RunSummary, &String)| Bundle {
+            number: run.number,
+            name: name.clone(),
+            runs: vec![run.clone()],
+        };
+        return alone.map(bundle).collect();
     };
     let flat: Vec<&BTreeMap<String, Value>> = known.into_iter().map(AsRef::as_ref).collect();
     let groups = if key == "seed" { group_all_but(&flat, "seed") } else { group_by(&flat, key) };
@@ -59,7 +64,10 @@ pub fn bundles(runs: &[RunSummary], group: Option<&str>, configs: &FlatConfigs) 
             runs.sort_by_key(|run| run.number);
             let first = runs.first()?;
             let same = runs.iter().all(|run| run.name == first.name);
-            let name = if group.label.is_empty() || (key == "seed" && same) {
+            let name = if runs.len() == 1 && (group.label.is_empty() || key == "seed") {
+                let own = group.members.first().and_then(|&index| names.get(index));
+                own.unwrap_or(&first.name).clone()
+            } else if group.label.is_empty() || (key == "seed" && same) {
                 first.name.clone()
             } else {
                 group.label.clone()
@@ -68,34 +76,14 @@ pub fn bundles(runs: &[RunSummary], group: Option<&str>, configs: &FlatConfigs) 
         })
         .collect();
     // Names that do not tell groups apart give way to what does.
-    let names: Vec<String> = made.iter().map(|bundle| bundle.name.clone()).collect();
+    let given: Vec<String> = made.iter().map(|bundle| bundle.name.clone()).collect();
     for (index, (bundle, group)) in made.iter_mut().zip(&groups).enumerate() {
-        let repeats = names.iter().enumerate().any(|(other, name)| other != index && *name == bundle.name);
+        let repeats = given.iter().enumerate().any(|(other, name)| other != index && *name == bundle.name);
         if repeats && !group.label.is_empty() && bundle.name != group.label {
             bundle.name = format!("{}, {}", bundle.name, group.label);
         }
     }
     made
-}
-
-/// The runs' names; those that several runs have get the seed added, or the run's number where the seed does not tell
-/// them apart either.
-pub fn names_apart(runs: &[RunSummary]) -> Vec<String> {
-    let mut by_name: HashMap<&str, Vec<&RunSummary>> = HashMap::new();
-    for run in runs {
-        by_name.entry(&run.name).or_default().push(run);
-    }
-    let apart = |run: &RunSummary| {
-        let same = by_name.get(run.name.as_str()).map(Vec::as_slice).unwrap_or_default();
-        if same.len() < 2 {
-            run.name.clone()
-        } else if same.iter().filter(|other| other.seed == run.seed).count() == 1 {
-            format!("{}, seed {}", run.name, run.seed)
-        } else {
-            format!("{} #{}", run.name, run.number)
-        }
-    };
-    runs.iter().map(apart).collect()
 }
 
 /// One line, ready to be drawn.
@@ -286,16 +274,20 @@ fn coarser(a: Alignment, b: Alignment) -> Alignment {
 
 fn resumed(state: &State, run: &RunId, metric: &str, points: &Series) -> Vec<(f64, String)> {
     let Some(data) = state.series.get(run, metric) else { return Vec::new() };
-    let cuts = data.cuts.iter().filter(|cut| cut.attempt > 1);
+    // What begins a curve continues nothing.
+    let cuts = data.cuts.iter().filter(|cut| cut.attempt > 1 && cut.index > 0);
     cuts.filter_map(|cut| Some((*points.x().get(cut.index)?, "resumed".to_owned()))).collect()
 }
 
 #[cfg(test)]
 pub(super) mod tests {
-    use headroom_engine::store::{SeriesData, series_names};
+    use headroom_engine::{
+        store::{SeriesData, series_names},
+        worker::Event,
+    };
 
     use super::*;
-    use crate::inspector::examples;
+    use crate::{compare::names_apart, inspector::examples};
 
     const METRIC: &str = series_names::VALIDATION_LOSS;
 
@@ -324,6 +316,9 @@ pub(super) mod tests {
             state.series.take(run.id.clone(), METRIC.to_owned(), true, data);
             state.runs.push(run);
         }
+        // As they come from the engine: then they have names of their own.
+        let runs = std::mem::take(&mut state.runs);
+        state.apply(Event::Runs { runs });
         state
     }
 
@@ -338,7 +333,7 @@ pub(super) mod tests {
     fn seeds_become_one_line_with_mean_band_and_n() {
         let mut state = state();
         let configs = configs(&mut state);
-        let grouped = bundles(&state.runs, Some("seed"), &configs);
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs);
         let names: Vec<_> = grouped.iter().map(|bundle| (bundle.name.as_str(), bundle.runs.len())).collect();
         assert_eq!(names, [("base", 3), ("other", 1)]);
         let mut maker = LineMaker::default();
@@ -357,7 +352,7 @@ pub(super) mod tests {
     fn an_unchanged_group_keeps_its_series_so_that_the_chart_builds_nothing() {
         let mut state = state();
         let configs = configs(&mut state);
-        let grouped = bundles(&state.runs, Some("model.layers"), &configs);
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("model.layers"), &configs);
         let mut maker = LineMaker::default();
         let mut version = |view: &View| {
             maker.begin();
@@ -375,7 +370,7 @@ pub(super) mod tests {
     fn new_points_renew_a_mean_after_a_moment_and_it_says_that_it_is_stale() {
         let mut state = state();
         let configs = configs(&mut state);
-        let grouped = bundles(&state.runs, Some("seed"), &configs);
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs);
         let mut maker = LineMaker::default();
         let mut make = |state: &mut State| maker.make(&grouped, METRIC, &View::default(), state);
         assert!(!make(&mut state).stale);
@@ -399,12 +394,12 @@ pub(super) mod tests {
     #[test]
     fn without_configs_every_run_is_alone_under_a_name_of_its_own() {
         let mut state = state();
-        let alone = bundles(&state.runs, Some("seed"), &FlatConfigs::default());
+        let alone = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &FlatConfigs::default());
         let names = |bundles: &[Bundle]| bundles.iter().map(|bundle| bundle.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(&alone), ["base, seed 0", "base, seed 1", "base, seed 2", "other"]);
         state.runs[1].seed = 0;
-        let alone = bundles(&state.runs, None, &FlatConfigs::default());
-        assert_eq!(names(&alone), ["base #0", "base #1", "base, seed 2", "other"]);
+        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &FlatConfigs::default());
+        assert_eq!(names(&alone), ["base, seed 0", "base, seed 0 (2)", "base, seed 2", "other"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use egui::{Button, ComboBox, Key, Label, RichText, ScrollArea, Slider, TextEdit, Ui};
+use egui::{Button, ComboBox, Key, Label, RichText, ScrollArea, TextEdit, Ui};
 use headroom_engine::store::{RunId, RunSummary, series_names};
 
 use super::{
@@ -18,13 +18,16 @@ use crate::{
     panels::{Action, Panel, PanelContext, PanelId, runs::FlatConfigs},
     theme,
     widgets::{
-        Axis, Chart, ChartLine, ChartState, Column, MAX_SMOOTHING, Scale, SharedX, SortKey, Table, TableState, XAxis,
-        format, sort_rows, swatch_ui,
+        Axis, Chart, ChartLine, ChartOptions, ChartState, Column, Scale, SharedX, SortKey, Table, TableState, XAxis,
+        format, name_ui, sort_rows, swatch_ui, without_room,
     },
 };
 
 /// Runs that "Show the newest runs" shows.
 const NEWEST: usize = 6;
+
+/// Room for the panel's scroll bar beside the table, in points.
+const BAR: f32 = 8.0;
 
 /// Overlays runs and compares them with a baseline.
 #[derive(Default)]
@@ -36,6 +39,8 @@ pub struct ComparePanel {
     maker: LineMaker,
     section: ConfigSection,
     table: TableState,
+    /// The user chose columns; until then those are shown that there is room for.
+    chose_columns: bool,
     /// The text of the "values at" field while it is typed.
     at: Option<String>,
     export: Option<ExportBox>,
@@ -111,7 +116,8 @@ impl ComparePanel {
             view.second = None;
         }
         let export = self.controls_ui(ui, runs, &series, view);
-        let bundles = bundles(runs, view.group.as_deref(), &self.configs);
+        let names: Vec<String> = runs.iter().map(|run| cx.state.run_name(&run.id)).collect();
+        let bundles = bundles(runs, &names, view.group.as_deref(), &self.configs);
         let metrics: Vec<String> = std::iter::once(view.metric.clone()).chain(view.second.clone()).collect();
         self.maker.begin();
         let made: Vec<Made> = metrics.iter().map(|metric| self.maker.make(&bundles, metric, view, cx.state)).collect();
@@ -165,9 +171,6 @@ impl ComparePanel {
         series: &BTreeSet<&String>,
         view: &mut View,
     ) -> Option<usize> {
-        if !ui.ctx().text_edit_focused() && ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, Key::Y)) {
-            view.log_y = !view.log_y;
-        }
         let mut export = None;
         ui.horizontal_wrapped(|ui| {
             ui.label("Metric");
@@ -187,29 +190,20 @@ impl ComparePanel {
                 }
             });
             combo.response.accessible_name("Second metric");
-            ui.label("X axis");
-            let combo = ComboBox::from_id_salt("x").selected_text(view.x.label()).show_ui(ui, |ui| {
-                for x in XAxis::ALL {
-                    ui.selectable_value(&mut view.x, x, x.label());
-                }
-            });
-            combo.response.accessible_name("X axis");
-            ui.checkbox(&mut view.log_x, "Log x").on_hover_text("Logarithmic x");
-            ui.checkbox(&mut view.log_y, "Log y").on_hover_text("Logarithmic y (y)");
-        });
-        ui.horizontal_wrapped(|ui| {
             self.group_ui(ui, runs, view);
-            ui.label("Smoothing");
-            let slider = Slider::new(&mut view.smoothing, 0.0..=MAX_SMOOTHING).fixed_decimals(2);
-            let slider = ui.add(slider).accessible_name("Smoothing");
-            slider.on_hover_text(
-                "Debiased moving average: last = s·last + (1 − s)·y; shown: last / (1 − sⁿ). \
-                 Curves of fewer than 30 points are drawn as they are.",
-            );
-            ui.checkbox(&mut view.ignore_outliers, "Ignore outliers")
-                .on_hover_text("Fits y to the 5th to 95th percentile of what is in view");
-            let zoomed = self.shared.range(view.x).is_some() || self.charts.iter().any(ChartState::is_zoomed);
-            if zoomed && ui.button("Reset zoom").on_hover_text("A double click on a chart does the same").clicked() {
+        });
+        let is_zoomed = self.shared.range(view.x).is_some() || self.charts.iter().any(ChartState::is_zoomed);
+        ui.horizontal_wrapped(|ui| {
+            let options = ChartOptions {
+                x: &mut view.x,
+                axes: &XAxis::ALL,
+                log_x: Some(&mut view.log_x),
+                log_y: &mut view.log_y,
+                smoothing: &mut view.smoothing,
+                ignore_outliers: &mut view.ignore_outliers,
+                is_zoomed,
+            };
+            if options.ui(ui) {
                 self.shared.set_range(view.x, None);
                 self.charts.iter_mut().for_each(ChartState::reset);
             }
@@ -301,8 +295,20 @@ impl ComparePanel {
         let baseline = cx.state.selection.baseline.clone();
         let mut table = rows(bundles, &measures, made, at, view.band, baseline.as_ref());
         let weak = theme::palette(ui.visuals()).weak;
+        let titles: Vec<(String, String)> =
+            measures.iter().map(|measure| (measure.title(&words), measure.short(&words))).collect();
+        let is_compared = table.iter().any(|row| row.is_baseline);
+        let columns = columns(&measures, &titles, view.group.is_some(), is_compared);
+        if !self.chose_columns {
+            let gap = ui.spacing().item_spacing.x;
+            let without = without_room(&columns, ui.available_width() - BAR, gap);
+            self.table.hidden = without.into_iter().map(str::to_owned).collect();
+        }
         ui.horizontal_wrapped(|ui| {
             self.at_ui(ui, view, common);
+            let hidden = self.table.hidden.clone();
+            self.table.columns_menu_ui(ui, &columns);
+            self.chose_columns |= hidden != self.table.hidden;
             copy_menu_ui(ui, "Copy table", "The table", || text_table(&table, &measures, &words), cx);
             let text = match &baseline {
                 Some(run) if table.iter().any(|row| row.is_baseline) => {
@@ -312,17 +318,7 @@ impl ComparePanel {
             };
             ui.label(RichText::new(text).color(weak));
         });
-        let titles: Vec<String> = measures.iter().map(|measure| measure.title(&words)).collect();
-        let mut columns = vec![
-            Column::text("pin", "", 36.0).help("Pins the baseline (p)").always().unsorted(),
-            Column::text("run", "Run", 230.0).always(),
-        ];
-        if view.group.is_some() {
-            columns.push(Column::number("n", "n", 44.0).help("Runs in the group"));
-        }
-        for title in &titles {
-            columns.push(Column::number(title, title, if view.group.is_some() { 240.0 } else { 190.0 }));
-        }
+        let titles: Vec<String> = titles.iter().map(|(title, _)| title.clone()).collect();
         self.sort(&mut table, &titles);
         let by_number: BTreeMap<u64, &Row> = table.iter().map(|row| (row.number, row)).collect();
         let order: Vec<u64> = table.iter().map(|row| row.number).collect();
@@ -350,7 +346,8 @@ impl ComparePanel {
                 },
             )
         };
-        let response = ScrollArea::horizontal().id_salt("compared").show(ui, shown).inner;
+        let room = ui.available_width() - BAR;
+        let response = ScrollArea::horizontal().id_salt("compared").max_width(room).show(ui, shown).inner;
         let id_of = |number: u64| {
             let bundle = bundles.iter().find(|bundle| bundle.number == number)?;
             bundle.runs.first().map(|run| run.id.clone())
@@ -406,6 +403,27 @@ impl ComparePanel {
             _ => SortKey::Missing,
         });
     }
+}
+
+/// The columns of the table, each with its title and its header.
+fn columns<'a>(
+    measures: &[Measure],
+    titles: &'a [(String, String)],
+    is_grouped: bool,
+    is_compared: bool,
+) -> Vec<Column<'a>> {
+    let mut columns = vec![
+        Column::text("pin", "", 36.0).help("Pins the baseline (p)").always().unsorted(),
+        Column::text("run", "Run", 150.0).always().grows(),
+    ];
+    if is_grouped {
+        columns.push(Column::number("n", "n", 36.0).help("Runs in the group"));
+    }
+    for (measure, (title, short)) in measures.iter().zip(titles) {
+        let (width, rank) = measure.room(is_grouped, is_compared);
+        columns.push(Column::number(title, title, width).short(short).rank(rank));
+    }
+    columns
 }
 
 fn chart<'a>(
@@ -517,8 +535,7 @@ fn cell_ui(ui: &mut Ui, row: &Row, column: &str, titles: &[String]) {
         "run" => {
             let (colour, dash) = theme::run_style(row.number);
             swatch_ui(ui, colour, dash);
-            let name = RichText::new(&row.name);
-            ui.add(Label::new(if row.is_baseline { name.strong() } else { name }).selectable(false).truncate());
+            name_ui(ui, &row.name, |name| if row.is_baseline { name.strong() } else { name });
         }
         "n" => {
             ui.add(Label::new(row.n.to_string()).selectable(false));

@@ -6,7 +6,7 @@ use super::lines::{Bundle, Made};
 use crate::{
     compare::{
         Band, Cell, Delta, NotJudged, Summary, TextTable, Verdict, direction_between, metric_value, series_title,
-        why_not_judged,
+        short_title, why_not_judged,
     },
     widgets::format,
 };
@@ -52,6 +52,36 @@ impl Measure {
             Self::Parameters => "Parameters".to_owned(),
             Self::Duration => "Duration".to_owned(),
             Self::Steps => "Steps".to_owned(),
+        }
+    }
+
+    /// A header that is shorter than the title.
+    pub fn short(&self, at: &str) -> String {
+        short_title(&self.title(at)).replace(", at ", " at ").replace(", after ", " after ")
+    }
+
+    /// The width of its column in points, and how soon it gives way where there is no room.
+    pub fn room(&self, is_grouped: bool, is_compared: bool) -> (f32, u8) {
+        let series = match (is_grouped, is_compared) {
+            (true, true) => 226.0,
+            (true, false) => 140.0,
+            (false, true) => 154.0,
+            (false, false) => 110.0,
+        };
+        let other = match (is_grouped, is_compared) {
+            (true, true) => 160.0,
+            (true, false) => 122.0,
+            (false, true) => 104.0,
+            (false, false) => 86.0,
+        };
+        match self {
+            Self::Best(_) => (series, 1),
+            Self::Last(_) => (series, 2),
+            Self::At(_, 0) => (series, 3),
+            Self::At(..) => (series, 4),
+            Self::Parameters => (other, 5),
+            Self::Duration => (other, 6),
+            Self::Steps => (other, 7),
         }
     }
 
@@ -234,6 +264,7 @@ mod tests {
         view::View,
     };
     use super::*;
+    use crate::compare::names_apart;
 
     #[test]
     fn deltas_are_against_the_baseline_and_judged_only_with_a_direction() {
@@ -246,7 +277,7 @@ mod tests {
         let baseline = state.runs[0].id.clone();
         state.selection.baseline = Some(baseline.clone());
         let made_of = |group: Option<&str>, state: &mut crate::state::State| {
-            let bundles = bundles(&state.runs, group, &configs);
+            let bundles = bundles(&state.runs, &names_apart(&state.runs), group, &configs);
             let made = LineMaker::default().make(&bundles, series_names::VALIDATION_LOSS, &View::default(), state);
             (bundles, made)
         };
@@ -278,7 +309,8 @@ mod tests {
         let mut state = tests::state();
         state.runs[1].held_out_hash = Some("other text".to_owned());
         state.runs[1].metrics.get_mut(series_names::VALIDATION_LOSS).unwrap().last = 0.5;
-        let bundle = bundles(&state.runs, None, &crate::panels::runs::FlatConfigs::default());
+        let bundle =
+            bundles(&state.runs, &names_apart(&state.runs), None, &crate::panels::runs::FlatConfigs::default());
         let measures = [Measure::Last(series_names::VALIDATION_LOSS.to_owned())];
         let table = rows(&bundle, &measures, &[], None, Band::None, Some(&state.runs[0].id));
         assert_eq!((table[1].not_judged, table[2].not_judged), (Some(NotJudged::Text), None));
@@ -290,7 +322,8 @@ mod tests {
     fn a_run_without_a_value_has_an_empty_cell() {
         let mut state = tests::state();
         state.runs[1].metrics.clear();
-        let bundle = bundles(&state.runs, None, &crate::panels::runs::FlatConfigs::default());
+        let bundle =
+            bundles(&state.runs, &names_apart(&state.runs), None, &crate::panels::runs::FlatConfigs::default());
         let measures = [Measure::Last(series_names::VALIDATION_LOSS.to_owned())];
         let table = rows(&bundle, &measures, &[], None, Band::None, Some(&state.runs[0].id));
         assert_eq!(table[1].entries[0], Entry::default());

@@ -34,6 +34,8 @@ pub struct Draft {
     pub edition: u64,
     changed: Instant,
     asked: Option<(u64, Instant)>,
+    /// The config that the newest question was about.
+    asked_config: Option<RunConfig>,
 }
 
 impl Default for Draft {
@@ -50,6 +52,7 @@ impl Default for Draft {
             edition: 0,
             changed: Instant::now(),
             asked: None,
+            asked_config: None,
         };
         draft.judge();
         draft
@@ -132,6 +135,7 @@ impl Draft {
     pub fn problems(&self, state: &State) -> Vec<Problem> {
         let mut all: Vec<Problem> = self.unreadable.problems().collect();
         let answers = state.check.iter().flat_map(|check| &check.problems);
+        let answers = answers.filter(|problem| self.is_as_asked(&problem.field));
         for problem in self.judged.iter().chain(answers) {
             // A field whose text is no value has its own problem; the value behind it is the old one.
             if !self.unreadable.has(&problem.field) && !all.contains(problem) {
@@ -139,6 +143,16 @@ impl Draft {
             }
         }
         all
+    }
+
+    /// Whether a field holds what it held when the engine was asked last: else its answer says nothing of the field.
+    fn is_as_asked(&self, field: &str) -> bool {
+        let Some(asked) = &self.asked_config else { return true };
+        let value = |config: &RunConfig| {
+            let config = serde_json::to_value(config).unwrap_or_default();
+            config.pointer(&format!("/{}", field.replace('.', "/"))).cloned()
+        };
+        value(asked) == value(&self.config)
     }
 
     /// Whether the config is sound as far as can be said without the engine.
@@ -156,6 +170,7 @@ impl Draft {
             return Err(Some(rest));
         }
         self.asked = Some((self.ticket, Instant::now()));
+        self.asked_config = Some(self.config.clone());
         Ok(Command::Check {
             config: Box::new(self.config.clone()),
             base_dir: self.base_dir.clone(),
@@ -172,7 +187,10 @@ impl Draft {
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::worker::Event;
+    use headroom_engine::{
+        config::{FileSource, Source},
+        worker::Event,
+    };
 
     use super::*;
 
@@ -219,6 +237,15 @@ mod tests {
         assert!(!draft.is_answered(&State::default()) && !draft.is_answered(&answer(ticket - 1, Vec::new())));
         assert!(draft.is_answered(&answer(ticket, Vec::new())));
         let missing = Problem::new("data.path", "there is no such file");
-        assert_eq!(draft.problems(&answer(ticket, vec![missing.clone()])), [missing]);
+        let state = answer(ticket, vec![missing.clone()]);
+        assert_eq!(draft.problems(&state), std::slice::from_ref(&missing));
+        let mut before = draft.config.clone();
+        draft.config.train.batch += 1;
+        draft.edited(before, "train.batch");
+        assert_eq!(draft.problems(&state), [missing], "it is still missing");
+        before = draft.config.clone();
+        draft.config.data.source = Source::File(FileSource { path: "there.txt".into(), ..FileSource::default() });
+        draft.edited(before, "data.path");
+        assert_eq!(draft.problems(&state), [], "what was corrected bears no mark");
     }
 }

@@ -182,7 +182,8 @@ fn chart<'a>(plot: &Plot, lines: &'a [ChartLine<'a>], view: &View, loading: bool
 /// Marks where a resumed attempt takes over.
 fn resumed(state: &State, run: &RunId, series: &str, points: &Series) -> Vec<(f64, String)> {
     let Some(data) = state.series.get(run, series) else { return Vec::new() };
-    let cuts = data.cuts.iter().filter(|cut| cut.attempt > 1);
+    // What begins a curve continues nothing.
+    let cuts = data.cuts.iter().filter(|cut| cut.attempt > 1 && cut.index > 0);
     cuts.filter_map(|cut| Some((*points.x().get(cut.index)?, "resumed".to_owned()))).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use egui::{Button, ComboBox, Key, RichText, ScrollArea, Slider, Ui};
+use egui::{Button, ComboBox, RichText, ScrollArea, Ui};
 use headroom_engine::{
     store::{RunId, RunState, RunSummary},
     worker::Command,
@@ -20,7 +20,7 @@ use crate::{
     panels::{Panel, PanelContext},
     state::CurrentRun,
     theme,
-    widgets::{ChartState, DEFAULT_SMOOTHING, MAX_SMOOTHING, SharedX, XAxis, swatch_ui},
+    widgets::{ChartOptions, ChartState, DEFAULT_SMOOTHING, SharedX, XAxis, swatch_ui},
 };
 
 /// How the charts are drawn; remembered between starts.
@@ -88,12 +88,14 @@ impl Panel for LivePanel {
     }
 }
 
-/// The focused run, else the one that computes, else the newest.
+/// The focused run, else the one that computes, else the newest; under the name that it is shown by.
 fn shown_run(cx: &PanelContext<'_>) -> Option<RunSummary> {
     let known = |id: &RunId| cx.state.run(id).cloned();
     let focused = cx.state.selection.focused.as_ref().and_then(known);
     let current = || cx.state.current.as_ref().and_then(|current| known(&current.run));
-    focused.or_else(current).or_else(|| cx.state.runs.first().cloned())
+    let mut run = focused.or_else(current).or_else(|| cx.state.runs.first().cloned())?;
+    run.name = cx.state.run_name(&run.id);
+    Some(run)
 }
 
 impl LivePanel {
@@ -130,30 +132,19 @@ impl LivePanel {
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, run: &RunSummary, view: &mut View, cx: &mut PanelContext<'_>) {
-        if !ui.ctx().text_edit_focused() && ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, Key::Y)) {
-            view.log_y = !view.log_y;
-        }
+        let is_zoomed = self.shared.range(view.x).is_some() || self.charts.values().any(ChartState::is_zoomed);
         let mut export = None;
         ui.horizontal_wrapped(|ui| {
-            ui.label("X axis");
-            let combo = ComboBox::from_id_salt("live x").selected_text(view.x.label()).show_ui(ui, |ui| {
-                for x in X_AXES {
-                    ui.selectable_value(&mut view.x, x, x.label());
-                }
-            });
-            combo.response.accessible_name("X axis");
-            ui.checkbox(&mut view.log_y, "Log y").on_hover_text("Logarithmic y (y)");
-            ui.label("Smoothing");
-            let slider = Slider::new(&mut view.smoothing, 0.0..=MAX_SMOOTHING).fixed_decimals(2);
-            let slider = ui.add(slider).accessible_name("Smoothing");
-            slider.on_hover_text(
-                "Debiased moving average: last = s·last + (1 − s)·y; shown: last / (1 − sⁿ). \
-                 Curves of fewer than 30 points are drawn as they are.",
-            );
-            ui.checkbox(&mut view.ignore_outliers, "Ignore outliers")
-                .on_hover_text("Fits y to the 5th to 95th percentile of what is in view");
-            let zoomed = self.shared.range(view.x).is_some() || self.charts.values().any(ChartState::is_zoomed);
-            if zoomed && ui.button("Reset zoom").on_hover_text("A double click on a chart does the same").clicked() {
+            let options = ChartOptions {
+                x: &mut view.x,
+                axes: &X_AXES,
+                log_x: None,
+                log_y: &mut view.log_y,
+                smoothing: &mut view.smoothing,
+                ignore_outliers: &mut view.ignore_outliers,
+                is_zoomed,
+            };
+            if options.ui(ui) {
                 self.shared.set_range(view.x, None);
                 self.charts.values_mut().for_each(ChartState::reset);
             }
@@ -258,7 +249,7 @@ fn picker_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
         let visible = |other: &&RunSummary| cx.state.selection.is_visible(&other.id);
         let newest = cx.state.runs.iter().filter(|other| !other.archived && !visible(other)).take(NEWEST);
         for other in cx.state.runs.iter().filter(visible).chain(newest) {
-            let label = format!("{} ({})", other.name, other.state);
+            let label = format!("{} ({})", cx.state.run_name(&other.id), other.state);
             ui.push_id(other.number, |ui| {
                 if ui.selectable_label(other.id == run.id, label).clicked() {
                     chosen = Some(other.id.clone());
@@ -287,8 +278,11 @@ fn ended_badly_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
         }
         if bad {
             ui.label(RichText::new(state_text::why(run)).color(state_text::colour(run.state, palette)));
-            ui.label(state_text::what_to_do(run));
-            if run.state == RunState::Diverged {
+            let what_to_do = state_text::what_to_do(run);
+            if !what_to_do.is_empty() {
+                ui.label(what_to_do);
+            }
+            if matches!(run.state, RunState::Diverged | RunState::Failed) {
                 let button = ui.button(RunOperation::Configure.label(run, false));
                 if button.on_hover_text(RunOperation::Configure.about()).clicked() {
                     perform(RunOperation::Configure, &run.id, cx);

@@ -1,6 +1,6 @@
 //! What the model wrote while it trained.
 
-use egui::{RichText, ScrollArea, Slider, TextStyle, Ui};
+use egui::{Color32, RichText, ScrollArea, Slider, TextFormat, TextStyle, Ui, text::LayoutJob};
 use headroom_engine::store::{RunId, RunSummary};
 
 use crate::{
@@ -24,7 +24,13 @@ pub fn samples_ui(ui: &mut Ui, view: &mut SampleView, run: &RunSummary, cx: &mut
     }
     cx.state.want_samples(&run.id);
     let palette = theme::palette(ui.visuals());
-    ui.label(RichText::new("What the model writes").color(palette.strong));
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new("What the model writes").color(palette.strong));
+        if let Some(samples) = cx.state.samples.get(&run.id) {
+            let note = caption(samples.last().map_or("", |sample| sample.text.as_str()));
+            ui.label(RichText::new(note).small().color(palette.weak));
+        }
+    });
     let Some(samples) = cx.state.samples.get(&run.id) else {
         ui.horizontal(|ui| {
             ui.add(egui::Spinner::new());
@@ -66,7 +72,8 @@ pub fn samples_ui(ui: &mut Ui, view: &mut SampleView, run: &RunSummary, cx: &mut
         egui::Frame::new().fill(palette.well).corner_radius(5.0).inner_margin(10.0).show(ui, |ui| {
             ScrollArea::vertical().id_salt("sample").max_height(180.0).auto_shrink([false, true]).show(ui, |ui| {
                 let (text, is_whole) = drawable(ui, &sample.text);
-                ui.label(text);
+                let job = in_two_tones(ui, &text, palette.weak, palette.text);
+                ui.label(job).on_hover_text(caption(&text));
                 if !is_whole {
                     let note = "· stands for a character that cannot be shown; \"Copy sample\" copies it as it is.";
                     ui.label(RichText::new(note).small().color(palette.weak));
@@ -77,6 +84,37 @@ pub fn samples_ui(ui: &mut Ui, view: &mut SampleView, run: &RunSummary, cx: &mut
     if let Some(text) = copied {
         cx.act(Action::Copy("The sample".to_owned(), text));
     }
+}
+
+/// Stands between what a decoder was given and how it went on.
+const MARK: &str = " » ";
+
+/// What is what in a sample.
+fn caption(text: &str) -> &'static str {
+    if text.contains(MARK) {
+        "Dimmed: the beginning that it is given, from the held-out text. After »: how it goes on."
+    } else if text.contains('[') {
+        "In brackets: its guess for a hidden word, and the right one where the guess is wrong."
+    } else {
+        ""
+    }
+}
+
+/// Each line's beginning that the model was given dimmed, what the model wrote in the usual colour.
+fn in_two_tones(ui: &Ui, text: &str, given: Color32, written: Color32) -> LayoutJob {
+    let font = TextStyle::Body.resolve(ui.style());
+    let mut job = LayoutJob::default();
+    for (index, line) in text.split('\n').enumerate() {
+        if index > 0 {
+            job.append("\n", 0.0, TextFormat::simple(font.clone(), written));
+        }
+        let (prompt, rest) = line.split_once(MARK).map_or(("", line), |(prompt, rest)| (prompt, rest));
+        if rest.len() < line.len() {
+            job.append(&format!("{prompt}{MARK}"), 0.0, TextFormat::simple(font.clone(), given));
+        }
+        job.append(rest, 0.0, TextFormat::simple(font.clone(), written));
+    }
+    job
 }
 
 /// The text with a dot for each character that no font here can draw, and whether it had none of those. A model that

@@ -6,7 +6,7 @@ use headroom_engine::store::{Direction, RunSummary, series_names};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    compare::{Cell, metric_value, series_title},
+    compare::{Cell, metric_value, series_title, short_title},
     widgets::format,
 };
 
@@ -98,19 +98,44 @@ impl Column {
         matches!(self, Self::Steps | Self::Metric(..) | Self::Duration | Self::Parameters | Self::Seed | Self::Tokens)
     }
 
-    /// Its usual width in points.
+    /// Its usual width in points; the name takes what is left over besides.
     pub fn width(&self) -> f32 {
         match self {
-            Self::Name => 220.0,
+            Self::Name => 150.0,
             Self::Note => 200.0,
-            Self::Created => 140.0,
-            Self::Metric(..) => 144.0,
-            Self::Tags => 120.0,
-            Self::State | Self::Id => 110.0,
-            Self::Steps => 80.0,
-            Self::Seed => 60.0,
-            _ => 90.0,
+            Self::Created => 120.0,
+            Self::Metric(..) => 108.0,
+            Self::State => 102.0,
+            Self::Id => 110.0,
+            Self::Tags => 96.0,
+            Self::Steps => 64.0,
+            Self::Seed => 46.0,
+            Self::Duration => 72.0,
+            Self::Device => 58.0,
+            Self::Parameters | Self::Tokens => 84.0,
         }
+    }
+
+    /// How soon it gives way where there is no room for all: the higher the sooner, never at 0. Tags are worth their
+    /// room once there are some.
+    pub fn rank(&self, has_tags: bool) -> u8 {
+        match self {
+            Self::Name | Self::State => 0,
+            Self::Metric(_, Which::Best) => 1,
+            Self::Steps => 2,
+            Self::Metric(_, Which::Last) => 3,
+            Self::Tags if has_tags => 4,
+            Self::Duration => 5,
+            Self::Seed => 6,
+            Self::Parameters => 7,
+            Self::Created => 8,
+            Self::Tags | Self::Device | Self::Note | Self::Tokens | Self::Id => 9,
+        }
+    }
+
+    /// The head of the column.
+    pub fn heading(&self) -> String {
+        short_title(&self.to_string())
     }
 
     /// The run's cell: what is shown, and the number behind it. Empty where the run has no value.

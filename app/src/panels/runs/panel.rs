@@ -15,9 +15,10 @@ use super::{
     order::{Order, Wish, fingerprint},
 };
 use crate::{
-    compare::TextTable,
+    compare::{Cell, TextTable},
     inspector::{ExportBox, blank_ui, no_runs_ui, paint_eye, pin_ui, state_sign_ui, state_text, working_ui},
     panels::{Action, Panel, PanelContext},
+    state::State,
     theme,
     widgets::{self, Table, TableState, format, swatch_ui},
 };
@@ -29,7 +30,8 @@ struct Memory {
     table: TableState,
     filter: String,
     show_archived: bool,
-    /// Whether the usual columns were hidden or shown by the user; until then only the usual ones are shown.
+    /// Whether columns were hidden or shown by the user; until then those of the usual ones are shown that there is room
+    /// for.
     chose_columns: bool,
 }
 
@@ -49,6 +51,10 @@ pub struct RunsPanel {
     print: u64,
     /// Every column by its title.
     columns: Vec<(String, Column)>,
+    /// What stands over them.
+    headings: Vec<String>,
+    /// Whether any run has a tag.
+    has_tags: bool,
 }
 
 impl Panel for RunsPanel {
@@ -58,7 +64,8 @@ impl Panel for RunsPanel {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("runs"));
-        self.columns_of(&cx.state.runs, &mut memory);
+        self.columns_of(&cx.state.runs);
+        self.fit_columns(ui, &mut memory);
         if cx.state.engine_ended {
             let text = "The engine has ended: runs can be read but nothing can be changed. Restart the program.";
             ui.label(RichText::new(text).color(theme::palette(ui.visuals()).error));
@@ -91,18 +98,33 @@ impl Panel for RunsPanel {
 }
 
 impl RunsPanel {
-    /// The columns that there are, by title; unusual ones are hidden until the user shows them.
-    fn columns_of(&mut self, runs: &[RunSummary], memory: &mut Memory) {
+    /// The columns that there are, by title.
+    fn columns_of(&mut self, runs: &[RunSummary]) {
         let print = fingerprint(runs);
         if !self.columns.is_empty() && self.print == print {
             return;
         }
         self.print = print;
         self.columns = Column::all(runs).into_iter().map(|column| (column.to_string(), column)).collect();
-        if !memory.chose_columns {
-            let usual = Column::usual();
-            let unusual = self.columns.iter().filter(|(_, column)| !usual.contains(column));
-            memory.table.hidden = unusual.map(|(title, _)| title.clone()).collect();
+        self.headings = self.columns.iter().map(|(_, column)| column.heading()).collect();
+        self.has_tags = runs.iter().any(|run| !run.tags.is_empty());
+    }
+
+    /// Until the user chose: of the usual columns those that there is room for.
+    fn fit_columns(&self, ui: &Ui, memory: &mut Memory) {
+        if memory.chose_columns {
+            return;
+        }
+        let usual = Column::usual();
+        let is_usual = |title: &str| self.columns.iter().any(|(own, column)| own == title && usual.contains(column));
+        let columns = table_columns(&self.columns, &self.headings, self.has_tags);
+        let (mine, unusual): (Vec<_>, Vec<_>) =
+            columns.into_iter().partition(|column| !column.hideable || is_usual(column.id));
+        let without = widgets::without_room(&mine, ui.available_width(), ui.spacing().item_spacing.x);
+        let hidden = without.into_iter().chain(unusual.iter().map(|column| column.id));
+        let hidden: BTreeSet<String> = hidden.map(str::to_owned).collect();
+        if memory.table.hidden != hidden {
+            memory.table.hidden = hidden;
         }
     }
 
@@ -123,9 +145,7 @@ impl RunsPanel {
                 memory.filter.clear();
             }
             ui.checkbox(&mut memory.show_archived, "Show archived");
-            let titles: Vec<(&str, &Column)> =
-                self.columns.iter().map(|(title, column)| (title.as_str(), column)).collect();
-            let columns = table_columns(&titles);
+            let columns = table_columns(&self.columns, &self.headings, self.has_tags);
             let hidden = memory.table.hidden.clone();
             memory.table.columns_menu_ui(ui, &columns);
             memory.chose_columns |= hidden != memory.table.hidden;
@@ -175,7 +195,7 @@ impl RunsPanel {
             [("Markdown", TextTable::to_markdown), ("CSV", TextTable::to_csv), ("LaTeX", TextTable::to_latex)];
         for (name, write) in forms {
             if ui.button(format!("Copy as {name}")).clicked() {
-                let text = write(&self.text_table(&cx.state.runs, memory));
+                let text = write(&self.text_table(cx.state, memory));
                 cx.act(Action::Copy(format!("The table as {name}"), text));
                 ui.close();
             }
@@ -183,13 +203,17 @@ impl RunsPanel {
     }
 
     /// The table as it is shown.
-    fn text_table(&self, runs: &[RunSummary], memory: &Memory) -> TextTable {
+    fn text_table(&self, state: &State, memory: &Memory) -> TextTable {
         let columns: Vec<&(String, Column)> =
             self.columns.iter().filter(|(title, _)| !memory.table.hidden.contains(title)).collect();
-        let rows = self.order.indices().iter().filter_map(|&index| runs.get(index));
+        let rows = self.order.indices().iter().filter_map(|&index| state.runs.get(index));
+        let cell = |run: &RunSummary, column: &Column| match column {
+            Column::Name => Cell::text(state.run_name(&run.id)),
+            other => other.cell(run),
+        };
         TextTable {
             header: columns.iter().map(|(title, _)| title.clone()).collect(),
-            rows: rows.map(|run| columns.iter().map(|(_, column)| column.cell(run)).collect()).collect(),
+            rows: rows.map(|run| columns.iter().map(|(_, column)| cell(run, column)).collect()).collect(),
         }
     }
 
@@ -208,10 +232,9 @@ impl RunsPanel {
             return;
         }
         self.keys(ui, memory, cx);
-        let titles: Vec<(&str, &Column)> =
+        let columns = table_columns(&self.columns, &self.headings, self.has_tags);
+        let by_title: BTreeMap<&str, &Column> =
             self.columns.iter().map(|(title, column)| (title.as_str(), column)).collect();
-        let columns = table_columns(&titles);
-        let by_title: BTreeMap<&str, &Column> = titles.iter().copied().collect();
         let runs: &[RunSummary] = &cx.state.runs;
         let at = |number: u64| self.order.place(number).and_then(|index| runs.get(index));
         let selection = &cx.state.selection;
@@ -231,16 +254,17 @@ impl RunsPanel {
                 .show(
                     ui,
                     &mut memory.table,
-                    |number| at(number).map(|run| run.name.clone()).unwrap_or_default(),
+                    |number| at(number).map(|run| cx.state.run_name(&run.id)).unwrap_or_default(),
                     |ui, number, column| {
                         let Some(run) = at(number) else { return };
+                        let name = || cx.state.run_name(&run.id);
                         match (column.id, by_title.get(column.id)) {
-                            (EYE, _) => done.eye_ui(ui, run, selection.is_visible(&run.id)),
-                            (MENU, _) => done.menu_button_ui(ui, run),
+                            (EYE, _) => done.eye_ui(ui, run, &name(), selection.is_visible(&run.id)),
+                            (MENU, _) => done.menu_button_ui(ui, run, &name()),
                             (_, Some(Column::Name)) => {
                                 let is_focused = selection.focused.as_ref() == Some(&run.id);
                                 let is_baseline = selection.baseline.as_ref() == Some(&run.id);
-                                done.name_ui(ui, run, renaming, is_focused, is_baseline);
+                                done.name_ui(ui, run, &name(), renaming, is_focused, is_baseline);
                             }
                             (_, Some(Column::State)) => state_cell_ui(ui, run),
                             (_, Some(other)) => cell_ui(ui, other, run),
@@ -343,7 +367,7 @@ impl RunsPanel {
         let mut wanted = None;
         egui::Popup::new(Id::unique(("run menu", run.number)), ui.ctx().clone(), at, ui.layer_id())
             .kind(egui::PopupKind::Menu)
-            .accessible_name(format!("Actions for {}", run.name))
+            .accessible_name(format!("Actions for {}", cx.state.run_name(&run.id)))
             .open_bool(&mut open)
             .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside)
             .show(|ui| {
@@ -382,24 +406,33 @@ impl Eyes {
 const EYE: &str = "eye";
 const MENU: &str = "menu";
 
-fn table_columns<'a>(titles: &[(&'a str, &Column)]) -> Vec<widgets::Column<'a>> {
-    let eye = widgets::Column::text(EYE, "Shown", 76.0)
+/// The columns as the table takes them.
+fn table_columns<'a>(
+    columns: &'a [(String, Column)],
+    headings: &'a [String],
+    has_tags: bool,
+) -> Vec<widgets::Column<'a>> {
+    let eye = widgets::Column::text(EYE, "Shown", 66.0)
         .help("Whether charts show the run (Space), and the colour it has there")
         .always()
         .unsorted();
-    let menu = widgets::Column::text(MENU, "", 40.0).help("What can be done with the run").always().unsorted();
-    let mut columns = vec![eye];
-    for (title, column) in titles {
+    let menu = widgets::Column::text(MENU, "", 34.0).help("What can be done with the run").always().unsorted();
+    let mut all = vec![eye];
+    for ((title, column), heading) in columns.iter().zip(headings) {
         let width = column.width();
-        if **column == Column::Name {
-            columns.extend([widgets::Column::text(title, title, width).always(), menu.clone()]);
-        } else if column.is_number() {
-            columns.push(widgets::Column::number(title, title, width));
+        let shown = if column.is_number() {
+            widgets::Column::number(title, title, width)
         } else {
-            columns.push(widgets::Column::text(title, title, width));
+            widgets::Column::text(title, title, width)
+        };
+        let shown = shown.short(heading).rank(column.rank(has_tags));
+        if *column == Column::Name {
+            all.extend([shown.always().grows(), menu.clone()]);
+        } else {
+            all.push(shown);
         }
     }
-    columns
+    all
 }
 
 /// What was done in cells; carried out after the table is drawn.
@@ -412,13 +445,13 @@ struct Cells {
 }
 
 impl Cells {
-    fn eye_ui(&mut self, ui: &mut Ui, run: &RunSummary, visible: bool) {
+    fn eye_ui(&mut self, ui: &mut Ui, run: &RunSummary, name: &str, visible: bool) {
         let palette = theme::palette(ui.visuals());
         let button =
             ui.add(Button::selectable(visible, "").frame_when_inactive(false).min_size(egui::vec2(26.0, 20.0)));
         let colour = if visible { palette.text } else { palette.weak.gamma_multiply(0.5) };
         paint_eye(ui.painter(), button.rect, visible, colour);
-        let name = format!("Show {} in charts", run.name);
+        let name = format!("Show {name} in charts");
         button.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, visible, &name));
         if button.clicked() {
             self.eye = Some(run.id.clone());
@@ -427,9 +460,8 @@ impl Cells {
         swatch_ui(ui, if visible { colour } else { colour.gamma_multiply(0.35) }, dash);
     }
 
-    fn menu_button_ui(&mut self, ui: &mut Ui, run: &RunSummary) {
-        let button =
-            ui.add(Button::new("…").frame_when_inactive(false)).accessible_name(format!("Actions for {}", run.name));
+    fn menu_button_ui(&mut self, ui: &mut Ui, run: &RunSummary, name: &str) {
+        let button = ui.add(Button::new("…").frame_when_inactive(false)).accessible_name(format!("Actions for {name}"));
         if button.clicked() {
             self.menu = Some((run.id.clone(), button.rect.left_bottom()));
         }
@@ -439,6 +471,7 @@ impl Cells {
         &mut self,
         ui: &mut Ui,
         run: &RunSummary,
+        name: &str,
         renaming: &mut Option<(RunId, String, bool)>,
         is_focused: bool,
         is_baseline: bool,
@@ -462,10 +495,10 @@ impl Cells {
         if is_baseline {
             pin_ui(ui, palette.accent);
         }
-        let text = RichText::new(&run.name);
-        let text = if is_focused { text.strong().color(palette.strong) } else { text };
-        let text = if run.archived { text.italics() } else { text };
-        ui.add(Label::new(text).selectable(false).truncate());
+        widgets::name_ui(ui, name, |text| {
+            let text = if is_focused { text.strong().color(palette.strong) } else { text };
+            if run.archived { text.italics() } else { text }
+        });
     }
 }
 

@@ -1,6 +1,6 @@
 //! All lines of a chart as one item of an `egui_plot` plot.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use egui::{Align2, Color32, Shape, Stroke, TextStyle, Ui, Vec2, pos2, vec2};
 use egui_plot::{PlotBounds, PlotGeometry, PlotItem, PlotItemBase, PlotTransform};
 
 use super::line::ChartLine;
-use super::mesh::{MANY_LINES, Scene};
+use super::mesh::{MANY_LINES, RENEWED_COLUMNS, Scene};
 use super::state::ChartState;
 use crate::widgets::Scale;
 
@@ -38,8 +38,15 @@ impl PlotItem for Lines<'_> {
         if is_rough {
             ui.ctx().request_repaint_after(REFINE_AFTER);
         }
-        let scene =
-            Scene { transform, pixels_per_point: ui.ctx().pixels_per_point(), lines: self.given.len(), is_rough };
+        let (renewable, is_unfinished) = (Cell::new(RENEWED_COLUMNS), Cell::new(false));
+        let scene = Scene {
+            transform,
+            pixels_per_point: ui.ctx().pixels_per_point(),
+            lines: self.given.len(),
+            is_rough,
+            renewable: &renewable,
+            is_unfinished: &is_unfinished,
+        };
         let rebuilt = &mut state.rebuilt;
         let caches = &mut state.lines;
         if let Some((x, colour)) = self.pointer_x {
@@ -63,6 +70,9 @@ impl PlotItem for Lines<'_> {
                     .extend(caches.get_mut(&key).and_then(|cache| cache.main_shape(scene, line, highlighted, rebuilt)));
                 self.marks(ui, transform, line, shapes);
             }
+        }
+        if is_unfinished.get() {
+            ui.ctx().request_repaint();
         }
     }
 

@@ -62,6 +62,40 @@ fn an_unchanged_frame_builds_nothing() {
     assert_eq!(state.rebuilt(), built + 1, "only the highlighted line is built anew");
 }
 
+#[test]
+fn while_one_of_many_runs_grows_only_its_line_is_made_anew() {
+    let count = 40;
+    let mut series: Vec<Series> = (0..count)
+        .map(|run| (0..4000).map(|i| (f64::from(i), f64::from(i * 37 % 11) + f64::from(run))).collect())
+        .collect();
+    let (mut state, mut shared) = (ChartState::default(), SharedX::default());
+    let ctx = egui::Context::default();
+    let frame = |series: &[Series], state: &mut ChartState, shared: &mut SharedX| {
+        let lines: Vec<_> = (0..).zip(series).map(|(id, series)| ChartLine::new(id, "a", series)).collect();
+        let mut output = ctx.run_ui(RawInput::default(), |ui| {
+            let _ = Chart::new("c", "C", &lines).show(ui, state, shared);
+        });
+        output.textures_delta.clear();
+        output.viewport_output.get(&egui::ViewportId::ROOT).map(|viewport| viewport.repaint_delay)
+    };
+    for _ in 0..4 {
+        frame(&series, &mut state, &mut shared);
+    }
+    for i in 0..10 {
+        let built = state.rebuilt();
+        series[0].push(f64::from(4000 + i), 3.0);
+        frame(&series, &mut state, &mut shared);
+        assert_eq!(state.rebuilt(), built + 2, "the line and its unsmoothed one");
+    }
+    // It grows by a half: in the end everything is made for the new view, and the chart rests.
+    let built = state.rebuilt();
+    series[0].push(6000.0, 3.0);
+    frame(&series, &mut state, &mut shared);
+    assert!(state.rebuilt() < built + 2 * count as u64, "not all in one frame");
+    let rests = (0..50).any(|_| frame(&series, &mut state, &mut shared).is_some_and(|delay| delay.as_secs() > 3600));
+    assert!(rests && state.rebuilt() == built + 2 * count as u64, "{built} {}", state.rebuilt());
+}
+
 /// A chart that is driven frame by frame.
 struct Bench {
     ctx: egui::Context,

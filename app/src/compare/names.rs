@@ -1,0 +1,61 @@
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write as _,
+};
+
+use headroom_engine::store::RunSummary;
+
+/// What runs are called wherever they are shown, so that no two are called the same: a name that several runs have
+/// gets the seed where their seeds differ, and a count, by age, where name and seed are the same: `base, seed 2`,
+/// `base (2)`, `base, seed 2 (2)`.
+pub fn names_apart(runs: &[RunSummary]) -> Vec<String> {
+    let mut by_name: HashMap<&str, (usize, HashSet<u64>)> = HashMap::new();
+    for run in runs {
+        let (count, seeds) = by_name.entry(&run.name).or_default();
+        *count += 1;
+        seeds.insert(run.seed);
+    }
+    let mut oldest_first: Vec<usize> = (0..runs.len()).collect();
+    oldest_first.sort_by_key(|&index| runs.get(index).map(|run| run.number));
+    let mut names = vec![String::new(); runs.len()];
+    let mut given: HashMap<(&str, u64), usize> = HashMap::new();
+    for index in oldest_first {
+        let (Some(run), Some(name)) = (runs.get(index), names.get_mut(index)) else { continue };
+        name.clone_from(&run.name);
+        let Some((count, seeds)) = by_name.get(run.name.as_str()) else { continue };
+        if *count < 2 {
+            continue;
+        }
+        if seeds.len() > 1 {
+            let _ = write!(name, ", seed {}", run.seed);
+        }
+        let repeats = given.entry((&run.name, run.seed)).or_default();
+        *repeats += 1;
+        if *repeats > 1 {
+            let _ = write!(name, " ({repeats})");
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspector::examples;
+
+    #[test]
+    fn names_say_what_tells_runs_apart() {
+        let run = |number, name: &str, seed| RunSummary { seed, ..examples::summary(number, name) };
+        // Newest first, as the engine lists them.
+        let runs = [
+            run(7, "base", 2),
+            run(6, "repeat", 5),
+            run(5, "alone", 1),
+            run(4, "repeat", 5),
+            run(3, "base", 2),
+            run(2, "base", 1),
+        ];
+        let expected = ["base, seed 2 (2)", "repeat (2)", "alone", "repeat", "base, seed 2", "base, seed 1"];
+        assert_eq!(names_apart(&runs), expected);
+    }
+}

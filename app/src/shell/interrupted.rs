@@ -1,0 +1,117 @@
+use egui::{Align, Button, Frame, Label, Layout, Margin, Panel, RichText, Stroke, Ui};
+use headroom_engine::{
+    store::{RunState, RunSummary},
+    worker::Command,
+};
+
+use crate::{
+    panels::{Action, PanelContext},
+    settings::Settings,
+    state::State,
+    theme,
+    widgets::format,
+};
+
+/// Below the top bar: what was training when the program ended last, and one click that goes on with it. Draws nothing
+/// where there is no such run.
+pub fn interrupted_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let found: Vec<&RunSummary> = cx.state.runs.iter().filter(|run| is_to_tell(run, cx.state, cx.settings)).collect();
+    let Some(run) = found.first().map(|&run| run.clone()) else { return };
+    let more = found.len() - 1;
+    cx.state.want_record(&run.id);
+    let name = cx.state.run_name(&run.id);
+    let words = words(&run, &name, cx.state, cx.settings.closed_on.contains(&run.id));
+    let palette = theme::palette(ui.visuals());
+    let frame = Frame::new().fill(palette.surface).stroke(Stroke::new(1.0, palette.line));
+    let frame = frame.inner_margin(Margin::symmetric(12, 6));
+    let (mut resume, mut inspect, mut dismiss) = (false, false, false);
+    Panel::top("interrupted").resizable(false).frame(frame).show(ui, |ui| {
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let hint = "Hides this; the run can be resumed from its own page at any time";
+            let button = ui.button("Not now").on_hover_text(hint);
+            dismiss = button.accessible_name(format!("Not now: {name}")).clicked();
+            inspect =
+                ui.button("Show").on_hover_text("Opens the run").accessible_name(format!("Show {name}")).clicked();
+            let hint = "Queues the rest of the run; its curve continues exactly";
+            let button = ui.add(Button::new("Resume").fill(palette.selection)).on_hover_text(hint);
+            resume = button.accessible_name(format!("Resume {name}")).clicked();
+            if more > 0 {
+                ui.label(RichText::new(format!("and {} more", format::count(more as u64))).color(palette.weak));
+            }
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                ui.add(Label::new(RichText::new(&words).color(palette.warning)).truncate()).on_hover_text(&words);
+            });
+        });
+    });
+    if resume {
+        cx.send(Command::ResumeRun { run: run.id.clone() });
+        cx.act(Action::Open(crate::panels::PanelId::Live));
+        cx.state.selection.focused = Some(run.id.clone());
+    }
+    if inspect {
+        cx.act(Action::Inspect(run.id.clone()));
+        cx.act(Action::Open(crate::panels::PanelId::Live));
+    }
+    if resume || dismiss {
+        cx.settings.closed_on.remove(&run.id);
+        cx.settings.told.insert(run.id, run.ended_ms.unwrap_or_default());
+    }
+}
+
+/// Whether the program's end cut this run short, and the user was not told yet.
+fn is_to_tell(run: &RunSummary, state: &State, settings: &Settings) -> bool {
+    let is_cut = match run.state {
+        RunState::Interrupted => true,
+        RunState::Stopped => settings.closed_on.contains(&run.id),
+        _ => false,
+    };
+    let is_current = || state.current.as_ref().is_some_and(|current| current.run == run.id);
+    is_cut && !run.archived && settings.told.get(&run.id) != Some(&run.ended_ms.unwrap_or_default()) && !is_current()
+}
+
+fn words(run: &RunSummary, name: &str, state: &State, was_closed: bool) -> String {
+    let of = run.steps_total.map_or_else(String::new, |total| format!(" of {}", format::count(total)));
+    let at = format!("at step {}{of}", format::count(run.steps_done));
+    let what = if was_closed && run.state == RunState::Stopped {
+        format!("\"{name}\" was stopped {at} when the window was closed.")
+    } else {
+        format!("\"{name}\" was interrupted {at}: the program ended while it trained.")
+    };
+    let checkpoints = state.checkpoints.get(&run.id).map(|all| all.iter().map(|record| record.step).max());
+    match checkpoints {
+        Some(Some(step)) if step == run.steps_done => format!("{what} Its checkpoint is of that step."),
+        Some(Some(step)) => format!("{what} Its last checkpoint is of step {}.", format::count(step)),
+        Some(None) => format!("{what} It has no checkpoint: Resume begins at the first step."),
+        None => what,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspector::examples;
+
+    #[test]
+    fn only_runs_that_the_end_of_the_program_cut_short_are_told() {
+        let (state, mut settings) = (State::default(), Settings::default());
+        let mut run = examples::summary(1, "run");
+        for of in RunState::ALL {
+            run.state = of;
+            assert_eq!(is_to_tell(&run, &state, &settings), of == RunState::Interrupted, "{of}");
+        }
+        run.state = RunState::Stopped;
+        settings.closed_on.insert(run.id.clone());
+        assert!(is_to_tell(&run, &state, &settings));
+        run.steps_done = 1_234;
+        run.steps_total = Some(5_000);
+        let told = words(&run, "run", &state, true);
+        assert_eq!(told, "\"run\" was stopped at step 1,234 of 5,000 when the window was closed.");
+        run.state = RunState::Interrupted;
+        settings.told.insert(run.id.clone(), run.ended_ms.unwrap_or_default());
+        assert!(!is_to_tell(&run, &state, &settings));
+        run.ended_ms = Some(run.ended_ms.unwrap_or_default() + 1);
+        assert!(is_to_tell(&run, &state, &settings), "it was resumed and interrupted again");
+        run.archived = true;
+        assert!(!is_to_tell(&run, &state, &settings));
+    }
+}

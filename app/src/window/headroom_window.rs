@@ -1,0 +1,272 @@
+//! The window over an open store: puts the panels and what stands around them on the screen.
+
+use std::{path::PathBuf, sync::Arc, time::Instant};
+
+use egui::{CentralPanel, Context, Frame, Margin, Panel as Side, ThemePreference, Ui};
+use headroom_engine::worker::Command;
+
+use super::closing::Closing;
+use crate::{
+    dialogs::Dialogs,
+    keys::{self, Pressed},
+    link::Link,
+    palette::Does,
+    panels::{Action, PanelContext, PanelId, Panels},
+    settings::{Settings, ThemeChoice},
+    shell::{Outcome, PaletteBox, help_ui, interrupted_ui, log_ui, rail_ui, strip_ui, top_bar_ui, view_menu_ui},
+    state::State,
+    theme,
+};
+
+/// What is over the panels.
+#[derive(Default)]
+pub(super) enum Over {
+    #[default]
+    Nothing,
+    Help,
+    Palette(PaletteBox),
+}
+
+/// The whole window, apart from the platform's part of it: tests draw it without one.
+pub struct HeadroomWindow {
+    pub(super) link: Option<Link>,
+    /// What the panels show.
+    pub state: State,
+    /// What is remembered between starts.
+    pub settings: Settings,
+    /// The panels.
+    pub panels: Panels,
+    pub(super) dialogs: Dialogs,
+    pub(super) settings_path: Option<PathBuf>,
+    pub(super) settings_saved: Settings,
+    pub(super) settings_changed: Option<Instant>,
+    pub(super) actions: Vec<Action>,
+    pub(super) over: Over,
+    pub(super) log_open: bool,
+    pub(super) closing: Closing,
+    themed: Option<ThemeChoice>,
+}
+
+impl HeadroomWindow {
+    /// A window over an engine. `ctx` is woken by answers of file errands.
+    pub fn new(ctx: &Context, link: Link, settings: Settings, settings_path: Option<PathBuf>) -> Self {
+        let mut state = State::default();
+        state.selection.visible = settings.visible.iter().cloned().collect();
+        state.selection.baseline.clone_from(&settings.baseline);
+        for command in [Command::ListRuns, Command::Devices] {
+            link.send(&mut state, command);
+        }
+        theme::install(ctx);
+        ctx.set_zoom_factor(settings.zoom);
+        let waking = ctx.clone();
+        Self {
+            link: Some(link),
+            state,
+            settings_saved: settings.clone(),
+            settings,
+            panels: Panels::default(),
+            dialogs: Dialogs::new(Arc::new(move || waking.request_repaint())),
+            settings_path,
+            settings_changed: None,
+            actions: Vec::new(),
+            over: Over::default(),
+            log_open: false,
+            closing: Closing::default(),
+            themed: None,
+        }
+    }
+
+    /// The link to the engine, until the window was closed.
+    pub fn link(&self) -> Option<&Link> {
+        self.link.as_ref()
+    }
+
+    /// What happens whether the window is seen or not: events come in, at most 8 ms of them.
+    pub fn logic(&mut self, ctx: &Context) {
+        self.dialogs.drain();
+        if let Some(link) = &self.link
+            && link.drain(&mut self.state)
+        {
+            ctx.request_repaint();
+        }
+        self.keep_settings(ctx);
+        self.watch_closing(ctx);
+    }
+
+    /// Draws the window.
+    pub fn ui(&mut self, ui: &mut Ui) {
+        let ctx = ui.ctx().clone();
+        self.state.begin_frame();
+        self.show_theme(&ctx);
+        if matches!(self.over, Over::Palette(_)) {
+            // Its keys are its own.
+        } else {
+            for pressed in keys::pressed(&ctx) {
+                self.press(&ctx, pressed);
+            }
+        }
+        self.poll_configure(&ctx);
+        self.top_ui(ui);
+        self.foot_ui(ui);
+        self.interrupted_ui(ui);
+        self.sides_ui(ui);
+        self.panel_ui(ui);
+        self.over_ui(&ctx);
+        self.closing_ui(&ctx);
+        if keys::back(&ctx) {
+            self.go_back();
+        }
+        self.carry_out(&ctx);
+        if let Some(link) = &self.link {
+            link.send_wishes(&mut self.state);
+        }
+        if let Some(due) = self.state.series.next_due(Instant::now()) {
+            ctx.request_repaint_after(due);
+        }
+    }
+
+    fn top_ui(&mut self, ui: &mut Ui) {
+        let surface = theme::palette(ui.visuals()).surface;
+        let frame = Frame::new().fill(surface).inner_margin(Margin::symmetric(12, 4));
+        let mut chosen = None;
+        Side::top("top bar").exact_size(40.0).frame(frame).show(ui, |ui| {
+            let mut cx = PanelContext {
+                state: &mut self.state,
+                settings: &mut self.settings,
+                dialogs: &mut self.dialogs,
+                actions: &mut self.actions,
+            };
+            top_bar_ui(ui, &mut cx, |ui, cx| {
+                if ui.button("?").on_hover_text("Keys and help").accessible_name("Help: keys").clicked() {
+                    chosen = Some(Does::Press(Pressed::Help));
+                }
+                let palette = ui.button("Actions").on_hover_text("Every action by name (Ctrl+K)");
+                if palette.accessible_name("Open the palette").clicked() {
+                    chosen = Some(Does::Press(Pressed::Palette));
+                }
+                chosen = view_menu_ui(ui, cx.settings).or(chosen.take());
+            });
+        });
+        if let Some(does) = chosen {
+            self.do_it(&ui.ctx().clone(), does);
+        }
+    }
+
+    fn foot_ui(&mut self, ui: &mut Ui) {
+        let surface = theme::palette(ui.visuals()).surface;
+        let frame = Frame::new().fill(surface).inner_margin(Margin::symmetric(12, 1));
+        Side::bottom("messages").exact_size(28.0).frame(frame).show(ui, |ui| {
+            ui.horizontal_centered(|ui| {
+                if strip_ui(ui, &self.state.messages) {
+                    self.log_open = !self.log_open;
+                }
+            });
+        });
+        if self.log_open {
+            let frame = Frame::new().fill(surface).inner_margin(Margin::symmetric(12, 8));
+            Side::bottom("log").default_size(220.0).min_size(120.0).resizable(true).frame(frame).show(ui, |ui| {
+                self.log_open = log_ui(ui, &mut self.state.messages);
+            });
+        }
+    }
+
+    /// What was training when the program ended last, above the panels.
+    fn interrupted_ui(&mut self, ui: &mut Ui) {
+        let mut cx = PanelContext {
+            state: &mut self.state,
+            settings: &mut self.settings,
+            dialogs: &mut self.dialogs,
+            actions: &mut self.actions,
+        };
+        interrupted_ui(ui, &mut cx);
+    }
+
+    fn sides_ui(&mut self, ui: &mut Ui) {
+        let surface = theme::palette(ui.visuals()).surface;
+        if self.settings.rail_open {
+            let frame = Frame::new().fill(surface).inner_margin(Margin::same(6));
+            let ids = self.panels.ids();
+            let open = self.open_panel();
+            let is_training = self.state.current.is_some();
+            let clicked = Side::left("rail")
+                .exact_size(122.0)
+                .resizable(false)
+                .frame(frame)
+                .show(ui, |ui| rail_ui(ui, &ids, open, is_training))
+                .inner;
+            if let Some(panel) = clicked {
+                self.settings.panel = panel;
+            }
+        }
+        // Configure has a column of its own there.
+        if self.settings.inspector_open
+            && self.open_panel() != PanelId::Configure
+            && let Some(inspector) = &mut self.panels.inspector
+        {
+            let mut cx = PanelContext {
+                state: &mut self.state,
+                settings: &mut self.settings,
+                dialogs: &mut self.dialogs,
+                actions: &mut self.actions,
+            };
+            let frame = Frame::new().fill(surface).inner_margin(Margin::same(12));
+            Side::right("inspector")
+                .default_size(300.0)
+                .size_range(220.0..=560.0)
+                .resizable(true)
+                .frame(frame)
+                .show(ui, |ui| inspector.ui(ui, &mut cx));
+        }
+    }
+
+    fn panel_ui(&mut self, ui: &mut Ui) {
+        let open = self.open_panel();
+        let frame = Frame::central_panel(ui.style()).inner_margin(Margin::same(12));
+        CentralPanel::default().frame(frame).show(ui, |ui| {
+            let mut cx = PanelContext {
+                state: &mut self.state,
+                settings: &mut self.settings,
+                dialogs: &mut self.dialogs,
+                actions: &mut self.actions,
+            };
+            ui.push_id(open, |ui| self.panels.get(open).ui(ui, &mut cx));
+        });
+    }
+
+    fn over_ui(&mut self, ctx: &Context) {
+        match &mut self.over {
+            Over::Nothing => {}
+            Over::Help => {
+                if !help_ui(ctx) {
+                    self.over = Over::Nothing;
+                }
+            }
+            Over::Palette(palette) => match palette.ui(ctx) {
+                Outcome::Open => {}
+                Outcome::Closed => self.over = Over::Nothing,
+                Outcome::Chosen(does) => {
+                    self.over = Over::Nothing;
+                    self.do_it(ctx, does);
+                }
+            },
+        }
+    }
+
+    /// The panel that is open: of those that exist.
+    pub(super) fn open_panel(&self) -> PanelId {
+        let wanted = self.settings.panel;
+        if self.panels.ids().contains(&wanted) { wanted } else { PanelId::Configure }
+    }
+
+    fn show_theme(&mut self, ctx: &Context) {
+        if self.themed != Some(self.settings.theme) {
+            self.themed = Some(self.settings.theme);
+            ctx.set_theme(match self.settings.theme {
+                ThemeChoice::System => ThemePreference::System,
+                ThemeChoice::Dark => ThemePreference::Dark,
+                ThemeChoice::Light => ThemePreference::Light,
+            });
+        }
+        self.settings.zoom = ctx.zoom_factor();
+    }
+}

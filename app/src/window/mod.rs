@@ -1,0 +1,16 @@
+//! The window: what the platform is given, from the opening of the store to the closing.
+//!
+//! [`run_window`] is the door of the program; tests draw a [`Program`] or a [`HeadroomWindow`] without a platform.
+
+mod actions;
+mod closing;
+mod headroom_window;
+mod platform;
+mod program;
+mod remember;
+mod trouble;
+
+pub use headroom_window::HeadroomWindow;
+pub(crate) use platform::current_folder;
+pub use platform::run_window;
+pub use program::Program;

@@ -1,0 +1,60 @@
+//! Comparing runs, and taking the chart home.
+
+use std::fs;
+
+use egui::{Key, Modifiers};
+use headroom_tests::Screen;
+
+use crate::common::{named, two_runs};
+
+#[test]
+fn two_runs_are_compared_and_their_chart_leaves_as_a_file() {
+    let (folder, mut screen) = two_runs();
+    screen.press_text(Key::Num3, "3");
+    screen.wait("both curves and configs", |screen| {
+        screen.has("Compared runs") && screen.has("seed") && !screen.says("Loading")
+    });
+    screen.settle();
+    assert!(screen.has("Pin a baseline to see deltas (p)"));
+    screen.wait("both lines", |screen| screen.description("Chart: Validation loss").0.starts_with("2 lines."));
+    assert!(!screen.has("model.layers"), "only what differs is listed: {:#?}", screen.words());
+    screen.click("Pin one as the baseline");
+    assert!(screen.has("Δ: against the baseline \"one\""));
+    let deltas = |screen: &Screen| {
+        let is_delta = |word: &String| word.starts_with(['+', '−']) && word.contains('%');
+        screen.words().into_iter().filter(is_delta).collect::<Vec<_>>()
+    };
+    assert!(deltas(&screen).len() >= 2, "deltas beside the values: {:#?}", screen.words());
+    let losses = ["one", "two"].map(|name| named(&mut screen, name).metrics["validation/loss"].last);
+    let sign = if losses[1] > losses[0] { '+' } else { '−' };
+    assert!(deltas(&screen)[0].starts_with(sign), "{losses:?}: {:?}", deltas(&screen));
+
+    for (format, ending) in [("PNG", "png"), ("SVG", "svg"), ("CSV", "csv")] {
+        let path = folder.path().join(format!("figure.{ending}"));
+        screen.press(Modifiers::COMMAND, Key::E);
+        screen.click(format);
+        screen.fill("File", &path.display().to_string());
+        screen.click("Export");
+        screen.wait("the file", |screen| path.exists() && !screen.has("Cancel"));
+        screen.settle();
+        assert!(screen.says("Exported ") && screen.says(&format!("figure.{ending}")), "{:#?}", screen.words());
+        let bytes = fs::read(&path).unwrap();
+        match ending {
+            "png" => assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.len() > 5_000),
+            "svg" => {
+                let text = String::from_utf8(bytes).unwrap();
+                assert!(text.contains("<svg") && text.contains(">one</text>") && text.contains("Validation loss"));
+            }
+            _ => {
+                let text = String::from_utf8(bytes).unwrap();
+                let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+                assert!(lines[0].contains("one") && lines[0].contains("two"), "{text}");
+                assert_eq!(lines.len(), 1 + 3, "evaluations at steps 8, 16 and 24: {text}");
+                let last: Vec<f64> = lines[3].split(',').map(|cell| cell.parse().unwrap()).collect();
+                assert_eq!(last[0], 24.0);
+                assert!(losses.iter().all(|loss| last.contains(loss)), "{losses:?} in {text}");
+            }
+        }
+    }
+    screen.close();
+}

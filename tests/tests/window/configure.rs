@@ -1,0 +1,128 @@
+//! Setting up a run: the first page, the form, config files.
+
+use std::fs;
+
+use egui::{Key, Modifiers};
+use headroom_app::panels::PanelId;
+use headroom_engine::{
+    config::{RunConfig, preset},
+    worker::{Command, Event},
+};
+use headroom_tests::Screen;
+use tempfile::TempDir;
+
+use crate::common::store;
+
+#[test]
+fn two_clicks_from_the_first_window_start_a_preset() {
+    let mut screen = Screen::recorder();
+    assert!(screen.has("Opening the store…"));
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    assert!(screen.has("Nothing has been trained in this store yet."));
+    screen.recorded();
+    screen.click("Use preset grammar-encoder");
+    screen.click("Start");
+    let asked = screen.recorded();
+    let ticket = asked.iter().rev().find_map(|command| match command {
+        Command::Check { ticket, .. } => Some(*ticket),
+        _ => None,
+    });
+    assert!(!asked.iter().any(|command| matches!(command, Command::Enqueue { .. })), "not before it was checked");
+    screen.state().apply(Event::Checked { ticket: ticket.unwrap(), problems: Vec::new(), free_bytes: None });
+    screen.settle();
+    let configs: Vec<RunConfig> = screen
+        .recorded()
+        .into_iter()
+        .filter_map(|command| if let Command::Enqueue { config, .. } = command { Some(*config) } else { None })
+        .collect();
+    assert_eq!(configs, [preset("grammar-encoder").unwrap().config().unwrap()]);
+    assert_eq!(screen.window().settings.panel, PanelId::Live);
+}
+
+#[test]
+fn bad_values_are_marked_at_their_fields_and_start_says_why() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    screen.click("Go to the form");
+    screen.wait("Start", |screen| screen.is_enabled("Start"));
+
+    screen.fill("Heads", "3");
+    let (reason, is_bad) = screen.description("Heads");
+    let (other, other_is_bad) = screen.description("Width");
+    assert!(is_bad || other_is_bad, "{reason} {other}");
+    assert!(screen.says("128") && screen.says("divi"), "the reason is on the screen: {:#?}", screen.words());
+    assert!(!screen.is_enabled("Start") && screen.has("1 problem to mend:"));
+    screen.fill("Heads", "4");
+    assert!(screen.is_enabled("Start") && !screen.says("to mend"));
+
+    screen.fill("Learning rate", "fast");
+    assert!(screen.description("Learning rate").1 && screen.says("“fast” is no number."), "{:#?}", screen.words());
+    assert!(!screen.is_enabled("Start"));
+    screen.fill("Learning rate", "1e-3");
+    assert!(screen.is_enabled("Start"));
+
+    screen.choose("Text", "Your own files");
+    let missing = folder.path().join("nothing.txt");
+    screen.fill("File or folder", &missing.display().to_string());
+    screen.wait("the engine's answer", |screen| screen.description("File or folder").1);
+    screen.settle();
+    assert!(!screen.is_enabled("Start"));
+    assert!(screen.says("Go to File or folder: "), "{:#?}", screen.words());
+    // Ctrl+Enter from elsewhere is refused with the reason, and leads to the form.
+    screen.click("Live");
+    screen.press(Modifiers::COMMAND, Key::Enter);
+    screen.wait_for_words("The run cannot start: 1 problem to mend.");
+    assert_eq!(screen.window().settings.panel, PanelId::Configure);
+    fs::write(&missing, "Some text. ".repeat(400)).unwrap();
+    screen.fill("Sequence length", "32");
+    screen.wait("Start", |screen| screen.is_enabled("Start"));
+    assert!(screen.state().runs.is_empty(), "nothing was queued");
+    screen.close();
+}
+
+#[test]
+fn a_config_file_with_an_unknown_field_is_refused_with_a_suggestion() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Go to the form");
+    screen.fill("Layers", "7");
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("typo.toml");
+    fs::write(&path, "format = 1\n[model]\nlayer = 3\n").unwrap();
+    screen.fill("Config file path", &path.display().to_string());
+    screen.click("Open TOML");
+    screen.wait_for_words("typo.toml");
+    screen.settle();
+    assert!(screen.says("layer") && screen.says("layers"), "{:#?}", screen.words());
+    assert!(screen.says("The config in the window stays as it was."));
+    assert_eq!(screen.value("Layers"), "7");
+    let missing = folder.path().join("none.toml");
+    screen.fill("Config file path", &missing.display().to_string());
+    screen.click("Open TOML");
+    screen.wait_for_words("there is no such file");
+    assert_eq!(screen.value("Layers"), "7");
+}
+
+#[test]
+fn the_form_saves_opens_and_takes_changes_back() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Go to the form");
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("mine.toml");
+    screen.fill("Layers", "3");
+    screen.fill("Config file path", &path.display().to_string());
+    screen.click("Save TOML");
+    screen.wait("the file", |screen| path.exists() && screen.says("Saved the config to"));
+    assert!(fs::read_to_string(&path).unwrap().contains("layers = 3"));
+    screen.fill("Layers", "5");
+    screen.click("Open TOML");
+    screen.wait("the old value", |screen| screen.value("Layers") == "3");
+    screen.click("Undo the change");
+    assert_eq!(screen.value("Layers"), "5");
+    screen.click("Redo the change");
+    assert_eq!(screen.value("Layers"), "3");
+}

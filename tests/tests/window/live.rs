@@ -1,0 +1,139 @@
+//! Watching a run, and the queue.
+
+use std::time::Duration;
+
+use egui::{Key, Modifiers};
+use headroom_app::state::RunSeries;
+use headroom_engine::{
+    store::{RunId, RunState, TextSample},
+    worker::Event,
+};
+use headroom_tests::{Screen, example_runs, fill_with_examples};
+use tempfile::TempDir;
+
+use crate::common::{ends, open_config, steps_read_out, store, write_tiny};
+
+#[test]
+fn a_run_is_set_up_in_the_form_started_paused_resumed_and_finished() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    screen.click("Use preset grammar-decoder");
+    for (field, value) in [
+        ("Name", "by hand"),
+        ("Words", "1000"),
+        ("Sequence length", "16"),
+        ("Layers", "1"),
+        ("Heads", "2"),
+        ("Width", "16"),
+        ("Feed-forward width", "32"),
+        // Seconds of work, so that a frame that comes late still finds it running.
+        ("Steps", "25,000"),
+        ("Batch", "2"),
+        ("Warm-up", "10"),
+        ("Evaluate every", "5000"),
+        ("Evaluate on", "1"),
+        ("Checkpoint every", "0"),
+        ("Look every", "5000"),
+        ("Threads", "1"),
+    ] {
+        screen.fill(field, value);
+        assert_eq!(screen.value(field), value);
+    }
+    screen.choose("Tokenizer", "Bytes");
+    let config = screen.window().panels.configure.config().clone();
+    assert_eq!((config.name.as_str(), config.data.sequence_length, config.model.width), ("by hand", 16, 16));
+    assert_eq!((config.train.steps, config.train.batch, config.threads), (Some(25_000), 2, 1));
+    screen.wait("Start", |screen| screen.is_enabled("Start"));
+    screen.click("Start");
+
+    screen.wait("the first steps", |screen| steps_read_out(screen) > 0);
+    let run = screen.state().current.clone().unwrap().run;
+    let points = |screen: &mut Screen| screen.state().series.get(&run, "train/loss").map_or(0, RunSeries::len);
+    screen.wait("points of the curve", |screen| points(screen) > 0);
+    assert!(screen.has("Running") && screen.has("Chart: Loss"), "{:#?}", screen.words());
+    let (step, drawn) = (steps_read_out(&screen), points(&mut screen));
+    screen.wait("the curve to move", |screen| steps_read_out(screen) > step && points(screen) > drawn);
+
+    screen.click("Pause");
+    screen.wait("the pause", |screen| screen.state().current.as_ref().is_some_and(|current| current.is_paused));
+    screen.settle();
+    assert!(screen.has("Paused"));
+    let held = steps_read_out(&screen);
+    assert!(held < 25_000, "it was over before it could be paused");
+    for _ in 0..20 {
+        screen.step();
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(steps_read_out(&screen), held, "a paused run stands still");
+    screen.click("Resume");
+    screen.wait("the end", |screen| screen.state().runs.iter().any(|run| run.state == RunState::Finished));
+    screen.wait("the last point", |screen| points(screen) == 25_000);
+    screen.settle();
+    assert!(screen.has("Finished") && screen.has("Step: 25,000 / 25,000"), "{:#?}", screen.words());
+    assert!(screen.says(" » "), "the sample shows what the model writes: {:#?}", screen.words());
+    screen.close();
+}
+
+#[test]
+fn queued_runs_change_places_and_are_cancelled() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    open_config(&mut screen, &write_tiny(folder.path(), "seeds", 10));
+    screen.fill("Name", "long");
+    for (field, value) in
+        [("Steps", "1000000"), ("Evaluate every", "10000"), ("Checkpoint every", "0"), ("Look every", "0")]
+    {
+        screen.fill(field, value);
+    }
+    screen.press(Modifiers::COMMAND, Key::Enter);
+    screen.wait("the long run", |screen| screen.state().current.as_ref().is_some_and(|current| current.step > 0));
+
+    open_config(&mut screen, &write_tiny(folder.path(), "seeds", 10));
+    assert!(screen.has("Start when free"));
+    screen.click("Add seeds to the queue");
+    screen.wait("three waiting runs", |screen| {
+        let state = screen.state();
+        state.waiting.len() == 3 && state.waiting.iter().all(|run| state.run(run).is_some())
+    });
+    let waiting = screen.state().waiting.clone();
+    screen.settle();
+    screen.click("Queue, 3 runs wait");
+    assert!(screen.has("Waiting runs"));
+    assert!(["seed 10", "seed 11", "seed 12"].iter().all(|seed| screen.has(seed)), "{:#?}", screen.words());
+    screen.click("Later: seeds, seed 10, place 1");
+    let swapped = [waiting[1].clone(), waiting[0].clone(), waiting[2].clone()];
+    screen.wait("the new order", |screen| screen.state().waiting == swapped);
+    screen.settle();
+    screen.click("Cancel: seeds, seed 12, place 3");
+    screen.wait("two waiting runs", |screen| screen.state().waiting == swapped[..2]);
+    screen.press(Modifiers::NONE, Key::Escape);
+    screen.click("Stop the current run");
+    screen.wait("the end of the queue", |screen| {
+        let state = screen.state();
+        state.current.is_none() && state.waiting.is_empty() && state.runs.iter().all(|run| run.state.is_ended())
+    });
+    let named = |name: &str, state| (name.to_owned(), state);
+    let expected = [
+        named("long", RunState::Stopped),
+        named("seeds", RunState::Finished),
+        named("seeds", RunState::Finished),
+        named("seeds", RunState::Cancelled),
+    ];
+    assert_eq!(ends(&mut screen), expected);
+    let started = |screen: &mut Screen, run: &RunId| screen.state().run(run).unwrap().started_ms;
+    assert!(started(&mut screen, &swapped[0]) <= started(&mut screen, &swapped[1]), "the second went first");
+    screen.close();
+}
+
+#[test]
+fn characters_that_no_font_has_are_dots_and_no_boxes() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let run = example_runs()[1].id.clone();
+    let sample = TextSample { step: 50, text: "half \u{fffd} a \u{1}character, 語".to_owned(), created_ms: 0 };
+    screen.state().apply(Event::Samples { run, samples: vec![sample.clone()] });
+    screen.press_text(Key::Num2, "2");
+    assert!(screen.has("half · a ·character, ·"), "{:#?}", screen.words());
+    assert!(screen.says("· stands for a character that cannot be shown"));
+    assert_eq!(screen.click_to_copy("Copy sample"), Some(sample.text), "what is copied is whole");
+}

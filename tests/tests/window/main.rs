@@ -1,0 +1,13 @@
+//! The real window, driven by the names that a screen reader is told: over an engine that trains, over example runs,
+//! over a store that cannot be opened.
+#![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
+
+mod closing;
+mod common;
+mod compare;
+mod configure;
+mod live;
+mod opening;
+mod runs;
+mod shell;
+mod states;

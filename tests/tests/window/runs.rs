@@ -1,0 +1,113 @@
+//! The table of runs and the inspector.
+
+use std::fs;
+
+use egui::{Key, Modifiers};
+use headroom_app::panels::PanelId;
+use headroom_tests::Screen;
+
+use crate::common::{named, store, two_runs};
+
+#[test]
+fn checkpoints_and_runs_leave_through_a_typed_path() {
+    let (folder, mut screen) = two_runs();
+    screen.press_text(Key::Num4, "4");
+    screen.click("one");
+    screen
+        .wait("the checkpoints", |screen| screen.has("Export checkpoint…") && screen.is_enabled("Export checkpoint…"));
+    let model = folder.path().join("model of one");
+    screen.click("Export checkpoint…");
+    screen.fill("New folder", &model.display().to_string());
+    screen.click("Export");
+    screen.wait_for_words("Exported \"one\" at step");
+    for file in ["config.json", "model.safetensors", "tokenizer.json"] {
+        assert!(model.join(file).is_file(), "{file} is missing");
+    }
+    let config: serde_json::Value = serde_json::from_slice(&fs::read(model.join("config.json")).unwrap()).unwrap();
+    assert_eq!((&config["model_type"], &config["n_embd"]), (&"gpt2".into(), &16.into()));
+
+    let json = folder.path().join("one.json");
+    screen.click("Export run as JSON…");
+    screen.fill("File", &json.display().to_string());
+    screen.click("Export");
+    screen.wait("the file", |screen| json.exists() && !screen.has("Cancel"));
+    let run: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    assert_eq!((&run["name"], &run["state"]), (&"one".into(), &"finished".into()), "{run}");
+
+    // A folder with something in it is not written over.
+    screen.click("Export checkpoint…");
+    screen.fill("New folder", &folder.path().display().to_string());
+    screen.click("Export");
+    screen.wait_for_words("Error: ");
+    assert!(store(&folder).exists());
+    screen.close();
+}
+
+#[test]
+fn runs_are_found_changed_deleted_and_there_again_after_a_restart() {
+    let (folder, mut screen) = two_runs();
+    let losses = ["one", "two"].map(|name| named(&mut screen, name).metrics["validation/loss"].last);
+    let (better, worse) = if losses[0] < losses[1] { ("one", "two") } else { ("two", "one") };
+    screen.press_text(Key::Num4, "4");
+    screen.press_text(Key::Slash, "/");
+    assert!(screen.is_focused("Filter runs"));
+    screen.type_text(&format!("loss<{}", f64::midpoint(losses[0], losses[1])));
+    screen.settle();
+    assert!(screen.has("1 of 2 runs"), "{:#?}", screen.words());
+    let listed = |screen: &Screen, run: &str| screen.has(&format!("Show {run} in charts"));
+    assert!(listed(&screen, better) && !listed(&screen, worse));
+    screen.fill("Filter runs", "model.layers=1 seed=2");
+    screen.wait_for("1 of 2 runs");
+    screen.fill("Filter runs", "loss<");
+    assert!(
+        screen.says("At letter 5: Expected a value"),
+        "a filter that cannot be read says where: {:#?}",
+        screen.words()
+    );
+    screen.click("Clear filter");
+    assert!(screen.has("2 runs"));
+
+    screen.click("one");
+    screen.press(Modifiers::NONE, Key::F2);
+    assert!(screen.is_focused("New name"));
+    screen.press(Modifiers::COMMAND, Key::A);
+    screen.type_text("the first");
+    screen.press(Modifiers::NONE, Key::Enter);
+    screen.wait("the new name", |screen| screen.state().runs.iter().any(|run| run.name == "the first"));
+    screen.settle();
+    assert_eq!(screen.value("Name of the run"), "the first");
+    screen.fill("New tag", "paper");
+    screen.click("Add tag");
+    screen.wait("the tag", |screen| named(screen, "the first").tags == ["paper"]);
+    screen.fill("Note", "Look again.");
+    screen.click("Save note");
+    screen.wait("the note", |screen| named(screen, "the first").note == "Look again.");
+
+    screen.click("Archive");
+    screen.wait("the archive", |screen| named(screen, "the first").archived && screen.has("1 of 2 runs"));
+    screen.click("Show archived");
+    assert!(screen.has("2 runs"));
+    screen.click("Take out of the archive");
+    screen.wait("the way back", |screen| !named(screen, "the first").archived);
+
+    screen.settle();
+    screen.click("Delete");
+    screen.wait("the deletion", |screen| screen.state().runs.len() == 1);
+    screen.settle();
+    assert!(screen.says("Deleted the run \"the first\". Undo brings it back."));
+    screen.press(Modifiers::COMMAND, Key::Z);
+    screen.wait("the undo", |screen| screen.state().runs.len() == 2);
+
+    let mut before = screen.state().runs.clone();
+    screen.close();
+    let mut again = Screen::engine(&store(&folder));
+    assert_eq!(again.window().settings.panel, PanelId::Runs, "the window remembers where it was");
+    let mut after = again.state().runs.clone();
+    for runs in [&mut before, &mut after] {
+        runs.sort_by_key(|run| run.number);
+    }
+    assert_eq!(after, before);
+    assert!(again.has("the first") && again.has("two"));
+    assert_eq!(again.count("Finished"), 2, "{:#?}", again.words());
+    again.close();
+}

@@ -1,0 +1,156 @@
+//! Keys, rest, floods, names: what holds for the whole window.
+
+use std::time::Duration;
+
+use egui::{Key, Modifiers};
+use headroom_app::panels::PanelId;
+use headroom_engine::{
+    store::RunSummary,
+    worker::{Command, Event},
+};
+use headroom_tests::{Screen, example_runs, fill_with_examples};
+
+use crate::common::PANELS;
+
+#[test]
+fn the_keyboard_reaches_everything() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.settle();
+    screen.press(Modifiers::COMMAND, Key::K);
+    assert!(screen.is_focused("Find an action"));
+    screen.type_text("open compare");
+    screen.settle();
+    screen.press(Modifiers::NONE, Key::Enter);
+    assert_eq!(screen.window().settings.panel, PanelId::Compare);
+    assert!(!screen.has("Find an action"), "it closes");
+    screen.recorded();
+    screen.press(Modifiers::COMMAND, Key::K);
+    screen.type_text("pause");
+    screen.settle();
+    screen.press(Modifiers::NONE, Key::Enter);
+    assert!(screen.recorded().iter().any(|command| matches!(command, Command::Pause)));
+    screen.press(Modifiers::COMMAND, Key::K);
+    screen.type_text("zzzz");
+    screen.settle();
+    assert!(screen.has("Nothing is called that."));
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.has("Find an action"));
+
+    screen.press_text(Key::Questionmark, "?");
+    assert!(screen.has("Close the help") && screen.has("Zoom into a box"));
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.has("Close the help"));
+
+    screen.press_text(Key::Num4, "4");
+    screen.press_text(Key::Slash, "/");
+    assert!(screen.is_focused("Filter runs"));
+    screen.type_text("1");
+    screen.settle();
+    assert_eq!(screen.window().settings.panel, PanelId::Runs, "a digit in a field is text");
+    assert_eq!(screen.value("Filter runs"), "1");
+    screen.fill("Filter runs", "");
+    screen.press(Modifiers::NONE, Key::Escape);
+
+    // In the table: move, show and hide, pin.
+    screen.click("grammar decoder, 8 heads");
+    let wide = example_runs().into_iter().find(|run| run.number == 4).unwrap().id;
+    assert_eq!(screen.state().selection.focused.as_ref(), Some(&wide));
+    let shown = screen.state().selection.is_visible(&wide);
+    screen.press_text(Key::Space, " ");
+    assert_ne!(screen.state().selection.is_visible(&wide), shown);
+    screen.press_text(Key::P, "p");
+    assert_eq!(screen.state().selection.baseline.as_ref(), Some(&wide));
+    screen.press(Modifiers::NONE, Key::ArrowDown);
+    assert_ne!(screen.state().selection.focused.as_ref(), Some(&wide));
+
+    assert!(screen.has("Reproduction"));
+    screen.press_text(Key::CloseBracket, "]");
+    assert!(!screen.has("Reproduction"), "the inspector is hidden");
+    screen.press_text(Key::OpenBracket, "[");
+    assert!(!screen.has("Live"), "the rail is hidden");
+}
+
+#[test]
+fn an_idle_window_asks_for_no_frame() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    for (panel, key, text) in PANELS {
+        screen.press_text(key, text);
+        // The form asks the engine once it has rested.
+        std::thread::sleep(Duration::from_millis(350));
+        for _ in 0..4 {
+            screen.step();
+        }
+        let delay = screen.repaint_delay();
+        assert!(delay >= Duration::from_secs(1), "{panel:?} wants to be drawn again after {delay:?}");
+    }
+}
+
+#[test]
+fn a_flood_of_events_is_taken_in_over_many_frames() {
+    const FLOOD: usize = 10_000;
+    let few: Vec<RunSummary> = example_runs().into_iter().take(6).collect();
+    let mut events: Vec<Event> = (1..FLOOD).map(|_| Event::Runs { runs: few.clone() }).collect();
+    events.push(Event::Runs { runs: example_runs() });
+    let mut screen = Screen::recorder();
+    screen.window().link().unwrap().feed(events);
+    let left = |screen: &mut Screen| screen.window().link().unwrap().waiting();
+    screen.step();
+    assert!(left(&mut screen) > 0, "ten thousand lists of runs were taken in within one frame");
+    let mut frames = 0;
+    while left(&mut screen) > 0 {
+        assert_eq!(screen.repaint_delay(), Duration::ZERO, "more waits, so the next frame comes at once");
+        screen.step();
+        frames += 1;
+        assert!(frames < FLOOD, "it never ends");
+    }
+    screen.settle();
+    assert_eq!(screen.state().runs.len(), 10, "the last word counts");
+}
+
+#[test]
+fn every_control_has_a_name() {
+    // Each step of a screen ends the test when a control has none.
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    for (_, key, text) in PANELS {
+        screen.press_text(key, text);
+    }
+    fill_with_examples(screen.state());
+    screen.state().selection.focused = Some(example_runs()[1].id.clone());
+    for (_, key, text) in PANELS {
+        screen.press_text(key, text);
+    }
+    for opener in
+        ["Columns", "Copy table", "View: theme and size", "Queue, 1 run waits", "Actions for wikitext decoder"]
+    {
+        screen.click(opener);
+        screen.press(Modifiers::NONE, Key::Escape);
+    }
+    screen.press(Modifiers::COMMAND, Key::K);
+    screen.press(Modifiers::NONE, Key::Escape);
+    screen.press_text(Key::Questionmark, "?");
+    screen.press(Modifiers::NONE, Key::Escape);
+    screen.click("Export checkpoint…");
+    screen.press(Modifiers::NONE, Key::Escape);
+    screen.press_text(Key::Num3, "3");
+    for list in ["Metric", "Second metric", "X axis", "Group by"] {
+        screen.click(list);
+        screen.press(Modifiers::NONE, Key::Escape);
+    }
+    screen.press(Modifiers::COMMAND, Key::E);
+    assert!(screen.says("Export the chart"));
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.says("Export the chart"), "Esc closes it");
+    screen.click("Messages: Ready.");
+    assert!(screen.has("Nothing has happened yet."));
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.has("Close the messages"));
+    screen.press_text(Key::Num1, "1");
+    screen.choose("Text", "Your own files");
+    screen.choose("Tokenizer", "A tokenizer.json");
+    screen.choose("Architecture", "Encoder, as BERT");
+    screen.choose("Length in", "Epochs");
+    assert!(screen.has("Hidden share") && screen.has("Epochs") && screen.has("tokenizer.json"));
+}
