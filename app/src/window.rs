@@ -237,6 +237,9 @@ impl HeadroomWindow {
 
     fn panel_ui(&mut self, ui: &mut Ui) {
         let open = self.open_panel();
+        if open == PanelId::Speed {
+            self.state.speed.draft = Some(self.panels.configure.config().clone());
+        }
         let frame = Frame::central_panel(ui.style()).inner_margin(Margin::same(12));
         CentralPanel::default().frame(frame).show(ui, |ui| {
             let mut cx = PanelContext {

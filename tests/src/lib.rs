@@ -10,4 +10,4 @@ mod window;
 pub use chance::Chance;
 pub use configs::{TINY_DECODER, TINY_ENCODER, sentences};
 pub use program::{Answer, Program, Training};
-pub use window::{Screen, example_current, example_record, example_runs, fill_with_examples};
+pub use window::{Screen, example_current, example_record, example_runs, fill_with_benchmarks, fill_with_examples};

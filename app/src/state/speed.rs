@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use headroom_engine::{
     config::RunConfig,
     speed::{MachineLimits, PointResult, SweepSpec},
@@ -34,9 +36,9 @@ pub struct SpeedState {
     /// Whether the list has come.
     pub loaded: bool,
     /// Whole benchmarks that were asked for.
-    pub records: Vec<BenchmarkRecord>,
+    pub records: Vec<Arc<BenchmarkRecord>>,
     /// Measurements that wait or go on, in their order.
-    pub measuring: Vec<Measuring>,
+    pub measuring: Vec<Arc<Measuring>>,
     /// The config in the Configure panel, while the Speed panel is open.
     pub draft: Option<RunConfig>,
     /// The measurement that ended last: it is to be opened.
@@ -58,13 +60,13 @@ impl SpeedState {
     }
 
     /// A whole benchmark; asked for, once, while it is not there.
-    pub fn record(&mut self, benchmark: &BenchmarkId) -> Option<&BenchmarkRecord> {
+    pub fn record(&mut self, benchmark: &BenchmarkId) -> Option<Arc<BenchmarkRecord>> {
         let place = self.records.iter().position(|record| record.summary.id == *benchmark);
         if place.is_none() && !self.asked.contains(benchmark) {
             self.asked.push(benchmark.clone());
             self.wishes.push(Command::LoadBenchmark { benchmark: benchmark.clone() });
         }
-        place.and_then(|place| self.records.get(place))
+        place.and_then(|place| self.records.get(place)).cloned()
     }
 
     /// Puts a measurement into the engine's queue.
@@ -73,7 +75,7 @@ impl SpeedState {
         let command =
             Command::Measure { benchmark: benchmark.clone(), name: name.clone(), spec: Box::new(spec.clone()) };
         self.wishes.push(command);
-        self.measuring.push(Measuring {
+        self.measuring.push(Arc::new(Measuring {
             benchmark: benchmark.clone(),
             name,
             spec,
@@ -81,13 +83,13 @@ impl SpeedState {
             points: Vec::new(),
             at: None,
             is_cancelling: false,
-        });
+        }));
         benchmark
     }
 
     /// Ends a measurement; what was measured is kept.
     pub fn cancel(&mut self, benchmark: &BenchmarkId) {
-        if let Some(measuring) = self.measuring.iter_mut().find(|measuring| measuring.benchmark == *benchmark) {
+        if let Some(measuring) = self.of(benchmark) {
             measuring.is_cancelling = true;
             self.wishes.push(Command::CancelMeasure { benchmark: benchmark.clone() });
         }
@@ -157,13 +159,13 @@ impl SpeedState {
             Event::Benchmark { record } => {
                 self.asked.retain(|asked| *asked != record.summary.id);
                 self.records.retain(|known| known.summary.id != record.summary.id);
-                self.records.push(*record);
+                self.records.push(Arc::from(record));
             }
             _ => {}
         }
     }
 
     fn of(&mut self, benchmark: &BenchmarkId) -> Option<&mut Measuring> {
-        self.measuring.iter_mut().find(|measuring| measuring.benchmark == *benchmark)
+        self.measuring.iter_mut().find(|measuring| measuring.benchmark == *benchmark).map(Arc::make_mut)
     }
 }
