@@ -86,6 +86,17 @@ fn what_cannot_be_swept_is_refused_before_anything_is_measured() {
     let _ = program.run(&["bench", "show", "nothing"]).expect_code(2);
 }
 
+#[test]
+fn the_largest_batch_is_found_and_tried() {
+    let program = program();
+    program.write("tiny.toml", TINY_DECODER);
+    let arguments = ["bench", "largest-batch", "tiny.toml", "--memory", "8000000", "--json"];
+    let found = program.run(&arguments).expect_code(0).json();
+    assert!(found["batch"].as_u64().unwrap() > 1 && found["is_confirmed"] == true, "{found}");
+    let told = program.run(&arguments[..5]).expect_code(0).stdout;
+    assert!(told.contains("examples fit"), "{told}");
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_keeps_what_was_measured() {
@@ -179,7 +190,7 @@ fn stored_benchmarks_are_opened_and_compared() {
     let mut screen = Screen::recorder();
     fill_with_benchmarks(screen.state());
     screen.click("Speed");
-    assert!(screen.says("Out of memory: needs 11"), "{:#?}", screen.words());
+    assert!(screen.says("Out of memory") && screen.says("needs 11"), "{:#?}", screen.words());
     screen.click("Compare with before the change");
     assert!(screen.says("Here / there") && screen.says("0.763"), "{:#?}", screen.words());
     screen.choose("Quantity", "Tokens per second");

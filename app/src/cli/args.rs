@@ -128,6 +128,8 @@ pub enum BenchTask {
     Step(BenchStepArgs),
     /// Time training steps while fields of a config take several values, side against side, and keep what was found.
     Sweep(BenchSweepArgs),
+    /// Find the largest batch that fits into memory, and take one step with it.
+    LargestBatch(LargestBatchArgs),
     /// List what was measured, newest first.
     List(JsonArgs),
     /// Show what was measured.
@@ -176,6 +178,26 @@ pub struct BenchSweepArgs {
     /// Answer as CSV.
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `bench largest-batch`.
+#[derive(Args, Debug)]
+pub struct LargestBatchArgs {
+    /// The config: a TOML file or a preset's name. Its text is never read.
+    #[arg(value_name = "CONFIG", default_value = "grammar-decoder")]
+    pub config: String,
+    /// Replace a field of the config, as in `--set model.layers=4 data.sequence_length=512`.
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    pub set: Vec<String>,
+    /// Tokens of the vocabulary [default: as the tokenizer is expected to have].
+    #[arg(long)]
+    pub vocabulary: Option<usize>,
+    /// Bytes that may be used [default: what is free].
+    #[arg(long, value_name = "BYTES")]
+    pub memory: Option<u64>,
     /// Answer as JSON.
     #[arg(long)]
     pub json: bool,

@@ -5,6 +5,7 @@
 //! command; [`follow`] is what `train` and `resume` share.
 
 mod args;
+mod bench_batch;
 mod bench_show;
 mod bench_step;
 mod bench_sweep;

@@ -24,14 +24,24 @@ pub struct LargestBatch {
     pub is_confirmed: bool,
 }
 
-/// Finds the largest batch by the memory estimate, doubling and then halving the gap, and takes one step with it.
+/// Finds the largest batch by the memory estimate, doubling and then halving the gap, and takes one step with it. At most
+/// `limit_bytes` are used, or what is free.
 ///
 /// # Errors
 /// If the config cannot be built, the device is not there or does not tell its memory, or the step fails.
-pub fn largest_batch(config: &RunConfig, vocabulary: usize) -> Result<LargestBatch, TrainError> {
+pub fn largest_batch(
+    config: &RunConfig,
+    vocabulary: usize,
+    limit_bytes: Option<u64>,
+) -> Result<LargestBatch, TrainError> {
     let device = open_device(config.device)?;
-    let free_bytes = free_memory(&device)
-        .ok_or_else(|| TrainError::State("the device does not tell how much memory is free".to_owned()))?;
+    let free_bytes = match (free_memory(&device), limit_bytes) {
+        (Some(free), Some(limit)) => free.min(limit),
+        (Some(bytes), None) | (None, Some(bytes)) => bytes,
+        (None, None) => {
+            return Err(TrainError::State("the device does not tell how much memory is free".to_owned()));
+        }
+    };
     let needed = |batch: usize| {
         let mut config = config.clone();
         config.train.batch = batch;
@@ -85,8 +95,20 @@ mod tests {
     fn a_model_past_all_memory_has_no_batch() {
         let mut config = RunConfig::default();
         (config.model.width, config.model.layers, config.model.feed_forward) = (65_536, 256, 262_144);
-        let found = largest_batch(&config, 50).unwrap();
+        let found = largest_batch(&config, 50, None).unwrap();
         assert_eq!((found.batch, found.is_confirmed), (0, false));
         assert!(found.needed_bytes > found.free_bytes);
+    }
+
+    #[test]
+    fn one_more_example_than_the_largest_batch_would_not_fit() {
+        let mut config = RunConfig::default();
+        (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (1, 2, 16, 24);
+        (config.data.sequence_length, config.threads) = (8, 1);
+        let found = largest_batch(&config, 50, Some(3 << 20)).unwrap();
+        assert!(found.batch > 1 && found.is_confirmed && found.needed_bytes <= 3 << 20, "{found:?}");
+        config.train.batch = found.batch + 1;
+        let plan = ModelPlan::resolve(&config, 50).unwrap();
+        assert!(Cost::of(&plan, &Workload::training(&config)).memory_bytes > 3 << 20, "{found:?}");
     }
 }

@@ -46,7 +46,7 @@ pub trait SweepWatch {
     /// After every round of steps.
     fn progress(&mut self, progress: &SweepProgress);
 
-    /// After every point, and once before the first when the limits are known.
+    /// After every point, and once more when the limits of the machine are known.
     fn measured(&mut self, result: &SweepResult);
 }
 
@@ -58,8 +58,7 @@ pub trait SweepWatch {
 pub fn measure(spec: &SweepSpec, watch: &mut dyn SweepWatch) -> Result<SweepResult, SpecError> {
     let points = spec.points()?;
     let program_memory_bytes = resident_memory_bytes();
-    let mut result = SweepResult { limits: limits(spec), ..SweepResult::default() };
-    watch.measured(&result);
+    let mut result = SweepResult::default();
     for (index, point) in points.iter().enumerate() {
         let progress = SweepProgress {
             point: index,
@@ -69,13 +68,18 @@ pub fn measure(spec: &SweepSpec, watch: &mut dyn SweepWatch) -> Result<SweepResu
             rounds: (spec.warmup + spec.steps) * spec.repeats + 1,
         };
         if watch.is_stopped() {
-            return Ok(result);
+            break;
         }
         watch.progress(&progress);
         let mut at = At { spec, progress, watch, program_memory_bytes };
-        let Some(found) = at.point(point) else { return Ok(result) };
+        let Some(found) = at.point(point) else { break };
         result.points.push(found);
         result.is_complete = result.points.len() == points.len();
+        watch.measured(&result);
+    }
+    // Last, since they take memory that the allocator keeps for a while.
+    if !result.points.is_empty() {
+        result.limits = limits(spec);
         watch.measured(&result);
     }
     Ok(result)

@@ -297,7 +297,7 @@ pub enum Event {
         /// The limits of the machine.
         #[serde(skip_serializing_if = "Option::is_none")]
         limits: Option<MachineLimits>,
-        /// What came of the point; none when only the limits are known yet.
+        /// What came of the point; none when only the limits came.
         #[serde(skip_serializing_if = "Option::is_none")]
         point: Option<Box<PointResult>>,
     },

@@ -13,7 +13,7 @@ use super::{
     chart::{Lines, x_axis},
     form::Form,
     list::{Clicked, list_ui},
-    points::points_ui,
+    points::{points_ui, reasons_ui},
     quantity::{Quantity, millis},
     roofline::{figure as roofline_figure, roofline_ui},
 };
@@ -29,7 +29,7 @@ use crate::{
 const HEIGHT: f32 = 250.0;
 
 /// What the panel remembers between starts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Memory {
     form: Form,
@@ -38,6 +38,14 @@ struct Memory {
     log_y: bool,
     open: Option<BenchmarkId>,
     with: Option<BenchmarkId>,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        // Sizes are swept by doubling as a rule.
+        let (log_x, log_y) = (true, false);
+        Self { form: Form::default(), quantity: Quantity::default(), log_x, log_y, open: None, with: None }
+    }
 }
 
 /// Measures and shows how long training steps take.
@@ -127,7 +135,7 @@ impl Panel for SpeedPanel {
         } else if speed.benchmarks.is_empty() && speed.measuring.is_empty() && !speed.can_undo_delete() {
             empty_ui(ui, &mut memory, cx);
         } else {
-            ScrollArea::both().auto_shrink([false, false]).show(ui, |ui| self.full_ui(ui, &mut memory, cx));
+            ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.full_ui(ui, &mut memory, cx));
         }
         if let Some(mut export) = self.export.take()
             && export.ui(ui, cx)
@@ -212,7 +220,8 @@ impl SpeedPanel {
             if cx.state.speed.can_undo_delete() && ui.button("Undo delete").on_hover_text("Ctrl+Z").clicked() {
                 cx.act(Action::Undo);
             }
-            match list_ui(ui, &all, memory.open.as_ref()) {
+            let list = |ui: &mut Ui| list_ui(ui, &all, memory.open.as_ref());
+            match ScrollArea::horizontal().id_salt("list").show(ui, list).inner {
                 Some(Clicked::Open(id)) => {
                     if memory.with.as_ref() == Some(&id) {
                         memory.with = None;
@@ -234,8 +243,8 @@ impl SpeedPanel {
     fn shown_ui(&mut self, ui: &mut Ui, shown: &Shown, memory: &mut Memory, cx: &mut PanelContext<'_>) {
         let palette = theme::palette(ui.visuals());
         let mut export = std::mem::take(&mut self.wants_export).then_some(false);
+        ui.label(RichText::new(shown.name()).heading().color(palette.strong));
         ui.horizontal_wrapped(|ui| {
-            ui.label(RichText::new(shown.name()).heading().color(palette.strong));
             let combo = ComboBox::from_id_salt("quantity").selected_text(memory.quantity.name()).show_ui(ui, |ui| {
                 for quantity in Quantity::ALL {
                     ui.selectable_value(&mut memory.quantity, quantity, quantity.name());
@@ -244,10 +253,10 @@ impl SpeedPanel {
             combo.response.accessible_name("Quantity");
             ui.checkbox(&mut memory.log_x, "Log x");
             ui.checkbox(&mut memory.log_y, "Log y");
-            if ui.button("Export the chart").on_hover_text("PNG, SVG or CSV (Ctrl+E)").clicked() {
+            if ui.button("Export chart…").on_hover_text("PNG, SVG or CSV (Ctrl+E)").clicked() {
                 export = Some(false);
             }
-            if shown.limits().is_some() && ui.button("Export the roofline").on_hover_text("PNG, SVG or CSV").clicked() {
+            if shown.limits().is_some() && ui.button("Export roofline…").on_hover_text("PNG, SVG or CSV").clicked() {
                 export = Some(true);
             }
             if let Shown::Stored(record) = shown {
@@ -288,9 +297,11 @@ impl SpeedPanel {
             if let [left, right] = columns {
                 chart("speed").show(left, &mut self.chart, &mut self.shared);
                 match (shown.limits(), &operations) {
-                    (Some(limits), Some((name, found))) => roofline_ui(right, name, limits, found, HEIGHT),
+                    (Some(limits), Some((name, found))) => {
+                        right.vertical(|ui| roofline_ui(ui, name, limits, found, HEIGHT));
+                    }
                     _ => {
-                        right.label("Choose a measured point to see its operations under the machine's limits.");
+                        right.label("Each operation of a point under the machine's limits, once these are measured: at the end.");
                     }
                 }
             }
@@ -306,7 +317,10 @@ impl SpeedPanel {
             self.export = Some(ExportBox::new("speed", Taking::Figure(Box::new(figure)), cx));
         }
         ui.add_space(6.0);
-        points_ui(ui, shown.spec(), shown.points(), &mut self.chosen);
+        ScrollArea::horizontal().id_salt("points").show(ui, |ui| {
+            points_ui(ui, shown.spec(), shown.points(), &mut self.chosen);
+        });
+        reasons_ui(ui, shown.points());
     }
 }
 

@@ -23,7 +23,7 @@ const COLUMNS: [(&str, &str); 11] = [
 /// Draws the table. `chosen` is the point and side whose operations are shown; a click chooses another.
 pub fn points_ui(ui: &mut Ui, spec: &SweepSpec, points: &[PointResult], chosen: &mut (usize, usize)) {
     let palette = theme::palette(ui.visuals());
-    Grid::new("points").striped(true).spacing([14.0, 4.0]).show(ui, |ui| {
+    Grid::new("points").striped(true).spacing([10.0, 4.0]).show(ui, |ui| {
         for axis in &spec.axes {
             ui.label(RichText::new(&axis.field).small().color(palette.weak));
         }
@@ -49,9 +49,7 @@ pub fn points_ui(ui: &mut Ui, spec: &SweepSpec, points: &[PointResult], chosen: 
                 }
                 match &side.outcome {
                     Outcome::Measured(found) => measured_ui(ui, found, first, side_place == 0),
-                    other => {
-                        ui.label(RichText::new(refusal(other)).color(palette.warning));
-                    }
+                    other => refused_ui(ui, other),
                 }
                 ui.end_row();
             }
@@ -82,14 +80,40 @@ fn measured_ui(ui: &mut Ui, found: &Measurement, first: Option<&Measurement>, is
     ui.label(format!("{}/s{}", format::flops(found.flops_per_sec()), times(found.flops_ratio())));
 }
 
-/// Why there are no numbers.
-fn refusal(outcome: &Outcome) -> String {
+/// A side without numbers: what it is, and what it would have needed.
+fn refused_ui(ui: &mut Ui, outcome: &Outcome) {
+    let colour = theme::palette(ui.visuals()).warning;
+    let word = match outcome {
+        Outcome::Measured(_) => "",
+        Outcome::OutOfMemory { .. } => "Out of memory",
+        Outcome::Invalid { .. } => "Invalid",
+        Outcome::Failed { .. } => "Failed",
+    };
+    let label = ui.label(RichText::new(word).color(colour));
     match outcome {
-        Outcome::Measured(_) => String::new(),
         Outcome::OutOfMemory { needed_bytes, free_bytes } => {
-            format!("Out of memory: needs {}, {} is free", format::bytes(*needed_bytes), format::bytes(*free_bytes))
+            for _ in 0..6 {
+                ui.label("");
+            }
+            ui.label(RichText::new(format!("{} free", format::bytes(*free_bytes))).color(colour));
+            ui.label(RichText::new(format!("needs {}", format::bytes(*needed_bytes))).color(colour));
         }
-        Outcome::Invalid { reason } => format!("Cannot be built: {reason}"),
-        Outcome::Failed { reason } => format!("Failed: {reason}"),
+        Outcome::Invalid { reason } | Outcome::Failed { reason } => drop(label.on_hover_text(reason)),
+        Outcome::Measured(_) => {}
+    }
+}
+
+/// Why sides have no numbers, a line each, below the table.
+pub fn reasons_ui(ui: &mut Ui, points: &[PointResult]) {
+    for point in points {
+        for side in &point.sides {
+            if let Outcome::Invalid { reason } | Outcome::Failed { reason } = &side.outcome {
+                ui.label(RichText::new(format!("{}, {}: {reason}", point.label(), side.side)).small());
+            }
+        }
+        if !point.in_turns {
+            let text = format!("{}: memory holds one side at a time, so they did not take turns.", point.label());
+            ui.label(RichText::new(text).small());
+        }
     }
 }

@@ -111,7 +111,8 @@ pub fn roofline_ui(ui: &mut Ui, name: &str, limits: &MachineLimits, found: &Meas
     let end = at(x.1, limits.product_flops_per_sec) - vec2(4.0, 3.0);
     clipped.text(end, Align2::RIGHT_BOTTOM, products, font.clone(), palette.warning);
     let copies = format!("copies {}/s", format::bytes(limits.copy_bytes_per_sec as u64));
-    clipped.text(plot.left_top() + vec2(6.0, 4.0), Align2::LEFT_TOP, copies, font, palette.warning);
+    let start = at(x.0 * 1.5, roof(limits, x.0 * 1.5)) + vec2(10.0, 4.0);
+    clipped.text(start, Align2::LEFT_TOP, copies, font, palette.warning);
     let pointer = response.hover_pos();
     let radius = |bubble: &Bubble<'_>| (WHOLE_RADIUS * bubble.share.sqrt() as f32).max(LEAST_RADIUS);
     let met = pointer.and_then(|pointer| {
