@@ -214,9 +214,9 @@ impl HeadroomWindow {
                 self.settings.panel = panel;
             }
         }
-        // Configure has a column of its own there.
+        // Configure has a column of its own there, and Speed is not about runs.
         if self.settings.inspector_open
-            && self.open_panel() != PanelId::Configure
+            && ![PanelId::Configure, PanelId::Speed].contains(&self.open_panel())
             && let Some(inspector) = &mut self.panels.inspector
         {
             let mut cx = PanelContext {

@@ -178,6 +178,7 @@ fn a_measurement_can_be_cancelled() {
     screen.wait("the measurement's start", |screen| {
         screen.state().speed.measuring.iter().any(|measuring| measuring.at.is_some())
     });
+    assert!(screen.says("Measuring grammar decoder: data.sequence_length"), "{:#?}", screen.words());
     screen.click("Cancel the measurement");
     screen.wait("its end", |screen| screen.state().speed.measuring.is_empty());
     screen.wait("the list", |screen| screen.state().speed.benchmarks.len() == 1);

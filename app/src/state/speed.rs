@@ -87,6 +87,11 @@ impl SpeedState {
         benchmark
     }
 
+    /// The measurement that goes on now.
+    pub fn now(&self) -> Option<&Arc<Measuring>> {
+        self.measuring.iter().find(|measuring| measuring.at.is_some())
+    }
+
     /// Ends a measurement; what was measured is kept.
     pub fn cancel(&mut self, benchmark: &BenchmarkId) {
         if let Some(measuring) = self.of(benchmark) {

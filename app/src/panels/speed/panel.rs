@@ -357,7 +357,7 @@ fn measuring_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 /// What is measured now comes first; then what is open; then the newest.
 fn shown(memory: &mut Memory, cx: &mut PanelContext<'_>) -> Option<Shown> {
     let speed = &mut cx.state.speed;
-    if let Some(measuring) = speed.measuring.iter().find(|measuring| measuring.at.is_some()) {
+    if let Some(measuring) = speed.now() {
         return Some(Shown::Now(Arc::clone(measuring)));
     }
     let exists = |id: &BenchmarkId| speed.benchmarks.iter().any(|known| known.id == *id);

@@ -49,7 +49,7 @@ impl Quantity {
             Self::StepTime => axis.unit("s"),
             Self::Tokens => axis.unit("tokens/s").quantity(Kind::Count),
             Self::Memory => axis.quantity(Kind::Bytes),
-            Self::Flops => axis.unit("per second").quantity(Kind::Flops),
+            Self::Flops => axis.unit("FLOP/s").quantity(Kind::Flops),
         }
     }
 }

@@ -201,13 +201,73 @@ pub fn figure(name: &str, limits: &MachineLimits, found: &Measurement, metadata:
         title: format!("Roofline of {name}"),
         subtitle: "The area of a lozenge grows with the operation's time".to_owned(),
         x: FigureAxis { axis: Axis::new("Intensity").unit("FLOP/byte").scale(Scale::Log), range: x },
-        y: FigureAxis {
-            axis: Axis::new("Rate").unit("per second").scale(Scale::Log).quantity(Quantity::Flops),
-            range: y,
-        },
+        y: FigureAxis { axis: Axis::new("Rate").unit("FLOP/s").scale(Scale::Log).quantity(Quantity::Flops), range: y },
         series,
         notes: vec![without_products(limits, found)],
         metadata,
         ..Figure::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headroom_engine::speed::Spread;
+
+    use super::*;
+    use crate::export::to_svg;
+
+    fn measured() -> (MachineLimits, Measurement) {
+        let operation = |name: &str, seconds, flops, bytes| OperationTime {
+            name: name.to_owned(),
+            calls: 1,
+            seconds,
+            flops,
+            bytes,
+        };
+        let found = Measurement {
+            times: Vec::new(),
+            step_secs: Spread { lower: 0.01, median: 0.01, upper: 0.01 },
+            forward_secs: 0.004,
+            backward_secs: 0.005,
+            optimiser_secs: 0.001,
+            tokens: 64,
+            parameters: 10,
+            predicted_flops: 1_000_000_000,
+            predicted_memory_bytes: 1 << 20,
+            peak_memory_bytes: None,
+            program_memory_bytes: None,
+            device_memory_bytes: None,
+            operations: vec![
+                operation("feed-forward", 0.006, 600_000_000, 10_000_000),
+                operation("attention: mix", 0.002, 40_000_000, 8_000_000),
+                operation("optimiser", 0.002, 0, 10_000_000),
+            ],
+        };
+        (MachineLimits { product_flops_per_sec: 2e11, copy_bytes_per_sec: 1e10, threads: 1 }, found)
+    }
+
+    #[test]
+    fn operations_stand_under_the_roof_by_what_they_do() {
+        let (limits, found) = measured();
+        let bubbles = bubbles(&found);
+        assert_eq!(bubbles.len(), 2, "the optimiser has no products");
+        let first = &bubbles[0];
+        assert!((first.intensity - 60.0).abs() < 1e-9 && (first.rate - 1e11).abs() < 1.0);
+        assert!((first.share - 0.6).abs() < 1e-9);
+        assert!((roof(&limits, 60.0) - 2e11).abs() < 1.0 && (roof(&limits, 5.0) - 5e10).abs() < 1.0);
+        assert!(words(&limits, first).ends_with("50 % of the limit"), "{}", words(&limits, first));
+        let others = without_products(&limits, &found);
+        assert!(others.contains("20 % of the time") && others.contains("optimiser 2.000 ms at 50 %"), "{others}");
+        let (x, y) = ranges(&limits, &bubbles);
+        assert!(x.0 < 5.0 && x.1 > 60.0 && y.0 < 2e10 && y.1 > 2e11);
+    }
+
+    #[test]
+    fn the_exported_figure_names_every_operation() {
+        let (limits, found) = measured();
+        let figure = figure("a point", &limits, &found, BTreeMap::new());
+        assert_eq!(figure.series.len(), 3);
+        let svg = to_svg(&figure);
+        assert!(svg.contains("feed-forward (6.000 ms)") && svg.contains("limit of the machine"), "{svg}");
     }
 }
