@@ -1,10 +1,15 @@
 //! Measuring training steps, end to end: on the command line, and in the window.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use egui::{Key, Modifiers};
 use headroom_app::panels::PanelId;
-use headroom_engine::worker::Command;
+use headroom_engine::{
+    config::from_toml,
+    speed::SweepSpec,
+    store::BenchmarkId,
+    worker::{Command, Engine, EngineOptions, Event},
+};
 use headroom_tests::{Program, Screen, TINY_DECODER, fill_with_benchmarks};
 use tempfile::TempDir;
 
@@ -199,4 +204,46 @@ fn stored_benchmarks_are_opened_and_compared() {
     screen.press(Modifiers::COMMAND, Key::E);
     assert!(screen.has("Export"));
     assert!(!screen.recorded().iter().any(|command| matches!(command, Command::Measure { .. })));
+}
+
+// --- in the engine's queue ---
+
+#[test]
+fn a_measurement_waits_for_the_run_and_can_be_taken_out_of_the_queue() {
+    let folder = TempDir::new().unwrap();
+    let engine = Engine::start(EngineOptions { store: store(&folder), wake: None }).unwrap();
+    let config = Box::new(from_toml(TINY_DECODER).unwrap());
+    let (waits, dropped) = (BenchmarkId::new(), BenchmarkId::from("never"));
+    let axis = "train.batch=1,2".parse().unwrap();
+    let spec = SweepSpec { base: (*config).clone(), axes: vec![axis], steps: 2, ..SweepSpec::default() };
+    let measure = |benchmark: &BenchmarkId| Command::Measure {
+        benchmark: benchmark.clone(),
+        name: "waits".to_owned(),
+        spec: Box::new(spec.clone()),
+    };
+    engine.send(Command::Enqueue { config, base_dir: PathBuf::new() }).unwrap();
+    engine.send(measure(&waits)).unwrap();
+    engine.send(measure(&dropped)).unwrap();
+    engine.send(Command::CancelMeasure { benchmark: dropped.clone() }).unwrap();
+    let (mut is_trained, mut was_dropped) = (false, false);
+    loop {
+        match engine.wait_event(Duration::from_mins(2)).unwrap() {
+            Event::Finished { .. } => is_trained = true,
+            Event::MeasuredPoint { benchmark, .. } => {
+                assert!(is_trained, "measured while a run trained");
+                assert_eq!(benchmark, waits);
+            }
+            Event::MeasureEnded { benchmark, complete, why, .. } if benchmark == dropped => {
+                assert!(!complete && why.is_none(), "{why:?}");
+                was_dropped = true;
+            }
+            Event::MeasureEnded { complete, why, .. } => {
+                assert!(complete, "{why:?}");
+                break;
+            }
+            _ => {}
+        }
+    }
+    assert!(was_dropped);
+    assert!(engine.shutdown(Duration::from_mins(1)));
 }
