@@ -22,7 +22,7 @@ use headroom_engine::{
     store::RunState,
     worker::{Command, Event},
 };
-use headroom_tests::{Screen, example_runs, fill_with_examples};
+use headroom_tests::{Screen, example_runs, fill_with_benchmarks, fill_with_examples};
 
 const THEMES: [(&str, ThemeChoice); 2] = [("dark", ThemeChoice::Dark), ("light", ThemeChoice::Light)];
 
@@ -134,6 +134,26 @@ fn live_while_a_run_trains() {
 #[test]
 fn compare_three_runs_with_a_baseline() {
     in_both_themes("compare", compare);
+}
+
+#[test]
+fn speed_before_anything_was_measured() {
+    in_both_themes("speed_empty", |theme| {
+        let mut screen = full(theme, PanelId::Speed);
+        screen.state().apply(Event::Benchmarks { benchmarks: Vec::new() });
+        screen
+    });
+}
+
+#[test]
+fn speed_of_a_stored_sweep() {
+    in_both_themes("speed", |theme| {
+        let mut screen = full(theme, PanelId::Speed);
+        fill_with_benchmarks(screen.state());
+        screen.settle();
+        screen.resize(egui::vec2(1280.0, 960.0));
+        screen
+    });
 }
 
 #[test]

@@ -126,6 +126,109 @@ pub struct EstimateArgs {
 pub enum BenchTask {
     /// Time whole training steps of one model on random tokens.
     Step(BenchStepArgs),
+    /// Time training steps while fields of a config take several values, side against side, and keep what was found.
+    Sweep(BenchSweepArgs),
+    /// Find the largest batch that fits into memory, and take one step with it.
+    LargestBatch(LargestBatchArgs),
+    /// List what was measured, newest first.
+    List(JsonArgs),
+    /// Show what was measured.
+    Show(BenchShowArgs),
+    /// Compare two benchmarks: the points that both have, and the ratio of their medians.
+    Compare(BenchCompareArgs),
+}
+
+/// `bench sweep`.
+#[derive(Args, Debug)]
+pub struct BenchSweepArgs {
+    /// The base: a TOML file or a preset's name. Its text is never read.
+    #[arg(value_name = "CONFIG", default_value = "grammar-decoder")]
+    pub config: String,
+    /// A field and its values, as in `--axis data.sequence_length=128,256,512`. Once or twice; points are all
+    /// combinations.
+    #[arg(long, value_name = "FIELD=VALUES", required = true)]
+    pub axis: Vec<String>,
+    /// A side to compare at every point, as in `--side narrow:model.width=128,model.heads=2`; a name alone is the base.
+    #[arg(long, value_name = "NAME:FIELD=VALUE")]
+    pub side: Vec<String>,
+    /// What to call it [default: the swept fields].
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Replace a field of the base, as in `--set model.layers=4 train.batch=8`.
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    pub set: Vec<String>,
+    /// Tokens of the vocabulary [default: as the tokenizer is expected to have].
+    #[arg(long)]
+    pub vocabulary: Option<usize>,
+    /// Steps of each side and repeat that count.
+    #[arg(long, default_value_t = 10)]
+    pub steps: usize,
+    /// Steps before them that do not.
+    #[arg(long, default_value_t = 2)]
+    pub warmup: usize,
+    /// How often each point is built and measured anew.
+    #[arg(long, default_value_t = 1)]
+    pub repeats: usize,
+    /// Replace `threads`.
+    #[arg(long)]
+    pub threads: Option<usize>,
+    /// Replace `device`: `cpu`, `cuda:0`, `metal`.
+    #[arg(long)]
+    pub device: Option<String>,
+    /// Answer as CSV.
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `bench largest-batch`.
+#[derive(Args, Debug)]
+pub struct LargestBatchArgs {
+    /// The config: a TOML file or a preset's name. Its text is never read.
+    #[arg(value_name = "CONFIG", default_value = "grammar-decoder")]
+    pub config: String,
+    /// Replace a field of the config, as in `--set model.layers=4 data.sequence_length=512`.
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    pub set: Vec<String>,
+    /// Tokens of the vocabulary [default: as the tokenizer is expected to have].
+    #[arg(long)]
+    pub vocabulary: Option<usize>,
+    /// Bytes that may be used [default: what is free].
+    #[arg(long, value_name = "BYTES")]
+    pub memory: Option<u64>,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `bench show`.
+#[derive(Args, Debug)]
+pub struct BenchShowArgs {
+    /// Its id, the beginning of one, its #number, or its name.
+    #[arg(value_name = "BENCHMARK")]
+    pub benchmark: String,
+    /// Answer as CSV.
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `bench compare`.
+#[derive(Args, Debug)]
+pub struct BenchCompareArgs {
+    /// What the other is measured against.
+    #[arg(value_name = "BENCHMARK")]
+    pub first: String,
+    /// The other.
+    #[arg(value_name = "OTHER")]
+    pub second: String,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `bench step`.

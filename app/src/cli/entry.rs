@@ -4,7 +4,7 @@ use clap::Parser;
 
 use super::{
     args::{BenchTask, Cli, Task},
-    bench_step, compare, devices,
+    bench_batch, bench_show, bench_step, bench_sweep, compare, devices,
     error::CliResult,
     estimate, eval, export, open, panics, presets, print, resume, runs, show, train,
 };
@@ -37,6 +37,11 @@ fn dispatch(cli: Cli) -> CliResult {
     match cli.command {
         None => open::window(store),
         Some(Task::Bench(BenchTask::Step(args))) => bench_step::run(&args),
+        Some(Task::Bench(BenchTask::Sweep(args))) => bench_sweep::run(store, &args),
+        Some(Task::Bench(BenchTask::LargestBatch(args))) => bench_batch::run(&args),
+        Some(Task::Bench(BenchTask::List(args))) => bench_show::list(store, &args),
+        Some(Task::Bench(BenchTask::Show(args))) => bench_show::show(store, &args),
+        Some(Task::Bench(BenchTask::Compare(args))) => bench_show::compare(store, &args),
         Some(Task::Compare(args)) => compare::run(store, &args),
         Some(Task::Devices(args)) => devices::run(&args),
         Some(Task::Estimate(args)) => estimate::run(&args),

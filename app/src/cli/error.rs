@@ -44,6 +44,7 @@ impl CliError {
             | StoreError::Folder { .. }
             | StoreError::Missing { .. }
             | StoreError::Newer { .. }
+            | StoreError::NoSuchBenchmark { .. }
             | StoreError::NoSuchRun { .. }
             | StoreError::NotADatabase { .. }
             | StoreError::NotWritable { .. }

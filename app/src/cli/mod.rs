@@ -5,7 +5,10 @@
 //! command; [`follow`] is what `train` and `resume` share.
 
 mod args;
+mod bench_batch;
+mod bench_show;
 mod bench_step;
+mod bench_sweep;
 mod compare;
 mod config_source;
 mod devices;

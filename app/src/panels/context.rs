@@ -18,11 +18,13 @@ pub enum PanelId {
     Compare,
     /// The table of all runs.
     Runs,
+    /// How long steps take.
+    Speed,
 }
 
 impl PanelId {
     /// Every panel, in the order of the rail; the keys 1 to 9 open them.
-    pub const ALL: [Self; 4] = [Self::Configure, Self::Live, Self::Compare, Self::Runs];
+    pub const ALL: [Self; 5] = [Self::Configure, Self::Live, Self::Compare, Self::Runs, Self::Speed];
 
     /// The name in the rail.
     pub fn name(self) -> &'static str {
@@ -31,6 +33,7 @@ impl PanelId {
             Self::Live => "Live",
             Self::Compare => "Compare",
             Self::Runs => "Runs",
+            Self::Speed => "Speed",
         }
     }
 
@@ -41,6 +44,7 @@ impl PanelId {
             Self::Live => "Watch the run that computes now",
             Self::Compare => "Overlay runs, against a baseline",
             Self::Runs => "Every run in the store",
+            Self::Speed => "Measure how long training steps take",
         }
     }
 }

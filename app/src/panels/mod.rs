@@ -9,6 +9,7 @@ mod context;
 pub mod live;
 mod registry;
 pub mod runs;
+pub mod speed;
 pub mod welcome;
 
 pub use context::{Action, Panel, PanelContext, PanelId};

@@ -1,4 +1,7 @@
-use super::{Panel, PanelId, compare::ComparePanel, configure::ConfigurePanel, live::LivePanel, runs::RunsPanel};
+use super::{
+    Panel, PanelId, compare::ComparePanel, configure::ConfigurePanel, live::LivePanel, runs::RunsPanel,
+    speed::SpeedPanel,
+};
 use crate::inspector::Inspector;
 
 /// The panels of the window.
@@ -19,6 +22,7 @@ impl Default for Panels {
                 (PanelId::Live, Box::new(LivePanel::default())),
                 (PanelId::Compare, Box::new(ComparePanel::default())),
                 (PanelId::Runs, Box::new(RunsPanel::default())),
+                (PanelId::Speed, Box::new(SpeedPanel::default())),
             ],
             inspector: Some(Box::new(Inspector::default())),
         }

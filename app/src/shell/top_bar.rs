@@ -27,7 +27,16 @@ pub fn top_bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, right: impl FnOnce(&mu
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| current_ui(ui, cx, &current));
             } else {
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                    let text = if cx.state.engine_ended { "The engine has ended." } else { "Nothing computes." };
+                    let text = match cx.state.speed.now() {
+                        _ if cx.state.engine_ended => "The engine has ended.".to_owned(),
+                        Some(now) => format!(
+                            "Measuring {}: {} of {} points.",
+                            now.name,
+                            now.points.len(),
+                            now.spec.point_count()
+                        ),
+                        None => "Nothing computes.".to_owned(),
+                    };
                     ui.colored_label(palette.weak, text);
                 });
             }

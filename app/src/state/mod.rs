@@ -6,6 +6,7 @@
 mod current;
 mod selection;
 mod series;
+mod speed;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -13,4 +14,5 @@ mod view;
 pub use current::{CurrentRun, StartFacts, SystemLoad};
 pub use selection::Selection;
 pub use series::{CurveBase, CurveX, RunSeries, SeriesCache};
+pub use speed::{Measuring, SpeedState};
 pub use view::{CheckAnswer, State};

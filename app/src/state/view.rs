@@ -6,7 +6,7 @@ use headroom_engine::{
     worker::{Command, DeviceInfo, Event, RunEdit},
 };
 
-use super::{CurrentRun, Selection, SeriesCache, StartFacts, SystemLoad};
+use super::{CurrentRun, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad};
 use crate::{
     compare::names_apart,
     messages::{Level, Messages},
@@ -35,6 +35,8 @@ pub struct State {
     pub started: BTreeMap<RunId, StartFacts>,
     /// Curves.
     pub series: SeriesCache,
+    /// Benchmarks and measurements.
+    pub speed: SpeedState,
     /// Which runs are shown, pinned, hovered.
     pub selection: Selection,
     /// What computes now.
@@ -187,6 +189,7 @@ impl State {
     pub fn take_wishes(&mut self) -> Vec<Command> {
         let mut wishes = std::mem::take(&mut self.wishes);
         wishes.extend(self.series.take_loads(Instant::now()));
+        wishes.extend(self.speed.take_wishes());
         wishes
     }
 
@@ -327,6 +330,12 @@ impl State {
                 self.messages.push(Level::Info, text, "", Some(run));
             }
             Event::Devices { devices } => self.devices = devices,
+            event @ (Event::Benchmark { .. }
+            | Event::Benchmarks { .. }
+            | Event::MeasureEnded { .. }
+            | Event::MeasureQueued { .. }
+            | Event::MeasuredPoint { .. }
+            | Event::Measuring { .. }) => self.speed.apply(event, &mut self.messages),
             Event::Ended => {
                 self.engine_ended = true;
                 self.current = None;

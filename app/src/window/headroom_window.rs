@@ -198,9 +198,9 @@ impl HeadroomWindow {
                 self.settings.panel = panel;
             }
         }
-        // Configure has a column of its own there.
+        // Configure has a column of its own there, and Speed is not about runs.
         if self.settings.inspector_open
-            && self.open_panel() != PanelId::Configure
+            && ![PanelId::Configure, PanelId::Speed].contains(&self.open_panel())
             && let Some(inspector) = &mut self.panels.inspector
         {
             let mut cx = PanelContext {
@@ -221,6 +221,9 @@ impl HeadroomWindow {
 
     fn panel_ui(&mut self, ui: &mut Ui) {
         let open = self.open_panel();
+        if open == PanelId::Speed {
+            self.state.speed.draft = Some(self.panels.configure.config().clone());
+        }
         let frame = Frame::central_panel(ui.style()).inner_margin(Margin::same(12));
         CentralPanel::default().frame(frame).show(ui, |ui| {
             let mut cx = PanelContext {

@@ -18,6 +18,15 @@ pub fn peak_memory_bytes() -> Option<u64> {
     }
 }
 
+/// Memory of this process that is in use now; none where nobody tells.
+pub fn resident_memory_bytes() -> Option<u64> {
+    let mut system = sysinfo::System::new().ok()?;
+    let pid = sysinfo::get_current_pid().ok()?;
+    let what = sysinfo::ProcessRefreshKind::nothing().with_memory();
+    system.refresh_processes_specifics(sysinfo::ProcessesToUpdate::Some(&[pid]), true, what);
+    system.process(pid).map(sysinfo::Process::memory)
+}
+
 /// Makes [`peak_memory_bytes`] start anew; true where the system can do that (Linux).
 pub fn reset_peak_memory() -> bool {
     #[cfg(target_os = "linux")]

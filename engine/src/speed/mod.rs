@@ -2,14 +2,32 @@
 //!
 //! [`StepSpeed`] times whole training steps of a config on random tokens, so that no corpus is needed and nothing but
 //! the step is measured. [`compare`] takes several in turn, step by step, so that a machine that drifts cannot favour
-//! one of them. May be used from the worker; uses train and what is below it.
+//! one of them. A [`SweepSpec`] says which fields of a config take which values, and which sides are compared at every
+//! point; [`measure`] carries it out, and what comes of it is a [`SweepResult`]. May be used from the store and the
+//! worker; uses train and what is below it.
 
+mod axis;
+mod csv;
+mod largest;
 mod limits;
+mod measure;
+mod measurement;
 mod memory;
 mod pool;
+mod ratio;
+mod spec;
 mod step;
+mod summary;
 
+pub use axis::{Axis, Setting, Side, SpecError};
+pub use csv::sweep_csv;
+pub use largest::{LargestBatch, largest_batch};
 pub use limits::{MachineLimits, machine_limits};
-pub use memory::{peak_memory_bytes, reset_peak_memory};
+pub use measure::{SweepProgress, SweepWatch, measure};
+pub use measurement::{Measurement, Outcome, PointResult, SideResult, SweepResult};
+pub use memory::{peak_memory_bytes, reset_peak_memory, resident_memory_bytes};
 pub use pool::in_pool;
+pub use ratio::{PointRatio, point_ratios};
+pub use spec::{Point, Subject, SweepSpec};
 pub use step::{StepSpeed, StepTime, compare};
+pub use summary::Spread;

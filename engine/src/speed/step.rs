@@ -207,7 +207,8 @@ mod tests {
     #[test]
     fn a_model_past_all_memory_is_refused_with_the_numbers() {
         let mut config = config(Architecture::Decoder);
-        (config.model.width, config.model.layers) = (16_384, 256);
+        (config.model.width, config.model.layers) = (65_536, 256);
+        config.model.feed_forward = 4 * 65_536;
         let error = StepSpeed::new(config, 50).err().unwrap();
         assert!(matches!(error, TrainError::Memory { .. }), "{error}");
     }

@@ -96,6 +96,24 @@ pub enum StoreError {
         /// Names of runs that are near, nearest first.
         nearest: Vec<String>,
     },
+    /// No benchmark goes by that name.
+    #[error("There is no benchmark \"{query}\"{}.", newest_benchmarks(newest))]
+    NoSuchBenchmark {
+        /// What was asked for.
+        query: String,
+        /// The newest that there are.
+        newest: Vec<String>,
+    },
+    /// What is kept of a benchmark was written by another version.
+    #[error(
+        "The benchmark {id} cannot be read ({reason}). It was made by another version of Headroom; measure it again."
+    )]
+    BenchmarkUnreadable {
+        /// The benchmark.
+        id: RunId,
+        /// What does not fit.
+        reason: String,
+    },
     /// Several runs go by that name.
     #[error("\"{query}\" fits {} runs: {}. Use the id of the one you mean.", candidates.len(), listed(candidates))]
     Ambiguous {
@@ -138,6 +156,10 @@ pub enum StoreError {
 
 /// At most so many runs are named in a message.
 const NAMED: usize = 5;
+
+fn newest_benchmarks(newest: &[String]) -> String {
+    if newest.is_empty() { "; the store holds none".to_owned() } else { format!(". The newest: {}", newest.join(", ")) }
+}
 
 fn suggestions(nearest: &[String]) -> String {
     if nearest.is_empty() { String::new() } else { format!(". The nearest are {}", listed(nearest)) }

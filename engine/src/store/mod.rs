@@ -1,4 +1,4 @@
-//! What is kept of runs: their configs, states, curves, snapshots and checkpoints, in one SQLite file.
+//! What is kept of runs: their configs, states, curves, snapshots and checkpoints; and benchmarks; in one SQLite file.
 //!
 //! [`Store`] opens the file and answers questions; every call blocks and none is async. [`StoreWriter`] is for the
 //! training thread: it never waits for the disk and never fails. One named thread owns the only writing connection and
@@ -10,6 +10,7 @@
 
 mod apply;
 mod artifacts;
+mod benchmarks;
 mod clock;
 mod curves;
 mod dead;

@@ -22,8 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const WRITER_PATIENCE_MS: &str = "PRAGMA busy_timeout = 250";
 
 /// Every table, touched once so that damage shows at the door.
-const TOUCH: [&str; 11] = [
+const TOUCH: [&str; 12] = [
     "SELECT 1 FROM attempts LIMIT 1",
+    "SELECT 1 FROM benchmarks LIMIT 1",
     "SELECT 1 FROM checkpoints LIMIT 1",
     "SELECT 1 FROM instances LIMIT 1",
     "SELECT 1 FROM points LIMIT 1",

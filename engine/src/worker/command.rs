@@ -2,7 +2,8 @@ use std::path::PathBuf;
 
 use crate::{
     config::{DataConfig, RunConfig},
-    store::{Cursor, RunId},
+    speed::SweepSpec,
+    store::{BenchmarkId, Cursor, RunId},
 };
 
 /// Everything that can be asked of the engine. The window and the command line use the same commands.
@@ -98,6 +99,36 @@ pub enum Command {
     },
     /// Lists devices; answered by [`super::Event::Devices`].
     Devices,
+    /// Adds a measurement of training steps at the end of the queue, behind the runs that wait; answered by
+    /// [`super::Event::MeasureQueued`], then as it goes on.
+    Measure {
+        /// The id that it gets.
+        benchmark: BenchmarkId,
+        /// What people call it.
+        name: String,
+        /// What is measured.
+        spec: Box<SweepSpec>,
+    },
+    /// Ends a measurement, in progress or queued; what was measured is kept.
+    CancelMeasure {
+        /// The measurement.
+        benchmark: BenchmarkId,
+    },
+    /// Lists benchmarks; answered by [`super::Event::Benchmarks`].
+    ListBenchmarks,
+    /// Loads one benchmark whole; answered by [`super::Event::Benchmark`].
+    LoadBenchmark {
+        /// The benchmark.
+        benchmark: BenchmarkId,
+    },
+    /// Deletes a benchmark so that it can be brought back, or brings it back; answered by
+    /// [`super::Event::Benchmarks`].
+    DeleteBenchmark {
+        /// The benchmark.
+        benchmark: BenchmarkId,
+        /// Whether it goes or comes back.
+        deleted: bool,
+    },
     /// Ends the engine; a run in progress is stopped with a checkpoint.
     Shutdown,
 }

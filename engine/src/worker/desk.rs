@@ -11,7 +11,7 @@ use super::{
     Command, Event, RunEdit, check, device,
     export::export,
     gpu,
-    job::{EvaluateJob, Job, TrainJob},
+    job::{EvaluateJob, Job, MeasureJob, TrainJob},
     machinist::Machinist,
     monitor::Monitor,
     note::Note,
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     attention::{ModelPlan, estimated_vocabulary},
     config::{RunConfig, from_toml, to_toml},
-    store::{NewRun, RunFilter, RunId, RunState, StateDetails, Store, StoreError, StoreWriter},
+    store::{BenchmarkId, NewRun, RunFilter, RunId, RunState, StateDetails, Store, StoreError, StoreWriter},
 };
 
 /// How often the desk looks up when nothing comes in: store warnings, dead programs' runs.
@@ -65,6 +65,7 @@ pub(super) struct Desk {
 /// The job in progress.
 struct Current {
     run: Option<RunId>,
+    benchmark: Option<BenchmarkId>,
     steering: Arc<Steering>,
 }
 
@@ -103,7 +104,11 @@ impl Desk {
                 Ok(Note::Command(command)) => self.carry_out(command),
                 Ok(Note::RunsChanged) => self.runs_changed = true,
                 Ok(Note::JobDone) => {
-                    self.current = None;
+                    if self.current.take().is_some_and(|done| done.benchmark.is_some())
+                        && let Err(error) = self.send_benchmarks()
+                    {
+                        self.fail(None, &error);
+                    }
                     self.next_job();
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -167,6 +172,23 @@ impl Desk {
             Command::Check { config, base_dir, ticket } => {
                 check::check(self.outbox.clone(), config.anchored(&base_dir), ticket);
                 Ok(())
+            }
+            Command::Measure { benchmark, name, spec } => {
+                self.measure(MeasureJob { benchmark, name, spec: *spec });
+                Ok(())
+            }
+            Command::CancelMeasure { benchmark } => {
+                self.cancel_measure(&benchmark);
+                Ok(())
+            }
+            Command::ListBenchmarks => self.send_benchmarks(),
+            Command::LoadBenchmark { benchmark } => self
+                .store
+                .benchmark(benchmark.as_str())
+                .map(|record| self.outbox.send(Event::Benchmark { record: Box::new(record) })),
+            Command::DeleteBenchmark { benchmark, deleted } => {
+                let done = self.store.set_benchmark_deleted(&benchmark, deleted);
+                done.and_then(|()| self.send_benchmarks())
             }
             Command::Devices => {
                 self.outbox.send(Event::Devices { devices: device::devices() });
@@ -245,6 +267,35 @@ impl Desk {
         })?;
         let run = record.summary.id.clone();
         self.push(record.summary.number, TrainJob { run, config, is_continued: false })
+    }
+
+    fn measure(&mut self, job: MeasureJob) {
+        let (benchmark, name) = (job.benchmark.clone(), job.name.clone());
+        if let Err(error) = job.spec.points() {
+            let why = Some(error.to_string());
+            self.outbox.send(Event::MeasureEnded { benchmark, name, complete: false, why });
+            return;
+        }
+        let position = self.queue.len() + usize::from(self.current.is_some());
+        self.outbox.send(Event::MeasureQueued { benchmark, name, position });
+        self.queue.push_back(Job::Measure(Box::new(job)));
+        self.next_job();
+    }
+
+    fn cancel_measure(&mut self, benchmark: &BenchmarkId) {
+        if let Some(current) = self.current.as_ref().filter(|current| current.benchmark.as_ref() == Some(benchmark)) {
+            current.steering.stop();
+        } else if let Some(place) = self.queue.iter().position(|job| job.benchmark() == Some(benchmark))
+            && let Some(Job::Measure(job)) = self.queue.remove(place)
+        {
+            let MeasureJob { benchmark, name, .. } = *job;
+            self.outbox.send(Event::MeasureEnded { benchmark, name, complete: false, why: None });
+        }
+    }
+
+    fn send_benchmarks(&self) -> Result<(), StoreError> {
+        self.outbox.send(Event::Benchmarks { benchmarks: self.store.benchmarks()? });
+        Ok(())
     }
 
     fn push(&mut self, number: u64, job: TrainJob) -> Result<(), StoreError> {
@@ -331,7 +382,8 @@ impl Desk {
             && let Some(job) = self.queue.pop_front()
         {
             let steering = Arc::new(Steering::default());
-            self.current = Some(Current { run: job.run().cloned(), steering: Arc::clone(&steering) });
+            let (run, benchmark) = (job.run().cloned(), job.benchmark().cloned());
+            self.current = Some(Current { run, benchmark, steering: Arc::clone(&steering) });
             self.machinist.hand_over(job, steering);
         }
         self.send_queue();

@@ -14,7 +14,7 @@ use crate::store::{OpenMode, Store, StoreError};
 /// Commands that may wait before [`EngineError::Busy`].
 const WAITING_COMMANDS: usize = 4096;
 
-/// Deleted runs can be brought back for a week; then they and their files go.
+/// Deleted runs and benchmarks can be brought back for a week; then they and their files go.
 const KEEP_DELETED_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// How an engine is started.
@@ -57,6 +57,7 @@ impl Engine {
         let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
         // A store that cannot be changed now is not a reason not to start.
         let _ = store.purge_deleted(now_ms - KEEP_DELETED_MS);
+        let _ = store.purge_deleted_benchmarks(now_ms - KEEP_DELETED_MS);
         let outbox = Outbox::new(options.wake);
         let (notes, inbox) = bounded(WAITING_COMMANDS);
         let desk = Desk::new(store, writer, outbox.clone(), inbox, notes.clone()).map_err(EngineError::Thread)?;

@@ -4,7 +4,11 @@ use serde::Serialize;
 
 use crate::{
     config::Problem,
-    store::{CheckpointRecord, RunId, RunRecord, RunState, RunSummary, SeriesData, TextSample},
+    speed::{MachineLimits, PointResult},
+    store::{
+        BenchmarkId, BenchmarkRecord, BenchmarkSummary, CheckpointRecord, RunId, RunRecord, RunState, RunSummary,
+        SeriesData, TextSample,
+    },
 };
 
 use super::{DeviceInfo, GpuReading};
@@ -263,6 +267,61 @@ pub enum Event {
     Devices {
         /// Every device that this build can use, and why others cannot be used.
         devices: Vec<DeviceInfo>,
+    },
+    /// A measurement waits for its turn.
+    MeasureQueued {
+        /// The measurement.
+        benchmark: BenchmarkId,
+        /// Its name.
+        name: String,
+        /// Jobs before it in the queue.
+        position: usize,
+    },
+    /// A measurement goes on, told after every round of steps.
+    Measuring {
+        /// The measurement.
+        benchmark: BenchmarkId,
+        /// The point, from 1.
+        point: usize,
+        /// Points in all.
+        points: usize,
+        /// The point in words: the fields that are swept with their values.
+        label: String,
+        /// Share of the whole measurement that is done, 0..=1.
+        fraction: f64,
+    },
+    /// A point was measured, or cannot be.
+    MeasuredPoint {
+        /// The measurement.
+        benchmark: BenchmarkId,
+        /// The limits of the machine.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        limits: Option<MachineLimits>,
+        /// What came of the point; none when only the limits came.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        point: Option<Box<PointResult>>,
+    },
+    /// A measurement ended; always its last event.
+    MeasureEnded {
+        /// The measurement.
+        benchmark: BenchmarkId,
+        /// Its name.
+        name: String,
+        /// Whether every point was measured.
+        complete: bool,
+        /// Why it could not be carried out, and what to do.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    /// Answer to [`super::Command::ListBenchmarks`], and after each change.
+    Benchmarks {
+        /// All benchmarks, newest first, deleted ones left out.
+        benchmarks: Vec<BenchmarkSummary>,
+    },
+    /// Answer to [`super::Command::LoadBenchmark`].
+    Benchmark {
+        /// The benchmark.
+        record: Box<BenchmarkRecord>,
     },
     /// The engine ended; nothing follows.
     Ended,

@@ -1,7 +1,8 @@
 use super::Target;
 use crate::{
     config::{DataConfig, RunConfig},
-    store::RunId,
+    speed::SweepSpec,
+    store::{BenchmarkId, RunId},
 };
 
 /// Work for the engine thread.
@@ -10,6 +11,8 @@ pub(super) enum Job {
     Train(Box<TrainJob>),
     /// Measures a loss.
     Evaluate(EvaluateJob),
+    /// Measures training steps.
+    Measure(Box<MeasureJob>),
 }
 
 /// Trains a run from its start or from its newest checkpoint.
@@ -27,12 +30,27 @@ pub(super) struct EvaluateJob {
     pub(super) data: Option<Box<DataConfig>>,
 }
 
+/// Measures training steps of many configs.
+pub(super) struct MeasureJob {
+    pub(super) benchmark: BenchmarkId,
+    pub(super) name: String,
+    pub(super) spec: SweepSpec,
+}
+
 impl Job {
     /// The run that the job trains.
     pub(super) fn run(&self) -> Option<&RunId> {
         match self {
             Self::Train(job) => Some(&job.run),
-            Self::Evaluate(_) => None,
+            Self::Evaluate(_) | Self::Measure(_) => None,
+        }
+    }
+
+    /// The benchmark that the job measures.
+    pub(super) fn benchmark(&self) -> Option<&BenchmarkId> {
+        match self {
+            Self::Measure(job) => Some(&job.benchmark),
+            Self::Train(_) | Self::Evaluate(_) => None,
         }
     }
 }

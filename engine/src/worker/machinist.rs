@@ -12,6 +12,7 @@ use super::{
     bench::{Bench, STACK_BYTES},
     evaluate_job::evaluate_job,
     job::Job,
+    measure_job::measure_job,
     monitor::Position,
     note::Note,
     outbox::Outbox,
@@ -63,9 +64,11 @@ fn work(bench: &Bench, inbox: &Receiver<(Job, Arc<Steering>)>, notes: &Sender<No
     for (job, steering) in inbox {
         let run = job.run().cloned();
         let name = if let Job::Train(job) = &job { job.config.name.clone() } else { String::new() };
+        let benchmark = job.benchmark().cloned();
         let outcome = catch_unwind(AssertUnwindSafe(|| match job {
             Job::Train(job) => train_job(bench, *job, &steering),
             Job::Evaluate(job) => evaluate_job(bench, job, &steering),
+            Job::Measure(job) => measure_job(bench, *job, &steering),
         }));
         bench.position.clear();
         if let Err(panic) = outcome {
@@ -77,6 +80,10 @@ fn work(bench: &Bench, inbox: &Receiver<(Job, Arc<Steering>)>, notes: &Sender<No
                 bench.writer.set_state(run, RunState::Failed, details);
             }
             bench.outbox.send(Event::Failed { run: run.clone(), why: why.clone(), what_to_do });
+            if let Some(benchmark) = benchmark {
+                let (name, why) = (String::new(), Some(why.clone()));
+                bench.outbox.send(Event::MeasureEnded { benchmark, name, complete: false, why });
+            }
             if let Some(run) = run {
                 bench.outbox.send(Event::Finished {
                     run,

@@ -1,7 +1,7 @@
 //! The engine and its doors: takes [`Command`]s, owns the device and the run queue, sends [`Event`]s.
 //!
 //! Three threads work behind the doors: the desk (queue, store, answers; never computes), the engine thread (one job at
-//! a time: train, evaluate) and the monitor (the load of the machine and its GPUs once a second). Checks and exports get short threads of
+//! a time: train, evaluate, measure) and the monitor (the load of the machine and its GPUs once a second). Checks and exports get short threads of
 //! their own. May be used from the window and the command line; everything that crosses these doors is plain data.
 
 mod bench;
@@ -18,6 +18,7 @@ mod gpu;
 mod hooks;
 mod job;
 mod machinist;
+mod measure_job;
 mod monitor;
 mod note;
 mod outbox;

@@ -70,7 +70,14 @@ impl Outbox {
 
 /// Whether a newer event of the same kind says all that this one says.
 fn is_replaceable(event: &Event) -> bool {
-    matches!(event, Event::Step { .. } | Event::System { .. } | Event::Preparing { .. } | Event::Queue { .. })
+    matches!(
+        event,
+        Event::Step { .. }
+            | Event::System { .. }
+            | Event::Preparing { .. }
+            | Event::Queue { .. }
+            | Event::Measuring { .. }
+    )
 }
 
 #[cfg(test)]

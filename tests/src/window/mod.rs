@@ -1,7 +1,9 @@
 //! The real window without a platform: drawn, clicked and typed into by the names that a screen reader is told.
 
+mod benchmark;
 mod example;
 mod screen;
 
+pub use benchmark::fill_with_benchmarks;
 pub use example::{example_current, example_record, example_runs, fill_with_examples};
 pub use screen::Screen;

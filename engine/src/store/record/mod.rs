@@ -1,5 +1,6 @@
 //! What the store keeps, as plain data: no handle, no lock, no candle type, everything serialisable.
 
+mod benchmark;
 mod checkpoint;
 mod details;
 mod id;
@@ -9,6 +10,7 @@ mod series;
 mod snapshot;
 mod state;
 
+pub use benchmark::{BenchmarkId, BenchmarkRecord, BenchmarkSummary};
 pub use checkpoint::{CheckpointKind, CheckpointRecord, NewCheckpoint};
 pub use details::{Divergence, Failure, Parent, Progress, RunFacts, StateDetails};
 pub use id::RunId;

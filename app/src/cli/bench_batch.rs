@@ -1,0 +1,32 @@
+//! `headroom bench largest-batch`: how many examples of a forward pass fit into memory.
+
+use headroom_engine::{attention::estimated_vocabulary, speed::largest_batch, train::TrainError};
+
+use super::{
+    args::{ConfigArgs, LargestBatchArgs},
+    config_source::GivenConfig,
+    error::{CliError, CliResult},
+    plain, print,
+};
+
+/// Finds it and takes one step with it.
+pub fn run(args: &LargestBatchArgs) -> CliResult {
+    let given = ConfigArgs { config: Some(args.config.clone()), set: args.set.clone(), ..ConfigArgs::default() };
+    let config = GivenConfig::read(&given)?.config;
+    let vocabulary = args.vocabulary.unwrap_or_else(|| estimated_vocabulary(&config));
+    let found = largest_batch(&config, vocabulary, args.memory).map_err(|error| match error {
+        TrainError::Config(_) | TrainError::Memory { .. } => CliError::BadInput(error.to_string()),
+        other => CliError::Failed(other.to_string()),
+    })?;
+    if args.json {
+        return print::json(&found);
+    }
+    let (needed, free) = (plain::bytes(found.needed_bytes), plain::bytes(found.free_bytes));
+    if found.batch == 0 {
+        return print::line(format!("Not even one example fits: it needs {needed}, {free} may be used."));
+    }
+    print::line(format!(
+        "{} examples fit: they need {needed} by the estimate, {free} may be used. A step was taken with them.",
+        plain::count(found.batch as u64)
+    ))
+}

@@ -1,0 +1,127 @@
+//! `headroom bench sweep`: training steps at many points, side against side.
+
+use std::{path::Path, time::Duration};
+
+use headroom_engine::{
+    speed::{Axis, Side, SpecError, SweepSpec},
+    store::{BenchmarkId, BenchmarkRecord},
+    worker::{Command, Engine, Event},
+};
+
+use super::{
+    args::{BenchSweepArgs, ConfigArgs},
+    bench_show,
+    config_source::GivenConfig,
+    error::{CliError, CliResult, joined},
+    open, plain, print, refused, signals,
+};
+
+/// How long an event is waited for before looking at the signals again.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// How long the engine may take to write down what is left.
+const SHUTDOWN_PATIENCE: Duration = Duration::from_mins(1);
+
+/// Measures, and keeps what was measured; Ctrl-C ends it with what there is.
+pub fn run(store: Option<&Path>, args: &BenchSweepArgs) -> CliResult {
+    headroom_engine::ops::tune_process();
+    let (spec, engine) = begin(store, args).inspect_err(|error| refused::tell(args.json, error))?;
+    signals::listen();
+    let name = args.name.clone().unwrap_or_else(|| default_name(&spec));
+    let outcome = follow(&engine, name, spec);
+    engine.shutdown(SHUTDOWN_PATIENCE);
+    let (record, complete) = outcome?;
+    if args.json {
+        print::json(&record)?;
+    } else if args.csv {
+        print::block(&headroom_engine::speed::sweep_csv(&record.spec, &record.results))?;
+    } else {
+        bench_show::print_record(&record)?;
+    }
+    if complete {
+        Ok(())
+    } else {
+        let (points, all) = (record.summary.points, record.summary.points_total);
+        Err(CliError::Failed(format!(
+            "Stopped after {points} of {all} points; they are kept as {}.",
+            record.summary.id
+        )))
+    }
+}
+
+/// What is measured, checked whole, and an engine for it.
+fn begin(store: Option<&Path>, args: &BenchSweepArgs) -> CliResult<(SweepSpec, Engine)> {
+    let spec = spec(args)?;
+    Ok((spec, open::engine(store, false)?))
+}
+
+fn spec(args: &BenchSweepArgs) -> CliResult<SweepSpec> {
+    let bad = |error: SpecError| CliError::BadInput(error.to_string());
+    let axes = args.axis.iter().map(|given| given.parse::<Axis>()).collect::<Result<_, _>>().map_err(bad)?;
+    let sides = args.side.iter().map(|given| given.parse::<Side>()).collect::<Result<_, _>>().map_err(bad)?;
+    let given = GivenConfig::read(&ConfigArgs {
+        config: Some(args.config.clone()),
+        set: args.set.clone(),
+        device: args.device.clone(),
+        threads: args.threads,
+        ..ConfigArgs::default()
+    })?;
+    let BenchSweepArgs { vocabulary, warmup, steps, repeats, .. } = *args;
+    let spec = SweepSpec { base: given.config, vocabulary, axes, sides, warmup, steps, repeats };
+    spec.points().map_err(bad)?;
+    Ok(spec)
+}
+
+/// The swept fields and their values.
+fn default_name(spec: &SweepSpec) -> String {
+    spec.axes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ")
+}
+
+/// Shows what happens until the measurement ends; what was kept, and whether it is all.
+fn follow(engine: &Engine, name: String, spec: SweepSpec) -> CliResult<(BenchmarkRecord, bool)> {
+    let benchmark = BenchmarkId::new();
+    engine.send(Command::Measure { benchmark: benchmark.clone(), name, spec: Box::new(spec) })?;
+    let mut is_stopping = false;
+    let mut told = 0;
+    let complete = loop {
+        if signals::is_stop_wanted() && !is_stopping {
+            is_stopping = true;
+            print::aside("Ending after this step; what was measured is kept. Press Ctrl-C again to quit at once.");
+            engine.send(Command::CancelMeasure { benchmark: benchmark.clone() })?;
+        }
+        let Some(event) = engine.wait_event(PATIENCE) else { continue };
+        match event {
+            Event::Measuring { point, points, label, .. } if point > told => {
+                told = point;
+                print::aside(format!("Point {point} of {points}: {label}"));
+            }
+            Event::MeasuredPoint { point: Some(point), .. } => {
+                for side in &point.sides {
+                    print::aside(format!("  {}: {}", side.side, bench_show::outcome_words(&side.outcome)));
+                }
+            }
+            Event::MeasuredPoint { limits: Some(limits), point: None, .. } => print::aside(format!(
+                "This machine with {} threads: products {}/s, copies {}/s.",
+                limits.threads,
+                plain::flops(limits.product_flops_per_sec),
+                plain::bytes(limits.copy_bytes_per_sec as u64),
+            )),
+            Event::MeasureEnded { why: Some(why), .. } => return Err(CliError::Failed(why)),
+            Event::MeasureEnded { complete, .. } => break complete,
+            Event::Warning { message, .. } => print::aside(format!("Warning: {message}")),
+            Event::Failed { run: None, why, what_to_do } => print::aside(joined(&why, &what_to_do)),
+            Event::Ended => return Err(CliError::Failed("The engine ended before the measurement did.".to_owned())),
+            _ => {}
+        }
+    };
+    engine.send(Command::LoadBenchmark { benchmark })?;
+    loop {
+        match engine.wait_event(PATIENCE) {
+            Some(Event::Benchmark { record }) => return Ok((*record, complete)),
+            Some(Event::Failed { run: None, why, what_to_do }) => {
+                return Err(CliError::Failed(joined(&why, &what_to_do)));
+            }
+            Some(Event::Ended) => return Err(CliError::Failed("The engine ended.".to_owned())),
+            _ => {}
+        }
+    }
+}

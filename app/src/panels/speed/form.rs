@@ -1,0 +1,227 @@
+//! The form of a measurement.
+
+use egui::{ComboBox, DragValue, RichText, TextEdit, Ui};
+use headroom_engine::{
+    config::{RunConfig, preset, presets},
+    speed::{Axis, Side, SpecError, SweepSpec},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::theme;
+
+/// Fields that are offered for an axis; any other can be typed.
+const OFFERED: [&str; 9] = [
+    "attention.compatibility",
+    "attention.reuse",
+    "data.sequence_length",
+    "model.feed_forward",
+    "model.heads",
+    "model.layers",
+    "model.width",
+    "threads",
+    "train.batch",
+];
+
+/// What is measured where nothing was chosen.
+pub const FIRST_FIELD: &str = "data.sequence_length";
+/// Its values.
+pub const FIRST_VALUES: &str = "64, 128, 256, 512";
+
+/// What the user wrote; remembered between starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Form {
+    /// The preset that is the base; none = the draft of Configure.
+    pub preset: Option<String>,
+    /// Field and values of the axes.
+    pub axes: Vec<(String, String)>,
+    /// Name and changed fields of the sides.
+    pub sides: Vec<(String, String)>,
+    /// Steps that count.
+    pub steps: usize,
+    /// Steps before them.
+    pub warmup: usize,
+    /// Repeats.
+    pub repeats: usize,
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Self {
+            preset: presets().first().map(|preset| preset.name.to_owned()),
+            axes: vec![(FIRST_FIELD.to_owned(), FIRST_VALUES.to_owned())],
+            sides: Vec::new(),
+            steps: 10,
+            warmup: 2,
+            repeats: 1,
+        }
+    }
+}
+
+impl Form {
+    /// What is to be measured; `draft` is the config of the Configure panel.
+    pub fn spec(&self, draft: Option<&RunConfig>) -> Result<SweepSpec, SpecError> {
+        let known = self.preset.as_deref().and_then(preset).and_then(|preset| preset.config().ok());
+        let base = match &self.preset {
+            Some(_) => known,
+            None => draft.cloned(),
+        };
+        let base = base.ok_or_else(|| SpecError::Other("Choose the config to measure.".to_owned()))?;
+        let axis = |(field, values): &(String, String)| format!("{}={values}", field.trim()).parse::<Axis>();
+        let side = |(name, fields): &(String, String)| format!("{}:{fields}", name.trim()).parse::<Side>();
+        let spec = SweepSpec {
+            base,
+            vocabulary: None,
+            axes: self.axes.iter().map(axis).collect::<Result<_, _>>()?,
+            sides: self.sides.iter().map(side).collect::<Result<_, _>>()?,
+            warmup: self.warmup,
+            steps: self.steps,
+            repeats: self.repeats,
+        };
+        spec.points()?;
+        Ok(spec)
+    }
+
+    /// What a measurement is called: the swept fields and their values.
+    pub fn name(spec: &SweepSpec) -> String {
+        let base = if spec.base.name.is_empty() { String::new() } else { format!("{}: ", spec.base.name) };
+        let axes: Vec<String> =
+            spec.axes.iter().map(|axis| format!("{} {}", axis.field, axis.values.join(", "))).collect();
+        base + &axes.join(" x ")
+    }
+
+    /// Draws it; true when the measurement is to start.
+    pub fn ui(&mut self, ui: &mut Ui, verdict: &Result<SweepSpec, SpecError>) -> bool {
+        let mut start = false;
+        ui.horizontal_wrapped(|ui| {
+            ui.label("Measure");
+            let chosen = self.preset.clone().unwrap_or_else(|| "Draft of Configure".to_owned());
+            let combo = ComboBox::from_id_salt("base").selected_text(chosen).show_ui(ui, |ui| {
+                ui.selectable_value(&mut self.preset, None, "Draft of Configure");
+                for preset in presets() {
+                    let value = Some(preset.name.to_owned());
+                    ui.selectable_value(&mut self.preset, value, preset.name).on_hover_text(preset.about());
+                }
+            });
+            combo
+                .response
+                .accessible_name("Config to measure")
+                .on_hover_text("Its text is never read: tokens are random");
+            number_ui(ui, "Steps", &mut self.steps, 1..=1000, "Steps of each side that count");
+            number_ui(ui, "Warm-up", &mut self.warmup, 0..=100, "Steps before them that do not count");
+            number_ui(ui, "Repeats", &mut self.repeats, 1..=20, "How often each point is built and measured anew");
+        });
+        self.axes_ui(ui);
+        self.sides_ui(ui);
+        ui.horizontal_wrapped(|ui| {
+            let label = match verdict {
+                Ok(spec) if spec.point_count() == 1 => "Start: 1 point".to_owned(),
+                Ok(spec) => format!("Start: {} points", spec.point_count()),
+                Err(_) => "Start".to_owned(),
+            };
+            let button = ui.add_enabled(verdict.is_ok(), egui::Button::new(label));
+            start = button.accessible_name("Start measuring").clicked();
+            let palette = theme::palette(ui.visuals());
+            match verdict {
+                Ok(_) => {
+                    let text = "Waits its turn in the queue: nothing trains here while it is measured.";
+                    ui.label(RichText::new(text).color(palette.weak));
+                }
+                Err(error) => {
+                    ui.label(RichText::new(error.to_string()).color(palette.error));
+                }
+            }
+        });
+        start
+    }
+
+    fn axes_ui(&mut self, ui: &mut Ui) {
+        let mut gone = None;
+        let count = self.axes.len();
+        for (place, (field, values)) in self.axes.iter_mut().enumerate() {
+            ui.push_id(("axis", place), |ui| {
+                ui.horizontal_wrapped(|ui| {
+                    ui.label(if place == 0 { "Over" } else { "and over" });
+                    let typed = ui.add(TextEdit::singleline(field).desired_width(190.0));
+                    typed.accessible_name(format!("Field of axis {}", place + 1));
+                    let menu = ui.menu_button("Fields", |ui| {
+                        for name in OFFERED {
+                            if ui.button(name).clicked() {
+                                name.clone_into(field);
+                                ui.close();
+                            }
+                        }
+                    });
+                    menu.response.accessible_name(format!("Fields for axis {}", place + 1));
+                    ui.label("=");
+                    let typed = ui.add(TextEdit::singleline(values).desired_width(260.0).hint_text("64, 128, 256"));
+                    typed.accessible_name(format!("Values of axis {}", place + 1));
+                    if count > 1 && ui.button("Remove").clicked() {
+                        gone = Some(place);
+                    }
+                    if count == 1 && ui.button("Add a second axis").clicked() {
+                        gone = Some(usize::MAX);
+                    }
+                });
+            });
+        }
+        match gone {
+            Some(usize::MAX) => self.axes.push(("train.batch".to_owned(), "1, 4, 16".to_owned())),
+            Some(place) => drop(self.axes.remove(place)),
+            None => {}
+        }
+    }
+
+    fn sides_ui(&mut self, ui: &mut Ui) {
+        let mut gone = None;
+        for (place, (name, fields)) in self.sides.iter_mut().enumerate() {
+            ui.push_id(("side", place), |ui| {
+                ui.horizontal_wrapped(|ui| {
+                    ui.label(if place == 0 { "Side" } else { "against" });
+                    let typed = ui.add(TextEdit::singleline(name).desired_width(110.0));
+                    typed.accessible_name(format!("Name of side {}", place + 1));
+                    ui.label("with");
+                    let hint = "nothing changed; or model.heads=8, model.norm=post";
+                    let typed = ui.add(TextEdit::singleline(fields).desired_width(340.0).hint_text(hint));
+                    typed.accessible_name(format!("Fields of side {}", place + 1));
+                    if ui.button("Remove").clicked() {
+                        gone = Some(place);
+                    }
+                });
+            });
+        }
+        if let Some(place) = gone {
+            self.sides.remove(place);
+        }
+        let help = "Sides take their steps in turns, A B A B, so that a machine that drifts favours none";
+        let label = if self.sides.is_empty() { "Compare sides" } else { "Add a side" };
+        if ui.button(label).on_hover_text(help).clicked() {
+            if self.sides.is_empty() {
+                self.sides.push(("base".to_owned(), String::new()));
+            }
+            self.sides.push((format!("side {}", self.sides.len() + 1), "model.heads=8".to_owned()));
+        }
+    }
+}
+
+fn number_ui(ui: &mut Ui, name: &str, value: &mut usize, range: std::ops::RangeInclusive<usize>, help: &str) {
+    ui.label(name);
+    ui.add(DragValue::new(value).range(range)).on_hover_text(help).accessible_name(name);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_form_can_be_measured_and_a_wrong_one_says_why() {
+        let mut form = Form::default();
+        let spec = form.spec(None).unwrap();
+        assert_eq!(spec.axes[0].values, ["64", "128", "256", "512"]);
+        assert!(Form::name(&spec).contains("data.sequence_length 64, 128"));
+        form.axes[0].0 = "model.haeds".to_owned();
+        assert!(form.spec(None).unwrap_err().to_string().contains("`heads`"));
+        form.preset = None;
+        assert!(form.spec(None).is_err());
+    }
+}

@@ -1,0 +1,14 @@
+//! The Speed panel: how long training steps take, at which sizes, with which variant; what memory; and how near each
+//! operation comes to what the machine can do.
+//!
+//! A measurement is a job in the engine's queue: it never shares the machine with a run that trains here.
+
+mod chart;
+mod form;
+mod list;
+mod panel;
+mod points;
+mod quantity;
+mod roofline;
+
+pub use panel::SpeedPanel;

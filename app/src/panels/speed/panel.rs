@@ -1,0 +1,402 @@
+//! The panel itself.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use egui::{CollapsingHeader, ComboBox, Grid, ProgressBar, RichText, ScrollArea, Ui};
+use headroom_engine::{
+    speed::{MachineLimits, PointResult, Setting, SweepSpec, point_ratios, sweep_csv},
+    store::{BenchmarkId, BenchmarkRecord},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    chart::{Lines, x_axis},
+    form::Form,
+    list::{Clicked, list_ui},
+    points::{points_ui, reasons_ui},
+    quantity::{Quantity, millis},
+    roofline::{figure as roofline_figure, roofline_ui},
+};
+use crate::{
+    inspector::{ExportBox, Taking, blank_ui, working_ui},
+    panels::{Action, Panel, PanelContext},
+    state::Measuring,
+    theme,
+    widgets::{Chart, ChartLine, ChartState, SharedX, format},
+};
+
+/// Height of chart and roofline in points.
+const HEIGHT: f32 = 250.0;
+
+/// What the panel remembers between starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Memory {
+    form: Form,
+    quantity: Quantity,
+    log_x: bool,
+    log_y: bool,
+    open: Option<BenchmarkId>,
+    with: Option<BenchmarkId>,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        // Sizes are swept by doubling as a rule.
+        let (log_x, log_y) = (true, false);
+        Self { form: Form::default(), quantity: Quantity::default(), log_x, log_y, open: None, with: None }
+    }
+}
+
+/// Measures and shows how long training steps take.
+#[derive(Default)]
+pub struct SpeedPanel {
+    memory: Option<Memory>,
+    lines: Lines,
+    chart: ChartState,
+    shared: SharedX,
+    /// Point and side whose operations are shown.
+    chosen: (usize, usize),
+    export: Option<ExportBox>,
+    wants_export: bool,
+}
+
+/// What is shown.
+enum Shown {
+    /// What comes in now.
+    Now(Arc<Measuring>),
+    /// A stored benchmark.
+    Stored(Arc<BenchmarkRecord>),
+}
+
+impl Shown {
+    fn id(&self) -> &BenchmarkId {
+        match self {
+            Self::Now(now) => &now.benchmark,
+            Self::Stored(record) => &record.summary.id,
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Now(now) => &now.name,
+            Self::Stored(record) => &record.summary.name,
+        }
+    }
+
+    fn spec(&self) -> &SweepSpec {
+        match self {
+            Self::Now(now) => &now.spec,
+            Self::Stored(record) => &record.spec,
+        }
+    }
+
+    fn limits(&self) -> Option<&MachineLimits> {
+        match self {
+            Self::Now(now) => now.limits.as_ref(),
+            Self::Stored(record) => record.results.limits.as_ref(),
+        }
+    }
+
+    fn points(&self) -> &[PointResult] {
+        match self {
+            Self::Now(now) => &now.points,
+            Self::Stored(record) => &record.results.points,
+        }
+    }
+
+    /// What an exported figure says of its origin.
+    fn metadata(&self) -> BTreeMap<String, String> {
+        let Self::Stored(record) = self else { return BTreeMap::new() };
+        let entries = [
+            ("benchmark", record.summary.id.to_string()),
+            ("machine", record.summary.machine.cpu.clone()),
+            ("program", record.summary.program_version.clone()),
+            ("spec", serde_json::to_string(&record.spec).unwrap_or_default()),
+        ];
+        entries.map(|(key, value)| (key.to_owned(), value)).into()
+    }
+}
+
+impl Panel for SpeedPanel {
+    fn title(&self) -> &'static str {
+        "Speed"
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("speed"));
+        cx.state.speed.want_list();
+        if let Some(ended) = cx.state.speed.ended.take() {
+            memory.open = Some(ended);
+        }
+        let speed = &cx.state.speed;
+        if !speed.loaded && speed.measuring.is_empty() {
+            working_ui(ui, "Reading the benchmarks…");
+        } else if speed.benchmarks.is_empty() && speed.measuring.is_empty() && !speed.can_undo_delete() {
+            empty_ui(ui, &mut memory, cx);
+        } else {
+            ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.full_ui(ui, &mut memory, cx));
+        }
+        if let Some(mut export) = self.export.take()
+            && export.ui(ui, cx)
+        {
+            self.export = Some(export);
+        }
+        cx.settings.set_panel("speed", &memory);
+        self.memory = Some(memory);
+    }
+
+    fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        self.wants_export = !cx.state.speed.benchmarks.is_empty() || !cx.state.speed.measuring.is_empty();
+        self.wants_export
+    }
+
+    fn undo(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        let state = &mut *cx.state;
+        state.speed.undo_delete(&mut state.messages)
+    }
+
+    fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
+        self.export.take().is_some()
+    }
+}
+
+/// Nothing was measured yet.
+fn empty_ui(ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+    let sentence = "How long a training step takes and what memory, at which sizes and with which variant, on random \
+                    tokens. A measurement waits its turn in the queue, so that nothing trains here meanwhile.";
+    let mut measure = false;
+    blank_ui(ui, "Nothing was measured yet", sentence, |ui| {
+        measure = ui.button("Measure sequence lengths 64 to 512").clicked();
+    });
+    if measure {
+        memory.form = Form::default();
+        start(&memory.form, cx);
+    }
+    ui.add_space(24.0);
+    form_ui(ui, memory, cx, false);
+}
+
+fn start(form: &Form, cx: &mut PanelContext<'_>) {
+    if let Ok(spec) = form.spec(cx.state.speed.draft.as_ref()) {
+        let name = Form::name(&spec);
+        cx.state.speed.start(name, spec);
+    }
+}
+
+fn form_ui(ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>, open: bool) {
+    CollapsingHeader::new("New measurement").default_open(open).show(ui, |ui| {
+        let verdict = memory.form.spec(cx.state.speed.draft.as_ref());
+        if memory.form.ui(ui, &verdict) {
+            start(&memory.form, cx);
+        }
+    });
+}
+
+impl SpeedPanel {
+    fn full_ui(&mut self, ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        form_ui(ui, memory, cx, true);
+        measuring_ui(ui, cx);
+        self.list_ui(ui, memory, cx);
+        ui.add_space(6.0);
+        let Some(shown) = shown(memory, cx) else { return };
+        if shown.points().is_empty() {
+            ui.label(RichText::new("No point has been measured yet.").color(theme::palette(ui.visuals()).weak));
+            return;
+        }
+        self.shown_ui(ui, &shown, memory, cx);
+        if let Shown::Stored(record) = &shown {
+            compare_ui(ui, record, memory, cx);
+        }
+    }
+
+    fn list_ui(&mut self, ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        let all = cx.state.speed.benchmarks.clone();
+        if all.is_empty() && !cx.state.speed.can_undo_delete() {
+            return;
+        }
+        let title = format!("Benchmarks ({})", format::count(all.len() as u64));
+        CollapsingHeader::new(title).id_salt("benchmarks").default_open(true).show(ui, |ui| {
+            if cx.state.speed.can_undo_delete() && ui.button("Undo delete").on_hover_text("Ctrl+Z").clicked() {
+                cx.act(Action::Undo);
+            }
+            let list = |ui: &mut Ui| list_ui(ui, &all, memory.open.as_ref());
+            match ScrollArea::horizontal().id_salt("list").show(ui, list).inner {
+                Some(Clicked::Open(id)) => {
+                    if memory.with.as_ref() == Some(&id) {
+                        memory.with = None;
+                    }
+                    memory.open = Some(id);
+                    self.chosen = (0, 0);
+                    self.chart.reset();
+                }
+                Some(Clicked::Compare(id)) => memory.with = Some(id),
+                Some(Clicked::Delete(id)) => {
+                    let state = &mut *cx.state;
+                    state.speed.delete(&id, &mut state.messages);
+                }
+                None => {}
+            }
+        });
+    }
+
+    fn shown_ui(&mut self, ui: &mut Ui, shown: &Shown, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        let palette = theme::palette(ui.visuals());
+        let mut export = std::mem::take(&mut self.wants_export).then_some(false);
+        ui.label(RichText::new(shown.name()).heading().color(palette.strong));
+        ui.horizontal_wrapped(|ui| {
+            let combo = ComboBox::from_id_salt("quantity").selected_text(memory.quantity.name()).show_ui(ui, |ui| {
+                for quantity in Quantity::ALL {
+                    ui.selectable_value(&mut memory.quantity, quantity, quantity.name());
+                }
+            });
+            combo.response.accessible_name("Quantity");
+            ui.checkbox(&mut memory.log_x, "Log x");
+            ui.checkbox(&mut memory.log_y, "Log y");
+            if ui.button("Export chart…").on_hover_text("PNG, SVG or CSV (Ctrl+E)").clicked() {
+                export = Some(false);
+            }
+            if shown.limits().is_some() && ui.button("Export roofline…").on_hover_text("PNG, SVG or CSV").clicked() {
+                export = Some(true);
+            }
+            if let Shown::Stored(record) = shown {
+                if ui.button("Copy CSV").on_hover_text("Every point and side, every number").clicked() {
+                    let text = sweep_csv(&record.spec, &record.results);
+                    cx.act(Action::Copy("The benchmark as CSV".to_owned(), text));
+                }
+                if ui.button("Copy JSON").on_hover_text("All that is kept of it").clicked() {
+                    let text = serde_json::to_string_pretty(record).unwrap_or_default();
+                    cx.act(Action::Copy("The benchmark as JSON".to_owned(), text));
+                }
+            }
+        });
+        self.lines.update(shown.id().as_str(), shown.spec(), shown.points(), memory.quantity);
+        let lines: Vec<ChartLine<'_>> = self
+            .lines
+            .lines
+            .iter()
+            .enumerate()
+            .map(|(place, (name, series))| ChartLine::new(place as u64, name, series))
+            .collect();
+        let chart = |salt| {
+            Chart::new(salt, memory.quantity.name(), &lines)
+                .x_axis(x_axis(shown.spec()))
+                .y_axis(memory.quantity.axis())
+                .log_x(memory.log_x)
+                .log_y(memory.log_y)
+                .smoothing(0.0)
+                .height(HEIGHT)
+                .legend(true)
+        };
+        let chosen = self.chosen;
+        let operations = shown.points().get(chosen.0).and_then(|point| {
+            let side = point.sides.get(chosen.1)?;
+            Some((format!("{}, {}", point.label(), side.side), side.outcome.measurement()?))
+        });
+        ui.columns(2, |columns| {
+            if let [left, right] = columns {
+                chart("speed").show(left, &mut self.chart, &mut self.shared);
+                match (shown.limits(), &operations) {
+                    (Some(limits), Some((name, found))) => {
+                        right.vertical(|ui| roofline_ui(ui, name, limits, found, HEIGHT));
+                    }
+                    _ => {
+                        right.label("Each operation of a point under the machine's limits, once these are measured: at the end.");
+                    }
+                }
+            }
+        });
+        let figure = match (export, shown.limits(), &operations) {
+            (Some(true), Some(limits), Some((name, found))) => {
+                Some(roofline_figure(name, limits, found, shown.metadata()))
+            }
+            (Some(_), ..) => Some(chart("speed").figure(&mut self.chart, &self.shared, shown.metadata())),
+            (None, ..) => None,
+        };
+        if let Some(figure) = figure {
+            self.export = Some(ExportBox::new("speed", Taking::Figure(Box::new(figure)), cx));
+        }
+        ui.add_space(6.0);
+        ScrollArea::horizontal().id_salt("points").show(ui, |ui| {
+            points_ui(ui, shown.spec(), shown.points(), &mut self.chosen);
+        });
+        reasons_ui(ui, shown.points());
+    }
+}
+
+/// The measurements that wait or go on.
+fn measuring_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let mut cancel = None;
+    for measuring in &cx.state.speed.measuring {
+        ui.horizontal_wrapped(|ui| {
+            match &measuring.at {
+                None => {
+                    ui.add(egui::Spinner::new().size(14.0));
+                    ui.label(format!("Waits for its turn: {}", measuring.name));
+                }
+                Some((label, fraction)) => {
+                    let text = format!("{} of {} points", measuring.points.len(), measuring.spec.point_count());
+                    let bar = ProgressBar::new(*fraction as f32).desired_width(220.0).text(text);
+                    ui.add(bar).accessible_name("Progress of the measurement");
+                    ui.label(if label.is_empty() { "Measuring the limits of the machine" } else { label.as_str() });
+                }
+            }
+            let words = if measuring.is_cancelling { "Ending after this step" } else { "Cancel" };
+            let button = ui.add_enabled(!measuring.is_cancelling, egui::Button::new(words));
+            let button = button.on_hover_text("What was measured is kept");
+            if button.accessible_name("Cancel the measurement").clicked() {
+                cancel = Some(measuring.benchmark.clone());
+            }
+        });
+    }
+    if let Some(benchmark) = cancel {
+        cx.state.speed.cancel(&benchmark);
+    }
+}
+
+/// What is measured now comes first; then what is open; then the newest.
+fn shown(memory: &mut Memory, cx: &mut PanelContext<'_>) -> Option<Shown> {
+    let speed = &mut cx.state.speed;
+    if let Some(measuring) = speed.now() {
+        return Some(Shown::Now(Arc::clone(measuring)));
+    }
+    let exists = |id: &BenchmarkId| speed.benchmarks.iter().any(|known| known.id == *id);
+    if !memory.open.as_ref().is_some_and(exists) {
+        memory.open = speed.benchmarks.first().map(|newest| newest.id.clone());
+    }
+    speed.record(memory.open.as_ref()?).map(Shown::Stored)
+}
+
+/// The open benchmark against another.
+fn compare_ui(ui: &mut Ui, record: &BenchmarkRecord, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+    let Some(with) = memory.with.clone() else { return };
+    let Some(other) = cx.state.speed.record(&with) else { return };
+    let palette = theme::palette(ui.visuals());
+    ui.add_space(8.0);
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new(format!("Against \"{}\"", other.summary.name)).strong());
+        if ui.button("Close the comparison").clicked() {
+            memory.with = None;
+        }
+    });
+    let ratios = point_ratios(&other.results, &record.results);
+    if ratios.is_empty() {
+        ui.label("They have no measured point in common: the same fields, values and side names.");
+        return;
+    }
+    Grid::new("ratios").striped(true).spacing([14.0, 4.0]).show(ui, |ui| {
+        for title in ["Point", "Side", "There", "Here", "Here / there"] {
+            ui.label(RichText::new(title).small().color(palette.weak));
+        }
+        ui.end_row();
+        for found in ratios {
+            ui.label(found.settings.iter().map(Setting::to_override).collect::<Vec<_>>().join(", "));
+            ui.label(&found.side);
+            ui.label(millis(found.first_secs));
+            ui.label(millis(found.second_secs));
+            let colour = if found.ratio < 1.0 { palette.better } else { palette.worse };
+            ui.label(RichText::new(format::fixed(found.ratio, 3)).color(colour));
+            ui.end_row();
+        }
+    });
+}

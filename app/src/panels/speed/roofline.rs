@@ -1,0 +1,273 @@
+//! The roofline: what each operation does a second over how much it does with each byte, under what the machine can do.
+
+use std::collections::BTreeMap;
+
+use egui::{Align2, Pos2, Rect, RichText, Sense, Stroke, Ui, pos2, vec2};
+use headroom_engine::{
+    ops::profile::OperationTime,
+    speed::{MachineLimits, Measurement},
+};
+
+use super::quantity::millis;
+use crate::{
+    export::{Figure, FigureAxis, FigureSeries},
+    theme,
+    widgets::{Axis, Quantity, Scale, format},
+};
+
+/// Radius of the bubble of an operation that takes the whole step, in points.
+const WHOLE_RADIUS: f32 = 46.0;
+/// The least radius that can be seen and met with the pointer.
+const LEAST_RADIUS: f32 = 4.0;
+/// Room for the labels of the axes.
+const LEFT: f32 = 74.0;
+const BELOW: f32 = 40.0;
+
+/// An operation with products.
+struct Bubble<'a> {
+    operation: &'a OperationTime,
+    /// FLOPs for each byte.
+    intensity: f64,
+    /// FLOPs a second.
+    rate: f64,
+    /// Share of the time of all operations.
+    share: f64,
+}
+
+fn bubbles(found: &Measurement) -> Vec<Bubble<'_>> {
+    let all: f64 = found.operations.iter().map(|operation| operation.seconds).sum();
+    let with_products = found
+        .operations
+        .iter()
+        .filter(|operation| operation.flops > 0 && operation.bytes > 0 && operation.seconds > 0.0);
+    with_products
+        .map(|operation| Bubble {
+            operation,
+            intensity: operation.flops as f64 / operation.bytes as f64,
+            rate: operation.flops as f64 / operation.seconds,
+            share: operation.seconds / all,
+        })
+        .collect()
+}
+
+/// What the machine allows at an intensity.
+fn roof(limits: &MachineLimits, intensity: f64) -> f64 {
+    (intensity * limits.copy_bytes_per_sec).min(limits.product_flops_per_sec)
+}
+
+/// Ranges that hold the bubbles and the corner of the roof, in powers of ten.
+fn ranges(limits: &MachineLimits, bubbles: &[Bubble<'_>]) -> ((f64, f64), (f64, f64)) {
+    let corner = limits.product_flops_per_sec / limits.copy_bytes_per_sec;
+    let x = bubbles.iter().map(|bubble| bubble.intensity).chain([corner, corner * 10.0, corner / 10.0]);
+    let y = bubbles.iter().map(|bubble| bubble.rate).chain([limits.product_flops_per_sec, roof(limits, corner / 10.0)]);
+    let whole = |values: &mut dyn Iterator<Item = f64>| {
+        let (lo, hi) = values.fold((f64::INFINITY, 0.0_f64), |(lo, hi), value| (lo.min(value), hi.max(value)));
+        (10f64.powf((lo.log10() - 0.15).floor()), 10f64.powf((hi.log10() + 0.15).ceil()))
+    };
+    (whole(&mut { x }), whole(&mut { y }))
+}
+
+/// Draws it.
+pub fn roofline_ui(ui: &mut Ui, name: &str, limits: &MachineLimits, found: &Measurement, height: f32) {
+    let palette = theme::palette(ui.visuals());
+    let bubbles = bubbles(found);
+    ui.label(RichText::new(format!("Roofline of {name}")).strong());
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
+    let plot = Rect::from_min_max(rect.min + vec2(LEFT, 6.0), rect.max - vec2(12.0, BELOW));
+    if !ui.is_rect_visible(rect) || plot.width() < 40.0 {
+        return;
+    }
+    let (x, y) = ranges(limits, &bubbles);
+    let along = |value: f64, (lo, hi): (f64, f64)| ((value.log10() - lo.log10()) / (hi.log10() - lo.log10())) as f32;
+    let at = |intensity: f64, rate: f64| -> Pos2 {
+        pos2(plot.left() + plot.width() * along(intensity, x), plot.bottom() - plot.height() * along(rate, y))
+    };
+    let painter = ui.painter();
+    painter.rect_filled(plot, 2.0, palette.well);
+    let font = egui::FontId::proportional(11.0);
+    for power in x.0.log10() as i32..=x.1.log10().round() as i32 {
+        let value = 10f64.powi(power);
+        let place = at(value, y.0);
+        painter.line_segment([pos2(place.x, plot.top()), pos2(place.x, plot.bottom())], Stroke::new(1.0, palette.grid));
+        let text = format::significant(value, 1);
+        painter.text(place + vec2(0.0, 4.0), Align2::CENTER_TOP, text, font.clone(), palette.weak);
+    }
+    for power in y.0.log10().round() as i32..=y.1.log10().round() as i32 {
+        let value = 10f64.powi(power);
+        let place = at(x.0, value);
+        painter.line_segment([pos2(plot.left(), place.y), pos2(plot.right(), place.y)], Stroke::new(1.0, palette.grid));
+        let text = format!("{}/s", format::flops(value));
+        painter.text(place - vec2(6.0, 0.0), Align2::RIGHT_CENTER, text, font.clone(), palette.weak);
+    }
+    let middle = pos2(plot.center().x, rect.bottom());
+    painter.text(middle, Align2::CENTER_BOTTOM, "FLOP for each byte read or written", font.clone(), palette.weak);
+    let corner = limits.product_flops_per_sec / limits.copy_bytes_per_sec;
+    let clipped = ui.painter().with_clip_rect(plot);
+    let roof_stroke = Stroke::new(2.0, palette.warning);
+    let flat = at(corner, limits.product_flops_per_sec);
+    clipped.line_segment([at(x.0, roof(limits, x.0)), flat], roof_stroke);
+    clipped.line_segment([flat, at(x.1, limits.product_flops_per_sec)], roof_stroke);
+    let products = format!("products {}/s", format::flops(limits.product_flops_per_sec));
+    let end = at(x.1, limits.product_flops_per_sec) - vec2(4.0, 3.0);
+    clipped.text(end, Align2::RIGHT_BOTTOM, products, font.clone(), palette.warning);
+    let copies = format!("copies {}/s", format::bytes(limits.copy_bytes_per_sec as u64));
+    let start = at(x.0 * 1.5, roof(limits, x.0 * 1.5)) + vec2(10.0, 4.0);
+    clipped.text(start, Align2::LEFT_TOP, copies, font, palette.warning);
+    let pointer = response.hover_pos();
+    let radius = |bubble: &Bubble<'_>| (WHOLE_RADIUS * bubble.share.sqrt() as f32).max(LEAST_RADIUS);
+    let met = pointer.and_then(|pointer| {
+        let reach = |bubble: &&Bubble<'_>| at(bubble.intensity, bubble.rate).distance(pointer) <= radius(bubble);
+        bubbles.iter().filter(reach).min_by(|a, b| radius(a).total_cmp(&radius(b)))
+    });
+    for bubble in &bubbles {
+        let is_met = met.is_some_and(|met| std::ptr::eq(met, bubble));
+        let fill = palette.accent.gamma_multiply(if is_met { 0.6 } else { 0.3 });
+        let centre = at(bubble.intensity, bubble.rate);
+        clipped.circle(centre, radius(bubble), fill, Stroke::new(1.0, palette.accent));
+    }
+    let words: Vec<String> = bubbles.iter().map(|bubble| words(limits, bubble)).collect();
+    let told = met.map(|met| self::words(limits, met));
+    let response = response.accessible_name(format!("Roofline of {name}. {}", words.join(". ")));
+    if let Some(told) = told {
+        response.on_hover_text_at_pointer(told);
+    }
+    ui.label(RichText::new(without_products(limits, found)).color(palette.weak));
+}
+
+fn words(limits: &MachineLimits, bubble: &Bubble<'_>) -> String {
+    format!(
+        "{}: {}, {} of the step, {}/s, {} of the limit",
+        bubble.operation.name,
+        millis(bubble.operation.seconds),
+        format::percent(bubble.share),
+        format::flops(bubble.rate),
+        format::percent(bubble.rate / roof(limits, bubble.intensity)),
+    )
+}
+
+/// The operations that have no place in the plot, since they only move bytes.
+fn without_products(limits: &MachineLimits, found: &Measurement) -> String {
+    let mut moved: Vec<&OperationTime> =
+        found.operations.iter().filter(|operation| operation.flops == 0 && operation.seconds > 0.0).collect();
+    moved.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    let all: f64 = found.operations.iter().map(|operation| operation.seconds).sum();
+    let seconds: f64 = moved.iter().map(|operation| operation.seconds).sum();
+    let named: Vec<String> = moved
+        .iter()
+        .take(4)
+        .map(|operation| {
+            let rate = operation.bytes as f64 / operation.seconds / limits.copy_bytes_per_sec;
+            format!("{} {} at {} of the copy rate", operation.name, millis(operation.seconds), format::percent(rate))
+        })
+        .collect();
+    if named.is_empty() {
+        return "Every operation has products.".to_owned();
+    }
+    format!("Without products, {} of the time: {}.", format::percent(seconds / all), named.join("; "))
+}
+
+/// The plot as a figure: the roof as a line, each operation a lozenge whose area grows with its time.
+pub fn figure(name: &str, limits: &MachineLimits, found: &Measurement, metadata: BTreeMap<String, String>) -> Figure {
+    let bubbles = bubbles(found);
+    let (x, y) = ranges(limits, &bubbles);
+    let corner = limits.product_flops_per_sec / limits.copy_bytes_per_sec;
+    let mut series = vec![FigureSeries {
+        name: "limit of the machine".to_owned(),
+        colour: theme::BACKDROP,
+        width: 2.0,
+        points: [x.0, corner, x.1].map(|intensity| (intensity, roof(limits, intensity))).to_vec(),
+        ..FigureSeries::default()
+    }];
+    let decades = (y.1 / y.0).log10() / (x.1 / x.0).log10();
+    series.extend(bubbles.iter().enumerate().map(|(place, bubble)| {
+        let reach = 0.28 * bubble.share.sqrt().max(0.12);
+        let (across, up) = (10f64.powf(reach), 10f64.powf(reach * decades * 1.4));
+        let (colour, dash) = theme::run_style(place as u64);
+        FigureSeries {
+            name: format!("{} ({})", bubble.operation.name, millis(bubble.operation.seconds)),
+            colour,
+            dash,
+            width: 1.5,
+            points: vec![(bubble.intensity, bubble.rate)],
+            band: vec![
+                (bubble.intensity / across, bubble.rate, bubble.rate),
+                (bubble.intensity, bubble.rate / up, bubble.rate * up),
+                (bubble.intensity * across, bubble.rate, bubble.rate),
+            ],
+            ..FigureSeries::default()
+        }
+    }));
+    Figure {
+        title: format!("Roofline of {name}"),
+        subtitle: "The area of a lozenge grows with the operation's time".to_owned(),
+        x: FigureAxis { axis: Axis::new("Intensity").unit("FLOP/byte").scale(Scale::Log), range: x },
+        y: FigureAxis { axis: Axis::new("Rate").unit("FLOP/s").scale(Scale::Log).quantity(Quantity::Flops), range: y },
+        series,
+        notes: vec![without_products(limits, found)],
+        metadata,
+        ..Figure::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headroom_engine::speed::Spread;
+
+    use super::*;
+    use crate::export::to_svg;
+
+    fn measured() -> (MachineLimits, Measurement) {
+        let operation = |name: &str, seconds, flops, bytes| OperationTime {
+            name: name.to_owned(),
+            calls: 1,
+            seconds,
+            flops,
+            bytes,
+        };
+        let found = Measurement {
+            times: Vec::new(),
+            step_secs: Spread { lower: 0.01, median: 0.01, upper: 0.01 },
+            forward_secs: 0.004,
+            backward_secs: 0.005,
+            optimiser_secs: 0.001,
+            tokens: 64,
+            parameters: 10,
+            predicted_flops: 1_000_000_000,
+            predicted_memory_bytes: 1 << 20,
+            peak_memory_bytes: None,
+            program_memory_bytes: None,
+            device_memory_bytes: None,
+            operations: vec![
+                operation("feed-forward", 0.006, 600_000_000, 10_000_000),
+                operation("attention: mix", 0.002, 40_000_000, 8_000_000),
+                operation("optimiser", 0.002, 0, 10_000_000),
+            ],
+        };
+        (MachineLimits { product_flops_per_sec: 2e11, copy_bytes_per_sec: 1e10, threads: 1 }, found)
+    }
+
+    #[test]
+    fn operations_stand_under_the_roof_by_what_they_do() {
+        let (limits, found) = measured();
+        let bubbles = bubbles(&found);
+        assert_eq!(bubbles.len(), 2, "the optimiser has no products");
+        let first = &bubbles[0];
+        assert!((first.intensity - 60.0).abs() < 1e-9 && (first.rate - 1e11).abs() < 1.0);
+        assert!((first.share - 0.6).abs() < 1e-9);
+        assert!((roof(&limits, 60.0) - 2e11).abs() < 1.0 && (roof(&limits, 5.0) - 5e10).abs() < 1.0);
+        assert!(words(&limits, first).ends_with("50 % of the limit"), "{}", words(&limits, first));
+        let others = without_products(&limits, &found);
+        assert!(others.contains("20 % of the time") && others.contains("optimiser 2.000 ms at 50 %"), "{others}");
+        let (x, y) = ranges(&limits, &bubbles);
+        assert!(x.0 < 5.0 && x.1 > 60.0 && y.0 < 2e10 && y.1 > 2e11);
+    }
+
+    #[test]
+    fn the_exported_figure_names_every_operation() {
+        let (limits, found) = measured();
+        let figure = figure("a point", &limits, &found, BTreeMap::new());
+        assert_eq!(figure.series.len(), 3);
+        let svg = to_svg(&figure);
+        assert!(svg.contains("feed-forward (6.000 ms)") && svg.contains("limit of the machine"), "{svg}");
+    }
+}

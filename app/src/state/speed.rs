@@ -1,0 +1,176 @@
+use std::sync::Arc;
+
+use headroom_engine::{
+    config::RunConfig,
+    speed::{MachineLimits, PointResult, SweepSpec},
+    store::{BenchmarkId, BenchmarkRecord, BenchmarkSummary},
+    worker::{Command, Event},
+};
+
+use crate::messages::Messages;
+
+/// A measurement that was started here and has not ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measuring {
+    /// Its id.
+    pub benchmark: BenchmarkId,
+    /// Its name.
+    pub name: String,
+    /// What is measured.
+    pub spec: SweepSpec,
+    /// The limits of the machine, once they are known.
+    pub limits: Option<MachineLimits>,
+    /// What came of the points so far.
+    pub points: Vec<PointResult>,
+    /// The point in progress in words, and the share of the whole that is done; none while it waits in the queue.
+    pub at: Option<(String, f64)>,
+    /// Whether it was told to end.
+    pub is_cancelling: bool,
+}
+
+/// What the Speed panel shows.
+#[derive(Default)]
+pub struct SpeedState {
+    /// All benchmarks, newest first.
+    pub benchmarks: Vec<BenchmarkSummary>,
+    /// Whether the list has come.
+    pub loaded: bool,
+    /// Whole benchmarks that were asked for.
+    pub records: Vec<Arc<BenchmarkRecord>>,
+    /// Measurements that wait or go on, in their order.
+    pub measuring: Vec<Arc<Measuring>>,
+    /// The config in the Configure panel, while the Speed panel is open.
+    pub draft: Option<RunConfig>,
+    /// The measurement that ended last: it is to be opened.
+    pub ended: Option<BenchmarkId>,
+    /// Benchmarks that were deleted and can be brought back, newest last.
+    deleted: Vec<(BenchmarkId, String)>,
+    /// What was asked for and has not come.
+    asked: Vec<BenchmarkId>,
+    has_asked: bool,
+    wishes: Vec<Command>,
+}
+
+impl SpeedState {
+    /// Asks for the list, once.
+    pub fn want_list(&mut self) {
+        if !std::mem::replace(&mut self.has_asked, true) {
+            self.wishes.push(Command::ListBenchmarks);
+        }
+    }
+
+    /// A whole benchmark; asked for, once, while it is not there.
+    pub fn record(&mut self, benchmark: &BenchmarkId) -> Option<Arc<BenchmarkRecord>> {
+        let place = self.records.iter().position(|record| record.summary.id == *benchmark);
+        if place.is_none() && !self.asked.contains(benchmark) {
+            self.asked.push(benchmark.clone());
+            self.wishes.push(Command::LoadBenchmark { benchmark: benchmark.clone() });
+        }
+        place.and_then(|place| self.records.get(place)).cloned()
+    }
+
+    /// Puts a measurement into the engine's queue.
+    pub fn start(&mut self, name: String, spec: SweepSpec) -> BenchmarkId {
+        let benchmark = BenchmarkId::new();
+        let command =
+            Command::Measure { benchmark: benchmark.clone(), name: name.clone(), spec: Box::new(spec.clone()) };
+        self.wishes.push(command);
+        self.measuring.push(Arc::new(Measuring {
+            benchmark: benchmark.clone(),
+            name,
+            spec,
+            limits: None,
+            points: Vec::new(),
+            at: None,
+            is_cancelling: false,
+        }));
+        benchmark
+    }
+
+    /// The measurement that goes on now.
+    pub fn now(&self) -> Option<&Arc<Measuring>> {
+        self.measuring.iter().find(|measuring| measuring.at.is_some())
+    }
+
+    /// Ends a measurement; what was measured is kept.
+    pub fn cancel(&mut self, benchmark: &BenchmarkId) {
+        if let Some(measuring) = self.of(benchmark) {
+            measuring.is_cancelling = true;
+            self.wishes.push(Command::CancelMeasure { benchmark: benchmark.clone() });
+        }
+    }
+
+    /// Deletes a benchmark so that Undo brings it back.
+    pub fn delete(&mut self, benchmark: &BenchmarkId, messages: &mut Messages) {
+        let named = self.benchmarks.iter().find(|known| known.id == *benchmark);
+        let name = named.map_or_else(|| benchmark.to_string(), |known| known.name.clone());
+        messages.push_info(format!("Deleted the benchmark \"{name}\". Undo brings it back."));
+        self.deleted.push((benchmark.clone(), name));
+        self.wishes.push(Command::DeleteBenchmark { benchmark: benchmark.clone(), deleted: true });
+    }
+
+    /// Whether there is a deleted benchmark that Undo brings back.
+    pub fn can_undo_delete(&self) -> bool {
+        !self.deleted.is_empty()
+    }
+
+    /// Brings the benchmark that was deleted last back. False if there is none.
+    pub fn undo_delete(&mut self, messages: &mut Messages) -> bool {
+        let Some((benchmark, name)) = self.deleted.pop() else { return false };
+        messages.push_info(format!("Brought the benchmark \"{name}\" back."));
+        self.wishes.push(Command::DeleteBenchmark { benchmark, deleted: false });
+        true
+    }
+
+    pub(super) fn take_wishes(&mut self) -> Vec<Command> {
+        std::mem::take(&mut self.wishes)
+    }
+
+    /// Takes an event of a measurement in; others are none of its business.
+    pub(super) fn apply(&mut self, event: Event, messages: &mut Messages) {
+        match event {
+            Event::Measuring { benchmark, label, fraction, .. } => {
+                if let Some(measuring) = self.of(&benchmark) {
+                    measuring.at = Some((label, fraction));
+                }
+            }
+            Event::MeasuredPoint { benchmark, limits, point } => {
+                if let Some(measuring) = self.of(&benchmark) {
+                    measuring.limits = limits;
+                    measuring.points.extend(point.map(|point| *point));
+                    measuring.at.get_or_insert_default();
+                }
+            }
+            Event::MeasureEnded { benchmark, name, complete, why } => {
+                let known = self.of(&benchmark).map(|measuring| (measuring.name.clone(), measuring.points.len()));
+                let (name, points) = known.unwrap_or((name, 0));
+                match why {
+                    Some(why) => messages.push_error(format!("\"{name}\" could not be measured. {why}"), ""),
+                    None if complete => messages.push_info(format!("Measured \"{name}\": {points} points.")),
+                    None => messages.push_info(format!("The measurement \"{name}\" was ended after {points} points.")),
+                }
+                self.measuring.retain(|measuring| measuring.benchmark != benchmark);
+                if points > 0 {
+                    self.ended = Some(benchmark);
+                }
+                self.wishes.push(Command::ListBenchmarks);
+            }
+            Event::Benchmarks { benchmarks } => {
+                self.records.retain(|record| benchmarks.contains(&record.summary));
+                self.asked.retain(|asked| benchmarks.iter().any(|known| known.id == *asked));
+                self.benchmarks = benchmarks;
+                self.loaded = true;
+            }
+            Event::Benchmark { record } => {
+                self.asked.retain(|asked| *asked != record.summary.id);
+                self.records.retain(|known| known.summary.id != record.summary.id);
+                self.records.push(Arc::from(record));
+            }
+            _ => {}
+        }
+    }
+
+    fn of(&mut self, benchmark: &BenchmarkId) -> Option<&mut Measuring> {
+        self.measuring.iter_mut().find(|measuring| measuring.benchmark == *benchmark).map(Arc::make_mut)
+    }
+}

@@ -1,0 +1,116 @@
+use std::borrow::Cow;
+
+use super::{Outcome, SweepResult, SweepSpec};
+
+/// A sweep as CSV: a header, then a row for each side of each point that was measured.
+pub fn sweep_csv(spec: &SweepSpec, result: &SweepResult) -> String {
+    let axes = spec.axes.iter().map(|axis| axis.field.clone());
+    let columns = [
+        "side",
+        "outcome",
+        "step_secs",
+        "step_secs_lower_quartile",
+        "step_secs_upper_quartile",
+        "forward_secs",
+        "backward_secs",
+        "optimiser_secs",
+        "tokens_per_sec",
+        "flops_per_sec",
+        "ratio_to_first_side",
+        "peak_memory_bytes",
+        "model_memory_bytes",
+        "predicted_memory_bytes",
+        "memory_measured_over_predicted",
+        "predicted_flops",
+        "flops_measured_over_predicted",
+        "parameters",
+        "steps",
+        "reason",
+    ];
+    let mut text = line(axes.chain(columns.map(str::to_owned)));
+    for point in &result.points {
+        let first = point.sides.first().and_then(|side| side.outcome.measurement());
+        for side in &point.sides {
+            let mut cells: Vec<String> = point.settings.iter().map(|setting| setting.value.clone()).collect();
+            cells.extend([side.side.clone(), side.outcome.kind().to_owned()]);
+            let maybe = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
+            let whole = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
+            match &side.outcome {
+                Outcome::Measured(found) => cells.extend([
+                    found.step_secs.median.to_string(),
+                    found.step_secs.lower.to_string(),
+                    found.step_secs.upper.to_string(),
+                    found.forward_secs.to_string(),
+                    found.backward_secs.to_string(),
+                    found.optimiser_secs.to_string(),
+                    found.tokens_per_sec().to_string(),
+                    found.flops_per_sec().to_string(),
+                    maybe(first.map(|first| found.step_secs.median / first.step_secs.median)),
+                    whole(found.peak_memory_bytes),
+                    whole(found.model_memory_bytes()),
+                    found.predicted_memory_bytes.to_string(),
+                    maybe(found.memory_ratio()),
+                    found.predicted_flops.to_string(),
+                    maybe(found.flops_ratio()),
+                    found.parameters.to_string(),
+                    found.times.len().to_string(),
+                    String::new(),
+                ]),
+                Outcome::OutOfMemory { needed_bytes, free_bytes } => {
+                    cells.extend(std::iter::repeat_n(String::new(), columns.len() - 3));
+                    cells.push(format!("needs {needed_bytes} bytes, {free_bytes} are free"));
+                }
+                Outcome::Invalid { reason } | Outcome::Failed { reason } => {
+                    cells.extend(std::iter::repeat_n(String::new(), columns.len() - 3));
+                    cells.push(reason.clone());
+                }
+            }
+            text += &line(cells);
+        }
+    }
+    text
+}
+
+fn line(cells: impl IntoIterator<Item = String>) -> String {
+    let cells: Vec<String> = cells.into_iter().map(|cell| quoted(&cell).into_owned()).collect();
+    cells.join(",") + "\n"
+}
+
+fn quoted(cell: &str) -> Cow<'_, str> {
+    if cell.contains([',', '"', '\n', '\r']) {
+        Cow::Owned(format!("\"{}\"", cell.replace('"', "\"\"")))
+    } else {
+        Cow::Borrowed(cell)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::speed::{PointResult, Setting, SideResult};
+
+    #[test]
+    fn every_row_has_every_column() {
+        let setting =
+            Setting { field: "train.schedule".to_owned(), value: "{kind=\"linear\", warmup_steps=2}".to_owned() };
+        let outcome = |name: &str, outcome| SideResult { side: name.to_owned(), outcome };
+        let point = PointResult {
+            settings: vec![setting],
+            sides: vec![
+                outcome("a", Outcome::OutOfMemory { needed_bytes: 9, free_bytes: 3 }),
+                outcome("b", Outcome::Invalid { reason: "no".to_owned() }),
+            ],
+            in_turns: true,
+        };
+        let spec = SweepSpec { axes: vec!["train.schedule=linear".parse().unwrap()], ..SweepSpec::default() };
+        let text = sweep_csv(&spec, &SweepResult { points: vec![point], ..SweepResult::default() });
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3);
+        let commas = |line: &str| line.matches(',').count();
+        assert_eq!(commas(lines[0]), 20);
+        // One stands inside the quoted value, one in the reason, whose cell is quoted as well.
+        assert_eq!(commas(lines[1]), 22);
+        assert_eq!(commas(lines[2]), 21);
+        assert!(lines[1].starts_with("\"{kind=\"\"linear\"\", warmup_steps=2}\",a,out of memory,"), "{}", lines[1]);
+    }
+}

@@ -1,0 +1,424 @@
+use rayon::ThreadPool;
+
+use super::{
+    MachineLimits, Measurement, Outcome, Point, PointResult, SideResult, SpecError, Spread, StepSpeed, StepTime,
+    Subject, SweepResult, SweepSpec, machine_limits, peak_memory_bytes, pool, reset_peak_memory, resident_memory_bytes,
+};
+use crate::{
+    attention::{Cost, ModelPlan, Workload},
+    config::DeviceChoice,
+    model::open_device,
+    ops::profile::OperationTime,
+    train::{TrainError, free_memory},
+};
+
+/// Steps of the pass that looks at memory alone: gradients and moments are there after the first.
+const MEMORY_STEPS: usize = 2;
+
+/// How far a sweep is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SweepProgress {
+    /// The point, from 0.
+    pub point: usize,
+    /// Points in all.
+    pub points: usize,
+    /// The point in words.
+    pub label: String,
+    /// Rounds of steps done at this point.
+    pub round: usize,
+    /// Rounds at this point in all.
+    pub rounds: usize,
+}
+
+impl SweepProgress {
+    /// Share of the whole sweep that is done, 0..=1.
+    pub fn fraction(&self) -> f64 {
+        let within = self.round as f64 / self.rounds.max(1) as f64;
+        ((self.point as f64 + within) / self.points.max(1) as f64).clamp(0.0, 1.0)
+    }
+}
+
+/// Looks on while a sweep is measured.
+pub trait SweepWatch {
+    /// Whether to end; asked between steps. The point in progress is then left out.
+    fn is_stopped(&self) -> bool;
+
+    /// After every round of steps.
+    fn progress(&mut self, progress: &SweepProgress);
+
+    /// After every point, and once more when the limits of the machine are known.
+    fn measured(&mut self, result: &SweepResult);
+}
+
+/// Measures a sweep, point after point, the sides of a point in turns. Models that cannot be built or do not fit are
+/// results, not errors.
+///
+/// # Errors
+/// If the sweep itself makes no sense; nothing was measured then.
+pub fn measure(spec: &SweepSpec, watch: &mut dyn SweepWatch) -> Result<SweepResult, SpecError> {
+    let points = spec.points()?;
+    let program_memory_bytes = resident_memory_bytes();
+    let mut result = SweepResult::default();
+    for (index, point) in points.iter().enumerate() {
+        let progress = SweepProgress {
+            point: index,
+            points: points.len(),
+            label: point.settings.iter().map(super::Setting::to_override).collect::<Vec<_>>().join(", "),
+            round: 0,
+            rounds: (spec.warmup + spec.steps) * spec.repeats + 1,
+        };
+        if watch.is_stopped() {
+            break;
+        }
+        watch.progress(&progress);
+        let mut at = At { spec, progress, watch, program_memory_bytes };
+        let Some(found) = at.point(point) else { break };
+        result.points.push(found);
+        result.is_complete = result.points.len() == points.len();
+        watch.measured(&result);
+    }
+    // Last, since they take memory that the allocator keeps for a while.
+    if !result.points.is_empty() {
+        result.limits = limits(spec);
+        watch.measured(&result);
+    }
+    Ok(result)
+}
+
+/// The limits of the processor with the threads of the base config; a GPU's are not known.
+fn limits(spec: &SweepSpec) -> Option<MachineLimits> {
+    if spec.base.device != DeviceChoice::Cpu {
+        return None;
+    }
+    pool::in_pool(spec.base.threads_used(), machine_limits).ok()
+}
+
+/// The point that is measured.
+struct At<'a> {
+    spec: &'a SweepSpec,
+    progress: SweepProgress,
+    watch: &'a mut dyn SweepWatch,
+    program_memory_bytes: Option<u64>,
+}
+
+/// A model with the threads that it computes on.
+struct Built {
+    place: usize,
+    model: StepSpeed,
+    pool: ThreadPool,
+}
+
+/// What is known of a side while it is measured.
+#[derive(Default)]
+struct Found {
+    times: Vec<StepTime>,
+    operations: Vec<OperationTime>,
+    facts: Option<Facts>,
+    peak_memory_bytes: Option<u64>,
+    device_memory_bytes: Option<u64>,
+    failure: Option<Outcome>,
+    /// The estimate of what it takes, and what was free before anything was built.
+    needed_bytes: u64,
+    free_bytes: Option<u64>,
+}
+
+struct Facts {
+    tokens: u64,
+    parameters: u64,
+    predicted_flops: u64,
+    predicted_memory_bytes: u64,
+}
+
+impl At<'_> {
+    /// None if it was stopped.
+    fn point(&mut self, point: &Point) -> Option<PointResult> {
+        let mut found: Vec<Found> = point.subjects.iter().map(|subject| self.judge(subject)).collect();
+        let in_turns = fits_together(&found);
+        let all: Vec<usize> = (0..point.subjects.len()).collect();
+        let groups: Vec<&[usize]> = if in_turns { vec![&all] } else { all.chunks(1).collect() };
+        for place in 0..point.subjects.len() {
+            self.look_at_memory(place, point.subjects.get(place)?, found.get_mut(place)?)?;
+        }
+        for repeat in 0..self.spec.repeats {
+            for group in &groups {
+                self.take_steps(group, &point.subjects, &mut found, repeat)?;
+            }
+        }
+        let sides = point.subjects.iter().zip(found).map(|(subject, found)| SideResult {
+            side: subject.side.clone(),
+            outcome: found.outcome(self.program_memory_bytes),
+        });
+        Some(PointResult { settings: point.settings.clone(), sides: sides.collect(), in_turns })
+    }
+
+    /// What can be said before anything is built.
+    fn judge(&self, subject: &Subject) -> Found {
+        let reason = |problems: &[crate::config::Problem]| {
+            problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        };
+        let failed = |failure| Found { failure: Some(failure), ..Found::default() };
+        if !subject.problems.is_empty() {
+            return failed(Outcome::Invalid { reason: reason(&subject.problems) });
+        }
+        let cost = match ModelPlan::resolve(&subject.config, self.spec.vocabulary_of(&subject.config)) {
+            Ok(plan) => Cost::of(&plan, &Workload::training(&subject.config)),
+            Err(problems) => return failed(Outcome::Invalid { reason: reason(&problems) }),
+        };
+        let free = match open_device(subject.config.device) {
+            Ok(device) => free_memory(&device),
+            Err(error) => return failed(Outcome::Invalid { reason: error.to_string() }),
+        };
+        match free {
+            Some(free_bytes) if cost.memory_bytes > free_bytes => {
+                failed(Outcome::OutOfMemory { needed_bytes: cost.memory_bytes, free_bytes })
+            }
+            free_bytes => Found { needed_bytes: cost.memory_bytes, free_bytes, ..Found::default() },
+        }
+    }
+
+    /// Trains a side alone to see its peak of memory.
+    fn look_at_memory(&mut self, place: usize, subject: &Subject, found: &mut Found) -> Option<()> {
+        if found.failure.is_some() {
+            return Some(());
+        }
+        let device = open_device(subject.config.device).ok()?;
+        let is_gpu = subject.config.device != DeviceChoice::Cpu;
+        let free_before = if is_gpu { free_memory(&device) } else { None };
+        let can_forget = reset_peak_memory();
+        let built = Built::new(place, subject, self.spec.vocabulary_of(&subject.config));
+        let outcome = built.and_then(|mut built| {
+            for _ in 0..MEMORY_STEPS {
+                if self.watch.is_stopped() {
+                    return Ok(());
+                }
+                built.step()?;
+            }
+            if is_gpu {
+                let now = free_memory(&device);
+                found.device_memory_bytes = free_before.zip(now).map(|(before, now)| before.saturating_sub(now));
+            }
+            found.peak_memory_bytes = peak_memory_bytes().filter(|_| can_forget);
+            Ok(())
+        });
+        if let Err(error) = outcome {
+            found.failure = Some(failure_of(&error));
+        }
+        (!self.watch.is_stopped()).then_some(())
+    }
+
+    /// Builds the models of a group and takes their steps in turns.
+    fn take_steps(&mut self, group: &[usize], subjects: &[Subject], found: &mut [Found], repeat: usize) -> Option<()> {
+        let mut built = Vec::new();
+        for &place in group {
+            let (subject, found) = (subjects.get(place)?, found.get_mut(place)?);
+            if found.failure.is_none() {
+                match Built::new(place, subject, self.spec.vocabulary_of(&subject.config)) {
+                    Ok(model) => built.push(model),
+                    Err(error) => found.failure = Some(failure_of(&error)),
+                }
+            }
+        }
+        let rounds = self.spec.warmup + self.spec.steps;
+        for round in 0..rounds {
+            for built in &mut built {
+                let found = found.get_mut(built.place)?;
+                if found.failure.is_some() {
+                    continue;
+                }
+                if self.watch.is_stopped() {
+                    return None;
+                }
+                match built.step() {
+                    Ok(time) if round >= self.spec.warmup => found.times.push(time),
+                    Ok(_) => {}
+                    Err(error) => found.failure = Some(failure_of(&error)),
+                }
+            }
+            self.progress.round = repeat * rounds + round + 1;
+            self.watch.progress(&self.progress);
+        }
+        for built in &mut built {
+            let found = found.get_mut(built.place)?;
+            if self.watch.is_stopped() {
+                return None;
+            }
+            if found.failure.is_none() && repeat == 0 {
+                found.facts = Some(built.facts());
+                match built.profiled_step() {
+                    Ok((_, operations)) => found.operations = operations,
+                    Err(error) => found.failure = Some(failure_of(&error)),
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+impl Built {
+    fn new(place: usize, subject: &Subject, vocabulary: usize) -> Result<Self, TrainError> {
+        let pool = pool::start(subject.config.threads_used())?;
+        let model = pool.install(|| StepSpeed::new(subject.config.clone(), vocabulary))?;
+        Ok(Self { place, model, pool })
+    }
+
+    fn step(&mut self) -> Result<StepTime, TrainError> {
+        let Self { model, pool, .. } = self;
+        pool.install(|| model.step())
+    }
+
+    fn profiled_step(&mut self) -> Result<(StepTime, Vec<OperationTime>), TrainError> {
+        let Self { model, pool, .. } = self;
+        pool.install(|| model.profiled_step())
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            tokens: self.model.tokens(),
+            parameters: self.model.parameters(),
+            predicted_flops: self.model.cost().flops_per_step,
+            predicted_memory_bytes: self.model.cost().memory_bytes,
+        }
+    }
+}
+
+impl Found {
+    fn outcome(self, program_memory_bytes: Option<u64>) -> Outcome {
+        if let Some(failure) = self.failure {
+            return failure;
+        }
+        let median = |part: fn(&StepTime) -> f64| {
+            Spread::of(self.times.iter().map(part)).map_or(f64::NAN, |spread| spread.median)
+        };
+        let (Some(facts), Some(step_secs)) = (&self.facts, Spread::of(self.times.iter().map(|time| time.step_secs)))
+        else {
+            return Outcome::Failed { reason: "No step was counted.".to_owned() };
+        };
+        Outcome::Measured(Box::new(Measurement {
+            step_secs,
+            forward_secs: median(|time| time.forward_secs),
+            backward_secs: median(|time| time.backward_secs),
+            optimiser_secs: median(|time| time.optimiser_secs),
+            tokens: facts.tokens,
+            parameters: facts.parameters,
+            predicted_flops: facts.predicted_flops,
+            predicted_memory_bytes: facts.predicted_memory_bytes,
+            peak_memory_bytes: self.peak_memory_bytes,
+            program_memory_bytes,
+            device_memory_bytes: self.device_memory_bytes,
+            operations: self.operations,
+            times: self.times,
+        }))
+    }
+}
+
+/// Whether the sides that can be measured fit into free memory at the same time.
+fn fits_together(found: &[Found]) -> bool {
+    let sound = found.iter().filter(|found| found.failure.is_none());
+    let needed = sound.map(|found| found.needed_bytes).fold(0, u64::saturating_add);
+    found.iter().filter_map(|found| found.free_bytes).min().is_none_or(|free| needed <= free)
+}
+
+fn failure_of(error: &TrainError) -> Outcome {
+    match error {
+        TrainError::Memory { needed, free } => Outcome::OutOfMemory { needed_bytes: *needed, free_bytes: *free },
+        TrainError::Config(problems) => {
+            Outcome::Invalid { reason: problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ") }
+        }
+        TrainError::State(message) => Outcome::Failed { reason: message.clone() },
+        other => Outcome::Failed { reason: other.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts what it is told, and stops after so many points.
+    #[derive(Default)]
+    struct Counting {
+        rounds: Vec<(usize, usize)>,
+        told: usize,
+        stop_after: Option<usize>,
+        points: usize,
+    }
+
+    impl SweepWatch for Counting {
+        fn is_stopped(&self) -> bool {
+            self.stop_after.is_some_and(|most| self.points >= most)
+        }
+
+        fn progress(&mut self, progress: &SweepProgress) {
+            self.rounds.push((progress.point, progress.round));
+        }
+
+        fn measured(&mut self, result: &SweepResult) {
+            self.told += 1;
+            self.points = result.points.len();
+        }
+    }
+
+    fn spec(axes: &[&str], sides: &[&str]) -> SweepSpec {
+        let mut spec = SweepSpec {
+            vocabulary: Some(40),
+            axes: axes.iter().map(|axis| axis.parse().unwrap()).collect(),
+            sides: sides.iter().map(|side| side.parse().unwrap()).collect(),
+            warmup: 1,
+            steps: 3,
+            repeats: 2,
+            ..SweepSpec::default()
+        };
+        let base = &mut spec.base;
+        (base.model.layers, base.model.heads, base.model.width, base.model.feed_forward) = (1, 2, 16, 24);
+        (base.data.sequence_length, base.train.batch, base.threads) = (8, 2, 1);
+        spec
+    }
+
+    #[test]
+    fn every_point_and_side_is_measured_or_says_why_not() {
+        let spec = spec(
+            &["data.sequence_length=8,16", "model.heads=2,3"],
+            &["one", "huge:model.layers=256,model.width=24576"],
+        );
+        let mut watch = Counting::default();
+        let result = measure(&spec, &mut watch).unwrap();
+        assert!(result.is_complete && result.limits.is_some());
+        assert_eq!((result.points.len(), watch.told), (4, 5));
+        let first = &result.points[0];
+        assert_eq!(first.label(), "data.sequence_length=8, model.heads=2");
+        let one = first.side("one").and_then(Outcome::measurement).unwrap();
+        assert_eq!((one.times.len(), one.tokens), (6, 16));
+        assert!(one.step_secs.lower <= one.step_secs.median && one.step_secs.median <= one.step_secs.upper);
+        assert!(one.predicted_flops > 0 && one.predicted_memory_bytes > 0 && one.tokens_per_sec() > 0.0);
+        assert!(one.operations.iter().any(|operation| operation.flops > 0), "{:?}", one.operations);
+        assert!(
+            matches!(first.side("huge"), Some(Outcome::OutOfMemory { needed_bytes, free_bytes }) if needed_bytes > free_bytes)
+        );
+        let Some(Outcome::Invalid { reason }) = result.points[1].side("one") else { panic!("{:?}", result.points[1]) };
+        assert!(reason.contains("model.width"), "{reason}");
+        let longer = result.points[2].side("one").and_then(Outcome::measurement).unwrap();
+        assert_eq!(longer.tokens, 32);
+        assert!(longer.predicted_flops > one.predicted_flops);
+        let text = serde_json::to_string(&result).unwrap();
+        let read: SweepResult = serde_json::from_str(&text).unwrap();
+        let shape = |result: &SweepResult| {
+            let kinds = |point: &PointResult| point.sides.iter().map(|side| side.outcome.kind()).collect::<Vec<_>>();
+            result.points.iter().map(|point| (point.label(), kinds(point))).collect::<Vec<_>>()
+        };
+        assert_eq!(shape(&read), shape(&result));
+    }
+
+    #[test]
+    fn sides_with_threads_of_their_own_are_measured_in_turns() {
+        let result = measure(&spec(&["train.batch=1"], &["one", "two:threads=2"]), &mut Counting::default()).unwrap();
+        assert!(result.points[0].in_turns);
+        assert!(result.points[0].sides.iter().all(|side| side.outcome.measurement().is_some()), "{result:?}");
+    }
+
+    #[test]
+    fn what_was_measured_before_the_stop_is_kept() {
+        let mut watch = Counting { stop_after: Some(1), ..Counting::default() };
+        let result = measure(&spec(&["train.batch=1,2,3"], &[]), &mut watch).unwrap();
+        assert_eq!((result.points.len(), result.is_complete), (1, false));
+        assert!(watch.rounds.iter().all(|(point, _)| *point == 0));
+    }
+}

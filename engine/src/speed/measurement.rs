@@ -1,0 +1,154 @@
+use serde::{Deserialize, Serialize};
+
+use super::{MachineLimits, Setting, Spread, StepTime};
+use crate::ops::profile::OperationTime;
+
+/// Everything that a sweep has measured so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SweepResult {
+    /// What the machine can do at most; none on a GPU, or before it was measured.
+    pub limits: Option<MachineLimits>,
+    /// The points that were measured, in their order.
+    pub points: Vec<PointResult>,
+    /// Whether every point was measured.
+    pub is_complete: bool,
+}
+
+/// What came of one point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PointResult {
+    /// The values of the axes.
+    pub settings: Vec<Setting>,
+    /// Side by side.
+    pub sides: Vec<SideResult>,
+    /// Whether the sides took their steps in turns; false where memory holds only one of them at a time.
+    pub in_turns: bool,
+}
+
+/// What came of one side of a point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SideResult {
+    /// The side's name.
+    pub side: String,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What can come of a measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Outcome {
+    /// Numbers.
+    Measured(Box<Measurement>),
+    /// The model does not fit into free memory.
+    OutOfMemory {
+        /// Estimated need in bytes.
+        needed_bytes: u64,
+        /// What was free.
+        free_bytes: u64,
+    },
+    /// The config cannot be carried out.
+    Invalid {
+        /// Why, as a sentence.
+        reason: String,
+    },
+    /// The attempt was made and failed.
+    Failed {
+        /// Why, as a sentence.
+        reason: String,
+    },
+}
+
+/// What was measured of one side of a point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Every step that counts.
+    pub times: Vec<StepTime>,
+    /// Of whole steps, in seconds.
+    pub step_secs: Spread,
+    /// Medians of the parts, in seconds.
+    pub forward_secs: f64,
+    /// Median of the backward passes.
+    pub backward_secs: f64,
+    /// Median of the optimiser.
+    pub optimiser_secs: f64,
+    /// Tokens of a step.
+    pub tokens: u64,
+    /// Trainable numbers.
+    pub parameters: u64,
+    /// FLOPs of a step by the cost model.
+    pub predicted_flops: u64,
+    /// Memory of a step by the cost model.
+    pub predicted_memory_bytes: u64,
+    /// The most memory that the whole process used while this side alone was trained; none where nobody tells.
+    pub peak_memory_bytes: Option<u64>,
+    /// What the process used before the sweep built its first model; the rest of the peak is the model's.
+    pub program_memory_bytes: Option<u64>,
+    /// On a GPU: by how much its free memory fell.
+    pub device_memory_bytes: Option<u64>,
+    /// What each kind of operation took in one step more.
+    pub operations: Vec<OperationTime>,
+}
+
+impl Measurement {
+    /// Training speed by the median step.
+    pub fn tokens_per_sec(&self) -> f64 {
+        self.tokens as f64 / self.step_secs.median
+    }
+
+    /// Predicted FLOPs over the measured median.
+    pub fn flops_per_sec(&self) -> f64 {
+        self.predicted_flops as f64 / self.step_secs.median
+    }
+
+    /// Memory that the model itself took: on a GPU the device's, else the peak without what the program had before.
+    pub fn model_memory_bytes(&self) -> Option<u64> {
+        self.device_memory_bytes
+            .or_else(|| Some(self.peak_memory_bytes?.saturating_sub(self.program_memory_bytes.unwrap_or(0))))
+    }
+
+    /// Measured over predicted memory; 1 = the estimate is exact.
+    pub fn memory_ratio(&self) -> Option<f64> {
+        (self.predicted_memory_bytes > 0)
+            .then(|| Some(self.model_memory_bytes()? as f64 / self.predicted_memory_bytes as f64))?
+    }
+
+    /// Products that the operations really did, over those predicted; none without a profile.
+    pub fn flops_ratio(&self) -> Option<f64> {
+        let done: u64 = self.operations.iter().map(|operation| operation.flops).sum();
+        (done > 0 && self.predicted_flops > 0).then(|| done as f64 / self.predicted_flops as f64)
+    }
+}
+
+impl Outcome {
+    /// The numbers, where there are any.
+    pub fn measurement(&self) -> Option<&Measurement> {
+        match self {
+            Self::Measured(measurement) => Some(measurement),
+            _ => None,
+        }
+    }
+
+    /// Its kind in a word or two.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Measured(_) => "measured",
+            Self::OutOfMemory { .. } => "out of memory",
+            Self::Invalid { .. } => "invalid",
+            Self::Failed { .. } => "failed",
+        }
+    }
+}
+
+impl PointResult {
+    /// The point in words: each field with its value.
+    pub fn label(&self) -> String {
+        self.settings.iter().map(Setting::to_override).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What came of a side.
+    pub fn side(&self, name: &str) -> Option<&Outcome> {
+        self.sides.iter().find(|side| side.side == name).map(|side| &side.outcome)
+    }
+}

@@ -1,0 +1,213 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Axis, Setting, Side, SpecError};
+use crate::attention::estimated_vocabulary;
+use crate::config::{Problem, RunConfig, from_toml_with, to_toml};
+
+/// Points that a sweep has at most: enough for a curve of each, few enough to be measured by somebody who waits.
+const MOST_POINTS: usize = 256;
+/// Sides at most.
+const MOST_SIDES: usize = 8;
+
+/// What is to be measured: a config, the fields of it that take several values, and the sides that are compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SweepSpec {
+    /// What is not swept. Its data are never read.
+    pub base: RunConfig,
+    /// Tokens of the vocabulary; none = as many as the tokenizer of each config is expected to have.
+    pub vocabulary: Option<usize>,
+    /// One or two axes; points are all their combinations, the last axis fastest.
+    pub axes: Vec<Axis>,
+    /// What is compared at every point; none = the base alone.
+    pub sides: Vec<Side>,
+    /// Steps of each side that do not count, before those that do.
+    pub warmup: usize,
+    /// Steps of each side and repeat that count.
+    pub steps: usize,
+    /// How often each point is built and measured anew.
+    pub repeats: usize,
+}
+
+impl Default for SweepSpec {
+    fn default() -> Self {
+        Self {
+            base: RunConfig::default(),
+            vocabulary: None,
+            axes: Vec::new(),
+            sides: Vec::new(),
+            warmup: 2,
+            steps: 10,
+            repeats: 1,
+        }
+    }
+}
+
+/// One point of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// The values of the axes.
+    pub settings: Vec<Setting>,
+    /// What is measured there.
+    pub subjects: Vec<Subject>,
+}
+
+/// One side of a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subject {
+    /// The side's name.
+    pub side: String,
+    /// Its whole config.
+    pub config: RunConfig,
+    /// What keeps it from being built.
+    pub problems: Vec<Problem>,
+}
+
+impl SweepSpec {
+    /// The names of the sides; "base" where none was given.
+    pub fn side_names(&self) -> Vec<String> {
+        if self.sides.is_empty() {
+            vec!["base".to_owned()]
+        } else {
+            self.sides.iter().map(|side| side.name.clone()).collect()
+        }
+    }
+
+    /// Tokens of the vocabulary that a config is measured with.
+    pub fn vocabulary_of(&self, config: &RunConfig) -> usize {
+        self.vocabulary.unwrap_or_else(|| estimated_vocabulary(config))
+    }
+
+    /// How many points there are.
+    pub fn point_count(&self) -> usize {
+        self.axes.iter().map(|axis| axis.values.len()).fold(1, usize::saturating_mul)
+    }
+
+    /// Every point with the config of each side. A config that is well written but cannot be built is a point with
+    /// problems; a field or value that no config has is an error.
+    ///
+    /// # Errors
+    /// No or too many axes, points, sides or steps; a field twice; a name twice; an unknown field or a value of the
+    /// wrong type, with the nearest known one.
+    pub fn points(&self) -> Result<Vec<Point>, SpecError> {
+        self.check()?;
+        let text = to_toml(&self.base);
+        let alone = [Side { name: "base".to_owned(), overrides: Vec::new() }];
+        let sides = if self.sides.is_empty() { &alone[..] } else { &self.sides };
+        for side in sides {
+            from_toml_with(&text, &side.overrides)
+                .map_err(|error| SpecError::Config { place: format!("Side {}", side.name), error })?;
+        }
+        let combine = |known: Vec<Vec<Setting>>, axis: &Axis| {
+            let add = |settings: &Vec<Setting>, value: &String| {
+                let setting = Setting { field: axis.field.clone(), value: value.clone() };
+                settings.iter().cloned().chain([setting]).collect::<Vec<_>>()
+            };
+            known.iter().flat_map(|settings| axis.values.iter().map(move |value| add(settings, value))).collect()
+        };
+        let combinations = self.axes.iter().fold(vec![Vec::new()], combine);
+        combinations.into_iter().map(|settings| Self::point(&text, settings, sides)).collect()
+    }
+
+    fn point(text: &str, settings: Vec<Setting>, sides: &[Side]) -> Result<Point, SpecError> {
+        let subjects = sides.iter().map(|side| {
+            let overrides: Vec<String> =
+                settings.iter().map(Setting::to_override).chain(side.overrides.iter().cloned()).collect();
+            let config = from_toml_with(text, &overrides).map_err(|error| {
+                let place = settings.iter().map(Setting::to_override).collect::<Vec<_>>().join(", ");
+                SpecError::Config { place: format!("Axis {place}"), error }
+            })?;
+            // Nothing is read, so that it does not matter what is missing there.
+            let problems = config.validate().into_iter().filter(|problem| !is_about_text(&problem.field)).collect();
+            Ok(Subject { side: side.name.clone(), config, problems })
+        });
+        let subjects = subjects.collect::<Result<_, SpecError>>()?;
+        Ok(Point { settings, subjects })
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
+        let other = |text: String| Err(SpecError::Other(text));
+        if self.axes.is_empty() || self.axes.len() > 2 {
+            return other("A sweep has one or two axes. Name a field and its values.".to_owned());
+        }
+        if let [first, second] = self.axes.as_slice()
+            && first.field == second.field
+        {
+            return other(format!("Both axes are `{}`. Put all its values on one axis.", first.field));
+        }
+        if let Some(axis) = self.axes.iter().find(|axis| axis.values.is_empty()) {
+            return other(format!("The axis `{}` has no values.", axis.field));
+        }
+        if self.point_count() > MOST_POINTS {
+            return other(format!(
+                "These axes have {} points, at most {MOST_POINTS} are measured at once.",
+                self.point_count()
+            ));
+        }
+        if self.sides.len() > MOST_SIDES {
+            return other(format!("There are {} sides, at most {MOST_SIDES} are compared.", self.sides.len()));
+        }
+        let names = self.side_names();
+        if let Some((_, name)) = names.iter().enumerate().find(|(place, name)| names[..*place].contains(name)) {
+            return other(format!("Two sides are called `{name}`. Give each a name of its own."));
+        }
+        if self.steps == 0 || self.repeats == 0 {
+            return other("With 0 steps or repeats there would be nothing to measure.".to_owned());
+        }
+        if self.vocabulary.is_some_and(|tokens| tokens < 2) {
+            return other("The vocabulary needs at least 2 tokens.".to_owned());
+        }
+        Ok(())
+    }
+}
+
+fn is_about_text(field: &str) -> bool {
+    ["data.path", "data.validation_path", "data.field", "data.column", "data.tokenizer.path"].contains(&field)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(axes: &[&str], sides: &[&str]) -> SweepSpec {
+        SweepSpec {
+            axes: axes.iter().map(|axis| axis.parse().unwrap()).collect(),
+            sides: sides.iter().map(|side| side.parse().unwrap()).collect(),
+            ..SweepSpec::default()
+        }
+    }
+
+    #[test]
+    fn points_are_all_combinations_with_every_side() {
+        let points =
+            spec(&["data.sequence_length=16,32", "train.batch=1,2,3"], &["a", "b:model.norm=post"]).points().unwrap();
+        let shape =
+            |point: &Point| (point.subjects[1].config.data.sequence_length, point.subjects[1].config.train.batch);
+        assert_eq!(
+            points.iter().map(shape).collect::<Vec<_>>(),
+            [(16, 1), (16, 2), (16, 3), (32, 1), (32, 2), (32, 3)]
+        );
+        assert_ne!(points[0].subjects[0].config.model.norm, points[0].subjects[1].config.model.norm);
+        assert!(points.iter().flat_map(|point| &point.subjects).all(|subject| subject.problems.is_empty()));
+    }
+
+    #[test]
+    fn what_cannot_be_built_is_a_point_and_what_is_misspelt_is_refused() {
+        let points = spec(&["model.heads=3,4"], &[]).points().unwrap();
+        assert_eq!(points[0].subjects[0].problems[0].field, "model.width");
+        assert!(points[1].subjects[0].problems.is_empty());
+        for (axes, sides, wanted) in [
+            (vec!["model.head=3"], vec![], "`heads`"),
+            (vec!["model.heads=four"], vec![], "model.heads: "),
+            (vec!["train.batch=1"], vec!["a:model.widht=8"], "`width`"),
+            (vec!["train.batch=1"], vec!["a", "a"], "Two sides"),
+            (vec!["train.batch=1", "train.batch=2"], vec![], "Both axes"),
+            (vec![], vec![], "one or two axes"),
+        ] {
+            let error = spec(&axes, &sides).points().unwrap_err().to_string();
+            assert!(error.contains(wanted), "{error}");
+        }
+        let error = SweepSpec { steps: 0, ..spec(&["train.batch=1"], &[]) }.points().unwrap_err();
+        assert!(error.to_string().contains("nothing to measure"), "{error}");
+    }
+}

@@ -1,0 +1,216 @@
+//! Benchmarks: written as they are measured, so that nothing is lost when a program dies.
+
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::clock::now_ms;
+use super::fault::Fault;
+use super::{BenchmarkId, BenchmarkRecord, BenchmarkSummary, Machine, Store, StoreError};
+use crate::speed::{SweepResult, SweepSpec};
+
+macro_rules! columns {
+    () => {
+        "number, id, name, created_ms, ended_ms, program_version, git_commit, git_dirty, machine_cpu, machine_cores,
+         machine_os, device, threads, precision, points, points_total"
+    };
+}
+
+impl Store {
+    /// Puts a benchmark in the store, with nothing measured yet. The id must be new.
+    pub fn create_benchmark(&self, id: &BenchmarkId, name: &str, spec: &SweepSpec) -> Result<(), StoreError> {
+        let (id, name, spec) = (id.clone(), name.to_owned(), spec.clone());
+        let machine = Machine::current();
+        self.change(async move |connection| {
+            sqlx::query(
+                "INSERT INTO benchmarks (id, name, created_ms, program_version, git_commit, git_dirty, machine_cpu,
+                 machine_cores, machine_os, device, threads, precision, points_total, spec, results)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            )
+            .bind(id.as_str())
+            .bind(name)
+            .bind(now_ms())
+            .bind(env!("CARGO_PKG_VERSION"))
+            .bind(option_env!("HEADROOM_GIT_COMMIT"))
+            .bind(option_env!("HEADROOM_GIT_DIRTY").map(|dirty| dirty == "true"))
+            .bind(machine.cpu)
+            .bind(machine.cores)
+            .bind(machine.os)
+            .bind(spec.base.device.to_string())
+            .bind(spec.base.threads_used() as u32)
+            .bind(spec.base.precision.name())
+            .bind(spec.point_count() as i64)
+            .bind(serde_json::to_string(&spec).unwrap_or_default())
+            .bind(serde_json::to_string(&SweepResult::default()).unwrap_or_default())
+            .execute(connection)
+            .await?;
+            Ok(())
+        })
+    }
+
+    /// Writes down what was measured so far. `is_ended`: nothing more will come.
+    pub fn update_benchmark(&self, id: &BenchmarkId, result: &SweepResult, is_ended: bool) -> Result<(), StoreError> {
+        let id = id.clone();
+        let points = result.points.len() as i64;
+        let limits = result.limits.and_then(|limits| serde_json::to_string(&limits).ok());
+        let results = serde_json::to_string(result).unwrap_or_default();
+        self.change(async move |connection| {
+            sqlx::query(
+                "UPDATE benchmarks SET results = ?2, points = ?3, limits = ?4, ended_ms = CASE WHEN ?5 THEN ?6 END
+                 WHERE id = ?1",
+            )
+            .bind(id.as_str())
+            .bind(results)
+            .bind(points)
+            .bind(limits)
+            .bind(is_ended)
+            .bind(now_ms())
+            .execute(connection)
+            .await?;
+            Ok(())
+        })
+    }
+
+    /// Every benchmark, newest first, deleted ones left out.
+    pub fn benchmarks(&self) -> Result<Vec<BenchmarkSummary>, StoreError> {
+        self.read(async |connection| {
+            let rows = sqlx::query(concat!(
+                "SELECT ",
+                columns!(),
+                " FROM benchmarks WHERE deleted_ms IS NULL ORDER BY number DESC"
+            ))
+            .fetch_all(connection)
+            .await?;
+            rows.iter().map(|row| Ok(summary(row)?)).collect()
+        })
+    }
+
+    /// A benchmark by its id, its number as `#3`, its name (the newest of that name), or the beginning of an id that
+    /// fits only one.
+    pub fn benchmark(&self, query: &str) -> Result<BenchmarkRecord, StoreError> {
+        let id = find(&self.benchmarks()?, query.trim())?;
+        self.read(async |connection| record(connection, &id).await)
+    }
+
+    /// Deletes a benchmark so that it can be brought back, or brings it back.
+    pub fn set_benchmark_deleted(&self, id: &BenchmarkId, deleted: bool) -> Result<(), StoreError> {
+        let id = id.clone();
+        self.change(async move |connection| {
+            sqlx::query("UPDATE benchmarks SET deleted_ms = ?2 WHERE id = ?1")
+                .bind(id.as_str())
+                .bind(deleted.then(now_ms))
+                .execute(connection)
+                .await?;
+            Ok(())
+        })
+    }
+
+    /// Removes every benchmark that was deleted before `before_ms` (unix milliseconds) for good.
+    pub fn purge_deleted_benchmarks(&self, before_ms: i64) -> Result<(), StoreError> {
+        self.change(async move |connection| {
+            sqlx::query("DELETE FROM benchmarks WHERE deleted_ms < ?").bind(before_ms).execute(connection).await?;
+            Ok(())
+        })
+    }
+}
+
+async fn record(connection: &mut SqliteConnection, id: &BenchmarkId) -> Result<BenchmarkRecord, Fault> {
+    let row = sqlx::query(concat!("SELECT ", columns!(), ", spec, results FROM benchmarks WHERE id = ?"))
+        .bind(id.as_str())
+        .fetch_one(connection)
+        .await?;
+    let summary = summary(&row)?;
+    let unreadable = |what: &str, error: serde_json::Error| {
+        let id = summary.id.clone();
+        StoreError::BenchmarkUnreadable { id, reason: format!("{what}: {error}") }
+    };
+    let (spec, results): (String, String) = (row.try_get("spec")?, row.try_get("results")?);
+    Ok(BenchmarkRecord {
+        spec: serde_json::from_str(&spec).map_err(|error| unreadable("what was to be measured", error))?,
+        results: serde_json::from_str(&results).map_err(|error| unreadable("what was measured", error))?,
+        summary,
+    })
+}
+
+fn summary(row: &SqliteRow) -> sqlx::Result<BenchmarkSummary> {
+    let id: String = row.try_get("id")?;
+    let number = |column: &str| Ok::<u64, sqlx::Error>(row.try_get::<i64, _>(column)? as u64);
+    Ok(BenchmarkSummary {
+        id: id.into(),
+        number: number("number")?,
+        name: row.try_get("name")?,
+        created_ms: row.try_get("created_ms")?,
+        ended_ms: row.try_get("ended_ms")?,
+        machine: Machine {
+            cpu: row.try_get("machine_cpu")?,
+            cores: row.try_get("machine_cores")?,
+            os: row.try_get("machine_os")?,
+        },
+        program_version: row.try_get("program_version")?,
+        git_commit: row.try_get("git_commit")?,
+        git_dirty: row.try_get("git_dirty")?,
+        device: row.try_get("device")?,
+        threads: row.try_get("threads")?,
+        precision: row.try_get("precision")?,
+        points: number("points")?,
+        points_total: number("points_total")?,
+    })
+}
+
+/// The benchmark that `query` means; `all` is newest first.
+fn find(all: &[BenchmarkSummary], query: &str) -> Result<BenchmarkId, StoreError> {
+    let number: Option<u64> = query.strip_prefix('#').and_then(|number| number.parse().ok());
+    let exact =
+        all.iter().find(|known| known.id.as_str() == query || Some(known.number) == number || known.name == query);
+    if let Some(known) = exact {
+        return Ok(known.id.clone());
+    }
+    let lower = query.to_lowercase();
+    let fitting: Vec<&BenchmarkSummary> =
+        all.iter().filter(|known| !query.is_empty() && known.id.as_str().starts_with(&lower)).collect();
+    match fitting.as_slice() {
+        [known] => Ok(known.id.clone()),
+        _ => Err(StoreError::NoSuchBenchmark {
+            query: query.to_owned(),
+            newest: all.iter().take(3).map(|known| format!("{} \"{}\"", known.id, known.name)).collect(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::speed::MachineLimits;
+    use crate::store::OpenMode;
+
+    #[test]
+    fn what_is_measured_is_there_after_a_restart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("headroom.db");
+        let spec = SweepSpec { axes: vec!["train.batch=1,2".parse().unwrap()], ..SweepSpec::default() };
+        let id = BenchmarkId::new();
+        let limits = MachineLimits { product_flops_per_sec: 2e11, copy_bytes_per_sec: 1e10, threads: 2 };
+        let result = SweepResult { limits: Some(limits), ..SweepResult::default() };
+        {
+            let store = Store::open(&path, OpenMode::ReadWrite).unwrap();
+            store.create_benchmark(&id, "batches", &spec).unwrap();
+            assert_eq!(store.benchmarks().unwrap()[0].ended_ms, None);
+            store.update_benchmark(&id, &result, true).unwrap();
+        }
+        let store = Store::open(&path, OpenMode::ReadWrite).unwrap();
+        for query in [id.as_str(), "batches", "#1", &id.as_str()[..9]] {
+            let found = store.benchmark(query).unwrap();
+            assert_eq!((&found.spec, &found.results), (&spec, &result), "{query}");
+            assert_eq!((found.summary.points, found.summary.points_total), (0, 2));
+            assert!(!found.summary.is_complete() && found.summary.ended_ms.is_some());
+        }
+        store.set_benchmark_deleted(&id, true).unwrap();
+        let error = store.benchmark("batches").unwrap_err();
+        assert!(matches!(error, StoreError::NoSuchBenchmark { .. }), "{error}");
+        store.set_benchmark_deleted(&id, false).unwrap();
+        assert_eq!(store.benchmarks().unwrap().len(), 1);
+        store.set_benchmark_deleted(&id, true).unwrap();
+        store.purge_deleted_benchmarks(i64::MAX).unwrap();
+        store.set_benchmark_deleted(&id, false).unwrap();
+        assert_eq!(store.benchmarks().unwrap(), []);
+    }
+}

@@ -1,0 +1,69 @@
+use std::time::{Duration, Instant};
+
+use super::{Event, bench::Bench, job::MeasureJob, steering::Steering};
+use crate::speed::{SweepProgress, SweepResult, SweepWatch, measure};
+
+/// Between two readings of progress.
+const APART: Duration = Duration::from_millis(33);
+
+/// Measures training steps and keeps what was measured, point by point.
+pub(super) fn measure_job(bench: &Bench, job: MeasureJob, steering: &Steering) {
+    let MeasureJob { benchmark, name, spec } = job;
+    let end = |complete, why| {
+        bench.outbox.send(Event::MeasureEnded { benchmark: benchmark.clone(), name: name.clone(), complete, why });
+    };
+    if let Err(error) = bench.store.create_benchmark(&benchmark, &name, &spec) {
+        return end(false, Some(error.to_string()));
+    }
+    let mut watch = Watch { bench, benchmark: &benchmark, steering, told: None, points: 0 };
+    match measure(&spec, &mut watch) {
+        Ok(result) => {
+            if let Err(error) = bench.store.update_benchmark(&benchmark, &result, true) {
+                bench.outbox.send(Event::Warning { run: None, message: error.to_string() });
+            }
+            end(result.is_complete, None);
+        }
+        Err(error) => end(false, Some(error.to_string())),
+    }
+}
+
+struct Watch<'a> {
+    bench: &'a Bench,
+    benchmark: &'a crate::store::BenchmarkId,
+    steering: &'a Steering,
+    told: Option<Instant>,
+    points: usize,
+}
+
+impl SweepWatch for Watch<'_> {
+    fn is_stopped(&self) -> bool {
+        self.steering.wait_while_paused();
+        self.steering.should_stop()
+    }
+
+    fn progress(&mut self, progress: &SweepProgress) {
+        if self.told.is_none_or(|told| told.elapsed() >= APART) {
+            self.told = Some(Instant::now());
+            self.bench.outbox.send(Event::Measuring {
+                benchmark: self.benchmark.clone(),
+                point: progress.point + 1,
+                points: progress.points,
+                label: progress.label.clone(),
+                fraction: progress.fraction(),
+            });
+        }
+    }
+
+    fn measured(&mut self, result: &SweepResult) {
+        if let Err(error) = self.bench.store.update_benchmark(self.benchmark, result, false) {
+            self.bench.outbox.send(Event::Warning { run: None, message: error.to_string() });
+        }
+        let point = result.points.get(self.points).cloned().map(Box::new);
+        self.points = result.points.len();
+        self.bench.outbox.send(Event::MeasuredPoint {
+            benchmark: self.benchmark.clone(),
+            limits: result.limits,
+            point,
+        });
+    }
+}

@@ -1,0 +1,132 @@
+//! A benchmark that looks like one, the same in every start.
+
+use headroom_app::state::State;
+use headroom_engine::{
+    config::preset,
+    ops::profile::OperationTime,
+    speed::{
+        MachineLimits, Measurement, Outcome, PointResult, Setting, SideResult, Spread, StepTime, SweepResult, SweepSpec,
+    },
+    store::{BenchmarkRecord, BenchmarkSummary, Machine, RunId},
+    worker::Event,
+};
+
+/// 2026-03-09 16:40:00 UTC.
+const CREATED_MS: i64 = 1_773_074_400_000;
+
+/// Operations of a step: name, share of the time, FLOPs for each byte, share of the limit. No FLOPs: bytes alone.
+const OPERATIONS: [(&str, f64, f64, f64); 9] = [
+    ("attention: projections", 0.14, 42.0, 0.74),
+    ("attention: projections, backward", 0.2, 55.0, 0.7),
+    ("attention: scores and mix", 0.11, 12.0, 0.6),
+    ("attention: scores and mix, backward", 0.18, 9.0, 0.55),
+    ("feed-forward: first map", 0.09, 60.0, 0.82),
+    ("feed-forward, backward", 0.14, 80.0, 0.78),
+    ("head and loss", 0.08, 95.0, 0.88),
+    ("layer norm", 0.03, 0.0, 0.5),
+    ("optimiser", 0.03, 0.0, 0.8),
+];
+
+/// Puts two stored benchmarks into the view model, the newest whole.
+pub fn fill_with_benchmarks(state: &mut State) {
+    let newest = record(2, "grammar decoder: data.sequence_length 64, 128, 256, 512", 1.0);
+    let older = record(1, "before the change", 1.31);
+    state.apply(Event::Benchmarks { benchmarks: vec![newest.summary.clone(), older.summary.clone()] });
+    for record in [newest, older] {
+        state.apply(Event::Benchmark { record: Box::new(record) });
+    }
+}
+
+fn record(number: u64, name: &str, slow: f64) -> BenchmarkRecord {
+    let base = preset("grammar-decoder").and_then(|preset| preset.config().ok()).unwrap_or_default();
+    let axis = "data.sequence_length=64,128,256,512".parse().expect("an axis");
+    let sides =
+        ["4 heads", "8 heads, post norm:model.heads=8,model.norm=post"].map(|side| side.parse().expect("a side"));
+    let spec = SweepSpec { base, axes: vec![axis], sides: sides.to_vec(), ..SweepSpec::default() };
+    let limits = MachineLimits { product_flops_per_sec: 3.1e11, copy_bytes_per_sec: 1.9e10, threads: 2 };
+    let points: Vec<PointResult> =
+        [64_u64, 128, 256, 512].into_iter().map(|length| point(length, slow, &limits)).collect();
+    BenchmarkRecord {
+        summary: BenchmarkSummary {
+            id: RunId::from(format!("0example{number:02}")),
+            number,
+            name: name.to_owned(),
+            created_ms: CREATED_MS + number as i64 * 5_400_000,
+            ended_ms: Some(CREATED_MS + number as i64 * 5_400_000 + 61_000),
+            machine: Machine { cpu: "Example 7 CPU".to_owned(), cores: 2, os: "Debian 12".to_owned() },
+            program_version: "0.1.0".to_owned(),
+            git_commit: Some(if number == 2 { "5b3c1d9e7f20" } else { "c40a77b1e2d9" }.to_owned()),
+            git_dirty: Some(false),
+            device: "cpu".to_owned(),
+            threads: 2,
+            precision: "f32".to_owned(),
+            points: 4,
+            points_total: 4,
+        },
+        spec,
+        results: SweepResult { limits: Some(limits), points, is_complete: true },
+    }
+}
+
+fn point(length: u64, slow: f64, limits: &MachineLimits) -> PointResult {
+    let side = |name: &str, factor: f64| SideResult {
+        side: name.to_owned(),
+        outcome: Outcome::Measured(Box::new(measurement(length, slow * factor, limits))),
+    };
+    let second = if length == 512 {
+        SideResult {
+            side: "8 heads, post norm".to_owned(),
+            outcome: Outcome::OutOfMemory { needed_bytes: 11 << 30, free_bytes: 9 << 30 },
+        }
+    } else {
+        side("8 heads, post norm", 1.06 + length as f64 / 2000.0)
+    };
+    PointResult {
+        settings: vec![Setting { field: "data.sequence_length".to_owned(), value: length.to_string() }],
+        sides: vec![side("4 heads", 1.0), second],
+        in_turns: true,
+    }
+}
+
+fn measurement(length: u64, slow: f64, limits: &MachineLimits) -> Measurement {
+    let tokens = 16 * length;
+    let step_secs = slow * (tokens as f64 * 4.1e-5 + (length * length) as f64 * 4e-7);
+    let times: Vec<StepTime> = (0..10)
+        .map(|step| {
+            let step_secs = step_secs * (0.98 + 0.005 * f64::from(step));
+            StepTime {
+                step_secs,
+                forward_secs: step_secs * 0.34,
+                backward_secs: step_secs * 0.62,
+                optimiser_secs: step_secs * 0.04,
+            }
+        })
+        .collect();
+    let predicted_memory_bytes = (40 << 20) + tokens * 31_000;
+    let operations: Vec<OperationTime> = OPERATIONS
+        .into_iter()
+        .map(|(name, share, intensity, of_limit)| {
+            let seconds = step_secs * share;
+            let roof = (intensity * limits.copy_bytes_per_sec).min(limits.product_flops_per_sec);
+            let flops = seconds * roof * of_limit;
+            let bytes =
+                if intensity > 0.0 { flops / intensity } else { seconds * limits.copy_bytes_per_sec * of_limit };
+            OperationTime { name: name.to_owned(), calls: 4, seconds, flops: flops as u64, bytes: bytes as u64 }
+        })
+        .collect();
+    Measurement {
+        step_secs: Spread::of(times.iter().map(|time| time.step_secs)).expect("times"),
+        forward_secs: step_secs * 0.34,
+        backward_secs: step_secs * 0.62,
+        optimiser_secs: step_secs * 0.04,
+        tokens,
+        parameters: 930_000,
+        predicted_flops: operations.iter().map(|operation| operation.flops).sum::<u64>() * 99 / 100,
+        predicted_memory_bytes,
+        peak_memory_bytes: Some((90 << 20) + predicted_memory_bytes * 103 / 100),
+        program_memory_bytes: Some(90 << 20),
+        device_memory_bytes: None,
+        operations,
+        times,
+    }
+}

@@ -1,0 +1,249 @@
+//! Measuring training steps, end to end: on the command line, and in the window.
+
+use std::{path::PathBuf, time::Duration};
+
+use egui::{Key, Modifiers};
+use headroom_app::panels::PanelId;
+use headroom_engine::{
+    config::from_toml,
+    speed::SweepSpec,
+    store::BenchmarkId,
+    worker::{Command, Engine, EngineOptions, Event},
+};
+use headroom_tests::{Program, Screen, TINY_DECODER, fill_with_benchmarks};
+use tempfile::TempDir;
+
+fn program() -> Program {
+    Program::new(env!("CARGO_BIN_EXE_headroom-under-test"))
+}
+
+/// A sweep of three tiny points and two sides; one side of the last cannot be built.
+const SWEEP: [&str; 13] = [
+    "bench",
+    "sweep",
+    "tiny.toml",
+    "--axis",
+    "model.heads=1,2,3",
+    "--side",
+    "pre",
+    "--side",
+    "post:model.norm=post",
+    "--steps",
+    "3",
+    "--name",
+    "tiny",
+];
+
+// --- on the command line ---
+
+#[test]
+fn a_sweep_is_measured_kept_shown_and_compared() {
+    let program = program();
+    program.write("tiny.toml", TINY_DECODER);
+    let mut arguments = SWEEP.to_vec();
+    arguments.push("--json");
+    let answer = program.run(&arguments).expect_code(0).expect_words(&["Point 1 of 3", "model.heads=1"]);
+    let record = answer.json();
+    let points = record["results"]["points"].as_array().unwrap();
+    assert_eq!((points.len(), &record["results"]["is_complete"]), (3, &true.into()));
+    let measured = &points[0]["sides"][1];
+    assert_eq!((&measured["side"], &measured["outcome"]["kind"]), (&"post".into(), &"measured".into()));
+    assert_eq!(measured["outcome"]["times"].as_array().unwrap().len(), 3);
+    assert!(measured["outcome"]["predicted_flops"].as_u64().unwrap() > 0);
+    assert!(!measured["outcome"]["operations"].as_array().unwrap().is_empty());
+    let refused = &points[2]["sides"][0]["outcome"];
+    assert_eq!(refused["kind"], "invalid");
+    assert!(refused["reason"].as_str().unwrap().contains("model.width"), "{refused}");
+
+    let csv = program.run(&["bench", "show", "tiny", "--csv"]).expect_code(0).stdout;
+    assert_eq!(csv.lines().count(), 1 + 6, "{csv}");
+    assert!(csv.starts_with("model.heads,side,outcome,step_secs,"), "{csv}");
+    let table = program.run(&["bench", "show", "#1"]).expect_code(0).stdout;
+    assert!(table.contains("post") && table.contains("cannot be built: model.width"), "{table}");
+    let list = program.run(&["bench", "list", "--json"]).expect_code(0).json();
+    assert_eq!((&list[0]["name"], &list[0]["points"]), (&"tiny".into(), &3.into()));
+
+    let _ = program.run(&arguments).expect_code(0);
+    let compared = program.run(&["bench", "compare", "#1", "#2", "--json"]).expect_code(0).json();
+    let ratios = compared["ratios"].as_array().unwrap();
+    assert_eq!(ratios.len(), 4);
+    assert!(ratios.iter().all(|ratio| ratio["ratio"].as_f64().unwrap() > 0.0), "{compared}");
+    assert!(program.run(&["bench", "compare", "#1", "#2"]).expect_code(0).stdout.contains("second / first"));
+}
+
+#[test]
+fn what_cannot_be_swept_is_refused_before_anything_is_measured() {
+    let program = program();
+    program.write("tiny.toml", TINY_DECODER);
+    for (axis, side, words) in [
+        ("model.haeds=1,2", "a", ["model.haeds", "`heads`"]),
+        ("model.heads", "a", ["has no `=`", "data.sequence_length=128,256,512"]),
+        ("model.heads=two", "a", ["model.heads", "a whole number"]),
+        ("model.heads=1,2", "a:model.nrom=post", ["model.nrom", "`norm`"]),
+        ("model.heads=1,2", "model.norm=post", ["no name", "narrow:"]),
+    ] {
+        let arguments = ["bench", "sweep", "tiny.toml", "--axis", axis, "--side", side];
+        let answer = program.run(&arguments).expect_code(2).expect_words(&words);
+        assert_eq!(answer.stdout, "", "{arguments:?}");
+    }
+    let _ = program.run(&["bench", "sweep"]).expect_code(2).expect_words(&["--axis"]);
+    assert!(!program.store_path().exists(), "a refusal made a store");
+    let _ = program.run(&["bench", "show", "nothing"]).expect_code(2);
+}
+
+#[test]
+fn the_largest_batch_is_found_and_tried() {
+    let program = program();
+    program.write("tiny.toml", TINY_DECODER);
+    let arguments = ["bench", "largest-batch", "tiny.toml", "--memory", "8000000", "--json"];
+    let found = program.run(&arguments).expect_code(0).json();
+    assert!(found["batch"].as_u64().unwrap() > 1 && found["is_confirmed"] == true, "{found}");
+    let told = program.run(&arguments[..5]).expect_code(0).stdout;
+    assert!(told.contains("examples fit"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_keeps_what_was_measured() {
+    use std::io::{BufRead, BufReader};
+
+    let program = program();
+    program.write("tiny.toml", TINY_DECODER);
+    let arguments =
+        ["bench", "sweep", "tiny.toml", "--axis", "train.batch=1,2,3", "--steps", "100000", "--name", "endless"];
+    // The first point is over before the signal only if it is short: so it has other steps than the rest.
+    let mut child = program.command(&arguments).spawn().unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(told.any(|line| line.unwrap().starts_with("Point 1 of 3")));
+    let kill = std::process::Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    assert!(kill.success());
+    assert!(told.any(|line| line.unwrap().contains("what was measured is kept")));
+    let last = told.map(Result::unwrap).last().unwrap_or_default();
+    assert!(last.contains("Stopped after 0 of 3 points"), "{last}");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let list = program.run(&["bench", "list", "--json"]).expect_code(0).json();
+    assert_eq!((&list[0]["name"], &list[0]["points"]), (&"endless".into(), &0.into()));
+    assert!(list[0]["ended_ms"].as_i64().is_some());
+}
+
+// --- in the window ---
+
+fn store(folder: &TempDir) -> PathBuf {
+    folder.path().join("headroom.db")
+}
+
+#[test]
+fn a_tiny_sweep_comes_in_and_is_there_after_a_restart() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    screen.click("Speed");
+    screen.wait_for("Nothing was measured yet");
+    screen.click("New measurement");
+    screen.fill("Field of axis 1", "data.sequence_length");
+    screen.fill("Values of axis 1", "8, 12, 16");
+    screen.click("Compare sides");
+    screen.fill("Fields of side 2", "model.hedas=2");
+    assert!(screen.says("`heads`") && !screen.is_enabled("Start measuring"));
+    screen.fill("Fields of side 2", "model.heads=2");
+    screen.click("Start measuring");
+    screen.wait("the first point", |screen| {
+        let speed = &screen.state().speed;
+        speed.measuring.iter().any(|measuring| !measuring.points.is_empty()) || !speed.benchmarks.is_empty()
+    });
+    screen.wait("the end", |screen| {
+        let speed = &screen.state().speed;
+        speed.measuring.is_empty() && speed.benchmarks.iter().any(|known| known.points == 3)
+    });
+    screen.wait_for("data.sequence_length=16, base");
+    assert!(screen.says("Roofline of data.sequence_length=8, base"), "{:#?}", screen.words());
+    screen.click("data.sequence_length=16, side 2");
+    assert!(screen.says("Roofline of data.sequence_length=16, side 2"));
+    screen.close();
+
+    let mut screen = Screen::engine(&store(&folder));
+    assert_eq!(screen.window().settings.panel, PanelId::Speed);
+    screen.wait_for("data.sequence_length=12, side 2");
+    let csv = screen.click_to_copy("Copy CSV").unwrap();
+    assert_eq!(csv.lines().count(), 7, "{csv}");
+    let name = screen.state().speed.benchmarks[0].name.clone();
+    screen.click(&format!("Delete {name}"));
+    screen.wait("an empty list", |screen| screen.state().speed.benchmarks.is_empty());
+    screen.press(Modifiers::COMMAND, Key::Z);
+    screen.wait("it to come back", |screen| screen.state().speed.benchmarks.len() == 1);
+    screen.close();
+}
+
+#[test]
+fn a_measurement_can_be_cancelled() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    screen.click("Speed");
+    screen.wait_for("Measure sequence lengths 64 to 512");
+    screen.click("Measure sequence lengths 64 to 512");
+    screen.wait("the measurement's start", |screen| {
+        screen.state().speed.measuring.iter().any(|measuring| measuring.at.is_some())
+    });
+    assert!(screen.says("Measuring grammar decoder: data.sequence_length"), "{:#?}", screen.words());
+    screen.click("Cancel the measurement");
+    screen.wait("its end", |screen| screen.state().speed.measuring.is_empty());
+    screen.wait("the list", |screen| screen.state().speed.benchmarks.len() == 1);
+    assert!(!screen.state().speed.benchmarks[0].is_complete());
+    screen.close();
+}
+
+#[test]
+fn stored_benchmarks_are_opened_and_compared() {
+    let mut screen = Screen::recorder();
+    fill_with_benchmarks(screen.state());
+    screen.click("Speed");
+    assert!(screen.says("Out of memory") && screen.says("needs 11"), "{:#?}", screen.words());
+    screen.click("Compare with before the change");
+    assert!(screen.says("Here / there") && screen.says("0.763"), "{:#?}", screen.words());
+    screen.choose("Quantity", "Tokens per second");
+    screen.recorded();
+    screen.press(Modifiers::COMMAND, Key::E);
+    assert!(screen.has("Export"));
+    assert!(!screen.recorded().iter().any(|command| matches!(command, Command::Measure { .. })));
+}
+
+// --- in the engine's queue ---
+
+#[test]
+fn a_measurement_waits_for_the_run_and_can_be_taken_out_of_the_queue() {
+    let folder = TempDir::new().unwrap();
+    let engine = Engine::start(EngineOptions { store: store(&folder), wake: None }).unwrap();
+    let config = Box::new(from_toml(TINY_DECODER).unwrap());
+    let (waits, dropped) = (BenchmarkId::new(), BenchmarkId::from("never"));
+    let axis = "train.batch=1,2".parse().unwrap();
+    let spec = SweepSpec { base: (*config).clone(), axes: vec![axis], steps: 2, ..SweepSpec::default() };
+    let measure = |benchmark: &BenchmarkId| Command::Measure {
+        benchmark: benchmark.clone(),
+        name: "waits".to_owned(),
+        spec: Box::new(spec.clone()),
+    };
+    engine.send(Command::Enqueue { config, base_dir: PathBuf::new() }).unwrap();
+    engine.send(measure(&waits)).unwrap();
+    engine.send(measure(&dropped)).unwrap();
+    engine.send(Command::CancelMeasure { benchmark: dropped.clone() }).unwrap();
+    let (mut is_trained, mut was_dropped) = (false, false);
+    loop {
+        match engine.wait_event(Duration::from_mins(2)).unwrap() {
+            Event::Finished { .. } => is_trained = true,
+            Event::MeasuredPoint { benchmark, .. } => {
+                assert!(is_trained, "measured while a run trained");
+                assert_eq!(benchmark, waits);
+            }
+            Event::MeasureEnded { benchmark, complete, why, .. } if benchmark == dropped => {
+                assert!(!complete && why.is_none(), "{why:?}");
+                was_dropped = true;
+            }
+            Event::MeasureEnded { complete, why, .. } => {
+                assert!(complete, "{why:?}");
+                break;
+            }
+            _ => {}
+        }
+    }
+    assert!(was_dropped);
+    assert!(engine.shutdown(Duration::from_mins(1)));
+}
