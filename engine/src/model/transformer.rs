@@ -80,8 +80,9 @@ impl Model {
         let weight = |module: &str| get(&format!("{module}.weight"));
         let bias = |module: &str| get(&format!("{module}.bias"));
         let orientation = orientation(plan);
-        let affine =
-            |module: &str| Ok::<_, ModelError>(Affine { weight: weight(module)?, bias: bias(module)?, orientation });
+        let affine = |module: &str| {
+            Ok::<_, ModelError>(Affine { weight: weight(module)?, bias: Some(bias(module)?), orientation })
+        };
         let norm = |module: &str| {
             Ok::<_, ModelError>(Norm { gain: weight(module)?, bias: bias(module)?, epsilon: plan.norm_epsilon })
         };

@@ -6,13 +6,13 @@ use super::{linear, linear_transposed};
 
 pub use super::threaded::Orientation;
 
-/// A linear map with bias, `y = x W + b`.
+/// A linear map, `y = x W + b`.
 #[derive(Clone, Debug)]
 pub struct Affine {
     /// The matrix, as [`Orientation`] says.
     pub weight: Tensor,
-    /// The bias. `[outputs]`
-    pub bias: Tensor,
+    /// The bias, if there is one. `[outputs]`
+    pub bias: Option<Tensor>,
     /// How `weight` is laid out.
     pub orientation: Orientation,
 }
@@ -24,9 +24,18 @@ impl Affine {
     /// `x` `[.., inputs]`; result `[.., outputs]`.
     pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
         match self.orientation {
-            Orientation::InputsFirst => linear(x, &self.weight, Some(&self.bias)),
-            Orientation::OutputsFirst => linear_transposed(x, &self.weight, Some(&self.bias)),
+            Orientation::InputsFirst => linear(x, &self.weight, self.bias.as_ref()),
+            Orientation::OutputsFirst => linear_transposed(x, &self.weight, self.bias.as_ref()),
         }
+    }
+
+    /// Numbers that it takes and numbers that it gives.
+    pub fn sizes(&self) -> Result<(usize, usize)> {
+        let (first, second) = self.weight.dims2()?;
+        Ok(match self.orientation {
+            Orientation::InputsFirst => (first, second),
+            Orientation::OutputsFirst => (second, first),
+        })
     }
 
     /// The map to `count` of the outputs, from `first` on.
@@ -37,7 +46,7 @@ impl Affine {
         };
         Ok(Self {
             weight: self.weight.narrow(outputs, first, count)?,
-            bias: self.bias.narrow(0, first, count)?,
+            bias: self.bias.as_ref().map(|bias| bias.narrow(0, first, count)).transpose()?,
             orientation: self.orientation,
         })
     }

@@ -45,8 +45,9 @@ pub use adamw::{AdamW, AdamWConfig};
 pub use affine::{Affine, Orientation};
 pub use attention::{attention_mix, attention_scores, merge_heads, split_heads};
 pub use blocks::{
-    AttentionParts, BlockDropout, EmbedParts, FeedForwardParts, Frame, HeadParts, HeadResult, LayerParts, MapMemory,
-    Stacked, Wanted, embed, has_blocks, head_evaluation, head_loss, stack,
+    AttentionParts, BlockDropout, CollaborativeScores, EmbedParts, FeedForwardParts, Frame, HeadMap, HeadParts,
+    HeadProjections, HeadResult, KeyValueGroups, LayerParts, MapMemory, Stacked, Wanted, embed, has_blocks,
+    head_evaluation, head_loss, stack,
 };
 pub use cross_entropy::{IGNORED_LABEL, cross_entropy};
 pub use dropout::dropout;

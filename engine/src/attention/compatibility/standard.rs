@@ -41,7 +41,7 @@ impl Projections {
             Self::Separate { query, key, value } => Ok([query.forward(x)?, key.forward(x)?, value.forward(x)?]),
             Self::Fused(all) => {
                 // Parts of the weights, not of the output: their gradients are put together over d rows, not b t.
-                let d = all.bias.dim(0)? / 3;
+                let d = all.sizes()?.1 / 3;
                 let part = |i: usize| all.outputs(i * d, d)?.forward(x);
                 Ok([part(0)?, part(1)?, part(2)?])
             }
@@ -108,7 +108,7 @@ mod tests {
     }
 
     fn affine(index: u64, orientation: Orientation) -> Affine {
-        Affine { weight: numbers(&[WIDTH, WIDTH], index), bias: numbers(&[WIDTH], index + 1), orientation }
+        Affine { weight: numbers(&[WIDTH, WIDTH], index), bias: Some(numbers(&[WIDTH], index + 1)), orientation }
     }
 
     fn layer() -> StandardAttention {
@@ -120,7 +120,7 @@ mod tests {
 
     fn product(x: &Rows, affine: &Affine) -> Rows {
         let w = affine.weight.to_vec2::<f64>().unwrap();
-        let bias = affine.bias.to_vec1::<f64>().unwrap();
+        let bias = affine.bias.as_ref().unwrap().to_vec1::<f64>().unwrap();
         x.iter()
             .map(|row| (0..WIDTH).map(|j| bias[j] + (0..WIDTH).map(|i| row[i] * w[i][j]).sum::<f64>()).collect())
             .collect()
@@ -185,7 +185,7 @@ mod tests {
         let Projections::Separate { query, key, value } = &separate.projections else { unreachable!() };
         let fused = Affine {
             weight: Tensor::cat(&[&query.weight, &key.weight, &value.weight], 1).unwrap(),
-            bias: Tensor::cat(&[&query.bias, &key.bias, &value.bias], 0).unwrap(),
+            bias: Some(Tensor::cat(&[query, key, value].map(|map| map.bias.clone().unwrap()), 0).unwrap()),
             orientation: Orientation::InputsFirst,
         };
         let output = Affine {

@@ -27,7 +27,7 @@ pub(super) struct FeedForwardPiece {
 impl FeedForwardPiece {
     pub fn new(parts: FeedForwardParts, width: usize) -> Result<Self> {
         check_norm(&parts.frame.norm, width)?;
-        let inner = parts.inner.bias.elem_count();
+        let inner = parts.inner.sizes()?.1;
         check_affine("first map", &parts.inner, width, inner)?;
         check_affine("second map", &parts.outer, inner, width)?;
         Ok(Self { parts, width })

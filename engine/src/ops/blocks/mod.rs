@@ -13,6 +13,7 @@ mod embed;
 mod feed_forward;
 mod head;
 mod open;
+mod projections;
 mod stack;
 #[cfg(test)]
 mod tests;
@@ -22,4 +23,5 @@ pub use embed::{EmbedParts, embed};
 pub use feed_forward::FeedForwardParts;
 pub use head::{HeadParts, HeadResult, head_evaluation, head_loss};
 pub use open::{BlockDropout, Frame, has_blocks};
+pub use projections::{CollaborativeScores, HeadMap, HeadProjections, KeyValueGroups};
 pub use stack::{LayerParts, Stacked, Wanted, stack};

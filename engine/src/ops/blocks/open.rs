@@ -47,19 +47,20 @@ pub struct Frame {
 /// A map whose parameters are open for reading.
 pub(super) struct OpenAffine<'a> {
     weight: Reading<'a>,
-    bias: Reading<'a>,
+    bias: Option<Reading<'a>>,
     affine: &'a Affine,
 }
 
 impl<'a> OpenAffine<'a> {
     pub fn of(affine: &'a Affine) -> Self {
-        Self { weight: Reading::of(&affine.weight), bias: Reading::of(&affine.bias), affine }
+        Self { weight: Reading::of(&affine.weight), bias: affine.bias.as_ref().map(Reading::of), affine }
     }
 
     pub fn weights<T: Element>(&self) -> Result<AffineWeights<'_, T>> {
         Ok(AffineWeights {
             weight: self.weight.slice()?,
-            bias: self.bias.slice()?,
+            bias: self.bias.as_ref().map(Reading::slice).transpose()?,
+            outputs: self.affine.sizes()?.1,
             orientation: self.affine.orientation,
         })
     }
@@ -108,7 +109,10 @@ pub(super) struct AffineGuards<'a> {
 
 impl<'a> AffineGuards<'a> {
     pub fn of(gradients: &'a Gradients, affine: &Affine) -> Self {
-        Self { weight: gradients.guard(&affine.weight), bias: gradients.guard(&affine.bias) }
+        Self {
+            weight: gradients.guard(&affine.weight),
+            bias: affine.bias.as_ref().and_then(|bias| gradients.guard(bias)),
+        }
     }
 
     pub fn slots<T: Gradient>(&mut self) -> AffineSlots<'_, T> {
@@ -140,16 +144,13 @@ impl<'a> NormGuards<'a> {
 
 /// Refuses a map that does not go from `inputs` to `outputs`.
 pub(super) fn check_affine(what: &str, affine: &Affine, inputs: usize, outputs: usize) -> Result<()> {
-    let (first, second) = affine.weight.dims2()?;
-    let (found_inputs, found_outputs) = match affine.orientation {
-        threaded::Orientation::InputsFirst => (first, second),
-        threaded::Orientation::OutputsFirst => (second, first),
-    };
-    if (found_inputs, found_outputs) != (inputs, outputs) || affine.bias.dims() != [outputs] {
+    let (found_inputs, found_outputs) = affine.sizes()?;
+    let bias = affine.bias.as_ref();
+    if (found_inputs, found_outputs) != (inputs, outputs) || bias.is_some_and(|bias| bias.dims() != [outputs]) {
         bail!(
             "The {what} of a block should map {inputs} numbers to {outputs}; it maps {found_inputs} to \
              {found_outputs} with a bias of shape {:?}.",
-            affine.bias.shape()
+            bias.map(Tensor::shape)
         )
     }
     Ok(())

@@ -165,7 +165,7 @@ impl Case {
 
     fn affine(&self, parameters: &[Parameter], name: &str) -> Affine {
         let get = |part: &str| tensor(parameters, &format!("{name}.{part}"));
-        Affine { weight: get("weight"), bias: get("bias"), orientation: self.orientation }
+        Affine { weight: get("weight"), bias: Some(get("bias")), orientation: self.orientation }
     }
 
     /// Values and gradients of both, as one list each.

@@ -33,13 +33,15 @@ impl<T: Pooled> Slot<'_, T> {
     }
 }
 
-/// A linear map with bias, `y = x W + b`.
+/// A linear map, `y = x W + b`.
 #[derive(Clone, Copy, Debug)]
 pub struct AffineWeights<'a, T> {
     /// `W`, as `orientation` says.
     pub weight: &'a [T],
-    /// `b` `[outputs]`
-    pub bias: &'a [T],
+    /// `b`, if there is one. `[outputs]`
+    pub bias: Option<&'a [T]>,
+    /// How many outputs there are.
+    pub outputs: usize,
     /// How `weight` lies.
     pub orientation: Orientation,
 }
@@ -54,19 +56,18 @@ pub struct AffineSlots<'a, T> {
 }
 
 impl<'a, T: Pooled> AffineWeights<'a, T> {
-    /// How many outputs there are.
-    pub fn outputs(&self) -> usize {
-        self.bias.len()
-    }
-
     /// `W` as an `inputs` by `outputs` matrix.
     fn matrix(&self, inputs: usize) -> Matrix<'a, T> {
-        self.orientation.matrix(self.weight, inputs, self.outputs())
+        self.orientation.matrix(self.weight, inputs, self.outputs)
     }
 
     /// `y = x W + b`.
     pub fn forward(&self, x: Slab<'_, T>, y: MatrixMut<'_, T>) {
-        parallel_product_with_bias(y, x.matrix(), self.matrix(x.width()), self.bias);
+        let matrix = self.matrix(x.width());
+        match self.bias {
+            Some(bias) => parallel_product_with_bias(y, x.matrix(), matrix, bias),
+            None => parallel_product(y, x.matrix(), matrix, false),
+        }
     }
 
     /// `dx = dy Wᵀ`, or adds it.

@@ -70,7 +70,7 @@ impl<T: Pooled> AttentionBlock<'_, T> {
             let mut rest = projected.output();
             for projection in &self.projections {
                 let part;
-                (part, rest) = rest.split_columns(projection.outputs());
+                (part, rest) = rest.split_columns(projection.outputs);
                 projection.forward(frame.input(slab), part);
             }
         });
@@ -121,15 +121,15 @@ impl<T: Pooled> AttentionBlock<'_, T> {
         let mut dinput = Rows::take(slab.rows(), width);
         let mut first = 0;
         for (index, (projection, slots)) in self.projections.iter().zip(&mut slots.projections).enumerate() {
-            let dpart = dprojected.view().columns(first, projection.outputs());
-            let work = Work::product::<T>(rows, width, projection.outputs());
+            let dpart = dprojected.view().columns(first, projection.outputs);
+            let work = Work::product::<T>(rows, width, projection.outputs);
             span("attention: projections, gradient of weights", work, || {
                 projection.parameter_gradients(frame.input(slab), dpart, slots);
             });
             span("attention: projections, gradient of input", work, || {
                 projection.input_gradient(dpart, dinput.output(), index > 0);
             });
-            first += projection.outputs();
+            first += projection.outputs;
         }
         self.frame.backward_enter(slab, &dinput, ds, dx, &mut slots.norm);
     }

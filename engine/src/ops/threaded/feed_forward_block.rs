@@ -42,7 +42,7 @@ pub struct FeedForwardState<T: Pooled> {
 impl<T: Pooled> FeedForwardBlock<'_, T> {
     /// The work of one of the maps, and of a pass over three tensors of the inner width.
     fn work(&self, x: Slab<'_, T>) -> (Work, Work) {
-        let inner = self.inner.outputs();
+        let inner = self.inner.outputs;
         (Work::product::<T>(x.rows(), x.width(), inner), Work::pass::<T>(3 * x.rows() * inner))
     }
 
@@ -50,10 +50,10 @@ impl<T: Pooled> FeedForwardBlock<'_, T> {
     pub fn forward(&self, x: &[T], y: &mut [T], width: usize) -> FeedForwardState<T> {
         let slab = Slab::dense(x, width);
         let mut frame = self.frame.enter(slab);
-        let mut slope = Rows::take(slab.rows(), self.inner.outputs());
+        let mut slope = Rows::take(slab.rows(), self.inner.outputs);
         let (product, pass) = self.work(slab);
         span("feed-forward: first map", product, || self.inner.forward(frame.input(slab), slope.output()));
-        let mut active = Rows::take(slab.rows(), self.inner.outputs());
+        let mut active = Rows::take(slab.rows(), self.inner.outputs);
         span("feed-forward: activation", pass, || slope.for_each_row_with(&mut active, self.activation));
         span("feed-forward: second map", product, || {
             self.outer.forward(active.view(), MatrixMut::new(y, slab.rows(), width));
