@@ -4,8 +4,8 @@ use crate::{
     attention::{Dropout, compatibility::StandardAttention, keeps_maps},
     config::NormPlacement,
     ops::{
-        self, Affine, AttentionParts, FeedForwardParts, Frame, Gelu, Gradients, LayerParts, MapMemory, MaskSpec, Norm,
-        NormAt,
+        self, Affine, AttentionParts, FeedForwardParts, Frame, Gelu, Gradients, HeadMap, LayerParts, MapMemory,
+        MaskSpec, Norm, NormAt,
     },
 };
 
@@ -58,15 +58,16 @@ impl Layer {
             dropout: pass.dropout.block(site),
         };
         LayerParts {
-            attention: AttentionParts {
+            attention: Some(AttentionParts {
                 frame: frame(&self.attention_norm, site + 1),
-                projections: self.attention.projections.maps(),
+                projections: self.attention.projections.parts(),
+                heads: vec![HeadMap::Computed; self.attention.heads],
+                head_size: self.attention.output.sizes().map_or(0, |(inputs, _)| inputs / self.attention.heads),
                 output: self.attention.output.clone(),
-                heads: self.attention.heads,
                 mask: pass.mask.clone(),
                 dropout: pass.dropout.block(site),
                 memory: if keeps_maps(tokens) { MapMemory::Keep } else { MapMemory::Recompute },
-            },
+            }),
             feed_forward: FeedForwardParts {
                 frame: frame(&self.feed_forward_norm, site + 2),
                 inner: self.feed_forward_in.clone(),

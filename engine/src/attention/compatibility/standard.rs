@@ -8,7 +8,9 @@ use candle_core::{D, Result, Tensor};
 
 use crate::{
     attention::Dropout,
-    ops::{Affine, MaskSpec, attention_mix, attention_scores, masked_softmax, merge_heads, split_heads},
+    ops::{
+        Affine, HeadProjections, MaskSpec, attention_mix, attention_scores, masked_softmax, merge_heads, split_heads,
+    },
 };
 
 /// From the residual stream to queries, keys and values, `[b, t, d]` each.
@@ -28,11 +30,15 @@ pub enum Projections {
 }
 
 impl Projections {
-    /// The maps in the order queries, keys, values.
-    pub fn maps(&self) -> Vec<Affine> {
+    /// As single operations take them.
+    pub fn parts(&self) -> HeadProjections {
         match self {
-            Self::Separate { query, key, value } => vec![query.clone(), key.clone(), value.clone()],
-            Self::Fused(all) => vec![all.clone()],
+            Self::Separate { query, key, value } => HeadProjections::Separate {
+                scores: Some([query.clone(), key.clone()]),
+                value: value.clone(),
+                groups: None,
+            },
+            Self::Fused(all) => HeadProjections::Fused(all.clone()),
         }
     }
 

@@ -17,6 +17,7 @@ mod projections;
 mod stack;
 #[cfg(test)]
 mod tests;
+mod wiring;
 
 pub use attention::{AttentionParts, MapMemory};
 pub use embed::{EmbedParts, embed};

@@ -5,16 +5,19 @@ use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, bail};
 use super::attention::{AttentionParts, AttentionPiece};
 use super::feed_forward::{FeedForwardParts, FeedForwardPiece};
 use super::open::{NormGuards, Number, OpenNorm, check_norm, has_blocks, taken};
+use super::projections::HeadMap;
 use crate::ops::element::{Reading, by_dtype, output, slice, tensor};
 use crate::ops::profile::{Work, span};
-use crate::ops::threaded::{AttentionState, Buffer, FeedForwardState, Slab};
+use crate::ops::threaded::{
+    AttentionState, Buffer, FeedForwardState, KeptMaps, LentGradient, LentGradients, LentMaps, Slab,
+};
 use crate::ops::{Gradients, Norm};
 
 /// One layer: attention, then feed-forward.
 #[derive(Clone, Debug)]
 pub struct LayerParts {
-    /// The first sub-layer.
-    pub attention: AttentionParts,
+    /// The first sub-layer; none where a layer does not attend.
+    pub attention: Option<AttentionParts>,
     /// The second.
     pub feed_forward: FeedForwardParts,
 }
@@ -33,7 +36,7 @@ pub struct Wanted {
 pub struct Stacked {
     /// The stream after all layers. `[b, t, d]`
     pub stream: Tensor,
-    /// A tensor a layer, if wanted. `[b, h, t, t]`
+    /// A tensor a layer, if wanted: a map for every head that attends. `[b, h, t, t]`
     pub maps: Vec<Tensor>,
     /// A tensor a layer, if wanted; the last one after the last norm. `[b, t, d]`
     pub hidden: Vec<Tensor>,
@@ -64,16 +67,20 @@ pub fn stack(
         check_norm(norm, d)?;
     }
     let piece = |parts: LayerParts| {
-        Ok((AttentionPiece::new(parts.attention, [b, t, d])?, FeedForwardPiece::new(parts.feed_forward, d)?))
+        let attention = parts.attention.map(|attention| AttentionPiece::new(attention, [b, t, d])).transpose()?;
+        Ok((attention, FeedForwardPiece::new(parts.feed_forward, d)?))
     };
     let layers = layers.into_iter().map(piece).collect::<Result<Vec<_>>>()?;
-    let map_shapes: Vec<[usize; 4]> = layers.iter().map(|(attention, _)| attention.map_shape()).collect();
+    let loans = Loans::new(&layers)?;
+    let heads = |attention: &Option<AttentionPiece>| attention.as_ref().map_or(0, |piece| piece.maps().len());
+    let map_shapes: Vec<[usize; 4]> = layers.iter().map(|(attention, _)| [b, heads(attention), t, t]).collect();
     by_dtype!(x.dtype(), T => {
         let beside = Arc::new(Mutex::new(Beside::<T>::default()));
         let op = StackOp {
             layers,
+            loans,
             last_norm,
-            width: d,
+            sizes: [b, t, d],
             gradients: gradients.cloned(),
             wanted,
             state: Mutex::new(None),
@@ -108,46 +115,147 @@ impl<T> Default for Beside<T> {
     }
 }
 
+/// Who lends a map to whom.
+struct Loans {
+    /// For every layer, the heads whose maps are borrowed later, by their number among those that compute.
+    places: Vec<Vec<usize>>,
+    /// For every layer, the last one that borrows from it.
+    last_uses: Vec<Option<usize>>,
+}
+
+impl Loans {
+    fn new(layers: &[(Option<AttentionPiece>, FeedForwardPiece)]) -> Result<Self> {
+        let mut loans = Self { places: vec![Vec::new(); layers.len()], last_uses: vec![None; layers.len()] };
+        for (number, (attention, _)) in layers.iter().enumerate() {
+            for map in attention.iter().flat_map(AttentionPiece::maps) {
+                let HeadMap::Borrowed { layer, computed } = *map else { continue };
+                let lender = layers.get(layer).and_then(|(attention, _)| attention.as_ref());
+                if layer >= number || lender.is_none_or(|lender| computed >= lender.computed()) {
+                    bail!("Layer {number} borrows map {computed} of layer {layer}, which does not have it to lend.")
+                }
+                if let (Some(places), Some(last)) = (loans.places.get_mut(layer), loans.last_uses.get_mut(layer)) {
+                    if !places.contains(&computed) {
+                        places.push(computed);
+                    }
+                    *last = Some(number);
+                }
+            }
+        }
+        Ok(loans)
+    }
+
+    fn places(&self, layer: usize) -> &[usize] {
+        self.places.get(layer).map_or(&[], Vec::as_slice)
+    }
+
+    fn last_use(&self, layer: usize) -> Option<usize> {
+        self.last_uses.get(layer).copied().flatten()
+    }
+}
+
 /// What the backward pass of a layer needs.
 struct LayerState<T: Number> {
-    attention: AttentionState<T>,
-    /// The stream between the sub-layers.
-    middle: Buffer<T>,
+    attention: Option<AttentionState<T>>,
+    /// The stream between the sub-layers; none where the layer does not attend.
+    middle: Option<Buffer<T>>,
     feed_forward: FeedForwardState<T>,
     /// The stream after the layer.
     after: Buffer<T>,
 }
 
 struct StackOp<T: Number> {
-    layers: Vec<(AttentionPiece, FeedForwardPiece)>,
+    layers: Vec<(Option<AttentionPiece>, FeedForwardPiece)>,
+    loans: Loans,
     last_norm: Option<Norm>,
-    width: usize,
+    /// `b`, `t`, `d`
+    sizes: [usize; 3],
     gradients: Option<Gradients>,
     wanted: Wanted,
     state: Mutex<Option<Vec<LayerState<T>>>>,
     beside: Arc<Mutex<Beside<T>>>,
 }
 
+/// The maps of the layers that lend to `piece`; `maps` gives those that a layer computed.
+fn lent_to<'a, T: Number>(
+    piece: &AttentionPiece,
+    maps: impl Fn(usize) -> Option<LentMaps<'a, T>>,
+) -> Result<Vec<LentMaps<'a, T>>> {
+    let lent = piece.lenders().iter().map(|&layer| match maps(layer) {
+        Some(maps) => Ok(maps),
+        None => bail!("Layer {layer} lends a map that it did not keep."),
+    });
+    lent.collect()
+}
+
 impl<T: Number> StackOp<T> {
+    /// The maps of every head of a layer that attends, those that it borrows too.
+    fn all_maps(&self, piece: &AttentionPiece, own: Option<LentMaps<'_, T>>, lent: &[LentMaps<'_, T>]) -> Vec<T> {
+        let [batch, tokens, _] = self.sizes;
+        let mut maps = Vec::with_capacity(batch * piece.maps().len() * tokens * tokens);
+        for example in 0..batch {
+            let mut place = 0;
+            for map in piece.maps() {
+                let (from, number) = match *map {
+                    HeadMap::Computed => {
+                        place += 1;
+                        (own, place - 1)
+                    }
+                    HeadMap::Borrowed { layer, computed } => {
+                        let lender = piece.lenders().iter().position(|lender| *lender == layer);
+                        (lender.and_then(|lender| lent.get(lender).copied()), computed)
+                    }
+                };
+                maps.extend(from.map_or(&[] as &[T], |from| from.map(example, number, tokens * tokens)));
+            }
+        }
+        maps
+    }
+
     fn forward(&self, x: &[T]) -> Result<Vec<T>> {
         let is_training = self.gradients.is_some();
         let mut states: Vec<LayerState<T>> = Vec::new();
+        // Maps that are lent later, where the states of layers are not kept.
+        let mut shelf: Vec<Option<(KeptMaps<T>, usize)>> = Vec::new();
         let mut beside = Beside::default();
-        for (attention, feed_forward) in &self.layers {
+        for (number, (attention, feed_forward)) in self.layers.iter().enumerate() {
             let before: &[T] = states.last().map_or(x, |state| &state.after);
-            let (mut middle, mut after) = (Buffer::take(x.len()), Buffer::take(x.len()));
-            let attention = attention.forward(before, &mut middle, is_training, self.wanted.maps)?;
-            if self.wanted.maps {
-                beside.maps.extend(attention.maps().map(<[T]>::to_vec));
+            let lends = self.loans.last_use(number).is_some();
+            let (mut kept, mut middle) = (None, None);
+            if let Some(piece) = attention {
+                let lent = lent_to(piece, |layer| {
+                    let shelved = shelf.get(layer).and_then(Option::as_ref);
+                    let state = || states.get(layer).and_then(|state| state.attention.as_ref());
+                    match shelved {
+                        Some((maps, computed)) => maps.whole(*computed),
+                        None if is_training => state().and_then(AttentionState::maps),
+                        None => None,
+                    }
+                })?;
+                let mut after = Buffer::take(x.len());
+                let wants_maps = self.wanted.maps || lends;
+                let state = piece.forward(before, &mut after, lent.clone(), is_training, wants_maps)?;
+                if self.wanted.maps {
+                    beside.maps.push(self.all_maps(piece, state.maps(), &lent));
+                }
+                (kept, middle) = (Some(state), Some(after));
+            } else if self.wanted.maps {
+                beside.maps.push(Vec::new());
             }
-            let feed_forward = feed_forward.forward(&middle, &mut after)?;
+            let mut after = Buffer::take(x.len());
+            let feed_forward = feed_forward.forward(middle.as_deref().unwrap_or(before), &mut after)?;
             if self.wanted.hidden {
                 beside.hidden.push(after.to_vec());
             }
             if !is_training {
                 states.clear();
+                shelf.push(kept.take().filter(|_| lends).map(AttentionState::into_maps));
+                for (layer, maps) in shelf.iter_mut().enumerate() {
+                    if self.loans.last_use(layer).is_none_or(|last| last <= number) {
+                        *maps = None;
+                    }
+                }
             }
-            states.push(LayerState { attention, middle, feed_forward, after });
+            states.push(LayerState { attention: kept, middle, feed_forward, after });
         }
         let last: &[T] = states.last().map_or(x, |state| &state.after);
         let mut y = vec![T::ZERO; x.len()];
@@ -156,7 +264,7 @@ impl<T: Number> StackOp<T> {
                 let open = OpenNorm::of(norm);
                 let norm = open.weights::<T>()?;
                 let work = Work::pass::<T>(2 * x.len());
-                span("norm", work, || norm.write_normalised(Slab::dense(last, self.width), &mut y));
+                span("norm", work, || norm.write_normalised(Slab::dense(last, self.sizes[2]), &mut y));
             }
             None => y.copy_from_slice(last),
         }
@@ -174,22 +282,46 @@ impl<T: Number> StackOp<T> {
             Some(norm) => {
                 let last: &[T] = states.last().map_or(x, |state| &state.after);
                 let (open, mut guards) = (OpenNorm::of(norm), NormGuards::of(gradients, norm));
-                let (weights, slab) = (open.weights::<T>()?, Slab::dense(last, self.width));
+                let (weights, slab) = (open.weights::<T>()?, Slab::dense(last, self.sizes[2]));
                 let found = span("norm, gradient", Work::pass::<T>(3 * x.len()), || {
-                    weights.backward(slab, Slab::dense(dy, self.width), None, &mut gradient)
+                    weights.backward(slab, Slab::dense(dy, self.sizes[2]), None, &mut gradient)
                 });
                 guards.slots().add(&found);
             }
             None => gradient.copy_from_slice(dy),
         }
         let mut other = Buffer::take(x.len());
-        for (attention, feed_forward) in self.layers.iter().rev() {
-            let Some(state) = states.pop() else { bail!("A layer kept nothing for its backward pass.") };
+        let [batch, tokens, _] = self.sizes;
+        let mut borrowed: Vec<Option<LentGradient<T>>> = self.layers.iter().map(|_| None).collect();
+        for (number, (attention, feed_forward)) in self.layers.iter().enumerate().rev() {
+            let Some(mut state) = states.pop() else { bail!("A layer kept nothing for its backward pass.") };
             drop(state.after);
-            feed_forward.backward(&state.middle, state.feed_forward, &gradient, &mut other, gradients)?;
-            drop(state.middle);
             let before: &[T] = states.last().map_or(x, |state| &state.after);
-            attention.backward(before, state.attention, &other, &mut gradient, gradients)?;
+            let middle = state.middle.as_deref().unwrap_or(before);
+            feed_forward.backward(middle, state.feed_forward, &gradient, &mut other, gradients)?;
+            drop(state.middle);
+            let (Some(piece), Some(kept)) = (attention, state.attention.take()) else {
+                std::mem::swap(&mut gradient, &mut other);
+                continue;
+            };
+            let lent = lent_to(piece, |layer| states.get(layer)?.attention.as_ref()?.maps())?;
+            let own = borrowed.get_mut(number).and_then(Option::take);
+            let mut lenders: Vec<(usize, LentGradient<T>)> = Vec::new();
+            for &layer in piece.lenders() {
+                let found = borrowed.get_mut(layer).and_then(Option::take);
+                let places = self.loans.places(layer);
+                lenders.push((layer, found.unwrap_or_else(|| LentGradient::take(places, batch, tokens * tokens))));
+            }
+            let lent_gradients = LentGradients {
+                lenders: lenders.iter_mut().map(|(_, gradient)| gradient).collect(),
+                own: own.as_ref(),
+            };
+            piece.backward(before, kept, lent, &other, &mut gradient, gradients, lent_gradients)?;
+            for (layer, gradient) in lenders {
+                if let Some(slot) = borrowed.get_mut(layer) {
+                    *slot = Some(gradient);
+                }
+            }
         }
         Ok(gradient.to_vec())
     }

@@ -30,6 +30,15 @@ vectorised! {
 }
 
 vectorised! {
+    /// `sums += xs * ys`.
+    pub fn add_product<T>(sums: &mut [T], xs: &[T], ys: &[T]) {
+        for ((sum, &x), &y) in sums.iter_mut().zip(xs).zip(ys) {
+            *sum += x * y;
+        }
+    }
+}
+
+vectorised! {
     /// `sums = xs + ys`.
     pub fn add<T>(xs: &[T], ys: &[T], sums: &mut [T]) {
         for ((sum, &x), &y) in sums.iter_mut().zip(xs).zip(ys) {

@@ -27,7 +27,7 @@ pub(super) use cross_entropy::{
 #[cfg(test)]
 pub(super) use dispatch::{force_level, supported_levels};
 pub(super) use dropout::DropoutMask;
-pub(super) use elementwise::{add, add_assign, multiply_assign, scale, sum_of_squares};
+pub(super) use elementwise::{add, add_assign, add_product, multiply_assign, scale, sum_of_squares};
 pub(super) use gelu::{
     gelu_exact, gelu_exact_gradient, gelu_exact_with_slope, gelu_tanh, gelu_tanh_gradient, gelu_tanh_with_slope,
 };

@@ -2,22 +2,26 @@
 
 use super::affine::{AffineSlots, AffineWeights, NormSlots};
 use super::buffer::Pooled;
-use super::core::{CoreShape, KeptMaps, Projected};
+use super::core::{CoreGradients, CoreInput, CoreShape, KeptMaps};
+use super::derived::{Derivation, DerivationSlots};
+use super::lent::{LentGradient, LentMaps};
 use super::rows::{Rows, Slab};
 use super::sublayer::{Frame, FrameState};
 use crate::ops::kernels::MatrixMut;
 use crate::ops::profile::{Work, span};
 
-/// Weights of a self-attention in which every head computes.
+/// Weights of a self-attention.
 #[derive(Clone, Debug)]
 pub struct AttentionBlock<'a, T> {
     /// Norm, dropout of the output.
     pub frame: Frame<'a, T>,
-    /// To queries, keys and values: one map with all three outputs side by side, or three.
+    /// What the stream is mapped with; the outputs stand side by side.
     pub projections: Vec<AffineWeights<'a, T>>,
+    /// What is made of that before heads score.
+    pub derivation: Derivation<'a, T>,
     /// From the mixed heads to the stream.
     pub output: AffineWeights<'a, T>,
-    /// Sizes, mask, dropout of the maps.
+    /// Sizes, heads, mask, dropout of the maps.
     pub core: CoreShape<'a>,
 }
 
@@ -28,6 +32,8 @@ pub struct AttentionSlots<'a, T> {
     pub norm: NormSlots<'a, T>,
     /// Of the projections.
     pub projections: Vec<AffineSlots<'a, T>>,
+    /// Of what stands between projections and scores.
+    pub derivation: DerivationSlots<'a, T>,
     /// Of the output map.
     pub output: AffineSlots<'a, T>,
 }
@@ -37,36 +43,65 @@ pub struct AttentionSlots<'a, T> {
 pub struct AttentionState<T: Pooled> {
     frame: FrameState<T>,
     projected: Rows<T>,
+    derived: Option<Rows<T>>,
     mixed: Rows<T>,
     maps: KeptMaps<T>,
+    computed: usize,
 }
 
 impl<T: Pooled> AttentionState<T> {
-    /// The maps, if they were kept. `[batch, heads, tokens, tokens]`
-    pub fn maps(&self) -> Option<&[T]> {
-        match &self.maps {
-            KeptMaps::Whole(maps) => Some(maps),
-            KeptMaps::Rows(_) => None,
-        }
+    /// The maps that were computed here, if they were kept.
+    pub fn maps(&self) -> Option<LentMaps<'_, T>> {
+        self.maps.whole(self.computed)
+    }
+
+    /// Them alone.
+    pub fn into_maps(self) -> (KeptMaps<T>, usize) {
+        (self.maps, self.computed)
     }
 }
 
+/// The gradients of lent maps on their way through a layer.
+#[derive(Debug)]
+pub struct LentGradients<'a, T: Pooled> {
+    /// Of the maps of each layer that lends to this one.
+    pub lenders: Vec<&'a mut LentGradient<T>>,
+    /// Of the maps that this layer lends.
+    pub own: Option<&'a LentGradient<T>>,
+}
+
 impl<T: Pooled> AttentionBlock<'_, T> {
-    /// Rows, the work of the output map, and that of one product over all maps.
-    fn work(&self, x: Slab<'_, T>) -> (usize, Work, Work) {
-        let CoreShape { batch, tokens, heads, head_size, .. } = self.core;
-        let output = Work::product::<T>(x.rows(), heads * head_size, x.width());
-        (x.rows(), output, Work::product::<T>(tokens, head_size, tokens).times(batch * heads))
+    /// Columns of all projections.
+    fn projected_width(&self) -> usize {
+        self.projections.iter().map(|projection| projection.outputs).sum()
+    }
+
+    fn mixed_width(&self) -> usize {
+        self.core.heads.count() * self.core.head_size
+    }
+
+    /// The work of the output map, and that of scoring and of mixing.
+    fn work(&self, x: Slab<'_, T>) -> (Work, Work) {
+        let CoreShape { batch, tokens, heads, .. } = self.core;
+        let output = Work::product::<T>(x.rows(), self.mixed_width(), x.width());
+        let width = heads.score_width() + self.mixed_width();
+        (output, Work::product::<T>(tokens, width, tokens).times(batch))
     }
 
     /// Writes the stream after the sub-layer; gives what the backward pass needs, the maps whole if `keep_maps`.
-    pub fn forward(&self, x: &[T], y: &mut [T], width: usize, keep_maps: bool) -> AttentionState<T> {
+    /// `lent` are the maps of each layer that lends to this one.
+    pub fn forward(
+        &self,
+        x: &[T],
+        y: &mut [T],
+        width: usize,
+        lent: Vec<LentMaps<'_, T>>,
+        keep_maps: bool,
+    ) -> AttentionState<T> {
         let slab = Slab::dense(x, width);
         let mut frame = self.frame.enter(slab);
-        let mixed_width = self.core.heads * self.core.head_size;
-        let mut projected = Rows::take(slab.rows(), 3 * mixed_width);
-        let (rows, stream, mixing) = self.work(slab);
-        span("attention: projections", Work::product::<T>(rows, width, 3 * mixed_width), || {
+        let mut projected = Rows::take(slab.rows(), self.projected_width());
+        span("attention: projections", Work::product::<T>(slab.rows(), width, self.projected_width()), || {
             let mut rest = projected.output();
             for projection in &self.projections {
                 let part;
@@ -74,55 +109,70 @@ impl<T: Pooled> AttentionBlock<'_, T> {
                 projection.forward(frame.input(slab), part);
             }
         });
-        let mut mixed = Rows::take(slab.rows(), mixed_width);
-        let maps = span("attention: scores, softmax, mix", mixing.times(2), || {
-            self.core.forward(split(projected.view(), mixed_width), mixed.output(), keep_maps)
+        let derived = self.derivation.forward(projected.view());
+        let (stream, mixing) = self.work(slab);
+        let mut mixed = Rows::take(slab.rows(), self.mixed_width());
+        let maps = span("attention: scores, softmax, mix", mixing, || {
+            let input = CoreInput { projected: projected.view(), derived: derived.view(), lent };
+            self.core.forward(&input, mixed.output(), keep_maps)
         });
+        let derived = self.derivation.is_kept().then_some(derived);
         span("attention: output", stream, || {
             self.output.forward(mixed.view(), MatrixMut::new(y, slab.rows(), width));
         });
         self.frame.leave(x, y, width, &mut frame);
-        AttentionState { frame, projected, mixed, maps }
+        AttentionState { frame, projected, derived, mixed, maps, computed: self.core.heads.computed() }
     }
 
     /// Writes the gradient of the stream before, from that after.
+    #[expect(clippy::too_many_arguments, reason = "the stream and its gradient, twice, and everything that was lent")]
     pub fn backward(
         &self,
         x: &[T],
         width: usize,
         state: AttentionState<T>,
+        lent: Vec<LentMaps<'_, T>>,
         dy: &[T],
         dx: &mut [T],
         slots: &mut AttentionSlots<'_, T>,
+        lent_gradients: LentGradients<'_, T>,
     ) {
         let slab = Slab::dense(x, width);
-        let AttentionState { frame, projected, mixed, maps } = state;
+        let AttentionState { frame, projected, derived, mixed, maps, .. } = state;
         let past = self.frame.backward_leave(dy, width, &frame, &mut slots.norm);
         let ds = past.as_deref().unwrap_or(dy);
         let df = self.frame.backward_dropout(ds, width);
-        let (rows, stream, mixing) = self.work(slab);
+        let (stream, mixing) = self.work(slab);
         span("attention: output, gradient of weights", stream, || {
             self.output.parameter_gradients(mixed.view(), df.view(), &mut slots.output);
         });
-        let mixed_width = mixed.view().width();
         // The mixed values are done with: their memory takes their gradient.
         let mut dmixed = mixed;
         span("attention: output, gradient of input", stream, || {
             self.output.input_gradient(df.view(), dmixed.output(), false);
         });
         drop(df);
-        let mut dprojected = Rows::take(slab.rows(), 3 * mixed_width);
-        let (dq, rest) = dprojected.output().split_columns(mixed_width);
-        let (dk, dv) = rest.split_columns(mixed_width);
-        span("attention: scores, softmax, mix, gradient", mixing.times(4), || {
-            self.core.backward(split(projected.view(), mixed_width), &maps, dmixed.view(), [dq, dk, dv]);
+        let derived = derived.unwrap_or_else(|| self.derivation.forward(projected.view()));
+        let mut dprojected = Rows::take(slab.rows(), self.projected_width());
+        let mut dderived = Rows::take(slab.rows(), self.derivation.width());
+        span("attention: scores, softmax, mix, gradient", mixing.times(2), || {
+            let input = CoreInput { projected: projected.view(), derived: derived.view(), lent };
+            let gradients = CoreGradients {
+                projected: dprojected.output(),
+                derived: dderived.output(),
+                lent: lent_gradients.lenders,
+                own: lent_gradients.own,
+            };
+            self.core.backward(&input, &maps, dmixed.view(), gradients);
         });
-        drop((maps, projected, dmixed));
+        drop((maps, derived, dmixed));
+        self.derivation.backward(projected.view(), dderived.view(), &mut dprojected, &mut slots.derivation);
+        drop((projected, dderived));
         let mut dinput = Rows::take(slab.rows(), width);
         let mut first = 0;
         for (index, (projection, slots)) in self.projections.iter().zip(&mut slots.projections).enumerate() {
             let dpart = dprojected.view().columns(first, projection.outputs);
-            let work = Work::product::<T>(rows, width, projection.outputs);
+            let work = Work::product::<T>(slab.rows(), width, projection.outputs);
             span("attention: projections, gradient of weights", work, || {
                 projection.parameter_gradients(frame.input(slab), dpart, slots);
             });
@@ -133,10 +183,4 @@ impl<T: Pooled> AttentionBlock<'_, T> {
         }
         self.frame.backward_enter(slab, &dinput, ds, dx, &mut slots.norm);
     }
-}
-
-/// Queries, keys and values that stand side by side.
-fn split<T: Pooled>(projected: Slab<'_, T>, width: usize) -> Projected<'_, T> {
-    let part = |index: usize| projected.columns(index * width, width);
-    Projected { q: part(0), k: part(1), v: part(2) }
 }

@@ -74,6 +74,22 @@ impl<T: Pooled> Rows<T> {
         });
     }
 
+    /// Calls `f` with every `count` rows in turn: the number of the first, and them. Gives the results in order.
+    pub fn map_row_chunks<R: Send>(
+        &mut self,
+        count: usize,
+        f: impl Fn(usize, &mut dyn Iterator<Item = &mut [T]>) -> R + Sync,
+    ) -> Vec<R> {
+        let (stride, width) = (self.stride, self.width);
+        if width == 0 {
+            return Vec::new();
+        }
+        let tasks = self.data.par_chunks_mut(count * stride).enumerate();
+        tasks
+            .map(|(task, chunk)| f(task * count, &mut chunk.chunks_mut(stride).filter_map(|xs| xs.get_mut(..width))))
+            .collect()
+    }
+
     /// Calls `f` with the number and the elements of every row, many rows a task.
     pub fn for_each_row(&mut self, f: impl Fn(usize, &mut [T]) + Sync) {
         let (stride, width) = (self.stride, self.width);

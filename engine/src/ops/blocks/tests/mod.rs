@@ -1,5 +1,7 @@
 //! Whole parts of a model against the same ones composed of small operations, over all kinds of shapes.
 
+mod families;
+
 use candle_core::{DType, Device, Result, Tensor, Var};
 use proptest::prelude::*;
 
@@ -92,15 +94,20 @@ impl Case {
             |norm: &str, site| Frame { norm: norm_of(parameters, norm), at: self.at, dropout: self.drop_at(site) };
         let affine = |name: &str| self.affine(parameters, name);
         let layer = LayerParts {
-            attention: AttentionParts {
+            attention: Some(AttentionParts {
                 frame: frame("norm 1", 1),
-                projections: if self.is_fused { vec![affine("all")] } else { ["q", "k", "v"].map(affine).to_vec() },
+                projections: if self.is_fused {
+                    HeadProjections::Fused(affine("all"))
+                } else {
+                    HeadProjections::Separate { scores: Some(["q", "k"].map(affine)), value: affine("v"), groups: None }
+                },
+                heads: vec![HeadMap::Computed; self.heads],
+                head_size: self.head_size,
                 output: affine("output"),
-                heads: self.heads,
                 mask: self.mask(),
                 dropout: self.drop_at(0),
                 memory: self.memory,
-            },
+            }),
             feed_forward: FeedForwardParts {
                 frame: frame("norm 2", 2),
                 inner: affine("inner"),
@@ -301,7 +308,7 @@ fn without_gradients_there_is_no_graph_and_hidden_states_come_along() {
 fn misfits_are_refused() {
     let parameters = CASE.parameters(DType::F32);
     let wrong = Case { heads: 4, head_size: 2, ..CASE };
-    assert!(wrong.ours(&parameters, None, Wanted::default()).unwrap_err().to_string().contains("divided"));
+    assert!(wrong.ours(&parameters, None, Wanted::default()).unwrap_err().to_string().contains("maps 6 to 18"));
     let mut parameters = CASE.parameters(DType::F32);
     parameters[3].var = variable(1, &[6, 5], DType::F32);
     assert!(CASE.ours(&parameters, None, Wanted::default()).unwrap_err().to_string().contains("output map"));
