@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{AttentionConfig, Problem, Reuse};
+use super::{rows, schedule};
+use crate::config::{AttentionConfig, CustomReuse, Problem, Reuse};
 
 /// Field that problems of a head plan are reported at.
 const FIELD: &str = "attention.reuse";
@@ -75,10 +76,17 @@ pub struct HeadPlan {
 impl HeadPlan {
     /// The plan that a config's `reuse` writes down for `layers` layers of `heads` heads.
     pub fn derive(config: &AttentionConfig, layers: usize, heads: usize) -> Result<Self, Vec<Problem>> {
-        let drafts = match &config.reuse {
-            Reuse::None(_) => vec![vec![Draft::Compute; heads]; layers],
-        };
-        Self::from_drafts(&drafts)
+        let plan = Self::from_drafts(&schedule::drafts(&config.reuse, layers, heads)?);
+        if let Reuse::Custom(_) = &config.reuse {
+            let at_rows = |problem: Problem| Problem::new(rows::FIELD, problem.message);
+            return plan.map_err(|problems| problems.into_iter().map(at_rows).collect());
+        }
+        plan
+    }
+
+    /// The same table as a custom schedule: what a config becomes when a cell is changed by hand.
+    pub fn to_custom(&self) -> CustomReuse {
+        CustomReuse { rows: Vec::from(self.clone()).into_iter().map(rows::text).collect() }
     }
 
     /// Checks a table of drafts, one row a layer, and finds where every borrowed map was computed.

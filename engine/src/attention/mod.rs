@@ -8,9 +8,13 @@ pub mod compatibility;
 mod cost;
 mod dropout;
 mod heads;
+mod matching;
 mod plan;
+mod rows;
+mod schedule;
 
 pub use cost::{Cost, LayerCost, Part, PartCost, Workload, keeps_maps, layer_macs};
 pub use dropout::Dropout;
 pub use heads::{Cell, Draft, HeadAt, HeadPlan};
+pub use matching::ParameterMatch;
 pub use plan::{ModelPlan, default_norm_epsilon, estimated_vocabulary, supported};

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::HeadPlan;
+use super::{HeadPlan, ParameterMatch};
 use crate::config::{
-    Architecture, AttentionConfig, Cache, Compatibility, Coverage, NormPlacement, Problem, Reuse, RunConfig, Tokenizer,
+    Architecture, AttentionConfig, Cache, Compatibility, Coverage, Grouped, NormPlacement, Problem, Reuse, RunConfig,
+    Tokenizer,
 };
 
 /// Byte values, to which a byte-level tokenizer adds its special tokens.
@@ -58,18 +59,30 @@ impl ModelPlan {
     /// Every problem at once: of single fields, of combinations, of the head plan.
     pub fn resolve(config: &RunConfig, vocabulary: usize) -> Result<Self, Vec<Problem>> {
         let mut problems = config.validate();
-        problems.extend(supported(config));
+        let fields: Vec<String> = problems.iter().map(|problem| problem.field.clone()).collect();
+        problems.extend(supported(config).into_iter().filter(|problem| !fields.contains(&problem.field)));
         if vocabulary == 0 {
             problems.push(Problem::new("data.tokenizer", "the tokenizer has no tokens"));
         }
         if !problems.is_empty() {
             return Err(problems);
         }
-        let (model, attention) = (&config.model, &config.attention);
+        let layers = ParameterMatch::of(config)?.map_or(config.model.layers, |found| found.layers);
+        Self::of_depth(config, &config.attention, layers, vocabulary)
+    }
+
+    /// The plan of a checked config with other answers and another number of layers.
+    pub(super) fn of_depth(
+        config: &RunConfig,
+        attention: &AttentionConfig,
+        layers: usize,
+        vocabulary: usize,
+    ) -> Result<Self, Vec<Problem>> {
+        let model = &config.model;
         let encoder = model.kind == Architecture::Encoder;
         Ok(Self {
             architecture: model.kind,
-            layers: model.layers,
+            layers,
             heads: model.heads,
             head_size: model.head_size(),
             width: model.width,
@@ -80,7 +93,7 @@ impl ModelPlan {
             vocabulary,
             positions: model.positions.unwrap_or(config.data.sequence_length),
             token_types: if encoder { 2 } else { 0 },
-            head_plan: HeadPlan::derive(attention, model.layers, model.heads)?,
+            head_plan: HeadPlan::derive(attention, layers, model.heads)?,
             compatibility: attention.compatibility.clone(),
             coverage: attention.coverage.clone(),
             cache: attention.cache.clone(),
@@ -105,11 +118,42 @@ pub fn default_norm_epsilon(architecture: Architecture) -> f64 {
 ///
 /// Single fields are judged by [`RunConfig::validate`].
 pub fn supported(config: &RunConfig) -> Vec<Problem> {
-    let AttentionConfig { reuse, compatibility, coverage, cache } = &config.attention;
-    match (reuse, compatibility, coverage, cache) {
-        // An answer added to one of the four questions must be judged here before this compiles.
-        (Reuse::None(_), Compatibility::Standard(_), Coverage::Full(_), Cache::None(_)) => Vec::new(),
+    let AttentionConfig { reuse, compatibility, coverage, cache, match_parameters } = &config.attention;
+    let (layers, heads) = (config.model.layers, config.model.heads);
+    let mut problems = Vec::new();
+    if layers > 0 && heads > 0 {
+        problems.extend(HeadPlan::derive(&config.attention, layers, heads).err().unwrap_or_default());
     }
+    if let (Some(_), Reuse::Custom(_)) = (match_parameters, reuse) {
+        problems.push(Problem::new(
+            "attention.match_parameters",
+            "a custom table has as many layers as it has rows; choose another schedule, or leave match_parameters out",
+        ));
+    }
+    // An answer added to one of the questions must be judged here before this compiles.
+    match compatibility {
+        Compatibility::Grouped(Grouped { kv_heads }) => problems.extend(check_groups(*kv_heads, heads)),
+        Compatibility::Standard(_)
+        | Compatibility::Symmetric(_)
+        | Compatibility::Pairwise(_)
+        | Compatibility::SharedWeight(_)
+        | Compatibility::Collaborative(_)
+        | Compatibility::Latent(_) => {}
+    }
+    match (coverage, cache) {
+        (Coverage::Full(_), Cache::None(_)) => {}
+    }
+    problems
+}
+
+/// Every group of heads must have the same size.
+fn check_groups(kv_heads: usize, heads: usize) -> Option<Problem> {
+    if kv_heads == 0 || heads == 0 || heads.is_multiple_of(kv_heads) {
+        return None;
+    }
+    let divisors: Vec<String> = (1..=heads).filter(|n| heads.is_multiple_of(*n)).map(|n| n.to_string()).collect();
+    let message = format!("{kv_heads} groups do not divide {heads} heads; these do: {}", divisors.join(", "));
+    Some(Problem::new("attention.compatibility.kv_heads", message))
 }
 
 /// The vocabulary that a config will probably have, before there is a tokenizer: for estimates only.

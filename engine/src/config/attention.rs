@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{Compatibility, Reuse};
+
 /// `[attention]`: which heads score, how a pair is scored, how many pairs are scored, what is kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "snake_case")]
@@ -15,45 +17,37 @@ pub struct AttentionConfig {
     pub coverage: Coverage,
     /// What is kept while generating.
     pub cache: Cache,
+    /// Adds layers until the model has about as many parameters as this one; when absent, none are added.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub match_parameters: Option<Baseline>,
 }
 
-/// Which heads score at all.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Reuse {
-    /// Every head computes its own map.
-    None(NoReuse),
+/// The model that another one is compared with, of the same config otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Baseline {
+    /// Standard attention in which every head computes.
+    Standard,
+    /// The same way to score a pair, in which every head computes.
+    WithoutReuse,
 }
 
-impl Default for Reuse {
-    fn default() -> Self {
-        Self::None(NoReuse {})
+impl Baseline {
+    /// Every baseline, for menus and conformance tests.
+    pub const ALL: [Self; 2] = [Self::Standard, Self::WithoutReuse];
+}
+
+impl AttentionConfig {
+    /// The answers of a baseline.
+    #[must_use]
+    pub fn baseline(&self, baseline: Baseline) -> Self {
+        let compatibility = match baseline {
+            Baseline::Standard => Compatibility::default(),
+            Baseline::WithoutReuse => self.compatibility.clone(),
+        };
+        Self { reuse: Reuse::default(), compatibility, match_parameters: None, ..self.clone() }
     }
 }
-
-/// Every head computes its own map.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NoReuse {}
-
-/// How a head scores a pair of positions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Compatibility {
-    /// `Q K^T / sqrt(d_k)` with a query and a key projection per head.
-    Standard(Standard),
-}
-
-impl Default for Compatibility {
-    fn default() -> Self {
-        Self::Standard(Standard {})
-    }
-}
-
-/// `Q K^T / sqrt(d_k)` with biases.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Standard {}
 
 /// How many pairs are scored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@
 
 mod anchor;
 mod attention;
+mod compatibility;
 mod data;
 mod device;
 mod model;
@@ -12,11 +13,15 @@ mod parse;
 mod precision;
 mod presets;
 mod problem;
+mod reuse;
 mod run;
 mod train;
 mod validate;
 
-pub use attention::{AttentionConfig, Cache, Compatibility, Coverage, Full, NoCache, NoReuse, Reuse, Standard};
+pub use attention::{AttentionConfig, Baseline, Cache, Coverage, Full, NoCache};
+pub use compatibility::{
+    Biases, Collaborative, Compatibility, Grouped, Latent, Pairwise, SharedWeight, Standard, Symmetric,
+};
 pub use data::{
     ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, RandomSource, Source, Tokenizer,
     TrainedTokenizer,
@@ -27,5 +32,8 @@ pub use parse::{ConfigError, from_json, from_toml, from_toml_with, nearest, to_t
 pub use precision::Precision;
 pub use presets::{Preset, preset, presets};
 pub use problem::Problem;
+pub use reuse::{
+    AllEndReuse, AlternateReuse, CustomReuse, FirstReuse, FullReuse, NoReuse, PartialReuse, Reuse, SkipReuse,
+};
 pub use run::{FORMAT, ProbeConfig, RunConfig};
 pub use train::{Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, Schedule, TrainConfig};

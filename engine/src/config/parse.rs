@@ -45,7 +45,9 @@ pub fn from_toml(text: &str) -> Result<RunConfig, ConfigError> {
 pub fn from_toml_with(text: &str, overrides: &[String]) -> Result<RunConfig, ConfigError> {
     let mut table: Table =
         text.parse().map_err(|error: toml::de::Error| ConfigError::Syntax(error.to_string().trim_end().to_owned()))?;
-    for given in overrides {
+    // Kinds first, since another kind takes the fields of the old one away.
+    let (kinds, others): (Vec<_>, Vec<_>) = overrides.iter().partition(|given| is_answer(given));
+    for given in kinds.into_iter().chain(others) {
         apply(&mut table, given)?;
     }
     match table.get("format") {
@@ -186,6 +188,14 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, name)| name)
 }
 
+/// Whether an override names the kind of an answer to one of the four questions, of which each has fields of its own.
+fn is_answer(given: &str) -> bool {
+    given.split('=').next().is_some_and(|path| {
+        let path = path.trim();
+        path.starts_with("attention.") && path.rsplit('.').next() == Some("kind")
+    })
+}
+
 /// Replaces one field.
 fn apply(table: &mut Table, given: &str) -> Result<(), ConfigError> {
     let wrong = |why: &str| ConfigError::Override { given: given.to_owned(), why: why.to_owned() };
@@ -215,6 +225,9 @@ fn apply(table: &mut Table, given: &str) -> Result<(), ConfigError> {
     } else if path == "train.epochs" {
         inner.remove("steps");
     }
+    if is_answer(path) && inner.get(last).is_some_and(|kind| *kind != value) {
+        inner.clear();
+    }
     inner.insert(last.to_owned(), value);
     Ok(())
 }
@@ -222,7 +235,7 @@ fn apply(table: &mut Table, given: &str) -> Result<(), ConfigError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Source, Tokenizer};
+    use crate::config::{FirstReuse, FullReuse, Reuse, Source, Tokenizer};
 
     #[test]
     fn the_documented_example_reads() {
@@ -281,6 +294,10 @@ mod tests {
             ("[data]\nsequence_lenght = 4", ["`data.sequence_lenght`", "Known here"]),
             ("[data]\nkind = \"gramar\"", ["\"gramar\"", "`grammar`"]),
             ("[attention]\nreuse = { kind = \"none\", layers = 2 }", ["`attention.reuse.layers`", "No field"]),
+            ("[attention]\nreuse = { kind = \"first\", layer = 2 }", ["`attention.reuse.layer`", "`layers`"]),
+            ("[attention]\nreuse = { kind = \"frist\" }", ["attention.reuse", "`first`"]),
+            ("[attention]\ncompatibility = { kind = \"latent\", dim = 2 }", ["`attention.compatibility.dim`", "rank"]),
+            ("[attention]\nmatch_parameter = \"standard\"", ["`attention.match_parameter`", "`match_parameters`"]),
             ("[train]\nschedule = { kind = \"cosin\" }", ["train.schedule", "`cosine`"]),
             ("naem = \"x\"", ["`naem`", "`name`"]),
         ] {
@@ -295,6 +312,9 @@ mod tests {
     fn a_value_of_the_wrong_type_names_its_field() {
         let message = from_toml("format = 1\n[model]\nlayers = \"four\"").unwrap_err().to_string();
         assert!(message.starts_with("model.layers: ") && message.contains("a whole number"), "{message}");
+        let message =
+            from_toml("format = 1\n[attention.reuse]\nkind = \"full\"\nlayers = \"two\"").unwrap_err().to_string();
+        assert!(message.starts_with("attention.reuse.layers: "), "{message}");
         let message = from_toml("format = 1\nthreads = -1").unwrap_err().to_string();
         assert!(message.starts_with("threads: "), "{message}");
         let message = from_toml("format = 1\ndevice = \"gpu\"").unwrap_err().to_string();
@@ -308,6 +328,12 @@ mod tests {
         assert_eq!((config.model.layers, config.name.as_str()), (7, "a b"));
         assert_eq!(config.train.schedule.kind(), "linear");
         assert_eq!((config.train.steps, config.train.epochs), (None, Some(2.0)));
+        let given = ["attention.reuse.layers=2", "attention.reuse.kind=full"].map(str::to_owned);
+        let text = "format = 1\n[attention]\nreuse = { kind = \"first\", layers = 1, heads = 1 }";
+        let config = from_toml_with(text, &given).unwrap();
+        assert_eq!(config.attention.reuse, Reuse::Full(FullReuse { layers: 2 }), "the old kind's heads are gone");
+        let config = from_toml_with(text, &given[..1]).unwrap();
+        assert_eq!(config.attention.reuse, Reuse::First(FirstReuse { layers: 2, heads: 1 }));
         for bad in ["model.layers", "=3", "model.layers="] {
             assert!(matches!(from_toml_with("format = 1", &[bad.to_owned()]), Err(ConfigError::Override { .. })));
         }

@@ -23,6 +23,8 @@ impl RunConfig {
         }
         self.check_data(&mut check);
         self.check_model(&mut check);
+        check.0.extend(self.attention.reuse.problems(self.model.layers, self.model.heads));
+        check.0.extend(self.attention.compatibility.problems(&self.model));
         self.check_train(&mut check);
         check.count("probe.examples", self.probe.examples, 1..=1024);
         check.0

@@ -70,6 +70,9 @@ impl Model {
     }
 
     fn build(plan: &ModelPlan, tensors: BTreeMap<String, Tensor>) -> Result<Self, ModelError> {
+        if plan.compatibility != crate::config::Compatibility::default() {
+            return Err(ModelError::Unsupported("another way to score a pair than the standard one".to_owned()));
+        }
         if !plan.head_plan.is_plain() {
             return Err(ModelError::Unsupported("a head plan with borrowed or skipped heads".to_owned()));
         }

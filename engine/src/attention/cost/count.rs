@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::{Part, PartCost, Workload, activations};
 use crate::{
     attention::ModelPlan,
-    config::{Architecture, Compatibility, Coverage},
+    config::{Architecture, Coverage},
 };
 
 /// Numbers that `AdamW` keeps for every parameter: two moments.
@@ -126,7 +126,7 @@ fn linear(from: usize, to: usize) -> u64 {
 }
 
 fn layer_cost(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerCost {
-    let (Compatibility::Standard(_), Coverage::Full(_)) = (&plan.compatibility, &plan.coverage);
+    let Coverage::Full(_) = &plan.coverage;
     let (d, d_k, f) = (plan.width, plan.head_size, plan.feed_forward);
     let (b, t) = (work.batch, work.sequence);
     // Queries and keys exist for heads that compute, values for those that have a map.
