@@ -1,7 +1,10 @@
 //! Numbers (not bytes) that the operations of the model keep from forward until backward.
 
-use super::Workload;
-use crate::{attention::ModelPlan, config::Architecture};
+use super::{Workload, scoring::Scoring};
+use crate::{
+    attention::{HeadAt, ModelPlan},
+    config::Architecture,
+};
 
 /// Rows whose logits exist at the same time inside of one operation.
 const HEAD_ROWS: u64 = 512;
@@ -42,11 +45,18 @@ fn block(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerActivations {
     let head = tokens.saturating_mul(plan.head_size as u64);
     let (computed, live) = (plan.head_plan.computed(layer) as u64, plan.head_plan.live(layer) as u64);
     let attends = u64::from(live > 0);
-    // Two numbers a row where maps are computed again.
-    let row = if keeps_maps(work.sequence) { work.sequence as u64 } else { 2 };
+    let lent = lent(plan, layer);
+    let map = tokens.saturating_mul(work.sequence as u64);
+    // Two numbers a row where maps are computed again. A layer that lends keeps its maps, and the gradients of lent
+    // ones while they come together.
+    let maps = if keeps_maps(work.sequence) || lent > 0 {
+        map.saturating_mul(computed)
+    } else {
+        tokens.saturating_mul(2).saturating_mul(computed)
+    };
     LayerActivations {
-        projections: head.saturating_mul(2 * computed + live),
-        scores: tokens.saturating_mul(row).saturating_mul(computed),
+        projections: tokens.saturating_mul(Scoring::of(plan, layer).kept),
+        scores: maps.saturating_add(map.saturating_mul(lent)),
         mix: head.saturating_mul(live),
         output: stream.saturating_mul(attends),
         // The slope of the activation and the activation, and the stream after.
@@ -54,6 +64,29 @@ fn block(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerActivations {
         // The input of each sub-layer, or the sum before its norm.
         norm: stream.saturating_mul(1 + attends),
     }
+}
+
+/// Heads of a layer whose maps others use.
+fn lent(plan: &ModelPlan, layer: usize) -> u64 {
+    let is_lent = |head: &usize| !plan.head_plan.users(HeadAt::new(layer, *head)).is_empty();
+    (0..plan.heads).filter(is_lent).count() as u64
+}
+
+/// Numbers that the backward pass of the largest sub-layer works with, and the gradient of the stream on both sides of
+/// it.
+pub(super) fn working(plan: &ModelPlan, work: &Workload) -> u64 {
+    let tokens = work.tokens();
+    let (d, f) = (plan.width as u64, plan.feed_forward as u64);
+    let attention = |layer: usize| {
+        let scoring = Scoring::of(plan, layer);
+        let mixed = plan.head_plan.live(layer) as u64 * plan.head_size as u64;
+        // The gradients of projections and what was made of them, of the mixed values, and of the input.
+        scoring.kept.saturating_add(2 * scoring.derived).saturating_add(mixed).saturating_add(d)
+    };
+    let widest = (0..plan.layers).map(attention).max().unwrap_or(0);
+    // The gradient of the inner numbers, and of output and input.
+    let feed_forward = f.saturating_add(2 * d);
+    tokens.saturating_mul(widest.max(feed_forward).saturating_add(2 * d))
 }
 
 /// A layer composed of small operations.
@@ -65,6 +98,7 @@ fn composed(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerActivations
     let map = tokens.saturating_mul(work.sequence as u64);
     let (computed, live) = (plan.head_plan.computed(layer) as u64, plan.head_plan.live(layer) as u64);
     let attends = u64::from(live > 0);
+    let scoring = Scoring::of(plan, layer);
     // A decoder's fused matrix is cut into three, which are copies.
     let copies = match plan.architecture {
         Architecture::Encoder => 0,
@@ -72,9 +106,9 @@ fn composed(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerActivations
     };
     LayerActivations {
         // Heads are views of what was projected.
-        projections: head
-            .saturating_add(copies.saturating_mul(plan.head_size as u64))
-            .saturating_mul(2 * computed + live),
+        projections: tokens
+            .saturating_mul(scoring.kept.saturating_add(scoring.derived))
+            .saturating_add(copies.saturating_mul(scoring.kept)),
         // Scores and maps; dropped maps where there is dropout.
         scores: map.saturating_mul(2 * computed).saturating_add(if plan.dropout > 0.0 {
             map.saturating_mul(live)
