@@ -15,7 +15,9 @@ pub fn run(args: &LargestBatchArgs) -> CliResult {
     let config = GivenConfig::read(&given)?.config;
     let vocabulary = args.vocabulary.unwrap_or_else(|| estimated_vocabulary(&config));
     let found = largest_batch(&config, vocabulary, args.memory).map_err(|error| match error {
-        TrainError::Config(_) | TrainError::Memory { .. } => CliError::BadInput(error.to_string()),
+        TrainError::Config(_) | TrainError::Memory { .. } | TrainError::OutOfMemory { .. } => {
+            CliError::BadInput(error.to_string())
+        }
         other => CliError::Failed(other.to_string()),
     })?;
     if args.json {

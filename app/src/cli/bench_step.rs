@@ -94,7 +94,9 @@ fn measure(args: &BenchStepArgs, config: &RunConfig) -> Result<Measured, TrainEr
 
 fn failed(error: TrainError) -> CliError {
     match error {
-        TrainError::Config(_) | TrainError::Memory { .. } => CliError::BadInput(error.to_string()),
+        TrainError::Config(_) | TrainError::Memory { .. } | TrainError::OutOfMemory { .. } => {
+            CliError::BadInput(error.to_string())
+        }
         TrainError::State(message) => CliError::Failed(message),
         other => CliError::Failed(other.to_string()),
     }

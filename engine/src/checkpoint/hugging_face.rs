@@ -61,7 +61,7 @@ pub(super) fn config_json(plan: &ModelPlan, precision: Precision, special: &Spec
     let common = json!({
         "architectures": [class],
         "bos_token_id": special.id("bos_token"),
-        "dtype": match precision { Precision::F32 => "float32", Precision::F64 => "float64" },
+        "dtype": match precision { Precision::F64 => "float64", _ => "float32" },
         "eos_token_id": special.id("eos_token"),
         "initializer_range": 0.02,
         "model_type": model_type,

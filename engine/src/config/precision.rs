@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// The number format of weights, activations and gradients.
+/// The number format that a model computes in. Those of half size keep weights, gradients and moments in 32 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Precision {
@@ -9,17 +9,22 @@ pub enum Precision {
     F32,
     /// 64-bit floats: half the speed, for checking numerics.
     F64,
+    /// 16-bit floats with 11 bits of precision and a small range; the loss is scaled so that gradients stay in it.
+    F16,
+    /// 16-bit floats with 8 bits of precision and the range of 32-bit ones.
+    Bf16,
 }
 
 impl Precision {
     /// Every precision, for menus and conformance tests.
-    pub const ALL: [Self; 2] = [Self::F32, Self::F64];
+    pub const ALL: [Self; 4] = [Self::F32, Self::F64, Self::F16, Self::Bf16];
 
-    /// Bytes of one number.
+    /// Bytes of one number in the computation.
     pub fn bytes(self) -> u64 {
         match self {
             Self::F32 => 4,
             Self::F64 => 8,
+            Self::F16 | Self::Bf16 => 2,
         }
     }
 
@@ -28,6 +33,18 @@ impl Precision {
         match self {
             Self::F32 => "f32",
             Self::F64 => "f64",
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
         }
+    }
+
+    /// True for the formats of half size.
+    pub fn is_half(self) -> bool {
+        matches!(self, Self::F16 | Self::Bf16)
+    }
+
+    /// Bytes of one weight, gradient or moment.
+    pub fn weight_bytes(self) -> u64 {
+        if self.is_half() { 4 } else { self.bytes() }
     }
 }

@@ -39,11 +39,13 @@ fn open_cuda(ordinal: usize) -> candle_core::Result<Device> {
     Ok(device)
 }
 
-/// The element type of a precision.
+/// The element type that a model computes in.
 pub fn dtype(precision: Precision) -> DType {
     match precision {
         Precision::F32 => DType::F32,
         Precision::F64 => DType::F64,
+        Precision::F16 => DType::F16,
+        Precision::Bf16 => DType::BF16,
     }
 }
 

@@ -7,6 +7,7 @@
 mod device;
 mod diagnosis;
 mod error;
+mod half;
 mod input;
 mod layer;
 mod names;

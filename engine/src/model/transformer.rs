@@ -61,7 +61,7 @@ impl Model {
     pub fn trainable(plan: &ModelPlan, parameters: &ParameterSet) -> Result<Self, ModelError> {
         let tensors = parameters.iter().map(|(name, variable)| (name.to_owned(), variable.as_tensor().clone()));
         let gradients = Gradients::new(&parameters.optimiser_parameters())?;
-        Ok(Self { gradients: Some(gradients), ..Self::build(plan, tensors.collect())? })
+        Ok(Self::build(plan, tensors.collect())?.with_gradients(gradients))
     }
 
     /// A model that builds no graph, for evaluation. It shares the parameters' memory and sees their updates.
@@ -69,7 +69,7 @@ impl Model {
         Self::build(plan, parameters.tensors())
     }
 
-    fn build(plan: &ModelPlan, tensors: BTreeMap<String, Tensor>) -> Result<Self, ModelError> {
+    pub(super) fn build(plan: &ModelPlan, tensors: BTreeMap<String, Tensor>) -> Result<Self, ModelError> {
         if plan.compatibility != crate::config::Compatibility::default() {
             return Err(ModelError::Unsupported("another way to score a pair than the standard one".to_owned()));
         }
@@ -130,6 +130,11 @@ impl Model {
             gradients: None,
             is_composed: false,
         })
+    }
+
+    /// The same model with a place for gradients.
+    pub(super) fn with_gradients(self, gradients: Gradients) -> Self {
+        Self { gradients: Some(gradients), ..self }
     }
 
     /// The same model composed of small operations: what single ones are held against.

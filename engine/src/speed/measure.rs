@@ -201,7 +201,7 @@ impl At<'_> {
             Ok(())
         });
         if let Err(error) = outcome {
-            found.failure = Some(failure_of(&error));
+            found.failure = Some(failure_of(&error, found.free_bytes));
         }
         (!self.watch.is_stopped()).then_some(())
     }
@@ -214,7 +214,7 @@ impl At<'_> {
             if found.failure.is_none() {
                 match Built::new(place, subject, self.spec.vocabulary_of(&subject.config)) {
                     Ok(model) => built.push(model),
-                    Err(error) => found.failure = Some(failure_of(&error)),
+                    Err(error) => found.failure = Some(failure_of(&error, found.free_bytes)),
                 }
             }
         }
@@ -231,7 +231,7 @@ impl At<'_> {
                 match built.step() {
                     Ok(time) if round >= self.spec.warmup => found.times.push(time),
                     Ok(_) => {}
-                    Err(error) => found.failure = Some(failure_of(&error)),
+                    Err(error) => found.failure = Some(failure_of(&error, found.free_bytes)),
                 }
             }
             self.progress.round = repeat * rounds + round + 1;
@@ -246,7 +246,7 @@ impl At<'_> {
                 found.facts = Some(built.facts());
                 match built.profiled_step() {
                     Ok((_, operations)) => found.operations = operations,
-                    Err(error) => found.failure = Some(failure_of(&error)),
+                    Err(error) => found.failure = Some(failure_of(&error, found.free_bytes)),
                 }
             }
         }
@@ -318,9 +318,13 @@ fn fits_together(found: &[Found]) -> bool {
     found.iter().filter_map(|found| found.free_bytes).min().is_none_or(|free| needed <= free)
 }
 
-fn failure_of(error: &TrainError) -> Outcome {
+/// What went wrong with a side, for whose measurement `free` bytes were free.
+fn failure_of(error: &TrainError, free: Option<u64>) -> Outcome {
     match error {
         TrainError::Memory { needed, free } => Outcome::OutOfMemory { needed_bytes: *needed, free_bytes: *free },
+        TrainError::OutOfMemory { needed } => {
+            Outcome::OutOfMemory { needed_bytes: *needed, free_bytes: free.unwrap_or(0) }
+        }
         TrainError::Config(problems) => {
             Outcome::Invalid { reason: problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ") }
         }

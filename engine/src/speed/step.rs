@@ -46,7 +46,8 @@ impl StepSpeed {
         let cost = Cost::of(&plan, &Workload::training(&config));
         MemoryCheck::new(&cost, device).require()?;
         let parameters = ParameterSet::init(&plan, config.seed, dtype_of(config.precision), device)?;
-        let stepper = Stepper::new(&plan, &parameters, &config.train, config.seed, device)?;
+        let stepper = Stepper::new(&plan, &parameters, &config.train, config.precision, config.seed, device)
+            .map_err(|error| error.with_memory(cost.memory_bytes))?;
         let count = parameters.count();
         Ok(Self { config, stepper, cost, parameters: count, vocabulary, step: 0 })
     }
@@ -56,10 +57,11 @@ impl StepSpeed {
     /// # Errors
     /// If the device fails or the loss is not finite.
     pub fn step(&mut self) -> Result<StepTime, TrainError> {
-        let Self { config, stepper, vocabulary, step, .. } = self;
+        let Self { config, stepper, vocabulary, step, cost, .. } = self;
         let (accumulation, rate) = (config.train.accumulation as u64, config.train.learning_rate);
         let stepped =
-            stepper.step(*step, accumulation, rate, |micro_step| random_batch(config, *vocabulary, micro_step))?;
+            stepper.step(*step, accumulation, rate, |micro_step| random_batch(config, *vocabulary, micro_step));
+        let stepped = stepped.map_err(|error| error.with_memory(cost.memory_bytes))?;
         *step += 1;
         match stepped {
             Ok(stepped) => Ok(StepTime {

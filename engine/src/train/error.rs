@@ -33,12 +33,33 @@ pub enum TrainError {
         /// Free bytes.
         free: u64,
     },
+    /// The device refused memory in the middle of a run.
+    #[error(
+        "The device ran out of memory: this run needs about {} by estimate. Lower the batch size (and raise accumulation), the sequence length, the width or the number of layers, or choose a 16-bit precision.",
+        memory::words(*.needed)
+    )]
+    OutOfMemory {
+        /// Estimated need in bytes.
+        needed: u64,
+    },
     /// A tensor operation failed.
     #[error("A tensor operation failed: {0}. This is a fault of the program; please report it with the config.")]
     Tensor(String),
     /// The state that was kept belongs to another model or optimiser.
     #[error("The training state does not fit this config: {0}. Start a new run instead.")]
     State(String),
+}
+
+impl TrainError {
+    /// The same, with the estimated need in bytes where it is about memory that a device refused.
+    #[must_use]
+    pub fn with_memory(self, needed: u64) -> Self {
+        let text = match &self {
+            Self::Tensor(text) | Self::Model(ModelError::Tensor(text)) => text.to_lowercase().replace('_', " "),
+            _ => return self,
+        };
+        if text.contains("out of memory") { Self::OutOfMemory { needed } } else { self }
+    }
 }
 
 impl From<candle_core::Error> for TrainError {

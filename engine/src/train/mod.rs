@@ -8,6 +8,7 @@ mod boundary;
 mod error;
 mod evaluate;
 mod look;
+mod loss_scale;
 mod memory;
 mod report;
 mod run;

@@ -1,20 +1,22 @@
 use std::time::Instant;
 
-use candle_core::{DType, Device};
+use std::collections::BTreeMap;
 
-use super::{Divergence, TrainError, look};
+use candle_core::{DType, Device, Tensor};
+
+use super::{Divergence, TrainError, error::first_line, look, loss_scale::LossScale};
 use crate::{
     attention::ModelPlan,
-    config::TrainConfig,
+    config::{Precision, TrainConfig},
     data::Batch,
-    model::{ForwardOptions, Model, ModelInput, NonFinite, ParameterSet},
-    ops::{AdamW, AdamWConfig},
+    model::{self, ForwardOptions, Model, ModelInput, NonFinite, ParameterSet},
+    ops::{AdamW, AdamWConfig, Gradients},
 };
 
 /// A model with its optimiser: forward, backward, clipping and update, from batches that it is given.
 pub struct Stepper {
-    model: Model,
-    frozen: Model,
+    arithmetic: Arithmetic,
+    gradients: Gradients,
     optimiser: AdamW,
     device: Device,
     clip_norm: f64,
@@ -22,8 +24,41 @@ pub struct Stepper {
     seed: u64,
 }
 
+/// How the model computes.
+enum Arithmetic {
+    /// In the format of the weights.
+    Own { model: Box<Model>, frozen: Box<Model> },
+    /// In half precision, with copies of the weights that are made for each step.
+    Half { plan: Box<ModelPlan>, parameters: ParameterSet, dtype: DType, scale: Option<LossScale> },
+}
+
+impl Arithmetic {
+    /// The model for one step.
+    fn model(&self, gradients: &Gradients) -> Result<Model, TrainError> {
+        Ok(match self {
+            Self::Own { model, .. } => Model::clone(model),
+            Self::Half { plan, parameters, dtype, .. } => Model::trainable_in(plan, parameters, *dtype, gradients)?,
+        })
+    }
+
+    fn scale_mut(&mut self) -> Option<&mut LossScale> {
+        match self {
+            Self::Half { scale, .. } => scale.as_mut(),
+            Self::Own { .. } => None,
+        }
+    }
+
+    /// What the loss is multiplied with.
+    fn loss_factor(&self) -> f64 {
+        match self {
+            Self::Half { scale: Some(scale), .. } => scale.factor(),
+            _ => 1.0,
+        }
+    }
+}
+
 /// What one step did.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stepped {
     /// Mean loss over the batches, nats per labelled token.
     pub loss: f64,
@@ -52,6 +87,7 @@ impl Stepper {
         plan: &ModelPlan,
         parameters: &ParameterSet,
         train: &TrainConfig,
+        precision: Precision,
         seed: u64,
         device: &Device,
     ) -> Result<Self, TrainError> {
@@ -61,9 +97,23 @@ impl Stepper {
             epsilon: train.epsilon,
             weight_decay: train.weight_decay,
         };
+        let (arithmetic, gradients) = if precision.is_half() {
+            let half = Arithmetic::Half {
+                plan: Box::new(plan.clone()),
+                parameters: parameters.clone(),
+                dtype: model::dtype(precision),
+                scale: (precision == Precision::F16).then(LossScale::default),
+            };
+            (half, Gradients::new(&parameters.optimiser_parameters())?)
+        } else {
+            let model = Box::new(Model::trainable(plan, parameters)?);
+            let gradients = model.gradients().cloned();
+            let gradients = gradients.ok_or_else(|| TrainError::State("the model is frozen".to_owned()))?;
+            (Arithmetic::Own { model, frozen: Box::new(Model::frozen(plan, parameters)?) }, gradients)
+        };
         Ok(Self {
-            model: Model::trainable(plan, parameters)?,
-            frozen: Model::frozen(plan, parameters)?,
+            arithmetic,
+            gradients,
             optimiser: AdamW::new(parameters.optimiser_parameters(), config)?,
             device: device.clone(),
             clip_norm: train.clip_norm,
@@ -82,59 +132,90 @@ impl Stepper {
         learning_rate: f64,
         batch: impl Fn(u64) -> Batch,
     ) -> Result<Result<Stepped, Divergence>, TrainError> {
-        let gradients = self.model.gradients().ok_or_else(|| TrainError::State("the model is frozen".to_owned()))?;
-        gradients.reset();
-        let (mut loss_sum, mut tokens) = (0.0, 0);
-        let (mut forward_secs, mut backward_secs) = (0.0, 0.0);
+        let mut spent = Stepped::default();
+        let grad_norm = loop {
+            // What was spent on a backward pass that overflowed counts too.
+            let before = spent;
+            if let Err(divergence) = self.passes(step, accumulation, &batch, &mut spent)? {
+                return Ok(Err(divergence));
+            }
+            let start = Instant::now();
+            self.gradients.scale(1.0 / (accumulation as f64 * self.arithmetic.loss_factor()));
+            let grad_norm = self.gradients.global_norm()?;
+            spent.optimiser_secs += start.elapsed().as_secs_f64();
+            if grad_norm.is_finite() {
+                break grad_norm;
+            }
+            if !self.arithmetic.scale_mut().is_some_and(LossScale::shrink) {
+                return Ok(Err(self.divergence(step)?));
+            }
+            (spent.loss, spent.tokens) = (before.loss, before.tokens);
+        };
+        let start = Instant::now();
+        if self.clip_norm > 0.0 && grad_norm > self.clip_norm {
+            self.gradients.scale(self.clip_norm / grad_norm);
+        }
+        self.optimiser.step(&self.gradients, learning_rate)?;
+        if let Some(scale) = self.arithmetic.scale_mut() {
+            scale.succeed();
+        }
+        spent.optimiser_secs += start.elapsed().as_secs_f64();
+        Ok(Ok(Stepped { loss: spent.loss / accumulation as f64, grad_norm, ..spent }))
+    }
+
+    /// Forward and backward over all batches of a step: the gradients' sum, with losses, tokens and time in `spent`.
+    fn passes(
+        &self,
+        step: u64,
+        accumulation: u64,
+        batch: &impl Fn(u64) -> Batch,
+        spent: &mut Stepped,
+    ) -> Result<Result<(), Divergence>, TrainError> {
+        self.gradients.reset();
+        let start = Instant::now();
+        let model = self.arithmetic.model(&self.gradients)?;
+        spent.forward_secs += start.elapsed().as_secs_f64();
+        let factor = self.arithmetic.loss_factor();
         for micro in 0..accumulation {
             let micro_step = step * accumulation + micro;
             let start = Instant::now();
             let batch = batch(micro_step);
-            tokens += batch.input_ids.len() as u64;
+            spent.tokens += batch.input_ids.len() as u64;
             let input = look::input(&batch, &self.device)?;
             let dropout = (self.dropout > 0.0).then_some((self.seed, micro_step));
             let options = ForwardOptions { dropout, ..ForwardOptions::default() };
-            let loss = self.model.loss(&input, &batch.labels, &options)?;
+            let mut loss = model.loss(&input, &batch.labels, &options)?;
             let value = loss.loss.to_dtype(DType::F64)?.to_scalar::<f64>()?;
             if !value.is_finite() {
                 return Ok(Err(self.diagnose(&input, dropout, step + 1)?));
             }
-            loss_sum += value;
-            forward_secs += start.elapsed().as_secs_f64();
+            spent.loss += value;
+            spent.forward_secs += start.elapsed().as_secs_f64();
             let start = Instant::now();
-            self.model.backward(&loss)?;
+            if self.arithmetic.loss_factor() != 1.0 {
+                loss.loss = (loss.loss * factor)?;
+            }
+            model.backward(&loss)?;
             drop(loss);
-            backward_secs += start.elapsed().as_secs_f64();
+            spent.backward_secs += start.elapsed().as_secs_f64();
         }
-        let start = Instant::now();
-        gradients.scale(1.0 / accumulation as f64);
-        let grad_norm = gradients.global_norm()?;
-        if !grad_norm.is_finite() {
-            let name = gradients.first_non_finite()?.unwrap_or_else(|| "the gradient norm".to_owned());
-            let layer = layer_of(&name);
-            let place = match layer {
-                Some(layer) => format!("the gradient of layer {layer} ({name})"),
-                None => format!("the gradient of {name}"),
-            };
-            return Ok(Err(Divergence { step: step + 1, place, layer }));
-        }
-        if self.clip_norm > 0.0 && grad_norm > self.clip_norm {
-            gradients.scale(self.clip_norm / grad_norm);
-        }
-        self.optimiser.step(gradients, learning_rate)?;
-        Ok(Ok(Stepped {
-            loss: loss_sum / accumulation as f64,
-            grad_norm,
-            tokens,
-            forward_secs,
-            backward_secs,
-            optimiser_secs: start.elapsed().as_secs_f64(),
-        }))
+        Ok(Ok(()))
+    }
+
+    /// Says which gradient is not finite.
+    fn divergence(&self, step: u64) -> Result<Divergence, TrainError> {
+        let name = self.gradients.first_non_finite()?.unwrap_or_else(|| "the gradient norm".to_owned());
+        let layer = layer_of(&name);
+        let place = match layer {
+            Some(layer) => format!("the gradient of layer {layer} ({name})"),
+            None => format!("the gradient of {name}"),
+        };
+        Ok(Divergence { step: step + 1, place, layer })
     }
 
     /// Finds the first place where the forward pass is not finite.
     fn diagnose(&self, input: &ModelInput, dropout: Option<(u64, u64)>, step: u64) -> Result<Divergence, TrainError> {
-        let (place, layer) = match self.frozen.first_non_finite(input, dropout)? {
+        let (place, layer) = match self.frozen()?.first_non_finite(input, dropout)? {
             Some(NonFinite::Embeddings) => ("the embeddings".to_owned(), None),
             Some(NonFinite::Layer { layer, head: Some(head) }) => {
                 (format!("head {} of layer {}", head + 1, layer + 1), Some(layer + 1))
@@ -146,23 +227,146 @@ impl Stepper {
         Ok(Divergence { step, place, layer })
     }
 
-    /// The weights without a graph, for evaluation.
-    pub fn frozen(&self) -> &Model {
-        &self.frozen
+    /// The model without a graph, for evaluation.
+    pub fn frozen(&self) -> Result<Model, TrainError> {
+        Ok(match &self.arithmetic {
+            Arithmetic::Own { frozen, .. } => Model::clone(frozen),
+            Arithmetic::Half { plan, parameters, dtype, .. } => Model::frozen_in(plan, parameters, *dtype)?,
+        })
     }
 
-    /// The optimiser.
-    pub fn optimiser(&self) -> &AdamW {
-        &self.optimiser
+    /// A copy of the optimiser's state by name, with the loss scale where there is one.
+    pub fn state(&self) -> Result<BTreeMap<String, Tensor>, TrainError> {
+        let mut state = self.optimiser.state()?;
+        if let Arithmetic::Half { scale: Some(scale), .. } = &self.arithmetic {
+            scale.save(&mut state)?;
+        }
+        Ok(state)
     }
 
-    /// The optimiser, to give it a saved state.
-    pub fn optimiser_mut(&mut self) -> &mut AdamW {
-        &mut self.optimiser
+    /// Goes on from a saved state.
+    ///
+    /// # Errors
+    /// If it belongs to another model, or another precision; nothing has changed then.
+    pub fn load_state(&mut self, mut state: BTreeMap<String, Tensor>) -> Result<(), TrainError> {
+        let scale = match self.arithmetic.scale_mut() {
+            Some(_) => Some(LossScale::load(&mut state)?),
+            None => None,
+        };
+        self.optimiser.load_state(&state).map_err(|error| TrainError::State(first_line(&error)))?;
+        if let (Some(own), Some(scale)) = (self.arithmetic.scale_mut(), scale) {
+            *own = scale;
+        }
+        Ok(())
     }
 }
 
 /// The layer, from 1, that a parameter belongs to: the number in its Hugging Face name.
 fn layer_of(name: &str) -> Option<usize> {
     name.split('.').find_map(|part| part.parse::<usize>().ok()).map(|layer| layer + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::{Architecture, RunConfig},
+        train::dtype_of,
+    };
+
+    const VOCABULARY: usize = 50;
+
+    fn config(kind: Architecture) -> RunConfig {
+        let mut config = RunConfig::default();
+        (config.model.kind, config.model.layers, config.model.width, config.model.heads) = (kind, 2, 16, 2);
+        (config.model.feed_forward, config.data.sequence_length, config.train.batch) = (24, 12, 4);
+        config
+    }
+
+    /// The same few tokens in every batch, each followed by the next of the vocabulary.
+    fn batch(config: &RunConfig) -> Batch {
+        let (batch, sequence) = (config.train.batch, config.data.sequence_length);
+        let token = |at: usize| (at % sequence + 3 * (at / sequence)) as u32 % VOCABULARY as u32;
+        let input_ids: Vec<u32> = (0..batch * sequence).map(token).collect();
+        let labels = input_ids.iter().map(|id| i64::from((id + 1) % VOCABULARY as u32)).collect();
+        Batch { input_ids, labels, key_mask: None, batch, sequence }
+    }
+
+    fn stepper(config: &RunConfig, precision: Precision) -> (ParameterSet, Stepper) {
+        let plan = ModelPlan::resolve(config, VOCABULARY).unwrap();
+        let parameters = ParameterSet::init(&plan, 1, dtype_of(precision), &Device::Cpu).unwrap();
+        let stepper = Stepper::new(&plan, &parameters, &config.train, precision, 1, &Device::Cpu).unwrap();
+        (parameters, stepper)
+    }
+
+    fn losses(config: &RunConfig, stepper: &mut Stepper, steps: std::ops::Range<u64>) -> Vec<f64> {
+        steps.map(|step| stepper.step(step, 2, 3e-3, |_| batch(config)).unwrap().unwrap().loss).collect()
+    }
+
+    #[test]
+    fn half_precision_learns_what_single_precision_learns_with_weights_in_32_bits() {
+        for kind in Architecture::ALL {
+            let config = config(kind);
+            let single = losses(&config, &mut stepper(&config, Precision::F32).1, 0..20);
+            assert!(single[19] < 0.8 * single[0]);
+            for (precision, tolerance) in [(Precision::F16, 0.01), (Precision::Bf16, 0.06)] {
+                let (parameters, mut stepper) = stepper(&config, precision);
+                let half = losses(&config, &mut stepper, 0..20);
+                for (step, (half, single)) in half.iter().zip(&single).enumerate() {
+                    assert!((half - single).abs() < tolerance * single, "{precision:?} step {step}: {half} {single}");
+                }
+                assert_ne!(half, single);
+                assert!(parameters.iter().all(|(_, variable)| variable.dtype() == DType::F32));
+                assert!(stepper.state().unwrap().values().all(|tensor| tensor.dtype() != DType::F16));
+                assert_eq!(stepper.frozen().unwrap().dtype(), model::dtype(precision));
+            }
+        }
+    }
+
+    #[test]
+    fn a_scale_that_overflows_halves_until_the_step_can_be_taken() {
+        let config = config(Architecture::Decoder);
+        let (_, mut stepper) = stepper(&config, Precision::F16);
+        let Arithmetic::Half { scale, .. } = &mut stepper.arithmetic else { unreachable!() };
+        let mut state = BTreeMap::new();
+        state.insert("optimizer.loss_scale".to_owned(), Tensor::new(&[16_777_216.0_f64, 0.0], &Device::Cpu).unwrap());
+        *scale = Some(LossScale::load(&mut state).unwrap());
+        let stepped = stepper.step(0, 1, 1e-3, |_| batch(&config)).unwrap().unwrap();
+        let factor = stepper.arithmetic.loss_factor();
+        assert!((1.0..16_777_216.0).contains(&factor), "{factor}");
+        assert_eq!(stepped.tokens, 48, "tokens of passes that were thrown away do not count");
+        let (_, mut plain) = self::stepper(&config, Precision::F32);
+        let expected = plain.step(0, 1, 1e-3, |_| batch(&config)).unwrap().unwrap();
+        assert!((stepped.grad_norm - expected.grad_norm).abs() < 0.01 * expected.grad_norm);
+        assert!((stepped.loss - expected.loss).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_half_precision_run_goes_on_along_the_same_curve() {
+        let config = config(Architecture::Encoder);
+        for precision in [Precision::F16, Precision::Bf16] {
+            let (_, mut whole) = stepper(&config, precision);
+            let expected = losses(&config, &mut whole, 0..8);
+            let (parameters, mut first) = stepper(&config, precision);
+            losses(&config, &mut first, 0..5);
+            let (weights, state) = (parameters.snapshot().unwrap(), first.state().unwrap());
+            let (parameters, mut second) = stepper(&config, precision);
+            parameters.assign(&weights).unwrap();
+            second.load_state(state.clone()).unwrap();
+            assert_eq!(losses(&config, &mut second, 5..8), expected[5..]);
+            let (_, mut other) = stepper(&config, Precision::F32);
+            assert_eq!(other.load_state(state).is_err(), precision == Precision::F16);
+        }
+    }
+
+    #[test]
+    fn memory_that_a_device_refuses_is_told_from_other_faults() {
+        for text in ["DriverError(CUDA_ERROR_OUT_OF_MEMORY, \"out of memory\")", "Out of memory on the device"] {
+            let error = TrainError::Model(model::ModelError::Tensor(text.to_owned())).with_memory(3 << 30);
+            assert!(matches!(error, TrainError::OutOfMemory { .. }));
+            assert!(error.to_string().contains("3.0 GiB"), "{error}");
+        }
+        let other = TrainError::Tensor("shapes differ".to_owned()).with_memory(1);
+        assert!(matches!(other, TrainError::Tensor(_)));
+    }
 }

@@ -3,11 +3,9 @@ use std::collections::BTreeMap;
 use candle_core::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Divergence, EvaluationReport, StepReport, Stepper, TrainError, error::first_line, evaluate::evaluate, look,
-};
+use super::{Divergence, EvaluationReport, StepReport, Stepper, TrainError, evaluate::evaluate, look};
 use crate::{
-    attention::ModelPlan,
+    attention::{Cost, ModelPlan, Workload},
     config::{DEFAULT_STEPS, Precision, RunConfig},
     data::{Batcher, Corpus, metrics},
     model::ParameterSet,
@@ -53,12 +51,14 @@ pub struct Trainer {
     progress: Progress,
     steps: u64,
     probe: look::Probe,
+    /// Estimated need of memory in bytes.
+    needed: u64,
 }
 
-/// The element type of a precision.
+/// The element type of weights, gradients and moments.
 pub fn dtype_of(precision: Precision) -> DType {
     match precision {
-        Precision::F32 => DType::F32,
+        Precision::F32 | Precision::F16 | Precision::Bf16 => DType::F32,
         Precision::F64 => DType::F64,
     }
 }
@@ -93,15 +93,16 @@ impl Trainer {
             Some(resume) => (resume.parameters, Some(resume.moments), resume.progress),
             None => (ParameterSet::init(&plan, config.seed, dtype, device)?, None, Progress::default()),
         };
-        let mut stepper = Stepper::new(&plan, &parameters, train, config.seed, device)?;
+        let needed = Cost::of(&plan, &Workload::training(&config)).memory_bytes;
+        let stepper = Stepper::new(&plan, &parameters, train, config.precision, config.seed, device);
+        let mut stepper = stepper.map_err(|error| error.with_memory(needed))?;
         if let Some(moments) = moments {
-            let loaded = stepper.optimiser_mut().load_state(&moments);
-            loaded.map_err(|error| TrainError::State(first_line(&error)))?;
+            stepper.load_state(moments)?;
         }
         let steps = steps_of(&config, batcher.steps_per_epoch());
         let probe = look::Probe::new(&config, &batcher);
         let device = device.clone();
-        Ok(Self { config, plan, corpus, batcher, parameters, stepper, device, progress, steps, probe })
+        Ok(Self { config, plan, corpus, batcher, parameters, stepper, device, progress, steps, probe, needed })
     }
 
     /// One optimiser step. The inner error is a loss or gradient that is not finite; weights are then unchanged.
@@ -112,7 +113,8 @@ impl Trainer {
         let batcher = &self.batcher;
         let stepped = self
             .stepper
-            .step(step, train.accumulation as u64, learning_rate, |micro_step| batcher.train_batch(micro_step))?;
+            .step(step, train.accumulation as u64, learning_rate, |micro_step| batcher.train_batch(micro_step))
+            .map_err(|error| error.with_memory(self.needed))?;
         let stepped = match stepped {
             Ok(stepped) => stepped,
             Err(divergence) => return Ok(Err(divergence)),
@@ -139,7 +141,8 @@ impl Trainer {
     /// The loss on held-out text; `None` when `should_stop` cut it short.
     pub fn evaluate(&mut self, should_stop: &dyn Fn() -> bool) -> Result<Option<EvaluationReport>, TrainError> {
         let batches = self.batcher.validation_batches(self.config.train.evaluate_batches);
-        let Some(found) = evaluate(self.stepper.frozen(), batches, &self.device, should_stop)? else {
+        let found = evaluate(&self.stepper.frozen()?, batches, &self.device, should_stop);
+        let Some(found) = found.map_err(|error| error.with_memory(self.needed))? else {
             return Ok(None);
         };
         let best = found.loss.is_finite() && self.progress.best_validation_loss.is_none_or(|best| found.loss < best);
@@ -159,7 +162,7 @@ impl Trainer {
 
     /// What the model can do, as text; `None` when `should_stop` cut it short.
     pub fn sample(&self, should_stop: &dyn Fn() -> bool) -> Result<Option<String>, TrainError> {
-        self.probe.sample(self.stepper.frozen(), &self.plan, &self.corpus, should_stop)
+        self.probe.sample(&self.stepper.frozen()?, &self.plan, &self.corpus, should_stop)
     }
 
     /// Notes that evaluation and probe after the current step are done.
@@ -194,7 +197,7 @@ impl Trainer {
 
     /// A copy of the optimiser's state by name.
     pub fn moments(&self) -> Result<BTreeMap<String, Tensor>, TrainError> {
-        Ok(self.stepper.optimiser().state()?)
+        self.stepper.state()
     }
 
     /// How far the run has come.

@@ -42,7 +42,7 @@ pub struct Cost {
     pub backward_flops: u64,
     /// FLOPs of one optimiser step, all its forward passes counted; of one forward pass when there is no training.
     pub flops_per_step: u64,
-    /// Bytes of the weights.
+    /// Bytes of the weights, and of their copies in half precision.
     pub weights_bytes: u64,
     /// Bytes of the gradients; 0 when there are none.
     pub gradient_bytes: u64,
@@ -67,10 +67,13 @@ impl Cost {
         let bytes = workload.precision.bytes();
         let parameters = total(|part| part.parameters);
         let (forward_flops, backward_flops) = (total(|part| part.forward_flops), total(|part| part.backward_flops));
-        let weights_bytes = parameters.saturating_mul(bytes);
+        let gradients_bytes = parameters.saturating_mul(workload.precision.weight_bytes());
+        // Those of half size are copies beside the weights.
+        let copies_bytes = if workload.precision.is_half() { parameters.saturating_mul(bytes) } else { 0 };
+        let weights_bytes = gradients_bytes.saturating_add(copies_bytes);
         let (passes, gradient_bytes, optimiser_bytes, activation_bytes) = if workload.is_training() {
             let passes = workload.accumulation as u64;
-            (passes, weights_bytes, weights_bytes.saturating_mul(MOMENTS), total(|part| part.activation_bytes))
+            (passes, gradients_bytes, gradients_bytes.saturating_mul(MOMENTS), total(|part| part.activation_bytes))
         } else {
             (1, 0, 0, transient_bytes(plan, workload))
         };

@@ -34,13 +34,20 @@ impl Workload {
             predicted,
             accumulation: config.train.accumulation,
             precision: config.precision,
-            in_blocks: config.device == DeviceChoice::Cpu,
+            in_blocks: config.device == DeviceChoice::Cpu && !config.precision.is_half(),
         }
     }
 
     /// A forward pass on the CPU with predictions at every position and nothing after it.
     pub fn inference(batch: usize, sequence: usize, precision: Precision) -> Self {
-        Self { batch, sequence, predicted: batch.saturating_mul(sequence), accumulation: 0, precision, in_blocks: true }
+        Self {
+            batch,
+            sequence,
+            predicted: batch.saturating_mul(sequence),
+            accumulation: 0,
+            precision,
+            in_blocks: !precision.is_half(),
+        }
     }
 
     /// True when gradients are computed.

@@ -50,6 +50,14 @@ pub fn run_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig, devices:
     if config.device == DeviceChoice::Cpu {
         form.size(ui, THREADS, &mut config.threads, 1);
     }
-    let precisions = [(Precision::F32, "32-bit floats"), (Precision::F64, "64-bit floats")];
+    let precisions = Precision::ALL.map(|precision| {
+        let label = match precision {
+            Precision::F32 => "32-bit floats",
+            Precision::F64 => "64-bit floats",
+            Precision::F16 => "16-bit floats, loss scaled",
+            Precision::Bf16 => "16-bit brain floats",
+        };
+        (precision, label)
+    });
     form.choice(ui, PRECISION, &mut config.precision, &precisions);
 }
