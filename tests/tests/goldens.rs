@@ -63,6 +63,8 @@ fn tolerance(precision: Precision) -> f64 {
     match precision {
         Precision::F32 => 2e-5,
         Precision::F64 => 1e-9,
+        Precision::F16 => 1e-2,
+        Precision::Bf16 => 6e-2,
     }
 }
 
@@ -114,7 +116,7 @@ fn greedy_text_is_that_of_transformers() {
     let end_token = cases["eos_token_id"].as_u64().map(|id| id as u32);
     let mut checked = 0;
     for (case, precision) in
-        cases["cases"].as_array().unwrap().iter().flat_map(|case| Precision::ALL.map(|p| (case, p)))
+        cases["cases"].as_array().unwrap().iter().flat_map(|case| [Precision::F32, Precision::F64].map(|p| (case, p)))
     {
         if case["num_beams"] != 1 {
             continue;
