@@ -1,19 +1,23 @@
 use candle_core::{Result, Tensor};
 
 use crate::{
-    attention::{Dropout, compatibility::StandardAttention, keeps_maps},
+    attention::{
+        Dropout,
+        compatibility::{HeadAttention, Lenders},
+        keeps_maps,
+    },
     config::NormPlacement,
     ops::{
-        self, Affine, AttentionParts, FeedForwardParts, Frame, Gelu, Gradients, LayerParts, MapMemory, MaskSpec, Norm,
-        NormAt,
+        self, Affine, AttentionParts, FeedForwardParts, Frame, Gelu, Gradients, HeadProjections, LayerParts, MapMemory,
+        MaskSpec, Norm, NormAt,
     },
 };
 
 /// Attention and feed-forward, each added to the residual stream.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
-    pub attention: StandardAttention,
-    pub attention_norm: Norm,
+    /// With its norm; none in a layer without attention.
+    pub attention: Option<(HeadAttention, Norm)>,
     pub feed_forward_in: Affine,
     pub feed_forward_out: Affine,
     pub feed_forward_norm: Norm,
@@ -46,8 +50,27 @@ fn first_site(layer: usize) -> u32 {
 }
 
 impl Layer {
-    /// This layer as part of a stack; it is number `layer`, for sequences of `tokens`.
-    pub fn parts(&self, layer: usize, tokens: usize, pass: &Pass<'_>) -> LayerParts {
+    /// Whether this layer can be part of a stack: the one place that says what single operations can do.
+    pub fn has_block(&self) -> bool {
+        self.block_projections().is_some()
+    }
+
+    /// The projections as the stack takes them; none where it does not know the layer.
+    fn block_projections(&self) -> Option<Vec<Affine>> {
+        let (attention, _) = self.attention.as_ref().filter(|(attention, _)| attention.heads.computes_all())?;
+        match &attention.projections {
+            HeadProjections::Fused(all) => Some(vec![all.clone()]),
+            HeadProjections::Separate { scores: Some([query, key]), value, groups: None } => {
+                Some(vec![query.clone(), key.clone(), value.clone()])
+            }
+            _ => None,
+        }
+    }
+
+    /// This layer as part of a stack; it is number `layer`, for sequences of `tokens`. None without
+    /// [`Layer::has_block`].
+    pub fn parts(&self, layer: usize, tokens: usize, pass: &Pass<'_>) -> Option<LayerParts> {
+        let (attention, attention_norm) = self.attention.as_ref()?;
         let site = first_site(layer);
         let frame = |norm: &Norm, site: u32| Frame {
             norm: norm.clone(),
@@ -57,12 +80,12 @@ impl Layer {
             },
             dropout: pass.dropout.block(site),
         };
-        LayerParts {
+        Some(LayerParts {
             attention: AttentionParts {
-                frame: frame(&self.attention_norm, site + 1),
-                projections: self.attention.projections.maps(),
-                output: self.attention.output.clone(),
-                heads: self.attention.heads,
+                frame: frame(attention_norm, site + 1),
+                projections: self.block_projections()?,
+                output: attention.output.clone(),
+                heads: attention.heads.heads,
                 mask: pass.mask.clone(),
                 dropout: pass.dropout.block(site),
                 memory: if keeps_maps(tokens) { MapMemory::Keep } else { MapMemory::Recompute },
@@ -73,30 +96,51 @@ impl Layer {
                 outer: self.feed_forward_out.clone(),
                 activation: self.activation,
             },
-        }
+        })
     }
 
-    /// The residual stream after this layer, composed of small operations, and the attention maps.
+    /// The residual stream after this layer, composed of small operations, and the maps of the heads that attend; none
+    /// in a layer without attention.
     ///
     /// Norm first: `x + f(norm(x))`. Norm last: `norm(x + f(x))`.
     ///
     /// # Shapes
     /// `x` `[b, t, d]`; results `[b, t, d]` and `[b, h, t, t]`.
-    pub fn forward(&self, x: &Tensor, layer: usize, pass: &Pass<'_>) -> Result<(Tensor, Tensor)> {
+    pub fn forward(
+        &self,
+        x: &Tensor,
+        layer: usize,
+        pass: &Pass<'_>,
+        lenders: &mut Lenders,
+    ) -> Result<(Tensor, Option<Tensor>)> {
         let site = first_site(layer);
         let Pass { mask, dropout, .. } = pass;
         let mut maps = None;
-        let x = self.sublayer(x, &self.attention_norm, |x| {
-            let attended = self.attention.forward(x, mask, dropout, site)?;
-            maps = Some(attended.maps);
-            dropout.apply(&attended.output, site + 1)
-        })?;
+        let x = if let Some((attention, norm)) = &self.attention {
+            self.sublayer(x, norm, |x| {
+                let attended = attention.forward(x, None, mask, dropout, site, lenders)?;
+                maps = Some(attended.maps);
+                dropout.apply(&attended.output, site + 1)
+            })?
+        } else {
+            lenders.push(None, mask, None);
+            x.clone()
+        };
         let x = self.sublayer(&x, &self.feed_forward_norm, |x| {
             let inner = ops::gelu(&self.feed_forward_in.forward(x)?, self.activation)?; // [b, t, f]
             dropout.apply(&self.feed_forward_out.forward(&inner)?, site + 2)
         })?;
-        let maps = maps.ok_or_else(|| candle_core::Error::Msg("An attention layer gave no map.".to_owned()))?;
         Ok((x, maps))
+    }
+
+    /// The maps of all `heads` heads, borrowed ones copied, zeros for heads that do not exist. `maps` is what
+    /// [`Layer::forward`] gave for `x`. `[b, H, t, t]`
+    pub fn all_maps(&self, maps: Option<&Tensor>, x: &Tensor, heads: usize) -> Result<Tensor> {
+        let (b, t, _) = x.dims3()?;
+        match self.attention.as_ref().zip(maps) {
+            Some(((attention, _), maps)) => attention.all_heads(maps),
+            None => Tensor::zeros((b, heads, t, t), x.dtype(), x.device()),
+        }
     }
 
     fn sublayer(&self, x: &Tensor, norm: &Norm, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
