@@ -243,7 +243,96 @@ fn origin(cells: &[Cell], heads: usize, at: HeadAt, from: HeadAt) -> Result<Head
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// Legal tables: a head computes, is not there, or borrows from one of the heads before that have a map.
+    fn legal() -> impl Strategy<Value = Vec<Vec<Draft>>> {
+        (1_usize..6, 1_usize..5).prop_flat_map(|(layers, heads)| {
+            proptest::collection::vec((0_u8..4, any::<prop::sample::Index>()), layers * heads).prop_map(
+                move |choices| {
+                    let mut drafts: Vec<Vec<Draft>> = Vec::new();
+                    for (layer, row) in choices.chunks(heads).enumerate() {
+                        let lenders: Vec<HeadAt> = (0..layer)
+                            .flat_map(|layer| (0..heads).map(move |head| HeadAt::new(layer, head)))
+                            .filter(|at| drafts[at.layer][at.head] != Draft::Skip)
+                            .collect();
+                        let draft = |(kind, index): &(u8, prop::sample::Index)| match kind {
+                            0 => Draft::Skip,
+                            1 | 2 if !lenders.is_empty() => Draft::Borrow { from: *index.get(&lenders) },
+                            _ => Draft::Compute,
+                        };
+                        drafts.push(row.iter().map(draft).collect());
+                    }
+                    drafts
+                },
+            )
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn legal_tables_hold_together(drafts in legal()) {
+            let plan = HeadPlan::from_drafts(&drafts).unwrap();
+            prop_assert_eq!(Vec::from(plan.clone()), drafts);
+            for (at, cell) in plan.iter() {
+                let origin = plan.origin(at);
+                match cell {
+                    Cell::Compute => prop_assert_eq!(origin, Some(at)),
+                    Cell::Skip => prop_assert_eq!(origin, None),
+                    Cell::Borrow { from, origin: computer } => {
+                        prop_assert!(from.layer < at.layer && computer.layer <= from.layer);
+                        prop_assert_eq!((origin, plan.origin(from)), (Some(computer), Some(computer)));
+                        prop_assert_eq!(plan.cell(computer), Some(Cell::Compute));
+                        prop_assert!(plan.users(computer).contains(&at));
+                        prop_assert!(plan.last_use(computer) >= at.layer);
+                    }
+                }
+                let users = plan.users(at);
+                prop_assert!(cell == Cell::Compute || users.is_empty());
+                prop_assert_eq!(plan.last_use(at), users.iter().map(|user| user.layer).max().unwrap_or(at.layer));
+            }
+            let borrowed: usize = (0..plan.layers()).map(|layer| plan.borrowed(layer)).sum();
+            let users: usize = plan.iter().map(|(at, _)| plan.users(at).len()).sum();
+            prop_assert_eq!(users, borrowed);
+            // As text and back.
+            let reuse = Reuse::Custom(plan.to_custom());
+            let config = AttentionConfig { reuse, ..AttentionConfig::default() };
+            prop_assert_eq!(HeadPlan::derive(&config, plan.layers(), plan.heads()).unwrap(), plan);
+        }
+    }
+
+    fn custom(rows: &[&str], layers: usize, heads: usize) -> Result<HeadPlan, Vec<Problem>> {
+        let rows = rows.iter().map(|&row| row.to_owned()).collect();
+        let config = AttentionConfig { reuse: Reuse::Custom(CustomReuse { rows }), ..AttentionConfig::default() };
+        HeadPlan::derive(&config, layers, heads)
+    }
+
+    #[test]
+    fn a_table_of_text_is_read_as_it_is_written() {
+        let rows = ["c c c c", "c c 0.0 0.1", "- - - -", "c 1.2 1.3 -"];
+        let plan = custom(&rows, 4, 4).unwrap();
+        assert_eq!(plan.to_custom().rows, rows);
+        assert_eq!(plan.origin(HeadAt::new(3, 2)), Some(HeadAt::new(0, 1)));
+        assert_eq!(custom(&["c  c", " c\t0.0 "], 2, 2).unwrap().to_custom().rows, ["c c", "c 0.0"]);
+    }
+
+    #[test]
+    fn tables_that_cannot_be_are_refused_at_their_rows() {
+        for (rows, wanted) in [
+            (&["c c"][..], "1 rows, the model 2 layers"),
+            (&["c c", "c c c"], "layer 1 has 3 heads, the model 2"),
+            (&["c x", "c c"], "\"x\" at layer 0 head 1"),
+            (&["0.0 c", "c c"], "layer 0 head 0 cannot borrow"),
+            (&["c -", "c 0.1"], "skipped"),
+            (&["c c", "c 1.0"], "earlier layer"),
+        ] {
+            let problems = custom(rows, 2, 2).unwrap_err();
+            assert!(problems.iter().all(|problem| problem.field == "attention.reuse.rows"), "{problems:?}");
+            assert!(problems.iter().any(|problem| problem.message.contains(wanted)), "{problems:?} for {wanted}");
+        }
+    }
 
     fn borrow(layer: usize, head: usize) -> Draft {
         Draft::Borrow { from: HeadAt::new(layer, head) }

@@ -2,24 +2,43 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{CONFIG, CheckpointError, special_tokens::SpecialTokens};
 use crate::{
     attention::ModelPlan,
-    config::{Architecture, NormPlacement, Precision, RunConfig},
+    config::{Architecture, AttentionConfig, Compatibility, NormPlacement, Precision, Reuse, RunConfig},
 };
+
+/// The key of what `transformers` has no word for: attention of another kind. It holds `reuse` and `compatibility` as
+/// the run config writes them, the schedule always as a table of heads, and `norm`.
+const ATTENTION: &str = "headroom_attention";
+
+/// The type of models that `transformers` does not know, so that it never opens one as something that would compute
+/// other logits.
+const OWN_TYPE: &str = "headroom";
+
+/// Whether `transformers` knows the attention of a plan.
+fn is_known(plan: &ModelPlan) -> bool {
+    plan.head_plan.is_plain() && plan.compatibility == Compatibility::default()
+}
 
 /// Which configuration class a plan is saved under.
 ///
-/// A decoder with norm last is unknown to `transformers` and gets a type of our own, so that it is never opened as
-/// something that would compute other logits.
+/// A decoder with norm last and attention of another kind are unknown to `transformers` and get a type of our own.
 fn model_type(plan: &ModelPlan) -> (&'static str, &'static str) {
+    if !is_known(plan) {
+        return match plan.architecture {
+            Architecture::Encoder => (OWN_TYPE, "HeadroomEncoder"),
+            Architecture::Decoder => (OWN_TYPE, "HeadroomDecoder"),
+        };
+    }
     match (plan.architecture, plan.norm) {
         (Architecture::Encoder, NormPlacement::Post) => ("bert", "BertForMaskedLM"),
         (Architecture::Encoder, NormPlacement::Pre) => ("megatron-bert", "MegatronBertForMaskedLM"),
         (Architecture::Decoder, NormPlacement::Pre) => ("gpt2", "GPT2LMHeadModel"),
-        (Architecture::Decoder, NormPlacement::Post) => ("headroom", "HeadroomDecoder"),
+        (Architecture::Decoder, NormPlacement::Post) => (OWN_TYPE, "HeadroomDecoder"),
     }
 }
 
@@ -71,8 +90,25 @@ pub(super) fn config_json(plan: &ModelPlan, precision: Precision, special: &Spec
     });
     if let (Some(config), Value::Object(common)) = (config.as_object_mut(), common) {
         config.extend(common);
+        if !is_known(plan) {
+            let own = OwnAttention {
+                norm: plan.norm,
+                reuse: Reuse::Custom(plan.head_plan.to_custom()),
+                compatibility: plan.compatibility.clone(),
+            };
+            config.insert(ATTENTION.to_owned(), json!(own));
+        }
     }
     serde_json::to_string_pretty(&config).unwrap_or_default()
+}
+
+/// What stands under [`ATTENTION`].
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OwnAttention {
+    norm: NormPlacement,
+    reuse: Reuse,
+    compatibility: Compatibility,
 }
 
 /// The plan that a `config.json` describes.
@@ -82,11 +118,20 @@ pub(super) fn plan_of(text: &str, dir: &Path) -> Result<ModelPlan, CheckpointErr
         serde_json::from_str(text).map_err(|error| settings(format!("it is no JSON object ({error}).")))?;
     let read = Keys { keys: &keys, dir };
     let found = read.text("model_type")?;
-    let (architecture, norm) = match found.as_str() {
-        "bert" => (Architecture::Encoder, NormPlacement::Post),
-        "megatron-bert" => (Architecture::Encoder, NormPlacement::Pre),
-        "gpt2" => (Architecture::Decoder, NormPlacement::Pre),
-        "headroom" if read.class() == Some("HeadroomDecoder") => (Architecture::Decoder, NormPlacement::Post),
+    let own: Option<OwnAttention> = match keys.get(ATTENTION).filter(|_| found == OWN_TYPE) {
+        None => None,
+        Some(value) => Some(
+            serde_json::from_value(value.clone())
+                .map_err(|error| settings(format!("its `{ATTENTION}` cannot be read ({error}).")))?,
+        ),
+    };
+    let (architecture, norm) = match (found.as_str(), read.class(), &own) {
+        ("bert", _, _) => (Architecture::Encoder, NormPlacement::Post),
+        ("megatron-bert", _, _) => (Architecture::Encoder, NormPlacement::Pre),
+        ("gpt2", _, _) => (Architecture::Decoder, NormPlacement::Pre),
+        (OWN_TYPE, Some("HeadroomDecoder"), None) => (Architecture::Decoder, NormPlacement::Post),
+        (OWN_TYPE, Some("HeadroomDecoder"), Some(own)) => (Architecture::Decoder, own.norm),
+        (OWN_TYPE, Some("HeadroomEncoder"), Some(own)) => (Architecture::Encoder, own.norm),
         _ => return Err(CheckpointError::UnknownModelType { found, path: dir.to_owned() }),
     };
     read.demand("tie_word_embeddings", &[json!(true)])?;
@@ -125,6 +170,10 @@ pub(super) fn plan_of(text: &str, dir: &Path) -> Result<ModelPlan, CheckpointErr
             norm_epsilon = read.number("layer_norm_epsilon", 1e-5)?;
             token_types = 0;
         }
+    }
+    if let Some(own) = own {
+        config.attention =
+            AttentionConfig { reuse: own.reuse, compatibility: own.compatibility, ..AttentionConfig::default() };
     }
     let vocabulary = read.count("vocab_size")?;
     model.positions = Some(positions);

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{save::save_with, *};
 use crate::{
     attention::ModelPlan,
-    config::{Architecture, NormPlacement, RunConfig},
+    config::{Architecture, Compatibility, NormPlacement, Reuse, RunConfig},
     model::{ForwardOptions, Model, ModelInput, ParameterSet},
     ops::{AdamW, AdamWConfig},
 };
@@ -103,6 +103,32 @@ fn what_is_saved_comes_back_bit_for_bit() {
         );
         assert!(same(&state.optimiser["a.exp_avg"], &expected.optimiser["a.exp_avg"]));
         assert_eq!(names(dir.parent().unwrap()), ["model"], "leftovers beside the model");
+    }
+}
+
+/// Every way to score a pair with every schedule.
+#[test]
+fn attention_of_every_kind_comes_back_bit_for_bit() {
+    for (number, compatibility) in Compatibility::examples(4, 8).into_iter().enumerate() {
+        for reuse in Reuse::examples(3, 4) {
+            let mut config = config(Architecture::ALL[number % 2], NormPlacement::ALL[number / 2 % 2]);
+            (config.model.layers, config.model.heads) = (3, 4);
+            config.attention.compatibility = compatibility.clone();
+            config.attention.reuse = reuse.clone();
+            let parent = tempfile::tempdir().unwrap();
+            let dir = parent.path().join("model");
+            let expected = save(&dir, &config, 1, None);
+            let loaded = load(&dir).unwrap();
+            assert_eq!(loaded.plan, plan(&config));
+            assert!(same(&logits(&loaded.plan, &loaded.parameters), &expected), "{compatibility:?} {reuse:?}");
+            let text = fs::read_to_string(dir.join(CONFIG)).unwrap();
+            let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+            let is_plain = reuse == Reuse::default() && compatibility == Compatibility::default();
+            assert_eq!(json.get("headroom_attention").is_none(), is_plain, "{text}");
+            if !is_plain {
+                assert_eq!(json["model_type"], "headroom", "nothing else may open it");
+            }
+        }
     }
 }
 

@@ -1,19 +1,23 @@
 use candle_core::{Result, Tensor};
 
 use crate::{
-    attention::{Dropout, compatibility::StandardAttention, keeps_maps},
+    attention::{
+        Dropout,
+        compatibility::{HeadAttention, Lenders},
+        keeps_maps,
+    },
     config::NormPlacement,
     ops::{
-        self, Affine, AttentionParts, FeedForwardParts, Frame, Gelu, Gradients, HeadMap, LayerParts, MapMemory,
-        MaskSpec, Norm, NormAt,
+        self, Affine, AttentionParts, FeedForwardParts, Frame, Gelu, Gradients, LayerParts, MapMemory, MaskSpec, Norm,
+        NormAt,
     },
 };
 
 /// Attention and feed-forward, each added to the residual stream.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
-    pub attention: StandardAttention,
-    pub attention_norm: Norm,
+    /// With its norm; none in a layer without attention.
+    pub attention: Option<(HeadAttention, Norm)>,
     pub feed_forward_in: Affine,
     pub feed_forward_out: Affine,
     pub feed_forward_norm: Norm,
@@ -57,47 +61,67 @@ impl Layer {
             },
             dropout: pass.dropout.block(site),
         };
-        LayerParts {
-            attention: Some(AttentionParts {
-                frame: frame(&self.attention_norm, site + 1),
-                projections: self.attention.projections.parts(),
-                heads: vec![HeadMap::Computed; self.attention.heads],
-                head_size: self.attention.output.sizes().map_or(0, |(inputs, _)| inputs / self.attention.heads),
-                output: self.attention.output.clone(),
-                mask: pass.mask.clone(),
-                dropout: pass.dropout.block(site),
-                memory: if keeps_maps(tokens) { MapMemory::Keep } else { MapMemory::Recompute },
-            }),
-            feed_forward: FeedForwardParts {
-                frame: frame(&self.feed_forward_norm, site + 2),
-                inner: self.feed_forward_in.clone(),
-                outer: self.feed_forward_out.clone(),
-                activation: self.activation,
-            },
-        }
+        let attention = self.attention.as_ref().map(|(attention, norm)| AttentionParts {
+            frame: frame(norm, site + 1),
+            projections: attention.projections.clone(),
+            heads: attention.heads.maps.clone(),
+            head_size: attention.heads.head_size,
+            output: attention.output.clone(),
+            mask: pass.mask.clone(),
+            dropout: pass.dropout.block(site),
+            memory: if keeps_maps(tokens) { MapMemory::Keep } else { MapMemory::Recompute },
+        });
+        let feed_forward = FeedForwardParts {
+            frame: frame(&self.feed_forward_norm, site + 2),
+            inner: self.feed_forward_in.clone(),
+            outer: self.feed_forward_out.clone(),
+            activation: self.activation,
+        };
+        LayerParts { attention, feed_forward }
     }
 
-    /// The residual stream after this layer, composed of small operations, and the attention maps.
+    /// The residual stream after this layer, composed of small operations, and the maps of the heads that attend; none
+    /// in a layer without attention.
     ///
     /// Norm first: `x + f(norm(x))`. Norm last: `norm(x + f(x))`.
     ///
     /// # Shapes
     /// `x` `[b, t, d]`; results `[b, t, d]` and `[b, h, t, t]`.
-    pub fn forward(&self, x: &Tensor, layer: usize, pass: &Pass<'_>) -> Result<(Tensor, Tensor)> {
+    pub fn forward(
+        &self,
+        x: &Tensor,
+        layer: usize,
+        pass: &Pass<'_>,
+        lenders: &mut Lenders,
+    ) -> Result<(Tensor, Option<Tensor>)> {
         let site = first_site(layer);
         let Pass { mask, dropout, .. } = pass;
         let mut maps = None;
-        let x = self.sublayer(x, &self.attention_norm, |x| {
-            let attended = self.attention.forward(x, mask, dropout, site)?;
-            maps = Some(attended.maps);
-            dropout.apply(&attended.output, site + 1)
-        })?;
+        let x = if let Some((attention, norm)) = &self.attention {
+            self.sublayer(x, norm, |x| {
+                let attended = attention.forward(x, None, mask, dropout, site, lenders)?;
+                maps = Some(attended.maps);
+                dropout.apply(&attended.output, site + 1)
+            })?
+        } else {
+            lenders.push(None, mask, None);
+            x.clone()
+        };
         let x = self.sublayer(&x, &self.feed_forward_norm, |x| {
             let inner = ops::gelu(&self.feed_forward_in.forward(x)?, self.activation)?; // [b, t, f]
             dropout.apply(&self.feed_forward_out.forward(&inner)?, site + 2)
         })?;
-        let maps = maps.ok_or_else(|| candle_core::Error::Msg("An attention layer gave no map.".to_owned()))?;
         Ok((x, maps))
+    }
+
+    /// The maps of all `heads` heads, borrowed ones copied, zeros for heads that do not exist. `maps` is what
+    /// [`Layer::forward`] gave for `x`. `[b, H, t, t]`
+    pub fn all_maps(&self, maps: Option<&Tensor>, x: &Tensor, heads: usize) -> Result<Tensor> {
+        let (b, t, _) = x.dims3()?;
+        match self.attention.as_ref().zip(maps) {
+            Some(((attention, _), maps)) => attention.all_heads(maps),
+            None => Tensor::zeros((b, heads, t, t), x.dtype(), x.device()),
+        }
     }
 
     fn sublayer(&self, x: &Tensor, norm: &Norm, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {

@@ -24,8 +24,10 @@ pub use error::ModelError;
 pub use input::{ForwardOptions, ModelInput};
 pub use output::{Evaluation, Loss, ModelOutput};
 pub use parameters::ParameterSet;
-pub use specification::{Initial, Specification, specifications};
+pub use specification::{Specification, specifications};
 pub use transformer::Model;
 
+/// How a parameter starts.
+pub use crate::attention::compatibility::Initial;
 /// The label of positions that are not predicted.
 pub use crate::ops::IGNORED_LABEL;

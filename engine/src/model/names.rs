@@ -8,6 +8,22 @@
 //! | decoder, norm last | the same with `ln_1` and `ln_2` after the residual sums, `transformer.ln_e` after the embeddings and no `ln_f` |
 //!
 //! A module's parameters are its name with `.weight` and `.bias`.
+//!
+//! Attention of other kinds keeps these names for all that is the same, and has modules of its own in the place of
+//! `bert.encoder.layer.N.attention.self.*` and `transformer.h.N.attn.c_attn`. Matrices lie as the architecture's others
+//! do (`[out, in]` in encoders, `[in, out]` in decoders), other tensors as written here. There are `c` heads that
+//! compute and `h` that attend in the layer, in the order of the heads, of size `d_k`; what has no column is not there,
+//! and a layer without attention has neither these modules nor an output map nor the norm of attention.
+//!
+//! | attention | modules below `bert.encoder.layer.N.attention.self.` or `transformer.h.N.attn.` |
+//! |---|---|
+//! | standard | `query` and `key` to `c d_k`, `value` to `h d_k`; a decoder's in which all heads compute and have biases: `c_attn` |
+//! | symmetric | `query`, `value` |
+//! | pairwise | `query`, `pairwise.weight` `[c, d_k, d_k]`, `value` |
+//! | shared weight | `shared` to `h d_k`, `query_diagonal.weight` and `key_diagonal.weight` `[c d_k]`, `value_diagonal.weight` `[h d_k]` |
+//! | collaborative | `query` and `key` to `D_k` and `content` to `c` without bias, `mixing.weight` `[c, D_k]`, `value` |
+//! | grouped | `query`; `key` and `value` with a block of `d_k` columns for each group in use |
+//! | latent | `query`; `latent` to `r` and `key` from `r` without bias; `value` from `r` |
 
 use crate::{
     attention::ModelPlan,
@@ -16,18 +32,13 @@ use crate::{
 
 /// Modules of one layer.
 pub(super) struct LayerNames {
-    pub projections: ProjectionNames,
+    /// What stands before the names of the attention layer's own modules.
+    pub attention: String,
     pub attention_output: String,
     pub attention_norm: String,
     pub feed_forward_in: String,
     pub feed_forward_out: String,
     pub feed_forward_norm: String,
-}
-
-/// Queries, keys and values.
-pub(super) enum ProjectionNames {
-    Separate { query: String, key: String, value: String },
-    Fused(String),
 }
 
 impl LayerNames {
@@ -40,11 +51,7 @@ impl LayerNames {
                     NormPlacement::Pre => ("attention.ln", "ln"),
                 };
                 Self {
-                    projections: ProjectionNames::Separate {
-                        query: at("attention.self.query"),
-                        key: at("attention.self.key"),
-                        value: at("attention.self.value"),
-                    },
+                    attention: at("attention.self."),
                     attention_output: at("attention.output.dense"),
                     attention_norm: at(attention_norm),
                     feed_forward_in: at("intermediate.dense"),
@@ -55,7 +62,7 @@ impl LayerNames {
             Architecture::Decoder => {
                 let at = |module: &str| format!("transformer.h.{layer}.{module}");
                 Self {
-                    projections: ProjectionNames::Fused(at("attn.c_attn")),
+                    attention: at("attn."),
                     attention_output: at("attn.c_proj"),
                     attention_norm: at("ln_1"),
                     feed_forward_in: at("mlp.c_fc"),

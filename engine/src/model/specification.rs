@@ -1,22 +1,12 @@
-use super::names::{self, LayerNames, ProjectionNames};
-use crate::{attention::ModelPlan, config::Architecture, ops::Orientation};
-
-/// Deviation of initial weights in BERT and GPT-2.
-const DEVIATION: f64 = 0.02;
-
-/// How a parameter starts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Initial {
-    /// Drawn from a normal distribution around 0.
-    Normal {
-        /// Its standard deviation.
-        deviation: f64,
+use super::names::{self, LayerNames};
+use crate::{
+    attention::{
+        ModelPlan,
+        compatibility::{DEVIATION, Initial, LayerHeads, Piece, PieceForm, family},
     },
-    /// All ones: gains of norms.
-    Ones,
-    /// All zeros: biases.
-    Zeros,
-}
+    config::Architecture,
+    ops::Orientation,
+};
 
 /// One parameter of a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +24,8 @@ pub struct Specification {
 /// The parameters of a plan, in the order of a forward pass.
 ///
 /// Initialised as BERT and GPT-2 are: normal with deviation 0.02, zero biases, norms at one and zero; a decoder's
-/// projections onto the residual stream with 0.02 / sqrt(2 L), so that the stream does not grow with depth.
+/// projections onto the residual stream with 0.02 / sqrt(2 L), so that the stream does not grow with depth. What other
+/// ways to score a pair start with, their files in [`crate::attention::compatibility`] derive.
 pub fn specifications(plan: &ModelPlan) -> Vec<Specification> {
     let mut list = Listing { specifications: Vec::new(), orientation: orientation(plan) };
     let (d, f) = (plan.width, plan.feed_forward);
@@ -50,16 +41,20 @@ pub fn specifications(plan: &ModelPlan) -> Vec<Specification> {
     };
     for layer in 0..plan.layers {
         let names = LayerNames::new(plan, layer);
-        list.norm(&names.attention_norm, d);
-        match &names.projections {
-            ProjectionNames::Separate { query, key, value } => {
-                for name in [query, key, value] {
-                    list.affine(name, d, d, DEVIATION);
-                }
+        let heads = LayerHeads::of(&plan.head_plan, layer, plan.head_size);
+        if heads.attending() > 0 {
+            list.norm(&names.attention_norm, d);
+            for piece in attention_pieces(plan, &heads) {
+                list.piece(&names.attention, piece);
             }
-            ProjectionNames::Fused(name) => list.affine(name, d, 3 * d, DEVIATION),
+            let bias = family(&plan.compatibility).has_output_bias();
+            list.map(
+                &names.attention_output,
+                [heads.mixing_width(), d],
+                bias,
+                Initial::Normal { deviation: onto_stream },
+            );
         }
-        list.affine(&names.attention_output, d, d, onto_stream);
         list.norm(&names.feed_forward_norm, d);
         list.affine(&names.feed_forward_in, d, f, DEVIATION);
         list.affine(&names.feed_forward_out, f, d, onto_stream);
@@ -70,6 +65,11 @@ pub fn specifications(plan: &ModelPlan) -> Vec<Specification> {
         list.add(names::HEAD_BIAS.to_owned(), vec![plan.vocabulary], Initial::Zeros, false);
     }
     list.specifications
+}
+
+/// The modules of an attention layer of a plan.
+pub(super) fn attention_pieces(plan: &ModelPlan, heads: &LayerHeads) -> Vec<Piece> {
+    family(&plan.compatibility).pieces(heads, plan.architecture == Architecture::Decoder)
 }
 
 /// How the matrices of a plan lie in memory and in files.
@@ -100,11 +100,25 @@ impl Listing {
     }
 
     fn affine(&mut self, module: &str, inputs: usize, outputs: usize, deviation: f64) {
+        self.map(module, [inputs, outputs], true, Initial::Normal { deviation });
+    }
+
+    fn map(&mut self, module: &str, [inputs, outputs]: [usize; 2], bias: bool, initial: Initial) {
         let shape = match self.orientation {
             Orientation::InputsFirst => vec![inputs, outputs],
             Orientation::OutputsFirst => vec![outputs, inputs],
         };
-        self.add(format!("{module}.weight"), shape, Initial::Normal { deviation }, true);
-        self.add(format!("{module}.bias"), vec![outputs], Initial::Zeros, false);
+        self.add(format!("{module}.weight"), shape, initial, true);
+        if bias {
+            self.add(format!("{module}.bias"), vec![outputs], Initial::Zeros, false);
+        }
+    }
+
+    fn piece(&mut self, prefix: &str, Piece { module, form, initial }: Piece) {
+        let module = format!("{prefix}{module}");
+        match form {
+            PieceForm::Map { inputs, outputs, bias } => self.map(&module, [inputs, outputs], bias, initial),
+            PieceForm::Tensor { shape, decay } => self.add(format!("{module}.weight"), shape, initial, decay),
+        }
     }
 }

@@ -7,13 +7,13 @@ use candle_core::{D, DType, Device, Tensor};
 use super::{
     Evaluation, ForwardOptions, IGNORED_LABEL, Loss, ModelError, ModelInput, ModelOutput, ParameterSet,
     layer::{EMBEDDING_SITE, Layer, Pass},
-    names::{self, LayerNames, ProjectionNames},
-    specification::orientation,
+    names::{self, LayerNames},
+    specification::{attention_pieces, orientation},
 };
 use crate::{
     attention::{
         Dropout, ModelPlan,
-        compatibility::{Projections, StandardAttention},
+        compatibility::{HeadAttention, LayerHeads, Lenders, Loaded, PieceForm, family},
     },
     config::{Architecture, NormPlacement},
     ops::{self, Affine, EmbedParts, Gelu, Gradients, HeadParts, MaskSpec, Norm, Wanted},
@@ -70,12 +70,6 @@ impl Model {
     }
 
     pub(super) fn build(plan: &ModelPlan, tensors: BTreeMap<String, Tensor>) -> Result<Self, ModelError> {
-        if plan.compatibility != crate::config::Compatibility::default() {
-            return Err(ModelError::Unsupported("another way to score a pair than the standard one".to_owned()));
-        }
-        if !plan.head_plan.is_plain() {
-            return Err(ModelError::Unsupported("a head plan with borrowed or skipped heads".to_owned()));
-        }
         if (plan.head_plan.layers(), plan.head_plan.heads()) != (plan.layers, plan.heads) {
             return Err(ModelError::Unsupported("a head plan of another size than the model".to_owned()));
         }
@@ -83,27 +77,35 @@ impl Model {
         let weight = |module: &str| get(&format!("{module}.weight"));
         let bias = |module: &str| get(&format!("{module}.bias"));
         let orientation = orientation(plan);
-        let affine = |module: &str| {
-            Ok::<_, ModelError>(Affine { weight: weight(module)?, bias: Some(bias(module)?), orientation })
+        let map = |module: &str, has_bias: bool| {
+            let bias = if has_bias { Some(bias(module)?) } else { None };
+            Ok::<_, ModelError>(Affine { weight: weight(module)?, bias, orientation })
         };
+        let affine = |module: &str| map(module, true);
         let norm = |module: &str| {
             Ok::<_, ModelError>(Norm { gain: weight(module)?, bias: bias(module)?, epsilon: plan.norm_epsilon })
         };
         let layer = |layer: usize| {
             let names = LayerNames::new(plan, layer);
-            let projections = match &names.projections {
-                ProjectionNames::Separate { query, key, value } => {
-                    Projections::Separate { query: affine(query)?, key: affine(key)?, value: affine(value)? }
+            let heads = LayerHeads::of(&plan.head_plan, layer, plan.head_size);
+            let family = family(&plan.compatibility);
+            let mut loaded = Loaded::default();
+            for piece in attention_pieces(plan, &heads).into_iter().filter(|_| heads.attending() > 0) {
+                let module = format!("{}{}", names.attention, piece.module);
+                match piece.form {
+                    PieceForm::Map { bias, .. } => drop(loaded.maps.insert(piece.module, map(&module, bias)?)),
+                    PieceForm::Tensor { .. } => drop(loaded.tensors.insert(piece.module, weight(&module)?)),
                 }
-                ProjectionNames::Fused(name) => Projections::Fused(affine(name)?),
+            }
+            let attention = if heads.attending() > 0 {
+                let projections = family.projections(&heads, &loaded)?;
+                let output = map(&names.attention_output, family.has_output_bias())?;
+                Some((HeadAttention { projections, output, heads }, norm(&names.attention_norm)?))
+            } else {
+                None
             };
             Ok(Layer {
-                attention: StandardAttention {
-                    projections,
-                    output: affine(&names.attention_output)?,
-                    heads: plan.heads,
-                },
-                attention_norm: norm(&names.attention_norm)?,
+                attention,
                 feed_forward_in: affine(&names.feed_forward_in)?,
                 feed_forward_out: affine(&names.feed_forward_out)?,
                 feed_forward_norm: norm(&names.feed_forward_norm)?,
@@ -258,17 +260,20 @@ impl Model {
             let wanted = Wanted { maps: options.keep_maps, hidden: options.keep_hidden };
             let stacked = ops::stack(&x, layers.collect(), last_norm.cloned(), pass.gradients, wanted)?;
             hidden.extend(stacked.hidden);
-            return Ok(Encoded { last: stacked.stream, maps: stacked.maps, hidden });
+            let maps = self.layers.iter().zip(&stacked.maps);
+            let maps = maps.map(|(layer, maps)| layer.all_maps(Some(maps), &stacked.stream, self.plan.heads));
+            return Ok(Encoded { maps: maps.collect::<Result<_, _>>()?, last: stacked.stream, hidden });
         }
         let mut maps = Vec::new();
+        let mut lenders = Lenders::default();
         for (number, layer) in self.layers.iter().enumerate() {
-            let (next, map) = layer.forward(&x, number, &pass)?;
+            let (next, map) = layer.forward(&x, number, &pass, &mut lenders)?;
             x = match last_norm.filter(|_| number + 1 == self.layers.len()) {
                 Some(norm) => norm.forward(&next)?,
                 None => next,
             };
             if options.keep_maps {
-                maps.push(map);
+                maps.push(layer.all_maps(map.as_ref(), &x, self.plan.heads)?);
             }
             if options.keep_hidden {
                 hidden.push(x.clone());

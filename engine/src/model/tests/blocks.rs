@@ -3,7 +3,11 @@
 use candle_core::DType;
 
 use super::*;
-use crate::model::ForwardOptions;
+use crate::{
+    attention::HeadPlan,
+    config::{AttentionConfig, Compatibility, Reuse},
+    model::ForwardOptions,
+};
 
 /// Loss, maps and hidden states, then every gradient, by name.
 fn everything(model: &Model, input: &ModelInput, labels: &[i64], options: &ForwardOptions) -> Vec<(String, Tensor)> {
@@ -58,6 +62,21 @@ fn blocks_give_what_small_operations_give() {
         plan.norm_epsilon = 1e-3;
         compare(&plan, 2, POSITIONS, DType::F64, 1e-12);
         compare(&plan, 2, POSITIONS, DType::F32, 2e-5);
+    }
+}
+
+#[test]
+fn blocks_give_what_small_operations_give_in_every_family_and_schedule() {
+    for mut plan in plans().into_iter().take(2) {
+        (plan.dropout, plan.norm_epsilon) = (0.2, 1e-3);
+        for compatibility in Compatibility::examples(plan.heads, plan.width) {
+            for reuse in Reuse::examples(plan.layers, plan.heads) {
+                let attention = AttentionConfig { reuse, compatibility: compatibility.clone(), ..Default::default() };
+                plan.head_plan = HeadPlan::derive(&attention, plan.layers, plan.heads).unwrap();
+                plan.compatibility = compatibility.clone();
+                compare(&plan, 2, POSITIONS, DType::F64, 1e-12);
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::model::ForwardOptions;
 /// The part of a bias that adds the same to all scores of a row, which softmax ignores: the key bias.
 fn key_bias(plan: &ModelPlan, name: &str, gradient: &Tensor) -> Option<Tensor> {
     let d = plan.width;
-    if name.ends_with("attention.self.key.bias") {
+    if name.ends_with("attention.self.key.bias") || name.ends_with("attn.key.bias") {
         Some(gradient.clone())
     } else if name.ends_with("attn.c_attn.bias") {
         Some(gradient.narrow(0, d, d).unwrap())
@@ -18,7 +18,7 @@ fn key_bias(plan: &ModelPlan, name: &str, gradient: &Tensor) -> Option<Tensor> {
 /// Candle's own layer norm and softmax once cut gradients here without a word.
 #[test]
 fn every_variable_has_a_finite_gradient_other_than_zero() {
-    for plan in plans() {
+    for plan in plans().into_iter().chain(family_plans()) {
         for dtype in [DType::F32, DType::F64] {
             let parameters = ParameterSet::init(&plan, 5, dtype, &Device::Cpu).unwrap();
             let model = Model::trainable(&plan, &parameters).unwrap();
@@ -27,7 +27,10 @@ fn every_variable_has_a_finite_gradient_other_than_zero() {
             assert_eq!(loss.labelled, b * t / 2);
             model.backward(&loss).unwrap();
             let store = model.gradients().unwrap();
-            let what = |name: &str| format!("{name} of {:?}, norm {:?}, {dtype:?}", plan.architecture, plan.norm);
+            let what = |name: &str| {
+                let ModelPlan { architecture, norm, compatibility, head_plan, .. } = &plan;
+                format!("{name} of {architecture:?}, norm {norm:?}, {dtype:?}, {compatibility:?}, {head_plan:?}")
+            };
             for (name, _) in parameters.iter() {
                 let gradient = &store.get(name).unwrap_or_else(|| panic!("no gradient for {}", what(name)));
                 let values = numbers(gradient);
@@ -61,7 +64,7 @@ fn words(plan: &ModelPlan) -> &'static str {
 #[test]
 fn gradients_agree_with_finite_differences() {
     let (b, t) = (2, 5);
-    for mut plan in plans() {
+    for mut plan in plans().into_iter().chain(mixed_plans()) {
         // A generous epsilon, so that differences are taken where the function is smooth.
         plan.norm_epsilon = 1e-3;
         plan.dropout = 0.2;

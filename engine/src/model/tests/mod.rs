@@ -1,6 +1,7 @@
 //! Every architecture with every norm placement.
 
 mod blocks;
+mod families;
 mod gradients;
 mod invariance;
 mod parameters;
@@ -12,7 +13,7 @@ use candle_core::{DType, Device, Tensor};
 use super::{Model, ModelInput, ParameterSet, specifications};
 use crate::{
     attention::ModelPlan,
-    config::{Architecture, NormPlacement, RunConfig},
+    config::{Architecture, AttentionConfig, Compatibility, NormPlacement, Reuse, RunConfig},
     ops::random::{Purpose, Stream},
 };
 
@@ -31,6 +32,41 @@ fn plan(kind: Architecture, norm: NormPlacement) -> ModelPlan {
 /// Every plan that the conformance tests go through.
 fn plans() -> Vec<ModelPlan> {
     Architecture::ALL.iter().flat_map(|&kind| NormPlacement::ALL.map(|norm| plan(kind, norm))).collect()
+}
+
+/// A model of three layers of four heads of three numbers with these answers.
+fn family_plan(kind: Architecture, norm: NormPlacement, compatibility: Compatibility, reuse: Reuse) -> ModelPlan {
+    let mut config = RunConfig::default();
+    (config.model.kind, config.model.norm) = (kind, norm);
+    (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (3, 4, 12, 7);
+    config.data.sequence_length = POSITIONS;
+    config.attention = AttentionConfig { reuse, compatibility, ..AttentionConfig::default() };
+    ModelPlan::resolve(&config, VOCABULARY).unwrap()
+}
+
+/// Every way to score a pair with every schedule, in the usual norm placement of both architectures.
+fn family_plans() -> Vec<ModelPlan> {
+    let mut plans = Vec::new();
+    for compatibility in Compatibility::examples(4, 12) {
+        for reuse in Reuse::examples(3, 4) {
+            for (kind, norm) in
+                [(Architecture::Encoder, NormPlacement::Post), (Architecture::Decoder, NormPlacement::Pre)]
+            {
+                plans.push(family_plan(kind, norm, compatibility.clone(), reuse.clone()));
+            }
+        }
+    }
+    plans
+}
+
+/// Every way to score a pair with heads that compute, borrow over two layers and are not there.
+fn mixed_plans() -> Vec<ModelPlan> {
+    let custom = || Reuse::examples(3, 4).pop().unwrap();
+    let of = |(number, compatibility): (usize, Compatibility)| {
+        let kind = Architecture::ALL[number % 2];
+        family_plan(kind, NormPlacement::ALL[number / 2 % 2], compatibility, custom())
+    };
+    Compatibility::examples(4, 12).into_iter().enumerate().map(of).collect()
 }
 
 /// Weights far from their initial values, so that no gradient hides behind a zero or a symmetry.

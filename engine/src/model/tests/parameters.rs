@@ -2,7 +2,7 @@ use candle_core::DType;
 
 use super::*;
 use crate::{
-    attention::{Cost, Draft, HeadAt, HeadPlan, Workload},
+    attention::{Cost, Draft, HeadPlan, Workload},
     config::Precision,
     model::ModelError,
 };
@@ -107,13 +107,4 @@ fn a_snapshot_outlives_updates() {
     assert!(largest_difference(&snapshot[name], parameters.get(name).unwrap()) > 1e-3);
     parameters.assign(&snapshot).unwrap();
     assert_eq!(largest_difference(&snapshot[name], parameters.get(name).unwrap()), 0.0);
-}
-
-#[test]
-fn borrowed_heads_are_refused_until_they_can_be_built() {
-    let mut plan = plan(Architecture::Decoder, NormPlacement::Pre);
-    let parameters = wide(&plan, DType::F32);
-    let borrow = vec![Draft::Compute, Draft::Compute, Draft::Borrow { from: HeadAt::new(0, 1) }];
-    plan.head_plan = HeadPlan::from_drafts(&[vec![Draft::Compute; 3], borrow]).unwrap();
-    assert!(matches!(Model::frozen(&plan, &parameters), Err(ModelError::Unsupported(_))));
 }

@@ -1,0 +1,95 @@
+use crate::{
+    attention::{Cell, HeadAt, HeadPlan},
+    ops::HeadMap,
+};
+
+/// The heads of one layer, as its parameters and its forward pass see them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayerHeads {
+    /// Where each head that attends has its map from, in the order of the heads.
+    pub maps: Vec<HeadMap>,
+    /// Which heads of the layer these are, from 0.
+    pub attending: Vec<usize>,
+    /// Heads H of the layer, those that do not exist included.
+    pub heads: usize,
+    /// Size of a head, `d_k = d / H`.
+    pub head_size: usize,
+    /// The last layer that borrows from this one, if any does.
+    pub lends_until: Option<usize>,
+}
+
+impl LayerHeads {
+    /// The heads of layer `layer` of a plan; no head attends outside of the plan.
+    pub fn of(plan: &HeadPlan, layer: usize, head_size: usize) -> Self {
+        let mut heads = Self {
+            maps: Vec::new(),
+            attending: Vec::new(),
+            heads: plan.heads(),
+            head_size,
+            lends_until: (0..plan.heads())
+                .map(|head| plan.last_use(HeadAt::new(layer, head)))
+                .max()
+                .filter(|last| *last > layer),
+        };
+        for (head, cell) in plan.row(layer).iter().enumerate() {
+            let map = match *cell {
+                Cell::Compute => HeadMap::Computed,
+                Cell::Borrow { origin, .. } => {
+                    let before = plan.row(origin.layer).iter().take(origin.head);
+                    let computed = before.filter(|cell| matches!(cell, Cell::Compute)).count();
+                    HeadMap::Borrowed { layer: origin.layer, computed }
+                }
+                Cell::Skip => continue,
+            };
+            heads.maps.push(map);
+            heads.attending.push(head);
+        }
+        heads
+    }
+
+    /// Every one of `heads` heads computes.
+    pub fn plain(heads: usize, head_size: usize) -> Self {
+        Self {
+            maps: vec![HeadMap::Computed; heads],
+            attending: (0..heads).collect(),
+            heads,
+            head_size,
+            lends_until: None,
+        }
+    }
+
+    /// Width d of the stream.
+    pub fn width(&self) -> usize {
+        self.heads * self.head_size
+    }
+
+    /// Places among the attending heads of those that compute.
+    pub fn computing(&self) -> impl Iterator<Item = usize> {
+        self.maps.iter().enumerate().filter(|(_, map)| **map == HeadMap::Computed).map(|(place, _)| place)
+    }
+
+    /// How many heads compute, c.
+    pub fn computed(&self) -> usize {
+        self.computing().count()
+    }
+
+    /// How many heads attend, h.
+    pub fn attending(&self) -> usize {
+        self.maps.len()
+    }
+
+    /// Columns of all heads that compute, `c d_k`.
+    pub fn scoring_width(&self) -> usize {
+        self.computed() * self.head_size
+    }
+
+    /// Columns of all heads that attend, `h d_k`.
+    pub fn mixing_width(&self) -> usize {
+        self.attending() * self.head_size
+    }
+
+    /// Whether every head of the layer computes.
+    pub fn computes_all(&self) -> bool {
+        self.computed() == self.heads
+    }
+}
