@@ -4,6 +4,7 @@ use candle_core::{CpuStorage, CustomOp2, CustomOp3, Layout, Result, Shape, Tenso
 
 use super::composed;
 use super::element::{Element, Reading, by_dtype, check_dtype, is_fused, output, slice, tensor};
+use super::profile::{Work, span};
 use super::threaded::{self, Orientation};
 
 /// `y = x W + b`.
@@ -77,7 +78,14 @@ impl Linear {
     ) -> Result<(CpuStorage, Shape)> {
         let bias = bias.map(|(storage, layout)| slice::<T>(storage, layout)).transpose()?;
         let (x, weight) = (slice::<T>(x.0, x.1)?, slice::<T>(weight.0, weight.1)?);
-        Ok(output(threaded::linear(x, weight, bias, self.sizes, self.orientation), self.shape.clone()))
+        let y =
+            span("linear map", self.work::<T>(), || threaded::linear(x, weight, bias, self.sizes, self.orientation));
+        Ok(output(y, self.shape.clone()))
+    }
+
+    fn work<T>(&self) -> Work {
+        let [rows, inputs, outputs] = self.sizes;
+        Work::product::<T>(rows, inputs, outputs)
     }
 
     fn backward(&self, x: &Tensor, weight: &Tensor, dy: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
@@ -85,13 +93,19 @@ impl Linear {
             let (x_values, weight_values, dy_values) = (Reading::of(x), Reading::of(weight), Reading::of(dy));
             let dy = dy_values.slice::<T>()?;
             let dx = if x.track_op() {
-                let dx = threaded::linear_input_gradient(dy, weight_values.slice()?, self.sizes, self.orientation);
+                let weight = weight_values.slice()?;
+                let dx = span("linear map, gradient of input", self.work::<T>(), || {
+                    threaded::linear_input_gradient(dy, weight, self.sizes, self.orientation)
+                });
                 Some(tensor(dx, x.shape())?)
             } else {
                 None
             };
             let dw = if weight.track_op() {
-                let dw = threaded::linear_weight_gradient(x_values.slice()?, dy, self.sizes, self.orientation);
+                let x = x_values.slice()?;
+                let dw = span("linear map, gradient of weights", self.work::<T>(), || {
+                    threaded::linear_weight_gradient(x, dy, self.sizes, self.orientation)
+                });
                 Some(tensor(dw, weight.shape())?)
             } else {
                 None
