@@ -103,7 +103,8 @@ impl ExportBox {
             ui.horizontal(|ui| {
                 if self.stage == Stage::Asking {
                     let verb = if self.replace.is_some() { "Replace" } else { "Export" };
-                    if ui.button(verb).clicked() || entered {
+                    // An Enter that is held down must not replace a file.
+                    if ui.button(verb).clicked() || (entered && self.problem.is_none()) {
                         open &= self.export(cx);
                     }
                 } else {

@@ -72,7 +72,7 @@ impl ComparedTable {
                 Some(row) => format!("Δ: against the baseline \"{}\"", row.name),
                 None => "Pin a baseline to see deltas (p)".to_owned(),
             };
-            ui.label(RichText::new(text).color(weak));
+            ui.add(Label::new(RichText::new(text).color(weak)).truncate());
         });
         let titles: Vec<String> = titles.iter().map(|(title, _)| title.clone()).collect();
         self.sort(&mut table, &titles);
