@@ -39,7 +39,7 @@ pub const HELP: &[(&str, &[(&str, &str)])] = &[
             ("Ctrl+K", "Palette: every action, preset and run by name"),
             ("?", "This help"),
             ("Esc", "Close, or back"),
-            ("1 to 4", "Open a panel"),
+            ("1 to 9", "Open a panel"),
             ("[ and ]", "Show or hide the panels' names and the inspector"),
             ("F11", "Full screen and back"),
             ("Ctrl++ and Ctrl+-", "Larger and smaller; Ctrl+0 for the usual size"),

@@ -40,9 +40,9 @@ impl Band {
         match self {
             Self::None => "The mean alone.",
             Self::MinMax => "From the smallest to the largest value of the runs at each x.",
-            Self::StandardDeviation => "mean ± sd, with sd = √(Σ(y − mean)² / (n − 1)).",
-            Self::StandardError => "mean ± sd / √n, with the sample sd (n − 1).",
-            Self::Confidence95 => "mean ± t(0.975, n − 1) · sd / √n (Student's t).",
+            Self::StandardDeviation => "Mean ± sd, with sd = √(Σ(y − mean)² / (n − 1)).",
+            Self::StandardError => "Mean ± sd / √n, with the sample sd (n − 1).",
+            Self::Confidence95 => "Mean ± t(0.975, n − 1) · sd / √n (Student's t).",
         }
     }
 }

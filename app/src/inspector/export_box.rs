@@ -2,98 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use egui::{Id, RichText, TextEdit, Ui};
+use egui::{Id, Key, RichText, TextEdit, Ui};
 use headroom_engine::{
-    store::{RunId, RunRecord, RunSummary, SeriesData, TextSample, series_names},
+    store::{RunSummary, series_names},
     worker::{Command, Which},
 };
 
-use super::{operations::base_dir, run_json};
+use super::{FigureFormat, Taking, gather::gathered, operations::base_dir, run_json, taking::slug};
 use crate::{
     dialogs::{Answer, Ask, Pick, typed_path},
-    export::{Figure, to_csv, to_png, to_svg},
     messages::Level,
     panels::{Action, PanelContext},
     theme,
     widgets::format,
 };
-
-/// Pixels per point of exported pictures: sharp in print at the usual column width.
-const PNG_SCALE: f32 = 3.0;
-
-/// The form of an exported figure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FigureFormat {
-    /// A picture.
-    #[default]
-    Png,
-    /// A drawing with real text.
-    Svg,
-    /// The numbers of exactly what is shown.
-    Csv,
-}
-
-impl FigureFormat {
-    /// Every form, in menu order.
-    pub const ALL: [Self; 3] = [Self::Png, Self::Svg, Self::Csv];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Png => "PNG",
-            Self::Svg => "SVG",
-            Self::Csv => "CSV",
-        }
-    }
-
-    fn ending(self) -> &'static str {
-        match self {
-            Self::Png => "png",
-            Self::Svg => "svg",
-            Self::Csv => "csv",
-        }
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Self::Png => "A picture, for slides and pages",
-            Self::Svg => "A drawing with real text, for papers",
-            Self::Csv => "The numbers of exactly what is shown",
-        }
-    }
-
-    /// The file's bytes.
-    pub fn encode(self, figure: &Figure) -> Result<Vec<u8>, String> {
-        match self {
-            Self::Png => to_png(figure, PNG_SCALE).map_err(|error| format!("{error:#}")),
-            Self::Svg => Ok(to_svg(figure).into_bytes()),
-            Self::Csv => Ok(to_csv(figure).into_bytes()),
-        }
-    }
-}
-
-/// What is exported.
-#[derive(Clone, Debug)]
-pub enum Taking {
-    /// A checkpoint as a model directory.
-    Checkpoint {
-        /// The run.
-        run: RunId,
-        /// Its name.
-        name: String,
-        /// The one at this step, to begin with; the best when none is said.
-        step: Option<u64>,
-    },
-    /// A whole run as JSON.
-    Run {
-        /// The run.
-        run: RunId,
-        /// Its name.
-        name: String,
-    },
-    /// A chart.
-    Figure(Box<Figure>),
-}
 
 /// Which checkpoint is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +49,8 @@ pub struct ExportBox {
     replace: Option<PathBuf>,
     stage: Stage,
     problem: Option<String>,
+    /// The path is to be typed next.
+    wants_path: bool,
 }
 
 impl ExportBox {
@@ -154,6 +78,7 @@ impl ExportBox {
             replace: None,
             stage: Stage::Asking,
             problem: None,
+            wants_path: true,
         };
         let folder = cx.settings.last_folder.clone().unwrap_or_else(base_dir);
         new.path = folder.join(new.file_name()).display().to_string();
@@ -170,7 +95,7 @@ impl ExportBox {
             ui.label(RichText::new(self.heading()).heading());
             ui.add_enabled_ui(self.stage == Stage::Asking, |ui| self.choices_ui(ui, cx));
             ui.add_space(4.0);
-            self.path_ui(ui, cx);
+            let entered = self.path_ui(ui, cx);
             if let Some(problem) = &self.problem {
                 ui.label(RichText::new(problem).color(theme::palette(ui.visuals()).error));
             }
@@ -178,7 +103,8 @@ impl ExportBox {
             ui.horizontal(|ui| {
                 if self.stage == Stage::Asking {
                     let verb = if self.replace.is_some() { "Replace" } else { "Export" };
-                    if ui.button(verb).clicked() {
+                    // An Enter that is held down must not replace a file.
+                    if ui.button(verb).clicked() || (entered && self.problem.is_none()) {
                         open &= self.export(cx);
                     }
                 } else {
@@ -273,14 +199,18 @@ impl ExportBox {
         }
     }
 
-    fn path_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        ui.horizontal(|ui| {
+    /// Draws the path; true when Enter was pressed in it.
+    fn path_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
+        let drawn = ui.horizontal(|ui| {
             let is_folder = matches!(self.taking, Taking::Checkpoint { .. });
             let label = ui.label(if is_folder { "New folder" } else { "File" });
             let typed = ui.add(TextEdit::singleline(&mut self.path).desired_width(280.0)).labelled_by(label.id);
             if typed.changed() {
                 self.replace = None;
                 self.problem = None;
+            }
+            if std::mem::take(&mut self.wants_path) {
+                typed.request_focus();
             }
             let waits = cx.dialogs.is_busy(&self.key);
             let browse = ui.add_enabled(!waits, egui::Button::new("Browse…"));
@@ -296,7 +226,9 @@ impl ExportBox {
                 }
                 cx.dialogs.pick(&self.key, ask);
             }
+            typed.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter))
         });
+        drawn.inner
     }
 
     /// Starts the export; false when that closes the box.
@@ -375,6 +307,7 @@ impl ExportBox {
                     cx.act(Action::Say(Level::Error, why.clone(), "Choose another place and export again.".to_owned()));
                 }
                 self.problem = Some(why);
+                self.wants_path = true;
                 self.stage = Stage::Asking;
             }
             _ => {}
@@ -397,63 +330,12 @@ fn best_label(run: Option<&RunSummary>) -> String {
     }
 }
 
-/// A run's record, the points of its series by name, its text samples.
-type Gathered = (RunRecord, Vec<(String, SeriesData)>, Vec<TextSample>);
-
-/// Everything of a run, once it is all here; asks for what is missing.
-fn gathered(run: &RunId, cx: &mut PanelContext<'_>) -> Option<Gathered> {
-    cx.state.want_record(run);
-    cx.state.want_samples(run);
-    let names: Vec<String> = cx.state.run(run)?.metrics.keys().cloned().collect();
-    for name in &names {
-        cx.state.series.want(run, name);
-    }
-    let series = names
-        .into_iter()
-        .map(|name| {
-            let points = cx.state.series.get(run, &name)?;
-            let data = SeriesData {
-                steps: points.steps.clone(),
-                values: points.values.clone(),
-                wall_ms: points.wall_ms.clone(),
-                tokens: points.tokens.clone(),
-                cuts: points.cuts.clone(),
-                is_whole: true,
-                cursor: None,
-            };
-            Some((name, data))
-        })
-        .collect::<Option<Vec<_>>>()?;
-    Some((cx.state.records.get(run)?.clone(), series, cx.state.samples.get(run)?.clone()))
-}
-
-/// A name as a file name: letters, digits, dots and single hyphens.
-fn slug(name: &str) -> String {
-    let mut out = String::new();
-    for letter in name.chars() {
-        if letter.is_alphanumeric() || letter == '.' {
-            out.extend(letter.to_lowercase());
-        } else if !out.is_empty() && !out.ends_with('-') {
-            out.push('-');
-        }
-    }
-    let out = out.trim_matches(['-', '.']);
-    if out.is_empty() { "export".to_owned() } else { out.chars().take(80).collect() }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{sync::Arc, time::Duration};
 
     use super::*;
-    use crate::{dialogs::Dialogs, settings::Settings, state::State};
-
-    #[test]
-    fn names_become_file_names() {
-        assert_eq!(slug("Wikitext decoder, half / borrowed"), "wikitext-decoder-half-borrowed");
-        assert_eq!(slug("../.."), "export");
-        assert_eq!(slug("Größe 1.5"), "größe-1.5");
-    }
+    use crate::{dialogs::Dialogs, export::Figure, settings::Settings, state::State};
 
     #[test]
     fn a_file_that_is_there_is_replaced_only_when_the_user_says_so() {

@@ -8,18 +8,23 @@ pub mod driver;
 pub mod examples;
 mod export_box;
 mod facts;
+mod figure_format;
+mod gather;
 mod json;
 mod operations;
 mod panel;
 mod sign;
 pub mod state_text;
+mod taking;
 
 pub use blank::{blank_ui, no_runs_ui, working_ui};
-pub use export_box::{ExportBox, FigureFormat, Taking};
+pub use export_box::ExportBox;
+pub use figure_format::FigureFormat;
 pub use json::run_json;
 pub use operations::{RunOperation, next_seed, offered, perform};
 pub use panel::Inspector;
 pub use sign::{paint_eye, paint_pin, pin_ui, state_sign_ui};
+pub use taking::Taking;
 
 #[cfg(test)]
 mod tests;

@@ -129,6 +129,10 @@ pub fn perform(operation: RunOperation, id: &RunId, cx: &mut PanelContext<'_>) {
         RunOperation::Pin => cx.state.selection.toggle_baseline(id),
         RunOperation::Archive => {
             let archived = cx.state.run(id).is_some_and(|summary| summary.archived);
+            if !archived {
+                let what = format!("Archived \"{}\". \"Show archived\" in Runs lists it.", cx.state.run_name(id));
+                cx.act(Action::Say(Level::Info, what, String::new()));
+            }
             cx.send(Command::Edit { run, edit: RunEdit::Archive(!archived) });
         }
         RunOperation::Delete => cx.act(Action::Delete(run)),

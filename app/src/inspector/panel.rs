@@ -60,6 +60,9 @@ impl Panel for Inspector {
             None => self.empty_ui(ui, cx),
             Some(summary) => {
                 cx.state.want_record(&summary.id);
+                self.begin(&summary, cx);
+                // Whose numbers these are stays in sight.
+                self.name_ui(ui, &summary, cx);
                 ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.run_ui(ui, &summary, cx));
             }
         }
@@ -83,16 +86,20 @@ impl Inspector {
         } else {
             "The runs are being read…"
         };
+        ui.take_available_width();
         ui.add_space(8.0);
         ui.label(RichText::new(sentence).color(theme::palette(ui.visuals()).weak));
     }
 
-    fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+    /// What was typed about another run is written down before this one is shown.
+    fn begin(&mut self, run: &RunSummary, cx: &mut PanelContext<'_>) {
         if self.draft.as_ref().is_none_or(|draft| draft.run != run.id) {
             self.write_note(cx);
             self.draft = Some(Draft::of(run));
         }
-        self.name_ui(ui, run, cx);
+    }
+
+    fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
         state_ui(ui, run);
         ui.add_space(4.0);
         let is_baseline = cx.state.selection.baseline.as_ref() == Some(&run.id);

@@ -14,6 +14,8 @@ use crate::widgets::Series;
 
 /// Shortest time between two loads of the same curve.
 const RELOAD_EVERY: Duration = Duration::from_millis(250);
+/// What a run told may be in the store so much later: a load before that may have come too soon.
+const STORED_AFTER: Duration = Duration::from_millis(500);
 /// Loads that may wait for an answer at the same time: a store full of runs must not fill the engine's door.
 const IN_FLIGHT: usize = 24;
 /// A load without an answer for so long counts as lost.
@@ -162,6 +164,8 @@ struct Entry {
     points: RunSeries,
     loaded: bool,
     stale: bool,
+    /// When the run last told of points.
+    touched: Option<Instant>,
     cursor: Option<Cursor>,
     asked: Option<Instant>,
     in_flight: bool,
@@ -204,10 +208,10 @@ impl SeriesCache {
         self.frame += 1;
     }
 
-    /// The run has new points.
-    pub fn touch(&mut self, run: &RunId) {
+    /// The run told of new points. They are loaded until they are sure to be in the store.
+    pub fn touch(&mut self, run: &RunId, now: Instant) {
         for entry in self.runs.get_mut(run).into_iter().flat_map(BTreeMap::values_mut) {
-            entry.stale = true;
+            (entry.stale, entry.touched) = (true, Some(now));
         }
     }
 
@@ -239,7 +243,7 @@ impl SeriesCache {
                     return loads;
                 }
                 if entry.is_due(frame) && !entry.waits(now) && entry.ready_in(now).is_zero() {
-                    entry.stale = false;
+                    entry.stale = entry.touched.is_some_and(|at| now.duration_since(at) < STORED_AFTER);
                     entry.in_flight = true;
                     entry.asked = Some(now);
                     room -= 1;

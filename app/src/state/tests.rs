@@ -91,8 +91,8 @@ fn a_curve_is_loaded_once_and_again_when_its_run_goes_on() {
     cache.take(run.clone(), TRAIN_LOSS.to_owned(), true, data(&[1, 2], true));
     assert_eq!(cache.curve(&run, TRAIN_LOSS, CurveX::STEP).unwrap().x(), [1.0, 2.0]);
     assert!(cache.take_loads(start).is_empty(), "nothing new");
-    cache.touch(&run);
-    cache.touch(&run);
+    cache.touch(&run, start);
+    cache.touch(&run, start);
     assert!(cache.take_loads(start).is_empty(), "not so soon");
     assert!(cache.next_due(start).unwrap() <= Duration::from_millis(250));
     let later = start + Duration::from_millis(250);
@@ -105,6 +105,29 @@ fn a_curve_is_loaded_once_and_again_when_its_run_goes_on() {
     assert_eq!(cache.get(&run, TRAIN_LOSS).unwrap().last(), Some((3, 1.5)));
     cache.take(run.clone(), TRAIN_LOSS.to_owned(), false, data(&[2, 3, 4], false));
     assert_eq!(cache.curve(&run, TRAIN_LOSS, CurveX::TOKENS).unwrap().x(), [10.0, 20.0, 30.0, 40.0]);
+}
+
+#[test]
+fn the_last_points_before_a_rest_are_loaded_too() {
+    let mut cache = SeriesCache::default();
+    let (run, start) = (id("a"), Instant::now());
+    cache.begin_frame();
+    cache.want(&run, TRAIN_LOSS);
+    assert_eq!(loads(&cache.take_loads(start)), 1);
+    cache.take(run.clone(), TRAIN_LOSS.to_owned(), true, data(&[1], true));
+    // The run tells of a step that its writer stores a moment later; then nothing more comes.
+    let told = start + Duration::from_secs(1);
+    cache.touch(&run, told);
+    let mut asked = Vec::new();
+    for millis in 0..3000 {
+        let now = told + Duration::from_millis(millis);
+        if loads(&cache.take_loads(now)) > 0 {
+            asked.push(millis);
+            cache.take(run.clone(), TRAIN_LOSS.to_owned(), false, data(&[], false));
+        }
+    }
+    assert_eq!(asked, [0, 250, 500], "until the step is sure to be stored, and no longer");
+    assert_eq!(cache.next_due(told + Duration::from_secs(3)), None);
 }
 
 #[test]

@@ -238,7 +238,7 @@ impl State {
                     "",
                     Some(run.clone()),
                 );
-                self.series.touch(&run);
+                self.series.touch(&run, Instant::now());
                 self.started.insert(run.clone(), facts);
                 self.refresh_record(&run);
             }
@@ -247,7 +247,7 @@ impl State {
                 (current.step, current.steps, current.preparing) = (step, steps, None);
                 (current.loss, current.tokens_per_sec, current.eta_secs) =
                     (Some(loss), Some(tokens_per_sec), Some(eta_secs));
-                self.series.touch(&run);
+                self.series.touch(&run, Instant::now());
                 self.stands(&run, |summary| {
                     summary.state = RunState::Running;
                     (summary.steps_done, summary.steps_total) = (step, Some(steps));
@@ -255,7 +255,7 @@ impl State {
             }
             Event::Evaluated { run, loss, .. } => {
                 self.current(&run).validation_loss = Some(loss);
-                self.series.touch(&run);
+                self.series.touch(&run, Instant::now());
             }
             Event::Sample { run, .. } => {
                 if self.samples.contains_key(&run) {
@@ -277,6 +277,7 @@ impl State {
                 let current = self.current(&run);
                 (current.step, current.is_paused) = (step, true);
                 (current.tokens_per_sec, current.eta_secs) = (None, None);
+                self.series.touch(&run, Instant::now());
                 self.stands(&run, |summary| (summary.state, summary.steps_done) = (RunState::Paused, step));
             }
             Event::Resumed { run, step } => {
@@ -382,7 +383,7 @@ impl State {
             self.current = None;
         }
         self.waiting.retain(|waiting| *waiting != run);
-        self.series.touch(&run);
+        self.series.touch(&run, Instant::now());
         self.refresh_record(&run);
         let step = format::count(step);
         let because = why.map_or_else(String::new, |why| format!(" {why}"));

@@ -32,7 +32,12 @@ impl Scale {
     pub fn inverse(self, position: f64) -> f64 {
         match self {
             Self::Linear => position,
-            Self::Log => 10f64.powf(position),
+            Self::Log => {
+                let value = 10f64.powf(position);
+                // A whole number, such as a step, comes back as one.
+                let whole = value.round();
+                if (value - whole).abs() <= whole * 1e-12 { whole } else { value }
+            }
         }
     }
 }
@@ -201,6 +206,16 @@ mod tests {
         assert!(Scale::Log.forward(-1.0).is_nan());
         assert!(Scale::Log.forward(f64::NAN).is_nan());
         assert_eq!(Scale::Log.forward(f64::INFINITY), f64::INFINITY);
+    }
+
+    #[test]
+    fn whole_numbers_come_back_from_a_log_axis() {
+        for step in (1_u32..3000).chain([123_456_789]) {
+            let step = f64::from(step);
+            assert_eq!(Scale::Log.inverse(Scale::Log.forward(step)), step);
+        }
+        let small = Scale::Log.inverse(Scale::Log.forward(0.125));
+        assert!((small - 0.125).abs() < 1e-12, "{small}");
     }
 
     #[test]

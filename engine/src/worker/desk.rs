@@ -13,7 +13,7 @@ use super::{
     gpu,
     job::{EvaluateJob, Job, MeasureJob, TrainJob},
     machinist::Machinist,
-    monitor::Monitor,
+    monitor::{self, Monitor},
     note::Note,
     outbox::Outbox,
     steering::Steering,
@@ -78,7 +78,7 @@ impl Desk {
         inbox: Receiver<Note>,
         notes: Sender<Note>,
     ) -> Result<Self, std::io::Error> {
-        let monitor = Monitor::start(outbox.clone(), writer.clone(), gpu::reader)?;
+        let monitor = Monitor::start(outbox.clone(), writer.clone(), monitor::INTERVAL, gpu::reader)?;
         let machinist = Machinist::start(store.clone(), writer, outbox.clone(), notes, monitor.position())?;
         Ok(Self {
             store,

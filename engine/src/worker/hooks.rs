@@ -69,7 +69,6 @@ impl<'a> RunHooks<'a> {
         let progress = trainer.progress();
         self.steps = trainer.steps();
         self.best = progress.best_validation_loss.zip(progress.best_step);
-        self.note_progress(trainer);
         let flops_per_step = Cost::of(trainer.plan(), &Workload::training(trainer.config())).flops_per_step;
         let statistics = trainer.corpus().statistics;
         let facts = RunFacts {
@@ -88,6 +87,8 @@ impl<'a> RunHooks<'a> {
         {
             self.warn(error.to_string());
         }
+        // Only now: a reading of the machine that is logged before the attempt began would open one of its own.
+        self.note_progress(trainer);
         self.bench.runs_changed();
         self.bench.outbox.send(Event::Started {
             run: run.clone(),
@@ -172,6 +173,8 @@ impl Hooks for RunHooks<'_> {
                 if !self.is_paused {
                     self.is_paused = true;
                     self.set_state(RunState::Paused);
+                    // Whoever looks at the curve now is to see all of it. A store in trouble speaks for itself.
+                    let _ = self.writer.flush();
                     self.bench.outbox.send(Event::Paused { run, step });
                 }
                 self.steering.wait_while_paused();

@@ -15,8 +15,8 @@ use crate::{
     store::{RunId, StoreWriter, series_names},
 };
 
-/// Time between readings.
-const INTERVAL: Duration = Duration::from_secs(1);
+/// Usual time between readings.
+pub(super) const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Where the current run stands, so that readings of the machine can be put on its time axis.
 #[derive(Default)]
@@ -34,6 +34,7 @@ struct At {
 }
 
 impl Position {
+    /// The run stands there. Only for a run whose attempt has begun: what is logged belongs to the newest one.
     pub(super) fn set(&self, run: &RunId, device: DeviceChoice, step: u64, wall_ms: u64, tokens: u64) {
         let at = At { run: run.clone(), device, step, wall_ms, tokens };
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
@@ -44,7 +45,7 @@ impl Position {
     }
 }
 
-/// Reads the load of the machine and its GPUs once a second, for the window and for the current run's curves.
+/// Reads the load of the machine and its GPUs at an interval, for the window and for the current run's curves.
 pub(super) struct Monitor {
     position: Arc<Position>,
     ending: Arc<(AtomicBool, Mutex<()>, Condvar)>,
@@ -56,6 +57,7 @@ impl Monitor {
     pub(super) fn start(
         outbox: Outbox,
         writer: StoreWriter,
+        interval: Duration,
         reader: impl FnOnce() -> Box<dyn GpuReader> + Send + 'static,
     ) -> Result<Self, std::io::Error> {
         let position = Arc::new(Position::default());
@@ -63,7 +65,7 @@ impl Monitor {
         let thread = std::thread::Builder::new().name("headroom-monitor".to_owned()).spawn({
             let position = Arc::clone(&position);
             let ending = Arc::clone(&ending);
-            move || watch(&outbox, &writer, reader, &position, &ending)
+            move || watch(&outbox, &writer, interval, reader, &position, &ending)
         })?;
         Ok(Self { position, ending, thread: Some(thread) })
     }
@@ -84,6 +86,7 @@ impl Monitor {
 fn watch(
     outbox: &Outbox,
     writer: &StoreWriter,
+    interval: Duration,
     reader: impl FnOnce() -> Box<dyn GpuReader>,
     position: &Position,
     ending: &(AtomicBool, Mutex<()>, Condvar),
@@ -117,7 +120,7 @@ fn watch(
             }
             outbox.send(Event::System { cpu_percent, memory_bytes, free_bytes: system.available_memory(), gpus });
         }
-        next += INTERVAL;
+        next += interval;
         let pause = next.saturating_duration_since(Instant::now());
         let guard = ending.1.lock().unwrap_or_else(PoisonError::into_inner);
         if !ending.0.load(Ordering::Acquire) {
@@ -158,7 +161,7 @@ mod tests {
         let writer = store.writer().unwrap();
         let outbox = Outbox::new(None);
         let (go, wait) = crossbeam_channel::bounded::<()>(1);
-        let mut monitor = Monitor::start(outbox.clone(), writer.clone(), move || {
+        let mut monitor = Monitor::start(outbox.clone(), writer.clone(), INTERVAL, move || {
             let _ = wait.recv();
             Box::new(MadeUp)
         })

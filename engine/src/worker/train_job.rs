@@ -165,3 +165,59 @@ fn device_words(job: &TrainJob) -> String {
     let id = job.config.device.to_string();
     device::devices().into_iter().find(|device| device.id == id).map_or(id, |device| device.name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::{from_toml, to_toml},
+        store::{NewRun, OpenMode, Store, series_names},
+        worker::{gpu::GpuReader, monitor::Monitor, outbox::Outbox},
+    };
+
+    const TINY: &str = r#"
+        format = 1
+        name = "tiny"
+        threads = 1
+        [data]
+        kind = "grammar"
+        words = 1000
+        sequence_length = 16
+        tokenizer = { kind = "bytes" }
+        [model]
+        kind = "decoder"
+        layers = 1
+        heads = 1
+        width = 8
+        feed_forward = 8
+        [train]
+        steps = 20
+        batch = 1
+        [probe]
+        every = 0
+    "#;
+
+    #[test]
+    fn a_reading_of_the_machine_before_the_first_step_opens_no_attempt_of_its_own() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = Store::open(&folder.path().join("headroom.db"), OpenMode::ReadWrite).unwrap();
+        let config = from_toml(TINY).unwrap();
+        let new = NewRun { name: "tiny".to_owned(), config_toml: to_toml(&config), ..NewRun::default() };
+        let run = store.create_run(new).unwrap().summary.id;
+        let (writer, outbox) = (store.writer().unwrap(), Outbox::new(None));
+        // One that reads without a rest is sure to read while the attempt is written down.
+        let none = || Box::new(Vec::<Box<dyn GpuReader>>::new()) as Box<dyn GpuReader>;
+        let mut monitor = Monitor::start(outbox.clone(), writer.clone(), Duration::ZERO, none).unwrap();
+        let (notes, _inbox) = crossbeam_channel::bounded(64);
+        let bench = Bench::new(store.clone(), writer.clone(), outbox, monitor.position(), notes);
+        let job = TrainJob { run: run.clone(), config, is_continued: false };
+        train_job(&bench, job, &Steering::default());
+        monitor.end();
+        writer.flush().unwrap();
+        let record = store.run(run.as_str()).unwrap();
+        assert_eq!(record.summary.state, RunState::Finished, "{:?}", record.summary.failure);
+        assert!(record.summary.metrics.contains_key(series_names::SYSTEM_CPU_PERCENT), "it read meanwhile");
+        let attempts: Vec<_> = record.attempts.iter().map(|attempt| (attempt.attempt, attempt.first_step)).collect();
+        assert_eq!(attempts, [(1, 1)]);
+    }
+}

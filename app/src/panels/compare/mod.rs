@@ -2,9 +2,12 @@
 //! differences of their configs.
 
 mod configs;
+mod controls;
 mod lines;
+mod notes;
 mod panel;
 mod rows;
+mod table;
 mod view;
 
 pub use panel::ComparePanel;

@@ -37,6 +37,8 @@ pub fn run_menu_ui(ui: &mut Ui, run: &RunSummary, tag: &mut String, cx: &mut Pan
         ui.close();
     }
     ui.horizontal(|ui| {
+        // A field among the entries looks like a field elsewhere.
+        ui.set_style(ui.ctx().global_style());
         let typed = ui.add(TextEdit::singleline(tag).desired_width(110.0).hint_text("New tag"));
         let typed = typed.accessible_name("New tag");
         let enter = typed.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter));

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use egui::{Button, Id, Key, Label, PointerButton, Pos2, RichText, ScrollArea, TextEdit, Ui};
+use egui::{
+    Align, Id, Key, Layout, PointerButton, Pos2, RichText, ScrollArea, TextEdit, Ui, containers::menu::menu_style,
+};
 use headroom_engine::{
     store::{RunId, RunSummary},
     worker::{Command, RunEdit},
@@ -11,16 +13,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Column, FlatConfigs,
+    cells::{Cells, cell_ui, state_cell_ui},
+    eyes::Eyes,
     menu::{Wanted, run_menu_ui},
     order::{Order, Wish, fingerprint},
+    table_columns::{EYE, MENU, table_columns},
 };
 use crate::{
     compare::{Cell, TextTable},
-    inspector::{ExportBox, blank_ui, no_runs_ui, paint_eye, pin_ui, state_sign_ui, state_text, working_ui},
+    inspector::{ExportBox, blank_ui, no_runs_ui, working_ui},
     panels::{Action, Panel, PanelContext},
     state::State,
     theme,
-    widgets::{self, Table, TableState, format, swatch_ui},
+    widgets::{self, Table, TableState, format},
 };
 
 /// What the panel remembers between starts.
@@ -367,6 +372,8 @@ impl RunsPanel {
         let mut wanted = None;
         egui::Popup::new(Id::unique(("run menu", run.number)), ui.ctx().clone(), at, ui.layer_id())
             .kind(egui::PopupKind::Menu)
+            .layout(Layout::top_down_justified(Align::Min))
+            .style(menu_style)
             .accessible_name(format!("Actions for {}", cx.state.run_name(&run.id)))
             .open_bool(&mut open)
             .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside)
@@ -383,141 +390,6 @@ impl RunsPanel {
             Some(Wanted::Export(taking)) => self.export = Some(ExportBox::new("runs", taking, cx)),
             None => {}
         }
-    }
-}
-
-/// Eyes that one stroke opens at most: charts of more lines say nothing.
-const MOST_OPENED: usize = 200;
-
-/// What becomes of the eyes.
-enum Eyes {
-    Keep,
-    Toggle(RunId),
-    Open(Vec<RunId>),
-}
-
-impl Eyes {
-    fn open(numbers: &BTreeSet<u64>, id_of: impl Fn(u64) -> Option<RunId>) -> Self {
-        Self::Open(numbers.iter().rev().take(MOST_OPENED).filter_map(|&number| id_of(number)).collect())
-    }
-}
-
-/// Ids of the columns that are no data.
-const EYE: &str = "eye";
-const MENU: &str = "menu";
-
-/// The columns as the table takes them.
-fn table_columns<'a>(
-    columns: &'a [(String, Column)],
-    headings: &'a [String],
-    has_tags: bool,
-) -> Vec<widgets::Column<'a>> {
-    let eye = widgets::Column::text(EYE, "Shown", 66.0)
-        .help("Whether charts show the run (Space), and the colour it has there")
-        .always()
-        .unsorted();
-    let menu = widgets::Column::text(MENU, "", 34.0).help("What can be done with the run").always().unsorted();
-    let mut all = vec![eye];
-    for ((title, column), heading) in columns.iter().zip(headings) {
-        let width = column.width();
-        let shown = if column.is_number() {
-            widgets::Column::number(title, title, width)
-        } else {
-            widgets::Column::text(title, title, width)
-        };
-        let shown = shown.short(heading).rank(column.rank(has_tags));
-        if *column == Column::Name {
-            all.extend([shown.always().grows(), menu.clone()]);
-        } else {
-            all.push(shown);
-        }
-    }
-    all
-}
-
-/// What was done in cells; carried out after the table is drawn.
-#[derive(Default)]
-struct Cells {
-    eye: Option<RunId>,
-    menu: Option<(RunId, Pos2)>,
-    renamed: Option<(RunId, String)>,
-    rename_cancelled: bool,
-}
-
-impl Cells {
-    fn eye_ui(&mut self, ui: &mut Ui, run: &RunSummary, name: &str, visible: bool) {
-        let palette = theme::palette(ui.visuals());
-        let button =
-            ui.add(Button::selectable(visible, "").frame_when_inactive(false).min_size(egui::vec2(26.0, 20.0)));
-        let colour = if visible { palette.text } else { palette.weak.gamma_multiply(0.5) };
-        paint_eye(ui.painter(), button.rect, visible, colour);
-        let name = format!("Show {name} in charts");
-        button.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, visible, &name));
-        if button.clicked() {
-            self.eye = Some(run.id.clone());
-        }
-        let (colour, dash) = theme::run_style(run.number);
-        swatch_ui(ui, if visible { colour } else { colour.gamma_multiply(0.35) }, dash);
-    }
-
-    fn menu_button_ui(&mut self, ui: &mut Ui, run: &RunSummary, name: &str) {
-        let button = ui.add(Button::new("…").frame_when_inactive(false)).accessible_name(format!("Actions for {name}"));
-        if button.clicked() {
-            self.menu = Some((run.id.clone(), button.rect.left_bottom()));
-        }
-    }
-
-    fn name_ui(
-        &mut self,
-        ui: &mut Ui,
-        run: &RunSummary,
-        name: &str,
-        renaming: &mut Option<(RunId, String, bool)>,
-        is_focused: bool,
-        is_baseline: bool,
-    ) {
-        if let Some((id, text, fresh)) = renaming
-            && *id == run.id
-        {
-            let typed = ui.add(TextEdit::singleline(text).desired_width(f32::INFINITY)).accessible_name("New name");
-            if std::mem::take(fresh) {
-                typed.request_focus();
-            } else if typed.lost_focus() {
-                if ui.input(|i| i.key_pressed(Key::Escape)) {
-                    self.rename_cancelled = true;
-                } else {
-                    self.renamed = Some((run.id.clone(), text.trim().to_owned()));
-                }
-            }
-            return;
-        }
-        let palette = theme::palette(ui.visuals());
-        if is_baseline {
-            pin_ui(ui, palette.accent);
-        }
-        widgets::name_ui(ui, name, |text| {
-            let text = if is_focused { text.strong().color(palette.strong) } else { text };
-            if run.archived { text.italics() } else { text }
-        });
-    }
-}
-
-fn state_cell_ui(ui: &mut Ui, run: &RunSummary) {
-    let palette = theme::palette(ui.visuals());
-    let colour = state_text::colour(run.state, palette);
-    state_sign_ui(ui, run.state, colour);
-    let text = RichText::new(state_text::word(run.state)).color(colour);
-    let label = ui.add(Label::new(text).selectable(false).truncate());
-    label.on_hover_text(format!("{} {}", state_text::why(run), state_text::what_to_do(run)).trim_end());
-}
-
-fn cell_ui(ui: &mut Ui, column: &Column, run: &RunSummary) {
-    let cell = column.cell(run);
-    let label = ui.add(Label::new(&cell.shown).selectable(false).truncate());
-    if let Some(exact) =
-        cell.exact.filter(|_| matches!(column, Column::Metric(..) | Column::Parameters | Column::Tokens))
-    {
-        label.on_hover_text(exact.to_string());
     }
 }
 

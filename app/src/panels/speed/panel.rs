@@ -18,6 +18,7 @@ use super::{
     roofline::{figure as roofline_figure, roofline_ui},
 };
 use crate::{
+    export::Figure,
     inspector::{ExportBox, Taking, blank_ui, working_ui},
     panels::{Action, Panel, PanelContext},
     state::Measuring,
@@ -310,7 +311,10 @@ impl SpeedPanel {
             (Some(true), Some(limits), Some((name, found))) => {
                 Some(roofline_figure(name, limits, found, shown.metadata()))
             }
-            (Some(_), ..) => Some(chart("speed").figure(&mut self.chart, &self.shared, shown.metadata())),
+            (Some(_), ..) => {
+                let figure = chart("speed").figure(&mut self.chart, &self.shared, shown.metadata());
+                Some(Figure { subtitle: shown.name().to_owned(), ..figure })
+            }
             (None, ..) => None,
         };
         if let Some(figure) = figure {

@@ -6,15 +6,18 @@
 //! The keyboard, when the chart has focus: arrows pan, `+` and `-` zoom, Home resets.
 
 mod curve;
+mod drawn;
 mod figure;
 mod hover;
 mod legend;
 mod line;
+mod line_cache;
 mod marks;
 mod mesh;
 mod navigate;
 mod paint;
 mod plot;
+mod scene;
 mod state;
 
 pub use line::{Band, ChartLine, FEWEST_SMOOTHED};

@@ -7,8 +7,9 @@ use std::time::Duration;
 use egui::{Align2, Color32, Shape, Stroke, TextStyle, Ui, Vec2, pos2, vec2};
 use egui_plot::{PlotBounds, PlotGeometry, PlotItem, PlotItemBase, PlotTransform};
 
+use super::drawn::RENEWED_COLUMNS;
 use super::line::ChartLine;
-use super::mesh::{MANY_LINES, RENEWED_COLUMNS, Scene};
+use super::scene::{MANY_LINES, Scene};
 use super::state::ChartState;
 use crate::widgets::Scale;
 

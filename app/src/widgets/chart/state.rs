@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use egui::{Pos2, Vec2};
 
-use super::mesh::LineCache;
+use super::line_cache::LineCache;
 use crate::widgets::XAxis;
 
 /// The x ranges that charts of the same panel share: charts with the same kind of x zoom together, and the pointer's x

@@ -1,0 +1,14 @@
+//! A figure as SVG: real text, one path per curve, the config in the metadata.
+
+mod axes;
+mod curves;
+mod document;
+mod frame;
+mod legend;
+mod ruler;
+mod text;
+
+pub use document::to_svg;
+
+#[cfg(test)]
+mod tests;

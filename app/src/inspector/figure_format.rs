@@ -1,0 +1,57 @@
+use crate::export::{Figure, to_csv, to_png, to_svg};
+
+/// Pixels per point of exported pictures: sharp in print at the usual column width.
+const PNG_SCALE: f32 = 3.0;
+
+/// The form of an exported figure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FigureFormat {
+    /// A picture.
+    #[default]
+    Png,
+    /// A drawing with real text.
+    Svg,
+    /// The numbers of exactly what is shown.
+    Csv,
+}
+
+impl FigureFormat {
+    /// Every form, in menu order.
+    pub const ALL: [Self; 3] = [Self::Png, Self::Svg, Self::Csv];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Png => "PNG",
+            Self::Svg => "SVG",
+            Self::Csv => "CSV",
+        }
+    }
+
+    /// The ending of its files.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Svg => "svg",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// What it is for.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Png => "A picture, for slides and pages",
+            Self::Svg => "A drawing with real text, for papers",
+            Self::Csv => "The numbers of exactly what is shown",
+        }
+    }
+
+    /// The file's bytes.
+    pub fn encode(self, figure: &Figure) -> Result<Vec<u8>, String> {
+        match self {
+            Self::Png => to_png(figure, PNG_SCALE).map_err(|error| format!("{error:#}")),
+            Self::Svg => Ok(to_svg(figure).into_bytes()),
+            Self::Csv => Ok(to_csv(figure).into_bytes()),
+        }
+    }
+}

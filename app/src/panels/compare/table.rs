@@ -1,0 +1,249 @@
+//! The table of what is compared.
+
+use std::collections::BTreeMap;
+
+use egui::{Button, Key, Label, RichText, ScrollArea, TextEdit, Ui};
+
+use super::{
+    configs::copy_menu_ui,
+    lines::{Bundle, Made},
+    rows::{Measure, Row, rows, text_table},
+    view::View,
+};
+use crate::{
+    compare::Verdict,
+    inspector::paint_pin,
+    panels::{Action, PanelContext},
+    theme,
+    widgets::{Column, SortKey, Table, TableState, XAxis, name_ui, sort_rows, swatch_ui, without_room},
+};
+
+/// Room for the panel's scroll bar beside the table, in points.
+const BAR: f32 = 8.0;
+
+/// The table, as the user arranged it.
+#[derive(Default)]
+pub(super) struct ComparedTable {
+    table: TableState,
+    /// The user chose columns; until then those are shown that there is room for.
+    chose_columns: bool,
+    /// The text of the "values at" field while it is typed.
+    at: Option<String>,
+}
+
+impl ComparedTable {
+    /// Draws the table; returns the row under the pointer.
+    #[expect(clippy::too_many_arguments, reason = "called once; each is a part of the one frame that is drawn")]
+    pub fn ui(
+        &mut self,
+        ui: &mut Ui,
+        bundles: &[Bundle],
+        metrics: &[String],
+        made: &[Made],
+        view: &mut View,
+        highlight: Option<u64>,
+        cx: &mut PanelContext<'_>,
+    ) -> Option<u64> {
+        let common = made.first().and_then(furthest_common);
+        let at = view.at.or(common);
+        let series: Vec<&str> = metrics.iter().map(String::as_str).collect();
+        let measures = Measure::all(&series);
+        let words = at_words(view.x, at);
+        let baseline = cx.state.selection.baseline.clone();
+        let mut table = rows(bundles, &measures, made, at, view.band, baseline.as_ref());
+        let weak = theme::palette(ui.visuals()).weak;
+        let titles: Vec<(String, String)> =
+            measures.iter().map(|measure| (measure.title(&words), measure.short(&words))).collect();
+        let is_compared = table.iter().any(|row| row.is_baseline);
+        let columns = columns(&measures, &titles, view.group.is_some(), is_compared);
+        if !self.chose_columns {
+            let gap = ui.spacing().item_spacing.x;
+            let without = without_room(&columns, ui.available_width() - BAR, gap);
+            self.table.hidden = without.into_iter().map(str::to_owned).collect();
+        }
+        ui.horizontal_wrapped(|ui| {
+            self.at_ui(ui, view, common);
+            let hidden = self.table.hidden.clone();
+            self.table.columns_menu_ui(ui, &columns);
+            self.chose_columns |= hidden != self.table.hidden;
+            copy_menu_ui(ui, "Copy table", "The table", || text_table(&table, &measures, &words), cx);
+            let text = match table.iter().find(|row| row.is_baseline) {
+                Some(row) if row.n > 1 => format!("Δ: against the mean of \"{}\"", row.name),
+                Some(row) => format!("Δ: against the baseline \"{}\"", row.name),
+                None => "Pin a baseline to see deltas (p)".to_owned(),
+            };
+            ui.add(Label::new(RichText::new(text).color(weak)).truncate());
+        });
+        let titles: Vec<String> = titles.iter().map(|(title, _)| title.clone()).collect();
+        self.sort(&mut table, &titles);
+        let by_number: BTreeMap<u64, &Row> = table.iter().map(|row| (row.number, row)).collect();
+        let order: Vec<u64> = table.iter().map(|row| row.number).collect();
+        let focused = cx.state.selection.focused.as_ref();
+        let focused =
+            bundles.iter().find(|bundle| focused.is_some_and(|run| bundle.has(run))).map(|bundle| bundle.number);
+        self.table.selected = focused.into_iter().collect();
+        let before = self.table.cursor;
+        let mut pin = None;
+        let shown = |ui: &mut Ui| {
+            Table::new("compared", "Compared runs", &columns, &order).highlight(highlight).max_height(420.0).show(
+                ui,
+                &mut self.table,
+                |number| by_number.get(&number).map(|row| row.name.clone()).unwrap_or_default(),
+                |ui, number, column| {
+                    if let Some(row) = by_number.get(&number) {
+                        if column.id == "pin" {
+                            if pin_cell_ui(ui, row) {
+                                pin = Some(number);
+                            }
+                        } else {
+                            cell_ui(ui, row, column.id, &titles);
+                        }
+                    }
+                },
+            )
+        };
+        let room = ui.available_width() - BAR;
+        let response = ScrollArea::horizontal().id_salt("compared").max_width(room).show(ui, shown).inner;
+        let id_of = |number: u64| {
+            let bundle = bundles.iter().find(|bundle| bundle.number == number)?;
+            bundle.runs.first().map(|run| run.id.clone())
+        };
+        let moved = (self.table.cursor != before).then_some(self.table.cursor).flatten();
+        if let Some(run) = response.clicked.or(moved).and_then(id_of) {
+            cx.state.selection.focused = Some(run);
+        }
+        if let Some(run) = response.activated.and_then(id_of) {
+            cx.act(Action::Inspect(run));
+        }
+        let typing = ui.ctx().text_edit_focused();
+        if !typing && ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, Key::P)) {
+            let under = response.hovered.and_then(id_of).or_else(|| cx.state.selection.focused.clone());
+            if let Some(run) = under {
+                cx.state.selection.toggle_baseline(&run);
+            }
+        }
+        if let Some(run) = pin.and_then(id_of) {
+            cx.state.selection.toggle_baseline(&run);
+        }
+        response.hovered
+    }
+
+    /// The x at which the table compares; an empty field means the furthest that all reach.
+    fn at_ui(&mut self, ui: &mut Ui, view: &mut View, common: Option<f64>) {
+        let quantity = view.x.quantity();
+        ui.label(format!("Values at {}", view.x.label().to_lowercase()));
+        let mut text = self.at.clone().unwrap_or_else(|| view.at.map(|at| at.to_string()).unwrap_or_default());
+        let hint = common.map_or_else(String::new, |common| quantity.value(common));
+        let typed = ui.add(TextEdit::singleline(&mut text).desired_width(110.0).hint_text(hint));
+        let typed = typed.accessible_name("Values at").on_hover_text(
+            "The last value at or before this x, unsmoothed. Empty: the furthest x that all runs reach.",
+        );
+        if typed.changed() {
+            use crate::compare::filter::Value;
+            view.at = Value::parse_number(text.trim());
+            self.at = Some(text);
+        } else if !typed.has_focus() {
+            self.at = None;
+        }
+    }
+
+    fn sort(&self, table: &mut [Row], titles: &[String]) {
+        let Some(sorting) = &self.table.sorting else { return };
+        let index = titles.iter().position(|title| *title == sorting.column);
+        sort_rows(table, sorting.descending, |row| match (sorting.column.as_str(), index) {
+            ("run", _) => SortKey::Text(row.name.clone()),
+            ("n", _) => SortKey::Number(row.n as f64),
+            (_, Some(index)) => {
+                row.entries.get(index).and_then(|entry| entry.value).map_or(SortKey::Missing, SortKey::Number)
+            }
+            _ => SortKey::Missing,
+        });
+    }
+}
+
+/// The columns of the table, each with its title and its header.
+fn columns<'a>(
+    measures: &[Measure],
+    titles: &'a [(String, String)],
+    is_grouped: bool,
+    is_compared: bool,
+) -> Vec<Column<'a>> {
+    let mut columns = vec![
+        Column::text("pin", "", 36.0).help("Pins the baseline (p)").always().unsorted(),
+        Column::text("run", "Run", 150.0).always().grows(),
+    ];
+    if is_grouped {
+        columns.push(Column::number("n", "n", 36.0).help("Runs in the group"));
+    }
+    for (measure, (title, short)) in measures.iter().zip(titles) {
+        let (width, rank) = measure.room(is_grouped, is_compared);
+        columns.push(Column::number(title, title, width).short(short).rank(rank));
+    }
+    columns
+}
+
+/// The largest x that every line reaches.
+fn furthest_common(made: &Made) -> Option<f64> {
+    made.lines.iter().filter_map(|line| line.series.x().last().copied()).min_by(f64::total_cmp)
+}
+
+fn at_words(x: XAxis, at: Option<f64>) -> String {
+    match at {
+        Some(at) if x == XAxis::RelativeTime => format!("after {}", x.quantity().value(at)),
+        Some(at) => format!("at {} {}", x.label().to_lowercase(), x.quantity().value(at)),
+        None => format!("at {}", x.label().to_lowercase()),
+    }
+}
+
+/// The button that pins the row's run; true when it was clicked.
+fn pin_cell_ui(ui: &mut Ui, row: &Row) -> bool {
+    let palette = theme::palette(ui.visuals());
+    let button = Button::selectable(false, "").frame_when_inactive(false).min_size(egui::vec2(22.0, 20.0));
+    let button = ui.add(button).on_hover_text("Every other run is compared with the baseline (p)");
+    let name =
+        if row.is_baseline { "Unpin the baseline".to_owned() } else { format!("Pin {} as the baseline", row.name) };
+    button.widget_info(|| egui::WidgetInfo::selected(egui::Role::Button, true, row.is_baseline, &name));
+    let colour = if row.is_baseline { palette.accent } else { palette.weak.gamma_multiply(0.4) };
+    paint_pin(ui.painter(), button.rect, colour);
+    button.clicked()
+}
+
+fn cell_ui(ui: &mut Ui, row: &Row, column: &str, titles: &[String]) {
+    let palette = theme::palette(ui.visuals());
+    match column {
+        "run" => {
+            let (colour, dash) = theme::run_style(row.number);
+            swatch_ui(ui, colour, dash);
+            name_ui(ui, &row.name, |name| if row.is_baseline { name.strong() } else { name });
+        }
+        "n" => {
+            ui.add(Label::new(row.n.to_string()).selectable(false));
+        }
+        _ => {
+            let index = titles.iter().position(|title| title == column);
+            let Some(entry) = index.and_then(|index| row.entries.get(index)) else { return };
+            // Cells of numbers are filled from the right.
+            if !entry.delta.is_empty() {
+                let colour = match entry.verdict() {
+                    Verdict::Better => palette.better,
+                    Verdict::Worse => palette.worse,
+                    Verdict::Neutral => palette.weak,
+                };
+                let delta = ui.add(Label::new(RichText::new(&entry.delta).small().color(colour)).selectable(false));
+                match entry.verdict() {
+                    Verdict::Better => drop(delta.on_hover_text("Better than the baseline")),
+                    Verdict::Worse => drop(delta.on_hover_text("Worse than the baseline")),
+                    Verdict::Neutral => {
+                        if let Some(why) = row.not_judged {
+                            delta.on_hover_text(why.reason());
+                        }
+                    }
+                }
+            }
+            let value = ui.add(Label::new(&entry.shown).selectable(false));
+            if let Some(exact) = entry.value {
+                value.on_hover_text(exact.to_string());
+            }
+        }
+    }
+}
