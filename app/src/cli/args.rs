@@ -273,6 +273,13 @@ pub struct BenchStepArgs {
     /// `cpu`, `cuda:0`, `metal`.
     #[arg(long, default_value = "cpu")]
     pub device: String,
+    /// Which heads score: a kind with its numbers, as in `--reuse first:layers=2,heads=4` or `--reuse alternate`. A
+    /// custom table goes through `--set`.
+    #[arg(long, value_name = "KIND[:FIELD=VALUE,...]")]
+    pub reuse: Option<String>,
+    /// How a pair is scored, as in `--compatibility collaborative:d_k=64`.
+    #[arg(long, value_name = "KIND[:FIELD=VALUE,...]")]
+    pub compatibility: Option<String>,
     /// Set any other field of the config, as in `--set model.norm=post`.
     #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
     pub set: Vec<String>,

@@ -61,10 +61,23 @@ fn config(args: &BenchStepArgs) -> CliResult<RunConfig> {
         format!("device={}", quoted(&args.device)),
     ];
     fields.extend(args.threads.map(|threads| format!("threads={threads}")));
+    for (question, answer) in [("reuse", &args.reuse), ("compatibility", &args.compatibility)] {
+        fields.extend(answer.iter().flat_map(|answer| answer_fields(question, answer)));
+    }
     fields.extend(args.set.iter().cloned());
     let config = from_toml_with("format = 1\n", &fields).map_err(|error| CliError::BadInput(error.to_string()))?;
     let problems = config.validate();
     if problems.is_empty() { Ok(config) } else { Err(CliError::problems("The model to measure", &problems)) }
+}
+
+/// The fields of an answer to one of the four questions, from `kind:field=value,field=value`.
+fn answer_fields(question: &str, answer: &str) -> Vec<String> {
+    let (kind, numbers) = answer.split_once(':').unwrap_or((answer, ""));
+    let kind = toml::Value::String(kind.trim().to_owned());
+    let mut fields = vec![format!("attention.{question}.kind={kind}")];
+    let numbers = numbers.split(',').map(str::trim).filter(|number| !number.is_empty());
+    fields.extend(numbers.map(|number| format!("attention.{question}.{number}")));
+    fields
 }
 
 fn measure(args: &BenchStepArgs, config: &RunConfig) -> Result<Measured, TrainError> {
@@ -221,4 +234,16 @@ fn print_operations(measured: &Measured, limits: MachineLimits) -> CliResult {
         String::new(),
     ]);
     print::block(&table.text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::answer_fields;
+
+    #[test]
+    fn an_answer_is_a_kind_with_its_numbers() {
+        assert_eq!(answer_fields("reuse", "alternate"), ["attention.reuse.kind=\"alternate\""]);
+        let fields = answer_fields("reuse", "first: layers=2, heads=4");
+        assert_eq!(fields[1..], ["attention.reuse.layers=2", "attention.reuse.heads=4"]);
+    }
 }

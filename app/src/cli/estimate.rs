@@ -1,7 +1,7 @@
 //! `headroom estimate`: what a config costs, without running it.
 
 use headroom_engine::{
-    attention::{Cost, ModelPlan, Part, Workload, estimated_vocabulary},
+    attention::{Cost, ModelPlan, ParameterMatch, Part, Workload, estimated_vocabulary},
     config::Tokenizer,
 };
 use serde_json::json;
@@ -19,6 +19,7 @@ pub fn run(args: &EstimateArgs) -> CliResult {
     let GivenConfig { label, config, .. } = GivenConfig::read(&args.config)?;
     let vocabulary = estimated_vocabulary(&config);
     let plan = ModelPlan::resolve(&config, vocabulary).map_err(|problems| CliError::problems(&label, &problems))?;
+    let matched = ParameterMatch::of(&config).map_err(|problems| CliError::problems(&label, &problems))?;
     let cost = Cost::of(&plan, &Workload::training(&config));
     // The vocabulary of a file or of trained merges is known only once the text was read.
     let is_exact = matches!(config.data.tokenizer, Tokenizer::Bytes(_));
@@ -30,7 +31,7 @@ pub fn run(args: &EstimateArgs) -> CliResult {
             "flops_per_step": cost.flops_per_step, "weights_bytes": cost.weights_bytes,
             "gradient_bytes": cost.gradient_bytes, "optimiser_bytes": cost.optimiser_bytes,
             "activation_bytes": cost.activation_bytes, "memory_bytes": cost.memory_bytes,
-            "parts": parts, "layers": cost.layers,
+            "parts": parts, "layers": cost.layers, "parameter_match": matched.map(|found| found.to_string()),
         }));
     }
     let mut table = Table::new(["part", "parameters", "forward FLOPs", "backward FLOPs", "activations"]);
@@ -60,6 +61,9 @@ pub fn run(args: &EstimateArgs) -> CliResult {
         plain::bytes(cost.optimiser_bytes),
         plain::bytes(cost.activation_bytes),
     ))?;
+    if let Some(found) = matched {
+        print::line(format!("{found}."))?;
+    }
     let about = if is_exact { "" } else { "; the tokenizer decides the exact number" };
     print::line(format!("Counted for a vocabulary of {} tokens{about}.", plain::count(vocabulary as u64)))
 }

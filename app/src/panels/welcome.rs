@@ -1,7 +1,7 @@
 //! The first page: ready configs as cards, two clicks from a moving curve.
 
 use egui::{Align, Button, Frame, Layout, Margin, RichText, ScrollArea, Sense, Stroke, Ui, UiBuilder, Vec2};
-use headroom_engine::config::{Preset, RunConfig, Source, presets};
+use headroom_engine::config::{Preset, PresetGroup, RunConfig, Source, presets};
 
 use super::configure::{Estimate, expected_secs, expected_words};
 use crate::{state::State, theme, widgets::format};
@@ -32,7 +32,7 @@ pub fn welcome_ui(ui: &mut Ui, state: &State) -> Option<Choice> {
         ui.add_space(10.0);
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing = Vec2::new(12.0, 12.0);
-            for preset in presets() {
+            for preset in presets().iter().filter(|preset| preset.group == PresetGroup::Start) {
                 if let Ok(config) = preset.config()
                     && card_ui(ui, preset, &config, state)
                 {

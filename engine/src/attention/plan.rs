@@ -203,6 +203,49 @@ mod tests {
     }
 
     #[test]
+    fn combinations_that_cannot_be_are_refused_with_the_reason() {
+        let answer = |text: &str| {
+            let text = format!("format = 1\n[model]\nlayers = 2\nheads = 6\nwidth = 48\n[attention]\n{text}");
+            let problems = ModelPlan::resolve(&crate::config::from_toml(&text).unwrap(), 10).unwrap_err();
+            problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        };
+        for (text, wanted) in [
+            (
+                "compatibility = { kind = \"grouped\", kv_heads = 4 }",
+                "attention.compatibility.kv_heads: 4 groups do not divide 6 heads; these do: 1, 2, 3, 6",
+            ),
+            ("compatibility = { kind = \"grouped\", kv_heads = 7 }", "attention.compatibility.kv_heads: 7 is outside"),
+            ("compatibility = { kind = \"latent\", rank = 49 }", "attention.compatibility.rank: 49 is outside 1..=48"),
+            ("compatibility = { kind = \"collaborative\", d_k = 0 }", "attention.compatibility.d_k: 0 is outside"),
+            ("reuse = { kind = \"first\", layers = 2, heads = 1 }", "attention.reuse.layers: 2 is outside 0..=1"),
+            ("reuse = { kind = \"custom\", rows = [\"c c\", \"c c\"] }", "attention.reuse.rows: the row of layer 0"),
+            (
+                "reuse = { kind = \"custom\", rows = [\"c c c c c 0.0\", \"c c c c c c\"] }",
+                "layer 0 head 5 cannot borrow from layer 0 head 0",
+            ),
+            (
+                "match_parameters = \"standard\"\nreuse = { kind = \"custom\", rows = [\"c c c c c c\", \"c c c c c c\"] }",
+                "attention.match_parameters: a custom table",
+            ),
+        ] {
+            let said = answer(text);
+            assert!(said.contains(wanted), "{said}");
+        }
+        assert_eq!(answer("reuse = { kind = \"skip\", layers = 9 }").lines().count(), 1, "nothing is said twice");
+    }
+
+    #[test]
+    fn every_pair_of_answers_is_supported() {
+        for compatibility in Compatibility::examples(4, 128) {
+            for reuse in Reuse::examples(4, 4) {
+                let mut config = RunConfig::default();
+                (config.attention.compatibility, config.attention.reuse) = (compatibility.clone(), reuse);
+                assert_eq!(supported(&config), vec![]);
+            }
+        }
+    }
+
+    #[test]
     fn positions_outlast_the_sequence_when_asked() {
         let mut config = RunConfig::default();
         config.model.positions = Some(500);

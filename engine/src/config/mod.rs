@@ -30,7 +30,7 @@ pub use device::DeviceChoice;
 pub use model::{Architecture, ModelConfig, NormPlacement};
 pub use parse::{ConfigError, from_json, from_toml, from_toml_with, nearest, to_toml};
 pub use precision::Precision;
-pub use presets::{Preset, preset, presets};
+pub use presets::{Preset, PresetGroup, preset, presets};
 pub use problem::Problem;
 pub use reuse::{
     AllEndReuse, AlternateReuse, CustomReuse, FirstReuse, FullReuse, NoReuse, PartialReuse, Reuse, SkipReuse,

@@ -7,8 +7,26 @@ use super::{ConfigError, RunConfig, from_toml};
 pub struct Preset {
     /// Short name for the command line, such as `grammar-decoder`.
     pub name: &'static str,
+    /// What it is to show.
+    pub group: PresetGroup,
     /// The file's text, comments included: the first comment says what the preset is for.
     pub toml: &'static str,
+}
+
+/// What a preset is to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PresetGroup {
+    /// A first run.
+    Start,
+    /// A kind of attention, at a size that trains within minutes on two cores.
+    Attention,
+    /// A size from the papers, for a GPU.
+    Paper,
+}
+
+impl PresetGroup {
+    /// Every group, in the order in which people meet them.
+    pub const ALL: [Self; 3] = [Self::Start, Self::Attention, Self::Paper];
 }
 
 impl Preset {
@@ -29,15 +47,24 @@ impl Preset {
 }
 
 macro_rules! presets {
-    ($($name:literal),* $(,)?) => {
-        const PRESETS: &[Preset] = &[$(Preset {
+    ($($group:ident: $($name:literal),* $(,)?;)*) => {
+        const PRESETS: &[Preset] = &[$($(Preset {
             name: $name,
+            group: PresetGroup::$group,
             toml: include_str!(concat!("../../../assets/presets/", $name, ".toml")),
-        }),*];
+        }),*),*];
     };
 }
 
-presets!("grammar-decoder", "grammar-encoder", "random-decoder", "text-decoder", "text-encoder");
+presets! {
+    Start: "grammar-decoder", "grammar-encoder", "random-decoder", "text-decoder", "text-encoder";
+    Attention:
+        "grammar-reuse-full", "grammar-reuse-partial", "grammar-encoder-reuse-full", "grammar-symmetric",
+        "grammar-pairwise", "grammar-shared-weight", "grammar-collaborative", "grammar-grouped", "grammar-latent";
+    Paper:
+        "bert-base-128", "bert-base-128-reuse", "bert-base-512", "bert-base-512-reuse", "bert-large",
+        "bert-large-reuse", "transformer-base", "transformer-base-reuse";
+}
 
 /// Every preset, the best first one first.
 pub fn presets() -> &'static [Preset] {
@@ -52,6 +79,7 @@ pub fn preset(name: &str) -> Option<&'static Preset> {
 #[cfg(test)]
 mod tests {
     use super::presets;
+    use crate::config::Compatibility;
 
     #[test]
     fn every_preset_is_valid_and_says_what_it_is_for() {
@@ -62,6 +90,17 @@ mod tests {
             assert_eq!(problems, vec![], "{}", preset.name);
             assert!(preset.about().len() > 20, "{}", preset.name);
             assert!(!config.name.is_empty());
+        }
+    }
+
+    #[test]
+    fn every_file_is_a_preset_and_every_kind_of_attention_has_one() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/presets");
+        assert_eq!(std::fs::read_dir(folder).unwrap().count(), presets().len());
+        let kinds: Vec<_> =
+            presets().iter().map(|preset| preset.config().unwrap().attention.compatibility.kind()).collect();
+        for compatibility in Compatibility::examples(4, 128) {
+            assert!(kinds.contains(&compatibility.kind()), "{}", compatibility.kind());
         }
     }
 }

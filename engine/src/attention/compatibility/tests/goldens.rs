@@ -290,7 +290,8 @@ fn the_content_bias_stands_for_the_query_bias() {
         let standard = HeadAttention { projections, output: golden.map("Wo", "bo"), heads: heads.clone() };
         for (attention, scores) in [(standard, "scores"), (collaborative(&golden, &heads), "collab_scores")] {
             let raw = score(&attention.projections, &heads, &x, y.as_ref().unwrap_or(&x)).unwrap().raw.unwrap();
-            golden.check(scores, &raw, &golden.get(scores), tolerance);
+            let scale = 1.0 / (golden.size("dk") as f64).sqrt();
+            golden.check(scores, &(raw * scale).unwrap(), &golden.get(scores), tolerance);
             let mask = MaskSpec::default();
             let got = attention.forward(&x, y.as_ref(), &mask, &NO_DROPOUT, 0, &mut Lenders::default()).unwrap();
             golden.check("maps", &got.maps, &golden.get("probs"), tolerance);
