@@ -90,7 +90,7 @@ fn logits_maps_and_hidden_states_are_those_of_transformers() {
         if name == "bert_mlm" {
             input = input.with_token_types(&expected.ids("token_type_ids")).unwrap();
         }
-        let options = ForwardOptions { dropout: None, keep_maps: true, keep_hidden: true };
+        let options = ForwardOptions { dropout: None, keep_maps: true, keep_hidden: true, ..ForwardOptions::default() };
         let output = model.forward(&input, &options).unwrap();
         check("logits", &numbers!([output.logits]), &expected.get("logits").1, precision);
         check("maps", &numbers!(output.maps), &expected.get("attentions").1, precision);

@@ -13,7 +13,7 @@ mod plan;
 mod rows;
 mod schedule;
 
-pub use cost::{Cost, LayerCost, Part, PartCost, Workload, keeps_maps, layer_macs};
+pub use cost::{Cost, LayerCost, Part, PartCost, Workload, layer_macs};
 pub use dropout::Dropout;
 pub use heads::{Cell, Draft, HeadAt, HeadPlan};
 pub use matching::ParameterMatch;

@@ -36,4 +36,4 @@ pub use reuse::{
     AllEndReuse, AlternateReuse, CustomReuse, FirstReuse, FullReuse, NoReuse, PartialReuse, Reuse, SkipReuse,
 };
 pub use run::{FORMAT, ProbeConfig, RunConfig};
-pub use train::{Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, Schedule, TrainConfig};
+pub use train::{Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Schedule, TrainConfig};

@@ -38,6 +38,8 @@ pub struct TrainConfig {
     pub checkpoint_every: u64,
     /// How many checkpoints are kept beside the best one.
     pub keep_checkpoints: usize,
+    /// What is kept of attention maps from forward to backward, on the CPU.
+    pub map_memory: MapMemoryChoice,
 }
 
 impl Default for TrainConfig {
@@ -59,6 +61,37 @@ impl Default for TrainConfig {
             evaluate_batches: 16,
             checkpoint_every: 500,
             keep_checkpoints: 2,
+            map_memory: MapMemoryChoice::default(),
+        }
+    }
+}
+
+/// What the backward pass has of attention maps. It changes time and memory, not one bit of the results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MapMemoryChoice {
+    /// Maps of sequences of up to 512 tokens are kept, longer ones computed again.
+    #[default]
+    Auto,
+    /// The maps themselves: memory grows with the square of the sequence length.
+    Keep,
+    /// Two numbers for each row: scores are multiplied out once more. Maps that are lent to other layers are kept.
+    Recompute,
+}
+
+impl MapMemoryChoice {
+    /// Every choice, for menus.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::Keep, Self::Recompute];
+
+    /// The longest sequence whose maps are kept where nothing else is said.
+    pub const LONGEST_KEPT: usize = 512;
+
+    /// Whether the maps of a sequence are kept.
+    pub fn keeps(self, sequence: usize) -> bool {
+        match self {
+            Self::Auto => sequence <= Self::LONGEST_KEPT,
+            Self::Keep => true,
+            Self::Recompute => false,
         }
     }
 }

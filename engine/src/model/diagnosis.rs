@@ -64,7 +64,11 @@ impl Model {
         input: &ModelInput,
         dropout: Option<(u64, u64)>,
     ) -> Result<Option<NonFinite>, ModelError> {
-        self.forward(input, &ForwardOptions { dropout, keep_maps: true, keep_hidden: true })?.first_non_finite()
+        self.forward(
+            input,
+            &ForwardOptions { dropout, keep_maps: true, keep_hidden: true, ..ForwardOptions::default() },
+        )?
+        .first_non_finite()
     }
 }
 

@@ -1,6 +1,7 @@
 use candle_core::{Device, Tensor};
 
 use super::ModelError;
+use crate::config::MapMemoryChoice;
 
 /// What a model reads: token ids row by row.
 #[derive(Clone, Debug)]
@@ -64,4 +65,6 @@ pub struct ForwardOptions {
     pub keep_maps: bool,
     /// Whether the hidden states are given back.
     pub keep_hidden: bool,
+    /// What the backward pass has of the attention maps.
+    pub map_memory: MapMemoryChoice,
 }

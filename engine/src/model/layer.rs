@@ -4,9 +4,8 @@ use crate::{
     attention::{
         Dropout,
         compatibility::{HeadAttention, Lenders},
-        keeps_maps,
     },
-    config::NormPlacement,
+    config::{MapMemoryChoice, NormPlacement},
     ops::{
         self, Affine, AttentionParts, FeedForwardParts, Frame, Gelu, Gradients, LayerParts, MapMemory, MaskSpec, Norm,
         NormAt,
@@ -34,6 +33,8 @@ pub(super) struct Pass<'a> {
     pub dropout: &'a Dropout,
     /// Where gradients of parameters will go; none = nothing is kept for a backward pass.
     pub gradients: Option<&'a Gradients>,
+    /// What single operations keep of attention maps.
+    pub map_memory: MapMemoryChoice,
     /// Whether whole parts of the model are single operations; otherwise they are composed of small ones.
     pub in_blocks: bool,
 }
@@ -69,7 +70,7 @@ impl Layer {
             output: attention.output.clone(),
             mask: pass.mask.clone(),
             dropout: pass.dropout.block(site),
-            memory: if keeps_maps(tokens) { MapMemory::Keep } else { MapMemory::Recompute },
+            memory: if pass.map_memory.keeps(tokens) { MapMemory::Keep } else { MapMemory::Recompute },
         });
         let feed_forward = FeedForwardParts {
             frame: frame(&self.feed_forward_norm, site + 2),

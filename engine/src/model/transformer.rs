@@ -250,8 +250,13 @@ impl Model {
         }
         let dropout = Dropout { probability: self.plan.dropout, draw: options.dropout };
         let mask = MaskSpec { causal: self.plan.is_causal(), keys: input.key_mask.clone() };
-        let pass =
-            Pass { mask: &mask, dropout: &dropout, gradients: self.gradients.as_ref(), in_blocks: self.has_blocks() };
+        let pass = Pass {
+            mask: &mask,
+            dropout: &dropout,
+            gradients: self.gradients.as_ref(),
+            map_memory: options.map_memory,
+            in_blocks: self.has_blocks(),
+        };
         let mut x = self.embed(input, [b, t], &pass)?; // [b, t, d]
         let mut hidden: Vec<Tensor> = options.keep_hidden.then(|| x.clone()).into_iter().collect();
         let last_norm = (self.plan.norm == NormPlacement::Pre).then_some(&self.outer_norm);

@@ -7,7 +7,7 @@ use candle_core::{DType, Device, Tensor};
 use super::{Divergence, TrainError, error::first_line, look, loss_scale::LossScale};
 use crate::{
     attention::ModelPlan,
-    config::{Precision, TrainConfig},
+    config::{MapMemoryChoice, Precision, TrainConfig},
     data::Batch,
     model::{self, ForwardOptions, Model, ModelInput, NonFinite, ParameterSet},
     ops::{AdamW, AdamWConfig, Gradients},
@@ -21,6 +21,7 @@ pub struct Stepper {
     device: Device,
     clip_norm: f64,
     dropout: f64,
+    map_memory: MapMemoryChoice,
     seed: u64,
 }
 
@@ -118,6 +119,7 @@ impl Stepper {
             device: device.clone(),
             clip_norm: train.clip_norm,
             dropout: plan.dropout,
+            map_memory: train.map_memory,
             seed,
         })
     }
@@ -183,7 +185,7 @@ impl Stepper {
             spent.tokens += batch.input_ids.len() as u64;
             let input = look::input(&batch, &self.device)?;
             let dropout = (self.dropout > 0.0).then_some((self.seed, micro_step));
-            let options = ForwardOptions { dropout, ..ForwardOptions::default() };
+            let options = ForwardOptions { dropout, map_memory: self.map_memory, ..ForwardOptions::default() };
             let mut loss = model.loss(&input, &batch.labels, &options)?;
             let value = loss.loss.to_dtype(DType::F64)?.to_scalar::<f64>()?;
             if !value.is_finite() {
@@ -270,7 +272,7 @@ fn layer_of(name: &str) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::{
-        config::{Architecture, RunConfig},
+        config::{Architecture, Reuse, RunConfig},
         train::dtype_of,
     };
 
@@ -320,6 +322,18 @@ mod tests {
                 assert!(stepper.state().unwrap().values().all(|tensor| tensor.dtype() != DType::F16));
                 assert_eq!(stepper.frozen().unwrap().dtype(), model::dtype(precision));
             }
+        }
+    }
+
+    #[test]
+    fn what_is_kept_of_maps_changes_no_bit() {
+        for reuse in Reuse::examples(2, 2).into_iter().take(3) {
+            let found = MapMemoryChoice::ALL.map(|choice| {
+                let mut config = config(Architecture::Decoder);
+                (config.train.map_memory, config.attention.reuse) = (choice, reuse.clone());
+                losses(&config, &mut stepper(&config, Precision::F32).1, 0..4)
+            });
+            assert!(found[0] == found[1] && found[1] == found[2], "{reuse:?}");
         }
     }
 

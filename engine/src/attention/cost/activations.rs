@@ -9,15 +9,6 @@ use crate::{
 /// Rows whose logits exist at the same time inside of one operation.
 const HEAD_ROWS: u64 = 512;
 
-/// The longest sequence whose maps are kept from forward to backward inside of one operation.
-const LONGEST_KEPT: usize = 512;
-
-/// Whether the maps of a sequence are kept from forward to backward; otherwise they are computed again, since they
-/// would take most of the memory.
-pub fn keeps_maps(sequence: usize) -> bool {
-    sequence <= LONGEST_KEPT
-}
-
 /// What each part of a layer keeps.
 pub(super) struct LayerActivations {
     pub projections: u64,
@@ -49,7 +40,7 @@ fn block(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerActivations {
     let map = tokens.saturating_mul(work.sequence as u64);
     // Two numbers a row where maps are computed again. A layer that lends keeps its maps, and the gradients of lent
     // ones while they come together.
-    let maps = if keeps_maps(work.sequence) || lent > 0 {
+    let maps = if work.map_memory.keeps(work.sequence) || lent > 0 {
         map.saturating_mul(computed)
     } else {
         tokens.saturating_mul(2).saturating_mul(computed)

@@ -220,7 +220,8 @@ mod tests {
     use crate::{
         attention::{Draft, HeadAt, HeadPlan},
         config::{
-            Collaborative, Compatibility, NormPlacement, Pairwise, Precision, RunConfig, SharedWeight, Symmetric,
+            Collaborative, Compatibility, MapMemoryChoice, NormPlacement, Pairwise, Precision, RunConfig, SharedWeight,
+            Symmetric,
         },
     };
 
@@ -386,6 +387,7 @@ mod tests {
             accumulation: 2,
             precision: Precision::F32,
             in_blocks: true,
+            map_memory: MapMemoryChoice::Auto,
         };
         let cost = Cost::of(&plan, &work);
         assert_eq!(cost.forward_flops, flops as u64);
@@ -442,6 +444,7 @@ mod tests {
             accumulation: 65_536,
             precision: Precision::F64,
             in_blocks: true,
+            map_memory: MapMemoryChoice::Auto,
         };
         assert_eq!(Cost::of(&plan, &work).memory_bytes, u64::MAX);
     }

@@ -16,7 +16,6 @@ mod part;
 mod scoring;
 mod workload;
 
-pub use activations::keeps_maps;
 pub use count::{Cost, LayerCost, layer_macs};
 pub use part::{Part, PartCost};
 pub use workload::Workload;

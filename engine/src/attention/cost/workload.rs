@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Architecture, DeviceChoice, Precision, RunConfig};
+use crate::config::{Architecture, DeviceChoice, MapMemoryChoice, Precision, RunConfig};
 
 /// What a model is asked to do, as far as its costs depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -17,6 +17,8 @@ pub struct Workload {
     pub precision: Precision,
     /// Whether whole parts of the model are single operations, which keep less: on the CPU.
     pub in_blocks: bool,
+    /// What single operations keep of attention maps.
+    pub map_memory: MapMemoryChoice,
 }
 
 impl Workload {
@@ -35,6 +37,7 @@ impl Workload {
             accumulation: config.train.accumulation,
             precision: config.precision,
             in_blocks: config.device == DeviceChoice::Cpu && !config.precision.is_half(),
+            map_memory: config.train.map_memory,
         }
     }
 
@@ -47,6 +50,7 @@ impl Workload {
             accumulation: 0,
             precision,
             in_blocks: !precision.is_half(),
+            map_memory: MapMemoryChoice::Auto,
         }
     }
 

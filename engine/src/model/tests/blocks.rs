@@ -32,7 +32,8 @@ fn compare(plan: &ModelPlan, b: usize, t: usize, dtype: DType, tolerance: f64) {
     }
     let labels = labels(b, t);
     for keep in [false, true] {
-        let options = ForwardOptions { dropout: Some((3, 4)), keep_maps: keep, keep_hidden: keep };
+        let options =
+            ForwardOptions { dropout: Some((3, 4)), keep_maps: keep, keep_hidden: keep, ..ForwardOptions::default() };
         let blocks = Model::trainable(plan, &parameters).unwrap();
         let composed = Model::trainable(plan, &parameters).unwrap().composed();
         let ours = everything(&blocks, &input, &labels, &options);

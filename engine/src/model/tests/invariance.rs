@@ -4,7 +4,7 @@ use super::*;
 use crate::model::{Evaluation, ForwardOptions, ModelError, NonFinite};
 
 fn all() -> ForwardOptions {
-    ForwardOptions { dropout: None, keep_maps: true, keep_hidden: true }
+    ForwardOptions { dropout: None, keep_maps: true, keep_hidden: true, ..ForwardOptions::default() }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 use egui::Ui;
 use headroom_engine::config::{
-    Architecture, Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, RunConfig, Schedule, TrainConfig,
+    Architecture, Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, RunConfig, Schedule,
+    TrainConfig,
 };
 
 use super::super::{field::Words, form::Form};
@@ -62,6 +63,13 @@ const CHECKPOINT_EVERY: Words = Words::new(
 const KEEP: Words =
     Words::new("train.keep_checkpoints", "Checkpoints kept", "How many are kept beside the best one; older ones go.");
 
+const MAPS: Words = Words::new(
+    "train.map_memory",
+    "Maps until backward",
+    "Kept: fast, memory grows with the square of the sequence length. Computed again: little memory, scores are \
+     multiplied out twice. The results are the same, bit for bit.",
+);
+
 /// The loop.
 pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
     let encoder = config.model.kind == Architecture::Encoder;
@@ -83,6 +91,15 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
     form.size(ui, EVALUATE_BATCHES, &mut train.evaluate_batches, 4);
     form.whole(ui, CHECKPOINT_EVERY, &mut train.checkpoint_every, 50);
     form.size(ui, KEEP, &mut train.keep_checkpoints, 1);
+    let maps = MapMemoryChoice::ALL.map(|choice| {
+        let words = match choice {
+            MapMemoryChoice::Auto => "Up to 512 tokens kept",
+            MapMemoryChoice::Keep => "Kept",
+            MapMemoryChoice::Recompute => "Computed again",
+        };
+        (choice, words)
+    });
+    form.choice(ui, MAPS, &mut train.map_memory, &maps);
 }
 
 fn length_ui(ui: &mut Ui, form: &mut Form<'_>, train: &mut TrainConfig) {
