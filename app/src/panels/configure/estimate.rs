@@ -7,7 +7,7 @@ use headroom_engine::{
 use crate::state::State;
 
 /// Training speed of a core that is assumed until a run was measured here.
-const FLOPS_PER_CORE_SEC: f64 = 2.5e10;
+const FLOPS_PER_CORE_SEC: f64 = 8e10;
 /// Runs shorter than this say little about the machine's speed.
 const MEASURED_SECS: f64 = 5.0;
 

@@ -100,6 +100,9 @@ impl<T: Pooled> Derivation<'_, T> {
     /// The derived matrix.
     pub fn forward(&self, projected: Slab<'_, T>) -> Rows<T> {
         let mut derived = Rows::take(projected.rows(), self.width());
+        if matches!(self, Self::Nothing) {
+            return derived;
+        }
         span("attention: from projections to scores", self.work(projected.rows()), || match self {
             Self::Nothing => {}
             Self::Pairwise { between, size } => {
@@ -151,6 +154,9 @@ impl<T: Pooled> Derivation<'_, T> {
         dprojected: &mut Rows<T>,
         slots: &mut DerivationSlots<'_, T>,
     ) {
+        if matches!(self, Self::Nothing) {
+            return;
+        }
         let work = self.work(projected.rows()).times(2);
         span("attention: from projections to scores, gradient", work, || match self {
             Self::Nothing => {}
