@@ -78,6 +78,10 @@ pub struct Palette {
     pub error: Color32,
     /// A run that is active now.
     pub running: Color32,
+    /// Heads that compute their map; [`ink`] writes on it.
+    pub computes: Color32,
+    /// Heads that borrow their map: lighter, so that it is told apart without colour.
+    pub borrows: Color32,
 }
 
 /// The dark palette.
@@ -98,6 +102,8 @@ pub const DARK: Palette = Palette {
     warning: Color32::from_rgb(0xE8, 0xC1, 0x5A),
     error: Color32::from_rgb(0xF4, 0x7C, 0x7C),
     running: Color32::from_rgb(0x5A, 0xA9, 0xE6),
+    computes: Color32::from_rgb(0x1F, 0x6F, 0xAE),
+    borrows: Color32::from_rgb(0xE8, 0xA8, 0x6C),
 };
 
 /// The light palette.
@@ -118,6 +124,8 @@ pub const LIGHT: Palette = Palette {
     warning: Color32::from_rgb(0x8A, 0x64, 0x00),
     error: Color32::from_rgb(0xC0, 0x1F, 0x2E),
     running: Color32::from_rgb(0x00, 0x66, 0xAA),
+    computes: Color32::from_rgb(0x00, 0x70, 0xB4),
+    borrows: Color32::from_rgb(0xF7, 0xBE, 0x8E),
 };
 
 /// The colours of exported figures: black on white, as a paper wants them.
@@ -253,6 +261,11 @@ pub fn mix(a: Color32, b: Color32, amount: f32) -> Color32 {
     )
 }
 
+/// The text colour for a fill: of the two themes' strongest the one that stands out more.
+pub fn ink(fill: Color32) -> Color32 {
+    if contrast(DARK.strong, fill) > contrast(LIGHT.strong, fill) { DARK.strong } else { LIGHT.strong }
+}
+
 /// `#rrggbb`, for SVG.
 pub fn hex(colour: Color32) -> String {
     format!("#{:02x}{:02x}{:02x}", colour.r(), colour.g(), colour.b())
@@ -292,6 +305,17 @@ mod tests {
                 }
             }
             assert!(contrast(p.strong, p.selection) >= 4.5);
+        }
+    }
+
+    #[test]
+    fn cells_of_heads_can_be_read_and_told_apart_without_colour() {
+        for p in [&DARK, &LIGHT, &PAPER] {
+            for fill in [p.computes, p.borrows] {
+                assert!(contrast(ink(fill), fill) >= 4.5, "{}: {:.1}", hex(fill), contrast(ink(fill), fill));
+            }
+            let apart = contrast(p.computes, p.borrows);
+            assert!(apart >= 2.0, "computing and borrowing heads differ by {apart:.1}:1 only");
         }
     }
 

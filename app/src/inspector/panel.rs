@@ -2,17 +2,22 @@
 
 use egui::{Button, CollapsingHeader, Grid, RichText, ScrollArea, TextEdit, Ui};
 use headroom_engine::{
-    store::{CheckpointKind, CheckpointRecord, RunId, RunSummary},
+    attention::ModelPlan,
+    config::from_json,
+    store::{CheckpointKind, CheckpointRecord, RunId, RunRecord, RunSummary},
     worker::{Command, RunEdit},
 };
 
 use super::{ExportBox, RunOperation, Taking, facts, offered, perform, state_sign_ui, state_text};
 use crate::{
     compare::{metric_value, series_title},
-    panels::{Action, Panel, PanelContext},
+    panels::{Action, Panel, PanelContext, configure::head_grid},
     theme,
-    widgets::{format, swatch_ui},
+    widgets::{HeadGrid, HeadMap, format, swatch_ui},
 };
+
+/// Height of the head map, beyond which it shrinks.
+const HEADS: f32 = 200.0;
 
 /// The inspector at the right of the window.
 #[derive(Default)]
@@ -22,6 +27,8 @@ pub struct Inspector {
     /// The run's name in the frame before.
     seen_name: String,
     export: Option<ExportBox>,
+    /// The heads of the run whose config this is; none where every head computes.
+    heads: Option<(serde_json::Value, Option<HeadGrid>)>,
 }
 
 /// Texts of one run that the user edits.
@@ -127,6 +134,7 @@ impl Inspector {
                 });
             }
             Some(record) => {
+                self.heads_ui(ui, record);
                 let facts = facts::facts(record, run);
                 let config = record.config_toml.clone();
                 facts_ui(ui, &facts, cx);
@@ -261,6 +269,18 @@ impl Inspector {
         }
     }
 
+    /// Which heads score, where not all of them do.
+    fn heads_ui(&mut self, ui: &mut Ui, record: &RunRecord) {
+        if self.heads.as_ref().is_none_or(|(config, _)| *config != record.config) {
+            self.heads = Some((record.config.clone(), heads_of(record)));
+        }
+        if let Some((_, Some(grid))) = &self.heads {
+            section_ui(ui, "Heads", |ui| {
+                HeadMap::new("inspector", grid).height(HEADS).show(ui);
+            });
+        }
+    }
+
     /// Writes the note down if it was changed.
     fn write_note(&mut self, cx: &mut PanelContext<'_>) {
         if let Some(draft) = &mut self.draft
@@ -270,6 +290,14 @@ impl Inspector {
             cx.send(Command::Edit { run: draft.run.clone(), edit: RunEdit::Note(draft.note.clone()) });
         }
     }
+}
+
+/// The heads of a run, where not all of them compute.
+fn heads_of(record: &RunRecord) -> Option<HeadGrid> {
+    let config = from_json(&record.config.to_string()).ok()?;
+    // The vocabulary has no say in which heads score.
+    let plan = ModelPlan::resolve(&config, 1).ok()?;
+    Some(head_grid(&plan.head_plan)).filter(|grid| !grid.is_plain())
 }
 
 /// One row a step: why it is kept, and its record.

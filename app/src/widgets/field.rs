@@ -148,13 +148,34 @@ impl<'a> Field<'a> {
 
     /// One of several named choices.
     pub fn combo<T: PartialEq + Clone>(self, ui: &mut Ui, value: &mut T, choices: &[(T, &str)]) -> FieldResponse {
+        self.combo_noted(ui, value, choices, |_| String::new())
+    }
+
+    /// The same with a note at the right of each choice, asked for only while the list is open.
+    pub fn combo_noted<T: PartialEq + Clone>(
+        self,
+        ui: &mut Ui,
+        value: &mut T,
+        choices: &[(T, &str)],
+        note: impl Fn(&T) -> String,
+    ) -> FieldResponse {
         self.row(ui, |field, ui| {
             let current = choices.iter().find(|(choice, _)| choice == value).map_or("", |(_, name)| *name);
             let mut changed = false;
             let combo = egui::ComboBox::from_id_salt(field.label).width(field.width).selected_text(current);
             let response = combo.show_ui(ui, |ui| {
                 for (choice, name) in choices {
-                    if ui.selectable_label(choice == value, *name).clicked() && choice != value {
+                    let weak = theme::palette(ui.visuals()).weak;
+                    let note = note(choice);
+                    let mut button = egui::Button::selectable(choice == value, *name);
+                    if !note.is_empty() {
+                        button = button.right_text(RichText::new(&note).small().color(weak));
+                    }
+                    let button = ui.add(button).accessible_name(*name);
+                    if !note.is_empty() {
+                        ui.ctx().accesskit_node_builder(button.id, |node| node.set_description(note));
+                    }
+                    if button.clicked() && choice != value {
                         *value = choice.clone();
                         changed = true;
                     }

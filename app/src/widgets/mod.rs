@@ -7,6 +7,7 @@ mod chart_options;
 mod dash;
 mod field;
 pub mod format;
+mod head_map;
 mod name;
 mod pyramid;
 mod series;
@@ -21,6 +22,7 @@ pub use chart::{Band, Chart, ChartLine, ChartResponse, ChartState, FEWEST_SMOOTH
 pub use chart_options::ChartOptions;
 pub use dash::Dash;
 pub use field::{Field, FieldResponse};
+pub use head_map::{HeadCell, HeadEdit, HeadGrid, HeadLayout, HeadMap, HeadMapResponse, HeadSpot};
 pub use name::name_ui;
 pub use pyramid::Pyramid;
 pub use series::{Series, Version};

@@ -323,6 +323,44 @@ impl Screen {
         }
     }
 
+    /// Drags with the pointer from the middle of what has this name to the middle of another.
+    #[track_caller]
+    pub fn drag(&mut self, from: &str, to: &str) {
+        let (start, end) = (self.get(from).rect().center(), self.get(to).rect().center());
+        let button = |pos, pressed| Event::PointerButton {
+            pos,
+            button: egui::PointerButton::Primary,
+            pressed,
+            modifiers: Modifiers::NONE,
+        };
+        let middle = start.lerp(end, 0.5);
+        let moves =
+            [Event::PointerMoved(start), button(start, true), Event::PointerMoved(middle), Event::PointerMoved(end)];
+        for event in moves.into_iter().chain([button(end, false)]) {
+            self.harness.event(event);
+            self.step();
+        }
+        self.settle();
+    }
+
+    /// Moves the pointer over what has this name, and leaves it there until tooltips are up.
+    #[track_caller]
+    pub fn point_at(&mut self, name: &str) {
+        let at = self.get(name).rect().center();
+        self.harness.event(Event::PointerMoved(at));
+        for _ in 0..60 {
+            self.step();
+        }
+        self.settle();
+    }
+
+    /// Gives the keyboard to what has this name.
+    #[track_caller]
+    pub fn focus(&mut self, name: &str) {
+        self.get(name).focus();
+        self.settle();
+    }
+
     /// Replaces the text in the field of this name.
     #[track_caller]
     pub fn fill(&mut self, name: &str, text: &str) {

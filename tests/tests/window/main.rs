@@ -6,6 +6,7 @@ mod closing;
 mod common;
 mod compare;
 mod configure;
+mod heads;
 mod live;
 mod opening;
 mod runs;

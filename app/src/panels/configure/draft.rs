@@ -8,7 +8,7 @@ use headroom_engine::{
     worker::Command,
 };
 
-use super::{estimate::Estimate, form::Unreadable, history::History};
+use super::{estimate::Estimate, form::Unreadable, heads::Heads, history::History};
 use crate::state::State;
 
 /// Rest after a change before the engine is asked about it.
@@ -26,6 +26,8 @@ pub struct Draft {
     pub unreadable: Unreadable,
     /// What it costs, while it is sound.
     pub estimate: Option<Estimate>,
+    /// Its heads, also while it is not.
+    pub heads: Heads,
     history: History,
     judged: Vec<Problem>,
     /// Counts changes; the question to the engine about the newest one bears this number.
@@ -46,6 +48,7 @@ impl Default for Draft {
             base_dir: crate::window::current_folder(),
             unreadable: Unreadable::default(),
             estimate: None,
+            heads: Heads::default(),
             history: History::default(),
             judged: Vec::new(),
             ticket: 0,
@@ -92,6 +95,14 @@ impl Draft {
         self.judge();
     }
 
+    /// After an edit that is a step of its own, however soon another follows.
+    pub fn stepped(&mut self, before: RunConfig) {
+        if before != self.config {
+            self.history.replace(before, Instant::now());
+        }
+        self.judge();
+    }
+
     /// A step back; false if there is none.
     pub fn undo(&mut self) -> bool {
         match self.history.undo(&self.config) {
@@ -127,6 +138,7 @@ impl Draft {
             Ok(estimate) => (Some(estimate), Vec::new()),
             Err(problems) => (None, problems),
         };
+        self.heads = Heads::of(&self.config);
         self.ticket += 1;
         self.changed = Instant::now();
     }

@@ -1,9 +1,10 @@
 use headroom_engine::{
-    attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
-    config::{DEFAULT_STEPS, Problem, RunConfig},
+    attention::{Cost, ModelPlan, ParameterMatch, Workload, estimated_vocabulary},
+    config::{Baseline, DEFAULT_STEPS, Problem, RunConfig},
     store::RunState,
 };
 
+use super::difference::{Difference, Figures, Question, figures};
 use crate::state::State;
 
 /// Training speed of a core that is assumed until a run was measured here.
@@ -22,17 +23,60 @@ pub struct Estimate {
     pub tokens_per_step: u64,
     /// Optimiser steps, where the config names them.
     pub steps: Option<u64>,
+    /// Against standard attention in which every head computes.
+    pub difference: Option<Difference>,
+    /// What each answer alone changes against the same.
+    pub answers: [(Question, Option<Difference>); 4],
+    /// What matching of parameters did.
+    pub matched: Option<Matched>,
+}
+
+/// What matching of parameters did; parameters with the vocabulary asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Matched {
+    /// Layers that were added.
+    pub added: usize,
+    /// Layers of the config.
+    pub given: usize,
+    /// Parameters of the model.
+    pub parameters: u64,
+    /// Parameters of what it was matched with.
+    pub baseline_parameters: u64,
+}
+
+impl Matched {
+    fn of(config: &RunConfig, cost: &Cost) -> Option<Self> {
+        let found = ParameterMatch::of(config).ok().flatten()?;
+        let baseline = figures(config, config.attention.baseline(found.baseline))?;
+        Some(Self {
+            added: found.added,
+            given: found.layers - found.added,
+            parameters: cost.parameters,
+            baseline_parameters: baseline.parameters,
+        })
+    }
 }
 
 impl Estimate {
     /// Counts, or says everything that is wrong with the config.
     pub fn of(config: &RunConfig) -> Result<Self, Vec<Problem>> {
+        let problems = config.validate();
+        if problems.iter().any(|problem| ["model.layers", "model.heads"].contains(&problem.field.as_str())) {
+            // A table of so many heads is not even tried.
+            return Err(problems);
+        }
         let vocabulary = estimated_vocabulary(config);
         let plan = ModelPlan::resolve(config, vocabulary)?;
+        let cost = Cost::of(&plan, &Workload::training(config));
+        let baseline = figures(config, config.attention.baseline(Baseline::Standard));
+        let against = |of: Option<Figures>| Some(Difference { of: of?, baseline: baseline? });
         let train = &config.train;
         let tokens = [train.batch, train.accumulation, config.data.sequence_length];
         Ok(Self {
-            cost: Cost::of(&plan, &Workload::training(config)),
+            difference: against(Some(Figures::of(&cost))),
+            answers: Question::ALL.map(|question| (question, against(figures(config, question.alone(config))))),
+            matched: Matched::of(config, &cost),
+            cost,
             vocabulary,
             tokens_per_step: tokens.into_iter().fold(1, |product, n| product.saturating_mul(n as u64)),
             steps: match (train.steps, train.epochs) {
@@ -85,7 +129,7 @@ pub fn expected_words(secs: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::config::presets;
+    use headroom_engine::config::{Architecture, Compatibility, FullReuse, PartialReuse, Reuse, Symmetric, presets};
 
     use super::*;
 
@@ -111,6 +155,50 @@ mod tests {
         assert_eq!(estimate.tokens_per_step, 60);
         assert_eq!((estimate.steps_per_epoch(60), estimate.steps_per_epoch(61)), (1, 2));
         assert_eq!(estimate.steps, Some(1000));
+    }
+
+    #[test]
+    fn more_heads_than_memory_are_a_problem_and_no_crash() {
+        for (layers, heads) in [(usize::MAX, 1), (12, 99_999_999_999)] {
+            let mut config = RunConfig::default();
+            (config.model.layers, config.model.heads) = (layers, heads);
+            assert!(Estimate::of(&config).is_err());
+        }
+    }
+
+    #[test]
+    fn an_answer_is_weighed_alone_and_all_of_them_together() {
+        let mut config = RunConfig::default();
+        let plain = Estimate::of(&config).unwrap();
+        assert!(plain.answers.iter().all(|(_, difference)| difference.is_some_and(|d| d.is_none())));
+        assert!(plain.difference.is_some_and(|d| d.is_none()) && plain.matched.is_none());
+        config.attention.reuse = Reuse::Full(FullReuse { layers: 1 });
+        config.attention.compatibility = Compatibility::Symmetric(Symmetric {});
+        let both = Estimate::of(&config).unwrap();
+        let alone = |question| both.answers.iter().find(|(asked, _)| *asked == question).unwrap().1.unwrap();
+        let (reuse, symmetric) = (alone(Question::Reuse), alone(Question::Compatibility));
+        // A key projection with its bias is gone from every layer; both projections are gone from one.
+        let projection = (config.model.width * (config.model.width + 1)) as u64;
+        assert_eq!(reuse.baseline.parameters - reuse.of.parameters, 2 * projection);
+        assert_eq!(symmetric.baseline.parameters - symmetric.of.parameters, config.model.layers as u64 * projection);
+        let all = both.difference.unwrap();
+        assert_eq!(all.of.parameters, both.cost.parameters);
+        assert!(all.of.parameters < reuse.of.parameters.min(symmetric.of.parameters));
+        assert!(alone(Question::Coverage).is_none() && alone(Question::Cache).is_none());
+    }
+
+    #[test]
+    fn a_match_says_what_it_did() {
+        let mut config = RunConfig::default();
+        config.model.kind = Architecture::Encoder;
+        (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (12, 12, 768, 3072);
+        config.attention.reuse = Reuse::Partial(PartialReuse { heads: 6 });
+        config.attention.match_parameters = Some(Baseline::Standard);
+        let estimate = Estimate::of(&config).unwrap();
+        let matched = estimate.matched.unwrap();
+        assert_eq!((matched.given, matched.added), (12, 1));
+        assert_eq!(matched.parameters, estimate.cost.parameters);
+        assert_eq!(Some(matched.baseline_parameters), estimate.difference.map(|all| all.baseline.parameters));
     }
 
     #[test]

@@ -3,7 +3,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use egui::{Align, Label, RichText, TextEdit, Ui};
+use egui::{Align, Label, Response, RichText, Slider, SliderClamping, TextEdit, Ui};
 use headroom_engine::config::Problem;
 
 use super::field::{Words, sentence};
@@ -42,9 +42,16 @@ impl Unreadable {
 /// A line of plain language under a field.
 pub fn note_ui(ui: &mut Ui, text: &str) {
     let weak = theme::palette(ui.visuals()).weak;
+    under_ui(ui, |ui| {
+        ui.add(Label::new(RichText::new(text).small().color(weak)).wrap());
+    });
+}
+
+/// Something under the control of a field.
+pub fn under_ui(ui: &mut Ui, add: impl FnOnce(&mut Ui)) {
     ui.horizontal_top(|ui| {
         ui.add_space(LABEL + ui.spacing().item_spacing.x);
-        ui.add(Label::new(RichText::new(text).small().color(weak)).wrap());
+        add(ui);
     });
 }
 
@@ -67,6 +74,8 @@ pub struct Form<'a> {
     pub labels: &'a mut Labels,
     /// The field that changed in this frame.
     pub touched: Option<&'static str>,
+    /// The change is a step of its own: clicks in quick succession are not one edit, as typing is.
+    pub is_step: bool,
 }
 
 impl Form<'_> {
@@ -159,6 +168,44 @@ impl Form<'_> {
     ) -> bool {
         let width = (ui.available_width() - LABEL - 24.0).clamp(VALUE, 260.0);
         self.field(ui, words, |field, ui| field.width(width).combo(ui, value, choices))
+    }
+
+    /// The same with a note at the right of each answer, asked for only while the list is open.
+    pub fn choice_noted<T: Clone + PartialEq>(
+        &mut self,
+        ui: &mut Ui,
+        words: Words,
+        value: &mut T,
+        choices: &[(T, &str)],
+        note: impl Fn(&T) -> String,
+    ) -> bool {
+        let width = (ui.available_width() - LABEL - 24.0).clamp(VALUE, 260.0);
+        self.field(ui, words, |field, ui| field.width(width).combo_noted(ui, value, choices, note))
+    }
+
+    /// A size on a slider from 0 to `most`. What is beyond stays until it is changed.
+    pub fn slider(&mut self, ui: &mut Ui, words: Words, value: &mut usize, most: usize) -> bool {
+        self.field(ui, words, |field, ui| {
+            field.custom(ui, |ui| {
+                ui.spacing_mut().slider_width = (ui.available_width() - 90.0).clamp(50.0, 140.0);
+                ui.add(Slider::new(value, 0..=most).clamping(SliderClamping::Edits).suffix(format!(" of {most}")))
+            })
+        })
+    }
+
+    /// The same where none stands for all of them.
+    pub fn optional_slider(&mut self, ui: &mut Ui, words: Words, value: &mut Option<usize>, most: usize) -> bool {
+        let mut number = value.unwrap_or(most);
+        let changed = self.slider(ui, words, &mut number, most);
+        if changed {
+            *value = Some(number).filter(|number| *number != most);
+        }
+        changed
+    }
+
+    /// Any other control; it marks its response as changed.
+    pub fn custom(&mut self, ui: &mut Ui, words: Words, add: impl FnOnce(&mut Ui) -> Response) -> bool {
+        self.field(ui, words, |field, ui| field.custom(ui, add))
     }
 
     /// A path: typed, or found with one of the dialogs `picks`.

@@ -3,11 +3,13 @@
 //! Every change is judged at once: by the config's own rules and the model plan on the spot, and by the engine (files,
 //! device, memory) a moment later. Start stays off while any problem stands.
 
+mod difference;
 mod draft;
 mod estimate;
 mod field;
 mod file;
 mod form;
+mod heads;
 mod history;
 mod panel;
 mod sections;
@@ -15,4 +17,5 @@ mod start;
 mod summary;
 
 pub use estimate::{Estimate, expected_secs, expected_words};
+pub use heads::head_grid;
 pub use panel::ConfigurePanel;

@@ -8,7 +8,7 @@ use super::{
     draft::Draft,
     file::ConfigFile,
     form::{Form, Labels},
-    sections::{SourceMemory, attention_ui, data_ui, model_ui, picked, probe_ui, run_ui, train_ui},
+    sections::{HeadEditor, Judged, SourceMemory, attention_ui, data_ui, model_ui, picked, probe_ui, run_ui, train_ui},
     start::Start,
     summary::summary_ui,
 };
@@ -34,6 +34,7 @@ pub struct ConfigurePanel {
     start: Start,
     file: ConfigFile,
     memory: SourceMemory,
+    editor: HeadEditor,
     /// Whether the presets are shown in place of the form; `None` = while there is no run.
     choosing: Option<bool>,
     /// The field that shall have the keyboard.
@@ -161,9 +162,10 @@ impl ConfigurePanel {
 
     fn form_ui(&mut self, ui: &mut Ui, problems: &[Problem], cx: &mut PanelContext<'_>) {
         let before = self.draft.config.clone();
-        let Draft { config, unreadable, base_dir, edition, .. } = &mut self.draft;
+        let Draft { config, unreadable, base_dir, edition, heads, estimate, .. } = &mut self.draft;
         let devices = &cx.state.devices;
-        let memory = &mut self.memory;
+        let (memory, editor) = (&mut self.memory, &mut self.editor);
+        let judged = Judged { heads, estimate: estimate.as_ref() };
         let mut form = Form {
             unreadable,
             problems,
@@ -171,6 +173,7 @@ impl ConfigurePanel {
             base_dir,
             dialogs: cx.dialogs,
             touched: None,
+            is_step: false,
             labels: &mut self.labels,
         };
         let mut left = |ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig| {
@@ -180,8 +183,8 @@ impl ConfigurePanel {
             section(ui, "Data", problems, &["data"], |ui| data_ui(ui, form, &mut config.data, memory));
             section(ui, "Model", problems, &["model"], |ui| model_ui(ui, form, &mut config.model));
         };
-        let right = |ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig| {
-            section(ui, "Attention", problems, &["attention"], |ui| attention_ui(ui, form, &mut config.attention));
+        let mut right = |ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig| {
+            section(ui, "Attention", problems, &["attention"], |ui| attention_ui(ui, form, config, &judged, editor));
             section(ui, "Training", problems, &["train"], |ui| train_ui(ui, form, config));
             section(ui, "Probe", problems, &["probe"], |ui| probe_ui(ui, form, &mut config.probe));
         };
@@ -199,8 +202,10 @@ impl ConfigurePanel {
                 }
             });
         });
-        if let Some(field) = form.touched {
-            self.draft.edited(before, field);
+        match (form.touched, form.is_step) {
+            (Some(_), true) => self.draft.stepped(before),
+            (Some(field), false) => self.draft.edited(before, field),
+            (None, _) => {}
         }
     }
 

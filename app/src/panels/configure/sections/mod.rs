@@ -1,14 +1,19 @@
 //! The form's sections: every field of the config, in the order in which a researcher thinks of them.
 
 mod attention;
+mod compatibility;
 mod data;
+mod head_editor;
+mod matching;
 mod model;
 mod probe;
+mod reuse;
 mod run;
 mod train;
 
-pub use attention::attention_ui;
+pub use attention::{Judged, attention_ui};
 pub use data::{SourceMemory, data_ui, picked};
+pub use head_editor::HeadEditor;
 pub use model::model_ui;
 pub use probe::probe_ui;
 pub use run::run_ui;

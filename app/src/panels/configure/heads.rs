@@ -1,0 +1,507 @@
+//! The table of heads of the draft: shown, and changed by hand.
+
+use headroom_engine::{
+    attention::{Cell, Draft, HeadAt, HeadPlan, ParameterMatch},
+    config::{CustomReuse, Reuse, RunConfig},
+};
+
+use crate::widgets::{HeadCell, HeadEdit, HeadGrid, HeadSpot};
+
+/// More layers or heads than any config may have are not drawn.
+const MOST_LAYERS: usize = 256;
+const MOST_HEADS: usize = 1024;
+
+/// A row of drafts a layer.
+type Table = Vec<Vec<Draft>>;
+
+/// The heads of a config, sound or not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heads {
+    /// What the map shows. Empty where the model has no size.
+    pub grid: HeadGrid,
+    /// A table of the user's own does not fit the model, or has heads that cannot be.
+    pub is_misfit: bool,
+}
+
+impl Heads {
+    /// The heads that a config writes down. Of numbers that are too large the map shows the largest that is allowed.
+    pub fn of(config: &RunConfig) -> Self {
+        let Some((layers, heads)) = size(config) else { return Self::default() };
+        match plan(config, layers, heads) {
+            Some(plan) => Self { grid: head_grid(&plan), is_misfit: false },
+            None => match &config.attention.reuse {
+                Reuse::Custom(custom) => Self { grid: judged(&read(&custom.rows, layers, heads)).0, is_misfit: true },
+                _ => Self::default(),
+            },
+        }
+    }
+}
+
+/// What a head map shows of a plan.
+pub fn head_grid(plan: &HeadPlan) -> HeadGrid {
+    let cell = |cell| match cell {
+        Cell::Compute => HeadCell::Computes,
+        Cell::Borrow { from, origin } => HeadCell::Borrows { from: spot(from), origin: spot(origin) },
+        Cell::Skip => HeadCell::Skips,
+    };
+    HeadGrid::new(plan.heads(), plan.iter().map(|(_, c)| cell(c)).collect())
+}
+
+/// Layers, those added to match parameters included, and heads; none where the model cannot be drawn.
+fn size(config: &RunConfig) -> Option<(usize, usize)> {
+    let model = &config.model;
+    if !(1..=MOST_LAYERS).contains(&model.layers) || !(1..=MOST_HEADS).contains(&model.heads) {
+        return None;
+    }
+    let matched = ParameterMatch::of(config).ok().flatten();
+    Some((matched.map_or(model.layers, |found| found.layers), model.heads))
+}
+
+/// The plan of the schedule, with its numbers inside of what the model allows.
+fn plan(config: &RunConfig, layers: usize, heads: usize) -> Option<HeadPlan> {
+    let mut attention = config.attention.clone();
+    within(&mut attention.reuse, config.model.layers, heads);
+    HeadPlan::derive(&attention, layers, heads).ok()
+}
+
+/// The most layers and heads that can borrow under a schedule, P and K.
+pub fn most(reuse: &Reuse, layers: usize, heads: usize) -> (usize, usize) {
+    let layers = match reuse {
+        Reuse::Alternate(_) => layers / 2,
+        Reuse::AllEnd(_) => layers.saturating_sub(2),
+        _ => layers.saturating_sub(1),
+    };
+    (layers, heads)
+}
+
+/// Lowers the numbers of a schedule to what the model allows.
+fn within(reuse: &mut Reuse, layers: usize, heads: usize) {
+    let (most_layers, most_heads) = most(reuse, layers, heads);
+    let lower = |value: &mut usize, most: usize| *value = (*value).min(most);
+    let lower_some = |value: &mut Option<usize>, most: usize| *value = value.map(|value| value.min(most));
+    match reuse {
+        Reuse::None(_) | Reuse::Custom(_) => {}
+        Reuse::First(first) => {
+            lower(&mut first.layers, most_layers);
+            lower(&mut first.heads, most_heads);
+        }
+        Reuse::Partial(partial) => lower(&mut partial.heads, most_heads),
+        Reuse::Full(full) => lower(&mut full.layers, most_layers),
+        Reuse::Alternate(alternate) => {
+            lower_some(&mut alternate.layers, most_layers);
+            lower_some(&mut alternate.heads, most_heads);
+        }
+        Reuse::AllEnd(end) => {
+            lower(&mut end.layers, most_layers);
+            lower_some(&mut end.heads, most_heads);
+        }
+        Reuse::Skip(skip) => lower(&mut skip.layers, most_layers),
+    }
+}
+
+/// A change by hand: the schedule becomes a table of the user's own. Returns what else had to change, in words.
+pub fn edit(config: &mut RunConfig, edit: HeadEdit) -> Option<String> {
+    let table = table(config)?;
+    let (at, draft) = match edit {
+        HeadEdit::Cycle(at) => (at, next(&table, at)?),
+        HeadEdit::Borrow { at, from } => (at, Draft::Borrow { from: head_at(from) }),
+    };
+    change(config, table, at, draft)
+}
+
+/// The same for a head that is to compute, or not to be there.
+pub fn assign(config: &mut RunConfig, at: HeadSpot, computes: bool) -> Option<String> {
+    let table = table(config)?;
+    change(config, table, at, if computes { Draft::Compute } else { Draft::Skip })
+}
+
+fn change(config: &mut RunConfig, mut table: Table, at: HeadSpot, draft: Draft) -> Option<String> {
+    let moved = set(&mut table, at, draft)?;
+    let mut notes = Vec::new();
+    if moved > 0 {
+        let words = if moved == 1 { "1 head".to_owned() } else { format!("{moved} heads") };
+        notes.push(format!("{words} borrowed from it: now from its own lender, or computing."));
+    }
+    notes.extend(write(config, &table));
+    Some(notes.join(" ")).filter(|notes| !notes.is_empty())
+}
+
+/// Cuts and fills a table of the user's own to the model: new heads compute, and so do those whose lender is gone.
+pub fn fit(config: &mut RunConfig) {
+    if let Some(table) = table(config) {
+        drop(write(config, &table));
+    }
+}
+
+/// The rows of the table as it stands, mended where it cannot be.
+pub fn rows(config: &RunConfig) -> Option<Vec<String>> {
+    Some(HeadPlan::from_drafts(&table(config)?).ok()?.to_custom().rows)
+}
+
+/// The table as it stands, mended where it cannot be.
+fn table(config: &RunConfig) -> Option<Table> {
+    let (layers, heads) = size(config)?;
+    if let Some(plan) = plan(config, layers, heads) {
+        return Some(plan.into());
+    }
+    match &config.attention.reuse {
+        Reuse::Custom(custom) => Some(judged(&read(&custom.rows, layers, heads)).1),
+        _ => None,
+    }
+}
+
+/// Writes a sound table down. Layers that were added to match parameters become layers of the model.
+fn write(config: &mut RunConfig, table: &[Vec<Draft>]) -> Option<String> {
+    let plan = HeadPlan::from_drafts(table).ok()?;
+    config.attention.reuse = Reuse::Custom(plan.to_custom());
+    config.attention.match_parameters.take()?;
+    let added = plan.layers().saturating_sub(config.model.layers);
+    config.model.layers = plan.layers();
+    Some(match added {
+        0 => "Matching of parameters is off: a table has as many layers as it has rows.".to_owned(),
+        _ => format!(
+            "Matching of parameters is off: a table has as many layers as it has rows, now {} of the model's own.",
+            plan.layers()
+        ),
+    })
+}
+
+/// What follows on a click: computes, borrows from the layer before, is not there.
+fn next(table: &Table, at: HeadSpot) -> Option<Draft> {
+    Some(match get(table, at)? {
+        Draft::Compute => usual_lender(table, at).map_or(Draft::Skip, |from| Draft::Borrow { from }),
+        Draft::Borrow { .. } => Draft::Skip,
+        Draft::Skip => Draft::Compute,
+    })
+}
+
+/// The same head of the layer before; where that has no map, the nearest one that has.
+fn usual_lender(table: &Table, at: HeadSpot) -> Option<HeadAt> {
+    (0..at.layer).rev().find_map(|layer| {
+        let row = table.get(layer)?;
+        let has_map = |head: &usize| !matches!(row.get(*head), Some(Draft::Skip) | None);
+        let nearest = (0..row.len()).filter(has_map).min_by_key(|head| head.abs_diff(at.head))?;
+        Some(HeadAt::new(layer, nearest))
+    })
+}
+
+/// The lender that a head has when somebody wants it to borrow.
+pub fn first_lender(config: &RunConfig, at: HeadSpot) -> Option<HeadSpot> {
+    usual_lender(&table(config)?, at).map(spot)
+}
+
+/// Changes a head. The borrowers of a head that goes turn to its own lender, or compute. Returns how many did; none if
+/// the head is outside the table.
+fn set(table: &mut Table, at: HeadSpot, draft: Draft) -> Option<usize> {
+    let before = get(table, at)?;
+    *table.get_mut(at.layer)?.get_mut(at.head)? = draft;
+    if draft != Draft::Skip {
+        return Some(0);
+    }
+    let instead = match before {
+        Draft::Borrow { from } => Draft::Borrow { from },
+        Draft::Compute | Draft::Skip => Draft::Compute,
+    };
+    let gone = Draft::Borrow { from: head_at(at) };
+    let mut moved = 0;
+    for cell in table.iter_mut().flatten().filter(|cell| **cell == gone) {
+        *cell = instead;
+        moved += 1;
+    }
+    Some(moved)
+}
+
+fn get(table: &[Vec<Draft>], at: HeadSpot) -> Option<Draft> {
+    table.get(at.layer)?.get(at.head).copied()
+}
+
+fn spot(at: HeadAt) -> HeadSpot {
+    HeadSpot::new(at.layer, at.head)
+}
+
+fn head_at(at: HeadSpot) -> HeadAt {
+    HeadAt::new(at.layer, at.head)
+}
+
+/// Reads rows as far as they can be, cut and filled to the model's size.
+fn read(rows: &[String], layers: usize, heads: usize) -> Vec<Vec<Result<Draft, String>>> {
+    let cell = |text: Option<&str>| match text {
+        None => Err("the table has no place for it".to_owned()),
+        Some("c") => Ok(Draft::Compute),
+        Some("-") => Ok(Draft::Skip),
+        Some(text) => {
+            let from = text
+                .split_once('.')
+                .and_then(|(layer, head)| Some(HeadAt::new(layer.parse().ok()?, head.parse().ok()?)));
+            from.map(|from| Draft::Borrow { from }).ok_or_else(|| {
+                let short: String = text.chars().take(12).collect();
+                format!("\u{201C}{short}\u{201D} is not known; write c, 0.1 or -")
+            })
+        }
+    };
+    let row = |layer: usize| {
+        let mut words = rows.get(layer).map(|row| row.split_whitespace()).into_iter().flatten();
+        (0..heads).map(|_| cell(words.next())).collect()
+    };
+    (0..layers).map(row).collect()
+}
+
+/// What can be shown of a table, with the reason at each head that cannot be; and the table with these computing.
+fn judged(read: &[Vec<Result<Draft, String>>]) -> (HeadGrid, Table) {
+    let heads = read.first().map_or(0, Vec::len);
+    let mut mended: Table = Vec::with_capacity(read.len());
+    let mut wrong = Vec::new();
+    let mut cells: Vec<Vec<HeadCell>> = Vec::with_capacity(read.len());
+    for (layer, row) in read.iter().enumerate() {
+        let mut cell_row = Vec::with_capacity(heads);
+        let mut mended_row = Vec::with_capacity(heads);
+        for (head, cell) in row.iter().enumerate() {
+            let found = match cell {
+                Err(why) => Err(why.clone()),
+                Ok(Draft::Compute) => Ok((HeadCell::Computes, Draft::Compute)),
+                Ok(Draft::Skip) => Ok((HeadCell::Skips, Draft::Skip)),
+                Ok(Draft::Borrow { from }) => borrowed(&cells, heads, layer, *from),
+            };
+            let (cell, draft) = found.unwrap_or_else(|why| {
+                wrong.push((HeadSpot::new(layer, head), why));
+                // It computes in the table that is mended: others may borrow from it.
+                (HeadCell::Computes, Draft::Compute)
+            });
+            cell_row.push(cell);
+            mended_row.push(draft);
+        }
+        cells.push(cell_row);
+        mended.push(mended_row);
+    }
+    let mut grid = HeadGrid::new(heads, cells.into_iter().flatten().collect());
+    for (at, why) in wrong {
+        grid.mark(at, why);
+    }
+    (grid, mended)
+}
+
+/// A head that borrows, judged among the layers so far.
+fn borrowed(cells: &[Vec<HeadCell>], heads: usize, layer: usize, from: HeadAt) -> Result<(HeadCell, Draft), String> {
+    if from.head >= heads {
+        return Err(format!("it borrows from {from}, but there are {heads} heads, counted from 0"));
+    }
+    if from.layer >= layer {
+        return Err(format!("it borrows from {from}; a lender stands in an earlier layer"));
+    }
+    let lender = spot(from);
+    let origin = match cells.get(from.layer).and_then(|row| row.get(from.head)) {
+        Some(HeadCell::Computes) => lender,
+        Some(HeadCell::Borrows { origin, .. }) => *origin,
+        Some(HeadCell::Skips | HeadCell::Wrong) | None => {
+            return Err(format!("it borrows from {from}, which is not there"));
+        }
+    };
+    Ok((HeadCell::Borrows { from: lender, origin }, Draft::Borrow { from }))
+}
+
+/// A schedule of this kind with numbers that fit the model: about half of what it allows.
+pub fn usual_reuse(kind: &str, config: &RunConfig) -> Reuse {
+    let (layers, heads) = (config.model.layers, config.model.heads);
+    let found = Reuse::examples(1, 1).into_iter().find(|example| example.kind() == kind).unwrap_or_default();
+    let (most_layers, most_heads) = most(&found, layers, heads);
+    let (half_layers, half_heads) = (most_layers.div_ceil(2), most_heads.div_ceil(2));
+    match found {
+        Reuse::None(none) => Reuse::None(none),
+        Reuse::First(mut first) => {
+            (first.layers, first.heads) = (half_layers, half_heads);
+            Reuse::First(first)
+        }
+        Reuse::Partial(mut partial) => {
+            partial.heads = half_heads;
+            Reuse::Partial(partial)
+        }
+        Reuse::Full(mut full) => {
+            full.layers = half_layers;
+            Reuse::Full(full)
+        }
+        Reuse::Alternate(mut alternate) => {
+            (alternate.layers, alternate.heads) = (None, None);
+            Reuse::Alternate(alternate)
+        }
+        Reuse::AllEnd(mut end) => {
+            (end.layers, end.heads) = (half_layers, None);
+            Reuse::AllEnd(end)
+        }
+        Reuse::Skip(mut skip) => {
+            skip.layers = half_layers;
+            Reuse::Skip(skip)
+        }
+        Reuse::Custom(_) => Reuse::Custom(CustomReuse { rows: rows(config).unwrap_or_default() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headroom_engine::{
+        attention::supported,
+        config::{AlternateReuse, Architecture, Baseline, FirstReuse, PartialReuse},
+    };
+
+    use super::*;
+
+    fn config(layers: usize, heads: usize, reuse: Reuse) -> RunConfig {
+        let mut config = RunConfig::default();
+        (config.model.layers, config.model.heads, config.model.width) = (layers, heads, heads * 16);
+        config.attention.reuse = reuse;
+        config
+    }
+
+    fn custom(rows: &[&str], layers: usize, heads: usize) -> RunConfig {
+        config(layers, heads, Reuse::Custom(CustomReuse { rows: rows.iter().map(|row| (*row).to_owned()).collect() }))
+    }
+
+    fn written(config: &RunConfig) -> Vec<String> {
+        let Reuse::Custom(custom) = &config.attention.reuse else { panic!("{:?}", config.attention.reuse) };
+        custom.rows.clone()
+    }
+
+    fn click(config: &mut RunConfig, layer: usize, head: usize) -> Option<String> {
+        edit(config, HeadEdit::Cycle(HeadSpot::new(layer, head)))
+    }
+
+    #[test]
+    fn every_schedule_is_shown_as_its_plan() {
+        for reuse in Reuse::examples(5, 3) {
+            let config = config(5, 3, reuse.clone());
+            let plan = HeadPlan::derive(&config.attention, 5, 3).unwrap();
+            let heads = Heads::of(&config);
+            assert_eq!(heads, Heads { grid: head_grid(&plan), is_misfit: false });
+            assert_eq!(heads.grid.is_plain(), plan.is_plain());
+            for (at, cell) in plan.iter() {
+                let shown = heads.grid.cell(spot(at));
+                match cell {
+                    Cell::Compute => assert_eq!(shown, Some(HeadCell::Computes)),
+                    Cell::Skip => assert_eq!(shown, Some(HeadCell::Skips)),
+                    Cell::Borrow { from, origin } => {
+                        assert_eq!(shown, Some(HeadCell::Borrows { from: spot(from), origin: spot(origin) }));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_slider_allows_is_what_the_engine_allows() {
+        for (layers, heads) in [(1, 1), (2, 3), (6, 4)] {
+            for kind in Reuse::examples(6, 4).iter().map(Reuse::kind) {
+                let base = config(layers, heads, Reuse::default());
+                let usual = usual_reuse(kind, &base);
+                assert_eq!(usual.kind(), kind);
+                assert_eq!(usual.problems(layers, heads), [], "{usual:?}");
+                let (p, k) = most(&usual, layers, heads);
+                let with = |p: usize, k: usize| match usual.clone() {
+                    Reuse::First(_) => Reuse::First(FirstReuse { layers: p, heads: k }),
+                    Reuse::Partial(_) => Reuse::Partial(PartialReuse { heads: k }),
+                    Reuse::Alternate(_) => Reuse::Alternate(AlternateReuse { layers: Some(p), heads: Some(k) }),
+                    Reuse::AllEnd(mut end) => {
+                        (end.layers, end.heads) = (p, Some(k));
+                        Reuse::AllEnd(end)
+                    }
+                    Reuse::Full(mut full) => {
+                        full.layers = p;
+                        Reuse::Full(full)
+                    }
+                    Reuse::Skip(mut skip) => {
+                        skip.layers = p;
+                        Reuse::Skip(skip)
+                    }
+                    other => other,
+                };
+                assert_eq!(with(p, k).problems(layers, heads), []);
+                if !matches!(usual, Reuse::None(_) | Reuse::Custom(_)) {
+                    let mut beyond = with(p + 1, k + 1);
+                    assert_ne!(beyond.problems(layers, heads), [], "{beyond:?}");
+                    within(&mut beyond, layers, heads);
+                    assert_eq!(beyond, with(p, k));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn clicks_go_through_all_states_and_every_one_is_sound() {
+        let mut config = config(3, 2, Reuse::default());
+        let mut seen = Vec::new();
+        for _ in 0..4 {
+            assert_eq!(click(&mut config, 2, 1), None);
+            assert_eq!(supported(&config), []);
+            seen.push(written(&config)[2].clone());
+        }
+        assert_eq!(seen, ["c 1.1", "c -", "c c", "c 1.1"]);
+        // The first layer has nothing to borrow.
+        click(&mut config, 0, 0);
+        assert_eq!(written(&config)[0], "- c");
+        // The head of the layer before is not there: the nearest one lends.
+        click(&mut config, 1, 0);
+        assert_eq!(written(&config), ["- c", "0.1 c", "c 1.1"]);
+        assert_eq!(edit(&mut config, HeadEdit::Cycle(HeadSpot::new(9, 0))), None);
+    }
+
+    #[test]
+    fn borrowers_of_a_head_that_goes_turn_to_its_lender_or_compute() {
+        let mut config = custom(&["c c", "0.0 c", "1.0 1.1"], 3, 2);
+        let note = click(&mut config, 1, 0).unwrap();
+        assert_eq!(written(&config), ["c c", "- c", "0.0 1.1"]);
+        assert!(note.starts_with("1 head borrowed from it"), "{note}");
+        assert!(assign(&mut config, HeadSpot::new(1, 1), false).is_some());
+        assert_eq!(written(&config), ["c c", "- -", "0.0 c"]);
+        assert_eq!(supported(&config), []);
+        let lender = HeadEdit::Borrow { at: HeadSpot::new(2, 1), from: HeadSpot::new(0, 1) };
+        edit(&mut config, lender);
+        assert_eq!(written(&config)[2], "0.0 0.1");
+        // A lender that cannot be leaves the table as it is.
+        let before = config.clone();
+        edit(&mut config, HeadEdit::Borrow { at: HeadSpot::new(0, 1), from: HeadSpot::new(2, 1) });
+        assert_eq!(config, before);
+    }
+
+    #[test]
+    fn a_table_that_does_not_fit_shows_where_and_can_be_made_to() {
+        let mut config = custom(&["c c c", "0.0 0.2 x", "1.1 3.0 -"], 4, 2);
+        let heads = Heads::of(&config);
+        assert!(heads.is_misfit && !supported(&config).is_empty());
+        let why = |layer, head| heads.grid.reason(HeadSpot::new(layer, head)).unwrap_or_default().to_owned();
+        assert!(why(1, 1).contains("2 heads"), "{}", why(1, 1));
+        assert!(why(2, 1).contains("earlier layer") && why(3, 0).contains("no place"));
+        assert_eq!(heads.grid.reason(HeadSpot::new(1, 0)), None);
+        fit(&mut config);
+        assert_eq!(written(&config), ["c c", "0.0 c", "1.1 c", "c c"]);
+        assert_eq!(supported(&config), []);
+        assert!(!Heads::of(&config).is_misfit);
+        // A click does the same on its way.
+        let mut config = custom(&["c"], 2, 2);
+        click(&mut config, 1, 1);
+        assert_eq!(written(&config), ["c c", "c 0.1"]);
+        let empty = custom(&[], 2, 2);
+        assert!(Heads::of(&empty).is_misfit);
+    }
+
+    #[test]
+    fn layers_that_were_added_to_match_become_layers_of_the_model() {
+        let mut config = config(12, 12, Reuse::Partial(PartialReuse { heads: 6 }));
+        config.model.kind = Architecture::Encoder;
+        (config.model.width, config.model.feed_forward) = (768, 3072);
+        config.attention.match_parameters = Some(Baseline::Standard);
+        assert_eq!(Heads::of(&config).grid.layers(), 13);
+        let note = click(&mut config, 12, 0).unwrap();
+        assert!(note.contains("13"), "{note}");
+        assert_eq!((config.model.layers, config.attention.match_parameters), (13, None));
+        assert_eq!(written(&config).len(), 13);
+        assert_eq!(supported(&config), []);
+    }
+
+    #[test]
+    fn a_size_that_cannot_be_has_no_map() {
+        for (layers, heads) in [(0, 4), (4, 0), (usize::MAX, 4), (4, usize::MAX)] {
+            let mut config = RunConfig::default();
+            (config.model.layers, config.model.heads) = (layers, heads);
+            assert_eq!(Heads::of(&config), Heads::default());
+            assert_eq!(rows(&config), None);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The map of all heads, to be clicked, and a line for the head that was clicked last.
+
+use egui::{Button, ComboBox, Label, RichText, Ui};
+use headroom_engine::config::RunConfig;
+
+use super::super::{
+    form::Form,
+    heads::{Heads, assign, edit, first_lender, fit},
+};
+use crate::{
+    theme,
+    widgets::{HeadCell, HeadEdit, HeadGrid, HeadMap, HeadSpot},
+};
+
+/// The field that a change by hand belongs to.
+const FIELD: &str = "attention.reuse";
+
+/// The head that was clicked last, and what its change brought about.
+#[derive(Default)]
+pub struct HeadEditor {
+    selected: Option<HeadSpot>,
+    said: Option<(RunConfig, String)>,
+}
+
+/// What the user wants in a frame.
+enum Wanted {
+    Edit(HeadEdit),
+    Assign(HeadSpot, bool),
+    Fit,
+}
+
+impl HeadEditor {
+    /// The map, the button that mends it, and the line of the chosen head.
+    pub(super) fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig, heads: &Heads) {
+        let grid = &heads.grid;
+        if grid.layers() == 0 {
+            return;
+        }
+        self.selected = self.selected.filter(|at| grid.cell(*at).is_some());
+        let mut wanted = None;
+        if heads.is_misfit {
+            let about = "Rows and heads beyond the model are cut off; new ones compute, and so do those whose lender is \
+                         gone";
+            if ui.button("Fit the table to the model").on_hover_text(about).clicked() {
+                wanted = Some(Wanted::Fit);
+            }
+        }
+        ui.add_space(2.0);
+        let map = HeadMap::new("configure", grid).editable().selected(self.selected).show(ui);
+        self.selected = map.chosen.or(self.selected);
+        wanted = map.edit.map(Wanted::Edit).or(wanted);
+        self.words_ui(ui, config, grid, map.pointed);
+        if let Some(at) = self.selected {
+            wanted = chosen_ui(ui, config, grid, at).or(wanted);
+        }
+        let Some(wanted) = wanted else { return };
+        let said = match wanted {
+            Wanted::Edit(change) => edit(config, change),
+            Wanted::Assign(at, computes) => assign(config, at, computes),
+            Wanted::Fit => {
+                fit(config);
+                None
+            }
+        };
+        self.said = said.map(|said| (config.clone(), said));
+        form.unreadable.forget("attention.reuse.");
+        form.touched = Some(FIELD);
+        form.is_step = true;
+    }
+
+    /// A line that is always there, so that nothing moves: what the last change brought about, the head that is pointed
+    /// at, or what can be done.
+    fn words_ui(&self, ui: &mut Ui, config: &RunConfig, grid: &HeadGrid, pointed: Option<HeadSpot>) {
+        let palette = theme::palette(ui.visuals());
+        let said = self.said.as_ref().filter(|(after, _)| after == config).map(|(_, said)| said.clone());
+        let (text, colour) = match (said, pointed.or(self.selected)) {
+            (Some(said), _) => (said, palette.warning),
+            (None, Some(at)) => {
+                let is_wrong = grid.cell(at) == Some(HeadCell::Wrong);
+                (capital(&grid.words(at)) + ".", if is_wrong { palette.error } else { palette.weak })
+            }
+            (None, None) => {
+                let hint = "Click a head to change it; drag it to a head above to borrow that map.";
+                (hint.to_owned(), palette.weak)
+            }
+        };
+        ui.add(Label::new(RichText::new(&text).small().color(colour)).truncate()).on_hover_text(text);
+    }
+}
+
+/// What the chosen head does, and its lender.
+fn chosen_ui(ui: &mut Ui, config: &RunConfig, grid: &HeadGrid, at: HeadSpot) -> Option<Wanted> {
+    let cell = grid.cell(at)?;
+    let mut wanted = None;
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        ui.label(RichText::new(format!("L{}H{}", at.layer, at.head)).strong());
+        let kinds = [
+            ("Computes", cell == HeadCell::Computes, Some(Wanted::Assign(at, true))),
+            (
+                "Borrows",
+                matches!(cell, HeadCell::Borrows { .. }),
+                first_lender(config, at).map(|from| Wanted::Edit(HeadEdit::Borrow { at, from })),
+            ),
+            ("Not there", cell == HeadCell::Skips, Some(Wanted::Assign(at, false))),
+        ];
+        for (name, is_so, wish) in kinds {
+            let button = ui.add_enabled(is_so || wish.is_some(), Button::selectable(is_so, name));
+            let button = button.on_disabled_hover_text("There is no earlier head with a map");
+            if button.clicked() && !is_so {
+                wanted = wish;
+            }
+        }
+        if let HeadCell::Borrows { from, .. } = cell {
+            ui.label("from");
+            let mut lender = from;
+            let has_map =
+                |spot: &HeadSpot| matches!(grid.cell(*spot), Some(HeadCell::Computes | HeadCell::Borrows { .. }));
+            let combo = ComboBox::from_id_salt("lender layer").width(56.0).selected_text(format!("L{}", from.layer));
+            let combo = combo.show_ui(ui, |ui| {
+                for layer in 0..at.layer {
+                    let spots = (0..grid.heads()).map(|head| HeadSpot::new(layer, head));
+                    let nearest = spots.filter(has_map).min_by_key(|spot| spot.head.abs_diff(from.head));
+                    if let Some(spot) = nearest
+                        && ui.selectable_label(layer == from.layer, format!("L{layer}")).clicked()
+                        && layer != from.layer
+                    {
+                        lender = spot;
+                    }
+                }
+            });
+            combo.response.on_hover_text("The lender's layer").accessible_name("Layer of the lender");
+            let combo = ComboBox::from_id_salt("lender head").width(56.0).selected_text(format!("H{}", from.head));
+            let combo = combo.show_ui(ui, |ui| {
+                for spot in (0..grid.heads()).map(|head| HeadSpot::new(from.layer, head)).filter(has_map) {
+                    ui.selectable_value(&mut lender, spot, format!("H{}", spot.head));
+                }
+            });
+            combo.response.on_hover_text("The lender's head").accessible_name("Head of the lender");
+            if lender != from {
+                wanted = Some(Wanted::Edit(HeadEdit::Borrow { at, from: lender }));
+            }
+        }
+    });
+    wanted
+}
+
+fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,123 @@
+//! The strokes and letters of a head map.
+
+use egui::{Align2, FontId, Painter, Rect, Response, Sense, Shape, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
+
+use super::{Arrow, HeadCell};
+use crate::theme::{self, Palette};
+
+/// Roundness of cells.
+const CORNER: f32 = 3.0;
+/// Width of a letter, to know what fits.
+const LETTER: f32 = 6.6;
+
+/// The letters that a cell holds: those of the config file.
+fn letters(cell: HeadCell) -> String {
+    match cell {
+        HeadCell::Computes => "c".to_owned(),
+        HeadCell::Borrows { from, .. } => format!("{}.{}", from.layer, from.head),
+        HeadCell::Skips => String::new(),
+        HeadCell::Wrong => "!".to_owned(),
+    }
+}
+
+/// One cell: its colour says what the head does, and so does its letter or shape.
+pub(super) fn paint_cell(painter: &Painter, palette: &Palette, rect: Rect, cell: HeadCell, has_room: bool) {
+    let centre = rect.center();
+    let fill = match cell {
+        HeadCell::Computes => palette.computes,
+        HeadCell::Borrows { .. } => palette.borrows,
+        HeadCell::Skips | HeadCell::Wrong => palette.well,
+    };
+    painter.rect_filled(rect, CORNER, fill);
+    let letters = letters(cell);
+    let fits = has_room && letters.len() as f32 * LETTER <= rect.width() - 2.0;
+    let font = FontId::proportional(12.0_f32.min(rect.height() - 2.0));
+    match cell {
+        HeadCell::Computes | HeadCell::Borrows { .. } if fits => {
+            painter.text(centre, Align2::CENTER_CENTER, letters, font, theme::ink(fill));
+        }
+        HeadCell::Computes => {}
+        HeadCell::Borrows { .. } => {
+            // A triangle that points to the layers before.
+            let size = (rect.height().min(rect.width()) * 0.28).max(2.5);
+            let corners = [vec2(0.0, -size), vec2(size, size * 0.8), vec2(-size, size * 0.8)];
+            painter.add(Shape::convex_polygon(
+                corners.map(|corner| centre + corner).into(),
+                theme::ink(fill),
+                Stroke::NONE,
+            ));
+        }
+        HeadCell::Skips => {
+            painter.rect_stroke(rect, CORNER, Stroke::new(1.0, palette.line), StrokeKind::Inside);
+            let half = (rect.width() * 0.2).min(5.0);
+            let ends = [pos2(centre.x - half, centre.y), pos2(centre.x + half, centre.y)];
+            painter.line_segment(ends, Stroke::new(1.5, palette.weak));
+        }
+        HeadCell::Wrong => {
+            painter.rect_stroke(rect, CORNER, Stroke::new(1.5, palette.error), StrokeKind::Inside);
+            painter.text(centre, Align2::CENTER_CENTER, letters, font, palette.error);
+        }
+    }
+}
+
+/// An outline around a cell.
+pub(super) fn paint_outline(painter: &Painter, rect: Rect, stroke: Stroke) {
+    painter.rect_stroke(rect.expand(1.0), CORNER + 1.0, stroke, StrokeKind::Middle);
+}
+
+/// How an arrow is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    Whole,
+    Dashed,
+}
+
+/// An arrow that can be seen on every cell.
+pub(super) fn paint_arrow(painter: &Painter, palette: &Palette, arrow: &Arrow, line: Line, stroke: Stroke) {
+    let halo = Stroke::new(stroke.width + 3.0, palette.surface);
+    let ends = [arrow.start, arrow.foot];
+    painter.line_segment(ends, halo);
+    painter.add(Shape::convex_polygon(arrow.tip.into(), stroke.color, Stroke::new(1.5, palette.surface)));
+    match line {
+        Line::Whole => {
+            painter.line_segment(ends, stroke);
+        }
+        Line::Dashed => {
+            painter.extend(Shape::dashed_line(&ends, stroke, 4.0, 3.0));
+        }
+    }
+}
+
+/// What colours and shapes mean, each with how many heads it holds for. Kinds that no head is of are left out.
+pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 3]) {
+    let palette = theme::palette(ui.visuals());
+    let at = super::HeadSpot::new(0, 0);
+    let kinds = [
+        (HeadCell::Computes, "computes", "compute", "The head scores its own map."),
+        (
+            HeadCell::Borrows { from: at, origin: at },
+            "borrows",
+            "borrow",
+            "The head uses another head's map: it has no query and key of its own, but values and output.",
+        ),
+        (HeadCell::Skips, "is not there", "are not there", "The head has no map, no values and no output."),
+    ];
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing = vec2(5.0, 2.0);
+        ui.spacing_mut().interact_size.y = 16.0;
+        for ((cell, one, many, about), count) in kinds.into_iter().zip(counts) {
+            if count > 0 {
+                sample_ui(ui, cell);
+                let words = if count == 1 { format!("1 {one}") } else { format!("{count} {many}") };
+                ui.label(egui::RichText::new(words).small().color(palette.weak)).on_hover_text(about);
+                ui.add_space(8.0);
+            }
+        }
+    });
+}
+
+fn sample_ui(ui: &mut Ui, cell: HeadCell) -> Response {
+    let (rect, response) = ui.allocate_exact_size(Vec2::new(15.0, 13.0), Sense::HOVER);
+    paint_cell(ui.painter(), theme::palette(ui.visuals()), rect, cell, false);
+    response
+}

@@ -1,0 +1,188 @@
+use std::collections::BTreeMap;
+
+/// A head of a layer; both count from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HeadSpot {
+    /// Layer, 0 next to the embeddings.
+    pub layer: usize,
+    /// Head within the layer.
+    pub head: usize,
+}
+
+impl HeadSpot {
+    /// The head `head` of layer `layer`.
+    pub const fn new(layer: usize, head: usize) -> Self {
+        Self { layer, head }
+    }
+}
+
+impl std::fmt::Display for HeadSpot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "layer {} head {}", self.layer, self.head)
+    }
+}
+
+/// What a head does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadCell {
+    /// It computes its own map.
+    Computes,
+    /// It uses another head's map.
+    Borrows {
+        /// The direct lender.
+        from: HeadSpot,
+        /// The head that computed the map.
+        origin: HeadSpot,
+    },
+    /// It is not there.
+    Skips,
+    /// What is written down for it cannot be; [`HeadGrid::reason`] says why.
+    Wrong,
+}
+
+/// A table of heads, a row a layer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HeadGrid {
+    heads: usize,
+    cells: Vec<HeadCell>,
+    /// How many use the map that each head computes.
+    users: Vec<usize>,
+    reasons: BTreeMap<HeadSpot, String>,
+}
+
+impl HeadGrid {
+    /// A table of `heads` heads a layer; `cells` row by row, layer 0 first. A last row that is not full is left out.
+    pub fn new(heads: usize, mut cells: Vec<HeadCell>) -> Self {
+        cells.truncate(cells.len().checked_div(heads).unwrap_or(0) * heads);
+        let mut grid = Self { heads, users: vec![0; cells.len()], cells, reasons: BTreeMap::new() };
+        for cell in &grid.cells {
+            if let HeadCell::Borrows { origin, .. } = cell
+                && let Some(users) = grid.index(*origin).and_then(|index| grid.users.get_mut(index))
+            {
+                *users += 1;
+            }
+        }
+        grid
+    }
+
+    /// Marks a head as impossible, and why.
+    pub fn mark(&mut self, at: HeadSpot, why: impl Into<String>) {
+        if let Some(index) = self.index(at) {
+            self.cells.splice(index..=index, [HeadCell::Wrong]);
+            self.reasons.insert(at, why.into());
+        }
+    }
+
+    /// Why a head is impossible.
+    pub fn reason(&self, at: HeadSpot) -> Option<&str> {
+        self.reasons.get(&at).map(String::as_str)
+    }
+
+    /// Number of layers.
+    pub fn layers(&self) -> usize {
+        self.cells.len().checked_div(self.heads).unwrap_or(0)
+    }
+
+    /// Heads of a layer.
+    pub fn heads(&self) -> usize {
+        self.heads
+    }
+
+    /// A head's cell; none outside the table.
+    pub fn cell(&self, at: HeadSpot) -> Option<HeadCell> {
+        self.cells.get(self.index(at)?).copied()
+    }
+
+    fn index(&self, at: HeadSpot) -> Option<usize> {
+        (at.head < self.heads && at.layer < self.layers()).then(|| at.layer * self.heads + at.head)
+    }
+
+    /// Every head with its cell, layer by layer.
+    pub fn iter(&self) -> impl Iterator<Item = (HeadSpot, HeadCell)> + '_ {
+        let heads = self.heads.max(1);
+        self.cells.iter().enumerate().map(move |(i, cell)| (HeadSpot::new(i / heads, i % heads), *cell))
+    }
+
+    /// The heads that use the map computed by `origin`.
+    pub fn users(&self, origin: HeadSpot) -> impl Iterator<Item = HeadSpot> + '_ {
+        self.iter().filter_map(move |(at, cell)| match cell {
+            HeadCell::Borrows { origin: found, .. } if found == origin => Some(at),
+            _ => None,
+        })
+    }
+
+    /// Heads that compute, borrow, and are not there.
+    pub fn counts(&self) -> [usize; 3] {
+        let count = |is: fn(&HeadCell) -> bool| self.cells.iter().filter(|cell| is(cell)).count();
+        [
+            count(|cell| matches!(cell, HeadCell::Computes)),
+            count(|cell| matches!(cell, HeadCell::Borrows { .. })),
+            count(|cell| matches!(cell, HeadCell::Skips)),
+        ]
+    }
+
+    /// Whether every head computes.
+    pub fn is_plain(&self) -> bool {
+        self.cells.iter().all(|cell| matches!(cell, HeadCell::Computes))
+    }
+
+    /// What a head does, in words: "layer 3 head 1 borrows from layer 2 head 0, computed in layer 0 head 0".
+    pub fn words(&self, at: HeadSpot) -> String {
+        match self.cell(at) {
+            None => format!("there is no {at}"),
+            Some(HeadCell::Computes) => {
+                let users = self.index(at).and_then(|index| self.users.get(index)).copied().unwrap_or(0);
+                let used = match users {
+                    0 => String::new(),
+                    1 => ", used by 1 other head".to_owned(),
+                    _ => format!(", used by {users} other heads"),
+                };
+                format!("{at} computes its own map{used}")
+            }
+            Some(HeadCell::Borrows { from, origin }) if from == origin => format!("{at} borrows the map of {from}"),
+            Some(HeadCell::Borrows { from, origin }) => format!("{at} borrows from {from}, computed in {origin}"),
+            Some(HeadCell::Skips) => format!("{at} is not there: no map, no values, no output"),
+            Some(HeadCell::Wrong) => {
+                format!("{at} cannot be: {}", self.reason(at).unwrap_or("what is written for it has no meaning"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> HeadGrid {
+        let first = HeadSpot::new(0, 0);
+        let borrow = |from| HeadCell::Borrows { from, origin: first };
+        let c = HeadCell::Computes;
+        HeadGrid::new(2, vec![c, c, c, borrow(first), borrow(HeadSpot::new(1, 1)), HeadCell::Skips, c])
+    }
+
+    #[test]
+    fn a_table_knows_its_size_and_what_each_head_does() {
+        let grid = grid();
+        assert_eq!((grid.layers(), grid.heads()), (3, 2), "the row that is not full is left out");
+        assert_eq!(grid.cell(HeadSpot::new(2, 1)), Some(HeadCell::Skips));
+        assert_eq!((grid.cell(HeadSpot::new(3, 0)), grid.cell(HeadSpot::new(0, 2))), (None, None));
+        assert_eq!(grid.counts(), [3, 2, 1]);
+        assert!(!grid.is_plain() && HeadGrid::default().is_plain());
+        assert_eq!(grid.users(HeadSpot::new(0, 0)).collect::<Vec<_>>(), [HeadSpot::new(1, 1), HeadSpot::new(2, 0)]);
+        assert_eq!(HeadGrid::new(0, vec![HeadCell::Skips]).layers(), 0);
+    }
+
+    #[test]
+    fn words_name_the_lender_and_the_head_that_computed() {
+        let mut grid = grid();
+        let words = |grid: &HeadGrid, layer, head| grid.words(HeadSpot::new(layer, head));
+        assert_eq!(words(&grid, 2, 0), "layer 2 head 0 borrows from layer 1 head 1, computed in layer 0 head 0");
+        assert_eq!(words(&grid, 1, 1), "layer 1 head 1 borrows the map of layer 0 head 0");
+        assert_eq!(words(&grid, 0, 0), "layer 0 head 0 computes its own map, used by 2 other heads");
+        assert!(words(&grid, 2, 1).contains("not there"));
+        grid.mark(HeadSpot::new(1, 0), "it borrows from itself");
+        assert_eq!(words(&grid, 1, 0), "layer 1 head 0 cannot be: it borrows from itself");
+        grid.mark(HeadSpot::new(9, 0), "outside");
+        assert_eq!(grid.reason(HeadSpot::new(9, 0)), None);
+    }
+}

@@ -1,0 +1,214 @@
+//! The four questions of the Configure panel: the head map, what an answer costs, matching of parameters.
+
+use egui::{Key, Modifiers};
+use headroom_engine::{
+    config::{CustomReuse, FirstReuse, PartialReuse, Reuse, RunConfig, preset},
+    worker::Event,
+};
+use headroom_tests::{Screen, example_record, example_runs};
+
+/// The form on the usual config: a decoder of 4 layers and 4 heads.
+fn form() -> Screen {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Go to the form");
+    screen.fill("Layers", "5");
+    screen.fill("Layers", "4");
+    assert_eq!(screen.value("Heads"), "4", "the first preset is another one now");
+    screen
+}
+
+/// The draft, as the settings keep it.
+fn config(screen: &mut Screen) -> RunConfig {
+    // A frame that writes the last change into the settings.
+    screen.settle();
+    let kept: serde_json::Value = screen.window().settings.of_panel("configure");
+    serde_json::from_value(kept["config"].clone()).unwrap()
+}
+
+fn rows(screen: &mut Screen) -> Vec<String> {
+    match config(screen).attention.reuse {
+        Reuse::Custom(CustomReuse { rows }) => rows,
+        other => panic!("no table: {other:?}"),
+    }
+}
+
+fn does(screen: &Screen, head: &str) -> String {
+    screen.description(head).0
+}
+
+#[test]
+fn a_click_makes_a_table_of_ones_own_and_goes_round_and_back() {
+    let mut screen = form();
+    assert_eq!(does(&screen, "Layer 2 head 1"), "Layer 2 head 1 computes its own map");
+    screen.click("Layer 2 head 1");
+    assert_eq!(rows(&mut screen), ["c c c c", "c c c c", "c 1.1 c c", "c c c c"]);
+    assert_eq!(screen.value("Which heads score"), "A table of your own");
+    assert_eq!(does(&screen, "Layer 2 head 1"), "Layer 2 head 1 borrows the map of layer 1 head 1");
+    screen.click("Layer 2 head 1");
+    assert_eq!(rows(&mut screen)[2], "c - c c");
+    screen.click("Layer 0 head 3");
+    assert_eq!(rows(&mut screen)[0], "c c c -");
+    assert!(screen.is_enabled("Start"), "every table that clicks make is sound: {:#?}", screen.words());
+    // Each click is a step, however fast they come.
+    for expected in ["c - c c", "c 1.1 c c"] {
+        screen.press(Modifiers::COMMAND, Key::Z);
+        assert_eq!(rows(&mut screen)[2], expected);
+    }
+    screen.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(config(&mut screen).attention.reuse, Reuse::default());
+    screen.click("Redo the change");
+    assert_eq!(rows(&mut screen)[2], "c 1.1 c c");
+}
+
+#[test]
+fn sliders_redraw_the_map_and_undo_brings_it_back() {
+    let mut screen = form();
+    screen.choose("Which heads score", "Some layers borrow some maps");
+    let Reuse::First(FirstReuse { layers, heads }) = config(&mut screen).attention.reuse else { panic!() };
+    assert_eq!((layers, heads), (2, 2), "half of what the model allows");
+    assert_eq!(does(&screen, "Layer 2 head 2"), "Layer 2 head 2 borrows the map of layer 1 head 0");
+    assert_eq!(does(&screen, "Layer 3 head 2"), "Layer 3 head 2 computes its own map");
+    screen.focus("Layers that borrow");
+    screen.press(Modifiers::NONE, Key::ArrowRight);
+    let Reuse::First(FirstReuse { layers, .. }) = config(&mut screen).attention.reuse else { panic!() };
+    assert_eq!(layers, 3);
+    assert_eq!(does(&screen, "Layer 3 head 2"), "Layer 3 head 2 borrows the map of layer 2 head 0");
+    screen.focus("Heads that borrow");
+    screen.press(Modifiers::NONE, Key::ArrowRight);
+    screen.press(Modifiers::NONE, Key::ArrowRight);
+    assert_eq!(
+        does(&screen, "Layer 2 head 0"),
+        "Layer 2 head 0 borrows from layer 1 head 0, computed in layer 0 head 0"
+    );
+    screen.click("Undo the change");
+    screen.click("Undo the change");
+    assert_eq!(does(&screen, "Layer 3 head 2"), "Layer 3 head 2 computes its own map");
+    // A smaller model: the slider's number stays and is marked, the map shows what fits.
+    screen.fill("Layers", "2");
+    assert!(screen.description("Layers that borrow").1 && !screen.is_enabled("Start"));
+    assert!(screen.has("Layer 1 head 0") && !screen.has("Layer 2 head 0"));
+}
+
+#[test]
+fn a_lender_is_chosen_by_dragging_and_by_menu() {
+    let mut screen = form();
+    screen.drag("Layer 3 head 0", "Layer 1 head 2");
+    assert_eq!(rows(&mut screen)[3], "1.2 c c c");
+    // Downwards and sideways nothing can be borrowed.
+    screen.drag("Layer 1 head 0", "Layer 2 head 0");
+    screen.drag("Layer 1 head 0", "Layer 1 head 1");
+    assert_eq!(rows(&mut screen)[1], "c c c c");
+    screen.click("Layer 3 head 1");
+    assert_eq!(rows(&mut screen)[3], "1.2 2.1 c c");
+    screen.choose("Layer of the lender", "L0");
+    screen.choose("Head of the lender", "H3");
+    assert_eq!(rows(&mut screen)[3], "1.2 0.3 c c");
+    screen.click("Not there");
+    assert_eq!(rows(&mut screen)[3], "1.2 - c c");
+    screen.click("Borrows");
+    assert_eq!(rows(&mut screen)[3], "1.2 2.1 c c");
+    screen.click("Computes");
+    assert_eq!(rows(&mut screen)[3], "1.2 c c c");
+}
+
+#[test]
+fn the_map_is_worked_with_the_keyboard() {
+    let mut screen = form();
+    screen.focus("Layer 1 head 1");
+    screen.press(Modifiers::NONE, Key::Enter);
+    assert_eq!(rows(&mut screen)[1], "c 0.1 c c");
+    screen.press(Modifiers::NONE, Key::Space);
+    assert_eq!(rows(&mut screen)[1], "c - c c");
+    screen.press(Modifiers::COMMAND, Key::Z);
+    assert!(screen.is_focused("Layer 1 head 1"), "Undo leaves the keyboard where it was");
+    screen.press(Modifiers::NONE, Key::ArrowDown);
+    assert!(screen.is_focused("Layer 2 head 1"));
+    screen.press(Modifiers::NONE, Key::ArrowRight);
+    assert!(screen.is_focused("Layer 2 head 2"));
+    screen.press(Modifiers::NONE, Key::Enter);
+    assert_eq!(rows(&mut screen)[2], "c c 1.2 c");
+}
+
+#[test]
+fn a_head_that_goes_leaves_no_borrower_behind() {
+    let mut screen = form();
+    screen.choose("Which heads score", "Some layers borrow all maps");
+    screen.click("Layer 1 head 0");
+    assert_eq!(rows(&mut screen)[1], "- 0.1 0.2 0.3");
+    assert_eq!(does(&screen, "Layer 2 head 0"), "Layer 2 head 0 borrows the map of layer 0 head 0");
+    assert!(screen.says("1 head borrowed from it"), "{:#?}", screen.words());
+    assert!(screen.is_enabled("Start"));
+}
+
+#[test]
+fn a_table_that_no_longer_fits_the_model_says_so_and_is_made_to() {
+    let mut screen = form();
+    screen.click("Layer 3 head 3");
+    screen.fill("Layers", "6");
+    let (reason, is_bad) = screen.description("Table of heads");
+    assert!(is_bad && reason.contains("4 rows"), "{reason}");
+    assert!(!screen.is_enabled("Start"));
+    assert!(screen.description("Layer 5 head 0").1, "heads without a place in the table are marked");
+    screen.click("Fit the table to the model");
+    assert_eq!(rows(&mut screen).len(), 6);
+    assert_eq!(rows(&mut screen)[3], "c c c 2.3");
+    assert!(screen.is_enabled("Start") && !screen.has("Fit the table to the model"));
+    screen.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(rows(&mut screen).len(), 4);
+    screen.fill("Layers", "2");
+    screen.click("Fit the table to the model");
+    assert_eq!(rows(&mut screen), ["c c c c", "c c c c"]);
+}
+
+#[test]
+fn answers_show_what_they_cost_against_the_baseline() {
+    let mut screen = form();
+    assert_eq!(screen.count("Costs what the baseline costs."), 4);
+    screen.click("Which heads score");
+    let (note, _) = screen.description("Some layers borrow all maps");
+    assert!(note.contains('\u{2212}') && note.contains("parameters") && note.contains("% FLOPs"), "{note}");
+    assert_eq!(screen.description("Every head").0, "as the baseline");
+    screen.press(Modifiers::NONE, Key::Escape);
+    screen.choose("How a pair is scored", "Symmetric: query times query");
+    assert_eq!(screen.count("Costs what the baseline costs."), 3);
+    // 4 layers lose a key projection of 128 x 128 with its bias.
+    assert!(screen.says("\u{2212}66.0 k parameters"), "{:#?}", screen.words());
+}
+
+#[test]
+fn matching_says_what_it_did_and_the_map_has_the_added_layers() {
+    let mut screen = form();
+    screen.fill("Layers", "12");
+    screen.choose("Which heads score", "Inner layers borrow some maps");
+    assert_eq!(config(&mut screen).attention.reuse, Reuse::Partial(PartialReuse { heads: 2 }));
+    assert!(!screen.has("Baseline of the match") && !screen.has("Layer 12 head 0"));
+    screen.click("Match parameters");
+    assert!(screen.says("13 layers instead of 12: "), "{:#?}", screen.words());
+    assert!(screen.has("Layer 12 head 0"));
+    screen.choose("Baseline of the match", "Of the same without reuse");
+    screen.click("Match parameters");
+    assert!(!screen.has("Layer 12 head 0"));
+}
+
+#[test]
+fn the_inspector_shows_the_heads_of_a_run_that_borrows() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: example_runs() });
+    let mut record = example_record(0);
+    let run = record.summary.id.clone();
+    screen.state().apply(Event::Run { record: Box::new(record.clone()), checkpoints: Vec::new(), folder: "/".into() });
+    screen.window().settings.inspector_open = true;
+    screen.state().selection.focused = Some(run);
+    screen.click("Runs");
+    assert!(screen.has("Copy config") && !screen.has("Heads"), "every head computes: no map");
+    let mut config = preset("grammar-decoder").unwrap().config().unwrap();
+    config.attention.reuse = Reuse::First(FirstReuse { layers: 2, heads: 4 });
+    record.config = serde_json::to_value(&config).unwrap();
+    screen.state().apply(Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/".into() });
+    screen.settle();
+    assert!(screen.has("Layer 2 head 1 borrows from layer 1 head 1, computed in layer 0 head 1"));
+    screen.click("Layer 2 head 1 borrows from layer 1 head 1, computed in layer 0 head 1");
+    assert!(screen.has("Heads"), "looking changes nothing");
+}
