@@ -20,7 +20,7 @@ pub enum PresetGroup {
     Start,
     /// A kind of attention, at a size that trains within minutes on two cores.
     Attention,
-    /// A size from the papers, for a GPU.
+    /// A set-up from the papers, most of them for a GPU.
     Paper,
 }
 
@@ -63,7 +63,8 @@ presets! {
         "grammar-pairwise", "grammar-shared-weight", "grammar-collaborative", "grammar-grouped", "grammar-latent";
     Paper:
         "bert-base-128", "bert-base-128-reuse", "bert-base-512", "bert-base-512-reuse", "bert-large",
-        "bert-large-reuse", "transformer-base", "transformer-base-reuse";
+        "bert-large-reuse", "transformer-base", "transformer-base-reuse",
+        "reuse-savings";
 }
 
 /// Every preset, the best first one first.

@@ -45,9 +45,9 @@ mod tests {
 
     #[test]
     fn the_peak_rises_with_what_is_held() {
-        let before = peak_memory_bytes().unwrap();
         let held = vec![1_u8; 64 << 20];
         let during = peak_memory_bytes().unwrap();
-        assert!(during >= before.max(held.len() as u64), "{before} and then {during}");
+        // Another test may make it start anew: then from what is held.
+        assert!(during >= held.len() as u64, "{during}");
     }
 }
