@@ -2,6 +2,7 @@
 
 pub mod cli;
 pub mod compare;
+pub mod contest;
 pub mod dialogs;
 pub mod export;
 pub mod fonts;

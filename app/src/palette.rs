@@ -15,6 +15,8 @@ pub enum Does {
     Preset(&'static str),
     /// Shows a run in the inspector.
     Inspect(RunId),
+    /// Asks how the draft of Configure is to race.
+    Contest,
     /// Pauses the current run.
     Pause,
     /// Goes on with the paused run.
@@ -64,6 +66,7 @@ pub fn entries(state: &State, panels: &[PanelId]) -> Vec<Entry> {
         all.push(Entry::new("Write a checkpoint now", name, Does::Checkpoint));
     }
     all.push(Entry::new("Start the run that is set up", "Ctrl+Enter", Does::Press(Pressed::Start)));
+    all.push(Entry::new("Race or sweep the config that is set up", "Baseline and variants", Does::Contest));
     for (index, panel) in PanelId::ALL.into_iter().enumerate().filter(|(_, panel)| panels.contains(panel)) {
         let detail = format!("{}   {}", panel.about(), index + 1);
         all.push(Entry::new(format!("Open {}", panel.name()), detail, Does::Open(panel)));

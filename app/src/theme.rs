@@ -43,6 +43,18 @@ pub fn run_style(number: u64) -> (Color32, Dash) {
     (run_colour(number), dash)
 }
 
+/// From the lowest to the highest of many values: blue, teal, gold. Each step can be told from both backgrounds, and the
+/// order is kept for the common kinds of colour blindness.
+const RAMP: [Color32; 3] =
+    [Color32::from_rgb(0x4A, 0x6F, 0xD1), Color32::from_rgb(0x2F, 0xA0, 0x8C), Color32::from_rgb(0xE0, 0x8A, 0x1E)];
+
+/// The colour of a place between lowest (0) and highest (1).
+pub fn ramp(place: f32) -> Color32 {
+    let [low, middle, high] = RAMP;
+    let place = place.clamp(0.0, 1.0) * 2.0;
+    if place <= 1.0 { mix(low, middle, place) } else { mix(middle, high, place - 1.0) }
+}
+
 /// What a colour means, for the two themes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Palette {
@@ -321,7 +333,8 @@ mod tests {
 
     #[test]
     fn run_lines_can_be_seen_on_both_grounds() {
-        for colour in RUN_COLOURS {
+        let ramp = (0..=10).map(|step| ramp(step as f32 / 10.0));
+        for colour in RUN_COLOURS.into_iter().chain(ramp) {
             for ground in [DARK.well, LIGHT.well] {
                 let ratio = contrast(colour, ground);
                 assert!(ratio >= 2.0, "{} has only {ratio:.1}:1 on {}", hex(colour), hex(ground));

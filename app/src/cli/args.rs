@@ -40,12 +40,16 @@ pub enum Task {
     Export(ExportArgs),
     /// List the presets, or print one as TOML.
     Presets(PresetsArgs),
+    /// Train a config's baseline and variants of it, with the same seeds and data, and compare them.
+    Race(RaceArgs),
     /// Go on with a run that ended early.
     Resume(ResumeArgs),
     /// List runs, newest first.
     Runs(RunsArgs),
     /// Show all about one run.
     Show(ShowArgs),
+    /// Train a config with several values of its fields, and compare what comes of them.
+    Sweep(SweepArgs),
     /// Train a config to its end.
     Train(TrainArgs),
 }
@@ -107,6 +111,52 @@ pub struct TrainArgs {
     #[command(flatten)]
     pub config: ConfigArgs,
     /// One JSON object a line for each event; the last is `finished`.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `race`.
+#[derive(Args, Debug)]
+pub struct RaceArgs {
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// A variant: a name and what it changes in the config, as in `--variant half:attention.reuse.kind=full,
+    /// attention.reuse.layers=2`. As often as wanted.
+    #[arg(long, value_name = "NAME:FIELD=VALUE")]
+    pub variant: Vec<String>,
+    /// Variants by the kind of their answer, with numbers that suit the model: `symmetric`, `pairwise`, `shared_weight`,
+    /// `collaborative`, `grouped`, `latent`; `first`, `partial`, `full`, `alternate`, `all_end`, `skip`.
+    #[arg(long, value_name = "KINDS", value_delimiter = ',')]
+    pub families: Vec<String>,
+    /// How many seeds each is trained with, counted up from the config's.
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub seeds: u64,
+    /// Leave out what cannot be trained, instead of refusing all; it is listed with its reason.
+    #[arg(long)]
+    pub skip: bool,
+    /// Answer as one JSON object at the end.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `sweep`.
+#[derive(Args, Debug)]
+pub struct SweepArgs {
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// A field and its values, as in `--over model.layers=2,4,6`. Several make every combination.
+    #[arg(long, value_name = "FIELD=VALUES", required = true)]
+    pub over: Vec<String>,
+    /// Take the values of several fields together, the first with the first, instead of every combination.
+    #[arg(long)]
+    pub list: bool,
+    /// How many seeds each is trained with, counted up from the config's.
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub seeds: u64,
+    /// Leave out what cannot be trained, instead of refusing all; it is listed with its reason.
+    #[arg(long)]
+    pub skip: bool,
+    /// Answer as one JSON object at the end.
     #[arg(long)]
     pub json: bool,
 }
@@ -339,8 +389,11 @@ pub struct ShowArgs {
 #[derive(Args, Debug)]
 pub struct CompareArgs {
     /// The runs; the first is what the others are measured against.
-    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    #[arg(required_unless_present = "tag", num_args = 2.., value_name = "RUN")]
     pub runs: Vec<String>,
+    /// Compare the runs with this tag, such as `race:NAME`: seeds put together, in the table that `race` ends with.
+    #[arg(long, conflicts_with_all = ["runs", "metric", "csv"])]
+    pub tag: Option<String>,
     /// Only these metrics, such as `validation/loss`.
     #[arg(long, value_name = "SERIES")]
     pub metric: Vec<String>,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{
     args::CompareArgs,
     error::{CliError, CliResult},
-    open, plain, print,
+    open, plain, print, race_table,
     table::{Table, maybe},
 };
 use crate::compare::{NotJudged, direction_between, why_not_judged};
@@ -25,6 +25,9 @@ const MACHINE: &str = "system/";
 /// Compares runs.
 pub fn run(store: Option<&Path>, args: &CompareArgs) -> CliResult {
     let reading = open::reading_existing(store)?;
+    if let Some(tag) = &args.tag {
+        return race_table::of_tag(&reading, tag, args.json);
+    }
     let records = args.runs.iter().map(|query| open::run(&reading, store, query)).collect::<CliResult<Vec<_>>>()?;
     let metrics = metrics(&records, &args.metric)?;
     let differences = differences(&records);

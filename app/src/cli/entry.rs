@@ -6,7 +6,7 @@ use super::{
     args::{BenchTask, Cli, Task},
     bench_batch, bench_show, bench_step, bench_sweep, compare, devices,
     error::CliResult,
-    estimate, eval, export, open, panics, presets, print, resume, runs, show, train,
+    estimate, eval, export, open, panics, presets, print, race, resume, runs, show, sweep, train,
 };
 
 /// The program: reads the arguments, does what they say, answers with the exit code.
@@ -48,9 +48,11 @@ fn dispatch(cli: Cli) -> CliResult {
         Some(Task::Eval(args)) => eval::run(store, &args),
         Some(Task::Export(args)) => export::run(store, &args),
         Some(Task::Presets(args)) => presets::run(&args),
+        Some(Task::Race(args)) => race::run(store, &args),
         Some(Task::Resume(args)) => resume::run(store, &args),
         Some(Task::Runs(args)) => runs::run(store, &args),
         Some(Task::Show(args)) => show::run(store, &args),
+        Some(Task::Sweep(args)) => sweep::run(store, &args),
         Some(Task::Train(args)) => train::run(store, &args),
     }
 }

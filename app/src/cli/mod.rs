@@ -25,11 +25,15 @@ mod plain;
 mod presets;
 mod print;
 mod progress;
+mod race;
+mod race_follow;
+mod race_table;
 mod refused;
 mod resume;
 mod runs;
 mod show;
 mod signals;
+mod sweep;
 mod table;
 mod train;
 

@@ -12,6 +12,11 @@ pub fn delta(x: f64) -> String {
     if x == 0.0 { "0".to_owned() } else { ascii(&format::delta(x)) }
 }
 
+/// A relative difference with its sign: `+12.5 %`, `0 %`.
+pub fn percent(fraction: f64) -> String {
+    ascii(&format::delta_percent(fraction))
+}
+
 /// A count: `1,234,567`.
 pub fn count(n: u64) -> String {
     ascii(&format::count(n))

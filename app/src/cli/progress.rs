@@ -15,6 +15,7 @@ use super::{
 const LINE_EVERY: Duration = Duration::from_secs(2);
 
 /// How a run's events are shown.
+#[derive(Default)]
 pub enum Progress {
     /// A bar, on a terminal.
     Bar {
@@ -35,6 +36,7 @@ pub enum Progress {
     /// A JSON object a line.
     Json,
     /// Nobody reads any more.
+    #[default]
     Silent,
 }
 
@@ -78,6 +80,18 @@ impl Progress {
                 Ok(())
             }
             other => other,
+        }
+    }
+
+    /// Says something on a line of its own, where people read.
+    pub fn say(&self, text: &str) -> CliResult {
+        match self {
+            Self::Silent | Self::Json => Ok(()),
+            Self::Bar { bar, .. } => {
+                bar.println(text);
+                Ok(())
+            }
+            Self::Lines { .. } => print::line(text),
         }
     }
 

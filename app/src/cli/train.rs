@@ -6,7 +6,7 @@ use std::{
 };
 
 use headroom_engine::{
-    config::Problem,
+    config::{Problem, RunConfig},
     worker::{Command, Engine, Event},
 };
 
@@ -32,14 +32,18 @@ pub fn run(store: Option<&Path>, args: &TrainArgs) -> CliResult {
 fn begin(store: Option<&Path>, args: &TrainArgs) -> CliResult<(Engine, GivenConfig)> {
     let given = GivenConfig::read(&args.config)?;
     let engine = open::engine(store, false)?;
-    let config = Box::new(given.config.clone());
-    engine.send(Command::Check { config, base_dir: given.base_dir.clone(), ticket: 0 })?;
-    let problems = checked(&engine)?;
+    let problems = check(&engine, &given.config, &given.base_dir)?;
     if problems.is_empty() {
         return Ok((engine, given));
     }
     engine.shutdown(CHECK_PATIENCE);
     Err(CliError::problems(&given.label, &problems))
+}
+
+/// What a config alone cannot tell: whether its files are there, its device, and memory enough.
+pub(super) fn check(engine: &Engine, config: &RunConfig, base_dir: &Path) -> CliResult<Vec<Problem>> {
+    engine.send(Command::Check { config: Box::new(config.clone()), base_dir: base_dir.to_owned(), ticket: 0 })?;
+    checked(engine)
 }
 
 /// What the engine found.

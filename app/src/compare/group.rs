@@ -24,7 +24,7 @@ pub struct Group {
 pub fn group_by(configs: &[&BTreeMap<String, Value>], key: &str) -> Vec<Group> {
     gather(configs.iter().map(|config| {
         let value = config.get(key).map_or_else(|| "none".to_owned(), plain);
-        format!("{} = {value}", short(key))
+        format!("{} = {value}", short_key(key))
     }))
 }
 
@@ -47,7 +47,7 @@ pub fn group_all_but(configs: &[&BTreeMap<String, Value>], key: &str) -> Vec<Gro
     for group in &mut groups {
         let Some(config) = group.members.first().and_then(|&first| configs.get(first)) else { continue };
         let mut parts: Vec<String> =
-            telling.iter().take(3).map(|key| format!("{} = {}", short(key), value(config, key))).collect();
+            telling.iter().take(3).map(|key| format!("{} = {}", short_key(key), value(config, key))).collect();
         if telling.len() > 3 {
             parts.push(format!("+{} more", telling.len() - 3));
         }
@@ -83,7 +83,7 @@ fn gather(labels: impl Iterator<Item = String>) -> Vec<Group> {
 }
 
 /// The last part of a key, with the one before it when the last says little.
-fn short(key: &str) -> &str {
+pub fn short_key(key: &str) -> &str {
     let mut cuts = key.rmatch_indices('.').map(|(at, _)| at);
     let last = cuts.next();
     let vague = matches!(last.and_then(|at| key.get(at + 1..)), Some("kind" | "path" | "every" | "words"));
@@ -146,9 +146,9 @@ mod tests {
 
     #[test]
     fn a_vague_last_part_keeps_its_owner() {
-        assert_eq!(short("attention.reuse.kind"), "reuse.kind");
-        assert_eq!(short("model.layers"), "layers");
-        assert_eq!(short("seed"), "seed");
-        assert_eq!(short("data.kind"), "data.kind");
+        assert_eq!(short_key("attention.reuse.kind"), "reuse.kind");
+        assert_eq!(short_key("model.layers"), "layers");
+        assert_eq!(short_key("seed"), "seed");
+        assert_eq!(short_key("data.kind"), "data.kind");
     }
 }

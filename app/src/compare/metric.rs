@@ -16,6 +16,7 @@ pub fn series_title(series: &str) -> String {
         series_names::VALIDATION_MASKED_ACCURACY => "Masked accuracy".to_owned(),
         series_names::SYSTEM_CPU_PERCENT => "Processor use".to_owned(),
         series_names::SYSTEM_MEMORY_BYTES => "Memory".to_owned(),
+        series_names::SYSTEM_PEAK_MEMORY_BYTES => "Peak memory".to_owned(),
         series_names::SYSTEM_GPU_MEMORY_BYTES => "GPU memory".to_owned(),
         series_names::SYSTEM_GPU_PERCENT => "GPU use".to_owned(),
         other => other.to_owned(),

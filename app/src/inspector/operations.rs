@@ -28,6 +28,8 @@ pub enum RunOperation {
     Repeat,
     /// Queues the same config with the next seed that no run of that name has.
     NextSeed,
+    /// Sets up a race or sweep from its config.
+    Race,
     /// Puts its config on the clipboard.
     CopyConfig,
     /// Puts it away, or back.
@@ -47,6 +49,7 @@ impl RunOperation {
             Self::Configure => "Open in Configure",
             Self::Repeat => "Repeat this run",
             Self::NextSeed => "Repeat with the next seed",
+            Self::Race => "Race or sweep from it…",
             Self::CopyConfig => "Copy config as TOML",
             Self::Archive if run.archived => "Take out of the archive",
             Self::Archive => "Archive",
@@ -63,6 +66,7 @@ impl RunOperation {
             Self::Configure => "Opens the run's config to be changed and started as a new run",
             Self::Repeat => "Queues a new run with the same config and seed: on the CPU the same losses bit for bit",
             Self::NextSeed => "Queues a new run with the same config and a seed that no run of this name has yet",
+            Self::Race => "Queues its baseline and variants of it, with the same seeds, data and schedule",
             Self::CopyConfig => "The whole config, every field written out",
             Self::Archive => "Archived runs are hidden from the everyday list; nothing is lost",
             Self::Delete => "Undo (Ctrl+Z) brings it back",
@@ -71,7 +75,7 @@ impl RunOperation {
 
     /// Whether it needs the run's whole record.
     pub fn needs_record(self) -> bool {
-        matches!(self, Self::Configure | Self::Repeat | Self::NextSeed | Self::CopyConfig)
+        matches!(self, Self::Configure | Self::Repeat | Self::NextSeed | Self::Race | Self::CopyConfig)
     }
 }
 
@@ -89,6 +93,7 @@ pub fn offered(run: &RunSummary) -> Vec<RunOperation> {
         RunOperation::Configure,
         RunOperation::Repeat,
         RunOperation::NextSeed,
+        RunOperation::Race,
         RunOperation::CopyConfig,
         RunOperation::Archive,
     ]);
@@ -116,6 +121,10 @@ pub fn perform(operation: RunOperation, id: &RunId, cx: &mut PanelContext<'_>) {
         let action = match operation {
             RunOperation::Configure => Action::Configure(Box::new(config), base_dir()),
             RunOperation::NextSeed => Action::Start(Box::new(next_seed(&cx.state.runs, record, config)), base_dir()),
+            RunOperation::Race => {
+                let name = cx.state.run(id).map_or_else(|| config.name.clone(), |run| run.name.clone());
+                Action::Contest(Box::new(RunConfig { name, ..config }), base_dir())
+            }
             RunOperation::CopyConfig => Action::Copy("The config".to_owned(), record.config_toml.clone()),
             _ => Action::Start(Box::new(config), base_dir()),
         };
@@ -136,7 +145,11 @@ pub fn perform(operation: RunOperation, id: &RunId, cx: &mut PanelContext<'_>) {
             cx.send(Command::Edit { run, edit: RunEdit::Archive(!archived) });
         }
         RunOperation::Delete => cx.act(Action::Delete(run)),
-        RunOperation::Configure | RunOperation::Repeat | RunOperation::NextSeed | RunOperation::CopyConfig => {}
+        RunOperation::Configure
+        | RunOperation::Repeat
+        | RunOperation::NextSeed
+        | RunOperation::Race
+        | RunOperation::CopyConfig => {}
     }
 }
 

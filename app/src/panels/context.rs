@@ -60,6 +60,10 @@ pub enum Action {
     Configure(Box<RunConfig>, PathBuf),
     /// Starts (queues) a config as it is and opens the Live panel.
     Start(Box<RunConfig>, PathBuf),
+    /// Asks which variants of a config are to race, or over which fields it is swept.
+    Contest(Box<RunConfig>, PathBuf),
+    /// Queues runs with a tag, shows them alone in Compare, and pins the first as the baseline.
+    StartAll(Vec<RunConfig>, PathBuf, String),
     /// Shows a run in the inspector and opens that.
     Inspect(RunId),
     /// Deletes a run; Ctrl+Z brings it back.

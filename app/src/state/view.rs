@@ -59,6 +59,8 @@ pub struct State {
     labels: BTreeMap<RunId, String>,
     /// Names of runs that were queued and may not be in the list yet.
     names: BTreeMap<RunId, String>,
+    /// The tag of a race that was queued and whose runs have not come: its first becomes the baseline.
+    awaited: Option<String>,
     /// Runs that were deleted and can be brought back, newest last.
     deleted: Vec<Deleted>,
     /// Runs whose deletion was undone and that are not in the table yet.
@@ -146,6 +148,22 @@ impl State {
         self.asked.retain(|question| !is_this(question));
         if is_old {
             self.ask(run, what);
+        }
+    }
+
+    /// A race with this tag is being queued: its runs alone are shown, and its first is pinned once it has come.
+    pub fn await_race(&mut self, tag: String) {
+        self.selection.visible.clear();
+        self.selection.baseline = None;
+        self.awaited = Some(tag);
+    }
+
+    fn pin_awaited(&mut self) {
+        let Some(tag) = &self.awaited else { return };
+        let first = self.runs.iter().filter(|run| run.tags.contains(tag)).min_by_key(|run| run.number);
+        if let Some(first) = first {
+            self.selection.baseline = Some(first.id.clone());
+            self.awaited = None;
         }
     }
 
@@ -463,6 +481,7 @@ impl State {
         self.labels = runs.iter().map(|run| run.id.clone()).zip(labels).collect();
         self.runs = runs;
         self.bring_back();
+        self.pin_awaited();
         let first = !std::mem::replace(&mut self.runs_loaded, true);
         let exists = |run: &RunId| self.runs.iter().any(|summary| summary.id == *run);
         self.selection.retain(exists);

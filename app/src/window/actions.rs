@@ -14,6 +14,7 @@ use super::{
     headroom_window::{HeadroomWindow, Over},
 };
 use crate::{
+    contest::ContestBox,
     keys::Pressed,
     palette::Does,
     panels::{Action, PanelContext, PanelId},
@@ -81,6 +82,11 @@ impl HeadroomWindow {
                 None => {}
             },
             Does::Inspect(run) => self.actions.push(Action::Inspect(run)),
+            Does::Contest => {
+                let configure = &self.panels.configure;
+                let (config, base_dir) = (configure.config().clone(), configure.base_dir().to_owned());
+                self.actions.push(Action::Contest(Box::new(config), base_dir));
+            }
             Does::Pause => self.actions.push(Action::Send(Command::Pause)),
             Does::Resume => self.actions.push(Action::Send(Command::Resume)),
             Does::Stop => self.actions.push(Action::Send(Command::Stop)),
@@ -142,6 +148,10 @@ impl HeadroomWindow {
                 self.settings.panel = PanelId::Configure;
             }
             Action::Start(config, base_dir) => self.start(config, base_dir),
+            Action::Contest(config, base_dir) => {
+                self.over = Over::Contest(Box::new(ContestBox::new(*config, base_dir)));
+            }
+            Action::StartAll(configs, base_dir, tag) => self.start_all(configs, base_dir, tag),
             Action::Inspect(run) => self.inspect(run),
             Action::Delete(run) => self.state.delete_run(&run),
             Action::Copy(what, text) => {
@@ -159,6 +169,16 @@ impl HeadroomWindow {
         }
         if self.panels.ids().contains(&PanelId::Live) {
             self.settings.panel = PanelId::Live;
+        }
+    }
+
+    fn start_all(&mut self, configs: Vec<RunConfig>, base_dir: PathBuf, tag: String) {
+        if let Some(link) = &self.link {
+            self.state.await_race(tag.clone());
+            link.send(&mut self.state, Command::EnqueueAll { configs, base_dir, tags: vec![tag] });
+        }
+        if self.panels.ids().contains(&PanelId::Compare) {
+            self.settings.panel = PanelId::Compare;
         }
     }
 

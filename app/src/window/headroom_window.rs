@@ -7,6 +7,7 @@ use headroom_engine::worker::Command;
 
 use super::closing::Closing;
 use crate::{
+    contest::ContestBox,
     dialogs::Dialogs,
     keys::{self, Pressed},
     link::Link,
@@ -25,6 +26,7 @@ pub(super) enum Over {
     Nothing,
     Help,
     Palette(PaletteBox),
+    Contest(Box<ContestBox>),
 }
 
 /// The whole window, apart from the platform's part of it: tests draw it without one.
@@ -98,8 +100,8 @@ impl HeadroomWindow {
         let ctx = ui.ctx().clone();
         self.state.begin_frame();
         self.show_theme(&ctx);
-        if matches!(self.over, Over::Palette(_)) {
-            // Its keys are its own.
+        if matches!(self.over, Over::Palette(_) | Over::Contest(_)) {
+            // Their keys are their own.
         } else {
             for pressed in keys::pressed(&ctx) {
                 self.press(&ctx, pressed);
@@ -241,6 +243,11 @@ impl HeadroomWindow {
             Over::Nothing => {}
             Over::Help => {
                 if !help_ui(ctx) {
+                    self.over = Over::Nothing;
+                }
+            }
+            Over::Contest(contest) => {
+                if !contest.ui(ctx, &self.state, &mut self.actions) {
                     self.over = Over::Nothing;
                 }
             }

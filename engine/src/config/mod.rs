@@ -4,21 +4,28 @@
 //! May be used by every room; uses none.
 
 mod anchor;
+mod answer;
 mod attention;
+mod axis;
 mod compatibility;
 mod data;
 mod device;
+mod entrant;
 mod model;
 mod parse;
 mod precision;
 mod presets;
 mod problem;
+mod race;
 mod reuse;
 mod run;
+mod sweep;
 mod train;
 mod validate;
 
+pub use answer::{Answer, attention_words};
 pub use attention::{AttentionConfig, Baseline, Cache, Coverage, Full, NoCache};
+pub use axis::{Axis, Setting, Side, SpecError};
 pub use compatibility::{
     Biases, Collaborative, Compatibility, Grouped, Latent, Pairwise, SharedWeight, Standard, Symmetric,
 };
@@ -27,13 +34,16 @@ pub use data::{
     TrainedTokenizer,
 };
 pub use device::DeviceChoice;
+pub use entrant::{Entrant, free_tag, runs_of};
 pub use model::{Architecture, ModelConfig, NormPlacement};
 pub use parse::{ConfigError, from_json, from_toml, from_toml_with, nearest, to_toml};
 pub use precision::Precision;
 pub use presets::{Preset, PresetGroup, preset, presets};
 pub use problem::Problem;
+pub use race::Race;
 pub use reuse::{
     AllEndReuse, AlternateReuse, CustomReuse, FirstReuse, FullReuse, NoReuse, PartialReuse, Reuse, SkipReuse,
 };
 pub use run::{FORMAT, ProbeConfig, RunConfig};
+pub use sweep::{Combine, Sweep};
 pub use train::{Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Schedule, TrainConfig};

@@ -6,7 +6,6 @@
 //! point; [`measure`] carries it out, and what comes of it is a [`SweepResult`]. May be used from the store and the
 //! worker; uses train and what is below it.
 
-mod axis;
 mod csv;
 mod largest;
 mod limits;
@@ -19,7 +18,7 @@ mod spec;
 mod step;
 mod summary;
 
-pub use axis::{Axis, Setting, Side, SpecError};
+pub use crate::config::{Axis, Setting, Side, SpecError};
 pub use csv::sweep_csv;
 pub use largest::{LargestBatch, largest_batch};
 pub use limits::{MachineLimits, machine_limits};

@@ -16,6 +16,16 @@ pub enum Command {
         /// Folder from which the config's relative paths are taken.
         base_dir: PathBuf,
     },
+    /// Adds several runs at the end of the queue, in this order, all with the same tags; each is answered by
+    /// [`super::Event::Queued`]. None is added where one of them cannot start.
+    EnqueueAll {
+        /// The configs as written.
+        configs: Vec<RunConfig>,
+        /// Folder from which the configs' relative paths are taken.
+        base_dir: PathBuf,
+        /// Labels by which they are found again.
+        tags: Vec<String>,
+    },
     /// Adds the continuation of a run that ended early to the queue; its curve goes on exactly.
     ResumeRun {
         /// The run.

@@ -130,7 +130,8 @@ impl Desk {
 
     fn carry_out(&mut self, command: Command) {
         let outcome = match command {
-            Command::Enqueue { config, base_dir } => self.enqueue(*config, &base_dir),
+            Command::Enqueue { config, base_dir } => self.enqueue(vec![*config], &base_dir, &[]),
+            Command::EnqueueAll { configs, base_dir, tags } => self.enqueue(configs, &base_dir, &tags),
             Command::ResumeRun { run } => self.resume_run(&run),
             Command::Cancel { run } => self.cancel(&run),
             Command::Move { run, position } => {
@@ -244,29 +245,40 @@ impl Desk {
         }
     }
 
-    fn enqueue(&mut self, config: RunConfig, base_dir: &Path) -> Result<(), StoreError> {
-        let config = config.anchored(base_dir);
-        if let Err(problems) = ModelPlan::resolve(&config, estimated_vocabulary(&config)) {
-            let list: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            self.outbox.send(Event::Failed {
-                run: None,
-                why: format!("The run \"{}\" cannot start. {}.", config.name, list.join("; ").trim_end_matches('.')),
-                what_to_do: "Correct these fields and start again.".to_owned(),
-            });
-            return Ok(());
+    /// All of them, or none where one cannot start.
+    fn enqueue(&mut self, configs: Vec<RunConfig>, base_dir: &Path, tags: &[String]) -> Result<(), StoreError> {
+        let configs: Vec<RunConfig> = configs.into_iter().map(|config| config.anchored(base_dir)).collect();
+        for config in &configs {
+            if let Err(problems) = ModelPlan::resolve(config, estimated_vocabulary(config)) {
+                let list: Vec<String> = problems.iter().map(ToString::to_string).collect();
+                self.outbox.send(Event::Failed {
+                    run: None,
+                    why: format!(
+                        "The run \"{}\" cannot start. {}.",
+                        config.name,
+                        list.join("; ").trim_end_matches('.')
+                    ),
+                    what_to_do: "Correct these fields and start again.".to_owned(),
+                });
+                return Ok(());
+            }
         }
-        let record = self.store.create_run(NewRun {
-            name: config.name.clone(),
-            config_toml: to_toml(&config),
-            config: serde_json::to_value(&config).unwrap_or_default(),
-            seed: config.seed,
-            device: config.device.to_string(),
-            threads: config.threads_used() as u32,
-            steps_total: config.train.steps,
-            ..NewRun::default()
-        })?;
-        let run = record.summary.id.clone();
-        self.push(record.summary.number, TrainJob { run, config, is_continued: false })
+        for config in configs {
+            let record = self.store.create_run(NewRun {
+                name: config.name.clone(),
+                config_toml: to_toml(&config),
+                config: serde_json::to_value(&config).unwrap_or_default(),
+                seed: config.seed,
+                device: config.device.to_string(),
+                threads: config.threads_used() as u32,
+                steps_total: config.train.steps,
+                tags: tags.to_vec(),
+                ..NewRun::default()
+            })?;
+            let run = record.summary.id.clone();
+            self.push(record.summary.number, TrainJob { run, config, is_continued: false })?;
+        }
+        Ok(())
     }
 
     fn measure(&mut self, job: MeasureJob) {

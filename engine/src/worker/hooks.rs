@@ -115,6 +115,15 @@ impl<'a> RunHooks<'a> {
         self.bench.position.set(&self.job.run, device, progress.step, wall_ms, progress.tokens);
     }
 
+    /// The most memory that the program held while the run trained; nothing for a run that did not begin.
+    pub(super) fn note_peak(&self, bytes: Option<u64>) {
+        if let (Some(at), Some(bytes)) = (self.progress, bytes) {
+            let wall_ms = (at.train_secs * 1e3) as u64;
+            let series = series_names::SYSTEM_PEAK_MEMORY_BYTES;
+            self.writer.log(&self.job.run, series, at.steps_done, bytes as f64, wall_ms, at.tokens);
+        }
+    }
+
     /// The run ended in `state`.
     pub(super) fn finish(self, name: String, state: RunState, why: Option<String>) {
         let progress = self.progress.unwrap_or_default();

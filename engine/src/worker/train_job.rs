@@ -19,6 +19,7 @@ use super::{
 use crate::{
     attention::{Cost, ModelPlan, Workload},
     data::{Corpus, DataError, Progress, Stage},
+    speed::{peak_memory_bytes, reset_peak_memory},
     store::{Divergence, Failure, RunFacts, RunState, StateDetails},
     train::{MemoryCheck, Outcome, TrainError, Trainer, train},
 };
@@ -35,6 +36,7 @@ pub(super) fn train_job(bench: &Bench, job: TrainJob, steering: &Steering) {
     let run = job.run.clone();
     let name = job.config.name.clone();
     let mut hooks = RunHooks::new(bench, &job, steering);
+    reset_peak_memory();
     let threads = job.config.threads_used();
     let ending = match ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -45,10 +47,12 @@ pub(super) fn train_job(bench: &Bench, job: TrainJob, steering: &Steering) {
         Ok(pool) => pool.install(|| carry_through(bench, &job, steering, &mut hooks)),
         Err(error) => failed(&format!("The threads of the run could not be started: {error}."), "Lower `threads`."),
     };
+    let peak = peak_memory_bytes();
     // The next run has other shapes.
     crate::ops::release_buffers();
     let mut details = ending.details;
     details.progress = hooks.progress();
+    hooks.note_peak(peak);
     // What was logged is to be in the store before the state that says it is all there.
     let _ = bench.writer.flush();
     if let Err(error) = bench.store.set_state(&run, ending.state, details) {

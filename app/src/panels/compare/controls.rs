@@ -3,23 +3,34 @@ use std::collections::BTreeSet;
 use egui::{ComboBox, Ui};
 use headroom_engine::store::RunSummary;
 
-use super::view::View;
+use super::view::{Shape, View};
 use crate::{
     compare::{Band, common_keys, series_title},
     panels::runs::FlatConfigs,
     widgets::{ChartOptions, XAxis},
 };
 
+/// A chart of the panel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Of the first or the second metric.
+    Metric(usize),
+    /// Of the difference to the baseline.
+    Difference,
+}
+
 /// What was asked for with the choices.
 #[derive(Default)]
 pub(super) struct Asked {
     /// The chart that is to be exported.
-    pub export: Option<usize>,
+    pub export: Option<Which>,
+    /// More runs of a config are to be set up.
+    pub contest: bool,
     /// The whole range is to be shown again.
     pub reset: bool,
 }
 
-/// Draws the choices. `is_zoomed`: a chart shows a part of its range.
+/// Draws the choices. `is_zoomed`: a chart shows a part of its range; `has_baseline`: one of the runs is pinned.
 pub(super) fn controls_ui(
     ui: &mut Ui,
     runs: &[RunSummary],
@@ -27,9 +38,14 @@ pub(super) fn controls_ui(
     series: &BTreeSet<&String>,
     view: &mut View,
     is_zoomed: bool,
+    has_baseline: bool,
 ) -> Asked {
     let mut asked = Asked::default();
     ui.horizontal_wrapped(|ui| {
+        for (shape, name) in Shape::ALL {
+            ui.selectable_value(&mut view.shape, shape, name);
+        }
+        ui.separator();
         ui.label("Metric");
         let combo = ComboBox::from_id_salt("metric").selected_text(series_title(&view.metric)).show_ui(ui, |ui| {
             for name in series {
@@ -47,7 +63,12 @@ pub(super) fn controls_ui(
         });
         combo.response.accessible_name("Second metric");
         group_ui(ui, runs, configs, view);
+        let help = "Trains variants of the baseline, or of the first run shown";
+        asked.contest = ui.button("Race…").on_hover_text(help).accessible_name("Race from here").clicked();
     });
+    if view.shape == Shape::Parallel {
+        return asked;
+    }
     ui.horizontal_wrapped(|ui| {
         let options = ChartOptions {
             x: &mut view.x,
@@ -59,22 +80,28 @@ pub(super) fn controls_ui(
             is_zoomed,
         };
         asked.reset = options.ui(ui);
-        match &view.second {
-            None => {
-                if ui.button("Export chart…").on_hover_text("As PNG, SVG or CSV (Ctrl+E)").clicked() {
-                    asked.export = Some(0);
-                }
+        if has_baseline {
+            let help = "A chart of each run less the baseline; of pairs with the same seed where runs are grouped";
+            ui.checkbox(&mut view.difference, "Difference to the baseline").on_hover_text(help);
+        }
+        let difference = (has_baseline && view.difference)
+            .then(|| (Which::Difference, format!("difference of {}", series_title(&view.metric).to_lowercase())));
+        let second = view.second.as_ref().map(|second| (Which::Metric(1), series_title(second)));
+        let charts: Vec<(Which, String)> =
+            std::iter::once((Which::Metric(0), series_title(&view.metric))).chain(difference).chain(second).collect();
+        if let [_] = charts.as_slice() {
+            if ui.button("Export chart…").on_hover_text("As PNG, SVG or CSV (Ctrl+E)").clicked() {
+                asked.export = Some(Which::Metric(0));
             }
-            Some(second) => {
-                ui.menu_button("Export chart", |ui| {
-                    for (index, metric) in [&view.metric, second].into_iter().enumerate() {
-                        if ui.button(format!("Export {}…", series_title(metric))).clicked() {
-                            asked.export = Some(index);
-                            ui.close();
-                        }
+        } else {
+            ui.menu_button("Export chart", |ui| {
+                for (which, title) in charts {
+                    if ui.button(format!("Export {title}…")).clicked() {
+                        asked.export = Some(which);
+                        ui.close();
                     }
-                });
-            }
+                }
+            });
         }
     });
     asked

@@ -102,6 +102,11 @@ pub struct Line {
 }
 
 impl Line {
+    /// A line without marks.
+    pub fn new(number: u64, name: String, series: Series, band: Option<(Series, Series)>, is_baseline: bool) -> Self {
+        Self { number, name, series, band, is_baseline, marks: Vec::new() }
+    }
+
     /// As the chart takes it.
     pub fn chart_line(&self) -> ChartLine<'_> {
         let width = if self.is_baseline { 3.0 } else { ChartLine::WIDTH };
@@ -149,12 +154,25 @@ struct Kept {
     x: XAxis,
     band: Band,
     at: Instant,
-    mean: Series,
-    edges: Option<(Series, Series)>,
-    n: (usize, usize),
-    alignment: Alignment,
+    what: Summarised,
     is_stale: bool,
     seen: bool,
+}
+
+/// Mean and band of several curves.
+pub(super) struct Summarised {
+    pub mean: Series,
+    pub edges: Option<(Series, Series)>,
+    /// Fewest and most curves at one x.
+    pub n: (usize, usize),
+    pub alignment: Alignment,
+}
+
+impl Kept {
+    fn new(curves: &[Series], from: Vec<Version>, view: &View) -> Self {
+        let what = summarise(curves, view.band);
+        Self { from, x: view.x, band: view.band, at: Instant::now(), what, is_stale: false, seen: true }
+    }
 }
 
 /// Makes lines and remembers the statistics of groups.
@@ -204,14 +222,15 @@ impl LineMaker {
                 let key = (bundle.runs.iter().map(|run| run.number).collect(), metric.to_owned());
                 let kept = self.kept(key, &curves, view);
                 made.stale |= kept.is_stale;
-                made.alignment = Some(made.alignment.map_or(kept.alignment, |so_far| coarser(so_far, kept.alignment)));
-                let n =
-                    if kept.n.0 == kept.n.1 { kept.n.1.to_string() } else { format!("{}–{}", kept.n.0, kept.n.1) };
+                made.alignment =
+                    Some(made.alignment.map_or(kept.what.alignment, |so_far| coarser(so_far, kept.what.alignment)));
+                let (fewest, most) = kept.what.n;
+                let n = if fewest == most { most.to_string() } else { format!("{fewest}–{most}") };
                 made.lines.push(Line {
                     number,
                     name: format!("{name} (n = {n})"),
-                    series: kept.mean.clone(),
-                    band: kept.edges.clone(),
+                    series: kept.what.mean.clone(),
+                    band: kept.what.edges.clone(),
                     is_baseline,
                     marks: Vec::new(),
                 });
@@ -226,44 +245,34 @@ impl LineMaker {
             (kept.x, kept.band) == (view.x, view.band)
                 && (kept.from == from || (kept.from.len() == from.len() && kept.at.elapsed() < RENEW_EVERY))
         };
-        let kept = self.kept.entry(key).or_insert_with(|| summarise(curves, from.clone(), view));
+        let kept = self.kept.entry(key).or_insert_with(|| Kept::new(curves, from.clone(), view));
         kept.is_stale = kept.from != from;
         if !fresh(kept) {
-            *kept = summarise(curves, from, view);
+            *kept = Kept::new(curves, from, view);
         }
         kept.seen = true;
         kept
     }
 }
 
-fn summarise(curves: &[Series], from: Vec<Version>, view: &View) -> Kept {
+/// Brings curves to the same x and summarises them.
+pub(super) fn summarise(curves: &[Series], band: Band) -> Summarised {
     let columns: Vec<(&[f64], &[f64])> = curves.iter().map(|curve| (curve.x(), curve.y())).collect();
     let Aligned { x, summary, alignment } = align(&columns);
     let of = |value: &dyn Fn(usize) -> f64| -> Series {
         x.iter().copied().enumerate().map(|(i, x)| (x, value(i))).collect()
     };
     let mean = of(&|i| summary.get(i).map_or(f64::NAN, |s| s.mean));
-    let edge = |i: usize| summary.get(i).and_then(|s| s.edges(view.band)).unwrap_or((f64::NAN, f64::NAN));
-    let has_band = view.band != Band::None && summary.iter().any(|s| s.edges(view.band).is_some());
+    let edge = |i: usize| summary.get(i).and_then(|s| s.edges(band)).unwrap_or((f64::NAN, f64::NAN));
+    let has_band = band != Band::None && summary.iter().any(|s| s.edges(band).is_some());
     let edges = has_band.then(|| (of(&|i| edge(i).0), of(&|i| edge(i).1)));
     let counts = || summary.iter().map(|s| s.n);
     let n = (counts().min().unwrap_or_default(), counts().max().unwrap_or_default());
-    Kept {
-        from,
-        x: view.x,
-        band: view.band,
-        at: Instant::now(),
-        mean,
-        edges,
-        n,
-        alignment,
-        is_stale: false,
-        seen: true,
-    }
+    Summarised { mean, edges, n, alignment }
 }
 
 /// The one that takes more liberty with the values.
-fn coarser(a: Alignment, b: Alignment) -> Alignment {
+pub(super) fn coarser(a: Alignment, b: Alignment) -> Alignment {
     match (a, b) {
         (Alignment::Interpolated(x), Alignment::Interpolated(y)) => Alignment::Interpolated(x.max(y)),
         (Alignment::Interpolated(x), _) | (_, Alignment::Interpolated(x)) => Alignment::Interpolated(x),

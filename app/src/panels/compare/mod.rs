@@ -3,9 +3,11 @@
 
 mod configs;
 mod controls;
+mod difference;
 mod lines;
 mod notes;
 mod panel;
+mod parallel;
 mod rows;
 mod table;
 mod view;

@@ -7,16 +7,18 @@ use headroom_engine::store::{RunId, RunSummary, series_names};
 
 use super::{
     configs::ConfigSection,
-    controls::controls_ui,
+    controls::{Which, controls_ui},
+    difference::DifferenceMaker,
     lines::{Bundle, LineMaker, Made, RENEW_EVERY, bundles},
     notes::notes_ui,
+    parallel::ParallelView,
     table::ComparedTable,
-    view::View,
+    view::{Shape, View},
 };
 use crate::{
     compare::{series_axis, series_title},
     export::Figure,
-    inspector::{ExportBox, Taking, blank_ui, no_runs_ui, working_ui},
+    inspector::{ExportBox, RunOperation, Taking, blank_ui, no_runs_ui, perform, working_ui},
     panels::{Action, Panel, PanelContext, PanelId, runs::FlatConfigs},
     widgets::{Axis, Chart, ChartLine, ChartState, Scale, SharedX},
 };
@@ -29,9 +31,12 @@ const NEWEST: usize = 6;
 pub struct ComparePanel {
     view: Option<View>,
     charts: [ChartState; 2],
+    difference_chart: ChartState,
     shared: SharedX,
     configs: FlatConfigs,
     maker: LineMaker,
+    differences: DifferenceMaker,
+    parallel: ParallelView,
     section: ConfigSection,
     table: ComparedTable,
     export: Option<ExportBox>,
@@ -106,11 +111,19 @@ impl ComparePanel {
         if view.second.as_ref().is_some_and(|second| !series.contains(second) || *second == view.metric) {
             view.second = None;
         }
-        let is_zoomed = self.shared.range(view.x).is_some() || self.charts.iter().any(ChartState::is_zoomed);
-        let asked = controls_ui(ui, runs, &self.configs, &series, view, is_zoomed);
+        let is_zoomed = self.shared.range(view.x).is_some()
+            || self.charts.iter().chain([&self.difference_chart]).any(ChartState::is_zoomed);
+        let baseline = cx.state.selection.baseline.clone();
+        let pinned = runs.iter().find(|run| baseline.as_ref() == Some(&run.id));
+        let asked = controls_ui(ui, runs, &self.configs, &series, view, is_zoomed, pinned.is_some());
         if asked.reset {
             self.shared.set_range(view.x, None);
-            self.charts.iter_mut().for_each(ChartState::reset);
+            self.charts.iter_mut().chain([&mut self.difference_chart]).for_each(ChartState::reset);
+        }
+        if asked.contest
+            && let Some(run) = pinned.or(runs.first())
+        {
+            perform(RunOperation::Race, &run.id.clone(), cx);
         }
         let names: Vec<String> = runs.iter().map(|run| cx.state.run_name(&run.id)).collect();
         let bundles = bundles(runs, &names, view.group.as_deref(), &self.configs);
@@ -118,7 +131,11 @@ impl ComparePanel {
         self.maker.begin();
         let made: Vec<Made> = metrics.iter().map(|metric| self.maker.make(&bundles, metric, view, cx.state)).collect();
         self.maker.end();
-        if made.iter().any(|made| made.stale) {
+        let is_shown = view.shape == Shape::Curves && view.difference;
+        let differences = &mut self.differences;
+        let difference =
+            if is_shown { differences.make(&bundles, &view.metric, view, baseline.as_ref(), cx.state) } else { None };
+        if made.iter().chain(&difference).any(|made| made.stale) {
             ui.ctx().request_repaint_after(RENEW_EVERY);
         }
         notes_ui(ui, view, &made, missing);
@@ -126,25 +143,22 @@ impl ComparePanel {
         let hovered = cx.state.selection.hovered_before.clone();
         let highlight =
             hovered.and_then(|run| bundles.iter().find(|bundle| bundle.has(&run))).map(|bundle| bundle.number);
-        let mut pointed = None;
-        let mut clicked = None;
-        let height = if metrics.len() > 1 { 230.0 } else { 320.0 };
-        for (index, ((metric, made), state)) in metrics.iter().zip(&made).zip(&mut self.charts).enumerate() {
-            let lines: Vec<ChartLine<'_>> = made.lines.iter().map(super::lines::Line::chart_line).collect();
-            let title = series_title(metric);
-            let salt = if index == 0 { "first" } else { "second" };
-            let chart = chart(salt, &title, metric, &lines, view, made.loading > 0);
-            let chart = chart.height(height).legend(true).highlight(highlight);
-            let shown = chart.show(ui, state, &mut self.shared);
-            pointed = pointed.or(shown.hovered);
-            clicked = clicked.or(shown.clicked);
-        }
-        let wanted = if std::mem::take(&mut self.wants_export) { Some(0) } else { asked.export };
-        if let Some(index) = wanted {
-            self.export_chart(index, &metrics, &made, view, &bundles, cx);
+        let mut rows = bundles.clone();
+        let (pointed, clicked) = match view.shape {
+            Shape::Curves => self.curves_ui(ui, &metrics, &made, difference.as_ref(), view, highlight),
+            Shape::Parallel => {
+                let shown = self.parallel.ui(ui, &bundles, &metrics, &self.configs, view, highlight);
+                rows.retain(|bundle| shown.passing.contains(&bundle.number));
+                (shown.hovered, shown.clicked)
+            }
+        };
+        let first = (view.shape == Shape::Curves).then_some(Which::Metric(0));
+        let wanted = if std::mem::take(&mut self.wants_export) { first } else { asked.export };
+        if let Some(which) = wanted {
+            self.export_chart(which, &metrics, &made, difference.as_ref(), view, &bundles, cx);
         }
         ui.add_space(8.0);
-        let table_pointed = self.table.ui(ui, &bundles, &metrics, &made, view, highlight, cx);
+        let table_pointed = self.table.ui(ui, &rows, &metrics, &made, view, highlight, cx);
         let first_of = |number: Option<u64>| {
             let bundle = bundles.iter().find(|bundle| Some(bundle.number) == number)?;
             bundle.runs.first().map(|run| run.id.clone())
@@ -159,23 +173,73 @@ impl ComparePanel {
         self.section.ui(ui, runs, view, cx);
     }
 
-    fn export_chart(
+    /// The charts of the metrics, the difference after the first; returns the lines under the pointer and clicked.
+    fn curves_ui(
         &mut self,
-        index: usize,
+        ui: &mut Ui,
         metrics: &[String],
         made: &[Made],
+        difference: Option<&Made>,
+        view: &View,
+        highlight: Option<u64>,
+    ) -> (Option<u64>, Option<u64>) {
+        let (mut pointed, mut clicked) = (None, None);
+        let height = if metrics.len() > 1 || difference.is_some() { 230.0 } else { 320.0 };
+        for (index, ((metric, made), state)) in metrics.iter().zip(made).zip(&mut self.charts).enumerate() {
+            let lines: Vec<ChartLine<'_>> = made.lines.iter().map(super::lines::Line::chart_line).collect();
+            let title = series_title(metric);
+            let salt = if index == 0 { "first" } else { "second" };
+            let is_last = index > 0 || difference.is_none();
+            let chart = chart(salt, &title, metric, &lines, view, made.loading > 0);
+            let shown = chart.height(height).legend(is_last).highlight(highlight).show(ui, state, &mut self.shared);
+            pointed = pointed.or(shown.hovered);
+            clicked = clicked.or(shown.clicked);
+            if let Some(difference) = difference.filter(|_| index == 0) {
+                let lines: Vec<ChartLine<'_>> = difference.lines.iter().map(super::lines::Line::chart_line).collect();
+                let title = difference_title(metric);
+                let chart = difference_chart(&title, metric, &lines, view, difference.loading > 0);
+                let shown = chart.height(180.0).legend(true).highlight(highlight).show(
+                    ui,
+                    &mut self.difference_chart,
+                    &mut self.shared,
+                );
+                pointed = pointed.or(shown.hovered);
+                clicked = clicked.or(shown.clicked);
+            }
+        }
+        (pointed, clicked)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "called once; each is a part of the one frame that is drawn")]
+    fn export_chart(
+        &mut self,
+        which: Which,
+        metrics: &[String],
+        made: &[Made],
+        difference: Option<&Made>,
         view: &View,
         bundles: &[Bundle],
         cx: &mut PanelContext<'_>,
     ) {
-        let (Some(metric), Some(made), Some(state)) = (metrics.get(index), made.get(index), self.charts.get_mut(index))
-        else {
+        let (index, made, state) = match which {
+            Which::Difference => (0, difference, Some(&mut self.difference_chart)),
+            Which::Metric(index) => (index, made.get(index), self.charts.get_mut(index)),
+        };
+        let (Some(metric), Some(made), Some(state)) = (metrics.get(index), made, state) else {
             return;
         };
         let lines: Vec<ChartLine<'_>> = made.lines.iter().map(super::lines::Line::chart_line).collect();
-        let title = series_title(metric);
-        let mut figure: Figure =
-            chart("export", &title, metric, &lines, view, false).figure(state, &self.shared, metadata(bundles, cx));
+        let is_difference = which == Which::Difference;
+        let title = if is_difference { difference_title(metric) } else { series_title(metric) };
+        let chart = if is_difference {
+            difference_chart(&title, metric, &lines, view, false)
+        } else {
+            chart("export", &title, metric, &lines, view, false)
+        };
+        let mut figure: Figure = chart.figure(state, &self.shared, metadata(bundles, cx));
+        if is_difference {
+            figure.notes.push("Each run less the baseline; of the same seed where runs are grouped.".to_owned());
+        }
         if let Some(alignment) = made.alignment {
             figure.notes.push(alignment.describe(&view.x.label().to_lowercase()));
             figure.notes.push(format!("Band: {}. {}", view.band.name().to_lowercase(), view.band.formula()));
@@ -200,6 +264,27 @@ fn chart<'a>(
         .smoothing(view.smoothing)
         .ignore_outliers(view.ignore_outliers)
         .empty_text(if loading { "Loading…" } else { "None of the shown runs has points here" })
+}
+
+fn difference_title(metric: &str) -> String {
+    format!("Δ {}", series_title(metric))
+}
+
+/// The chart of the difference: values go both ways, so that it is never logarithmic.
+fn difference_chart<'a>(
+    title: &'a str,
+    metric: &str,
+    lines: &'a [ChartLine<'a>],
+    view: &View,
+    loading: bool,
+) -> Chart<'a> {
+    let own = series_axis(metric);
+    let axis = Axis { label: format!("Δ {}", own.label), ..own };
+    chart("difference", title, metric, lines, view, loading).y_axis(axis).empty_text(if loading {
+        "Loading…"
+    } else {
+        "The baseline has no points here"
+    })
 }
 
 /// What exported files carry of the runs.

@@ -8,14 +8,34 @@ use crate::{
     widgets::{DEFAULT_SMOOTHING, XAxis},
 };
 
+/// How the compared runs are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// A curve each.
+    #[default]
+    Curves,
+    /// A line each across axes of config and results.
+    Parallel,
+}
+
+impl Shape {
+    /// Every shape with its name.
+    pub const ALL: [(Self, &'static str); 2] = [(Self::Curves, "Curves"), (Self::Parallel, "Parallel coordinates")];
+}
+
 /// The panel's choices; remembered between starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct View {
+    /// How runs are drawn.
+    pub shape: Shape,
     /// The series on the chart.
     pub metric: String,
     /// The series on a second chart below.
     pub second: Option<String>,
+    /// Whether the difference to the baseline has a chart of its own.
+    pub difference: bool,
     /// What x counts.
     pub x: XAxis,
     /// Logarithmic x.
@@ -43,8 +63,10 @@ pub struct View {
 impl Default for View {
     fn default() -> Self {
         Self {
+            shape: Shape::default(),
             metric: series_names::VALIDATION_LOSS.to_owned(),
             second: None,
+            difference: true,
             x: XAxis::Step,
             log_x: false,
             log_y: false,

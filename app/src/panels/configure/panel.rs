@@ -66,6 +66,11 @@ impl ConfigurePanel {
         &self.draft.config
     }
 
+    /// Where the draft's relative paths start.
+    pub fn base_dir(&self) -> &std::path::Path {
+        &self.draft.base_dir
+    }
+
     /// Wants the draft started: it is, as soon as the engine has nothing against it.
     pub fn request_start(&mut self) {
         self.start.request(1);
@@ -155,6 +160,11 @@ impl ConfigurePanel {
                 .clicked()
             {
                 self.draft.redo();
+            }
+            let help = "Queues the baseline of this config and variants of it, or a sweep over its fields";
+            if ui.button("Race…").on_hover_text(help).accessible_name("Race or sweep").clicked() {
+                let Draft { config, base_dir, .. } = &self.draft;
+                cx.act(Action::Contest(Box::new(config.clone()), base_dir.clone()));
             }
         });
         ui.add_space(4.0);

@@ -20,6 +20,8 @@ pub mod series_names {
     pub const SYSTEM_CPU_PERCENT: &str = "system/cpu_percent";
     /// Memory that the program holds, bytes.
     pub const SYSTEM_MEMORY_BYTES: &str = "system/memory_bytes";
+    /// The most memory that the program held while the run trained, bytes; one point, at the end.
+    pub const SYSTEM_PEAK_MEMORY_BYTES: &str = "system/peak_memory_bytes";
     /// Memory in use on the run's GPU, bytes: by all programs on an NVIDIA GPU, by this one on an Apple GPU.
     pub const SYSTEM_GPU_MEMORY_BYTES: &str = "system/gpu_memory_bytes";
     /// Share of the last moments in which the run's GPU computed, percent.

@@ -3,7 +3,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::config::ConfigError;
+use super::ConfigError;
 
 /// A field of the config and the values that it takes, one point each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ impl Setting {
     }
 }
 
-/// One of the variants that are compared at every point: a name and what it changes in the config.
+/// A variant of a config: a name and what it changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Side {
     /// What it is called in tables and charts.
@@ -39,7 +39,7 @@ pub struct Side {
     pub overrides: Vec<String>,
 }
 
-/// Why something cannot be swept.
+/// Why something cannot be swept or raced.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum SpecError {
     /// An axis is not `field=value,value`.
@@ -51,7 +51,9 @@ pub enum SpecError {
         why: String,
     },
     /// A side is not `NAME:field=value,field=value`.
-    #[error("Cannot use the side `{given}`: {why}. Write it as `narrow:model.width=128,model.heads=2`.")]
+    #[error(
+        "Cannot use `{given}`: {why}. Write a name and what it changes, as in `narrow:model.width=128,model.heads=2`."
+    )]
     Side {
         /// What was given.
         given: String,

@@ -1,0 +1,45 @@
+//! `headroom race`: a baseline and its variants, trained and compared.
+
+use std::path::Path;
+
+use headroom_engine::config::{Answer, ModelConfig, Race, Side, SpecError, nearest};
+
+use super::{
+    args::RaceArgs,
+    config_source::GivenConfig,
+    error::{CliError, CliResult},
+    race_follow::Contest,
+    refused,
+};
+
+/// Races.
+pub fn run(store: Option<&Path>, args: &RaceArgs) -> CliResult {
+    contest(store, args).inspect_err(|error| refused::tell(args.json, error))?.run()
+}
+
+fn contest<'a>(store: Option<&'a Path>, args: &RaceArgs) -> CliResult<Contest<'a>> {
+    let given = GivenConfig::read(&args.config)?;
+    let bad = |error: SpecError| CliError::BadInput(error.to_string());
+    let named = args.variant.iter().map(|text| text.parse::<Side>().map_err(bad));
+    let families = args.families.iter().map(|kind| family(kind, &given.config.model));
+    let variants = families.chain(named).collect::<CliResult<Vec<Side>>>()?;
+    let entrants = Race { base: given.config.clone(), variants }.entrants().map_err(bad)?;
+    if let [only] = entrants.as_slice() {
+        return Err(CliError::BadInput(format!(
+            "{} would race alone. Name variants with --families symmetric,full or --variant NAME:FIELD=VALUE.",
+            only.name
+        )));
+    }
+    let (seeds, skip, json) = (args.seeds, args.skip, args.json);
+    Ok(Contest { kind: "race", store, given, entrants, seeds, skip, json })
+}
+
+fn family(kind: &str, model: &ModelConfig) -> CliResult<Side> {
+    if let Some(answer) = Answer::of_kind(kind.trim(), model) {
+        return Ok(Side { name: answer.words(), overrides: vec![answer.to_override()] });
+    }
+    let known: Vec<&str> = Answer::all(model).iter().map(Answer::kind).collect();
+    let hint = nearest(kind, known.iter().copied()).map(|near| format!(" Did you mean `{near}`?"));
+    let (hint, known) = (hint.unwrap_or_default(), known.join(", "));
+    Err(CliError::BadInput(format!("There is no variant `{kind}`.{hint} Known: {known}.")))
+}

@@ -1,0 +1,235 @@
+//! What `race` and `sweep` share: entrants judged, trained one after the other, compared.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use headroom_engine::{
+    attention::{ModelPlan, estimated_vocabulary},
+    config::{Entrant, Problem, RunConfig, free_tag, runs_of},
+    store::{RunFilter, RunId},
+    worker::{Command, Engine, Event},
+};
+
+use super::{
+    config_source::GivenConfig,
+    error::{CliError, CliResult, joined},
+    hint, open, plain, print,
+    progress::Progress,
+    race_table, refused, signals, train,
+};
+
+/// How long an event is waited for before looking at the signals again.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// How long the engine may take to write down what is left.
+const SHUTDOWN_PATIENCE: Duration = Duration::from_mins(1);
+
+/// What is trained and how it is told.
+pub struct Contest<'a> {
+    /// `race` or `sweep`.
+    pub kind: &'static str,
+    /// `--store`.
+    pub store: Option<&'a Path>,
+    /// The config that all start from.
+    pub given: GivenConfig,
+    /// Everything that was asked for.
+    pub entrants: Vec<Entrant>,
+    /// How many seeds each has.
+    pub seeds: u64,
+    /// Whether what cannot be trained is left out.
+    pub skip: bool,
+    /// Whether scripts read the answer.
+    pub json: bool,
+}
+
+impl Contest<'_> {
+    /// Trains all, one after the other, and prints how they stand.
+    pub fn run(self) -> CliResult {
+        let (store, json) = (self.store, self.json);
+        let (engine, entrants, configs, base_dir) = self.begin()?;
+        let name = self.given.config.name.clone();
+        let tag = {
+            let runs = open::reading(store)?.map(|store| store.runs(RunFilter::ALL)).transpose()?.unwrap_or_default();
+            let taken = runs.iter().flat_map(|run| run.tags.iter().map(String::as_str)).collect();
+            free_tag(self.kind, &name, &taken)
+        };
+        signals::listen();
+        let mut course =
+            Course { progress: if json { Progress::Silent } else { Progress::new(false) }, ..Course::default() };
+        let command = Command::EnqueueAll { configs, base_dir, tags: vec![tag.clone()] };
+        let outcome = engine.send(command).map_err(CliError::from).and_then(|()| course.follow(&engine));
+        course.progress.clear();
+        engine.shutdown(SHUTDOWN_PATIENCE);
+        outcome.inspect_err(|error| refused::tell(json, error))?;
+        let reading = open::reading_existing(store)?;
+        if !json {
+            print::line("")?;
+        }
+        let complete = race_table::tell(&reading, &course.runs, &tag, &entrants, json)?;
+        if complete {
+            return Ok(());
+        }
+        let again = hint::command("runs", store);
+        Err(CliError::Failed(format!("Not every run trained to its end. See how they ended with: {again}")))
+    }
+
+    /// An engine, once all was judged that can be before there is a run.
+    fn begin(&self) -> CliResult<(Engine, Vec<Entrant>, Vec<RunConfig>, PathBuf)> {
+        let mut engine = None;
+        let outcome = self.judged(&mut engine);
+        match (outcome, engine) {
+            (Ok((entrants, configs)), Some(engine)) => Ok((engine, entrants, configs, self.given.base_dir.clone())),
+            (outcome, engine) => {
+                if let Some(engine) = engine {
+                    engine.shutdown(SHUTDOWN_PATIENCE);
+                }
+                let error = outcome.err().unwrap_or_else(|| CliError::Failed("The engine did not start.".to_owned()));
+                refused::tell(self.json, &error);
+                Err(error)
+            }
+        }
+    }
+
+    fn judged(&self, engine: &mut Option<Engine>) -> CliResult<(Vec<Entrant>, Vec<RunConfig>)> {
+        let mut entrants: Vec<Entrant> = self.entrants.iter().cloned().map(priced).collect();
+        self.refuse(&entrants)?;
+        let engine = engine.insert(open::engine(self.store, false)?);
+        for entrant in &mut entrants {
+            if let Ok(config) = &entrant.config {
+                let problems = train::check(engine, config, &self.given.base_dir)?;
+                if !problems.is_empty() {
+                    entrant.config = Err(problems);
+                }
+            }
+        }
+        self.refuse(&entrants)?;
+        let configs = runs_of(&entrants, self.seeds);
+        Ok((entrants, configs))
+    }
+
+    /// Refuses what cannot be trained: all of it, or with `--skip` only where nothing is left.
+    fn refuse(&self, entrants: &[Entrant]) -> CliResult {
+        let illegal: Vec<&Entrant> = entrants.iter().filter(|entrant| entrant.config.is_err()).collect();
+        if illegal.is_empty() || (self.skip && illegal.len() < entrants.len()) {
+            return Ok(());
+        }
+        let named = |entrant: &&Entrant| {
+            let name = entrant.name.clone();
+            entrant
+                .problems()
+                .iter()
+                .map(move |problem| Problem::new(problem.field.clone(), format!("{} ({name})", problem.message)))
+                .collect::<Vec<_>>()
+        };
+        let problems: Vec<Problem> = illegal.iter().flat_map(named).collect();
+        let mut lines = vec![format!(
+            "{} of {} cannot be trained; nothing was started.{}",
+            illegal.len(),
+            entrants.len(),
+            if illegal.len() < entrants.len() { " Leave them out with --skip." } else { "" }
+        )];
+        lines.extend(problems.iter().map(|problem| format!("  {problem}")));
+        Err(CliError::Problems { message: lines.join("\n"), problems })
+    }
+}
+
+/// The entrant, judged as a whole model.
+fn priced(entrant: Entrant) -> Entrant {
+    entrant.judged_by(|config| ModelPlan::resolve(config, estimated_vocabulary(config)).map(drop))
+}
+
+/// The runs on their way.
+#[derive(Default)]
+struct Course {
+    progress: Progress,
+    /// In the order in which they were queued.
+    runs: Vec<RunId>,
+    names: BTreeMap<RunId, String>,
+    /// Runs whose first event came.
+    begun: Vec<RunId>,
+    ended: usize,
+    is_stopping: bool,
+}
+
+impl Course {
+    /// Shows events until the last run has ended.
+    fn follow(&mut self, engine: &Engine) -> CliResult {
+        let mut is_idle = false;
+        while !(is_idle && !self.runs.is_empty() && (self.ended >= self.runs.len() || self.is_stopping)) {
+            self.stop_if_wanted(engine)?;
+            let Some(event) = engine.wait_event(PATIENCE) else { continue };
+            match &event {
+                Event::Queue { current, waiting } => is_idle = current.is_none() && waiting.is_empty(),
+                Event::Queued { run, name, .. } => {
+                    self.runs.push(run.clone());
+                    self.names.insert(run.clone(), name.clone());
+                }
+                Event::Failed { run: None, why, what_to_do } if self.runs.is_empty() => {
+                    return Err(CliError::BadInput(joined(why, what_to_do)));
+                }
+                Event::Failed { why, what_to_do, .. } => print::aside(format!("Warning: {}", joined(why, what_to_do))),
+                Event::Warning { message, .. } => print::aside(format!("Warning: {message}")),
+                Event::Preparing { run, .. } | Event::Started { run, .. } => {
+                    self.begin(run)?;
+                    self.progress.show(&event)?;
+                }
+                Event::Finished { run, state, step, best_validation_loss, train_secs, why, .. } => {
+                    self.ended += 1;
+                    let best = best_validation_loss
+                        .map(|loss| format!(" Best validation loss {}.", plain::number(loss)))
+                        .unwrap_or_default();
+                    let why = why.as_ref().map(|why| format!(" {why}")).unwrap_or_default();
+                    let (steps, time) = (plain::count(*step), plain::duration(*train_secs));
+                    let name = self.name(run);
+                    self.tell(&format!("Ended as {state}: {name}, {steps} steps in {time}.{best}{why}"))?;
+                }
+                Event::Checkpointed { .. }
+                | Event::Evaluated { .. }
+                | Event::Paused { .. }
+                | Event::Resumed { .. }
+                | Event::Step { .. } => self.progress.show(&event)?,
+                Event::Ended => return Err(CliError::Failed("The engine ended before the runs did.".to_owned())),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn name(&self, run: &RunId) -> String {
+        self.names.get(run).cloned().unwrap_or_else(|| run.to_string())
+    }
+
+    fn begin(&mut self, run: &RunId) -> CliResult {
+        if self.begun.contains(run) {
+            return Ok(());
+        }
+        self.begun.push(run.clone());
+        let place = self.runs.iter().position(|own| own == run).map_or(0, |index| index + 1);
+        let text = format!("Run {place} of {} ({run}): {}", self.runs.len(), self.name(run));
+        self.tell(&text)
+    }
+
+    /// To people on standard output, beside the answer where scripts read that.
+    fn tell(&self, text: &str) -> CliResult {
+        if matches!(self.progress, Progress::Silent) {
+            print::aside(text);
+            return Ok(());
+        }
+        self.progress.say(text)
+    }
+
+    /// Takes what waits out of the queue and stops what trains, once.
+    fn stop_if_wanted(&mut self, engine: &Engine) -> CliResult {
+        if !signals::is_stop_wanted() || self.is_stopping || self.runs.is_empty() {
+            return Ok(());
+        }
+        self.is_stopping = true;
+        print::aside("Stopping after this step, with a checkpoint. Press Ctrl-C again to quit at once.");
+        for run in self.runs.iter().filter(|run| !self.begun.contains(run)) {
+            engine.send(Command::Cancel { run: run.clone() })?;
+        }
+        Ok(engine.send(Command::Stop)?)
+    }
+}

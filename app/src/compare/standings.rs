@@ -1,0 +1,181 @@
+//! How the entrants of a race or sweep stand: their seeds put together, each figure against the first.
+
+use std::collections::BTreeMap;
+
+use headroom_engine::store::{RunRecord, RunState, series_names};
+use serde_json::Value as Json;
+
+use super::{NotJudged, Summary, flatten, group_all_but, why_not_judged};
+
+/// A figure that entrants are compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Figure {
+    /// The lowest held-out loss, nats per predicted token.
+    BestLoss,
+    /// The held-out loss at the end.
+    LastLoss,
+    /// Trained parameters.
+    Parameters,
+    /// FLOPs of an optimiser step by the cost model.
+    FlopsPerStep,
+    /// Optimiser steps a second of training.
+    StepsPerSec,
+    /// The most memory that the program held, bytes.
+    PeakMemory,
+}
+
+impl Figure {
+    /// Every figure, in the order of the table.
+    pub const ALL: [Self; 6] =
+        [Self::BestLoss, Self::LastLoss, Self::Parameters, Self::FlopsPerStep, Self::StepsPerSec, Self::PeakMemory];
+
+    /// The name in JSON.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::BestLoss => "best_validation_loss",
+            Self::LastLoss => "last_validation_loss",
+            Self::Parameters => "parameters",
+            Self::FlopsPerStep => "flops_per_step",
+            Self::StepsPerSec => "steps_per_sec",
+            Self::PeakMemory => "peak_memory_bytes",
+        }
+    }
+
+    /// The figure of one run.
+    pub fn of(self, run: &RunRecord) -> Option<f64> {
+        let run = &run.summary;
+        let loss = || run.metrics.get(series_names::VALIDATION_LOSS);
+        match self {
+            Self::BestLoss => loss()?.best,
+            Self::LastLoss => Some(loss()?.last),
+            Self::Parameters => run.parameters.map(|count| count as f64),
+            Self::FlopsPerStep => run.flops_per_step.map(|count| count as f64),
+            Self::StepsPerSec => (run.train_secs > 0.0).then(|| run.steps_done as f64 / run.train_secs),
+            Self::PeakMemory => run.metrics.get(series_names::SYSTEM_PEAK_MEMORY_BYTES).map(|peak| peak.last),
+        }
+    }
+}
+
+/// A figure of one entrant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Value {
+    /// Over its finished runs.
+    pub summary: Summary,
+    /// The mean less that of the first entrant; none for that itself.
+    pub delta: Option<f64>,
+    /// The same as a share of the first's mean.
+    pub relative: Option<f64>,
+}
+
+/// One entrant with all its seeds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// What its runs are called, without what all of them share.
+    pub name: String,
+    /// Its runs, as indices of what was given.
+    pub runs: Vec<usize>,
+    /// How many of them trained to their end: only these count.
+    pub finished: usize,
+    /// Its figures.
+    pub values: BTreeMap<Figure, Value>,
+    /// Why its losses say nothing against the first's.
+    pub not_judged: Option<NotJudged>,
+}
+
+/// Puts runs together that differ in nothing but the seed, in the order of their first; the first is what the others are
+/// measured against.
+pub fn standings(runs: &[RunRecord]) -> Vec<Standing> {
+    let flat: Vec<BTreeMap<String, Json>> = runs.iter().map(|run| flatten(&run.config)).collect();
+    let groups = group_all_but(&flat.iter().collect::<Vec<_>>(), "seed");
+    let first_names: Vec<&str> = groups
+        .iter()
+        .filter_map(|group| group.members.first().and_then(|&index| runs.get(index)))
+        .map(|run| run.summary.name.as_str())
+        .collect();
+    let shared = shared_prefix(&first_names);
+    let mut all: Vec<Standing> = Vec::with_capacity(groups.len());
+    for (group, name) in groups.iter().zip(&first_names) {
+        let members: Vec<&RunRecord> = group.members.iter().filter_map(|&index| runs.get(index)).collect();
+        let finished: Vec<&&RunRecord> = members.iter().filter(|run| run.summary.state == RunState::Finished).collect();
+        let base = all.first();
+        let value = |figure: Figure| {
+            let found: Vec<f64> = finished.iter().filter_map(|run| figure.of(run)).collect();
+            let summary = Summary::of(&found)?;
+            let against = base.and_then(|base: &Standing| base.values.get(&figure)).map(|value| value.summary.mean);
+            let delta = against.map(|against| summary.mean - against);
+            let relative = delta.zip(against).filter(|(_, against)| *against != 0.0).map(|(d, a)| d / a.abs());
+            Some((figure, Value { summary, delta, relative }))
+        };
+        let values = Figure::ALL.into_iter().filter_map(value).collect();
+        let first = all.first().and_then(|first| first.runs.first()).and_then(|&index| runs.get(index));
+        let not_judged =
+            first.and_then(|first| members.iter().find_map(|run| why_not_judged(&first.summary, &run.summary)));
+        all.push(Standing {
+            name: name.strip_prefix(shared).unwrap_or(name).to_owned(),
+            runs: group.members.clone(),
+            finished: finished.len(),
+            values,
+            not_judged,
+        });
+    }
+    all
+}
+
+/// The beginning up to a `: ` that all names share.
+fn shared_prefix<'a>(names: &[&'a str]) -> &'a str {
+    let Some((first, rest)) = names.split_first() else { return "" };
+    let mut ends = first.rmatch_indices(": ").map(|(at, colon)| at + colon.len());
+    let shared = ends.find_map(|end| {
+        let prefix = first.get(..end)?;
+        rest.iter().all(|name| name.starts_with(prefix)).then_some(prefix)
+    });
+    if rest.is_empty() { "" } else { shared.unwrap_or("") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspector::examples;
+
+    fn run(number: u64, name: &str, seed: u64, layers: u64, loss: f64, state: RunState) -> RunRecord {
+        let mut record = examples::record(number, name);
+        record.config["seed"] = seed.into();
+        record.config["model"]["layers"] = layers.into();
+        let metric = record.summary.metrics.get_mut(series_names::VALIDATION_LOSS).unwrap();
+        (metric.best, metric.last) = (Some(loss), loss + 1.0);
+        record.summary.state = state;
+        (record.summary.parameters, record.summary.steps_done, record.summary.train_secs) =
+            (Some(layers * 10), 50, 5.0);
+        record
+    }
+
+    #[test]
+    fn seeds_are_put_together_and_measured_against_the_first() {
+        let done = RunState::Finished;
+        let runs = [
+            run(1, "race: standard", 1, 4, 2.0, done),
+            run(2, "race: wide", 1, 8, 1.5, done),
+            run(3, "race: standard", 2, 4, 4.0, done),
+            run(4, "race: wide", 2, 8, 0.1, RunState::Diverged),
+        ];
+        let all = standings(&runs);
+        let names: Vec<_> = all.iter().map(|standing| (standing.name.as_str(), standing.finished)).collect();
+        assert_eq!(names, [("standard", 2), ("wide", 1)], "a run that diverged does not count");
+        let base = all[0].values[&Figure::BestLoss];
+        assert_eq!((base.summary.mean, base.summary.sd, base.delta), (3.0, 2.0_f64.sqrt(), None));
+        let wide = &all[1].values;
+        assert_eq!((wide[&Figure::BestLoss].delta, wide[&Figure::LastLoss].delta), (Some(-1.5), Some(-1.5)));
+        assert_eq!(wide[&Figure::Parameters].relative, Some(1.0));
+        assert_eq!(wide[&Figure::StepsPerSec].summary.mean, 10.0);
+        assert!(!wide.contains_key(&Figure::PeakMemory), "no reading");
+        assert_eq!(all[1].runs, [1, 3]);
+    }
+
+    #[test]
+    fn names_lose_what_all_of_them_share() {
+        assert_eq!(shared_prefix(&["a: b: c", "a: b: d"]), "a: b: ");
+        assert_eq!(shared_prefix(&["a: b: c", "a: e"]), "a: ");
+        assert_eq!(shared_prefix(&["a: b"]), "");
+        assert_eq!(shared_prefix(&["a", "b"]), "");
+    }
+}

@@ -1,0 +1,166 @@
+//! The box itself.
+
+use std::{collections::BTreeSet, path::PathBuf};
+
+use egui::{Button, Context, DragValue, Frame, Id, Modal, RichText, ScrollArea, TextEdit, Ui};
+use headroom_engine::config::{Entrant, RunConfig, free_tag, runs_of};
+
+use super::{
+    plan::{Priced, flops_of},
+    sweep_form::SweepForm,
+    variants::Variants,
+};
+use crate::{panels::Action, state::State, theme, widgets::format};
+
+/// Seeds that can be queued at once.
+const MOST_SEEDS: u64 = 100;
+
+/// What is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Race,
+    Sweep,
+}
+
+/// The box in which a race or sweep is set up; keep it while it is open.
+pub struct ContestBox {
+    kind: Kind,
+    name: String,
+    seeds: u64,
+    variants: Variants,
+    sweep: SweepForm,
+    base_dir: PathBuf,
+}
+
+impl ContestBox {
+    /// A box for variants of this config, whose relative paths start at the folder.
+    pub fn new(base: RunConfig, base_dir: PathBuf) -> Self {
+        let (variants, sweep) = (Variants::new(&base), SweepForm::new(&base));
+        Self { kind: Kind::Race, name: base.name, seeds: 1, variants, sweep, base_dir }
+    }
+
+    /// Draws it over the window; false once it is closed.
+    pub fn ui(&mut self, ctx: &Context, state: &State, actions: &mut Vec<Action>) -> bool {
+        let mut open = true;
+        let frame = Frame::window(&ctx.global_style());
+        let modal = Modal::new(Id::unique("contest")).frame(frame).show(ctx, |ui| {
+            ui.set_width(660.0_f32.min(ctx.content_rect().width() - 40.0));
+            let most = (ctx.content_rect().height() - 260.0).clamp(160.0, 620.0);
+            self.head_ui(ui);
+            ui.add_space(4.0);
+            match self.kind {
+                Kind::Race => {
+                    let scroll = ScrollArea::vertical().max_height(most).auto_shrink([false, true]);
+                    scroll.show(ui, |ui| self.variants.ui(ui));
+                }
+                Kind::Sweep => self.sweep.ui(ui, most - 80.0),
+            }
+            ui.add_space(6.0);
+            ui.separator();
+            open = self.foot_ui(ui, state, actions);
+        });
+        open && !modal.should_close()
+    }
+
+    fn head_ui(&mut self, ui: &mut Ui) {
+        let weak = theme::palette(ui.visuals()).weak;
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("Train several configs").heading());
+            ui.selectable_value(&mut self.kind, Kind::Race, "Race");
+            ui.selectable_value(&mut self.kind, Kind::Sweep, "Sweep");
+        });
+        let words = match self.kind {
+            Kind::Race => "The baseline and its variants, with the same seeds, order of the data and schedule.",
+            Kind::Sweep => "One config with several values of its fields, such as `model.heads` = 2, 4, 8.",
+        };
+        ui.label(RichText::new(words).color(weak));
+        ui.horizontal(|ui| {
+            ui.label("Name");
+            let typed = ui.add(TextEdit::singleline(&mut self.name).desired_width(300.0));
+            typed.accessible_name("Name of the race");
+            if !(self.kind == Kind::Sweep && self.sweep.sweeps_seeds()) {
+                ui.label("Seeds");
+                let seeds = ui.add(DragValue::new(&mut self.seeds).range(1..=MOST_SEEDS).speed(0.05));
+                seeds
+                    .accessible_name("Seeds")
+                    .on_hover_text("How many seeds each is trained with; several make a band");
+            }
+        });
+        let name = self.name.trim();
+        if !name.is_empty() {
+            self.variants.rename(name);
+            self.sweep.rename(name);
+        }
+    }
+
+    fn seeds(&self) -> u64 {
+        if self.kind == Kind::Sweep && self.sweep.sweeps_seeds() { 1 } else { self.seeds }
+    }
+
+    /// What takes part, also what cannot be trained.
+    fn chosen(&self) -> Vec<&Priced> {
+        match self.kind {
+            Kind::Race => self.variants.chosen(),
+            Kind::Sweep => self.sweep.entrants().map(|all| all.iter().collect()).unwrap_or_default(),
+        }
+    }
+
+    /// How much it is, and the buttons; false when the box is to close.
+    fn foot_ui(&mut self, ui: &mut Ui, state: &State, actions: &mut Vec<Action>) -> bool {
+        let palette = theme::palette(ui.visuals());
+        let chosen = self.chosen();
+        let sound = chosen.iter().filter(|priced| priced.cost.is_some()).count();
+        let (seeds, left_out) = (self.seeds(), chosen.len() - sound);
+        let runs = sound as u64 * seeds;
+        let flops = flops_of(chosen.iter().copied(), seeds);
+        // A race against nothing is none; what was ticked and cannot be trained is to be mended or unticked.
+        let why_not = match self.kind {
+            _ if self.name.trim().is_empty() => Some("Give it a name."),
+            _ if state.engine_ended => Some("The engine has ended."),
+            Kind::Race if left_out > 0 => Some("Untick what cannot be trained, or change its numbers."),
+            Kind::Race if sound < 2 => Some("Tick a variant."),
+            Kind::Sweep if sound == 0 => Some("There is nothing to train."),
+            _ => None,
+        };
+        let of = |n: usize, one: &str, many: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {many}") };
+        let mut words = of(sound, "config", "configs");
+        words += &[" × ", &of(seeds as usize, "seed", "seeds"), " = ", &of(runs as usize, "run", "runs")].concat();
+        words += &flops.map(|flops| format!(", {} in all", format::flops(flops))).unwrap_or_default();
+        ui.label(words);
+        if left_out > 0 {
+            let text = format!("{} cannot be trained: the reason stands beside it.", of(left_out, "config", "configs"));
+            ui.label(RichText::new(text).color(palette.error));
+        }
+        let mut open = true;
+        ui.horizontal(|ui| {
+            let label = match left_out {
+                0 => format!("Queue {}", of(runs as usize, "run", "runs")),
+                n => format!("Queue {} without these {n}", of(runs as usize, "run", "runs")),
+            };
+            let button = ui.add_enabled(why_not.is_none(), Button::new(RichText::new(label).strong()));
+            let button = button.accessible_name("Queue the runs");
+            if button.on_disabled_hover_text(why_not.unwrap_or_default()).clicked() {
+                actions.push(self.start(state));
+                open = false;
+            }
+            if ui.button("Cancel").clicked() {
+                open = false;
+            }
+            if let Some(why) = why_not {
+                ui.label(RichText::new(why).color(palette.weak));
+            }
+        });
+        open
+    }
+
+    fn start(&self, state: &State) -> Action {
+        let entrants: Vec<Entrant> = self.chosen().into_iter().map(|priced| priced.entrant.clone()).collect();
+        let taken: BTreeSet<&str> = state.runs.iter().flat_map(|run| run.tags.iter().map(String::as_str)).collect();
+        let kind = match self.kind {
+            Kind::Race => "race",
+            Kind::Sweep => "sweep",
+        };
+        let tag = free_tag(kind, self.name.trim(), &taken);
+        Action::StartAll(runs_of(&entrants, self.seeds()), self.base_dir.clone(), tag)
+    }
+}

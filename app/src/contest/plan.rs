@@ -1,0 +1,67 @@
+//! Entrants with what they cost.
+
+use headroom_engine::{
+    attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
+    config::{DEFAULT_STEPS, Entrant, RunConfig},
+};
+
+/// An entrant and its costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Priced {
+    /// The entrant, judged as a whole model.
+    pub entrant: Entrant,
+    /// What it costs; none for one that cannot be trained.
+    pub cost: Option<Price>,
+}
+
+/// What one run costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Price {
+    /// Trained parameters.
+    pub parameters: u64,
+    /// FLOPs of an optimiser step.
+    pub flops_per_step: u64,
+    /// Optimiser steps, where the config names them.
+    pub steps: Option<u64>,
+}
+
+impl Price {
+    fn of(config: &RunConfig, plan: &ModelPlan) -> Self {
+        let cost = Cost::of(plan, &Workload::training(config));
+        let steps = match (config.train.steps, config.train.epochs) {
+            (Some(steps), _) => Some(steps),
+            (None, None) => Some(DEFAULT_STEPS),
+            (None, Some(_)) => None,
+        };
+        Self { parameters: cost.parameters, flops_per_step: cost.flops_per_step, steps }
+    }
+}
+
+impl Priced {
+    /// Judges the entrant and counts what it costs.
+    pub fn of(mut entrant: Entrant) -> Self {
+        let resolved = entrant.config.as_ref().ok().map(|config| {
+            ModelPlan::resolve(config, estimated_vocabulary(config)).map(|plan| Price::of(config, &plan))
+        });
+        match resolved {
+            Some(Ok(price)) => Self { entrant, cost: Some(price) },
+            Some(Err(problems)) => {
+                entrant.config = Err(problems);
+                Self { entrant, cost: None }
+            }
+            None => Self { entrant, cost: None },
+        }
+    }
+
+    /// Why it cannot be trained, in one line; empty where it can.
+    pub fn why_not(&self) -> String {
+        self.entrant.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// FLOPs of all runs together; none while the steps of one are not known.
+pub fn flops_of<'a>(all: impl Iterator<Item = &'a Priced>, seeds: u64) -> Option<f64> {
+    all.filter_map(|priced| priced.cost)
+        .map(|cost| Some(cost.flops_per_step as f64 * cost.steps? as f64 * seeds as f64))
+        .sum()
+}

@@ -1,0 +1,235 @@
+//! The running difference to the baseline: a chart of its own, growing with the runs.
+
+use std::{collections::HashMap, time::Instant};
+
+use headroom_engine::store::RunId;
+
+use super::{
+    lines::{Bundle, Line, Made, RENEW_EVERY, Summarised, coarser, summarise},
+    view::View,
+};
+use crate::{
+    compare::{Alignment, Band, align, curve_x},
+    state::State,
+    widgets::{Series, Version, XAxis},
+};
+
+/// One run's curve with the seed by which it finds its partner.
+struct Seeded {
+    seed: u64,
+    series: Series,
+}
+
+/// The difference of one line and what it was computed from.
+struct Kept {
+    from: Vec<Version>,
+    x: XAxis,
+    band: Band,
+    at: Instant,
+    what: Difference,
+    seen: bool,
+}
+
+#[derive(Clone)]
+struct Difference {
+    series: Series,
+    edges: Option<(Series, Series)>,
+    n: usize,
+    alignment: Option<Alignment>,
+}
+
+/// Makes the lines of the difference and remembers them until points come.
+#[derive(Default)]
+pub struct DifferenceMaker {
+    kept: HashMap<(Vec<u64>, Vec<u64>, String), Kept>,
+}
+
+impl DifferenceMaker {
+    /// Each line less the baseline, and the baseline as the line of zeros; none without one. Where runs of a group have
+    /// a partner of the same seed in the baseline's group, the difference is that of the pair, and the band is the one
+    /// over pairs: what both owe to the seed falls away.
+    pub fn make(
+        &mut self,
+        bundles: &[Bundle],
+        metric: &str,
+        view: &View,
+        baseline: Option<&RunId>,
+        state: &mut State,
+    ) -> Option<Made> {
+        let base = bundles.iter().find(|bundle| baseline.is_some_and(|run| bundle.has(run)))?;
+        self.kept.values_mut().for_each(|kept| kept.seen = false);
+        let mut made = Made::default();
+        let partners = curves(base, metric, view.x, state, &mut made);
+        for bundle in bundles {
+            let is_baseline = bundle.number == base.number;
+            let own = if is_baseline { Vec::new() } else { curves(bundle, metric, view.x, state, &mut made) };
+            if partners.is_empty() || (own.is_empty() && !is_baseline) {
+                continue;
+            }
+            let numbers = |bundle: &Bundle| bundle.runs.iter().map(|run| run.number).collect::<Vec<_>>();
+            let key = (numbers(bundle), numbers(base), metric.to_owned());
+            let (what, is_stale) = self.kept(key, &own, &partners, view);
+            made.stale |= is_stale;
+            if let Some(alignment) = what.alignment {
+                made.alignment = Some(made.alignment.map_or(alignment, |so_far| coarser(so_far, alignment)));
+            }
+            let name = if what.n > 1 { format!("{} (n = {})", bundle.name, what.n) } else { bundle.name.clone() };
+            made.lines.push(Line::new(bundle.number, name, what.series, what.edges, is_baseline));
+        }
+        self.kept.retain(|_, kept| kept.seen);
+        Some(made)
+    }
+
+    fn kept(
+        &mut self,
+        key: (Vec<u64>, Vec<u64>, String),
+        own: &[Seeded],
+        partners: &[Seeded],
+        view: &View,
+    ) -> (Difference, bool) {
+        let from: Vec<Version> = own.iter().chain(partners).map(|curve| curve.series.version()).collect();
+        let new = |from: Vec<Version>| Kept {
+            from,
+            x: view.x,
+            band: view.band,
+            at: Instant::now(),
+            what: difference(own, partners, view),
+            seen: true,
+        };
+        let kept = self.kept.entry(key).or_insert_with(|| new(from.clone()));
+        let is_same_view = (kept.x, kept.band) == (view.x, view.band);
+        let can_wait = kept.from.len() == from.len() && kept.at.elapsed() < RENEW_EVERY;
+        if !is_same_view || (kept.from != from && !can_wait) {
+            *kept = new(from.clone());
+        }
+        kept.seen = true;
+        (kept.what.clone(), kept.from != from)
+    }
+}
+
+/// The curves of a bundle that are loaded and have points.
+fn curves(bundle: &Bundle, metric: &str, x: XAxis, state: &mut State, made: &mut Made) -> Vec<Seeded> {
+    let mut found = Vec::with_capacity(bundle.runs.len());
+    for run in &bundle.runs {
+        let Some(x) = curve_x(run, x) else { continue };
+        match state.series.curve(&run.id, metric, x) {
+            None => made.loading += 1,
+            Some(curve) if curve.is_empty() => {}
+            Some(curve) => found.push(Seeded { seed: run.seed, series: curve.clone() }),
+        }
+    }
+    found
+}
+
+/// `own` less `partners`; zeros where `own` is nothing: the baseline itself.
+fn difference(own: &[Seeded], partners: &[Seeded], view: &View) -> Difference {
+    let columns: Vec<(&[f64], &[f64])> = partners.iter().map(|curve| (curve.series.x(), curve.series.y())).collect();
+    let mean = align(&columns);
+    let means: Vec<f64> = mean.summary.iter().map(|summary| summary.mean).collect();
+    if own.is_empty() {
+        let series = mean.x.iter().map(|&x| (x, 0.0)).collect();
+        return Difference { series, edges: None, n: 0, alignment: None };
+    }
+    let less = |curve: &Seeded| match partners.iter().find(|partner| partner.seed == curve.seed) {
+        Some(partner) => minus(&curve.series, partner.series.x(), partner.series.y()),
+        None => minus(&curve.series, &mean.x, &means),
+    };
+    let mut differences: Vec<Series> = own.iter().map(less).filter(|series| !series.is_empty()).collect();
+    let n = differences.len();
+    match differences.pop() {
+        Some(series) if n == 1 => Difference { series, edges: None, n, alignment: None },
+        None => Difference { series: Series::new(), edges: None, n, alignment: None },
+        Some(last) => {
+            differences.push(last);
+            let Summarised { mean, edges, alignment, .. } = summarise(&differences, view.band);
+            Difference { series: mean, edges, n, alignment: Some(alignment) }
+        }
+    }
+}
+
+/// A curve less another one, at the x of the first and as far as the second reaches; between the points of the second its
+/// values are interpolated linearly.
+fn minus(own: &Series, x: &[f64], y: &[f64]) -> Series {
+    let value = |at: f64| {
+        let after = x.partition_point(|&other| other < at);
+        let (x1, y1) = (*x.get(after)?, *y.get(after)?);
+        if x1 == at {
+            return Some(y1);
+        }
+        let before = after.checked_sub(1)?;
+        let (x0, y0) = (*x.get(before)?, *y.get(before)?);
+        Some(y0 + (y1 - y0) * (at - x0) / (x1 - x0))
+    };
+    own.points().filter_map(|(at, own)| Some((at, own - value(at)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use headroom_engine::store::{SeriesData, series_names};
+
+    use super::super::lines::{bundles, tests};
+    use super::*;
+    use crate::compare::names_apart;
+
+    const METRIC: &str = series_names::VALIDATION_LOSS;
+
+    #[test]
+    fn seeds_are_paired_and_the_band_is_over_pairs() {
+        let mut state = tests::state();
+        // Two groups of two seeds: 0 and 1 of "base" against 2 and 3, which become seeds 0 and 1 of "other".
+        for (index, seed, layers) in [(2, 0, 8), (3, 1, 8)] {
+            let id = state.runs[index].id.clone();
+            (state.runs[index].seed, state.runs[index].name) = (seed, "other".to_owned());
+            let record = state.records.get_mut(&id).unwrap();
+            record.config["seed"] = seed.into();
+            record.config["model"]["layers"] = layers.into();
+        }
+        let configs = tests::configs(&mut state);
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs);
+        let baseline = state.runs[0].id.clone();
+        let mut maker = DifferenceMaker::default();
+        let view = View::default();
+        let made = maker.make(&grouped, METRIC, &view, Some(&baseline), &mut state).unwrap();
+        assert!(made.lines[0].is_baseline && made.lines[0].series.y() == [0.0, 0.0]);
+        let other = &made.lines[1];
+        assert_eq!(other.series.points().collect::<Vec<_>>(), [(50.0, 2.0), (100.0, 2.0)]);
+        assert_eq!(other.name, "other (n = 2)");
+        let chart_line = other.chart_line();
+        let band = chart_line.band.unwrap();
+        assert_eq!((band.low.y(), band.high.y()), (&[2.0, 2.0][..], &[2.0, 2.0][..]), "each pair differs by exactly 2");
+        let version = other.series.version();
+        let again = maker.make(&grouped, METRIC, &view, Some(&baseline), &mut state).unwrap();
+        assert_eq!(again.lines[1].series.version(), version, "an idle chart builds nothing");
+        assert!(maker.make(&grouped, METRIC, &view, None, &mut state).is_none());
+    }
+
+    #[test]
+    fn it_reaches_as_far_as_both_do_and_grows_with_them() {
+        let mut state = tests::state();
+        let configs = tests::configs(&mut state);
+        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs);
+        let baseline = state.runs[0].id.clone();
+        let more = |value: f64| SeriesData {
+            steps: vec![150],
+            values: vec![value],
+            wall_ms: vec![1500],
+            tokens: vec![15_000],
+            ..SeriesData::default()
+        };
+        state.series.take(state.runs[1].id.clone(), METRIC.to_owned(), false, more(3.0));
+        let points = |state: &mut State| {
+            let made = DifferenceMaker::default().make(&alone, METRIC, &View::default(), Some(&baseline), state);
+            made.unwrap().lines[1].series.points().collect::<Vec<_>>()
+        };
+        assert_eq!(points(&mut state), [(50.0, 1.0), (100.0, 1.0)], "the baseline is not there yet");
+        state.series.take(baseline.clone(), METRIC.to_owned(), false, more(0.5));
+        assert_eq!(points(&mut state), [(50.0, 1.0), (100.0, 1.0), (150.0, 2.5)]);
+    }
+
+    #[test]
+    fn between_the_baselines_points_it_is_interpolated() {
+        let own: Series = [(0.0, 5.0), (5.0, 5.0), (10.0, 5.0), (20.0, 5.0)].into_iter().collect();
+        let less: Vec<_> = minus(&own, &[0.0, 10.0], &[0.0, 10.0]).points().collect();
+        assert_eq!(less, [(0.0, 5.0), (5.0, 0.0), (10.0, -5.0)]);
+    }
+}

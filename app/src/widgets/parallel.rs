@@ -1,0 +1,493 @@
+//! Parallel coordinates: an axis a quantity, a line a thing that has a value on each. Dragging along an axis keeps only
+//! the lines that pass there; a click on the axis frees it.
+
+use std::collections::BTreeMap;
+
+use egui::{
+    Align2, Color32, CursorIcon, FontId, Mesh, Painter, Pos2, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind,
+    TextStyle, Ui, WidgetInfo, pos2, vec2,
+};
+
+use super::{Axis, Scale, Tick};
+use crate::theme;
+
+/// Lines this near to the pointer are touched, in points.
+const TOUCH: f32 = 8.0;
+/// Room above the axes for their names and below them, in points.
+const ABOVE: f32 = 30.0;
+const BELOW: f32 = 10.0;
+/// Room at both sides for the names of the outer axes.
+const BESIDE: f32 = 62.0;
+/// Half the width in which an axis takes the pointer.
+const GRIP: f32 = 12.0;
+/// The height of the place for lines without a value, as a share of the axis.
+const NONE: f32 = 0.12;
+/// So many different values have a tick each.
+const FEW: usize = 8;
+
+/// What the values of an axis are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParallelScale {
+    /// Numbers, linear or logarithmic.
+    Number(Axis),
+    /// Places in this list.
+    Category(Vec<String>),
+}
+
+/// One axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParallelAxis {
+    /// The whole name: what a brush belongs to, and the tooltip.
+    pub key: String,
+    /// The name above the axis.
+    pub label: String,
+    /// What its values are.
+    pub scale: ParallelScale,
+    /// A value for each line: a number, or the index of a category; none where the line has none.
+    pub values: Vec<Option<f64>>,
+}
+
+/// One line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParallelLine<'a> {
+    /// What hover and clicks speak of.
+    pub id: u64,
+    /// Its name.
+    pub name: &'a str,
+}
+
+/// What is remembered between frames: the brushes, by the key of their axis, as shares of its height.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParallelState {
+    brushes: BTreeMap<String, (f32, f32)>,
+    /// Where the brush that is being drawn began.
+    began: Option<(String, f32)>,
+}
+
+impl ParallelState {
+    /// Whether any axis is brushed.
+    pub fn is_brushed(&self) -> bool {
+        !self.brushes.is_empty()
+    }
+
+    /// Frees all axes.
+    pub fn clear(&mut self) {
+        self.brushes.clear();
+        self.began = None;
+    }
+
+    /// Keeps the lines between two shares of an axis' height.
+    pub fn brush(&mut self, key: impl Into<String>, low: f32, high: f32) {
+        self.brushes.insert(key.into(), (low.min(high), low.max(high)));
+    }
+}
+
+/// What shown parallel coordinates report.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ParallelResponse {
+    /// The line under the pointer.
+    pub hovered: Option<u64>,
+    /// The line that was clicked.
+    pub clicked: Option<u64>,
+    /// The lines that pass all brushes.
+    pub passing: Vec<u64>,
+}
+
+/// The drawing, built anew each frame.
+#[must_use = "call `show`"]
+pub struct Parallel<'a> {
+    name: &'a str,
+    axes: &'a [ParallelAxis],
+    lines: &'a [ParallelLine<'a>],
+    colour_by: usize,
+    highlight: Option<u64>,
+    height: f32,
+}
+
+impl<'a> Parallel<'a> {
+    /// Axes and lines; every axis has a value for each line, in their order.
+    pub fn new(name: &'a str, axes: &'a [ParallelAxis], lines: &'a [ParallelLine<'a>]) -> Self {
+        Self { name, axes, lines, colour_by: 0, highlight: None, height: 340.0 }
+    }
+
+    /// The axis whose values colour the lines.
+    pub fn colour_by(mut self, axis: usize) -> Self {
+        self.colour_by = axis;
+        self
+    }
+
+    /// The line to draw on top: what is hovered elsewhere.
+    pub fn highlight(mut self, id: Option<u64>) -> Self {
+        self.highlight = id;
+        self
+    }
+
+    /// Its height in points.
+    pub fn height(mut self, height: f32) -> Self {
+        self.height = height;
+        self
+    }
+
+    /// Draws it.
+    pub fn show(self, ui: &mut Ui, state: &mut ParallelState) -> ParallelResponse {
+        state.brushes.retain(|key, _| self.axes.iter().any(|axis| axis.key == *key));
+        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), self.height), Sense::CLICK);
+        let plot = Rect::from_min_max(
+            pos2(rect.left() + BESIDE, rect.top() + ABOVE),
+            pos2(rect.right() - BESIDE, rect.bottom() - BELOW),
+        );
+        let xs = self.places(plot);
+        let painter = ui.painter_at(rect);
+        painter.rect_filled(rect, 6.0, theme::palette(ui.visuals()).well);
+        let rulers: Vec<Ruler> = self.axes.iter().map(Ruler::new).collect();
+        for (axis, &x) in self.axes.iter().zip(&xs) {
+            brush_ui(ui, axis, x, plot, state);
+        }
+        let points: Vec<Vec<Pos2>> = (0..self.lines.len())
+            .map(|line| {
+                let at = |(ruler, &x): (&Ruler, &f32)| pos2(x, lerp(plot, ruler.place(line)));
+                rulers.iter().zip(&xs).map(at).collect()
+            })
+            .collect();
+        let passes = |line: usize| {
+            rulers.iter().zip(self.axes).all(|(ruler, axis)| {
+                let place = ruler.place(line);
+                state.brushes.get(&axis.key).is_none_or(|&(low, high)| (low..=high).contains(&place))
+            })
+        };
+        let passing: Vec<usize> = (0..self.lines.len()).filter(|&line| passes(line)).collect();
+        let pointer = response.hover_pos();
+        let touched = pointer.and_then(|at| touched(&points, &passing, at));
+        let hovered = touched.and_then(|line| self.lines.get(line)).map(|line| line.id);
+        self.lines_ui(ui, &painter, &points, &passing, &rulers, hovered.or(self.highlight));
+        self.axes_ui(ui, &painter, plot, &xs, &rulers, state);
+        if let Some(line) = touched {
+            self.tooltip(&response, line);
+        }
+        let said = format!("Parallel coordinates: {}", self.name);
+        response.widget_info(|| WidgetInfo::labeled(Role::Figure, ui.is_enabled(), &said));
+        ui.ctx().accesskit_node_builder(response.id, |node| {
+            node.set_description(format!(
+                "{} axes, {} of {} lines pass the brushes.",
+                self.axes.len(),
+                passing.len(),
+                self.lines.len()
+            ));
+        });
+        let ids = passing.iter().filter_map(|&line| self.lines.get(line)).map(|line| line.id);
+        ParallelResponse { hovered, clicked: if response.clicked() { hovered } else { None }, passing: ids.collect() }
+    }
+
+    fn places(&self, plot: Rect) -> Vec<f32> {
+        let gaps = self.axes.len().saturating_sub(1).max(1) as f32;
+        (0..self.axes.len()).map(|index| plot.left() + plot.width() * index as f32 / gaps).collect()
+    }
+
+    fn lines_ui(
+        &self,
+        ui: &Ui,
+        painter: &Painter,
+        points: &[Vec<Pos2>],
+        passing: &[usize],
+        rulers: &[Ruler],
+        on_top: Option<u64>,
+    ) {
+        let palette = theme::palette(ui.visuals());
+        let id = |line: usize| self.lines.get(line).map(|line| line.id);
+        let colour = |line: usize| {
+            let place = rulers.get(self.colour_by).filter(|ruler| ruler.has(line)).map(|ruler| ruler.place(line));
+            place.map_or(palette.weak, theme::ramp)
+        };
+        let draw = |line: usize, stroke: Stroke| {
+            if let Some(points) = points.get(line) {
+                painter.add(Shape::line(points.clone(), stroke));
+            }
+        };
+        for line in (0..points.len()).filter(|line| !passing.contains(line)) {
+            draw(line, Stroke::new(1.0, palette.weak.gamma_multiply(0.18)));
+        }
+        for &line in passing.iter().filter(|&&line| id(line) != on_top || on_top.is_none()) {
+            let strength = if on_top.is_some() { 0.45 } else { 0.95 };
+            draw(line, Stroke::new(1.8, colour(line).gamma_multiply(strength)));
+        }
+        for line in (0..points.len()).filter(|&line| on_top.is_some() && id(line) == on_top) {
+            draw(line, Stroke::new(3.4, colour(line)));
+        }
+    }
+
+    fn axes_ui(&self, ui: &Ui, painter: &Painter, plot: Rect, xs: &[f32], rulers: &[Ruler], state: &ParallelState) {
+        let palette = theme::palette(ui.visuals());
+        let small = TextStyle::Small.resolve(ui.style());
+        let gap = if xs.len() > 1 { plot.width() / (xs.len() - 1) as f32 } else { plot.width() };
+        for (index, ((axis, ruler), &x)) in self.axes.iter().zip(rulers).zip(xs).enumerate() {
+            let title = elided(ui, &axis.label, &small, gap.min(2.0 * BESIDE) - 8.0);
+            painter.text(pos2(x, plot.top() - 8.0), Align2::CENTER_BOTTOM, title, small.clone(), palette.strong);
+            if index == self.colour_by {
+                painter.add(ramp_shape(Rect::from_min_max(pos2(x - 2.5, plot.top()), pos2(x + 2.5, plot.bottom()))));
+            } else {
+                painter.vline(x, plot.y_range(), Stroke::new(1.2, palette.weak));
+            }
+            if let Some(&(low, high)) = state.brushes.get(&axis.key) {
+                let brushed = Rect::from_min_max(pos2(x - 8.0, lerp(plot, high)), pos2(x + 8.0, lerp(plot, low)));
+                painter.rect(
+                    brushed,
+                    2.0,
+                    palette.accent.gamma_multiply(0.25),
+                    Stroke::new(1.0, palette.accent),
+                    StrokeKind::Inside,
+                );
+            }
+            let mut last: Option<f32> = None;
+            for (place, label) in &ruler.ticks {
+                let y = lerp(plot, *place);
+                if last.is_some_and(|last| (last - y).abs() < 13.0) {
+                    continue;
+                }
+                last = Some(y);
+                painter.hline(x - 3.0..=x + 3.0, y, Stroke::new(1.0, palette.weak));
+                let text = elided(ui, label, &small, (gap - 16.0).max(30.0));
+                let galley = painter.layout_no_wrap(text, small.clone(), palette.text);
+                let at = pos2(x + 7.0, y - galley.size().y / 2.0);
+                let ground = Rect::from_min_size(at, galley.size()).expand2(vec2(2.0, 0.0));
+                painter.rect_filled(ground, 2.0, palette.well.gamma_multiply(0.75));
+                painter.galley(at, galley, palette.text);
+            }
+        }
+    }
+
+    fn tooltip(&self, response: &Response, line: usize) {
+        response.clone().on_hover_ui_at_pointer(|ui| {
+            if let Some(line) = self.lines.get(line) {
+                ui.strong(line.name);
+            }
+            egui::Grid::new("values").num_columns(2).spacing([14.0, 2.0]).show(ui, |ui| {
+                for axis in self.axes {
+                    ui.label(&axis.label);
+                    ui.label(axis.text(line));
+                    ui.end_row();
+                }
+            });
+        });
+    }
+}
+
+impl ParallelAxis {
+    /// The value of a line as people read it.
+    pub fn text(&self, line: usize) -> String {
+        match (self.values.get(line).copied().flatten(), &self.scale) {
+            (None, _) => "none".to_owned(),
+            (Some(value), ParallelScale::Number(axis)) => axis.quantity.value(value),
+            (Some(place), ParallelScale::Category(names)) => {
+                names.get(place.max(0.0) as usize).cloned().unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// An axis with the places of its lines, as shares of its height from the bottom.
+struct Ruler {
+    places: Vec<Option<f32>>,
+    ticks: Vec<(f32, String)>,
+}
+
+impl Ruler {
+    fn new(axis: &ParallelAxis) -> Self {
+        let scale = match &axis.scale {
+            ParallelScale::Number(axis) => axis.scale,
+            ParallelScale::Category(_) => Scale::Linear,
+        };
+        let forward = |value: f64| Some(scale.forward(value)).filter(|position| position.is_finite());
+        let positions: Vec<Option<f64>> = axis.values.iter().map(|value| value.and_then(forward)).collect();
+        let (low, high) = match &axis.scale {
+            ParallelScale::Category(names) => (0.0, names.len().saturating_sub(1) as f64),
+            ParallelScale::Number(_) => {
+                let all = || positions.iter().flatten().copied();
+                (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max))
+            }
+        };
+        let floor = if positions.iter().any(Option::is_none) { NONE } else { 0.0 };
+        let place = |position: f64| {
+            let share = if high > low { (position - low) / (high - low) } else { 0.5 };
+            floor + (1.0 - floor) * share as f32
+        };
+        let mut ticks: Vec<(f32, String)> = Vec::new();
+        if floor > 0.0 {
+            ticks.push((0.0, "none".to_owned()));
+        }
+        match &axis.scale {
+            ParallelScale::Category(names) => {
+                ticks.extend(names.iter().enumerate().map(|(index, name)| (place(index as f64), name.clone())));
+            }
+            ParallelScale::Number(axis_of) => {
+                let mut values: Vec<f64> = axis.values.iter().flatten().copied().filter(|v| v.is_finite()).collect();
+                values.sort_by(f64::total_cmp);
+                values.dedup();
+                let marks: Vec<(f64, String)> = if values.len() <= FEW {
+                    values.iter().map(|&value| (value, axis_of.quantity.value(value))).collect()
+                } else {
+                    let (from, to) = (scale.inverse(low), scale.inverse(high));
+                    let is_inside = |tick: &Tick| tick.value >= from && tick.value <= to && !tick.label.is_empty();
+                    axis_of
+                        .ticks(from, to, 6)
+                        .into_iter()
+                        .filter(is_inside)
+                        .map(|tick| (tick.value, tick.label))
+                        .collect()
+                };
+                ticks.extend(marks.into_iter().filter_map(|(value, label)| Some((place(forward(value)?), label))));
+            }
+        }
+        let places = positions.into_iter().map(|position| position.map(place)).collect();
+        Self { places, ticks }
+    }
+
+    fn has(&self, line: usize) -> bool {
+        self.places.get(line).copied().flatten().is_some()
+    }
+
+    /// Where the line crosses; at the foot where it has no value.
+    fn place(&self, line: usize) -> f32 {
+        self.places.get(line).copied().flatten().unwrap_or(0.0)
+    }
+}
+
+/// The y of a share of the height.
+fn lerp(plot: Rect, share: f32) -> f32 {
+    plot.bottom() - plot.height() * share
+}
+
+/// A drag along the axis brushes it, a click frees it.
+fn brush_ui(ui: &Ui, axis: &ParallelAxis, x: f32, plot: Rect, state: &mut ParallelState) {
+    let grip = Rect::from_min_max(pos2(x - GRIP, plot.top() - ABOVE), pos2(x + GRIP, plot.bottom() + BELOW));
+    let response = ui.interact(grip, ui.scope_id().with(("axis", &axis.key)), Sense::click_and_drag());
+    let share = |at: Pos2| ((plot.bottom() - at.y) / plot.height()).clamp(-0.02, 1.02);
+    if let Some(at) = response.interact_pointer_pos() {
+        if response.drag_started() {
+            // The press, not the first move.
+            let from = ui.input(|input| input.pointer.press_origin()).unwrap_or(at);
+            state.began = Some((axis.key.clone(), share(from)));
+        }
+        if response.dragged()
+            && let Some((key, from)) = state.began.clone()
+            && key == axis.key
+        {
+            state.brush(key, from, share(at));
+        }
+    }
+    if response.drag_stopped() {
+        state.began = None;
+    }
+    if response.clicked() {
+        state.brushes.remove(&axis.key);
+    }
+    let is_brushed = state.brushes.contains_key(&axis.key);
+    let name = format!("Brush {}", axis.label);
+    response.widget_info(|| WidgetInfo::selected(Role::Button, ui.is_enabled(), is_brushed, &name));
+    if response.hovered() || response.dragged() {
+        ui.ctx().set_cursor_icon(CursorIcon::ResizeVertical);
+    }
+    let more = if is_brushed { "Click to free it." } else { "Drag along the axis to keep only the lines there." };
+    response.on_hover_text(format!("{}\n{more}", axis.key));
+}
+
+/// The line nearest to the pointer of those that pass.
+fn touched(points: &[Vec<Pos2>], passing: &[usize], at: Pos2) -> Option<usize> {
+    let distance = |line: usize| {
+        let points = points.get(line)?;
+        let of = |pair: &[Pos2]| match pair {
+            [a, b] => {
+                let along = *b - *a;
+                let t = ((at - *a).dot(along) / along.length_sq().max(f32::EPSILON)).clamp(0.0, 1.0);
+                (*a + along * t).distance(at)
+            }
+            _ => f32::INFINITY,
+        };
+        points.windows(2).map(of).min_by(f32::total_cmp)
+    };
+    let near = passing.iter().filter_map(|&line| Some((distance(line)?, line)));
+    near.filter(|(distance, _)| *distance <= TOUCH).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, line)| line)
+}
+
+/// The colours of the axis that colours the lines.
+fn ramp_shape(rect: Rect) -> Shape {
+    let mut mesh = Mesh::default();
+    let steps = 8_u32;
+    for step in 0..=steps {
+        let share = step as f32 / steps as f32;
+        let y = rect.bottom() - rect.height() * share;
+        for x in [rect.left(), rect.right()] {
+            mesh.colored_vertex(pos2(x, y), theme::ramp(share));
+        }
+        if step > 0 {
+            let at = step * 2;
+            mesh.add_triangle(at - 2, at - 1, at);
+            mesh.add_triangle(at - 1, at, at + 1);
+        }
+    }
+    Shape::mesh(mesh)
+}
+
+/// The text, or its beginning with an ellipsis, in so many points.
+fn elided(ui: &Ui, text: &str, font: &FontId, room: f32) -> String {
+    let width = |text: &str| {
+        ui.fonts_mut(|fonts| fonts.layout_no_wrap(text.to_owned(), font.clone(), Color32::PLACEHOLDER).size().x)
+    };
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let letters: Vec<char> = text.chars().collect();
+    let short = |count: usize| letters.iter().take(count).chain(&['…']).collect::<String>();
+    let fits = (1..letters.len()).rev().find(|&count| width(&short(count)) <= room);
+    short(fits.unwrap_or(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(values: &[Option<f64>], scale: Scale) -> ParallelAxis {
+        let axis = Axis::new("loss").scale(scale);
+        ParallelAxis {
+            key: "loss".to_owned(),
+            label: "loss".to_owned(),
+            scale: ParallelScale::Number(axis),
+            values: values.to_vec(),
+        }
+    }
+
+    #[test]
+    fn values_have_their_place_on_every_scale() {
+        let linear = Ruler::new(&number(&[Some(1.0), Some(2.0), Some(3.0)], Scale::Linear));
+        assert_eq!([0, 1, 2].map(|line| linear.place(line)), [0.0, 0.5, 1.0]);
+        let log = Ruler::new(&number(&[Some(1.0), Some(10.0), Some(100.0)], Scale::Log));
+        assert_eq!([0, 1, 2].map(|line| log.place(line)), [0.0, 0.5, 1.0]);
+        assert_eq!(log.ticks.len(), 3, "few values have a tick each");
+        let names = ["a", "b", "c"].map(str::to_owned).to_vec();
+        let category = ParallelAxis {
+            scale: ParallelScale::Category(names),
+            ..number(&[Some(2.0), Some(0.0), None], Scale::Linear)
+        };
+        let ruler = Ruler::new(&category);
+        assert_eq!([0, 1, 2].map(|line| ruler.place(line)), [1.0, NONE, 0.0], "what has no value stands at the foot");
+        assert!(!ruler.has(2));
+        assert_eq!((category.text(0), category.text(2)), ("c".to_owned(), "none".to_owned()));
+        assert_eq!(ruler.ticks[0].1, "none");
+    }
+
+    #[test]
+    fn one_value_stands_in_the_middle_and_none_breaks_nothing() {
+        assert_eq!(Ruler::new(&number(&[Some(5.0)], Scale::Linear)).place(0), 0.5);
+        let nothing = Ruler::new(&number(&[None, Some(f64::NAN), Some(-1.0)], Scale::Log));
+        assert!((0..3).all(|line| nothing.place(line) == 0.0));
+        assert!(Ruler::new(&number(&[], Scale::Linear)).places.is_empty());
+    }
+
+    #[test]
+    fn only_lines_that_pass_are_touched() {
+        let line = |y: f32| vec![pos2(0.0, y), pos2(100.0, y)];
+        let points = [line(10.0), line(14.0), line(50.0)];
+        assert_eq!(touched(&points, &[0, 1, 2], pos2(50.0, 13.0)), Some(1));
+        assert_eq!(touched(&points, &[0, 2], pos2(50.0, 13.0)), Some(0));
+        assert_eq!(touched(&points, &[0, 1, 2], pos2(50.0, 30.0)), None);
+    }
+}

@@ -1,0 +1,143 @@
+use super::{
+    AllEndReuse, AlternateReuse, AttentionConfig, Biases, Collaborative, Compatibility, FirstReuse, FullReuse, Grouped,
+    Latent, ModelConfig, PartialReuse, Reuse, SkipReuse, Standard,
+};
+
+/// An answer to one of the questions about attention that can be trained: what a variant of a race changes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// How a pair is scored.
+    Compatibility(Compatibility),
+    /// Which heads score.
+    Reuse(Reuse),
+}
+
+impl Answer {
+    /// Every answer but the baseline's and the hand-drawn table, each with numbers that suit the model: the ways to score
+    /// a pair first, then the schedules.
+    pub fn all(model: &ModelConfig) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        let ways = Compatibility::examples(model.heads, model.width).into_iter().map(Self::Compatibility);
+        let schedules = Reuse::examples(model.layers, model.heads).into_iter().map(Self::Reuse);
+        for answer in ways.chain(schedules) {
+            let is_new = !all.iter().any(|known| known.kind() == answer.kind());
+            if is_new && !["standard", "none", "custom"].contains(&answer.kind()) {
+                all.push(answer);
+            }
+        }
+        all
+    }
+
+    /// The answer of this kind, with numbers that suit the model.
+    pub fn of_kind(kind: &str, model: &ModelConfig) -> Option<Self> {
+        Self::all(model).into_iter().find(|answer| answer.kind() == kind)
+    }
+
+    /// The name in the file.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Compatibility(compatibility) => compatibility.kind(),
+            Self::Reuse(reuse) => reuse.kind(),
+        }
+    }
+
+    /// In words with its numbers: "latent rank 32", "full P 3".
+    pub fn words(&self) -> String {
+        match self {
+            Self::Compatibility(compatibility) => compatibility_words(compatibility),
+            Self::Reuse(reuse) => reuse_words(reuse),
+        }
+    }
+
+    /// As an override of a config.
+    pub fn to_override(&self) -> String {
+        let (field, value) = match self {
+            Self::Compatibility(compatibility) => ("compatibility", toml::Value::try_from(compatibility)),
+            Self::Reuse(reuse) => ("reuse", toml::Value::try_from(reuse)),
+        };
+        // Plain data with string keys is always a table.
+        let value = value.map_or_else(|_| String::new(), |value| value.to_string());
+        format!("attention.{field}={value}")
+    }
+}
+
+/// The answers of a config in words, without those of the baseline: "symmetric + full P 3", "standard".
+pub fn attention_words(attention: &AttentionConfig) -> String {
+    let mut parts = Vec::new();
+    if attention.compatibility != Compatibility::default() {
+        parts.push(compatibility_words(&attention.compatibility));
+    }
+    if attention.reuse != Reuse::default() {
+        parts.push(reuse_words(&attention.reuse));
+    }
+    let mut words = if parts.is_empty() { "standard".to_owned() } else { parts.join(" + ") };
+    if attention.match_parameters.is_some() {
+        words += ", parameters matched";
+    }
+    words
+}
+
+fn compatibility_words(compatibility: &Compatibility) -> String {
+    match compatibility {
+        Compatibility::Standard(Standard { biases: Biases::All }) => "standard".to_owned(),
+        Compatibility::Standard(Standard { biases: Biases::WithoutKey }) => "standard, no key bias".to_owned(),
+        Compatibility::Standard(Standard { biases: Biases::None }) => "standard, no biases".to_owned(),
+        Compatibility::Symmetric(_) => "symmetric".to_owned(),
+        Compatibility::Pairwise(_) => "pairwise".to_owned(),
+        Compatibility::SharedWeight(_) => "shared weight".to_owned(),
+        Compatibility::Collaborative(Collaborative { d_k }) => format!("collaborative d_k {d_k}"),
+        Compatibility::Grouped(Grouped { kv_heads }) => format!("grouped kv_heads {kv_heads}"),
+        Compatibility::Latent(Latent { rank }) => format!("latent rank {rank}"),
+    }
+}
+
+fn reuse_words(reuse: &Reuse) -> String {
+    let all = |value: &Option<usize>, letter: &str| value.map(|n| format!(" {letter} {n}")).unwrap_or_default();
+    match reuse {
+        Reuse::None(_) => "no reuse".to_owned(),
+        Reuse::First(FirstReuse { layers, heads }) => format!("first P {layers} K {heads}"),
+        Reuse::Partial(PartialReuse { heads }) => format!("partial K {heads}"),
+        Reuse::Full(FullReuse { layers }) => format!("full P {layers}"),
+        Reuse::Alternate(AlternateReuse { layers, heads }) => {
+            format!("alternate{}{}", all(layers, "P"), all(heads, "K"))
+        }
+        Reuse::AllEnd(AllEndReuse { layers, heads }) => format!("all end P {layers}{}", all(heads, "K")),
+        Reuse::Skip(SkipReuse { layers }) => format!("skip P {layers}"),
+        Reuse::Custom(_) => "custom reuse".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{RunConfig, from_toml_with, to_toml};
+
+    #[test]
+    fn every_answer_is_an_override_that_gives_a_sound_config_of_its_own_words() {
+        let base = RunConfig::default();
+        let all = Answer::all(&base.model);
+        let kinds: Vec<&str> = all.iter().map(Answer::kind).collect();
+        assert_eq!(kinds.len(), 12, "{kinds:?}");
+        for answer in all {
+            let config = from_toml_with(&to_toml(&base), &[answer.to_override()]).unwrap();
+            assert_eq!(config.validate(), vec![], "{answer:?}");
+            assert_eq!(attention_words(&config.attention), answer.words());
+            let found = match &answer {
+                Answer::Compatibility(_) => Answer::Compatibility(config.attention.compatibility),
+                Answer::Reuse(_) => Answer::Reuse(config.attention.reuse),
+            };
+            assert_eq!(found, answer);
+            assert_eq!(Answer::of_kind(answer.kind(), &base.model), Some(answer));
+        }
+        assert_eq!(Answer::of_kind("custom", &base.model), None);
+    }
+
+    #[test]
+    fn both_answers_are_named_and_the_baseline_is_standard() {
+        let mut attention = AttentionConfig::default();
+        assert_eq!(attention_words(&attention), "standard");
+        attention.compatibility = Compatibility::Latent(Latent { rank: 8 });
+        attention.reuse = Reuse::AllEnd(AllEndReuse { layers: 2, heads: None });
+        assert_eq!(attention_words(&attention), "latent rank 8 + all end P 2");
+    }
+}

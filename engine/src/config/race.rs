@@ -1,0 +1,103 @@
+use super::{AttentionConfig, Baseline, Entrant, RunConfig, Side, SpecError, attention_words, to_toml};
+
+/// Entrants of a race at most.
+const MOST_ENTRANTS: usize = 64;
+
+/// A baseline and its variants, trained with the same seeds, the same order of the data and the same schedule.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Race {
+    /// The config as written: everything that is not varied, and the name of the race.
+    pub base: RunConfig,
+    /// What is raced, each a change of the base.
+    pub variants: Vec<Side>,
+}
+
+impl Race {
+    /// The baseline first: the base with standard attention in which every head computes. Then the base itself, where
+    /// its own answers are others. Then the variants, in their order. One that cannot be trained says why.
+    ///
+    /// # Errors
+    /// Two variants of one name, or too many.
+    pub fn entrants(&self) -> Result<Vec<Entrant>, SpecError> {
+        let Self { base, variants } = self;
+        if variants.len() > MOST_ENTRANTS {
+            let count = variants.len();
+            return Err(SpecError::Other(format!("There are {count} variants, at most {MOST_ENTRANTS} are raced.")));
+        }
+        let baseline = base.attention.baseline(Baseline::Standard);
+        let with = |attention: &AttentionConfig| {
+            let name = attention_words(attention);
+            let config =
+                RunConfig { name: format!("{}: {name}", base.name), attention: attention.clone(), ..base.clone() };
+            Entrant { name, overrides: Vec::new(), config: Ok(config) }.judged()
+        };
+        let mut entrants = vec![with(&baseline)];
+        if base.attention != baseline {
+            entrants.push(with(&base.attention));
+        }
+        let text = to_toml(base);
+        for Side { name, overrides } in variants {
+            if entrants.iter().any(|entrant| entrant.name == *name) {
+                return Err(SpecError::Other(format!(
+                    "Two variants are called `{name}`. Give each a name of its own."
+                )));
+            }
+            entrants.push(Entrant::new(&base.name, name.clone(), &text, overrides.clone()));
+        }
+        Ok(entrants)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Answer, Compatibility, Reuse, Symmetric, runs_of};
+
+    fn side(text: &str) -> Side {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_race_differs_from_its_baseline_in_what_its_variants_say_and_in_nothing_else() {
+        let base = RunConfig { name: "base".to_owned(), seed: 5, ..RunConfig::default() };
+        let full = Answer::of_kind("full", &base.model).unwrap();
+        let variants = vec![
+            Side { name: full.words(), overrides: vec![full.to_override()] },
+            side("both:attention.compatibility.kind=symmetric,attention.reuse.kind=alternate"),
+        ];
+        let entrants = Race { base: base.clone(), variants }.entrants().unwrap();
+        let names: Vec<&str> = entrants.iter().map(|entrant| entrant.name.as_str()).collect();
+        assert_eq!(names, ["standard", full.words().as_str(), "both"]);
+        for run in runs_of(&entrants, 3) {
+            let (name, attention) = (base.name.clone(), base.attention.clone());
+            assert!((5..8).contains(&run.seed) && run.name.starts_with("base: "), "{run:?}");
+            assert_eq!(RunConfig { name, attention, seed: 5, ..run }, base);
+        }
+        let both = entrants[2].config.as_ref().unwrap();
+        assert_eq!((both.attention.compatibility.kind(), both.attention.reuse.kind()), ("symmetric", "alternate"));
+    }
+
+    #[test]
+    fn a_variant_as_the_base_races_against_its_baseline() {
+        let mut base = RunConfig::default();
+        base.attention.compatibility = Compatibility::Symmetric(Symmetric {});
+        let entrants = Race { base, variants: Vec::new() }.entrants().unwrap();
+        let [baseline, own] = entrants.as_slice() else { panic!("{entrants:?}") };
+        assert_eq!((baseline.name.as_str(), own.name.as_str()), ("standard", "symmetric"));
+        assert_eq!(baseline.config.as_ref().unwrap().attention.reuse, Reuse::default());
+    }
+
+    #[test]
+    fn illegal_variants_stay_with_their_reason_and_names_are_used_once() {
+        let race = |variants: &[&str]| Race {
+            base: RunConfig::default(),
+            variants: variants.iter().map(|text| side(text)).collect(),
+        };
+        let entrants = race(&["wide:model.width=65", "odd:model.widht=64"]).entrants().unwrap();
+        assert_eq!(entrants.len(), 3);
+        assert!(entrants[1].problems()[0].field.starts_with("model."), "{:?}", entrants[1]);
+        assert!(entrants[2].problems()[0].message.contains("`width`"), "{:?}", entrants[2]);
+        let error = race(&["standard:model.layers=2"]).entrants().unwrap_err().to_string();
+        assert!(error.contains("`standard`"), "{error}");
+    }
+}

@@ -1,0 +1,126 @@
+//! Races and sweeps on the command line, from the arguments to the table.
+#![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
+
+use headroom_tests::{Program, TINY_DECODER};
+use serde_json::Value;
+
+fn program() -> Program {
+    Program::new(env!("CARGO_BIN_EXE_headroom-under-test"))
+}
+
+/// A handful of steps, so that four runs take a second.
+const FEW: [&str; 5] = [
+    "--set",
+    "train.steps=6",
+    "train.evaluate_every=3",
+    "train.schedule={kind=\"constant\"}",
+    "train.checkpoint_every=0",
+];
+
+fn with<'a>(arguments: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    arguments.iter().chain(more).copied().collect()
+}
+
+/// Name, finished runs and mean of the best held-out loss of each.
+fn entrants(answer: &Value) -> Vec<(String, u64, f64)> {
+    let entrant = |entrant: &Value| {
+        let loss = entrant["best_validation_loss"]["mean"].as_f64().unwrap();
+        (entrant["name"].as_str().unwrap().to_owned(), entrant["finished"].as_u64().unwrap(), loss)
+    };
+    answer["entrants"].as_array().unwrap().iter().map(entrant).collect()
+}
+
+#[test]
+fn a_race_trains_every_variant_with_every_seed_and_compares_them_with_the_baseline() {
+    let program = program();
+    let race = with(&["race", "tiny.toml", "--families", "symmetric,full", "--seeds", "2", "--json"], &FEW);
+    program.write("tiny.toml", TINY_DECODER);
+    let answer = program.run(&race).expect_code(0).expect_words(&["Run 1 of 6", "Run 6 of 6"]).json();
+    let all = entrants(&answer);
+    let names: Vec<_> = all.iter().map(|(name, finished, _)| (name.as_str(), *finished)).collect();
+    assert_eq!(names, [("standard", 2), ("symmetric", 2), ("full P 1", 2)]);
+    assert_eq!((answer["tag"].as_str(), answer["complete"].as_bool()), (Some("race:tiny decoder"), Some(true)));
+
+    // The same table again from the store, and the figures are those of the runs.
+    let again = program.run(&["compare", "--tag", "race:tiny decoder", "--json"]).expect_code(0).json();
+    assert_eq!(again["entrants"], answer["entrants"]);
+    let baseline = &answer["entrants"][0];
+    let symmetric = &answer["entrants"][1];
+    let of = |entrant: &Value, run: usize, field: &str| entrant["runs"][run][field].clone();
+    let seeds = [0, 1].map(|run| of(symmetric, run, "seed").as_u64().unwrap());
+    assert_eq!(seeds, [3, 4], "counted up from the config's");
+    let losses = [0, 1].map(|run| {
+        let shown = program.show(of(symmetric, run, "id").as_str().unwrap());
+        assert_eq!(shown["tags"][0], "race:tiny decoder");
+        assert_eq!(shown["config"]["attention"]["compatibility"]["kind"], "symmetric");
+        shown["metrics"]["validation/loss"]["best"].as_f64().unwrap()
+    });
+    let mean = f64::midpoint(losses[0], losses[1]);
+    let sd = (losses[0] - losses[1]).abs() / 2.0_f64.sqrt();
+    let loss = &symmetric["best_validation_loss"];
+    assert!((loss["mean"].as_f64().unwrap() - mean).abs() < 1e-12, "{loss}");
+    assert!((loss["sd"].as_f64().unwrap() - sd).abs() < 1e-12, "{loss}");
+    assert!((loss["delta"].as_f64().unwrap() - (mean - all[0].2)).abs() < 1e-12, "{loss}");
+    assert!(symmetric["parameters"]["delta"].as_f64().unwrap() < 0.0, "a key projection less in each layer");
+    assert!(symmetric["flops_per_step"]["delta"].as_f64().unwrap() < 0.0);
+    for figure in ["steps_per_sec", "peak_memory_bytes"] {
+        assert!(baseline[figure]["mean"].as_f64().unwrap() > 0.0, "{figure}: {baseline}");
+    }
+
+    // The baseline is what `train` makes of the plain config: same seed, same data, same order.
+    let plain = program.run(&with(&["train", "tiny.toml", "--json"], &FEW)).expect_code(0);
+    let plain = plain.events().pop().unwrap()["run"].as_str().unwrap().to_owned();
+    let raced = of(baseline, 0, "id").as_str().unwrap().to_owned();
+    assert_eq!(program.curve(&plain, "train/loss"), program.curve(&raced, "train/loss"));
+
+    // A second race of that name is told apart; people read a table.
+    let text = with(&["race", "tiny.toml", "--variant", "narrow:model.feed_forward=16"], &FEW);
+    let told = program.run(&text).expect_code(0).stdout;
+    for words in ["best validation loss", "narrow", "against standard", "race:tiny decoder 2", "Run 2 of 2"] {
+        assert!(told.contains(words), "no {words} in {told}");
+    }
+    let told = program.run(&["compare", "--tag", "race:tiny decoder 2"]).expect_code(0).stdout;
+    assert!(told.contains("narrow"), "{told}");
+    let unknown = program.run(&["compare", "--tag", "race:nothing"]).expect_code(2);
+    let _ = unknown.expect_words(&["race:nothing", "race:tiny decoder 2"]);
+}
+
+#[test]
+fn a_sweep_trains_every_combination_and_says_what_it_cannot_train() {
+    let program = program();
+    program.write("tiny.toml", TINY_DECODER);
+    let grid = ["sweep", "tiny.toml", "--over", "model.heads=2,3", "--over", "model.layers=1,2"];
+    let refused = program.run(&with(&with(&grid, &["--json"]), &FEW)).expect_code(2);
+    let refused = refused.expect_words(&["2 of 4 cannot be trained", "model.width", "heads 3, layers 1", "--skip"]);
+    let line = refused.events().pop().unwrap();
+    assert_eq!((line["event"].as_str(), line["problems"].as_array().unwrap().len()), (Some("refused"), 2));
+    assert!(!program.store_path().exists(), "nothing was started");
+
+    let answer = program.run(&with(&with(&grid, &["--skip", "--json"]), &FEW)).expect_code(0).json();
+    let names: Vec<String> = entrants(&answer).into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, ["heads 2, layers 1", "heads 2, layers 2"]);
+    let left_out = answer["refused"].as_array().unwrap();
+    assert_eq!(left_out.len(), 2);
+    assert_eq!(left_out[0]["problems"][0]["field"], "model.width");
+
+    let list = ["sweep", "tiny.toml", "--list", "--over", "seed=5,6", "--over", "model.layers=1,1", "--json"];
+    let answer = program.run(&with(&list, &FEW)).expect_code(2);
+    let _ = answer.expect_words(&["is there twice"]);
+}
+
+#[test]
+fn what_cannot_race_is_refused_before_anything_starts() {
+    let program = program();
+    program.write("tiny.toml", TINY_DECODER);
+    for (arguments, words) in [
+        (vec!["race", "tiny.toml"], ["race alone", "--families"]),
+        (vec!["race", "tiny.toml", "--families", "symetric"], ["`symetric`", "`symmetric`"]),
+        (vec!["race", "tiny.toml", "--variant", "x:model.widht=8"], ["model.widht", "`width`"]),
+        (vec!["race", "tiny.toml", "--variant", "model.width=8"], ["no name", "narrow:"]),
+        (vec!["race", "tiny.toml", "--families", "full", "--seeds", "0"], ["--seeds", "1..=100"]),
+        (vec!["sweep", "tiny.toml", "--over", "model.layers"], ["no `=`", "model.layers"]),
+    ] {
+        let _ = program.run(&arguments).expect_code(2).expect_words(&words);
+    }
+    assert!(!program.store_path().exists());
+}
