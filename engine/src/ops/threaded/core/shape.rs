@@ -1,0 +1,154 @@
+use super::super::{
+    buffer::{Buffer, Pooled},
+    heads::{Columns, CoreHeads, Side},
+    lent::LentMaps,
+    rows::Slab,
+};
+use crate::ops::kernels::{DropoutMask, Matrix, MatrixMut, Real};
+
+/// Queries that are worked on together: their scores stay in the cache, and hidden keys of all of them are left out.
+const MOST_QUERIES: usize = 128;
+/// The same where a query sees only what stands before it and a sequence is short.
+const MOST_CAUSAL_QUERIES: usize = 64;
+/// Scores that fit into the cache of one core.
+const MOST_SCORES: usize = 128 * 1024;
+
+/// Sizes, mask and scale of a self-attention.
+#[derive(Clone, Copy, Debug)]
+pub struct CoreShape<'a> {
+    /// Examples.
+    pub batch: usize,
+    /// Positions of an example: queries and keys alike.
+    pub tokens: usize,
+    /// The heads that attend.
+    pub heads: &'a CoreHeads,
+    /// Columns of a head's values.
+    pub head_size: usize,
+    /// What scores are multiplied with.
+    pub scale: f64,
+    /// Whether key `j` is hidden from query `i` where `j > i`.
+    pub causal: bool,
+    /// `[batch, tokens]`: zero where a key is hidden from every query.
+    pub visible_keys: Option<&'a [u8]>,
+    /// What is dropped from the maps, as elements of `[batch, heads, tokens, tokens]`.
+    pub dropout: Option<DropoutMask>,
+}
+
+/// What the backward pass needs of the maps that heads computed.
+#[derive(Debug)]
+pub enum KeptMaps<T: Pooled> {
+    /// Themselves, from before dropout. `[batch, computed, tokens, tokens]`
+    Whole(Buffer<T>),
+    /// Shift and factor of every row. `[batch, computed, tokens, 2]`
+    Rows(Buffer<T>),
+}
+
+impl<T: Pooled> KeptMaps<T> {
+    /// The maps, if they were kept, of so many heads that compute.
+    pub fn whole(&self, computed: usize) -> Option<LentMaps<'_, T>> {
+        match self {
+            Self::Whole(maps) => Some(LentMaps { maps, computed }),
+            Self::Rows(_) => None,
+        }
+    }
+}
+
+/// What heads read.
+#[derive(Clone, Debug)]
+pub struct CoreInput<'a, T> {
+    /// What the projections gave.
+    pub projected: Slab<'a, T>,
+    /// What was made of it.
+    pub derived: Slab<'a, T>,
+    /// The maps of each layer that lends.
+    pub lent: Vec<LentMaps<'a, T>>,
+}
+
+impl<T: Real> CoreInput<'_, T> {
+    pub(super) fn block(&self, shape: &CoreShape<'_>, columns: Columns, example: usize) -> Matrix<'_, T> {
+        let side = match columns.side {
+            Side::Projected => self.projected,
+            Side::Derived => self.derived,
+        };
+        side.matrix().row_block(example * shape.tokens, shape.tokens).column_block(columns.first, columns.count)
+    }
+
+    /// A block of one column, gathered.
+    pub(super) fn column(&self, shape: &CoreShape<'_>, columns: Columns, example: usize) -> Vec<T> {
+        let side = match columns.side {
+            Side::Projected => self.projected,
+            Side::Derived => self.derived,
+        };
+        let rows = example * shape.tokens..(example + 1) * shape.tokens;
+        rows.filter_map(|row| side.row(row).get(columns.first)).copied().collect()
+    }
+}
+
+impl CoreShape<'_> {
+    /// Elements of all maps that heads compute.
+    pub fn map_elements(&self) -> usize {
+        self.batch * self.heads.computed() * self.tokens * self.tokens
+    }
+
+    pub(super) fn tile(&self) -> usize {
+        let most = if self.causal && self.tokens <= 256 { MOST_CAUSAL_QUERIES } else { MOST_QUERIES };
+        most.min((MOST_SCORES / self.tokens.max(1)).max(16)).min(self.tokens.max(1))
+    }
+
+    /// First query, number of queries and number of keys that any of them sees, of each tile.
+    pub(super) fn tiles(&self) -> impl DoubleEndedIterator<Item = (usize, usize, usize)> {
+        let (tile, tokens, causal) = (self.tile(), self.tokens, self.causal);
+        (0..tokens.div_ceil(tile)).map(move |index| {
+            let first = index * tile;
+            let count = tile.min(tokens - first);
+            (first, count, if causal { first + count } else { tokens })
+        })
+    }
+
+    pub(super) fn keys(&self, example: usize) -> Option<&[u8]> {
+        self.visible_keys.and_then(|keys| keys.get(example * self.tokens..(example + 1) * self.tokens))
+    }
+
+    /// The parts of the mixed values, head by head, example by example.
+    pub(super) fn mixed_parts<'a, T>(&self, all: MatrixMut<'a, T>) -> Vec<MatrixMut<'a, T>> {
+        let mut parts = Vec::with_capacity(self.batch * self.heads.count());
+        let mut examples = all;
+        for _ in 0..self.batch {
+            let mut columns;
+            (columns, examples) = examples.split_rows(self.tokens);
+            for _ in 0..self.heads.count() {
+                let part;
+                (part, columns) = columns.split_columns(self.head_size);
+                parts.push(part);
+            }
+        }
+        parts
+    }
+
+    /// Applies `row` to every row of a tile of scores: its number, how many keys it sees, and its scores.
+    pub(super) fn for_rows<T>(
+        &self,
+        scores: &mut [T],
+        first: usize,
+        width: usize,
+        mut row: impl FnMut(usize, usize, &mut [T]),
+    ) {
+        for (query, scores) in (first..).zip(scores.chunks_exact_mut(width.max(1))) {
+            row(query, if self.causal { query + 1 } else { self.tokens }, scores);
+        }
+    }
+
+    /// Drops elements of a tile of the map of head `index % heads` of example `index / heads`, `width` keys a row.
+    pub(super) fn drop_out<T: Real>(
+        &self,
+        mask: &DropoutMask,
+        tile: &mut [T],
+        index: usize,
+        first: usize,
+        width: usize,
+    ) {
+        for (query, row) in (first..).zip(tile.chunks_exact_mut(width.max(1))) {
+            mask.apply(row, (index * self.tokens + query) * self.tokens);
+        }
+    }
+}
