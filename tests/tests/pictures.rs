@@ -22,7 +22,7 @@ use headroom_engine::{
     store::RunState,
     worker::{Command, Event},
 };
-use headroom_tests::{Screen, example_runs, fill_with_benchmarks, fill_with_examples};
+use headroom_tests::{Screen, example_record, example_runs, fill_with_benchmarks, fill_with_examples};
 
 const THEMES: [(&str, ThemeChoice); 2] = [("dark", ThemeChoice::Dark), ("light", ThemeChoice::Light)];
 
@@ -126,6 +126,66 @@ fn configure_with_problems() {
     });
 }
 
+/// The form with room for the whole map of heads.
+fn heads(theme: ThemeChoice) -> Screen {
+    let mut screen = configure(theme);
+    screen.resize(egui::vec2(1280.0, 900.0));
+    screen
+}
+
+#[test]
+fn heads_that_borrow_with_the_lenders_of_one() {
+    in_both_themes("heads", |theme| {
+        let mut screen = heads(theme);
+        screen.choose("Which heads score", "Early layers borrow some");
+        screen.focus("Layers that borrow");
+        screen.press(Modifiers::NONE, Key::ArrowRight);
+        screen.focus("Heads that borrow");
+        screen.press(Modifiers::NONE, Key::ArrowRight);
+        screen.choose("How a pair is scored", "Collaborative heads");
+        screen.point_at("Layer 3 head 3");
+        screen
+    });
+}
+
+#[test]
+fn heads_changed_by_hand_and_a_model_that_grew() {
+    in_both_themes("heads_misfit", |theme| {
+        let mut screen = heads(theme);
+        for head in ["Layer 1 head 1", "Layer 2 head 1", "Layer 2 head 3", "Layer 2 head 3", "Layer 3 head 0"] {
+            screen.click(head);
+        }
+        screen.drag("Layer 3 head 2", "Layer 0 head 1");
+        screen.fill("Layers", "6");
+        screen.click("Name");
+        screen
+    });
+}
+
+#[test]
+fn heads_of_a_large_model() {
+    in_both_themes("heads_large", |theme| {
+        let mut screen = heads(theme);
+        screen.resize(egui::vec2(1280.0, 1300.0));
+        screen.fill("Layers", "24");
+        screen.fill("Heads", "16");
+        screen.choose("Which heads score", "Inner layers borrow some");
+        screen.click("Match parameters");
+        screen.point_at("Layer 20 head 13");
+        screen
+    });
+}
+
+#[test]
+fn what_the_answers_cost() {
+    in_both_themes("heads_menu", |theme| {
+        let mut screen = configure(theme);
+        screen.choose("How a pair is scored", "Symmetric: query · query");
+        screen.click("Which heads score");
+        screen
+    });
+}
+
 #[test]
 fn live_while_a_run_trains() {
     in_both_themes("live", live);
@@ -168,6 +228,24 @@ fn inspector_of_a_finished_run() {
         screen.window().settings.inspector_open = true;
         let baseline = screen.state().selection.baseline.clone();
         screen.state().selection.focused = baseline;
+        screen
+    });
+}
+
+#[test]
+fn inspector_of_a_run_that_borrows() {
+    in_both_themes("inspector_heads", |theme| {
+        let mut screen = full(theme, PanelId::Runs);
+        screen.window().settings.inspector_open = true;
+        let mut record = example_record(0);
+        record.config["attention"]["reuse"] = serde_json::json!({ "kind": "first", "layers": 3, "heads": 2 });
+        screen.state().selection.focused = Some(record.summary.id.clone());
+        screen.state().apply(Event::Run {
+            record: Box::new(record),
+            checkpoints: Vec::new(),
+            folder: "/home/ada".into(),
+        });
+        screen.resize(egui::vec2(1280.0, 1000.0));
         screen
     });
 }

@@ -123,6 +123,9 @@ impl Inspector {
         });
         ui.separator();
         self.checkpoints_ui(ui, run, cx);
+        if let Some(record) = cx.state.records.get(&run.id) {
+            self.heads_ui(ui, record);
+        }
         metrics_ui(ui, run);
         self.tags_ui(ui, run, cx);
         self.note_ui(ui, run, cx);
@@ -134,7 +137,6 @@ impl Inspector {
                 });
             }
             Some(record) => {
-                self.heads_ui(ui, record);
                 let facts = facts::facts(record, run);
                 let config = record.config_toml.clone();
                 facts_ui(ui, &facts, cx);

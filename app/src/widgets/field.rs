@@ -33,6 +33,9 @@ pub struct FieldResponse {
     pub unreadable: Option<String>,
 }
 
+/// Height beyond which a list of choices scrolls.
+const LIST: f32 = 340.0;
+
 /// Text being typed, and the value that it stood for when it was last read.
 #[derive(Clone, Debug)]
 struct Draft {
@@ -162,7 +165,8 @@ impl<'a> Field<'a> {
         self.row(ui, |field, ui| {
             let current = choices.iter().find(|(choice, _)| choice == value).map_or("", |(_, name)| *name);
             let mut changed = false;
-            let combo = egui::ComboBox::from_id_salt(field.label).width(field.width).selected_text(current);
+            let combo = egui::ComboBox::from_id_salt(field.label).selected_text(current);
+            let combo = combo.width(field.width).height(LIST).truncate();
             let response = combo.show_ui(ui, |ui| {
                 for (choice, name) in choices {
                     let weak = theme::palette(ui.visuals()).weak;

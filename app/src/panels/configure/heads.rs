@@ -109,7 +109,7 @@ pub fn edit(config: &mut RunConfig, edit: HeadEdit) -> Option<String> {
     change(config, table, at, draft)
 }
 
-/// The same for a head that is to compute, or not to be there.
+/// The same for a head that is to compute, or to be off.
 pub fn assign(config: &mut RunConfig, at: HeadSpot, computes: bool) -> Option<String> {
     let table = table(config)?;
     change(config, table, at, if computes { Draft::Compute } else { Draft::Skip })
@@ -166,7 +166,7 @@ fn write(config: &mut RunConfig, table: &[Vec<Draft>]) -> Option<String> {
     })
 }
 
-/// What follows on a click: computes, borrows from the layer before, is not there.
+/// What follows on a click: computes, borrows from the layer before, is off.
 fn next(table: &Table, at: HeadSpot) -> Option<Draft> {
     Some(match get(table, at)? {
         Draft::Compute => usual_lender(table, at).map_or(Draft::Skip, |from| Draft::Borrow { from }),
@@ -293,7 +293,7 @@ fn borrowed(cells: &[Vec<HeadCell>], heads: usize, layer: usize, from: HeadAt) -
         Some(HeadCell::Computes) => lender,
         Some(HeadCell::Borrows { origin, .. }) => *origin,
         Some(HeadCell::Skips | HeadCell::Wrong) | None => {
-            return Err(format!("it borrows from {from}, which is not there"));
+            return Err(format!("it borrows from {from}, which is off"));
         }
     };
     Ok((HeadCell::Borrows { from: lender, origin }, Draft::Borrow { from }))

@@ -7,6 +7,7 @@ use headroom_engine::{
 };
 
 use super::{
+    difference::{Change, Difference},
     draft::Draft,
     estimate::{Estimate, expected_secs, expected_words},
 };
@@ -15,6 +16,9 @@ use crate::{panels::PanelContext, state::State, theme, widgets::format};
 /// What takes the place of a number that is not known.
 const UNKNOWN: &str = "—";
 
+/// What stands beside a number: its difference from the baseline, how it is written, and whether less is better.
+type Beside = Option<(fn(&Difference) -> Change, fn(u64) -> String, bool)>;
+
 /// The column of numbers.
 pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
     let palette = theme::palette(ui.visuals());
@@ -22,16 +26,29 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
     let estimate = draft.estimate.as_ref();
     let train_tokens = train_tokens(cx.state, &draft.config.data);
     let free = free_bytes(draft, cx.state);
+    let difference = estimate.and_then(|estimate| estimate.difference).filter(|difference| !difference.is_none());
     Grid::new("summary").num_columns(2).spacing([12.0, 5.0]).min_col_width(96.0).show(ui, |ui| {
-        let line = |ui: &mut Ui, name: &str, value: String, hover: &dyn Fn(&mut Ui)| {
+        let line_beside = |ui: &mut Ui, name: &str, value: String, beside: Beside, hover: &dyn Fn(&mut Ui)| {
             ui.colored_label(palette.weak, name);
             let value =
                 if value == UNKNOWN { RichText::new(value).color(palette.weak) } else { RichText::new(value).strong() };
-            ui.label(value).on_hover_ui(|ui| hover(ui));
+            ui.horizontal(|ui| {
+                ui.label(value).on_hover_ui(|ui| hover(ui));
+                if let (Some((of, show, has_direction)), Some(difference)) = (beside, &difference) {
+                    let change = of(difference);
+                    let colour = if has_direction { change.colour(palette) } else { palette.text };
+                    let about =
+                        format!("{} against standard attention in which every head computes", change.amount(show));
+                    ui.label(RichText::new(change.percent()).color(colour)).on_hover_text(about);
+                }
+            });
             ui.end_row();
         };
+        let line =
+            |ui: &mut Ui, name: &str, value: String, hover: &dyn Fn(&mut Ui)| line_beside(ui, name, value, None, hover);
         let show = |of: fn(&Estimate) -> String| estimate.map_or_else(|| UNKNOWN.to_owned(), of);
-        line(ui, "Parameters", show(|e| format::si(e.cost.parameters as f64, "")), &|ui| {
+        let parameters: Beside = Some((Difference::parameters, |n| format::si(n as f64, ""), false));
+        line_beside(ui, "Parameters", show(|e| format::si(e.cost.parameters as f64, "")), parameters, &|ui| {
             parts_ui(
                 ui,
                 estimate,
@@ -40,7 +57,8 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
                 format::count,
             );
         });
-        line(ui, "FLOPs per step", show(|e| format::flops(e.cost.flops_per_step as f64)), &|ui| {
+        let flops: Beside = Some((Difference::flops, |n| format::flops(n as f64), true));
+        line_beside(ui, "FLOPs per step", show(|e| format::flops(e.cost.flops_per_step as f64)), flops, &|ui| {
             let words = "Of the matrix products, forward and backward, in one pass";
             parts_ui(
                 ui,
@@ -61,7 +79,8 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
                 ui.label("FLOPs per step times steps.");
             },
         );
-        line(ui, "Memory", show(|e| format::bytes(e.cost.memory_bytes)), &|ui| memory_ui(ui, estimate));
+        let memory: Beside = Some((Difference::memory, format::bytes, true));
+        line_beside(ui, "Memory", show(|e| format::bytes(e.cost.memory_bytes)), memory, &|ui| memory_ui(ui, estimate));
         line(ui, "  free", free.map_or_else(|| UNKNOWN.to_owned(), format::bytes), &|ui| {
             ui.label("Free memory on the chosen device now.");
         });
@@ -146,6 +165,7 @@ fn memory_ui(ui: &mut Ui, estimate: Option<&Estimate>) {
             ("Gradients", cost.gradient_bytes),
             ("Optimiser", cost.optimiser_bytes),
             ("Activations", cost.activation_bytes),
+            ("Working memory", cost.working_bytes),
         ] {
             ui.label(name);
             ui.label(format::bytes(bytes));

@@ -100,7 +100,7 @@ pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 3]) {
             "borrow",
             "The head uses another head's map: it has no query and key of its own, but values and output.",
         ),
-        (HeadCell::Skips, "is not there", "are not there", "The head has no map, no values and no output."),
+        (HeadCell::Skips, "off", "off", "The head does not exist: no map, no values, no output."),
     ];
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(5.0, 2.0);

@@ -34,7 +34,7 @@ pub enum HeadCell {
         /// The head that computed the map.
         origin: HeadSpot,
     },
-    /// It is not there.
+    /// It does not exist.
     Skips,
     /// What is written down for it cannot be; [`HeadGrid::reason`] says why.
     Wrong,
@@ -111,7 +111,7 @@ impl HeadGrid {
         })
     }
 
-    /// Heads that compute, borrow, and are not there.
+    /// Heads that compute, borrow, and are off.
     pub fn counts(&self) -> [usize; 3] {
         let count = |is: fn(&HeadCell) -> bool| self.cells.iter().filter(|cell| is(cell)).count();
         [
@@ -141,7 +141,7 @@ impl HeadGrid {
             }
             Some(HeadCell::Borrows { from, origin }) if from == origin => format!("{at} borrows the map of {from}"),
             Some(HeadCell::Borrows { from, origin }) => format!("{at} borrows from {from}, computed in {origin}"),
-            Some(HeadCell::Skips) => format!("{at} is not there: no map, no values, no output"),
+            Some(HeadCell::Skips) => format!("{at} is off: it has no map, no values and no output"),
             Some(HeadCell::Wrong) => {
                 format!("{at} cannot be: {}", self.reason(at).unwrap_or("what is written for it has no meaning"))
             }
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(words(&grid, 2, 0), "layer 2 head 0 borrows from layer 1 head 1, computed in layer 0 head 0");
         assert_eq!(words(&grid, 1, 1), "layer 1 head 1 borrows the map of layer 0 head 0");
         assert_eq!(words(&grid, 0, 0), "layer 0 head 0 computes its own map, used by 2 other heads");
-        assert!(words(&grid, 2, 1).contains("not there"));
+        assert!(words(&grid, 2, 1).contains("is off"));
         grid.mark(HeadSpot::new(1, 0), "it borrows from itself");
         assert_eq!(words(&grid, 1, 0), "layer 1 head 0 cannot be: it borrows from itself");
         grid.mark(HeadSpot::new(9, 0), "outside");

@@ -86,7 +86,7 @@ impl HeadLayout {
 
     /// Every how many heads a number fits above the columns.
     pub fn head_label_every(&self) -> usize {
-        let width = if self.heads > 100 { 26.0 } else { 18.0 };
+        let width = if self.heads > 100 { 30.0 } else { 23.0 };
         (width / self.step().x).ceil().max(1.0) as usize
     }
 
@@ -113,20 +113,21 @@ impl HeadLayout {
         )
     }
 
-    /// An arrow from one cell to another: it begins and ends at their edges, not to hide what is in them.
+    /// An arrow from one cell to another, from near the middle of the one to near the middle of the other: neighbours
+    /// stand too close for an arrow between their edges.
     pub fn arrow(&self, from: HeadSpot, to: HeadSpot) -> Arrow {
         let (from, to) = (self.cell_rect(from), self.cell_rect(to));
         let (start, end) = (from.center(), to.center());
         let along = (end - start).normalized();
-        Arrow::between(start + along * inside(from, along), end - along * inside(to, along))
+        Arrow::between(start + along * (inside(from, along) * 0.3), end - along * (inside(to, along) * 0.4))
     }
 }
 
-/// How far from the middle of a box its edge is in this direction, less a little.
+/// How far from the middle of a box its edge is in this direction.
 fn inside(rect: Rect, along: Vec2) -> f32 {
     let half = rect.size() * 0.5;
     let reach = |half: f32, part: f32| if part.abs() < 1e-3 { f32::INFINITY } else { half / part.abs() };
-    (reach(half.x, along.x).min(reach(half.y, along.y)) - 3.0).max(0.0)
+    reach(half.x, along.x).min(reach(half.y, along.y)).min(rect.size().length())
 }
 
 /// A line with a triangle at its end.

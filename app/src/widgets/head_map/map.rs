@@ -12,7 +12,7 @@ const HEIGHT: f32 = 360.0;
 /// What the user wants of a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadEdit {
-    /// That it does the next thing: computes, borrows, is not there.
+    /// That it does the next thing: computes, borrows, is off.
     Cycle(HeadSpot),
     /// That it borrows from this lender.
     Borrow {

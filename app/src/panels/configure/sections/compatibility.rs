@@ -36,9 +36,9 @@ const RANK: Words =
 
 /// The answers by their name in the file.
 const ANSWERS: [(&str, &str); 7] = [
-    ("standard", "Standard: query times key"),
-    ("symmetric", "Symmetric: query times query"),
-    ("pairwise", "Pairwise: query, matrix, query"),
+    ("standard", "Standard: query · key"),
+    ("symmetric", "Symmetric: query · query"),
+    ("pairwise", "Pairwise: query · U · query"),
     ("shared_weight", "Shared weight"),
     ("collaborative", "Collaborative heads"),
     ("grouped", "Grouped keys and values"),

@@ -41,9 +41,11 @@ impl HeadEditor {
         if heads.is_misfit {
             let about = "Rows and heads beyond the model are cut off; new ones compute, and so do those whose lender is \
                          gone";
-            if ui.button("Fit the table to the model").on_hover_text(about).clicked() {
-                wanted = Some(Wanted::Fit);
-            }
+            ui.horizontal(|ui| {
+                if ui.button("Fit the table to the model").on_hover_text(about).clicked() {
+                    wanted = Some(Wanted::Fit);
+                }
+            });
         }
         ui.add_space(2.0);
         let map = HeadMap::new("configure", grid).editable().selected(self.selected).show(ui);
@@ -93,7 +95,8 @@ fn chosen_ui(ui: &mut Ui, config: &RunConfig, grid: &HeadGrid, at: HeadSpot) -> 
     let cell = grid.cell(at)?;
     let mut wanted = None;
     ui.horizontal_wrapped(|ui| {
-        ui.spacing_mut().item_spacing.x = 4.0;
+        ui.spacing_mut().item_spacing.x = 3.0;
+        ui.spacing_mut().button_padding.x = 7.0;
         ui.label(RichText::new(format!("L{}H{}", at.layer, at.head)).strong());
         let kinds = [
             ("Computes", cell == HeadCell::Computes, Some(Wanted::Assign(at, true))),
@@ -102,7 +105,7 @@ fn chosen_ui(ui: &mut Ui, config: &RunConfig, grid: &HeadGrid, at: HeadSpot) -> 
                 matches!(cell, HeadCell::Borrows { .. }),
                 first_lender(config, at).map(|from| Wanted::Edit(HeadEdit::Borrow { at, from })),
             ),
-            ("Not there", cell == HeadCell::Skips, Some(Wanted::Assign(at, false))),
+            ("Off", cell == HeadCell::Skips, Some(Wanted::Assign(at, false))),
         ];
         for (name, is_so, wish) in kinds {
             let button = ui.add_enabled(is_so || wish.is_some(), Button::selectable(is_so, name));
@@ -112,11 +115,10 @@ fn chosen_ui(ui: &mut Ui, config: &RunConfig, grid: &HeadGrid, at: HeadSpot) -> 
             }
         }
         if let HeadCell::Borrows { from, .. } = cell {
-            ui.label("from");
             let mut lender = from;
             let has_map =
                 |spot: &HeadSpot| matches!(grid.cell(*spot), Some(HeadCell::Computes | HeadCell::Borrows { .. }));
-            let combo = ComboBox::from_id_salt("lender layer").width(56.0).selected_text(format!("L{}", from.layer));
+            let combo = ComboBox::from_id_salt("lender layer").width(50.0).selected_text(format!("L{}", from.layer));
             let combo = combo.show_ui(ui, |ui| {
                 for layer in 0..at.layer {
                     let spots = (0..grid.heads()).map(|head| HeadSpot::new(layer, head));
@@ -130,7 +132,7 @@ fn chosen_ui(ui: &mut Ui, config: &RunConfig, grid: &HeadGrid, at: HeadSpot) -> 
                 }
             });
             combo.response.on_hover_text("The lender's layer").accessible_name("Layer of the lender");
-            let combo = ComboBox::from_id_salt("lender head").width(56.0).selected_text(format!("H{}", from.head));
+            let combo = ComboBox::from_id_salt("lender head").width(50.0).selected_text(format!("H{}", from.head));
             let combo = combo.show_ui(ui, |ui| {
                 for spot in (0..grid.heads()).map(|head| HeadSpot::new(from.layer, head)).filter(has_map) {
                     ui.selectable_value(&mut lender, spot, format!("H{}", spot.head));

@@ -54,7 +54,7 @@ pub(super) fn matching_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConf
     let found = judged.estimate.and_then(|estimate| estimate.matched);
     match (config.attention.match_parameters, found) {
         (None, _) => {
-            note_ui(ui, "The model has the layers that are named; a variant may be smaller than its baseline.")
+            note_ui(ui, "The model has the layers that are named; a variant may be smaller than its baseline.");
         }
         (Some(_), Some(found)) => note_ui(ui, &what_it_did(&found)),
         (Some(_), None) => {}

@@ -26,18 +26,18 @@ const HEADS: Words =
 const ROWS: Words = Words::new(
     "attention.reuse.rows",
     "Table of heads",
-    "A row a layer, layer 0 first, with / between rows: c computes, 0.1 borrows from layer 0 head 1, - is not there.",
+    "A row a layer, layer 0 first, with / between rows: c computes, 0.1 borrows from layer 0 head 1, - is off.",
 );
 
 /// The answers by their name in the file.
 const ANSWERS: [(&str, &str); 8] = [
     ("none", "Every head"),
-    ("first", "Some layers borrow some maps"),
-    ("partial", "Inner layers borrow some maps"),
-    ("full", "Some layers borrow all maps"),
+    ("first", "Early layers borrow some"),
+    ("partial", "Inner layers borrow some"),
+    ("full", "Early layers borrow all"),
     ("alternate", "Every second layer borrows"),
-    ("all_end", "The layers before the last borrow"),
-    ("skip", "Some layers without attention"),
+    ("all_end", "Late layers borrow"),
+    ("skip", "Early layers have none"),
     ("custom", "A table of your own"),
 ];
 
@@ -57,7 +57,7 @@ fn words(kind: &str) -> Words {
         "alternate" => "In the layers 1, 3, 5 … head H−K+j uses map j of the layer before.",
         "all_end" => "In the layers L−1−P to L−2, head H−K+j uses map j of the layer before; the last layer computes.",
         "skip" => "The layers 1 to P are a feed-forward block alone: no map, no values, no output.",
-        _ => "Each head computes, uses the map of any head of an earlier layer, or is not there.",
+        _ => "Each head computes, uses the map of any head of an earlier layer, or is off.",
     };
     Words::new(REUSE, "Which heads score", help)
 }
