@@ -109,7 +109,6 @@ fn configure_with_problems() {
         screen.fill("Heads", "3");
         screen.fill("Learning rate", "fast");
         // The engine says what it finds, once the form has rested.
-        screen.recorded();
         screen.wait("the form's question", |screen| {
             let asked = screen.recorded();
             let ticket = asked.iter().rev().find_map(|command| match command {

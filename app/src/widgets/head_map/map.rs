@@ -73,7 +73,7 @@ impl<'a> HeadMap<'a> {
         let layout = HeadLayout::new(self.grid.layers(), self.grid.heads(), room);
         let out = ScrollArea::both()
             .id_salt(self.id)
-            .max_height(self.height + 24.0)
+            .max_height(self.height + 56.0)
             .auto_shrink(true)
             .show(ui, |ui| {
                 let (rect, _) = ui.allocate_exact_size(layout.size() + Vec2::splat(2.0), Sense::empty());
