@@ -8,6 +8,10 @@ use crate::config::{
     Tokenizer,
 };
 
+/// Most layers and heads of a model; the fields are judged by [`RunConfig::validate`].
+const MOST_LAYERS: usize = 256;
+const MOST_HEADS: usize = 1024;
+
 /// Byte values, to which a byte-level tokenizer adds its special tokens.
 const BYTES: usize = 256;
 
@@ -121,7 +125,8 @@ pub fn supported(config: &RunConfig) -> Vec<Problem> {
     let AttentionConfig { reuse, compatibility, coverage, cache, match_parameters } = &config.attention;
     let (layers, heads) = (config.model.layers, config.model.heads);
     let mut problems = Vec::new();
-    if layers > 0 && heads > 0 {
+    // A table of absurd size is refused by its fields, before it is built.
+    if (1..=MOST_LAYERS).contains(&layers) && (1..=MOST_HEADS).contains(&heads) {
         problems.extend(HeadPlan::derive(&config.attention, layers, heads).err().unwrap_or_default());
     }
     if let (Some(_), Reuse::Custom(_)) = (match_parameters, reuse) {
@@ -243,6 +248,14 @@ mod tests {
                 assert_eq!(supported(&config), vec![]);
             }
         }
+    }
+
+    #[test]
+    fn a_table_of_absurd_size_is_refused_without_being_built() {
+        let mut config = RunConfig::default();
+        (config.model.layers, config.model.heads) = (99_999_999_999, 99_999_999_999);
+        assert!(supported(&config).is_empty());
+        assert!(ModelPlan::resolve(&config, 10).is_err());
     }
 
     #[test]
