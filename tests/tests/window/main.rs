@@ -8,6 +8,7 @@ mod compare;
 mod configure;
 mod live;
 mod opening;
+mod race;
 mod runs;
 mod shell;
 mod states;
