@@ -196,6 +196,56 @@ fn compare_three_runs_with_a_baseline() {
 }
 
 #[test]
+fn compare_seeds_with_their_difference() {
+    in_both_themes("compare_seeds", |theme| {
+        let mut screen = full(theme, PanelId::Compare);
+        let shown: Vec<_> = example_runs().into_iter().filter(|run| run.number < 5).map(|run| run.id).collect();
+        screen.state().selection.visible = shown.into_iter().collect();
+        screen.settle();
+        screen.choose("Group by", "seed: same config otherwise");
+        screen
+    });
+}
+
+#[test]
+fn parallel_coordinates_of_config_and_results() {
+    in_both_themes("parallel", |theme| {
+        let mut screen = full(theme, PanelId::Compare);
+        let mut runs = example_runs();
+        for run in &mut runs {
+            // What differs in heads only has the same count; a made-up cost makes the axes worth looking at.
+            let more = run.number * 41_000;
+            run.parameters = run.parameters.map(|count| count + more);
+            run.flops_per_step = run.flops_per_step.map(|count| count + more * 6_400);
+        }
+        let shown: Vec<_> = runs.iter().filter(|run| run.number < 8).map(|run| run.id.clone()).collect();
+        screen.state().apply(Event::Runs { runs });
+        screen.state().selection.visible = shown.into_iter().collect();
+        screen.settle();
+        screen.click("Parallel coordinates");
+        screen
+    });
+}
+
+#[test]
+fn setting_up_a_race_and_a_sweep() {
+    in_both_themes("race", |theme| {
+        let mut screen = configure(theme);
+        screen.click("Race or sweep");
+        screen
+    });
+    in_both_themes("sweep", |theme| {
+        let mut screen = configure(theme);
+        screen.click("Race or sweep");
+        screen.click("Sweep");
+        screen.click("Add a field");
+        screen.fill("Field 2", "model.heads");
+        screen.fill("Values 2", "2, 3, 4");
+        screen
+    });
+}
+
+#[test]
 fn speed_before_anything_was_measured() {
     in_both_themes("speed_empty", |theme| {
         let mut screen = full(theme, PanelId::Speed);

@@ -56,8 +56,11 @@ impl Contest<'_> {
             free_tag(self.kind, &name, &taken)
         };
         signals::listen();
-        let mut course =
-            Course { progress: if json { Progress::Silent } else { Progress::new(false) }, ..Course::default() };
+        let mut course = Course {
+            progress: if json { Progress::Silent } else { Progress::new(false) },
+            total: configs.len(),
+            ..Course::default()
+        };
         let command = Command::EnqueueAll { configs, base_dir, tags: vec![tag.clone()] };
         let outcome = engine.send(command).map_err(CliError::from).and_then(|()| course.follow(&engine));
         course.progress.clear();
@@ -144,6 +147,8 @@ fn priced(entrant: Entrant) -> Entrant {
 #[derive(Default)]
 struct Course {
     progress: Progress,
+    /// How many there are to be.
+    total: usize,
     /// In the order in which they were queued.
     runs: Vec<RunId>,
     names: BTreeMap<RunId, String>,
@@ -157,12 +162,13 @@ impl Course {
     /// Shows events until the last run has ended.
     fn follow(&mut self, engine: &Engine) -> CliResult {
         let mut is_idle = false;
-        while !(is_idle && !self.runs.is_empty() && (self.ended >= self.runs.len() || self.is_stopping)) {
+        while !(is_idle && !self.runs.is_empty() && (self.ended >= self.total || self.is_stopping)) {
             self.stop_if_wanted(engine)?;
             let Some(event) = engine.wait_event(PATIENCE) else { continue };
             match &event {
                 Event::Queue { current, waiting } => is_idle = current.is_none() && waiting.is_empty(),
                 Event::Queued { run, name, .. } => {
+                    is_idle = false;
                     self.runs.push(run.clone());
                     self.names.insert(run.clone(), name.clone());
                 }
@@ -207,7 +213,7 @@ impl Course {
         }
         self.begun.push(run.clone());
         let place = self.runs.iter().position(|own| own == run).map_or(0, |index| index + 1);
-        let text = format!("Run {place} of {} ({run}): {}", self.runs.len(), self.name(run));
+        let text = format!("Run {place} of {} ({run}): {}", self.total, self.name(run));
         self.tell(&text)
     }
 

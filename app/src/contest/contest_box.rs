@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use egui::{Button, Context, DragValue, Frame, Id, Modal, RichText, ScrollArea, TextEdit, Ui};
+use egui::{Align2, Button, Context, DragValue, Frame, Id, Modal, RichText, ScrollArea, TextEdit, Ui, vec2};
 use headroom_engine::config::{Entrant, RunConfig, free_tag, runs_of};
 
 use super::{
@@ -43,7 +43,10 @@ impl ContestBox {
     pub fn ui(&mut self, ctx: &Context, state: &State, actions: &mut Vec<Action>) -> bool {
         let mut open = true;
         let frame = Frame::window(&ctx.global_style());
-        let modal = Modal::new(Id::unique("contest")).frame(frame).show(ctx, |ui| {
+        // Hung up at its top: a list that grows or shrinks moves nothing above it.
+        let id = Id::unique("contest");
+        let area = Modal::default_area(id).anchor(Align2::CENTER_TOP, vec2(0.0, 56.0));
+        let modal = Modal::new(id).area(area).frame(frame).show(ctx, |ui| {
             ui.set_width(660.0_f32.min(ctx.content_rect().width() - 40.0));
             let most = (ctx.content_rect().height() - 260.0).clamp(160.0, 620.0);
             self.head_ui(ui);
@@ -82,7 +85,7 @@ impl ContestBox {
                 ui.label("Seeds");
                 let seeds = ui.add(DragValue::new(&mut self.seeds).range(1..=MOST_SEEDS).speed(0.05));
                 seeds
-                    .accessible_name("Seeds")
+                    .accessible_name("Seeds of each")
                     .on_hover_text("How many seeds each is trained with; several make a band");
             }
         });

@@ -146,7 +146,7 @@ fn numbers_ui(ui: &mut Ui, answer: &mut Answer, model: &ModelConfig, kind: &str)
     let (below, heads, width) = (model.layers.saturating_sub(1), model.heads, model.width);
     let mut one = |name: &str, value: &mut usize, least: usize, most: usize| {
         ui.label(RichText::new(name).weak());
-        let field = ui.add(DragValue::new(value).range(least..=most.max(least)).speed(0.1));
+        let field = ui.add(DragValue::new(value).range(least.min(most)..=most).speed(0.1));
         field.accessible_name(format!("{name} of {kind}")).changed()
     };
     match answer {

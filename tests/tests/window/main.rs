@@ -9,6 +9,7 @@ mod configure;
 mod heads;
 mod live;
 mod opening;
+mod race;
 mod runs;
 mod shell;
 mod states;

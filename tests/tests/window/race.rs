@@ -1,0 +1,80 @@
+//! Setting a race up in the window, and watching it.
+
+use headroom_app::panels::PanelId;
+use headroom_engine::store::RunState;
+use headroom_tests::Screen;
+use tempfile::TempDir;
+
+use crate::common::{open_config, store, write_tiny};
+
+#[test]
+fn a_race_is_set_up_queued_and_compared_with_its_baseline() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    open_config(&mut screen, &write_tiny(folder.path(), "tiny", 1));
+    screen.click("Race or sweep");
+    assert!(screen.has("standard") && screen.says("1 seed = "), "{:#?}", screen.words());
+    // One layer has nothing to borrow from.
+    screen.click("Full");
+    screen.click("Grouped");
+    screen.fill("Name of the race", "heads");
+    screen.fill("Seeds of each", "2");
+    screen.settle();
+    assert!(screen.says("3 configs × 2 seeds = 6 runs"), "{:#?}", screen.words());
+    screen.click("Queue the runs");
+    assert!(!screen.has("Cancel"), "the box is closed");
+    assert_eq!(screen.window().settings.panel, PanelId::Compare);
+    screen.wait("all runs", |screen| {
+        let state = screen.state();
+        state.runs.len() == 6 && state.runs.iter().all(|run| run.state == RunState::Finished)
+    });
+    screen.settle();
+    let mut runs = screen.state().runs.clone();
+    runs.sort_by_key(|run| run.number);
+    assert!(runs.iter().all(|run| run.tags == ["race:heads"]), "{:?}", runs[0].tags);
+    let told: Vec<_> = runs.iter().map(|run| (run.name.as_str(), run.seed)).collect();
+    assert_eq!(told[..2], [("heads: standard", 1), ("heads: symmetric", 1)]);
+    assert_eq!(told[3], ("heads: standard", 2), "all take their turn before the next seed");
+    assert_eq!(screen.state().selection.baseline, Some(runs[0].id.clone()), "the baseline is pinned");
+    screen.choose("Group by", "seed: same config otherwise");
+    screen.wait("the difference", |screen| {
+        screen.has("Chart: Δ Validation loss")
+            && screen.description("Chart: Δ Validation loss").0.starts_with("3 lines.")
+    });
+    screen.click("Parallel coordinates");
+    screen.wait_for("Parallel coordinates: config and results");
+    assert!(screen.has("Brush compatibility.kind") && screen.has("Brush Parameters"), "{:#?}", screen.words());
+    screen.close();
+}
+
+#[test]
+fn a_sweep_says_what_it_leaves_out() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    open_config(&mut screen, &write_tiny(folder.path(), "tiny", 1));
+    screen.click("Race or sweep");
+    screen.click("Sweep");
+    screen.fill("Field 1", "model.heads");
+    screen.fill("Values 1", "1, 3");
+    screen.settle();
+    assert!(screen.says("1 config cannot be trained") && screen.says("model.width"), "{:#?}", screen.words());
+    screen.fill("Values 1", "1, three");
+    screen.settle();
+    assert!(screen.says("whole number"), "{:#?}", screen.words());
+    screen.fill("Field 1", "seed");
+    screen.fill("Values 1", "");
+    screen.settle();
+    assert!(!screen.is_enabled("Queue the runs"));
+    screen.fill("Values 1", "5,6");
+    screen.settle();
+    screen.click("Queue the runs");
+    screen.wait("both runs", |screen| {
+        let state = screen.state();
+        state.runs.len() == 2 && state.runs.iter().all(|run| run.state == RunState::Finished)
+    });
+    let mut seeds: Vec<u64> = screen.state().runs.iter().map(|run| run.seed).collect();
+    seeds.sort_unstable();
+    assert_eq!(seeds, [5, 6]);
+    assert!(screen.state().runs.iter().all(|run| run.tags == ["sweep:tiny"] && run.name == "tiny: seeds"));
+    screen.close();
+}
