@@ -228,12 +228,16 @@ fn parallel_coordinates_of_config_and_results() {
 }
 
 #[test]
-fn setting_up_a_race_and_a_sweep() {
+fn setting_up_a_race() {
     in_both_themes("race", |theme| {
         let mut screen = configure(theme);
         screen.click("Race or sweep");
         screen
     });
+}
+
+#[test]
+fn setting_up_a_sweep() {
     in_both_themes("sweep", |theme| {
         let mut screen = configure(theme);
         screen.click("Race or sweep");
