@@ -138,7 +138,7 @@ impl Driver {
     fn place(&self, wanted: &str) -> Pos2 {
         let found = || self.nodes.iter().filter(|node| name(node).as_deref() == Some(wanted));
         // A control rather than the label beside it of the same words.
-        let mut controls = found().filter(|node| node.role() != egui::Role::Label);
+        let mut controls = found().filter(|node| !matches!(node.role(), egui::Role::Label | egui::Role::TextRun));
         let bounds = controls.find_map(Node::bounds).or_else(|| found().find_map(Node::bounds));
         let bounds = bounds.unwrap_or_else(|| panic!("nothing is called {wanted:?} in {:#?}", self.names()));
         pos2(f64::midpoint(bounds.x0, bounds.x1) as f32, f64::midpoint(bounds.y0, bounds.y1) as f32)
