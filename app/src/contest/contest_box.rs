@@ -74,7 +74,7 @@ impl ContestBox {
         });
         let words = match self.kind {
             Kind::Race => "The baseline and its variants, with the same seeds, order of the data and schedule.",
-            Kind::Sweep => "One config with several values of its fields, such as `model.heads` = 2, 4, 8.",
+            Kind::Sweep => "One config with several values of its fields, such as 2, 4 and 8 heads.",
         };
         ui.label(RichText::new(words).color(weak));
         ui.horizontal(|ui| {

@@ -1,6 +1,6 @@
 //! The list of variants of a race, with their numbers.
 
-use egui::{Checkbox, DragValue, Grid, RichText, Ui};
+use egui::{Checkbox, DragValue, Grid, Label, RichText, Ui, vec2};
 use headroom_engine::config::{
     AllEndReuse, Answer, Collaborative, Compatibility, FirstReuse, FullReuse, Grouped, Latent, ModelConfig,
     PartialReuse, Race, Reuse, RunConfig, Side, SkipReuse,
@@ -8,6 +8,9 @@ use headroom_engine::config::{
 
 use super::plan::{Price, Priced};
 use crate::{theme, widgets::format};
+
+/// Room for the reason why something cannot be trained, in points.
+const REASON: f32 = 290.0;
 
 /// A variant that can be chosen.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,7 +126,8 @@ pub(super) fn costs_ui(ui: &mut Ui, priced: &Priced, base: Option<Price>) {
     let Some(cost) = priced.cost else {
         let why = priced.why_not();
         ui.label(RichText::new("cannot be trained").color(palette.error)).on_hover_text(&why);
-        ui.add(egui::Label::new(RichText::new(&why).small().color(palette.error)).truncate());
+        let label = Label::new(RichText::new(&why).small().color(palette.error)).truncate();
+        ui.allocate_ui(vec2(REASON, ui.spacing().interact_size.y), |ui| ui.add(label).on_hover_text(&why));
         return;
     };
     let number = |ui: &mut Ui, shown: String, own: u64, base: Option<u64>| {
