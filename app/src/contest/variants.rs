@@ -10,7 +10,7 @@ use super::plan::{Price, Priced};
 use crate::{theme, widgets::format};
 
 /// Room for the reason why something cannot be trained, in points.
-const REASON: f32 = 290.0;
+const REASON: f32 = 220.0;
 
 /// A variant that can be chosen.
 #[derive(Clone, Debug, PartialEq)]

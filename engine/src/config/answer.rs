@@ -14,12 +14,18 @@ pub enum Answer {
 
 impl Answer {
     /// Every answer but the baseline's and the hand-drawn table, each with numbers that suit the model: the ways to score
-    /// a pair first, then the schedules.
+    /// a pair first, then the schedules that change something in so many layers.
     pub fn all(model: &ModelConfig) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         let ways = Compatibility::examples(model.heads, model.width).into_iter().map(Self::Compatibility);
         let schedules = Reuse::examples(model.layers, model.heads).into_iter().map(Self::Reuse);
-        for answer in ways.chain(schedules) {
+        let borrows = |answer: &Self| match answer {
+            // Neither the first layer borrows, nor in some schedules the last.
+            Self::Reuse(Reuse::Partial(_) | Reuse::AllEnd(_)) => model.layers > 2,
+            Self::Reuse(_) => model.layers > 1,
+            Self::Compatibility(_) => true,
+        };
+        for answer in ways.chain(schedules).filter(borrows) {
             let is_new = !all.iter().any(|known| known.kind() == answer.kind());
             if is_new && !["standard", "none", "custom"].contains(&answer.kind()) {
                 all.push(answer);
@@ -130,6 +136,8 @@ mod tests {
             assert_eq!(Answer::of_kind(answer.kind(), &base.model), Some(answer));
         }
         assert_eq!(Answer::of_kind("custom", &base.model), None);
+        let count = |layers: usize| Answer::all(&ModelConfig { layers, ..base.model.clone() }).len();
+        assert_eq!([1, 2, 3].map(count), [6, 10, 12], "one layer has nobody to borrow from");
     }
 
     #[test]

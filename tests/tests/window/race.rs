@@ -14,8 +14,7 @@ fn a_race_is_set_up_queued_and_compared_with_its_baseline() {
     open_config(&mut screen, &write_tiny(folder.path(), "tiny", 1));
     screen.click("Race or sweep");
     assert!(screen.has("standard") && screen.says("1 seed = "), "{:#?}", screen.words());
-    // One layer has nothing to borrow from.
-    screen.click("Full");
+    assert!(!screen.has("Full"), "one layer has nobody to borrow from");
     screen.click("Grouped");
     screen.fill("Name of the race", "heads");
     screen.fill("Seeds of each", "2");
