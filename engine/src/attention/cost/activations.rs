@@ -2,7 +2,7 @@
 
 use super::{Workload, scoring::Scoring};
 use crate::{
-    attention::{HeadAt, ModelPlan},
+    attention::{Cell, ModelPlan},
     config::Architecture,
 };
 
@@ -59,8 +59,16 @@ fn block(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerActivations {
 
 /// Heads of a layer whose maps others use.
 fn lent(plan: &ModelPlan, layer: usize) -> u64 {
-    let is_lent = |head: &usize| !plan.head_plan.users(HeadAt::new(layer, *head)).is_empty();
-    (0..plan.heads).filter(is_lent).count() as u64
+    let mut lends = vec![false; plan.heads];
+    for (_, cell) in plan.head_plan.iter() {
+        if let Cell::Borrow { origin, .. } = cell
+            && origin.layer == layer
+            && let Some(lends) = lends.get_mut(origin.head)
+        {
+            *lends = true;
+        }
+    }
+    lends.into_iter().filter(|lends| *lends).count() as u64
 }
 
 /// Numbers that the backward pass of the largest sub-layer works with, and the gradient of the stream on both sides of
