@@ -10,6 +10,9 @@ use egui::{Color32, Context, FontFamily, FontId, Margin, Stroke, Style, TextStyl
 
 use crate::widgets::Dash;
 
+/// Of numbers that were true of something else a moment ago.
+pub const OUTDATED_OPACITY: f32 = 0.5;
+
 /// Height of body text in points.
 pub const BODY_POINTS: f32 = 14.0;
 

@@ -6,7 +6,7 @@ use headroom_engine::worker::Which;
 const AFTER_HELP: &str = "\
 Exit codes: 0 done; 1 failed, or the run ended early (stopped, diverged, failed); 2 bad input, nothing was trained.
 Ctrl-C stops a run after the step it is in, with a checkpoint; `headroom resume RUN` goes on exactly where it stopped.
-A RUN is an id, a name, #number, or the beginning of one that fits only one run.";
+A RUN is its number in `headroom runs` (12 or #12), an id, a name, or the beginning of one that fits only one run.";
 
 const STORE_HELP: &str = "Where runs are kept: a database file, or the folder of one [default: $HEADROOM_STORE, else the folder for user data]";
 
@@ -219,6 +219,9 @@ pub struct BenchSweepArgs {
     /// How often each point is built and measured anew.
     #[arg(long, default_value_t = 1)]
     pub repeats: usize,
+    /// Look for the largest batch that fits into memory as well, at every point and for every side.
+    #[arg(long)]
+    pub largest_batch: bool,
     /// Replace `threads`.
     #[arg(long)]
     pub threads: Option<usize>,
@@ -256,7 +259,7 @@ pub struct LargestBatchArgs {
 /// `bench show`.
 #[derive(Args, Debug)]
 pub struct BenchShowArgs {
-    /// Its id, the beginning of one, its #number, or its name.
+    /// Its number in `bench list`, its id, the beginning of one, or its name.
     #[arg(value_name = "BENCHMARK")]
     pub benchmark: String,
     /// Answer as CSV.

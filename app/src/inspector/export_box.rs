@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use egui::{Id, Key, RichText, TextEdit, Ui};
 use headroom_engine::{
-    store::{RunSummary, series_names},
+    speed::sweep_csv,
+    store::{BenchmarkRecord, RunSummary, series_names},
     worker::{Command, Which},
 };
 
@@ -25,6 +26,29 @@ enum Choice {
     Step,
 }
 
+/// The form of measured numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DataFormat {
+    Json,
+    Csv,
+}
+
+impl DataFormat {
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Csv => "csv",
+        }
+    }
+
+    fn encode(self, record: &BenchmarkRecord) -> Result<Vec<u8>, String> {
+        match self {
+            Self::Json => serde_json::to_vec_pretty(record).map_err(|error| error.to_string()),
+            Self::Csv => Ok(sweep_csv(&record.spec, &record.results).into_bytes()),
+        }
+    }
+}
+
 /// How far an export is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
@@ -42,6 +66,7 @@ pub struct ExportBox {
     key: String,
     taking: Taking,
     format: FigureFormat,
+    data: DataFormat,
     choice: Choice,
     step: u64,
     path: String,
@@ -72,6 +97,7 @@ impl ExportBox {
             key,
             taking,
             format: FigureFormat::default(),
+            data: DataFormat::Json,
             choice,
             step,
             path: String::new(),
@@ -128,6 +154,7 @@ impl ExportBox {
             Taking::Checkpoint { name, .. } => format!("Export a checkpoint of \"{name}\""),
             Taking::Run { name, .. } => format!("Export the run \"{name}\" as JSON"),
             Taking::Figure(figure) => format!("Export the chart \"{}\"", figure.title),
+            Taking::Benchmark(record) => format!("Export all that was measured in \"{}\"", record.summary.name),
         }
     }
 
@@ -141,6 +168,7 @@ impl ExportBox {
             },
             Taking::Run { name, .. } => format!("{}.json", slug(name)),
             Taking::Figure(figure) => format!("{}.{}", slug(&figure.title), self.format.ending()),
+            Taking::Benchmark(record) => format!("{}.{}", slug(&record.summary.name), self.data.ending()),
         }
     }
 
@@ -183,6 +211,7 @@ impl ExportBox {
                     }
                 });
             }
+            Taking::Benchmark(_) => {}
             Taking::Run { .. } => {
                 ui.label("Config, machine, every point of every curve and the text samples, in one document.");
             }
@@ -193,6 +222,13 @@ impl ExportBox {
                     }
                 });
             }
+        }
+        if let Taking::Benchmark(_) = &self.taking {
+            ui.horizontal(|ui| {
+                ui.radio_value(&mut self.data, DataFormat::Json, "JSON")
+                    .on_hover_text("All that is kept: config, machine, driver, commit, every step, every operation");
+                ui.radio_value(&mut self.data, DataFormat::Csv, "CSV").on_hover_text("A row for each point and side");
+            });
         }
         if self.file_name() != before {
             self.rename(&before);
@@ -223,6 +259,7 @@ impl ExportBox {
                     Taking::Checkpoint { .. } => {}
                     Taking::Run { .. } => ask = ask.kind("JSON", &["json"]),
                     Taking::Figure(_) => ask = ask.kind(self.format.name(), &[self.format.ending()]),
+                    Taking::Benchmark(_) => ask = ask.kind(self.data.ending(), &[self.data.ending()]),
                 }
                 cx.dialogs.pick(&self.key, ask);
             }
@@ -253,6 +290,10 @@ impl ExportBox {
             Taking::Figure(figure) => {
                 let (figure, format) = (figure.clone(), self.format);
                 self.write(path, cx, move || format.encode(&figure));
+            }
+            Taking::Benchmark(record) => {
+                let (record, data) = (record.clone(), self.data);
+                self.write(path, cx, move || data.encode(&record));
             }
         }
         true

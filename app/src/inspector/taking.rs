@@ -1,4 +1,4 @@
-use headroom_engine::store::RunId;
+use headroom_engine::store::{BenchmarkRecord, RunId};
 
 use crate::export::Figure;
 
@@ -23,6 +23,8 @@ pub enum Taking {
     },
     /// A chart.
     Figure(Box<Figure>),
+    /// Everything that was measured, as JSON or as a table.
+    Benchmark(Box<BenchmarkRecord>),
 }
 
 /// A name as a file name: letters, digits, dots and single hyphens.

@@ -229,6 +229,7 @@ impl State {
                 train_tokens,
                 validation_tokens,
                 flops_per_step,
+                parameter_match,
             } => {
                 let current = self.current(&run);
                 (current.step, current.steps, current.preparing) = (first_step, steps, None);
@@ -253,7 +254,7 @@ impl State {
                         format::parameters(parameters),
                         facts.device
                     ),
-                    "",
+                    parameter_match.map(|text| text + ".").unwrap_or_default(),
                     Some(run.clone()),
                 );
                 self.series.touch(&run, Instant::now());

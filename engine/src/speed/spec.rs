@@ -27,6 +27,8 @@ pub struct SweepSpec {
     pub steps: usize,
     /// How often each point is built and measured anew.
     pub repeats: usize,
+    /// Whether the largest batch that fits is looked for as well, at every point and for every side.
+    pub largest_batch: bool,
 }
 
 impl Default for SweepSpec {
@@ -39,6 +41,7 @@ impl Default for SweepSpec {
             warmup: 2,
             steps: 10,
             repeats: 1,
+            largest_batch: false,
         }
     }
 }

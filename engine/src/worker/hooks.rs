@@ -5,7 +5,7 @@ use std::{
 
 use super::{Event, bench::Bench, checkpoints, job::TrainJob, resume::training_state, steering::Steering};
 use crate::{
-    attention::{Cost, Workload},
+    attention::{Cost, ParameterMatch, Workload},
     checkpoint::{ModelDirectory, remove_model_dir, save_model_dir},
     store::{
         CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunState, StateDetails, StoreWriter,
@@ -102,6 +102,7 @@ impl<'a> RunHooks<'a> {
             train_tokens: statistics.train.tokens as u64,
             validation_tokens: statistics.validation.tokens as u64,
             flops_per_step,
+            parameter_match: ParameterMatch::of(trainer.config()).ok().flatten().map(|found| found.to_string()),
         });
     }
 

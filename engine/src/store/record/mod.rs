@@ -10,7 +10,7 @@ mod series;
 mod snapshot;
 mod state;
 
-pub use benchmark::{BenchmarkId, BenchmarkRecord, BenchmarkSummary};
+pub use benchmark::{BenchmarkId, BenchmarkRecord, BenchmarkSummary, MeasuredDevice};
 pub use checkpoint::{CheckpointKind, CheckpointRecord, NewCheckpoint};
 pub use details::{Divergence, Failure, Parent, Progress, RunFacts, StateDetails};
 pub use id::RunId;
