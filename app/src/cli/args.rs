@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use headroom_engine::worker::Which;
 
 const AFTER_HELP: &str = "\
@@ -30,6 +31,8 @@ pub enum Task {
     Bench(BenchTask),
     /// Compare runs: metrics with deltas against the first, and where their configs differ.
     Compare(CompareArgs),
+    /// Print a script with which a shell completes commands and options.
+    Completions(CompletionsArgs),
     /// List the devices that runs can compute on.
     Devices(JsonArgs),
     /// Count parameters, FLOPs and memory of a config without running it.
@@ -222,6 +225,9 @@ pub struct BenchSweepArgs {
     /// Look for the largest batch that fits into memory as well, at every point and for every side.
     #[arg(long)]
     pub largest_batch: bool,
+    /// Bytes that the search for the largest batch may use [default: nearly all that is free].
+    #[arg(long, value_name = "BYTES", requires = "largest_batch")]
+    pub memory: Option<u64>,
     /// Replace `threads`.
     #[arg(long)]
     pub threads: Option<usize>,
@@ -248,7 +254,7 @@ pub struct LargestBatchArgs {
     /// Tokens of the vocabulary [default: as the tokenizer is expected to have].
     #[arg(long)]
     pub vocabulary: Option<usize>,
-    /// Bytes that may be used [default: what is free].
+    /// Bytes that may be used [default: nearly all that is free].
     #[arg(long, value_name = "BYTES")]
     pub memory: Option<u64>,
     /// Answer as JSON.
@@ -406,6 +412,13 @@ pub struct CompareArgs {
     /// Answer as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `completions`.
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// The shell, as in `headroom completions bash > ~/.local/share/bash-completion/completions/headroom`.
+    pub shell: Shell,
 }
 
 /// `eval`.

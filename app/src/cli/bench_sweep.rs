@@ -65,8 +65,9 @@ fn spec(args: &BenchSweepArgs) -> CliResult<SweepSpec> {
         threads: args.threads,
         ..ConfigArgs::default()
     })?;
-    let BenchSweepArgs { vocabulary, warmup, steps, repeats, largest_batch, .. } = *args;
-    let spec = SweepSpec { base: given.config, vocabulary, axes, sides, warmup, steps, repeats, largest_batch };
+    let BenchSweepArgs { vocabulary, warmup, steps, repeats, largest_batch, memory: memory_bytes, .. } = *args;
+    let spec =
+        SweepSpec { base: given.config, vocabulary, axes, sides, warmup, steps, repeats, largest_batch, memory_bytes };
     spec.points().map_err(bad)?;
     Ok(spec)
 }

@@ -4,7 +4,7 @@ use clap::Parser;
 
 use super::{
     args::{BenchTask, Cli, Task},
-    bench_batch, bench_show, bench_step, bench_sweep, compare, devices,
+    bench_batch, bench_show, bench_step, bench_sweep, compare, completions, devices,
     error::CliResult,
     estimate, eval, export, open, panics, presets, print, race, resume, runs, show, sweep, train,
 };
@@ -43,6 +43,7 @@ fn dispatch(cli: Cli) -> CliResult {
         Some(Task::Bench(BenchTask::Show(args))) => bench_show::show(store, &args),
         Some(Task::Bench(BenchTask::Compare(args))) => bench_show::compare(store, &args),
         Some(Task::Compare(args)) => compare::run(store, &args),
+        Some(Task::Completions(args)) => completions::run(&args),
         Some(Task::Devices(args)) => devices::run(&args),
         Some(Task::Estimate(args)) => estimate::run(&args),
         Some(Task::Eval(args)) => eval::run(store, &args),

@@ -1,12 +1,13 @@
 //! A figure as PNG: the SVG, rendered with the built-in fonts, so that both are the same picture everywhere.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use anyhow::{Context as _, Result, ensure};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{self, fontdb};
 
-use super::{Figure, to_svg};
+use super::{Drawing, Figure, to_svg};
 
 /// The most pixels a figure may have: 16,384 x 16,384.
 const MOST_PIXELS: f64 = 16_384.0 * 16_384.0;
@@ -31,8 +32,17 @@ pub(super) fn parse(svg: &str) -> Result<usvg::Tree> {
 /// The figure as a PNG file with `scale` pixels per point (1 to 8; 2 is good for screens, 4 for print). The metadata
 /// is kept in `iTXt` chunks, one per key.
 pub fn to_png(figure: &Figure, scale: f32) -> Result<Vec<u8>> {
+    render(&to_svg(figure), &figure.title, &figure.metadata, scale)
+}
+
+/// A drawing as a PNG file, in the same way.
+pub fn drawing_to_png(drawing: &Drawing, scale: f32) -> Result<Vec<u8>> {
+    render(&drawing.svg, &drawing.title, &drawing.metadata, scale)
+}
+
+fn render(svg: &str, title: &str, metadata: &BTreeMap<String, String>, scale: f32) -> Result<Vec<u8>> {
     ensure!(scale.is_finite() && (0.1..=16.0).contains(&scale), "The scale must lie between 0.1 and 16, not {scale}.");
-    let tree = parse(&to_svg(figure))?;
+    let tree = parse(svg)?;
     let size = tree.size();
     let (width, height) = ((size.width() * scale).round(), (size.height() * scale).round());
     ensure!(
@@ -43,17 +53,17 @@ pub fn to_png(figure: &Figure, scale: f32) -> Result<Vec<u8>> {
         .with_context(|| format!("No picture of {width} x {height} pixels can be made. Choose another scale."))?;
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
     let png = pixels.encode_png().context("The picture could not be compressed.")?;
-    Ok(with_metadata(png, figure))
+    Ok(with_metadata(png, title, metadata))
 }
 
 /// Inserts one `iTXt` chunk per metadata entry after the header chunk.
-fn with_metadata(png: Vec<u8>, figure: &Figure) -> Vec<u8> {
+fn with_metadata(png: Vec<u8>, title: &str, metadata: &BTreeMap<String, String>) -> Vec<u8> {
     // Signature (8) and IHDR (4 length + 4 type + 13 data + 4 checksum).
     const HEADER: usize = 8 + 25;
     let Some((header, rest)) = png.split_at_checked(HEADER) else { return png };
     let mut out = header.to_vec();
-    let title = ("Title".to_owned(), figure.title.clone());
-    let entries = figure.metadata.iter().map(|(k, v)| (k.clone(), v.clone()));
+    let title = ("Title".to_owned(), title.to_owned());
+    let entries = metadata.iter().map(|(k, v)| (k.clone(), v.clone()));
     for (key, value) in std::iter::once(title).chain(entries).filter(|(_, value)| !value.is_empty()) {
         // Keywords are 1 to 79 Latin-1 characters; ASCII is enough here.
         let keyword: String = key.chars().filter(char::is_ascii_graphic).take(79).collect();

@@ -154,6 +154,7 @@ impl ExportBox {
             Taking::Checkpoint { name, .. } => format!("Export a checkpoint of \"{name}\""),
             Taking::Run { name, .. } => format!("Export the run \"{name}\" as JSON"),
             Taking::Figure(figure) => format!("Export the chart \"{}\"", figure.title),
+            Taking::Drawing(drawing) => format!("Export the figure \"{}\"", drawing.title),
             Taking::Benchmark(record) => format!("Export all that was measured in \"{}\"", record.summary.name),
         }
     }
@@ -168,6 +169,7 @@ impl ExportBox {
             },
             Taking::Run { name, .. } => format!("{}.json", slug(name)),
             Taking::Figure(figure) => format!("{}.{}", slug(&figure.title), self.format.ending()),
+            Taking::Drawing(drawing) => format!("{}.{}", slug(&drawing.title), self.format.ending()),
             Taking::Benchmark(record) => format!("{}.{}", slug(&record.summary.name), self.data.ending()),
         }
     }
@@ -215,7 +217,7 @@ impl ExportBox {
             Taking::Run { .. } => {
                 ui.label("Config, machine, every point of every curve and the text samples, in one document.");
             }
-            Taking::Figure(_) => {
+            Taking::Figure(_) | Taking::Drawing(_) => {
                 ui.horizontal(|ui| {
                     for format in FigureFormat::ALL {
                         ui.radio_value(&mut self.format, format, format.name()).on_hover_text(format.about());
@@ -258,7 +260,9 @@ impl ExportBox {
                 match &self.taking {
                     Taking::Checkpoint { .. } => {}
                     Taking::Run { .. } => ask = ask.kind("JSON", &["json"]),
-                    Taking::Figure(_) => ask = ask.kind(self.format.name(), &[self.format.ending()]),
+                    Taking::Figure(_) | Taking::Drawing(_) => {
+                        ask = ask.kind(self.format.name(), &[self.format.ending()]);
+                    }
                     Taking::Benchmark(_) => ask = ask.kind(self.data.ending(), &[self.data.ending()]),
                 }
                 cx.dialogs.pick(&self.key, ask);
@@ -290,6 +294,10 @@ impl ExportBox {
             Taking::Figure(figure) => {
                 let (figure, format) = (figure.clone(), self.format);
                 self.write(path, cx, move || format.encode(&figure));
+            }
+            Taking::Drawing(drawing) => {
+                let (drawing, format) = (drawing.clone(), self.format);
+                self.write(path, cx, move || format.encode_drawing(&drawing));
             }
             Taking::Benchmark(record) => {
                 let (record, data) = (record.clone(), self.data);

@@ -173,7 +173,7 @@ impl At<'_> {
         if !self.spec.largest_batch || !can_be_built {
             return None;
         }
-        largest_batch(&subject.config, self.spec.vocabulary_of(&subject.config), None).ok()
+        largest_batch(&subject.config, self.spec.vocabulary_of(&subject.config), self.spec.memory_bytes).ok()
     }
 
     /// What can be said before anything is built.
@@ -492,15 +492,17 @@ mod tests {
     #[test]
     fn the_largest_batch_is_found_where_it_is_wanted() {
         let mut spec = spec(&["model.heads=2,3"], &["one", "huge:model.layers=256,model.width=24576"]);
-        // What fits into all of memory takes long: one example is far more than the machine has, or a step with it short.
-        spec.base.data.sequence_length = 8;
-        spec.sides.remove(0);
-        spec.largest_batch = true;
+        (spec.largest_batch, spec.memory_bytes) = (true, Some(3 << 20));
         let result = measure(&spec, &mut Counting::default()).unwrap();
-        let found = result.points[0].sides[0].largest_batch.unwrap();
-        assert_eq!((found.batch, found.is_confirmed), (0, false));
-        assert!(found.needed_bytes > found.free_bytes);
-        assert!(result.points[1].sides[0].largest_batch.is_none(), "what cannot be built has no batch");
+        let largest = |point: usize, side: usize| result.points[point].sides[side].largest_batch;
+        let (one, huge) = (largest(0, 0).unwrap(), largest(0, 1).unwrap());
+        assert!(one.batch > 2 && one.is_confirmed && one.needed_bytes <= 3 << 20, "{one:?}");
+        assert_eq!((huge.batch, huge.is_confirmed), (0, false));
+        assert!(huge.needed_bytes > huge.free_bytes);
+        assert_eq!((largest(1, 0), largest(1, 1)), (None, None), "what cannot be built has no batch");
+        spec.largest_batch = false;
+        let result = measure(&spec, &mut Counting::default()).unwrap();
+        assert!(result.points.iter().flat_map(|point| &point.sides).all(|side| side.largest_batch.is_none()));
     }
 
     #[test]

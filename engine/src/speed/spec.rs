@@ -29,6 +29,8 @@ pub struct SweepSpec {
     pub repeats: usize,
     /// Whether the largest batch that fits is looked for as well, at every point and for every side.
     pub largest_batch: bool,
+    /// Bytes that this search may use at most; none = nearly all that is free.
+    pub memory_bytes: Option<u64>,
 }
 
 impl Default for SweepSpec {
@@ -42,6 +44,7 @@ impl Default for SweepSpec {
             steps: 10,
             repeats: 1,
             largest_batch: false,
+            memory_bytes: None,
         }
     }
 }

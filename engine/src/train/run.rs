@@ -48,15 +48,21 @@ fn look(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<bool, TrainError
     let step = trainer.progress().step;
     let is_last = step == trainer.steps();
     let mut best = false;
+    let mut is_seen = false;
     if is_last || step.is_multiple_of(trainer.config().train.evaluate_every) {
         let Some(report) = trainer.evaluate(&|| hooks.should_stop())? else { return Ok(false) };
         hooks.evaluated(&report);
         best = report.best;
+        is_seen = true;
     }
     let every = trainer.config().probe.every;
     if every > 0 && (is_last || step.is_multiple_of(every)) {
         let Some(text) = trainer.sample(&|| hooks.should_stop())? else { return Ok(best) };
         hooks.sample(step, &text);
+        is_seen = true;
+    }
+    if is_seen {
+        hooks.looked(trainer);
     }
     trainer.look_is_done();
     Ok(best)

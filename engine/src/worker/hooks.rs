@@ -7,9 +7,10 @@ use super::{Event, bench::Bench, checkpoints, job::TrainJob, resume::training_st
 use crate::{
     attention::{Cost, ParameterMatch, Workload},
     checkpoint::{ModelDirectory, remove_model_dir, save_model_dir},
+    model::{Mixing, mixing_matrices},
     store::{
         CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunState, StateDetails, StoreWriter,
-        series_names,
+        series_names, snapshot_kinds,
     },
     train::{Control, EvaluationReport, Hooks, Moment, StepReport, Trainer},
 };
@@ -260,6 +261,20 @@ impl Hooks for RunHooks<'_> {
     fn sample(&mut self, step: u64, text: &str) {
         self.writer.snapshot(&self.job.run, NewSnapshot::text(step, text));
         self.bench.outbox.send(Event::Sample { run: self.job.run.clone(), step, text: text.to_owned() });
+    }
+
+    fn looked(&mut self, trainer: &Trainer) {
+        let step = trainer.progress().step;
+        match mixing_matrices(trainer.plan(), trainer.parameters()) {
+            Ok(matrices) => {
+                for Mixing { layer, heads, width, values } in matrices {
+                    let shape = vec![heads as u64, width as u64];
+                    let snapshot = NewSnapshot::f32(step, snapshot_kinds::MIXING, shape, &values);
+                    self.writer.snapshot(&self.job.run, NewSnapshot { layer: Some(layer as u32), ..snapshot });
+                }
+            }
+            Err(error) => self.warn(format!("The mixing matrices of step {step} could not be kept. {error}")),
+        }
     }
 
     fn checkpoint(&mut self, trainer: &Trainer, moment: Moment) {

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::axes::{plain_label, write_axes};
@@ -10,8 +11,9 @@ use crate::export::Figure;
 use crate::theme::{self, hex};
 
 /// The families that text asks for; PNG has the first one built in.
-const FONT: &str = "Ubuntu, 'Helvetica Neue', Helvetica, Arial, sans-serif";
-const TITLE: f64 = 17.0;
+pub(super) const FONT: &str = "Ubuntu, 'Helvetica Neue', Helvetica, Arial, sans-serif";
+/// Size of the title.
+pub(super) const TITLE: f64 = 17.0;
 const SUBTITLE: f64 = 12.5;
 
 /// Writes the figure as a complete SVG document.
@@ -66,7 +68,7 @@ pub fn to_svg(figure: &Figure) -> String {
     if !figure.title.is_empty() {
         let _ = writeln!(out, "<title>{}</title>", escape(&figure.title));
     }
-    write_metadata(&mut out, figure);
+    write_metadata(&mut out, &figure.metadata);
     let _ = writeln!(
         out,
         r#"<clipPath id="plot"><rect x="{left:.1}" y="{top:.1}" width="{:.1}" height="{:.1}"/></clipPath>"#,
@@ -125,9 +127,10 @@ pub fn to_svg(figure: &Figure) -> String {
     out
 }
 
-fn write_metadata(out: &mut String, figure: &Figure) {
+/// Writes key and text of everything that is to be known of a figure.
+pub(super) fn write_metadata(out: &mut String, metadata: &BTreeMap<String, String>) {
     let _ = writeln!(out, r#"<metadata><figure xmlns="urn:headroom:figure:1">"#);
-    for (key, value) in &figure.metadata {
+    for (key, value) in metadata {
         let _ = writeln!(out, r#"<entry key="{}">{}</entry>"#, escape(key), escape(value));
     }
     let _ = writeln!(out, "</figure></metadata>");

@@ -5,10 +5,12 @@ mod curves;
 mod document;
 mod frame;
 mod legend;
+mod parallel;
 mod ruler;
 mod text;
 
 pub use document::to_svg;
+pub use parallel::{ParallelFigure, ParallelFigureAxis, ParallelFigureLine};
 
 #[cfg(test)]
 mod tests;

@@ -81,6 +81,7 @@ impl Form {
             steps: self.steps,
             repeats: self.repeats,
             largest_batch: self.largest_batch,
+            memory_bytes: None,
         };
         spec.points()?;
         Ok(spec)
@@ -226,6 +227,9 @@ mod tests {
         let spec = form.spec(None).unwrap();
         assert_eq!(spec.axes[0].values, ["64", "128", "256", "512"]);
         assert!(Form::name(&spec).contains("data.sequence_length 64, 128"));
+        assert!(!spec.largest_batch);
+        form.largest_batch = true;
+        assert!(form.spec(None).unwrap().largest_batch);
         form.axes[0].0 = "model.haeds".to_owned();
         assert!(form.spec(None).unwrap_err().to_string().contains("`heads`"));
         form.preset = None;

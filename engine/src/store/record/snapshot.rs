@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 pub mod snapshot_kinds {
     /// Text that the model wrote, as UTF-8 (`dtype` "utf8").
     pub const SAMPLE: &str = "sample";
+
+    /// The mixing matrix of a collaborative layer: heads that compute x shared columns (`dtype` "f32").
+    pub const MIXING: &str = "mixing";
 }
 
 /// A small tensor or text to keep beside a run's curves.
