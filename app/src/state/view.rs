@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Instant};
 
 use headroom_engine::{
     config::Problem,
-    store::{CheckpointRecord, RunId, RunRecord, RunState, RunSummary, TextSample},
+    store::{CheckpointRecord, RunId, RunRecord, RunState, RunSummary, SnapshotData, TextSample, snapshot_kinds},
     worker::{Command, DeviceInfo, Event, RunEdit},
 };
 
@@ -31,6 +31,8 @@ pub struct State {
     pub folders: BTreeMap<RunId, PathBuf>,
     /// Text samples of runs that were asked for with [`State::want_samples`].
     pub samples: BTreeMap<RunId, Vec<TextSample>>,
+    /// Mixing matrices of the newest step, by layer, of runs that were asked for with [`State::want_mixing`].
+    pub mixing: BTreeMap<RunId, Vec<SnapshotData>>,
     /// What is known of runs that this program started.
     pub started: BTreeMap<RunId, StartFacts>,
     /// Curves.
@@ -75,6 +77,7 @@ pub struct State {
 /// What was asked of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
+    Mixing,
     Record,
     Samples,
 }
@@ -131,12 +134,20 @@ impl State {
         }
     }
 
+    /// Asks for a run's mixing matrices, once; they come into `mixing`, and newer ones follow.
+    pub fn want_mixing(&mut self, run: &RunId) {
+        if !self.mixing.contains_key(run) {
+            self.ask(run, Asked::Mixing);
+        }
+    }
+
     fn ask(&mut self, run: &RunId, what: Asked) {
         if self.asked.iter().any(|(asked, kind, _)| asked == run && *kind == what) {
             return;
         }
         self.asked.push((run.clone(), what, false));
         self.wishes.push(match what {
+            Asked::Mixing => Command::LoadSnapshots { run: run.clone(), kind: snapshot_kinds::MIXING.to_owned() },
             Asked::Record => Command::LoadRun { run: run.clone() },
             Asked::Samples => Command::LoadSamples { run: run.clone() },
         });
@@ -275,8 +286,14 @@ impl State {
             Event::Evaluated { run, loss, .. } => {
                 self.current(&run).validation_loss = Some(loss);
                 self.series.touch(&run, Instant::now());
+                if self.mixing.contains_key(&run) {
+                    self.ask(&run, Asked::Mixing);
+                }
             }
             Event::Sample { run, .. } => {
+                if self.mixing.contains_key(&run) {
+                    self.ask(&run, Asked::Mixing);
+                }
                 if self.samples.contains_key(&run) {
                     self.ask(&run, Asked::Samples);
                 }
@@ -325,6 +342,12 @@ impl State {
             Event::Samples { run, samples } => {
                 self.answered(&run, Asked::Samples);
                 self.samples.insert(run, samples);
+            }
+            Event::Snapshots { run, kind, snapshots } => {
+                if kind == snapshot_kinds::MIXING {
+                    self.answered(&run, Asked::Mixing);
+                    self.mixing.insert(run, snapshots);
+                }
             }
             Event::Checked { ticket, problems, free_bytes } => {
                 // An answer to an older question that comes late is worth nothing.
@@ -492,6 +515,7 @@ impl State {
         self.checkpoints.retain(|run, _| exists(run));
         self.folders.retain(|run, _| exists(run));
         self.samples.retain(|run, _| exists(run));
+        self.mixing.retain(|run, _| exists(run));
         if first && self.selection.visible.is_empty() {
             let newest = self.runs.iter().filter(|run| !run.archived && run.steps_done > 0).take(SHOWN_AT_FIRST);
             self.selection.visible = newest.map(|run| run.id.clone()).collect();

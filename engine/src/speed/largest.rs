@@ -8,8 +8,8 @@ use crate::{
     train::{TrainError, free_memory},
 };
 
-/// Examples that are looked at, at most.
-const MOST: usize = 1 << 20;
+/// The largest batch that a config may have.
+const MOST: usize = 1 << 16;
 
 /// Share of free memory that is left to the rest of the machine: one part in so many.
 const LEFT: u64 = 16;
@@ -89,7 +89,7 @@ fn search(fits: impl Fn(usize) -> Result<bool, TrainError>) -> Result<usize, Tra
     while below < MOST && fits(below * 2)? {
         below *= 2;
     }
-    let mut above = below * 2;
+    let mut above = (below * 2).min(MOST + 1);
     while above - below > 1 {
         let middle = usize::midpoint(below, above);
         if fits(middle)? {
@@ -107,9 +107,16 @@ mod tests {
 
     #[test]
     fn the_search_finds_the_last_that_fits() {
-        for limit in [0_usize, 1, 2, 3, 7, 64, 1000] {
+        for limit in [0_usize, 1, 2, 3, 7, 64, 1000, MOST - 1, MOST] {
             assert_eq!(search(|batch| Ok(batch <= limit)).unwrap(), limit);
         }
+        let legal = |batch| if batch <= MOST { Ok(true) } else { Err(TrainError::State("too large".to_owned())) };
+        assert_eq!(search(legal).unwrap(), MOST);
+        let mut config = RunConfig::default();
+        config.train.batch = MOST;
+        assert!(config.validate().is_empty());
+        config.train.batch = MOST + 1;
+        assert!(!config.validate().is_empty(), "a larger one is legal now: look for it too");
     }
 
     #[test]

@@ -106,6 +106,14 @@ impl Store {
         })
     }
 
+    /// A run's snapshots of one kind with their elements, of the newest step that has any; by layer and head.
+    pub fn newest_snapshots(&self, run: &RunId, kind: &str) -> Result<Vec<SnapshotData>, StoreError> {
+        let records = self.snapshots(run, Some(kind))?;
+        let newest = records.last().map(|record| record.step);
+        let wanted = records.into_iter().filter(|record| Some(record.step) == newest);
+        wanted.map(|record| self.snapshot(record.id)).collect()
+    }
+
     /// A run's text samples by step.
     pub fn samples(&self, run: &RunId) -> Result<Vec<TextSample>, StoreError> {
         let records = self.snapshots(run, Some(snapshot_kinds::SAMPLE))?;

@@ -98,8 +98,8 @@ pub trait Hooks {
     fn evaluated(&mut self, report: &EvaluationReport);
     /// The probe showed what the model can do.
     fn sample(&mut self, step: u64, text: &str);
-    /// The step was looked at: it was evaluated, or the probe was taken, or both.
-    fn looked(&mut self, trainer: &Trainer);
+    /// The step is about to be looked at: it is evaluated, or the probe is taken, or both.
+    fn looking(&mut self, trainer: &Trainer);
     /// A checkpoint is due.
     fn checkpoint(&mut self, trainer: &Trainer, moment: Moment);
     /// Whether a long piece of work inside a step (an evaluation) should be cut short.

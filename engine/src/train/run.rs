@@ -47,22 +47,21 @@ pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, Tr
 fn look(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<bool, TrainError> {
     let step = trainer.progress().step;
     let is_last = step == trainer.steps();
+    let is_due = |every: u64| every > 0 && (is_last || step.is_multiple_of(every));
+    let (evaluates, probes) =
+        (is_last || is_due(trainer.config().train.evaluate_every), is_due(trainer.config().probe.every));
+    if evaluates || probes {
+        hooks.looking(trainer);
+    }
     let mut best = false;
-    let mut is_seen = false;
-    if is_last || step.is_multiple_of(trainer.config().train.evaluate_every) {
+    if evaluates {
         let Some(report) = trainer.evaluate(&|| hooks.should_stop())? else { return Ok(false) };
         hooks.evaluated(&report);
         best = report.best;
-        is_seen = true;
     }
-    let every = trainer.config().probe.every;
-    if every > 0 && (is_last || step.is_multiple_of(every)) {
+    if probes {
         let Some(text) = trainer.sample(&|| hooks.should_stop())? else { return Ok(best) };
         hooks.sample(step, &text);
-        is_seen = true;
-    }
-    if is_seen {
-        hooks.looked(trainer);
     }
     trainer.look_is_done();
     Ok(best)

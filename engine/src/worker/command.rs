@@ -90,6 +90,13 @@ pub enum Command {
         /// The run.
         run: RunId,
     },
+    /// Loads the newest snapshots of a kind of a run; answered by [`super::Event::Snapshots`].
+    LoadSnapshots {
+        /// The run.
+        run: RunId,
+        /// The kind, one of [`crate::store::snapshot_kinds`].
+        kind: String,
+    },
     /// Changes what is written about a run; answered by [`super::Event::Runs`].
     Edit {
         /// The run.

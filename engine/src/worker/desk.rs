@@ -169,6 +169,9 @@ impl Desk {
             Command::LoadSamples { run } => {
                 self.store.samples(&run).map(|samples| self.outbox.send(Event::Samples { run, samples }))
             }
+            Command::LoadSnapshots { run, kind } => self.store.newest_snapshots(&run, &kind).map(|snapshots| {
+                self.outbox.send(Event::Snapshots { run, kind, snapshots });
+            }),
             Command::Edit { run, edit } => self.edit(&run, edit),
             Command::Check { config, base_dir, ticket } => {
                 check::check(self.outbox.clone(), config.anchored(&base_dir), ticket);

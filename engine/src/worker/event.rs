@@ -7,7 +7,7 @@ use crate::{
     speed::{MachineLimits, PointResult},
     store::{
         BenchmarkId, BenchmarkRecord, BenchmarkSummary, CheckpointRecord, RunId, RunRecord, RunState, RunSummary,
-        SeriesData, TextSample,
+        SeriesData, SnapshotData, TextSample,
     },
 };
 
@@ -232,6 +232,15 @@ pub enum Event {
         run: RunId,
         /// Its text samples, in step order.
         samples: Vec<TextSample>,
+    },
+    /// Answer to [`super::Command::LoadSnapshots`].
+    Snapshots {
+        /// The run.
+        run: RunId,
+        /// The kind.
+        kind: String,
+        /// Those of the newest step that has any, by layer and head.
+        snapshots: Vec<SnapshotData>,
     },
     /// Answer to [`super::Command::Check`].
     Checked {
