@@ -10,6 +10,10 @@ use egui::{Color32, Context, FontFamily, FontId, Margin, Stroke, Style, TextStyl
 
 use crate::widgets::Dash;
 
+mod colour_maps;
+
+pub use colour_maps::ColourMap;
+
 /// Of numbers that were true of something else a moment ago.
 pub const OUTDATED_OPACITY: f32 = 0.5;
 

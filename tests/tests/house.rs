@@ -9,12 +9,13 @@ use std::{
 };
 
 /// The engine's rooms, lowest floor first. Rooms on one floor do not use each other.
-const FLOORS: [&[&str]; 11] = [
+const FLOORS: [&[&str]; 12] = [
     &["config"],
     &["ops"],
     &["attention"],
     &["model"],
     &["data"],
+    &["analysis"],
     &["generate"],
     &["train"],
     &["speed"],

@@ -156,6 +156,7 @@ impl ExportBox {
             Taking::Figure(figure) => format!("Export the chart \"{}\"", figure.title),
             Taking::Drawing(drawing) => format!("Export the figure \"{}\"", drawing.title),
             Taking::Benchmark(record) => format!("Export all that was measured in \"{}\"", record.summary.name),
+            Taking::Map(figure) => format!("Export the map \"{}\"", figure.title),
         }
     }
 
@@ -171,6 +172,7 @@ impl ExportBox {
             Taking::Figure(figure) => format!("{}.{}", slug(&figure.title), self.format.ending()),
             Taking::Drawing(drawing) => format!("{}.{}", slug(&drawing.title), self.format.ending()),
             Taking::Benchmark(record) => format!("{}.{}", slug(&record.summary.name), self.data.ending()),
+            Taking::Map(figure) => format!("{}.{}", slug(&figure.title), self.format.ending()),
         }
     }
 
@@ -217,7 +219,7 @@ impl ExportBox {
             Taking::Run { .. } => {
                 ui.label("Config, machine, every point of every curve and the text samples, in one document.");
             }
-            Taking::Figure(_) | Taking::Drawing(_) => {
+            Taking::Figure(_) | Taking::Drawing(_) | Taking::Map(_) => {
                 ui.horizontal(|ui| {
                     for format in FigureFormat::ALL {
                         ui.radio_value(&mut self.format, format, format.name()).on_hover_text(format.about());
@@ -260,7 +262,7 @@ impl ExportBox {
                 match &self.taking {
                     Taking::Checkpoint { .. } => {}
                     Taking::Run { .. } => ask = ask.kind("JSON", &["json"]),
-                    Taking::Figure(_) | Taking::Drawing(_) => {
+                    Taking::Figure(_) | Taking::Drawing(_) | Taking::Map(_) => {
                         ask = ask.kind(self.format.name(), &[self.format.ending()]);
                     }
                     Taking::Benchmark(_) => ask = ask.kind(self.data.ending(), &[self.data.ending()]),
@@ -302,6 +304,10 @@ impl ExportBox {
             Taking::Benchmark(record) => {
                 let (record, data) = (record.clone(), self.data);
                 self.write(path, cx, move || data.encode(&record));
+            }
+            Taking::Map(figure) => {
+                let (figure, format) = (figure.clone(), self.format);
+                self.write(path, cx, move || format.encode_map(&figure));
             }
         }
         true

@@ -1,6 +1,6 @@
 use headroom_engine::store::{BenchmarkRecord, RunId};
 
-use crate::export::{Drawing, Figure};
+use crate::export::{Drawing, Figure, MapFigure};
 
 /// What is exported.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub enum Taking {
     Drawing(Box<Drawing>),
     /// Everything that was measured, as JSON or as a table.
     Benchmark(Box<BenchmarkRecord>),
+    /// A heat map.
+    Map(Box<MapFigure>),
 }
 
 /// A name as a file name: letters, digits, dots and single hyphens.

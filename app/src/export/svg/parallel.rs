@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 
 use egui::Color32;
 
-use super::document::{FONT, TITLE, write_metadata};
+use super::document::{TITLE, open, write_metadata};
 use super::ruler::Ruler;
 use super::text::{NOTE, TICK, escape, text};
 use crate::export::Drawing;
@@ -92,11 +92,7 @@ impl ParallelFigure {
         let x = |axis: usize| left + gap * axis as f64;
         let y = |place: f32| bottom - f64::from(place) * (bottom - top);
         let mut out = String::with_capacity(1 << 14);
-        let _ = writeln!(
-            out,
-            r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="{FONT}" role="img">"#
-        );
-        let _ = writeln!(out, "<title>{}</title>", escape(&self.title));
+        open(&mut out, SIZE, &self.title);
         write_metadata(&mut out, &self.metadata);
         let _ = writeln!(out, r#"<rect width="{width}" height="{height}" fill="{}"/>"#, hex(p.background));
         let title = ruler.fit(&self.title, TITLE, width - 40.0);

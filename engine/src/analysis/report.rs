@@ -1,0 +1,37 @@
+use serde::{Deserialize, Serialize};
+
+use super::{CapturedVariance, ScoreSpectra, Similarity};
+
+/// What was found out about the attention of one model on one text. Parts that were not asked for, or cannot be had, are
+/// not there; `notes` say why.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Analysis {
+    /// The model in words: a run and its checkpoint, or a directory.
+    pub target: String,
+    /// Optimiser steps of the model, where known.
+    pub step: Option<u64>,
+    /// The text in words.
+    pub data: String,
+    /// Examples that were looked at.
+    pub examples: u64,
+    /// Tokens of an example.
+    pub tokens: usize,
+    /// Similarity of maps, a measure each.
+    pub similarity: Vec<Similarity>,
+    /// Spectra of scores.
+    pub spectra: Option<ScoreSpectra>,
+    /// Captured variance of weights.
+    pub captured: Option<CapturedVariance>,
+    /// What could not be had or is to be known, in whole sentences.
+    pub notes: Vec<String>,
+    /// Time that it took.
+    pub secs: f64,
+}
+
+impl Analysis {
+    /// The similarity by one measure.
+    pub fn similarity(&self, measure: super::Measure) -> Option<&Similarity> {
+        self.similarity.iter().find(|similarity| similarity.measure == measure)
+    }
+}

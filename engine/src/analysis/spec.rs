@@ -1,0 +1,53 @@
+use serde::{Deserialize, Serialize};
+
+use super::Measure;
+
+/// What is to be found out about the attention of a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AnalysisSpec {
+    /// Examples of the held-out text, spread evenly over it; fewer where it has fewer.
+    pub examples: usize,
+    /// Tokens of an example; none: as the model was trained.
+    pub tokens: Option<usize>,
+    /// Measures by which maps are compared.
+    pub similarity: Vec<Measure>,
+    /// Spectra of scores.
+    pub spectrum: Option<SpectrumSpec>,
+    /// Captured variance of query and key weights.
+    pub captured: bool,
+}
+
+/// Which spectra.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SpectrumSpec {
+    /// Eigenvalues that are kept where there are too many dimensions for all.
+    pub components: usize,
+    /// Eigenvectors of the network that are kept as patterns.
+    pub patterns: usize,
+    /// Of each head too.
+    pub heads: bool,
+    /// Of the rows of each query too.
+    pub queries: bool,
+    /// Of the network once more, the mean of every row subtracted.
+    pub row_mean_subtracted: bool,
+}
+
+impl Default for AnalysisSpec {
+    fn default() -> Self {
+        Self {
+            examples: 256,
+            tokens: None,
+            similarity: vec![Measure::TotalVariation],
+            spectrum: Some(SpectrumSpec::default()),
+            captured: true,
+        }
+    }
+}
+
+impl Default for SpectrumSpec {
+    fn default() -> Self {
+        Self { components: 256, patterns: 6, heads: false, queries: true, row_mean_subtracted: true }
+    }
+}
