@@ -24,7 +24,7 @@ pub use diagnosis::NonFinite;
 pub use error::ModelError;
 pub use input::{ForwardOptions, ModelInput};
 pub use mixing::{Mixing, mixing_matrices};
-pub use output::{Evaluation, Loss, ModelOutput};
+pub use output::{Attended, Evaluation, Loss, ModelOutput};
 pub use parameters::ParameterSet;
 pub use specification::{Specification, specifications};
 pub use transformer::Model;
