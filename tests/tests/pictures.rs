@@ -304,7 +304,7 @@ fn inspector_of_a_run_that_borrows() {
 }
 
 /// The mixing matrices of two layers that look like ones that learn: each head in columns of its own, some of them shared.
-fn mixing(run: &RunId, step: u64) -> Event {
+fn mixing(run: &RunId, step: u64) -> Vec<Event> {
     let (heads, width) = (4_u64, 64_u64);
     let matrix = |layer: u64| {
         let value = |head: u64, column: u64| {
@@ -328,7 +328,11 @@ fn mixing(run: &RunId, step: u64) -> Event {
         SnapshotData { record, data: new.data }
     };
     let kind = snapshot_kinds::MIXING.to_owned();
-    Event::Snapshots { run: run.clone(), kind, snapshots: vec![matrix(0), matrix(1)] }
+    let matrices = [matrix(0), matrix(1)];
+    let snapshots = matrices.iter().map(|matrix| matrix.record.clone()).collect();
+    let listed = Event::Snapshots { run: run.clone(), kind, snapshots };
+    let loaded = matrices.into_iter().map(|matrix| Event::SnapshotData { snapshot: Box::new(matrix) });
+    std::iter::once(listed).chain(loaded).collect()
 }
 
 #[test]
@@ -345,7 +349,9 @@ fn inspector_of_a_collaborative_run() {
             checkpoints: Vec::new(),
             folder: "/home/ada".into(),
         });
-        screen.state().apply(mixing(&run, 400));
+        for event in mixing(&run, 400) {
+            screen.state().apply(event);
+        }
         screen.resize(egui::vec2(1280.0, 1000.0));
         screen
     });

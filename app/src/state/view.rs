@@ -33,6 +33,8 @@ pub struct State {
     pub samples: BTreeMap<RunId, Vec<TextSample>>,
     /// Mixing matrices of the newest step, by layer, of runs that were asked for with [`State::want_mixing`].
     pub mixing: BTreeMap<RunId, Vec<SnapshotData>>,
+    /// Those that were asked for and have not all come: their keys, and which are there.
+    mixing_to_come: BTreeMap<RunId, (Vec<i64>, Vec<SnapshotData>)>,
     /// What is known of runs that this program started.
     pub started: BTreeMap<RunId, StartFacts>,
     /// Curves.
@@ -138,6 +140,23 @@ impl State {
     pub fn want_mixing(&mut self, run: &RunId) {
         if !self.mixing.contains_key(run) {
             self.ask(run, Asked::Mixing);
+        }
+    }
+
+    /// Keeps one of the matrices that were asked for; all of a step are shown together.
+    fn take_mixing(&mut self, snapshot: SnapshotData) {
+        let waits = |(ids, _): &(Vec<i64>, Vec<SnapshotData>)| ids.contains(&snapshot.record.id);
+        let Some(run) = self.mixing_to_come.iter().find(|(_, waiting)| waits(waiting)).map(|(run, _)| run.clone())
+        else {
+            return;
+        };
+        if let Some((ids, mut there)) = self.mixing_to_come.remove(&run) {
+            there.push(snapshot);
+            if there.len() < ids.len() {
+                self.mixing_to_come.insert(run, (ids, there));
+            } else {
+                self.mixing.insert(run, there);
+            }
         }
     }
 
@@ -343,11 +362,19 @@ impl State {
                 self.answered(&run, Asked::Samples);
                 self.samples.insert(run, samples);
             }
-            Event::Snapshots { run, kind, snapshots } => {
-                if kind == snapshot_kinds::MIXING {
-                    self.answered(&run, Asked::Mixing);
-                    self.mixing.insert(run, snapshots);
+            Event::Snapshots { run, kind, snapshots } if kind == snapshot_kinds::MIXING => {
+                self.answered(&run, Asked::Mixing);
+                let newest = snapshots.last().map(|newest| newest.step);
+                let ids: Vec<i64> = snapshots.iter().filter(|one| Some(one.step) == newest).map(|one| one.id).collect();
+                self.wishes.extend(ids.iter().map(|&id| Command::LoadSnapshot { id }));
+                if ids.is_empty() {
+                    self.mixing.insert(run, Vec::new());
+                } else {
+                    self.mixing_to_come.insert(run, (ids, Vec::new()));
                 }
+            }
+            Event::SnapshotData { snapshot } if snapshot.record.kind == snapshot_kinds::MIXING => {
+                self.take_mixing(*snapshot);
             }
             Event::Checked { ticket, problems, free_bytes } => {
                 // An answer to an older question that comes late is worth nothing.
@@ -373,6 +400,16 @@ impl State {
                 self.messages.push(Level::Info, text, "", Some(run));
             }
             Event::Devices { devices } => self.devices = devices,
+            Event::AnalyseQueued { .. }
+            | Event::Analysing { .. }
+            | Event::Analysed { .. }
+            | Event::AnalyseEnded { .. }
+            | Event::Analyses { .. }
+            | Event::LiveAnalyses { .. }
+            | Event::LiveAnalysis { .. }
+            | Event::Snapshot { .. }
+            | Event::SnapshotData { .. }
+            | Event::Snapshots { .. } => {}
             event @ (Event::Benchmark { .. }
             | Event::Benchmarks { .. }
             | Event::MeasureEnded { .. }

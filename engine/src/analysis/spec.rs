@@ -36,6 +36,29 @@ pub struct SpectrumSpec {
     pub row_mean_subtracted: bool,
 }
 
+impl AnalysisSpec {
+    /// What is looked at while a model of this plan trains: similarity, spectra of the network and its layers, captured
+    /// variance.
+    pub fn live(examples: usize, tokens: usize) -> Self {
+        let spectrum = SpectrumSpec {
+            components: 64,
+            // Small enough to be kept at every look.
+            patterns: if tokens <= 128 { 3 } else { 0 },
+            exact: false,
+            heads: false,
+            queries: false,
+            row_mean_subtracted: false,
+        };
+        Self {
+            examples,
+            tokens: Some(tokens),
+            similarity: vec![Measure::TotalVariation],
+            spectrum: Some(spectrum),
+            captured: true,
+        }
+    }
+}
+
 impl Default for AnalysisSpec {
     fn default() -> Self {
         Self {

@@ -81,7 +81,8 @@ impl Store {
             for row in &rows {
                 let (step, attempt): (i64, i64) = (row.try_get(1)?, row.try_get(9)?);
                 let is_seen = |window: &super::windows::Window| {
-                    window.attempt == attempt && (window.start..window.end).contains(&step)
+                    window.attempt == attempt
+                        && ((window.start..window.end).contains(&step) || (step == 0 && window.start == 1))
                 };
                 if windows.iter().any(is_seen) {
                     records.push(snapshot_record(row)?);
@@ -104,14 +105,6 @@ impl Store {
             let row = row.ok_or(Fault::Store(StoreError::NoSuchSnapshot { id }))?;
             Ok(SnapshotData { record: snapshot_record(&row)?, data: row.try_get(9)? })
         })
-    }
-
-    /// A run's snapshots of one kind with their elements, of the newest step that has any; by layer and head.
-    pub fn newest_snapshots(&self, run: &RunId, kind: &str) -> Result<Vec<SnapshotData>, StoreError> {
-        let records = self.snapshots(run, Some(kind))?;
-        let newest = records.last().map(|record| record.step);
-        let wanted = records.into_iter().filter(|record| Some(record.step) == newest);
-        wanted.map(|record| self.snapshot(record.id)).collect()
     }
 
     /// A run's text samples by step.

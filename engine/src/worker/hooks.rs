@@ -5,6 +5,7 @@ use std::{
 
 use super::{Event, bench::Bench, checkpoints, job::TrainJob, resume::training_state, steering::Steering};
 use crate::{
+    analysis::{Analysis, AnalysisError},
     attention::{Cost, ParameterMatch, Workload},
     checkpoint::{ModelDirectory, remove_model_dir, save_model_dir},
     model::{Mixing, mixing_matrices},
@@ -12,7 +13,7 @@ use crate::{
         CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunState, StateDetails, StoreWriter,
         series_names, snapshot_kinds,
     },
-    train::{Control, EvaluationReport, Hooks, Moment, StepReport, Trainer},
+    train::{Control, EvaluationReport, Hooks, LOOK_SHARE, Moment, StepReport, Trainer},
 };
 
 /// Least time between two step events: some 30 a second. The store gets every step.
@@ -278,6 +279,49 @@ impl Hooks for RunHooks<'_> {
             }
             Err(error) => self.warn(format!("The mixing matrices of step {step} could not be kept. {error}")),
         }
+    }
+
+    fn analysed(&mut self, step: u64, found: &Result<Analysis, AnalysisError>) {
+        let packed = match found {
+            Ok(analysis) => analysis.pack().map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        let (analysis, packed) = match (found, packed) {
+            (Ok(analysis), Ok(packed)) => (analysis, packed),
+            (_, Err(why)) => {
+                self.warn(format!("The attention at step {step} could not be looked at; training goes on. {why}"));
+                return;
+            }
+            (Err(_), Ok(_)) => return,
+        };
+        if let Some(similarity) = analysis.similarity.first() {
+            let (near, far) = similarity.near_and_far();
+            for (series, value) in
+                [(series_names::PROBE_ADJACENT_SIMILARITY, near), (series_names::PROBE_FAR_SIMILARITY, far)]
+            {
+                if value.is_finite() {
+                    self.log(step, &[(series, value)]);
+                }
+            }
+        }
+        if let Some(spectra) = &analysis.spectra {
+            let count = spectra.network.dimension.div_ceil(100);
+            self.log(step, &[(series_names::PROBE_ENERGY_IN_1_PERCENT, spectra.network.share_of(count))]);
+        }
+        for snapshot in NewSnapshot::analysis(step, packed) {
+            self.writer.snapshot(&self.job.run, snapshot);
+        }
+        // Whoever hears of it is to find it.
+        let _ = self.writer.flush();
+        self.bench.outbox.send(Event::Snapshot { run: self.job.run.clone(), step, secs: analysis.secs });
+    }
+
+    fn analysis_thinned(&mut self, step: u64, look_secs: f64) {
+        self.warn(format!(
+            "From step {step} on some looks at attention are left out: one takes {look_secs:.2} s, and all together may \
+             take {:.0} % of the training time. Lower probe.examples, or raise probe.every, to have them at even steps.",
+            100.0 * LOOK_SHARE
+        ));
     }
 
     fn checkpoint(&mut self, trainer: &Trainer, moment: Moment) {
