@@ -356,6 +356,8 @@ impl State {
             | Event::Analyses { .. }
             | Event::LiveAnalyses { .. }
             | Event::LiveAnalysis { .. }
+            | Event::Map { .. }
+            | Event::Maps { .. }
             | Event::Snapshot { .. }
             | Event::SnapshotData { .. }
             | Event::Snapshots { .. } => {}
