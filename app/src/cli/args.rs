@@ -34,6 +34,8 @@ pub enum Task {
     Compare(CompareArgs),
     /// List the devices that runs can compute on.
     Devices(JsonArgs),
+    /// Train a config on its text and on the same text shuffled, and look at the attention of both on both.
+    Domains(DomainsArgs),
     /// Count parameters, FLOPs and memory of a config without running it.
     Estimate(EstimateArgs),
     /// Measure the loss of a run or a model directory on text.
@@ -455,6 +457,25 @@ pub struct AnalyseArgs {
     #[arg(long, value_name = "STEP", num_args = 0..=1, default_missing_value = "last",
           conflicts_with_all = ["data", "shuffled", "subspace"])]
     pub live: Option<String>,
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// Share of the scores' energy in the space of another model's scores: RUN, RUN@STEP, RUN@last, or a directory.
+    #[arg(long, value_name = "RUN|DIR", num_args = 1..)]
+    pub subspace: Vec<String>,
+    /// Look at the spaces of `--subspace` on this text instead of the one that each model was evaluated on.
+    #[arg(long, value_name = "PATH", requires = "subspace")]
+    pub subspace_data: Option<PathBuf>,
+    /// Write figures (SVG, PNG), tables (CSV), arrays (.npy) and everything as JSON into this directory.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What is looked at.
+#[derive(Args, Debug)]
+pub struct LookArgs {
     /// Similarity of attention maps: `total_variation`, `cosine`, `jensen_shannon`, `linear_cka`; the first without a name.
     #[arg(long, value_name = "MEASURE,..", num_args = 0..=1, value_delimiter = ',',
           default_missing_value = "total_variation")]
@@ -465,12 +486,6 @@ pub struct AnalyseArgs {
     /// Captured variance of query and key weights.
     #[arg(long)]
     pub captured: bool,
-    /// Share of the scores' energy in the space of another model's scores: RUN, RUN@STEP, RUN@last, or a directory.
-    #[arg(long, value_name = "RUN|DIR", num_args = 1..)]
-    pub subspace: Vec<String>,
-    /// Look at the spaces of `--subspace` on this text instead of the one that each model was evaluated on.
-    #[arg(long, value_name = "PATH", requires = "subspace")]
-    pub subspace_data: Option<PathBuf>,
     /// Examples that are looked at, spread evenly over the text.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..))]
     pub examples: u64,
@@ -486,10 +501,19 @@ pub struct AnalyseArgs {
     /// All eigenvalues from the covariance itself, whatever its size, where memory allows.
     #[arg(long)]
     pub exact: bool,
-    /// Write figures (SVG, PNG), tables (CSV), arrays (.npy) and everything as JSON into this directory.
+}
+
+/// `domains`.
+#[derive(Args, Debug)]
+pub struct DomainsArgs {
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// Write figures (SVG, PNG), tables (CSV), arrays (.npy) and everything as JSON into folders of this directory.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Answer as JSON.
+    /// Answer as one JSON object at the end.
     #[arg(long)]
     pub json: bool,
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use headroom_engine::{
-    config::{DataConfig, FileSource, GrammarSource, RandomSource, Source, from_toml},
+    config::{DataConfig, FileSource, Source, from_toml},
     store::RunRecord,
     worker::{Command, Event, Target},
 };
@@ -98,31 +98,6 @@ pub(super) fn named_text(
         column: column.cloned().or(own_column),
     });
     Ok(DataConfig { source, ..before })
-}
-
-/// The text on which a run was evaluated, as text of its own.
-pub(super) fn held_out_text(own: DataConfig) -> CliResult<DataConfig> {
-    match &own.source {
-        Source::File(FileSource { validation_path: Some(path), .. }) => {
-            let path = path.clone();
-            named_text(&path, None, None, Some(own))
-        }
-        Source::File(_) => Err(CliError::BadInput(
-            "The run's held-out text is a part of its file, so that it cannot be read in another order. Name a text \
-             with --data."
-                .to_owned(),
-        )),
-        // Other words of the same source than those that it was trained on.
-        Source::Grammar(source) => {
-            let source =
-                Source::Grammar(GrammarSource { text_seed: source.text_seed.wrapping_add(1), ..source.clone() });
-            Ok(DataConfig { source, ..own })
-        }
-        Source::Random(source) => {
-            let source = Source::Random(RandomSource { text_seed: source.text_seed.wrapping_add(1), ..source.clone() });
-            Ok(DataConfig { source, ..own })
-        }
-    }
 }
 
 fn tell(event: &Event) -> CliResult {

@@ -13,6 +13,7 @@ mod bench_sweep;
 mod compare;
 mod config_source;
 mod devices;
+mod domains;
 mod entry;
 mod error;
 mod estimate;

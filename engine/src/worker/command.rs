@@ -156,6 +156,21 @@ pub enum Command {
         /// Folder from which relative paths in texts are taken.
         base_dir: PathBuf,
     },
+    /// Role of the problem domain: adds a run of the config and one on its shuffled text at the end of the queue, and
+    /// behind them looks at both on both; each is answered as if it had been asked for alone.
+    CompareDomains {
+        /// The config; whether its text is shuffled makes no difference.
+        config: Box<RunConfig>,
+        /// Folder from which the config's relative paths are taken.
+        base_dir: PathBuf,
+        /// A label by which the two runs are found again.
+        tag: String,
+        /// What is to be found out.
+        spec: Box<AnalysisSpec>,
+        /// The ids of the looks: the run on text in order on that text, the same on shuffled text, then the run on
+        /// shuffled text on both.
+        analyses: [AnalysisId; 4],
+    },
     /// Ends an analysis, in progress or queued; nothing of it is kept.
     CancelAnalysis {
         /// The analysis.

@@ -8,7 +8,7 @@ use std::{
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use super::{
-    Command, Event, RunEdit, Subspace, check, device,
+    Command, Event, RunEdit, Subspace, Target, Which, check, device,
     export::export,
     gpu,
     job::{AnalyseJob, EvaluateJob, Job, MeasureJob, TrainJob},
@@ -21,6 +21,7 @@ use super::{
     viewer::{ViewBench, Viewer},
 };
 use crate::{
+    analysis::AnalysisSpec,
     attention::{HeadAt, ModelPlan, estimated_vocabulary},
     config::{DataConfig, RunConfig, from_toml, to_toml},
     store::{
@@ -141,8 +142,8 @@ impl Desk {
 
     fn carry_out(&mut self, command: Command) {
         let outcome = match command {
-            Command::Enqueue { config, base_dir } => self.enqueue(vec![*config], &base_dir, &[]),
-            Command::EnqueueAll { configs, base_dir, tags } => self.enqueue(configs, &base_dir, &tags),
+            Command::Enqueue { config, base_dir } => self.enqueue(vec![*config], &base_dir, &[]).map(drop),
+            Command::EnqueueAll { configs, base_dir, tags } => self.enqueue(configs, &base_dir, &tags).map(drop),
             Command::ResumeRun { run } => self.resume_run(&run),
             Command::Cancel { run } => self.cancel(&run),
             Command::Move { run, position } => {
@@ -210,6 +211,9 @@ impl Desk {
                     .collect();
                 self.analyse(AnalyseJob { analysis, target, data: anchored(data), spec: *spec, subspaces });
                 Ok(())
+            }
+            Command::CompareDomains { config, base_dir, tag, spec, analyses } => {
+                self.compare_domains(*config, &base_dir, tag, &spec, analyses)
             }
             Command::CancelAnalysis { analysis } => {
                 self.cancel_analysis(&analysis);
@@ -297,8 +301,8 @@ impl Desk {
         }
     }
 
-    /// All of them, or none where one cannot start.
-    fn enqueue(&mut self, configs: Vec<RunConfig>, base_dir: &Path, tags: &[String]) -> Result<(), StoreError> {
+    /// All of them, or none where one cannot start. Gives their ids.
+    fn enqueue(&mut self, configs: Vec<RunConfig>, base_dir: &Path, tags: &[String]) -> Result<Vec<RunId>, StoreError> {
         let configs: Vec<RunConfig> = configs.into_iter().map(|config| config.anchored(base_dir)).collect();
         for config in &configs {
             if let Err(problems) = ModelPlan::resolve(config, estimated_vocabulary(config)) {
@@ -312,9 +316,10 @@ impl Desk {
                     ),
                     what_to_do: "Correct these fields and start again.".to_owned(),
                 });
-                return Ok(());
+                return Ok(Vec::new());
             }
         }
+        let mut runs = Vec::with_capacity(configs.len());
         for config in configs {
             let record = self.store.create_run(NewRun {
                 name: config.name.clone(),
@@ -328,7 +333,40 @@ impl Desk {
                 ..NewRun::default()
             })?;
             let run = record.summary.id.clone();
+            runs.push(run.clone());
             self.push(record.summary.number, TrainJob { run, config, is_continued: false })?;
+        }
+        Ok(runs)
+    }
+
+    fn compare_domains(
+        &mut self,
+        config: RunConfig,
+        base_dir: &Path,
+        tag: String,
+        spec: &AnalysisSpec,
+        analyses: [AnalysisId; 4],
+    ) -> Result<(), StoreError> {
+        let of = |shuffled: bool| {
+            let mut config = config.clone();
+            config.data.shuffled = shuffled;
+            config.name = format!("{}, {}", config.name, if shuffled { "shuffled" } else { "in order" });
+            config
+        };
+        let runs = self.enqueue(vec![of(false), of(true)], base_dir, &[tag])?;
+        let looks = runs.iter().flat_map(|run| [false, true].map(|shuffled| (run, shuffled)));
+        let jobs: Vec<AnalyseJob> = looks
+            .zip(analyses)
+            .map(|((run, shuffled), analysis)| AnalyseJob {
+                analysis,
+                target: Target::Run { run: run.clone(), which: Which::Best },
+                data: None,
+                spec: AnalysisSpec { shuffled: Some(shuffled), ..spec.clone() },
+                subspaces: Vec::new(),
+            })
+            .collect();
+        for job in jobs {
+            self.analyse(job);
         }
         Ok(())
     }
@@ -534,7 +572,7 @@ impl Desk {
     }
 
     /// Copies on a thread of its own: a training run is not to wait for a copy, nor a copy for a run.
-    fn export(&self, run: RunId, which: super::Which, to: PathBuf) -> Result<(), StoreError> {
+    fn export(&self, run: RunId, which: Which, to: PathBuf) -> Result<(), StoreError> {
         let record = self.store.run(run.as_str())?;
         let run = record.summary.id;
         let precision = from_toml(&record.config_toml).map(|config| config.precision).unwrap_or_default();

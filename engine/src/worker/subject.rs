@@ -38,11 +38,16 @@ impl Subject {
 
     /// Loads a model, and the text that it was evaluated on or other text, or says in words why that cannot be.
     pub(super) fn load(bench: &Bench, target: &Target, data: Option<&DataConfig>) -> Result<Self, String> {
-        Self::load_from(&bench.store, target, data)
+        Self::load_from(&bench.store, target, data, None)
     }
 
-    /// The same from a store.
-    pub(super) fn load_from(store: &Store, target: &Target, data: Option<&DataConfig>) -> Result<Self, String> {
+    /// The same from a store, with the order of the text changed where `shuffled` says so.
+    pub(super) fn load_from(
+        store: &Store,
+        target: &Target,
+        data: Option<&DataConfig>,
+        shuffled: Option<bool>,
+    ) -> Result<Self, String> {
         let (directory, stored, run, step) = match target {
             Target::Directory(path) => (path.clone(), None, None, None),
             Target::Run { run, which } => {
@@ -57,7 +62,9 @@ impl Subject {
         let device = Device::Cpu;
         let loaded = checkpoint::load_model_dir(&directory, DType::F32, &device).map_err(|error| error.to_string())?;
         let (name, config) = stored.map_or((None, None), |(name, config)| (Some(name), Some(config)));
-        let config = config.or(loaded.config).unwrap_or_default();
+        let mut config = config.or(loaded.config).unwrap_or_default();
+        let is_shuffled = shuffled.unwrap_or(data.unwrap_or(&config.data).shuffled);
+        config.data.shuffled = is_shuffled;
         let architecture = loaded.plan.architecture;
         let told = |error: DataError| error.to_string();
         let corpus = match (data, &loaded.tokenizer_json) {
@@ -65,7 +72,7 @@ impl Subject {
             (Some(data), Some(json)) => {
                 let tokenizer = TextTokenizer::from_json(json).map_err(told)?;
                 let corpus = Corpus::load_held_out(&data.source, tokenizer, architecture, &PathBuf::new(), &Silent);
-                corpus.map(|corpus| if data.shuffled { corpus.shuffled() } else { corpus })
+                corpus.map(|corpus| if is_shuffled { corpus.shuffled() } else { corpus })
             }
             (None, _) => {
                 Corpus::load(&config.data, architecture, &PathBuf::new(), &store.paths().tokenizer_cache(), &Silent)
@@ -87,7 +94,7 @@ impl Subject {
             Some(data) => data.source.to_string(),
             None => format!("held-out text of {}", config.data.source),
         };
-        if data.unwrap_or(&config.data).shuffled {
+        if is_shuffled {
             words.push_str(", shuffled");
         }
         let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| error.to_string())?;

@@ -122,7 +122,7 @@ fn show(
             (Subject::name(target), None, model, tokenizer, None)
         }
         (Target::Run { .. }, text) => {
-            let subject = Subject::load_from(&bench.store, target, None)?;
+            let subject = Subject::load_from(&bench.store, target, None, None)?;
             let example = match text {
                 MapText::Example(number) => {
                     let held_out = subject.held_out(1, subject.tokens())?.with_mask_fraction(0.0);
