@@ -6,7 +6,7 @@ use headroom_engine::{
     worker::{Command, DeviceInfo, Event, RunEdit},
 };
 
-use super::{CurrentRun, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad};
+use super::{AnalysisState, CurrentRun, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad};
 use crate::{
     compare::names_apart,
     messages::{Level, Messages},
@@ -35,6 +35,8 @@ pub struct State {
     pub started: BTreeMap<RunId, StartFacts>,
     /// Curves.
     pub series: SeriesCache,
+    /// Analyses of attention.
+    pub analysis: AnalysisState,
     /// Benchmarks and measurements.
     pub speed: SpeedState,
     /// Which runs are shown, pinned, hovered.
@@ -208,6 +210,7 @@ impl State {
         let mut wishes = std::mem::take(&mut self.wishes);
         wishes.extend(self.series.take_loads(Instant::now()));
         wishes.extend(self.speed.take_wishes());
+        drop(self.analysis.take_asks());
         wishes
     }
 
@@ -486,6 +489,7 @@ impl State {
         let exists = |run: &RunId| self.runs.iter().any(|summary| summary.id == *run);
         self.selection.retain(exists);
         self.series.retain(exists);
+        self.analysis.retain(exists);
         self.records.retain(|run, _| exists(run));
         self.names.retain(|run, _| !exists(run));
         self.checkpoints.retain(|run, _| exists(run));
