@@ -5,6 +5,7 @@ pub mod compare;
 pub mod contest;
 pub mod dialogs;
 pub mod export;
+mod findings;
 pub mod fonts;
 pub mod inspector;
 pub mod keys;

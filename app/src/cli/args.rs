@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use headroom_engine::worker::Which;
+use headroom_engine::{analysis::Measure, worker::Which};
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 done; 1 failed, or the run ended early (stopped, diverged, failed); 2 bad input, nothing was trained.
@@ -25,6 +25,8 @@ pub struct Cli {
 /// What the command line can do.
 #[derive(Debug, Subcommand)]
 pub enum Task {
+    /// Look at the attention of a run or a model directory: similarity of heads, spectra of scores, captured variance.
+    Analyse(AnalyseArgs),
     /// Measure how fast models train here, and how much memory they take.
     #[command(subcommand)]
     Bench(BenchTask),
@@ -423,6 +425,70 @@ pub struct EvalArgs {
     /// Which checkpoint of a run: `best`, `last` or a step.
     #[arg(long, default_value = "best")]
     pub which: Which,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `analyse`.
+#[derive(Args, Debug)]
+pub struct AnalyseArgs {
+    /// A run, or a model directory.
+    #[arg(value_name = "RUN|DIR")]
+    pub target: String,
+    /// The text: a file or a folder. Without it, the text that was held out of the run.
+    #[arg(long, value_name = "PATH")]
+    pub data: Option<PathBuf>,
+    /// The field of a JSONL object that holds the text.
+    #[arg(long, requires = "data")]
+    pub field: Option<String>,
+    /// The column of a CSV or TSV file that holds the text.
+    #[arg(long, requires = "data")]
+    pub column: Option<String>,
+    /// Put every token of the text at a random place (`true`) or leave it in order (`false`), whatever the run read.
+    #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
+    pub shuffled: Option<bool>,
+    /// Which checkpoint of a run: `best`, `last` or a step.
+    #[arg(long, default_value = "best")]
+    pub which: Which,
+    /// What was found while the run trained, at this step (the last look without a number), instead of looking now.
+    #[arg(long, value_name = "STEP", num_args = 0..=1, default_missing_value = "last",
+          conflicts_with_all = ["data", "shuffled", "subspace"])]
+    pub live: Option<String>,
+    /// Similarity of attention maps: `total_variation`, `cosine`, `jensen_shannon`, `linear_cka`; the first without a name.
+    #[arg(long, value_name = "MEASURE,..", num_args = 0..=1, value_delimiter = ',',
+          default_missing_value = "total_variation")]
+    pub similarity: Option<Vec<Measure>>,
+    /// Spectra of scores before the softmax.
+    #[arg(long)]
+    pub spectrum: bool,
+    /// Captured variance of query and key weights.
+    #[arg(long)]
+    pub captured: bool,
+    /// Share of the scores' energy in the space of another model's scores: RUN, RUN@STEP, RUN@last, or a directory.
+    #[arg(long, value_name = "RUN|DIR", num_args = 1..)]
+    pub subspace: Vec<String>,
+    /// Look at the spaces of `--subspace` on this text instead of the one that each model was evaluated on.
+    #[arg(long, value_name = "PATH", requires = "subspace")]
+    pub subspace_data: Option<PathBuf>,
+    /// Examples that are looked at, spread evenly over the text.
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..))]
+    pub examples: u64,
+    /// Tokens of an example; as the model was trained without it.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(2..))]
+    pub tokens: Option<u64>,
+    /// Eigenvalues that are kept where there are too many dimensions for all.
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..))]
+    pub components: u64,
+    /// Spectra of every head too.
+    #[arg(long)]
+    pub heads: bool,
+    /// All eigenvalues from the covariance itself, whatever its size, where memory allows.
+    #[arg(long)]
+    pub exact: bool,
+    /// Write figures (SVG, PNG), tables (CSV), arrays (.npy) and everything as JSON into this directory.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// Answer as JSON.
     #[arg(long)]
     pub json: bool,

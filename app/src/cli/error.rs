@@ -44,6 +44,7 @@ impl CliError {
             | StoreError::Folder { .. }
             | StoreError::Missing { .. }
             | StoreError::Newer { .. }
+            | StoreError::NoSuchAnalysis { .. }
             | StoreError::NoSuchBenchmark { .. }
             | StoreError::NoSuchRun { .. }
             | StoreError::NotADatabase { .. }

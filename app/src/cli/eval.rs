@@ -6,7 +6,7 @@ use std::{
 };
 
 use headroom_engine::{
-    config::{DataConfig, FileSource, Source, from_toml},
+    config::{DataConfig, FileSource, GrammarSource, RandomSource, Source, from_toml},
     store::RunRecord,
     worker::{Command, Event, Target},
 };
@@ -38,7 +38,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         (Target::Run { run: record.summary.id, which: args.which }, Some(config.data))
     };
     let data = match &args.data {
-        Some(path) => Some(Box::new(data_config(args, path, trained_on)?)),
+        Some(path) => Some(Box::new(named_text(path, args.field.as_ref(), args.column.as_ref(), trained_on)?)),
         None if is_directory => {
             return Err(CliError::BadInput(
                 "A model directory holds no text. Name some with --data, as in `headroom eval DIR --data text.txt`."
@@ -67,7 +67,8 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     if args.json { print::json_line(&event) } else { tell(&event) }
 }
 
-fn run_record(store: Option<&Path>, target: &str) -> CliResult<RunRecord> {
+/// The run that is meant; a path that is not there is said to be that.
+pub(super) fn run_record(store: Option<&Path>, target: &str) -> CliResult<RunRecord> {
     let looks_like_a_path = target.contains(['/', '\\']);
     if looks_like_a_path {
         return Err(CliError::BadInput(format!("There is no model directory {target}.")));
@@ -76,22 +77,52 @@ fn run_record(store: Option<&Path>, target: &str) -> CliResult<RunRecord> {
 }
 
 /// The text that was named, read as the run read its own.
-fn data_config(args: &EvalArgs, path: &Path, trained_on: Option<DataConfig>) -> CliResult<DataConfig> {
+pub(super) fn named_text(
+    path: &Path,
+    field: Option<&String>,
+    column: Option<&String>,
+    trained_on: Option<DataConfig>,
+) -> CliResult<DataConfig> {
     if !path.exists() {
         return Err(CliError::BadInput(format!("data: there is no file or folder {}.", path.display())));
     }
     let before = trained_on.unwrap_or_default();
-    let (field, column) = match &before.source {
+    let (own_field, own_column) = match &before.source {
         Source::File(file) => (file.field.clone(), file.column.clone()),
         Source::Grammar(_) | Source::Random(_) => (None, None),
     };
     let source = Source::File(FileSource {
         path: PathBuf::from(path),
         validation_path: None,
-        field: args.field.clone().or(field),
-        column: args.column.clone().or(column),
+        field: field.cloned().or(own_field),
+        column: column.cloned().or(own_column),
     });
     Ok(DataConfig { source, ..before })
+}
+
+/// The text on which a run was evaluated, as text of its own.
+pub(super) fn held_out_text(own: DataConfig) -> CliResult<DataConfig> {
+    match &own.source {
+        Source::File(FileSource { validation_path: Some(path), .. }) => {
+            let path = path.clone();
+            named_text(&path, None, None, Some(own))
+        }
+        Source::File(_) => Err(CliError::BadInput(
+            "The run's held-out text is a part of its file, so that it cannot be read in another order. Name a text \
+             with --data."
+                .to_owned(),
+        )),
+        // Other words of the same source than those that it was trained on.
+        Source::Grammar(source) => {
+            let source =
+                Source::Grammar(GrammarSource { text_seed: source.text_seed.wrapping_add(1), ..source.clone() });
+            Ok(DataConfig { source, ..own })
+        }
+        Source::Random(source) => {
+            let source = Source::Random(RandomSource { text_seed: source.text_seed.wrapping_add(1), ..source.clone() });
+            Ok(DataConfig { source, ..own })
+        }
+    }
 }
 
 fn tell(event: &Event) -> CliResult {

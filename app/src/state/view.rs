@@ -352,6 +352,16 @@ impl State {
                 self.messages.push(Level::Info, text, "", Some(run));
             }
             Event::Devices { devices } => self.devices = devices,
+            Event::AnalyseQueued { .. }
+            | Event::Analysing { .. }
+            | Event::Analysed { .. }
+            | Event::AnalyseEnded { .. }
+            | Event::Analyses { .. }
+            | Event::LiveAnalyses { .. }
+            | Event::LiveAnalysis { .. }
+            | Event::Snapshot { .. }
+            | Event::SnapshotData { .. }
+            | Event::Snapshots { .. } => {}
             event @ (Event::Benchmark { .. }
             | Event::Benchmarks { .. }
             | Event::MeasureEnded { .. }

@@ -5,18 +5,35 @@
 //! conventions: *Reuse Transformers* (similarity), *Eigen analysis of self-attention* (spectra, reconstruction),
 //! *Multi-head attention: collaborate instead of concatenate* (captured variance). Uses `model` and what is below it.
 
+mod arrays;
 mod captured;
+mod eigen;
+mod error;
 mod measure;
+mod moments;
+mod nystroem;
+mod projection;
 mod report;
 mod similarity;
+mod similarity_sum;
 mod spec;
 mod spectra;
+mod spectra_sum;
 mod spectrum;
+mod study;
+#[cfg(test)]
+mod tests;
 
+pub use arrays::{NamedArray, PackedAnalysis};
 pub use captured::{CapturedVariance, LayerEnergies};
+pub use error::AnalysisError;
 pub use measure::Measure;
+pub use projection::{Projection, ProjectionSum};
 pub use report::Analysis;
 pub use similarity::Similarity;
+pub use similarity_sum::{MapBatch, SimilaritySum};
 pub use spec::{AnalysisSpec, SpectrumSpec};
 pub use spectra::{ScoreSpectra, SpectrumMethod};
+pub use spectra_sum::{ScoreBatch, ScoreShape, SpectraSum};
 pub use spectrum::Spectrum;
+pub use study::{Basis, Look, examples_at_once, look};

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{CapturedVariance, ScoreSpectra, Similarity};
+use super::{CapturedVariance, Projection, ScoreSpectra, Similarity};
 
 /// What was found out about the attention of one model on one text. Parts that were not asked for, or cannot be had, are
 /// not there; `notes` say why.
@@ -23,6 +23,8 @@ pub struct Analysis {
     pub spectra: Option<ScoreSpectra>,
     /// Captured variance of weights.
     pub captured: Option<CapturedVariance>,
+    /// Energy in spaces that were found elsewhere.
+    pub projections: Vec<Projection>,
     /// What could not be had or is to be known, in whole sentences.
     pub notes: Vec<String>,
     /// Time that it took.

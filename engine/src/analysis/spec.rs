@@ -26,12 +26,37 @@ pub struct SpectrumSpec {
     pub components: usize,
     /// Eigenvectors of the network that are kept as patterns.
     pub patterns: usize,
+    /// All eigenvalues from the covariance itself, whatever its size, where memory allows.
+    pub exact: bool,
     /// Of each head too.
     pub heads: bool,
     /// Of the rows of each query too.
     pub queries: bool,
     /// Of the network once more, the mean of every row subtracted.
     pub row_mean_subtracted: bool,
+}
+
+impl AnalysisSpec {
+    /// What is looked at while a model of this plan trains: similarity, spectra of the network and its layers, captured
+    /// variance.
+    pub fn live(examples: usize, tokens: usize) -> Self {
+        let spectrum = SpectrumSpec {
+            components: 64,
+            // Small enough to be kept at every look.
+            patterns: if tokens <= 128 { 3 } else { 0 },
+            exact: false,
+            heads: false,
+            queries: false,
+            row_mean_subtracted: false,
+        };
+        Self {
+            examples,
+            tokens: Some(tokens),
+            similarity: vec![Measure::TotalVariation],
+            spectrum: Some(spectrum),
+            captured: true,
+        }
+    }
 }
 
 impl Default for AnalysisSpec {
@@ -48,6 +73,6 @@ impl Default for AnalysisSpec {
 
 impl Default for SpectrumSpec {
     fn default() -> Self {
-        Self { components: 256, patterns: 6, heads: false, queries: true, row_mean_subtracted: true }
+        Self { components: 256, patterns: 6, exact: false, heads: false, queries: true, row_mean_subtracted: true }
     }
 }

@@ -1,6 +1,6 @@
 //! `[data]`: where the text comes from and how it becomes tokens.
 
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,10 @@ pub struct DataConfig {
     pub validation_fraction: f64,
     /// How text becomes tokens.
     pub tokenizer: Tokenizer,
+    /// The text's control: every token stands at a random place in its part, so that single tokens are as frequent as
+    /// before and nothing else is left to learn. The tokenizer is that of the text as it was.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shuffled: bool,
 }
 
 /// The fields of `[data]` that every source shares.
@@ -28,6 +32,7 @@ struct Common {
     sequence_length: usize,
     validation_fraction: f64,
     tokenizer: Tokenizer,
+    shuffled: bool,
 }
 
 impl Default for Common {
@@ -37,12 +42,13 @@ impl Default for Common {
             sequence_length: data.sequence_length,
             validation_fraction: data.validation_fraction,
             tokenizer: data.tokenizer,
+            shuffled: data.shuffled,
         }
     }
 }
 
 /// Names of the common fields.
-const COMMON: [&str; 3] = ["sequence_length", "tokenizer", "validation_fraction"];
+const COMMON: [&str; 4] = ["sequence_length", "shuffled", "tokenizer", "validation_fraction"];
 
 impl TryFrom<toml::Table> for DataConfig {
     type Error = toml::de::Error;
@@ -54,9 +60,9 @@ impl TryFrom<toml::Table> for DataConfig {
                 common.insert(name.to_owned(), value);
             }
         }
-        let Common { sequence_length, validation_fraction, tokenizer } = common.try_into()?;
+        let Common { sequence_length, validation_fraction, tokenizer, shuffled } = common.try_into()?;
         table.entry("kind").or_insert_with(|| "grammar".into());
-        Ok(Self { source: table.try_into()?, sequence_length, validation_fraction, tokenizer })
+        Ok(Self { source: table.try_into()?, sequence_length, validation_fraction, tokenizer, shuffled })
     }
 }
 
@@ -67,6 +73,7 @@ impl Default for DataConfig {
             sequence_length: 64,
             validation_fraction: 0.1,
             tokenizer: Tokenizer::default(),
+            shuffled: false,
         }
     }
 }
@@ -81,6 +88,19 @@ pub enum Source {
     Grammar(GrammarSource),
     /// The grammar's control: words drawn independently with the same unigram frequencies.
     Random(RandomSource),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(file) => match file.path.file_name() {
+                Some(name) => f.write_str(&name.to_string_lossy()),
+                None => write!(f, "{}", file.path.display()),
+            },
+            Self::Grammar(_) => f.write_str("the built-in grammar"),
+            Self::Random(_) => f.write_str("random words"),
+        }
+    }
 }
 
 impl Default for Source {

@@ -64,6 +64,6 @@ pub struct ProbeConfig {
 
 impl Default for ProbeConfig {
     fn default() -> Self {
-        Self { every: 100, examples: 4 }
+        Self { every: 100, examples: 16 }
     }
 }

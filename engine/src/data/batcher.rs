@@ -74,6 +74,11 @@ impl Batcher {
         self.held_out.batches(limit)
     }
 
+    /// The held-out text.
+    pub fn held_out(&self) -> &HeldOut {
+        &self.held_out
+    }
+
     /// Examples in the training text.
     pub fn windows(&self) -> usize {
         self.windows.full()
@@ -142,11 +147,33 @@ impl HeldOut {
             let rows: Vec<usize> = (first..taken.min(first + self.batch))
                 .map(|row| (row as u128 * total as u128 / taken as u128) as usize)
                 .collect();
-            self.windows.batch(&rows, |window, ids, labels| {
-                if let Some(masker) = &self.masker {
-                    masker.hide(HELD_OUT_SEED, window as u64, ids, labels);
-                }
-            })
+            self.batch_of(&rows)
+        })
+    }
+
+    /// `examples` examples (fewer where the text has fewer) spread evenly over the text, up to `at_once` in a batch:
+    /// always the same ones with the same masks. Those that are padded are left out unless nothing else is there.
+    pub fn spread(&self, examples: usize, at_once: usize) -> impl Iterator<Item = Batch> {
+        let full = self.windows.full().max(1).min(self.windows.with_tail());
+        let taken = examples.min(full);
+        (0..taken).step_by(at_once.max(1)).map(move |first| {
+            let rows: Vec<usize> = (first..taken.min(first + at_once.max(1)))
+                .map(|row| (row as u128 * full as u128 / taken as u128) as usize)
+                .collect();
+            self.batch_of(&rows)
+        })
+    }
+
+    /// How many examples [`HeldOut::spread`] gives when `examples` are asked for.
+    pub fn spread_count(&self, examples: usize) -> usize {
+        examples.min(self.windows.full().max(1).min(self.windows.with_tail()))
+    }
+
+    fn batch_of(&self, rows: &[usize]) -> Batch {
+        self.windows.batch(rows, |window, ids, labels| {
+            if let Some(masker) = &self.masker {
+                masker.hide(HELD_OUT_SEED, window as u64, ids, labels);
+            }
         })
     }
 

@@ -4,12 +4,16 @@ use super::cache::TokenizerCache;
 use super::encode::Encoder;
 use super::hash::sha256_hex;
 use super::progress::advance;
+use super::rng::{Purpose, Stream};
 use super::tokenizer::{bpe, bytes, given, word_piece};
 use super::{
     DataError, Documents, Progress, Split, Stage, TextTokenizer, TokenStream, generate_grammar, generate_random,
     load_files, memory, split,
 };
 use crate::config::{Architecture, DataConfig, FileSource, Source, Tokenizer};
+
+/// Seeds the order of shuffled text, the same for every run so that runs can be compared.
+const SHUFFLE_SEED: u64 = 0x7368_7566_666c_6564;
 
 /// Fewer held-out tokens than this give a noisy validation loss.
 const FEW_TOKENS: usize = 2000;
@@ -92,6 +96,7 @@ impl Corpus {
             )?,
         };
         let corpus = Self::from_texts(&texts, tokenizer, architecture, notes, progress)?;
+        let corpus = if config.shuffled { corpus.shuffled() } else { corpus };
         corpus.check_lengths(config.sequence_length)?;
         Ok(corpus)
     }
@@ -159,6 +164,24 @@ impl Corpus {
             skipped_files,
         };
         Ok(Self { train, validation, tokenizer, architecture, data_hash, held_out_hash, statistics, warnings })
+    }
+
+    /// The control of this text: every token but the special ones at a random place in its part, always the same one.
+    /// Single tokens are as frequent as before and stand in documents of the same lengths.
+    #[must_use]
+    pub fn shuffled(mut self) -> Self {
+        let marks: Vec<u32> = self.tokenizer.specials().all().collect();
+        for (part, stream) in [&mut self.train, &mut self.validation].into_iter().enumerate() {
+            let mut words: Vec<u32> = stream.ids.iter().copied().filter(|id| !marks.contains(id)).collect();
+            Stream::new(SHUFFLE_SEED, Purpose::RandomTokens, part as u64).shuffle(&mut words);
+            let mut words = words.into_iter();
+            let place = |id: &u32| if marks.contains(id) { *id } else { words.next().unwrap_or(*id) };
+            stream.ids = stream.ids.iter().map(place).collect();
+        }
+        for hash in [&mut self.data_hash, &mut self.held_out_hash] {
+            *hash = sha256_hex([hash.as_bytes(), b"shuffled"]);
+        }
+        self
     }
 
     /// Refuses text that does not fill one example of `sequence` tokens, before a model is built for it.

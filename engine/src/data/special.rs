@@ -42,6 +42,12 @@ pub(super) const fn byte_level(architecture: Architecture) -> &'static [&'static
 }
 
 impl Specials {
+    /// Every one that the vocabulary has, but what stands for the unknown.
+    pub fn all(&self) -> impl Iterator<Item = u32> {
+        let marks = [self.mask, self.cls, self.sep, self.end_of_text];
+        marks.into_iter().flatten()
+    }
+
     /// Looks the usual names up. `id_of` gives the id of a token, if it is in the vocabulary.
     pub(super) fn find(id_of: impl Fn(&str) -> Option<u32>) -> Self {
         let first = |names: &[&str]| names.iter().find_map(|name| id_of(name));

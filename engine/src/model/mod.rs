@@ -22,7 +22,7 @@ pub use device::{dtype, open_device};
 pub use diagnosis::NonFinite;
 pub use error::ModelError;
 pub use input::{ForwardOptions, ModelInput};
-pub use output::{Evaluation, Loss, ModelOutput};
+pub use output::{Attended, Evaluation, Loss, ModelOutput};
 pub use parameters::ParameterSet;
 pub use specification::{Specification, specifications};
 pub use transformer::Model;

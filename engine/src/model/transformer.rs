@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use candle_core::{D, DType, Device, Tensor};
 
 use super::{
-    Evaluation, ForwardOptions, IGNORED_LABEL, Loss, ModelError, ModelInput, ModelOutput, ParameterSet,
+    Attended, Evaluation, ForwardOptions, IGNORED_LABEL, Loss, ModelError, ModelInput, ModelOutput, ParameterSet,
     layer::{EMBEDDING_SITE, Layer, Pass},
     names::{self, LayerNames},
     specification::{attention_pieces, orientation},
@@ -227,6 +227,33 @@ impl Model {
         let correct =
             predicted.iter().zip(&rows.labels).filter(|(predicted, label)| i64::from(**predicted) == **label).count();
         Ok(Evaluation { loss_sum: loss * labelled as f64, labelled, correct })
+    }
+
+    /// Attention maps and hidden states, as `options` ask for them, without logits and without a graph.
+    pub fn attend(&self, input: &ModelInput, options: &ForwardOptions) -> Result<Attended, ModelError> {
+        let Encoded { maps, hidden, .. } = self.encode(input, options)?;
+        let detached = |tensors: Vec<Tensor>| tensors.iter().map(Tensor::detach).collect();
+        Ok(Attended { maps: detached(maps), hidden: detached(hidden) })
+    }
+
+    /// Scores of the heads of layer `layer` that compute, before mask and softmax, divided by the root of the head size;
+    /// none in a layer where no head computes. `hidden` is the stream before the layer, [`Attended::hidden`] of its
+    /// number. `[b, t, d]` to `[b, c, t, t]`
+    pub fn scores(&self, layer: usize, hidden: &Tensor) -> Result<Option<Tensor>, ModelError> {
+        let Some((attention, norm)) = self.layers.get(layer).and_then(|layer| layer.attention.as_ref()) else {
+            return Ok(None);
+        };
+        let x = match self.plan.norm {
+            NormPlacement::Pre => norm.forward(hidden)?,
+            NormPlacement::Post => hidden.clone(),
+        };
+        Ok(attention.scores(&x)?.map(|scores| scores.detach()))
+    }
+
+    /// What makes queries and keys of the heads of layer `layer` that compute, and which heads these are; none in a
+    /// layer without attention.
+    pub(crate) fn projections(&self, layer: usize) -> Option<&HeadAttention> {
+        Some(&self.layers.get(layer)?.attention.as_ref()?.0)
     }
 
     /// Logits at the positions `rows` alone, counted row by row over the whole batch. `[rows, v]`

@@ -81,7 +81,8 @@ impl Store {
             for row in &rows {
                 let (step, attempt): (i64, i64) = (row.try_get(1)?, row.try_get(9)?);
                 let is_seen = |window: &super::windows::Window| {
-                    window.attempt == attempt && (window.start..window.end).contains(&step)
+                    window.attempt == attempt
+                        && ((window.start..window.end).contains(&step) || (step == 0 && window.start == 1))
                 };
                 if windows.iter().any(is_seen) {
                     records.push(snapshot_record(row)?);

@@ -130,6 +130,24 @@ pub enum StoreError {
         /// Its state.
         state: RunState,
     },
+    /// There is no such analysis.
+    #[error(
+        "Nothing was found out about {query}. {}", if newest.is_empty() { "`headroom analyse` looks at a run's attention.".to_owned() } else { format!("The newest are {}.", newest.join(", ")) }
+    )]
+    NoSuchAnalysis {
+        /// What was asked for.
+        query: String,
+        /// The newest that are there.
+        newest: Vec<String>,
+    },
+    /// An analysis in the store cannot be read.
+    #[error("The analysis {id} in the store cannot be read: {reason}. Look at the model again.")]
+    AnalysisUnreadable {
+        /// Its id.
+        id: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// No snapshot has that key.
     #[error("There is no snapshot {id}. It was deleted together with its run.")]
     NoSuchSnapshot {

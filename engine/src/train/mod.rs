@@ -8,6 +8,7 @@ mod boundary;
 mod error;
 mod evaluate;
 mod look;
+mod looks;
 mod loss_scale;
 mod memory;
 mod report;
@@ -17,6 +18,7 @@ mod trainer;
 
 pub use error::TrainError;
 pub use evaluate::{Found, evaluate};
+pub use looks::LOOK_SHARE;
 pub use memory::{MemoryCheck, free_memory};
 pub use report::{Control, Divergence, EvaluationReport, Hooks, Moment, Outcome, StepReport};
 pub use run::train;

@@ -1,6 +1,7 @@
 use serde::Serialize;
 
 use super::Trainer;
+use crate::analysis::{Analysis, AnalysisError};
 
 /// What one optimiser step did.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -98,6 +99,11 @@ pub trait Hooks {
     fn evaluated(&mut self, report: &EvaluationReport);
     /// The probe showed what the model can do.
     fn sample(&mut self, step: u64, text: &str);
+    /// The probe batch was looked at: what its attention is like. What cannot be found out does not harm the run.
+    fn analysed(&mut self, step: u64, found: &Result<Analysis, AnalysisError>);
+    /// A look at the probe batch was left out, because looks would take more than [`super::LOOK_SHARE`] of the training
+    /// time. Told once.
+    fn analysis_thinned(&mut self, step: u64, look_secs: f64);
     /// A checkpoint is due.
     fn checkpoint(&mut self, trainer: &Trainer, moment: Moment);
     /// Whether a long piece of work inside a step (an evaluation) should be cut short.

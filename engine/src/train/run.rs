@@ -1,4 +1,5 @@
 use super::{Control, Hooks, Moment, Outcome, TrainError, Trainer};
+use crate::analysis::AnalysisError;
 
 /// Trains until the last step, a stop or a divergence.
 ///
@@ -7,6 +8,10 @@ use super::{Control, Hooks, Moment, Outcome, TrainError, Trainer};
 /// in the checkpoint and made up for when the run goes on, so that the curve is that of a run never stopped.
 pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, TrainError> {
     let mut checkpointed_at = None;
+    if trainer.progress().step == 0 && trainer.config().probe.every > 0 {
+        // What training starts from. Stopped here, nothing has begun.
+        analyse(trainer, hooks, true)?;
+    }
     loop {
         let step = trainer.progress().step;
         if trainer.progress().is_look_due {
@@ -43,6 +48,24 @@ pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, Tr
     }
 }
 
+/// Looks at the attention on the probe batch, if that is `due` in any case or there is time for it. False: it was cut
+/// short.
+fn analyse(trainer: &mut Trainer, hooks: &mut dyn Hooks, due: bool) -> Result<bool, TrainError> {
+    let step = trainer.progress().step;
+    if !due && !trainer.has_time_to_look() {
+        if let Some(look_secs) = trainer.first_look_left_out() {
+            hooks.analysis_thinned(step, look_secs);
+        }
+        return Ok(true);
+    }
+    let found = trainer.analyse(&|| hooks.should_stop())?;
+    if matches!(found, Err(AnalysisError::Stopped)) {
+        return Ok(false);
+    }
+    hooks.analysed(step, &found);
+    Ok(true)
+}
+
 /// Evaluates and probes where the step asks for it. Returns whether the evaluation was the best so far.
 fn look(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<bool, TrainError> {
     let step = trainer.progress().step;
@@ -55,6 +78,9 @@ fn look(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<bool, TrainError
     }
     let every = trainer.config().probe.every;
     if every > 0 && (is_last || step.is_multiple_of(every)) {
+        if !analyse(trainer, hooks, is_last)? {
+            return Ok(best);
+        }
         let Some(text) = trainer.sample(&|| hooks.should_stop())? else { return Ok(best) };
         hooks.sample(step, &text);
     }

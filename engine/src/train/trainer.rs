@@ -1,10 +1,11 @@
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Instant};
 
 use candle_core::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::{Divergence, EvaluationReport, StepReport, Stepper, TrainError, evaluate::evaluate, look};
+use super::{Divergence, EvaluationReport, StepReport, Stepper, TrainError, evaluate::evaluate, look, looks::Looks};
 use crate::{
+    analysis::{Analysis, AnalysisError},
     attention::{Cost, ModelPlan, Workload},
     config::{DEFAULT_STEPS, Precision, RunConfig},
     data::{Batcher, Corpus, metrics},
@@ -51,6 +52,7 @@ pub struct Trainer {
     progress: Progress,
     steps: u64,
     probe: look::Probe,
+    looks: Looks,
     /// Estimated need of memory in bytes.
     needed: u64,
 }
@@ -101,8 +103,9 @@ impl Trainer {
         }
         let steps = steps_of(&config, batcher.steps_per_epoch());
         let probe = look::Probe::new(&config, &batcher);
+        let looks = Looks::new(&config, &plan, batcher.held_out());
         let device = device.clone();
-        Ok(Self { config, plan, corpus, batcher, parameters, stepper, device, progress, steps, probe, needed })
+        Ok(Self { config, plan, corpus, batcher, parameters, stepper, device, progress, steps, probe, looks, needed })
     }
 
     /// One optimiser step. The inner error is a loss or gradient that is not finite; weights are then unchanged.
@@ -163,6 +166,35 @@ impl Trainer {
     /// What the model can do, as text; `None` when `should_stop` cut it short.
     pub fn sample(&self, should_stop: &dyn Fn() -> bool) -> Result<Option<String>, TrainError> {
         self.probe.sample(&self.stepper.frozen()?, &self.plan, &self.corpus, should_stop)
+    }
+
+    /// What the attention of the model is like on the probe batch, always the same text.
+    ///
+    /// # Errors
+    /// The outer one ends the run, the inner one says what cannot be found out.
+    pub fn analyse(&mut self, should_stop: &dyn Fn() -> bool) -> Result<Result<Analysis, AnalysisError>, TrainError> {
+        let started = Instant::now();
+        let model = self.stepper.frozen()?;
+        let found = self.looks.look(&model, self.batcher.held_out(), &self.device, should_stop);
+        let secs = started.elapsed().as_secs_f64();
+        self.looks.spent(secs);
+        Ok(found.map(|found| Analysis {
+            target: self.config.name.clone(),
+            step: Some(self.progress.step),
+            data: "the probe batch".to_owned(),
+            secs,
+            ..found
+        }))
+    }
+
+    /// Whether one more look at the probe batch leaves all looks below their share of the training time.
+    pub(super) fn has_time_to_look(&self) -> bool {
+        self.looks.has_time(self.progress.train_secs)
+    }
+
+    /// How long a look takes, the first time that this is asked.
+    pub(super) fn first_look_left_out(&mut self) -> Option<f64> {
+        self.looks.first_left_out()
     }
 
     /// Notes that evaluation and probe after the current step are done.

@@ -1,9 +1,10 @@
 use std::path::PathBuf;
 
 use crate::{
+    analysis::AnalysisSpec,
     config::{DataConfig, RunConfig},
     speed::SweepSpec,
-    store::{BenchmarkId, Cursor, RunId},
+    store::{AnalysisId, BenchmarkId, Cursor, RunId},
 };
 
 /// Everything that can be asked of the engine. The window and the command line use the same commands.
@@ -139,6 +140,66 @@ pub enum Command {
         /// Whether it goes or comes back.
         deleted: bool,
     },
+    /// Looks at the attention of a run or model directory, behind the jobs that wait; answered by
+    /// [`super::Event::AnalyseQueued`], then as it goes on.
+    Analyse {
+        /// The id that it gets.
+        analysis: AnalysisId,
+        /// Whose attention.
+        target: Target,
+        /// On which text; `None` = the held-out text that the run was evaluated on.
+        data: Option<Box<DataConfig>>,
+        /// What is to be found out.
+        spec: Box<AnalysisSpec>,
+        /// Whose spaces its scores are projected on.
+        subspaces: Vec<Subspace>,
+        /// Folder from which relative paths in texts are taken.
+        base_dir: PathBuf,
+    },
+    /// Ends an analysis, in progress or queued; nothing of it is kept.
+    CancelAnalysis {
+        /// The analysis.
+        analysis: AnalysisId,
+    },
+    /// Lists what was found out on demand; answered by [`super::Event::Analyses`].
+    ListAnalyses,
+    /// Loads one analysis; answered by [`super::Event::Analysed`].
+    LoadAnalysis {
+        /// The analysis.
+        analysis: AnalysisId,
+    },
+    /// Deletes an analysis so that it can be brought back, or brings it back; answered by [`super::Event::Analyses`].
+    DeleteAnalysis {
+        /// The analysis.
+        analysis: AnalysisId,
+        /// Whether it goes or comes back.
+        deleted: bool,
+    },
+    /// Lists the steps at which a run's attention was looked at while it trained; answered by
+    /// [`super::Event::LiveAnalyses`].
+    LoadLiveAnalyses {
+        /// The run.
+        run: RunId,
+    },
+    /// Loads what such a look found; answered by [`super::Event::LiveAnalysis`].
+    LoadLiveAnalysis {
+        /// The run.
+        run: RunId,
+        /// The step.
+        step: u64,
+    },
+    /// Lists the snapshots of a run of one kind; answered by [`super::Event::Snapshots`].
+    LoadSnapshots {
+        /// The run.
+        run: RunId,
+        /// The kind.
+        kind: String,
+    },
+    /// Loads one snapshot; answered by [`super::Event::SnapshotData`].
+    LoadSnapshot {
+        /// Its key.
+        id: i64,
+    },
     /// Ends the engine; a run in progress is stopped with a checkpoint.
     Shutdown,
 }
@@ -174,6 +235,15 @@ pub enum Target {
     },
     /// A model directory.
     Directory(PathBuf),
+}
+
+/// A model, and the text on which its scores span a space.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subspace {
+    /// The model.
+    pub target: Target,
+    /// The text; `None` = the held-out text that it was evaluated on.
+    pub data: Option<Box<DataConfig>>,
 }
 
 /// One of a run's checkpoints.

@@ -8,20 +8,23 @@ use std::{
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use super::{
-    Command, Event, RunEdit, check, device,
+    Command, Event, RunEdit, Subspace, check, device,
     export::export,
     gpu,
-    job::{EvaluateJob, Job, MeasureJob, TrainJob},
+    job::{AnalyseJob, EvaluateJob, Job, MeasureJob, TrainJob},
     machinist::Machinist,
     monitor::{self, Monitor},
     note::Note,
     outbox::Outbox,
     steering::Steering,
+    subject::Subject,
 };
 use crate::{
     attention::{ModelPlan, estimated_vocabulary},
-    config::{RunConfig, from_toml, to_toml},
-    store::{BenchmarkId, NewRun, RunFilter, RunId, RunState, StateDetails, Store, StoreError, StoreWriter},
+    config::{DataConfig, RunConfig, from_toml, to_toml},
+    store::{
+        AnalysisId, BenchmarkId, NewRun, RunFilter, RunId, RunState, StateDetails, Store, StoreError, StoreWriter,
+    },
 };
 
 /// How often the desk looks up when nothing comes in: store warnings, dead programs' runs.
@@ -66,6 +69,7 @@ pub(super) struct Desk {
 struct Current {
     run: Option<RunId>,
     benchmark: Option<BenchmarkId>,
+    analysis: Option<AnalysisId>,
     steering: Arc<Steering>,
 }
 
@@ -104,9 +108,13 @@ impl Desk {
                 Ok(Note::Command(command)) => self.carry_out(command),
                 Ok(Note::RunsChanged) => self.runs_changed = true,
                 Ok(Note::JobDone) => {
-                    if self.current.take().is_some_and(|done| done.benchmark.is_some())
-                        && let Err(error) = self.send_benchmarks()
-                    {
+                    let done = self.current.take();
+                    let told = match done {
+                        Some(Current { benchmark: Some(_), .. }) => self.send_benchmarks(),
+                        Some(Current { analysis: Some(_), .. }) => self.send_analyses(),
+                        _ => Ok(()),
+                    };
+                    if let Err(error) = told {
                         self.fail(None, &error);
                     }
                     self.next_job();
@@ -191,6 +199,39 @@ impl Desk {
                 let done = self.store.set_benchmark_deleted(&benchmark, deleted);
                 done.and_then(|()| self.send_benchmarks())
             }
+            Command::Analyse { analysis, target, data, spec, subspaces, base_dir } => {
+                let anchored = |data: Option<Box<DataConfig>>| data.map(|data| Box::new(data.anchored(&base_dir)));
+                let subspaces = subspaces
+                    .into_iter()
+                    .map(|other| Subspace { data: anchored(other.data), target: other.target })
+                    .collect();
+                self.analyse(AnalyseJob { analysis, target, data: anchored(data), spec: *spec, subspaces });
+                Ok(())
+            }
+            Command::CancelAnalysis { analysis } => {
+                self.cancel_analysis(&analysis);
+                Ok(())
+            }
+            Command::ListAnalyses => self.send_analyses(),
+            Command::LoadAnalysis { analysis } => self.store.analysis(&analysis).map(|found| {
+                self.outbox.send(Event::Analysed { analysis, result: Box::new(found) });
+            }),
+            Command::DeleteAnalysis { analysis, deleted } => {
+                let done = self.store.set_analysis_deleted(&analysis, deleted);
+                done.and_then(|()| self.send_analyses())
+            }
+            Command::LoadLiveAnalyses { run } => {
+                self.store.live_analyses(&run).map(|steps| self.outbox.send(Event::LiveAnalyses { run, steps }))
+            }
+            Command::LoadLiveAnalysis { run, step } => self.store.live_analysis(&run, step).map(|found| {
+                self.outbox.send(Event::LiveAnalysis { run, result: Box::new(found) });
+            }),
+            Command::LoadSnapshots { run, kind } => self.store.snapshots(&run, Some(&kind)).map(|snapshots| {
+                self.outbox.send(Event::Snapshots { run, kind, snapshots });
+            }),
+            Command::LoadSnapshot { id } => self.store.snapshot(id).map(|snapshot| {
+                self.outbox.send(Event::SnapshotData { snapshot: Box::new(snapshot) });
+            }),
             Command::Devices => {
                 self.outbox.send(Event::Devices { devices: device::devices() });
                 Ok(())
@@ -305,6 +346,28 @@ impl Desk {
         }
     }
 
+    fn analyse(&mut self, job: AnalyseJob) {
+        let (analysis, target) = (job.analysis.clone(), Subject::name(&job.target));
+        let position = self.queue.len() + usize::from(self.current.is_some());
+        self.outbox.send(Event::AnalyseQueued { analysis, target, position });
+        self.queue.push_back(Job::Analyse(Box::new(job)));
+        self.next_job();
+    }
+
+    fn cancel_analysis(&mut self, analysis: &AnalysisId) {
+        if let Some(current) = self.current.as_ref().filter(|current| current.analysis.as_ref() == Some(analysis)) {
+            current.steering.stop();
+        } else if let Some(place) = self.queue.iter().position(|job| job.analysis() == Some(analysis)) {
+            self.queue.remove(place);
+            self.outbox.send(Event::AnalyseEnded { analysis: analysis.clone(), complete: false, why: None });
+        }
+    }
+
+    fn send_analyses(&self) -> Result<(), StoreError> {
+        self.outbox.send(Event::Analyses { analyses: self.store.analyses()? });
+        Ok(())
+    }
+
     fn send_benchmarks(&self) -> Result<(), StoreError> {
         self.outbox.send(Event::Benchmarks { benchmarks: self.store.benchmarks()? });
         Ok(())
@@ -394,8 +457,8 @@ impl Desk {
             && let Some(job) = self.queue.pop_front()
         {
             let steering = Arc::new(Steering::default());
-            let (run, benchmark) = (job.run().cloned(), job.benchmark().cloned());
-            self.current = Some(Current { run, benchmark, steering: Arc::clone(&steering) });
+            let (run, benchmark, analysis) = (job.run().cloned(), job.benchmark().cloned(), job.analysis().cloned());
+            self.current = Some(Current { run, benchmark, analysis, steering: Arc::clone(&steering) });
             self.machinist.hand_over(job, steering);
         }
         self.send_queue();

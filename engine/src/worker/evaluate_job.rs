@@ -1,29 +1,17 @@
-use std::path::PathBuf;
-
-use candle_core::DType;
 use rayon::ThreadPoolBuilder;
 
 use super::{
-    Event, Target,
+    Event,
     bench::{Bench, STACK_BYTES},
-    checkpoints,
     job::EvaluateJob,
     steering::Steering,
+    subject::Subject,
 };
-use crate::{
-    checkpoint,
-    config::{Architecture, from_toml},
-    data::{Corpus, DataError, HeldOut, Silent, TextTokenizer, metrics},
-    model::Model,
-    train::evaluate,
-};
+use crate::{config::Architecture, data::metrics, train::evaluate};
 
 /// Measures the loss of a run's checkpoint or of a model directory.
 pub(super) fn evaluate_job(bench: &Bench, job: EvaluateJob, steering: &Steering) {
-    let named = match &job.target {
-        Target::Run { run, which } => format!("{run} ({which})"),
-        Target::Directory(path) => path.display().to_string(),
-    };
+    let named = Subject::name(&job.target);
     let pool = ThreadPoolBuilder::new()
         .stack_size(STACK_BYTES)
         .thread_name(|index| format!("headroom-evaluate-{index}"))
@@ -40,45 +28,13 @@ pub(super) fn evaluate_job(bench: &Bench, job: EvaluateJob, steering: &Steering)
 }
 
 fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -> Result<Event, String> {
-    let (directory, stored) = match &job.target {
-        Target::Directory(path) => (path.clone(), None),
-        Target::Run { run, which } => {
-            let record = bench.store.run(run.as_str()).map_err(|error| error.to_string())?;
-            let records = bench.store.checkpoints(run).map_err(|error| error.to_string())?;
-            let config = from_toml(&record.config_toml).map_err(|error| error.to_string())?;
-            (checkpoints::choose_checkpoint(&records, *which)?.path.clone(), Some(config))
-        }
-    };
-    let device = candle_core::Device::Cpu;
-    let loaded = checkpoint::load_model_dir(&directory, DType::F32, &device).map_err(|error| error.to_string())?;
-    let config = stored.or(loaded.config).unwrap_or_default();
-    let architecture = loaded.plan.architecture;
-    let words = |error: DataError| error.to_string();
-    let corpus = match (&job.data, &loaded.tokenizer_json) {
-        // Other text is cut into the tokens that the model knows, whatever the config says, and measured whole.
-        (Some(data), Some(json)) => {
-            let tokenizer = TextTokenizer::from_json(json).map_err(words)?;
-            Corpus::load_held_out(&data.source, tokenizer, architecture, &PathBuf::new(), &Silent)
-        }
-        (None, _) => {
-            Corpus::load(&config.data, architecture, &PathBuf::new(), &bench.store.paths().tokenizer_cache(), &Silent)
-        }
-        (Some(_), None) => return Err("The model directory has no tokenizer.json, so text cannot be read.".to_owned()),
-    }
-    .map_err(words)?;
-    let vocabulary = corpus.tokenizer.vocabulary_size();
-    if vocabulary > loaded.plan.vocabulary {
-        return Err(format!("Its tokenizer has {vocabulary} tokens, the model knows {}.", loaded.plan.vocabulary));
-    }
-    let sequence = config.data.sequence_length.min(loaded.plan.positions);
-    let held_out = HeldOut::new(&corpus, config.train.batch, sequence)
-        .map_err(words)?
-        .with_mask_fraction(config.train.mask_fraction);
-    let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| error.to_string())?;
-    let limit = if job.data.is_some() { 0 } else { config.train.evaluate_batches };
-    let found = evaluate(&model, held_out.batches(limit), &device, &|| steering.should_stop())
+    let subject = Subject::load(bench, &job.target, job.data.as_deref())?;
+    let held_out = subject.held_out(subject.config.train.batch, subject.tokens())?;
+    let limit = if job.data.is_some() { 0 } else { subject.config.train.evaluate_batches };
+    let found = evaluate(&subject.model, held_out.batches(limit), &subject.device, &|| steering.should_stop())
         .map_err(|error| error.to_string())?
         .ok_or_else(|| "It was stopped.".to_owned())?;
+    let architecture = subject.model.plan().architecture;
     Ok(Event::Evaluation {
         target: named.to_owned(),
         loss: found.loss,

@@ -3,11 +3,12 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::{
+    analysis::Analysis,
     config::Problem,
     speed::{MachineLimits, PointResult},
     store::{
-        BenchmarkId, BenchmarkRecord, BenchmarkSummary, CheckpointRecord, RunId, RunRecord, RunState, RunSummary,
-        SeriesData, TextSample,
+        AnalysisId, AnalysisSummary, BenchmarkId, BenchmarkRecord, BenchmarkSummary, CheckpointRecord, RunId,
+        RunRecord, RunState, RunSummary, SeriesData, SnapshotData, SnapshotRecord, TextSample,
     },
 };
 
@@ -322,6 +323,84 @@ pub enum Event {
     Benchmark {
         /// The benchmark.
         record: Box<BenchmarkRecord>,
+    },
+    /// A look at attention waits for its turn.
+    AnalyseQueued {
+        /// The analysis.
+        analysis: AnalysisId,
+        /// The model, as given.
+        target: String,
+        /// Jobs before it in the queue.
+        position: usize,
+    },
+    /// A look at attention goes on.
+    Analysing {
+        /// The analysis.
+        analysis: AnalysisId,
+        /// What is done, in words.
+        stage: String,
+        /// Share of the whole that is done, 0..=1.
+        fraction: f64,
+    },
+    /// What a look at attention found: when it is made, and in answer to [`super::Command::LoadAnalysis`].
+    Analysed {
+        /// The analysis.
+        analysis: AnalysisId,
+        /// What was found.
+        result: Box<Analysis>,
+    },
+    /// A look at attention ended; always its last event.
+    AnalyseEnded {
+        /// The analysis.
+        analysis: AnalysisId,
+        /// Whether it was carried out.
+        complete: bool,
+        /// Why not, and what to do; none where it was cancelled.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    /// Answer to [`super::Command::ListAnalyses`], and after each change.
+    Analyses {
+        /// Everything that was found out on demand, newest first, deleted ones left out.
+        analyses: Vec<AnalysisSummary>,
+    },
+    /// The attention of a run was looked at while it trains; the store has what was found.
+    Snapshot {
+        /// The run.
+        run: RunId,
+        /// Its step.
+        step: u64,
+        /// Time that the look took.
+        secs: f64,
+    },
+    /// Answer to [`super::Command::LoadLiveAnalyses`].
+    LiveAnalyses {
+        /// The run.
+        run: RunId,
+        /// Steps at which it was looked at, ascending.
+        steps: Vec<u64>,
+    },
+    /// Answer to [`super::Command::LoadLiveAnalysis`].
+    LiveAnalysis {
+        /// The run.
+        run: RunId,
+        /// What was found, with its step.
+        result: Box<Analysis>,
+    },
+    /// Answer to [`super::Command::LoadSnapshots`].
+    Snapshots {
+        /// The run.
+        run: RunId,
+        /// The kind.
+        kind: String,
+        /// The snapshots without their elements, by step.
+        snapshots: Vec<SnapshotRecord>,
+    },
+    /// Answer to [`super::Command::LoadSnapshot`].
+    SnapshotData {
+        /// The snapshot with its elements.
+        #[serde(skip)]
+        snapshot: Box<SnapshotData>,
     },
     /// The engine ended; nothing follows.
     Ended,

@@ -5,13 +5,14 @@ use std::{
 
 use super::{Event, bench::Bench, checkpoints, job::TrainJob, resume::training_state, steering::Steering};
 use crate::{
+    analysis::{Analysis, AnalysisError},
     attention::{Cost, Workload},
     checkpoint::{ModelDirectory, remove_model_dir, save_model_dir},
     store::{
         CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunState, StateDetails, StoreWriter,
         series_names,
     },
-    train::{Control, EvaluationReport, Hooks, Moment, StepReport, Trainer},
+    train::{Control, EvaluationReport, Hooks, LOOK_SHARE, Moment, StepReport, Trainer},
 };
 
 /// Least time between two step events: some 30 a second. The store gets every step.
@@ -259,6 +260,49 @@ impl Hooks for RunHooks<'_> {
     fn sample(&mut self, step: u64, text: &str) {
         self.writer.snapshot(&self.job.run, NewSnapshot::text(step, text));
         self.bench.outbox.send(Event::Sample { run: self.job.run.clone(), step, text: text.to_owned() });
+    }
+
+    fn analysed(&mut self, step: u64, found: &Result<Analysis, AnalysisError>) {
+        let packed = match found {
+            Ok(analysis) => analysis.pack().map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        let (analysis, packed) = match (found, packed) {
+            (Ok(analysis), Ok(packed)) => (analysis, packed),
+            (_, Err(why)) => {
+                self.warn(format!("The attention at step {step} could not be looked at; training goes on. {why}"));
+                return;
+            }
+            (Err(_), Ok(_)) => return,
+        };
+        if let Some(similarity) = analysis.similarity.first() {
+            let (near, far) = similarity.near_and_far();
+            for (series, value) in
+                [(series_names::PROBE_ADJACENT_SIMILARITY, near), (series_names::PROBE_FAR_SIMILARITY, far)]
+            {
+                if value.is_finite() {
+                    self.log(step, &[(series, value)]);
+                }
+            }
+        }
+        if let Some(spectra) = &analysis.spectra {
+            let count = spectra.network.dimension.div_ceil(100);
+            self.log(step, &[(series_names::PROBE_ENERGY_IN_1_PERCENT, spectra.network.share_of(count))]);
+        }
+        for snapshot in NewSnapshot::analysis(step, packed) {
+            self.writer.snapshot(&self.job.run, snapshot);
+        }
+        // Whoever hears of it is to find it.
+        let _ = self.writer.flush();
+        self.bench.outbox.send(Event::Snapshot { run: self.job.run.clone(), step, secs: analysis.secs });
+    }
+
+    fn analysis_thinned(&mut self, step: u64, look_secs: f64) {
+        self.warn(format!(
+            "From step {step} on some looks at attention are left out: one takes {look_secs:.2} s, and all together may \
+             take {:.0} % of the training time. Lower probe.examples, or raise probe.every, to have them at even steps.",
+            100.0 * LOOK_SHARE
+        ));
     }
 
     fn checkpoint(&mut self, trainer: &Trainer, moment: Moment) {

@@ -1,8 +1,9 @@
-use super::Target;
+use super::{Subspace, Target};
 use crate::{
+    analysis::AnalysisSpec,
     config::{DataConfig, RunConfig},
     speed::SweepSpec,
-    store::{BenchmarkId, RunId},
+    store::{AnalysisId, BenchmarkId, RunId},
 };
 
 /// Work for the engine thread.
@@ -13,6 +14,8 @@ pub(super) enum Job {
     Evaluate(EvaluateJob),
     /// Measures training steps.
     Measure(Box<MeasureJob>),
+    /// Looks at attention.
+    Analyse(Box<AnalyseJob>),
 }
 
 /// Trains a run from its start or from its newest checkpoint.
@@ -37,12 +40,21 @@ pub(super) struct MeasureJob {
     pub(super) spec: SweepSpec,
 }
 
+/// Looks at the attention of a model on text.
+pub(super) struct AnalyseJob {
+    pub(super) analysis: AnalysisId,
+    pub(super) target: Target,
+    pub(super) data: Option<Box<DataConfig>>,
+    pub(super) spec: AnalysisSpec,
+    pub(super) subspaces: Vec<Subspace>,
+}
+
 impl Job {
     /// The run that the job trains.
     pub(super) fn run(&self) -> Option<&RunId> {
         match self {
             Self::Train(job) => Some(&job.run),
-            Self::Evaluate(_) | Self::Measure(_) => None,
+            Self::Evaluate(_) | Self::Measure(_) | Self::Analyse(_) => None,
         }
     }
 
@@ -50,7 +62,15 @@ impl Job {
     pub(super) fn benchmark(&self) -> Option<&BenchmarkId> {
         match self {
             Self::Measure(job) => Some(&job.benchmark),
-            Self::Train(_) | Self::Evaluate(_) => None,
+            Self::Train(_) | Self::Evaluate(_) | Self::Analyse(_) => None,
+        }
+    }
+
+    /// The analysis that the job makes.
+    pub(super) fn analysis(&self) -> Option<&AnalysisId> {
+        match self {
+            Self::Analyse(job) => Some(&job.analysis),
+            Self::Train(_) | Self::Evaluate(_) | Self::Measure(_) => None,
         }
     }
 }

@@ -9,6 +9,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::{
     Event,
+    analyse_job::analyse_job,
     bench::{Bench, STACK_BYTES},
     evaluate_job::evaluate_job,
     job::Job,
@@ -64,11 +65,12 @@ fn work(bench: &Bench, inbox: &Receiver<(Job, Arc<Steering>)>, notes: &Sender<No
     for (job, steering) in inbox {
         let run = job.run().cloned();
         let name = if let Job::Train(job) = &job { job.config.name.clone() } else { String::new() };
-        let benchmark = job.benchmark().cloned();
+        let (benchmark, analysis) = (job.benchmark().cloned(), job.analysis().cloned());
         let outcome = catch_unwind(AssertUnwindSafe(|| match job {
             Job::Train(job) => train_job(bench, *job, &steering),
             Job::Evaluate(job) => evaluate_job(bench, job, &steering),
             Job::Measure(job) => measure_job(bench, *job, &steering),
+            Job::Analyse(job) => analyse_job(bench, *job, &steering),
         }));
         bench.position.clear();
         if let Err(panic) = outcome {
@@ -83,6 +85,9 @@ fn work(bench: &Bench, inbox: &Receiver<(Job, Arc<Steering>)>, notes: &Sender<No
             if let Some(benchmark) = benchmark {
                 let (name, why) = (String::new(), Some(why.clone()));
                 bench.outbox.send(Event::MeasureEnded { benchmark, name, complete: false, why });
+            }
+            if let Some(analysis) = analysis {
+                bench.outbox.send(Event::AnalyseEnded { analysis, complete: false, why: Some(why.clone()) });
             }
             if let Some(run) = run {
                 bench.outbox.send(Event::Finished {

@@ -4,6 +4,7 @@
 //! a time: train, evaluate, measure) and the monitor (the load of the machine and its GPUs once a second). Checks and exports get short threads of
 //! their own. May be used from the window and the command line; everything that crosses these doors is plain data.
 
+mod analyse_job;
 mod bench;
 mod check;
 mod checkpoints;
@@ -24,10 +25,11 @@ mod note;
 mod outbox;
 mod resume;
 mod steering;
+mod subject;
 mod train_job;
 
 pub use checkpoints::choose_checkpoint;
-pub use command::{Command, RunEdit, Target, Which};
+pub use command::{Command, RunEdit, Subspace, Target, Which};
 pub use device::{DeviceInfo, cores, devices};
 pub use engine::{Engine, EngineError, EngineOptions};
 pub use event::Event;

@@ -77,6 +77,7 @@ fn is_replaceable(event: &Event) -> bool {
             | Event::Preparing { .. }
             | Event::Queue { .. }
             | Event::Measuring { .. }
+            | Event::Analysing { .. }
     )
 }
 

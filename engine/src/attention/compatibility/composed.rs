@@ -74,6 +74,13 @@ impl HeadAttention {
         Ok(AttentionOutput { output: self.output.forward(&mixed)?, maps })
     }
 
+    /// Scores of the heads that compute, before mask and softmax, divided by the root of the head size; none where no
+    /// head computes. `x` `[b, n, d]` to `[b, c, n, n]`
+    pub fn scores(&self, x: &Tensor) -> Result<Option<Tensor>> {
+        let scale = 1.0 / (self.heads.head_size as f64).sqrt();
+        score(&self.projections, &self.heads, x, x)?.raw.map(|raw| raw * scale).transpose()
+    }
+
     /// The maps of all attending heads side by side: runs of neighbours from one layer are taken at once.
     fn gather(&self, own: Option<&Tensor>, lenders: &Lenders, mask: &MaskSpec) -> Result<Tensor> {
         let mut computed = 0..;

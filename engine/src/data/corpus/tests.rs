@@ -16,6 +16,7 @@ fn grammar(words: usize) -> DataConfig {
         sequence_length: 32,
         validation_fraction: 0.1,
         tokenizer: Tokenizer::Bpe(TrainedTokenizer { vocabulary: 500 }),
+        shuffled: false,
     }
 }
 
@@ -183,5 +184,36 @@ fn stages_follow_one_another_and_a_stop_ends_each() {
         let result = Corpus::load(&grammar(30_000), Decoder, folder.path(), &folder.path().join("cache"), &progress);
         assert!(matches!(result, Err(DataError::Stopped)), "{stage:?}");
         assert_eq!(progress.1.into_inner().unwrap(), stages[..count]);
+    }
+}
+
+#[test]
+fn shuffled_text_has_the_same_tokens_and_no_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = DataConfig {
+        source: Source::Grammar(GrammarSource { words: 3000, text_seed: 1 }),
+        tokenizer: Tokenizer::Bytes(ByteTokenizer {}),
+        sequence_length: 16,
+        ..DataConfig::default()
+    };
+    let load = |config: &DataConfig| Corpus::load(config, Decoder, folder.path(), folder.path(), &Silent).unwrap();
+    let plain = load(&config);
+    let shuffled = load(&DataConfig { shuffled: true, ..config.clone() });
+    assert_eq!(shuffled.train.ids, load(&DataConfig { shuffled: true, ..config }).train.ids);
+    assert_ne!(shuffled.data_hash, plain.data_hash);
+    assert_ne!(shuffled.held_out_hash, plain.held_out_hash);
+    let end = plain.tokenizer.specials().end_of_text.unwrap();
+    for (plain, shuffled) in [(&plain.train, &shuffled.train), (&plain.validation, &shuffled.validation)] {
+        assert_eq!(plain.ends, shuffled.ends);
+        let ends = |ids: &[u32]| ids.iter().map(|id| *id == end).collect::<Vec<_>>();
+        assert_eq!(ends(&plain.ids), ends(&shuffled.ids), "documents end where they did");
+        let sorted = |ids: &[u32]| {
+            let mut ids = ids.to_vec();
+            ids.sort_unstable();
+            ids
+        };
+        assert_eq!(sorted(&plain.ids), sorted(&shuffled.ids));
+        let same = plain.ids.iter().zip(shuffled.ids.iter()).filter(|(a, b)| a == b).count();
+        assert!(same < plain.ids.len() / 4, "{same} of {} stayed", plain.ids.len());
     }
 }

@@ -1,5 +1,6 @@
 //! What the store keeps, as plain data: no handle, no lock, no candle type, everything serialisable.
 
+mod analysis;
 mod benchmark;
 mod checkpoint;
 mod details;
@@ -10,6 +11,7 @@ mod series;
 mod snapshot;
 mod state;
 
+pub use analysis::{AnalysisId, AnalysisSummary};
 pub use benchmark::{BenchmarkId, BenchmarkRecord, BenchmarkSummary};
 pub use checkpoint::{CheckpointKind, CheckpointRecord, NewCheckpoint};
 pub use details::{Divergence, Failure, Parent, Progress, RunFacts, StateDetails};

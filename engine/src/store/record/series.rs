@@ -16,6 +16,12 @@ pub mod series_names {
     pub const VALIDATION_PERPLEXITY: &str = "validation/perplexity";
     /// Share of masked tokens found, 0 to 1.
     pub const VALIDATION_MASKED_ACCURACY: &str = "validation/masked_accuracy";
+    /// Mean similarity of the most alike heads of neighbouring layers on the probe batch, 0 to 1.
+    pub const PROBE_ADJACENT_SIMILARITY: &str = "probe/adjacent_similarity";
+    /// The same for layers further apart.
+    pub const PROBE_FAR_SIMILARITY: &str = "probe/far_similarity";
+    /// Share of the energy of the network's scores on the probe batch in the largest 1 % of all eigenvalues, 0 to 1.
+    pub const PROBE_ENERGY_IN_1_PERCENT: &str = "probe/energy_in_1_percent";
     /// Share of the processors that the program uses, percent.
     pub const SYSTEM_CPU_PERCENT: &str = "system/cpu_percent";
     /// Memory that the program holds, bytes.

@@ -1,9 +1,15 @@
 use serde::{Deserialize, Serialize};
 
+use crate::analysis::PackedAnalysis;
+
 /// The kinds of snapshot that the engine writes; others may be added freely.
 pub mod snapshot_kinds {
     /// Text that the model wrote, as UTF-8 (`dtype` "utf8").
     pub const SAMPLE: &str = "sample";
+    /// What a look at the probe batch found, as JSON without its arrays (`dtype` "json").
+    pub const ANALYSIS_FACTS: &str = "analysis/facts";
+    /// The arrays of the same, one after the other (`dtype` "f32").
+    pub const ANALYSIS_VALUES: &str = "analysis/values";
 }
 
 /// A small tensor or text to keep beside a run's curves.
@@ -32,6 +38,15 @@ impl NewSnapshot {
         let shape = vec![data.len() as u64];
         let (kind, dtype) = (snapshot_kinds::SAMPLE.to_owned(), "utf8".to_owned());
         Self { step, kind, layer: None, head: None, dtype, shape, data }
+    }
+
+    /// What a look at attention found.
+    pub fn analysis(step: u64, packed: PackedAnalysis) -> [Self; 2] {
+        let facts = packed.facts.into_bytes();
+        let shape = vec![facts.len() as u64];
+        let (kind, dtype) = (snapshot_kinds::ANALYSIS_FACTS.to_owned(), "json".to_owned());
+        let values = Self::f32(step, snapshot_kinds::ANALYSIS_VALUES, vec![packed.values.len() as u64], &packed.values);
+        [Self { step, kind, layer: None, head: None, dtype, shape, data: facts }, values]
     }
 
     /// A tensor of 32-bit floats.

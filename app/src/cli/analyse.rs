@@ -1,0 +1,260 @@
+//! `headroom analyse`: what the attention of a run or a model directory is like.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use headroom_engine::{
+    analysis::{Analysis, AnalysisSpec, Measure, SpectrumSpec},
+    config::{DataConfig, from_toml},
+    store::AnalysisId,
+    worker::{Command, Event, Subspace, Target, Which},
+};
+use serde_json::json;
+
+use super::{
+    args::AnalyseArgs,
+    error::{CliError, CliResult, joined},
+    eval, open, print, signals,
+    table::Table,
+};
+use crate::{
+    export::{to_csv, to_png, to_svg},
+    findings,
+};
+
+/// How long an event is waited for.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Points of a PNG for each of a figure.
+const PNG_SCALE: f32 = 2.0;
+
+/// Looks.
+pub fn run(store: Option<&Path>, args: &AnalyseArgs) -> CliResult {
+    if let Some(out) = &args.out {
+        refuse_file(out)?;
+    }
+    let found = match &args.live {
+        Some(step) => live(store, args, step)?,
+        None => look(store, args)?,
+    };
+    let written = args.out.as_deref().map(|out| write(out, &found)).transpose()?;
+    if args.json {
+        return print::json_line(&json!({ "event": "analysed", "result": found }));
+    }
+    tell(&found)?;
+    match (&args.out, written) {
+        (Some(out), Some(count)) => print::line(format!("Wrote {count} files to {}", out.display())),
+        _ => Ok(()),
+    }
+}
+
+/// What was found while a run trained.
+fn live(store: Option<&Path>, args: &AnalyseArgs, step: &str) -> CliResult<Analysis> {
+    let reading = open::reading_existing(store)?;
+    let record = open::run(&reading, store, &args.target)?;
+    let run = record.summary.id;
+    let steps = reading.live_analyses(&run)?;
+    let Some(last) = steps.last().copied() else {
+        return Err(CliError::BadInput(format!(
+            "The attention of the run {run} was not looked at while it trained (probe.every = 0, or it has not begun). \
+             Leave out --live to look at a checkpoint."
+        )));
+    };
+    let step = if step == "last" {
+        last
+    } else {
+        let wanted: u64 = step
+            .parse()
+            .map_err(|_| CliError::BadInput(format!("\"{step}\" is no step. Name one, or none for the last look.")))?;
+        if !steps.contains(&wanted) {
+            let known: Vec<String> = steps.iter().map(ToString::to_string).collect();
+            return Err(CliError::BadInput(format!(
+                "The run {run} was not looked at after step {wanted}. It was after steps {}.",
+                known.join(", ")
+            )));
+        }
+        wanted
+    };
+    Ok(reading.live_analysis(&run, step)?)
+}
+
+/// Looks now.
+fn look(store: Option<&Path>, args: &AnalyseArgs) -> CliResult<Analysis> {
+    let current_dir = std::env::current_dir()
+        .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
+    let (target, trained_on) = target(store, &args.target, args.which, &current_dir)?;
+    let data = data(args, args.data.as_deref(), &target, trained_on)?;
+    let other = |given: &String| {
+        let (name, which) = match given.rsplit_once('@') {
+            Some((name, which)) => (name, which.parse().map_err(CliError::BadInput)?),
+            None => (given.as_str(), Which::default()),
+        };
+        let (target, trained_on) = self::target(store, name, which, &current_dir)?;
+        let text = match &args.subspace_data {
+            Some(path) => Some(path.as_path()),
+            None if matches!(target, Target::Directory(_)) => args.data.as_deref(),
+            None => None,
+        };
+        let data = self::data(args, text, &target, trained_on)?;
+        Ok(Subspace { target, data })
+    };
+    let subspaces: Vec<Subspace> = args.subspace.iter().map(other).collect::<CliResult<_>>()?;
+    let needs_store = matches!(target, Target::Run { .. })
+        || subspaces.iter().any(|other| matches!(other.target, Target::Run { .. }));
+    let engine = open::engine(store, needs_store)?;
+    signals::listen();
+    let analysis = AnalysisId::new();
+    let spec = Box::new(spec(args));
+    let id = analysis.clone();
+    engine.send(Command::Analyse { analysis, target, data, spec, subspaces, base_dir: current_dir })?;
+    let (mut found, mut stage, mut is_stopping) = (None, String::new(), false);
+    let outcome = loop {
+        if signals::is_stop_wanted() && !is_stopping {
+            is_stopping = true;
+            print::aside("Stopping. Press Ctrl-C again to quit at once.");
+            engine.send(Command::CancelAnalysis { analysis: id.clone() })?;
+        }
+        match engine.wait_event(PATIENCE) {
+            Some(Event::Analysing { stage: now, .. }) if !args.json && now != stage => {
+                print::aside(format!("{now} ..."));
+                stage = now;
+            }
+            Some(Event::Analysed { result, .. }) => found = Some(*result),
+            Some(Event::AnalyseEnded { why: Some(why), .. }) => break Err(CliError::Failed(why)),
+            Some(Event::AnalyseEnded { complete: false, .. }) => {
+                break Err(CliError::Failed("It was stopped; nothing is kept.".to_owned()));
+            }
+            Some(Event::AnalyseEnded { .. }) => {
+                break found.take().ok_or_else(|| CliError::Failed("Nothing was found.".to_owned()));
+            }
+            Some(Event::Failed { why, what_to_do, .. }) => break Err(CliError::Failed(joined(&why, &what_to_do))),
+            Some(Event::Warning { message, .. }) => print::aside(format!("Warning: {message}")),
+            Some(Event::Ended) => {
+                break Err(CliError::Failed("The engine ended before the analysis did.".to_owned()));
+            }
+            _ => {}
+        }
+    };
+    engine.shutdown(Duration::from_secs(30));
+    outcome
+}
+
+/// What a name stands for, and the text that a run read.
+fn target(
+    store: Option<&Path>,
+    name: &str,
+    which: Which,
+    current_dir: &Path,
+) -> CliResult<(Target, Option<DataConfig>)> {
+    if Path::new(name).is_dir() {
+        if !Path::new(name).join("config.json").is_file() {
+            return Err(CliError::BadInput(format!(
+                "{name} is no model directory: it has no config.json. Name a folder that `headroom export` made."
+            )));
+        }
+        return Ok((Target::Directory(current_dir.join(name)), None));
+    }
+    let record = eval::run_record(store, name)?;
+    let config = from_toml(&record.config_toml).map_err(|error| {
+        CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
+    })?;
+    Ok((Target::Run { run: record.summary.id, which }, Some(config.data)))
+}
+
+/// The text that was named, or the run's own where it is to be read in another order.
+fn data(
+    args: &AnalyseArgs,
+    path: Option<&Path>,
+    target: &Target,
+    trained_on: Option<DataConfig>,
+) -> CliResult<Option<Box<DataConfig>>> {
+    let named = match path {
+        Some(path) => Some(eval::named_text(path, args.field.as_ref(), args.column.as_ref(), trained_on)?),
+        None if matches!(target, Target::Directory(_)) => {
+            return Err(CliError::BadInput(
+                "A model directory holds no text. Name some with --data, as in `headroom analyse DIR --data text.txt`."
+                    .to_owned(),
+            ));
+        }
+        // Its own held-out text: whole where it has a file of its own, which the engine reads as any other text.
+        None => match (args.shuffled, trained_on) {
+            (Some(shuffled), Some(own)) if shuffled != own.shuffled => Some(eval::held_out_text(own)?),
+            _ => None,
+        },
+    };
+    Ok(named.map(|named| Box::new(DataConfig { shuffled: args.shuffled.unwrap_or(named.shuffled), ..named })))
+}
+
+fn spec(args: &AnalyseArgs) -> AnalysisSpec {
+    let names_nothing = args.similarity.is_none() && !args.spectrum && !args.captured && args.subspace.is_empty();
+    let components = args.components as usize;
+    let spectrum = SpectrumSpec { components, heads: args.heads, exact: args.exact, ..SpectrumSpec::default() };
+    AnalysisSpec {
+        examples: args.examples as usize,
+        tokens: args.tokens.map(|tokens| tokens as usize),
+        similarity: match &args.similarity {
+            Some(measures) => measures.clone(),
+            None if names_nothing => vec![Measure::default()],
+            None => Vec::new(),
+        },
+        spectrum: (args.spectrum || args.heads || args.exact || names_nothing).then_some(spectrum),
+        captured: args.captured || names_nothing,
+    }
+}
+
+fn tell(found: &Analysis) -> CliResult {
+    let step = match found.step {
+        Some(step) if !found.target.contains("step") => format!(", step {step}"),
+        _ => String::new(),
+    };
+    print::line(format!(
+        "{}{step} on {}: {} examples of {} tokens, {:.1} s",
+        found.target, found.data, found.examples, found.tokens, found.secs
+    ))?;
+    for line in findings::summary(found) {
+        print::line(line)?;
+    }
+    let (headings, rows) = findings::layer_table(found);
+    let mut table = Table::new(headings);
+    for row in rows {
+        table.row(row);
+    }
+    print::line(table.text().trim_end())
+}
+
+fn refuse_file(out: &Path) -> CliResult {
+    if out.is_file() {
+        return Err(CliError::BadInput(format!("{} is a file. Name a directory.", out.display())));
+    }
+    Ok(())
+}
+
+/// Writes figures, tables and arrays; how many files.
+fn write(out: &Path, found: &Analysis) -> CliResult<usize> {
+    let failed = |path: &Path, error: &dyn std::fmt::Display| {
+        CliError::Failed(format!("{} cannot be written: {error}.", path.display()))
+    };
+    std::fs::create_dir_all(out).map_err(|error| failed(out, &error))?;
+    let mut count = 0;
+    let mut put = |name: String, bytes: &[u8]| {
+        let path: PathBuf = out.join(name);
+        let written = std::fs::File::create(&path).and_then(|mut file| file.write_all(bytes));
+        count += 1;
+        written.map_err(|error| failed(&path, &error))
+    };
+    for (name, figure) in findings::figures(found) {
+        put(format!("{name}.svg"), to_svg(&figure).as_bytes())?;
+        put(format!("{name}.csv"), to_csv(&figure).as_bytes())?;
+        let png = to_png(&figure, PNG_SCALE).map_err(|error| CliError::Failed(error.to_string()))?;
+        put(format!("{name}.png"), &png)?;
+    }
+    for array in found.arrays() {
+        put(format!("{}.npy", array.name), &findings::npy(&array))?;
+    }
+    let all = serde_json::to_string_pretty(found).map_err(|error| CliError::Failed(error.to_string()))?;
+    put("analysis.json".to_owned(), all.as_bytes())?;
+    Ok(count)
+}

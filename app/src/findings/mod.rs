@@ -1,0 +1,9 @@
+//! What an analysis of attention says, as figures, arrays in files and words: shared by the command line and panels.
+
+mod curves;
+mod npy;
+mod words;
+
+pub use curves::figures;
+pub use npy::npy;
+pub use words::{layer_name, layer_table, summary};

@@ -1,0 +1,159 @@
+use headroom_engine::analysis::{Analysis, LayerEnergies, Spectrum, SpectrumMethod};
+
+use crate::widgets::format;
+
+/// The shares of energy of which tables say how many components hold them.
+const SHARES: [f64; 3] = [0.80, 0.90, 0.95];
+
+/// What a layer is called: `L3`.
+pub fn layer_name(layer: usize) -> String {
+    format!("L{layer}")
+}
+
+/// The main findings, a sentence each.
+pub fn summary(analysis: &Analysis) -> Vec<String> {
+    let mut lines = Vec::new();
+    for similarity in &analysis.similarity {
+        let (near, far) = similarity.near_and_far();
+        let apart = if far.is_finite() {
+            format!(", layers further apart {}", format::significant(far, 3))
+        } else {
+            String::new()
+        };
+        lines.push(format!(
+            "Similarity by {}: neighbouring layers {}{apart} (mean of the most alike heads; 1 = the same map).",
+            similarity.measure.label(),
+            format::significant(near, 3)
+        ));
+    }
+    if let Some(spectra) = &analysis.spectra {
+        let count = spectra.network.dimension.div_ceil(100);
+        lines.push(format!(
+            "Scores of {} tokens: the largest 1 % ({}) of {} eigenvalues hold {:.1} % of the energy; {}.",
+            spectra.tokens,
+            format::count(count as u64),
+            format::count(spectra.network.dimension as u64),
+            100.0 * spectra.network.share_of(count),
+            components_words(&spectra.network)
+        ));
+        lines.push(format!(
+            "{:.1} % of the energy is in the means of rows, which the softmax does not see{}.",
+            100.0 * spectra.row_mean_energy,
+            match &spectra.row_mean_subtracted {
+                Some(rest) => format!("; without them {}", components_words(rest)),
+                None => String::new(),
+            }
+        ));
+        if let SpectrumMethod::Sketch { rank } = spectra.method {
+            lines.push(format!(
+                "Eigenvalues are from a sketch of {rank} directions: lower bounds, with {:.2} % of the energy left over.",
+                100.0 * spectra.network.missing()
+            ));
+        }
+    }
+    for projection in &analysis.projections {
+        let at = |k: usize| projection.network.get(k - 1).copied();
+        let known: Vec<String> = [1, 16, 64, 256]
+            .into_iter()
+            .filter_map(|k| Some(format!("{:.1} % in the first {k}", 100.0 * at(k)?)))
+            .collect();
+        lines.push(format!("Energy in the space of {}: {}.", projection.onto, known.join(", ")));
+    }
+    lines.extend(analysis.notes.iter().cloned());
+    lines
+}
+
+/// How many components hold 80, 90 and 95 %.
+fn components_words(spectrum: &Spectrum) -> String {
+    let parts = SHARES.map(|share| match spectrum.components_for(share) {
+        Some(count) => format!("{} for {:.0} %", format::count(count as u64), 100.0 * share),
+        None => format!("more than {} for {:.0} %", format::count(spectrum.values.len() as u64), 100.0 * share),
+    });
+    parts.join(", ")
+}
+
+/// A row a layer: its name, the similarity of its best head to the layer before, components for 80, 90 and 95 % of the
+/// energy of its scores, and dimensions for 90 % of that of its query, key and product weights. A dash where there is
+/// nothing.
+pub fn layer_table(analysis: &Analysis) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let headings =
+        vec!["layer", "like the one before", "80 %", "90 %", "95 %", "W_Q 90 %", "W_K 90 %", "W_Q W_K^T 90 %"];
+    let similarity = analysis.similarity.first();
+    let spectra = analysis.spectra.as_ref().map(|spectra| &spectra.layers);
+    let captured = analysis.captured.as_ref().map(|captured| &captured.layers);
+    let layers = [similarity.map(|found| found.layers), spectra.map(Vec::len), captured.map(Vec::len)];
+    let layers = layers.into_iter().flatten().max().unwrap_or(0);
+    let dash = || "-".to_owned();
+    let matrix = similarity.map(|similarity| (similarity.layer_matrix(), similarity.layers));
+    let row = |layer: usize| {
+        let before = matrix.as_ref().filter(|_| layer > 0).and_then(|(matrix, count)| {
+            matrix.get(layer * count + layer - 1).copied().filter(|value| value.is_finite())
+        });
+        let mut cells = vec![layer_name(layer), before.map_or_else(dash, |value| format!("{value:.3}"))];
+        let spectrum = spectra.and_then(|layers| layers.get(layer)).filter(|spectrum| spectrum.samples > 0);
+        cells.extend(SHARES.map(|share| {
+            spectrum.map_or_else(dash, |spectrum| match spectrum.components_for(share) {
+                Some(count) => count.to_string(),
+                None => format!("> {}", spectrum.values.len()),
+            })
+        }));
+        let energies = captured.and_then(|layers| layers.get(layer));
+        let curves = energies.map(|layer| [&layer.all_queries, &layer.all_keys, &layer.all_products]);
+        cells.extend((0..3).map(|place| {
+            let curve = curves.and_then(|curves| curves.get(place).copied());
+            curve
+                .and_then(|curve| LayerEnergies::dimensions_for(curve, 0.9))
+                .map_or_else(dash, |count| count.to_string())
+        }));
+        cells
+    };
+    (headings, (0..layers).map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use headroom_engine::analysis::{CapturedVariance, Measure, ScoreSpectra, Similarity};
+
+    use super::*;
+
+    #[test]
+    fn findings_are_said_in_words_and_in_a_row_a_layer() {
+        let spectrum = Spectrum { dimension: 400, samples: 800, trace: 10.0, values: vec![8.5, 1.0, 0.25] };
+        let spectra = ScoreSpectra {
+            tokens: 20,
+            examples: 100,
+            method: SpectrumMethod::Sketch { rank: 3 },
+            network: spectrum.clone(),
+            layers: vec![spectrum, Spectrum::default()],
+            heads: Vec::new(),
+            queries: Vec::new(),
+            row_mean_subtracted: None,
+            row_mean_energy: 0.25,
+            patterns: Vec::new(),
+            overlaps: Vec::new(),
+        };
+        let mean = vec![1.0, 0.75, 0.75, 1.0];
+        let layer = LayerEnergies { all_queries: vec![0.5, 0.9, 1.0], ..LayerEnergies::default() };
+        let analysis = Analysis {
+            similarity: vec![Similarity { measure: Measure::TotalVariation, layers: 2, heads: 1, examples: 9, mean }],
+            spectra: Some(spectra),
+            captured: Some(CapturedVariance { layers: vec![layer] }),
+            notes: vec!["A note.".to_owned()],
+            ..Analysis::default()
+        };
+        let text = summary(&analysis).join("\n");
+        for expected in [
+            "neighbouring layers 0.75 (mean",
+            "the largest 1 % (4) of 400 eigenvalues hold 97.5 % of the energy; 1 for 80 %, 2 for 90 %, 2 for 95 %.",
+            "25.0 % of the energy is in the means of rows",
+            "sketch of 3 directions: lower bounds, with 2.50 % of the energy left over",
+            "A note.",
+        ] {
+            assert!(text.contains(expected), "{expected}: {text}");
+        }
+        let (headings, rows) = layer_table(&analysis);
+        assert!(rows.iter().all(|row| row.len() == headings.len()));
+        assert_eq!(rows[0], ["L0", "-", "1", "2", "2", "2", "-", "-"]);
+        assert_eq!(rows[1], ["L1", "0.750", "-", "-", "-", "-", "-", "-"]);
+    }
+}

@@ -1,0 +1,202 @@
+//! One look at a model: batches stream through it, and all sums are filled at once.
+
+use candle_core::{DType, Device, Tensor};
+
+use super::{
+    Analysis, AnalysisError, AnalysisSpec, CapturedVariance, MapBatch, ProjectionSum, ScoreBatch, ScoreShape,
+    SimilaritySum, SpectraSum,
+};
+use crate::{
+    attention::{Cell, ModelPlan},
+    data::{Batch, IGNORED},
+    model::{ForwardOptions, Model, ModelInput},
+};
+
+/// Bytes of maps and scores of one batch, about: they need not be in memory for all examples at once.
+const BATCH_BYTES: usize = 64 << 20;
+
+/// The most examples of a batch.
+const MOST_EXAMPLES: usize = 64;
+
+/// Examples that are looked at together so that their maps stay small.
+pub fn examples_at_once(plan: &ModelPlan, tokens: usize) -> usize {
+    let bytes = plan.layers * plan.heads * tokens * tokens * size_of::<f32>();
+    (BATCH_BYTES / bytes.max(1)).clamp(1, MOST_EXAMPLES)
+}
+
+/// A space of maps, to project on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Basis {
+    /// Whose it is, in words.
+    pub name: String,
+    /// Directions of length 1, maps of n x n.
+    pub directions: Vec<Vec<f32>>,
+}
+
+/// What a look needs to know beside model and text.
+pub struct Look<'a> {
+    /// What is to be found out.
+    pub spec: &'a AnalysisSpec,
+    /// Examples that will come.
+    pub examples: usize,
+    /// Tokens of each.
+    pub tokens: usize,
+    /// Spaces to project on.
+    pub bases: &'a [Basis],
+    /// Memory that may be used.
+    pub free: Option<u64>,
+    /// Told the share that is done, 0..=1.
+    pub tell: &'a dyn Fn(f64),
+    /// Asked between batches.
+    pub should_stop: &'a dyn Fn() -> bool,
+}
+
+/// Looks at the attention of a model while it reads `batches`, without dropout.
+///
+/// # Errors
+/// If nothing can be found out, or `should_stop` said so.
+pub fn look(
+    model: &Model,
+    batches: impl Iterator<Item = Batch>,
+    device: &Device,
+    look: &Look<'_>,
+) -> Result<Analysis, AnalysisError> {
+    let (plan, spec) = (model.plan(), look.spec);
+    let (layers, heads) = (plan.layers, plan.heads);
+    let mut analysis = Analysis { tokens: look.tokens, ..Analysis::default() };
+    let present: Vec<bool> = plan.head_plan.iter().map(|(_, cell)| !matches!(cell, Cell::Skip)).collect();
+    let computes = |layer: usize| {
+        let row = plan.head_plan.row(layer).iter().enumerate();
+        row.filter(|(_, cell)| matches!(cell, Cell::Compute)).map(|(head, _)| head).collect()
+    };
+    let shape = ScoreShape {
+        computing: (0..layers).map(computes).collect(),
+        heads,
+        tokens: look.tokens,
+        is_causal: plan.is_causal(),
+        examples: look.examples,
+    };
+    let mut similarity: Vec<SimilaritySum> =
+        spec.similarity.iter().map(|measure| SimilaritySum::new(*measure, layers, heads, present.clone())).collect();
+    let spectrum = spec.spectrum.clone();
+    let mut spectra =
+        spectrum.map(|spectrum| SpectraSum::<f32>::new(shape.clone(), spectrum, look.free)).transpose()?;
+    let mut projections: Vec<ProjectionSum<f32>> = look
+        .bases
+        .iter()
+        .map(|basis| ProjectionSum::new(shape.clone(), &basis.directions))
+        .collect::<Result<_, _>>()?;
+    let needs_scores = spectra.is_some() || !projections.is_empty();
+    let mut whole = 0;
+    for batch in batches {
+        if (look.should_stop)() {
+            return Err(AnalysisError::Stopped);
+        }
+        if !needs_scores && similarity.is_empty() {
+            break;
+        }
+        let real = real_tokens(&batch);
+        let input = ModelInput::new(&batch.input_ids, batch.key_mask.as_deref(), batch.batch, batch.sequence, device)?;
+        let options = ForwardOptions {
+            keep_maps: !similarity.is_empty(),
+            keep_hidden: needs_scores,
+            ..ForwardOptions::default()
+        };
+        let attended = model.attend(&input, &options)?;
+        analysis.examples += batch.batch as u64;
+        if !similarity.is_empty() {
+            let maps = attended.maps.iter().map(numbers).collect::<Result<Vec<_>, _>>()?;
+            let maps: Vec<&[f32]> = maps.iter().map(Vec::as_slice).collect();
+            let sizes = [batch.batch, batch.sequence, batch.sequence];
+            let maps = MapBatch { layers: &maps, sizes, queries: real.as_deref() };
+            for sum in &mut similarity {
+                sum.add(&maps)?;
+            }
+        }
+        if needs_scores {
+            let is_whole = |row: &usize| {
+                let own = real.as_ref().and_then(|real| real.get(row * batch.sequence..(row + 1) * batch.sequence));
+                batch.sequence == look.tokens && own.is_none_or(|own| own.iter().all(|real| *real != 0))
+            };
+            let rows: Vec<usize> = (0..batch.batch).filter(is_whole).collect();
+            let dimension = batch.sequence * batch.sequence;
+            let mut scores: Vec<Vec<f32>> = Vec::with_capacity(layers);
+            for (layer, computing) in shape.computing.iter().enumerate() {
+                let hidden = attended.hidden.get(layer).ok_or(AnalysisError::OtherSizes { what: "hidden states" })?;
+                let Some(found) = model.scores(layer, hidden)? else {
+                    scores.push(Vec::new());
+                    continue;
+                };
+                let mut found = numbers(&found)?;
+                if rows.len() < batch.batch {
+                    let example = computing.len() * dimension;
+                    found = rows.iter().flat_map(|row| &found[row * example..(row + 1) * example]).copied().collect();
+                }
+                scores.push(found);
+            }
+            if !rows.is_empty() {
+                let scores: Vec<&[f32]> = scores.iter().map(Vec::as_slice).collect();
+                let scores = ScoreBatch { layers: &scores, examples: rows.len() };
+                if let Some(sum) = &mut spectra {
+                    sum.add(&scores)?;
+                }
+                for sum in &mut projections {
+                    sum.add(&scores)?;
+                }
+                whole += rows.len() as u64;
+            }
+        }
+        (look.tell)(0.95 * (analysis.examples as f64 / look.examples.max(1) as f64).min(1.0));
+    }
+    analysis.similarity = similarity.iter().map(SimilaritySum::finish).collect::<Result<_, _>>()?;
+    if needs_scores && whole == 0 {
+        return Err(AnalysisError::NoExamples);
+    }
+    if needs_scores && whole < analysis.examples {
+        analysis.notes.push(format!(
+            "{} of {} examples are shorter than {} tokens; spectra leave them out.",
+            analysis.examples - whole,
+            analysis.examples,
+            look.tokens
+        ));
+    }
+    if let Some(spectra) = spectra {
+        let found = spectra.finish()?;
+        if found.network.is_rank_deficient() {
+            analysis.notes.push(format!(
+                "The covariance of whole maps has {} dimensions and only {} samples, so that its rank is at most that. \
+                 Its leading eigenvalues and all shares of energy are those of the samples; more examples show more \
+                 dimensions.",
+                found.network.dimension, found.network.samples
+            ));
+        }
+        analysis.spectra = Some(found);
+    }
+    analysis.projections =
+        projections.into_iter().zip(look.bases).map(|(sum, basis)| sum.finish(basis.name.clone())).collect();
+    if spec.captured {
+        analysis.captured = Some(CapturedVariance::of(model)?);
+    }
+    (look.tell)(1.0);
+    Ok(analysis)
+}
+
+/// 1 for every real token, 0 for padding; none where all are real. `[b, t]`
+fn real_tokens(batch: &Batch) -> Option<Vec<u8>> {
+    if let Some(mask) = &batch.key_mask {
+        return Some(mask.clone());
+    }
+    // The padding of a decoder stands at the end and has no labels; an encoder without a mask has no padding.
+    let ends = |row: &[i64]| row.last() == Some(&IGNORED) && row.first() != Some(&IGNORED);
+    let is_decoder = batch.labels.iter().filter(|label| **label != IGNORED).count() * 2 > batch.labels.len();
+    if !is_decoder || !batch.labels.chunks(batch.sequence).any(ends) {
+        return None;
+    }
+    Some(batch.labels.iter().map(|label| u8::from(*label != IGNORED)).collect())
+}
+
+/// The elements of a tensor, wherever and whatever they are.
+fn numbers(tensor: &Tensor) -> Result<Vec<f32>, AnalysisError> {
+    let tensor = tensor.detach().to_dtype(DType::F32)?.to_device(&Device::Cpu)?;
+    Ok(tensor.flatten_all()?.to_vec1()?)
+}

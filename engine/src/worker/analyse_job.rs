@@ -1,0 +1,150 @@
+use std::{
+    cell::Cell,
+    time::{Duration, Instant},
+};
+
+use rayon::ThreadPoolBuilder;
+
+use super::{
+    Event, Subspace,
+    bench::{Bench, STACK_BYTES},
+    job::AnalyseJob,
+    steering::Steering,
+    subject::Subject,
+};
+use crate::{
+    analysis::{Analysis, AnalysisError, AnalysisSpec, Basis, Look, SpectrumSpec, examples_at_once, look},
+    data::memory,
+};
+
+/// Between two readings of progress.
+const APART: Duration = Duration::from_millis(50);
+
+/// Looks at the attention of a run's checkpoint or of a model directory, and keeps what it found.
+pub(super) fn analyse_job(bench: &Bench, job: AnalyseJob, steering: &Steering) {
+    let end = |complete, why| {
+        bench.outbox.send(Event::AnalyseEnded { analysis: job.analysis.clone(), complete, why });
+    };
+    let pool = ThreadPoolBuilder::new()
+        .stack_size(STACK_BYTES)
+        .thread_name(|index| format!("headroom-analyse-{index}"))
+        .build();
+    let outcome = match pool {
+        Ok(pool) => pool.install(|| carry_out(bench, &job, steering)),
+        Err(error) => Err(Some(format!("The threads of the analysis could not be started: {error}."))),
+    };
+    crate::ops::release_buffers();
+    match outcome {
+        Ok((analysis, run)) => {
+            if let Err(error) = bench.store.record_analysis(&job.analysis, run.as_ref(), &job.spec, &analysis) {
+                // What was found out is shown all the same.
+                bench.outbox.send(Event::Warning { run: None, message: error.to_string() });
+            }
+            bench.outbox.send(Event::Analysed { analysis: job.analysis.clone(), result: Box::new(analysis) });
+            end(true, None);
+        }
+        Err(why) => end(false, why),
+    }
+}
+
+/// What was found out, or why not; no reason when the user stopped it.
+fn carry_out(
+    bench: &Bench,
+    job: &AnalyseJob,
+    steering: &Steering,
+) -> Result<(Analysis, Option<crate::store::RunId>), Option<String>> {
+    let started = Instant::now();
+    let named = Subject::name(&job.target);
+    let failed = |why: String| Some(format!("The attention of {named} could not be looked at. {why}"));
+    let stages = 1 + job.subspaces.len();
+    let told = Cell::new(None::<Instant>);
+    let tell = |stage: usize, what: &str, fraction: f64| {
+        if told.get().is_none_or(|told| told.elapsed() >= APART) || fraction == 0.0 {
+            told.set(Some(Instant::now()));
+            bench.outbox.send(Event::Analysing {
+                analysis: job.analysis.clone(),
+                stage: what.to_owned(),
+                fraction: (stage as f64 + fraction) / stages as f64,
+            });
+        }
+    };
+    tell(0, "Loading the model", 0.0);
+    let subject = Subject::load(bench, &job.target, job.data.as_deref()).map_err(failed)?;
+    let tokens = job.spec.tokens.unwrap_or_else(|| subject.tokens());
+    if tokens > subject.model.plan().positions {
+        return Err(failed(format!(
+            "It has {} positions, so that examples of {tokens} tokens cannot be read. Ask for at most that many.",
+            subject.model.plan().positions
+        )));
+    }
+    let stage = |stage: usize, subject: &Subject, spec: &AnalysisSpec, bases: &[Basis]| {
+        let at_once = examples_at_once(subject.model.plan(), tokens);
+        let held_out = subject.held_out(at_once, tokens).map_err(AnalysisOrWords::Words)?;
+        let wanted = Look {
+            spec,
+            examples: held_out.spread_count(spec.examples),
+            tokens,
+            bases,
+            free: memory::free_bytes().map(|free| free - free / 8),
+            tell: &|fraction| tell(stage, &format!("Looking at {}", subject.named), fraction),
+            should_stop: &|| {
+                steering.wait_while_paused();
+                steering.should_stop()
+            },
+        };
+        look(&subject.model, held_out.spread(spec.examples, at_once), &subject.device, &wanted)
+            .map_err(AnalysisOrWords::Analysis)
+    };
+    let ended = |error: AnalysisOrWords| match error {
+        AnalysisOrWords::Analysis(AnalysisError::Stopped) => None,
+        AnalysisOrWords::Analysis(error) => failed(error.to_string()),
+        AnalysisOrWords::Words(why) => failed(why),
+    };
+    let mut bases = Vec::new();
+    for (number, Subspace { target, data }) in job.subspaces.iter().enumerate() {
+        let other = Subject::load(bench, target, data.as_deref()).map_err(failed)?;
+        let components = job.spec.spectrum.as_ref().map_or(SpectrumSpec::default().components, |spec| spec.components);
+        let spec = AnalysisSpec {
+            similarity: Vec::new(),
+            captured: false,
+            spectrum: Some(SpectrumSpec {
+                components,
+                patterns: components,
+                heads: false,
+                queries: false,
+                row_mean_subtracted: false,
+                ..SpectrumSpec::default()
+            }),
+            ..job.spec.clone()
+        };
+        if tokens > other.model.plan().positions {
+            let (name, positions) = (&other.named, other.model.plan().positions);
+            return Err(failed(format!(
+                "{name} has {positions} positions, so that its space cannot be found with examples of {tokens} tokens."
+            )));
+        }
+        let found = stage(number, &other, &spec, &[]).map_err(ended)?;
+        let directions = found.spectra.map(|spectra| spectra.patterns).unwrap_or_default();
+        bases.push(Basis { name: format!("{} on {}", other.named, other.data), directions });
+    }
+    let found = stage(stages - 1, &subject, &job.spec, &bases).map_err(ended)?;
+    let mut notes = found.notes.clone();
+    let given = found.examples;
+    if given < job.spec.examples as u64 {
+        notes.insert(0, format!("The text has {given} whole examples of {tokens} tokens, fewer than asked for."));
+    }
+    let analysis = Analysis {
+        target: subject.named.clone(),
+        step: subject.step,
+        data: subject.data.clone(),
+        notes,
+        secs: started.elapsed().as_secs_f64(),
+        ..found
+    };
+    Ok((analysis, subject.run))
+}
+
+enum AnalysisOrWords {
+    Analysis(AnalysisError),
+    Words(String),
+}

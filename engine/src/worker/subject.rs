@@ -1,0 +1,106 @@
+use std::path::PathBuf;
+
+use candle_core::{DType, Device};
+
+use super::{Target, bench::Bench, checkpoints};
+use crate::{
+    checkpoint,
+    config::{DataConfig, RunConfig, from_toml},
+    data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
+    model::Model,
+    store::RunId,
+};
+
+/// A finished model with a text to look at it with.
+pub(super) struct Subject {
+    /// The model in words.
+    pub(super) named: String,
+    /// The run, if it is one's.
+    pub(super) run: Option<RunId>,
+    /// Its step, where known.
+    pub(super) step: Option<u64>,
+    /// The text in words.
+    pub(super) data: String,
+    pub(super) model: Model,
+    pub(super) config: RunConfig,
+    pub(super) corpus: Corpus,
+    pub(super) device: Device,
+}
+
+impl Subject {
+    /// What a target is called.
+    pub(super) fn name(target: &Target) -> String {
+        match target {
+            Target::Run { run, which } => format!("{run} ({which})"),
+            Target::Directory(path) => path.display().to_string(),
+        }
+    }
+
+    /// Loads a model, and the text that it was evaluated on or other text, or says in words why that cannot be.
+    pub(super) fn load(bench: &Bench, target: &Target, data: Option<&DataConfig>) -> Result<Self, String> {
+        let (directory, stored, run, step) = match target {
+            Target::Directory(path) => (path.clone(), None, None, None),
+            Target::Run { run, which } => {
+                let record = bench.store.run(run.as_str()).map_err(|error| error.to_string())?;
+                let run = record.summary.id.clone();
+                let records = bench.store.checkpoints(&run).map_err(|error| error.to_string())?;
+                let config = from_toml(&record.config_toml).map_err(|error| error.to_string())?;
+                let chosen = checkpoints::choose_checkpoint(&records, *which)?;
+                (chosen.path.clone(), Some((record.summary.name, config)), Some(run), Some(chosen.step))
+            }
+        };
+        let device = Device::Cpu;
+        let loaded = checkpoint::load_model_dir(&directory, DType::F32, &device).map_err(|error| error.to_string())?;
+        let (name, config) = stored.map_or((None, None), |(name, config)| (Some(name), Some(config)));
+        let config = config.or(loaded.config).unwrap_or_default();
+        let architecture = loaded.plan.architecture;
+        let told = |error: DataError| error.to_string();
+        let corpus = match (data, &loaded.tokenizer_json) {
+            // Other text is cut into the tokens that the model knows, whatever the config says, and looked at whole.
+            (Some(data), Some(json)) => {
+                let tokenizer = TextTokenizer::from_json(json).map_err(told)?;
+                let corpus = Corpus::load_held_out(&data.source, tokenizer, architecture, &PathBuf::new(), &Silent);
+                corpus.map(|corpus| if data.shuffled { corpus.shuffled() } else { corpus })
+            }
+            (None, _) => Corpus::load(
+                &config.data,
+                architecture,
+                &PathBuf::new(),
+                &bench.store.paths().tokenizer_cache(),
+                &Silent,
+            ),
+            (Some(_), None) => {
+                return Err("The model directory has no tokenizer.json, so text cannot be read.".to_owned());
+            }
+        }
+        .map_err(told)?;
+        let vocabulary = corpus.tokenizer.vocabulary_size();
+        if vocabulary > loaded.plan.vocabulary {
+            return Err(format!("Its tokenizer has {vocabulary} tokens, the model knows {}.", loaded.plan.vocabulary));
+        }
+        let named = match (name, step) {
+            (Some(name), Some(step)) => format!("{name}, step {step}"),
+            _ => Self::name(target),
+        };
+        let mut words = match data {
+            Some(data) => data.source.to_string(),
+            None => format!("held-out text of {}", config.data.source),
+        };
+        if data.unwrap_or(&config.data).shuffled {
+            words.push_str(", shuffled");
+        }
+        let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| error.to_string())?;
+        Ok(Self { named, run, step, data: words, model, config, corpus, device })
+    }
+
+    /// The longest examples that both config and model have.
+    pub(super) fn tokens(&self) -> usize {
+        self.config.data.sequence_length.min(self.model.plan().positions)
+    }
+
+    /// Its text in batches of examples of `tokens`.
+    pub(super) fn held_out(&self, batch: usize, tokens: usize) -> Result<HeldOut, String> {
+        let held_out = HeldOut::new(&self.corpus, batch, tokens).map_err(|error| error.to_string())?;
+        Ok(held_out.with_mask_fraction(self.config.train.mask_fraction))
+    }
+}
