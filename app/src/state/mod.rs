@@ -12,7 +12,7 @@ mod speed;
 mod tests;
 mod view;
 
-pub use analysis::AnalysisState;
+pub use analysis::{AnalysisState, Looking};
 pub use current::{CurrentRun, StartFacts, SystemLoad};
 pub use selection::Selection;
 pub use series::{CurveBase, CurveX, RunSeries, SeriesCache};

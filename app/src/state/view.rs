@@ -210,7 +210,7 @@ impl State {
         let mut wishes = std::mem::take(&mut self.wishes);
         wishes.extend(self.series.take_loads(Instant::now()));
         wishes.extend(self.speed.take_wishes());
-        drop(self.analysis.take_asks());
+        wishes.extend(self.analysis.take_wishes());
         wishes
     }
 
@@ -352,16 +352,15 @@ impl State {
                 self.messages.push(Level::Info, text, "", Some(run));
             }
             Event::Devices { devices } => self.devices = devices,
-            Event::AnalyseQueued { .. }
-            | Event::Analysing { .. }
+            event @ (Event::AnalyseEnded { .. }
+            | Event::AnalyseQueued { .. }
             | Event::Analysed { .. }
-            | Event::AnalyseEnded { .. }
             | Event::Analyses { .. }
+            | Event::Analysing { .. }
             | Event::LiveAnalyses { .. }
             | Event::LiveAnalysis { .. }
-            | Event::Snapshot { .. }
-            | Event::SnapshotData { .. }
-            | Event::Snapshots { .. } => {}
+            | Event::Snapshot { .. }) => self.analysis.apply(event, &mut self.messages),
+            Event::SnapshotData { .. } | Event::Snapshots { .. } => {}
             event @ (Event::Benchmark { .. }
             | Event::Benchmarks { .. }
             | Event::MeasureEnded { .. }

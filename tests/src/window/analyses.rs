@@ -32,6 +32,7 @@ pub fn example_analysis(layers: usize, heads: usize, step: u64) -> Analysis {
         captured: Some(captured(layers, heads)),
         notes: vec!["12 of 16 examples were shorter than 32 tokens and were left out of the spectra.".to_owned()],
         secs: 0.21,
+        ..Analysis::default()
     }
 }
 

@@ -4,9 +4,15 @@ use std::time::Duration;
 
 use egui::{Key, Modifiers};
 use headroom_app::panels::PanelId;
-use headroom_engine::worker::Event;
+use headroom_engine::{
+    analysis::{Measure, Projection},
+    store::AnalysisSummary,
+    worker::{Command, Event, Target, Which},
+};
 use headroom_tests::{EXAMPLE_STEPS, Screen, example_analysis, example_run, fill_with_analyses, fill_with_examples};
 use tempfile::TempDir;
+
+use crate::common::{store, train, write_tiny};
 
 const PANELS: [(PanelId, &str); 2] = [(PanelId::Redundancy, "Redundancy"), (PanelId::Spectra, "Spectra")];
 
@@ -230,4 +236,115 @@ fn maps_and_charts_leave_as_files() {
             }
         }
     }
+}
+
+#[test]
+fn a_checkpoint_is_analysed_on_demand_and_shown_once_it_is_there() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    fill_with_analyses(screen.state());
+    screen.state().selection.focused = Some(example_run(3));
+    screen.click("Redundancy");
+    screen.recorded();
+    screen.click("Analyse its best checkpoint now");
+    let asked = screen.recorded().into_iter().find_map(|command| match command {
+        Command::Analyse { analysis, target, spec, .. } => Some((analysis, target, spec)),
+        _ => None,
+    });
+    let (analysis, target, spec) = asked.expect("the engine is asked");
+    assert_eq!((target, spec.examples), (Target::Run { run: example_run(3), which: Which::Best }, 256));
+    assert!(screen.says("waits for its turn") && !screen.has("Analyse its best checkpoint now"));
+    let event = Event::Analysing { analysis: analysis.clone(), stage: "Reading examples".to_owned(), fraction: 0.25 };
+    screen.state().apply(event);
+    screen.settle();
+    assert!(screen.has("Progress of the analysis") && screen.says("Reading examples"), "{:#?}", screen.words());
+    let mut found = example_analysis(3, 4, 600);
+    found.projections = vec![Projection {
+        onto: "the best of \"grammar decoder\"".to_owned(),
+        network: vec![0.5, 0.75],
+        layers: vec![vec![0.4, 0.7], Vec::new(), vec![0.6, 0.8]],
+    }];
+    let result = Box::new(found);
+    screen.state().apply(Event::Analysed { analysis: analysis.clone(), result });
+    screen.state().apply(Event::AnalyseEnded { analysis: analysis.clone(), complete: true, why: None });
+    let summary = AnalysisSummary {
+        id: analysis.clone(),
+        number: 1,
+        run: Some(example_run(3)),
+        target: "the best checkpoint".to_owned(),
+        step: Some(600),
+        data: "held-out text".to_owned(),
+        examples: 256,
+        tokens: 32,
+        created_ms: 0,
+    };
+    screen.state().apply(Event::Analyses { analyses: vec![summary.clone()] });
+    screen.settle();
+    assert!(screen.has("Map: similarity of layers") && !screen.has("Play the steps"), "{:#?}", screen.words());
+    assert!(screen.description("Map: similarity of layers").0.starts_with("3 × 3"));
+    screen.click("Spectra");
+    assert!(screen.has("Chart: Energy in the space of the best of \"grammar decoder\""), "{:#?}", screen.words());
+    assert!(screen.value("Which analysis").contains("256 × 32 tokens"), "{}", screen.value("Which analysis"));
+    // Its form asks for more.
+    screen.click("Analyse a checkpoint");
+    screen.click("Cosine");
+    screen.click("Spectra of heads");
+    screen.choose("Space to project on", "grammar decoder, seed 1");
+    screen.recorded();
+    screen.click("Analyse");
+    let spec = screen.recorded().into_iter().find_map(|command| match command {
+        Command::Analyse { spec, subspaces, .. } => Some((spec, subspaces)),
+        _ => None,
+    });
+    let (spec, subspaces) = spec.expect("the engine is asked");
+    assert_eq!(spec.similarity, [Measure::TotalVariation, Measure::Cosine]);
+    assert!(spec.spectrum.is_some_and(|spectrum| spectrum.heads));
+    assert_eq!(subspaces[0].target, Target::Run { run: example_run(0), which: Which::Best });
+    screen.click("Cancel the analysis");
+    assert!(screen.recorded().iter().any(|command| matches!(command, Command::CancelAnalysis { .. })));
+    // Deleted, and brought back by Undo.
+    screen.click("Delete the analysis");
+    assert!(screen.says("No analysis of"), "{:#?}", screen.words());
+    screen.press(Modifiers::COMMAND, Key::Z);
+    let back = |command: &Command| matches!(command, Command::DeleteAnalysis { deleted: false, .. });
+    assert!(screen.recorded().iter().any(back));
+}
+
+#[test]
+fn a_look_that_failed_says_why() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    fill_with_analyses(screen.state());
+    screen.state().selection.focused = Some(example_run(3));
+    screen.click("Spectra");
+    screen.click("Analyse its best checkpoint now");
+    let analysis = screen.state().analysis.looking[0].analysis.clone();
+    let why = Some("An exact covariance of 16,384 dimensions needs 2 GiB, and 1 GiB is free.".to_owned());
+    screen.state().apply(Event::AnalyseEnded { analysis, complete: false, why });
+    screen.settle();
+    assert!(screen.says("needs 2 GiB") && screen.has("Analyse its best checkpoint now"), "{:#?}", screen.words());
+}
+
+#[test]
+fn a_run_that_trains_is_looked_at_and_its_panels_fill() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    let path = write_tiny(folder.path(), "tiny", 1);
+    let text = std::fs::read_to_string(&path).unwrap().replace("layers = 1", "layers = 2");
+    std::fs::write(&path, text).unwrap();
+    train(&mut screen, &path);
+    screen.click("Redundancy");
+    screen.wait_for("Map: similarity of layers");
+    screen.settle();
+    assert!(screen.says("Step 24 (3 of 3, the newest)"), "{:#?}", screen.words());
+    assert!(screen.description("Map: similarity of layers").0.starts_with("2 × 2"));
+    screen.click("Spectra");
+    screen.wait_for("Chart: Energy in the first components");
+    screen.click("Analyse a checkpoint");
+    screen.click("Analyse");
+    screen.wait("the analysis on demand", |screen| {
+        screen.has("Which analysis") && screen.state().analysis.looking.is_empty()
+    });
+    screen.wait_for("Chart: Energy in each query's rows");
+    screen.close();
 }

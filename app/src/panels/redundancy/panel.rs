@@ -22,7 +22,10 @@ use crate::{
     panels::{
         Panel, PanelContext,
         live::{picker_ui, shown_run},
-        snapshots::{Look, Scrubber, Shown, empty_ui, formula, notes_ui, provenance, with_capital},
+        snapshots::{
+            AskForm, Look, Scrubber, Shown, empty_ui, formula, looking_ui, notes_ui, provenance, source_ui,
+            with_capital,
+        },
     },
     theme,
     widgets::{ChartState, HeatState, SharedX, format},
@@ -58,6 +61,7 @@ enum Leaves {
 pub struct RedundancyPanel {
     memory: Option<Memory>,
     scrubber: Scrubber,
+    ask: AskForm,
     derived: Derived,
     matrix: HeatState,
     ranked: ChartState,
@@ -101,6 +105,11 @@ impl Panel for RedundancyPanel {
         has_any
     }
 
+    fn undo(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        let state = &mut *cx.state;
+        state.analysis.undo_delete(&mut state.messages)
+    }
+
     fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
         self.export.take().is_some() || self.head.take().is_some() || self.pair.take().is_some()
     }
@@ -112,16 +121,20 @@ impl RedundancyPanel {
         let shown = Shown::of(run, &mut self.scrubber, cx);
         ui.horizontal_wrapped(|ui| {
             picker_ui(ui, run, cx);
+            source_ui(ui, run, cx);
+            self.ask.button_ui(ui, run, cx);
             if let Shown::Analysis { steps, step, .. } = &shown {
                 self.scrubber.ui(ui, steps, *step);
             }
         });
+        self.ask.ui(ui, run, cx);
+        looking_ui(ui, cx);
         match shown {
             Shown::Reading => working_ui(ui, "Reading the analysis…"),
             Shown::Nothing => {
                 let what = "How alike the attention maps of any two heads are, layer against layer, and how that grows \
                             while a run trains.";
-                empty_ui(ui, run, what, cx);
+                empty_ui(ui, run, what, &mut self.ask, cx);
             }
             Shown::Analysis { analysis, .. } => self.analysis_ui(ui, run, &analysis, memory, cx),
         }

@@ -47,6 +47,9 @@ impl Scrubber {
 
     /// Draws it into a row.
     pub fn ui(&mut self, ui: &mut Ui, steps: &[u64], step: u64) {
+        if steps.is_empty() {
+            return;
+        }
         let last = steps.len().saturating_sub(1);
         let place = steps.partition_point(|other| *other < step).min(last);
         self.play(ui, steps, place);

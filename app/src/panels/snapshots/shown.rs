@@ -20,7 +20,7 @@ pub enum Shown {
     Analysis {
         /// What was found out.
         analysis: Arc<Analysis>,
-        /// Every step of which the run has one.
+        /// Every step of which the run kept one; none where it was found on demand.
         steps: Vec<u64>,
         /// The step that is shown: while another is being read, the one before.
         step: u64,
@@ -28,11 +28,25 @@ pub enum Shown {
 }
 
 impl Shown {
+    fn on_demand(analysis: Arc<Analysis>) -> Self {
+        let step = analysis.step.unwrap_or(0);
+        Self::Analysis { analysis, steps: Vec::new(), step }
+    }
+
     /// What of a run is shown where the scrubber stands.
     pub fn of(run: &RunSummary, scrubber: &mut Scrubber, cx: &mut PanelContext<'_>) -> Self {
         let state = &mut cx.state.analysis;
+        if let Some(opened) = state.opened(&run.id) {
+            return state.result(&opened).map_or(Self::Reading, Self::on_demand);
+        }
         let Some(steps) = state.steps(&run.id) else { return Self::Reading };
-        let Some(step) = scrubber.step(&run.id, &steps) else { return Self::Nothing };
+        let Some(step) = scrubber.step(&run.id, &steps) else {
+            // What was found on demand is better than nothing.
+            let newest = state.on_demand(&run.id).into_iter().find(|found| found.run.as_ref() == Some(&run.id));
+            let Some(newest) = newest else { return Self::Nothing };
+            state.open(&run.id, Some(newest.id.clone()));
+            return state.result(&newest.id).map_or(Self::Reading, Self::on_demand);
+        };
         // The next one is read ahead, so that playing does not wait for it.
         if let Some(next) = steps.iter().copied().find(|next| *next > step).filter(|_| scrubber.is_playing()) {
             let _ = state.at(&run.id, next);

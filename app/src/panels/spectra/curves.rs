@@ -173,6 +173,8 @@ fn query_curve(spectra: &ScoreSpectra, options: Options) -> Series {
 fn lines(run: &RunSummary, analysis: &Analysis, others: &[Other], options: Options) -> Vec<Line> {
     let Some(spectra) = &analysis.spectra else { return Vec::new() };
     let (colour, dash) = theme::run_style(run.number);
+    // Among runs a line looks as its run does everywhere; else dashes tell the network's own curves apart.
+    let dash = if options.beside == Beside::Runs { dash } else { Dash::Solid };
     let name = match options.beside {
         Beside::Layers => "Network".to_owned(),
         Beside::Steps => {

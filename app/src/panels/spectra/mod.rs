@@ -10,6 +10,7 @@ mod options;
 mod overlap;
 mod panel;
 mod patterns;
+mod projections;
 mod queries;
 mod table;
 mod words;

@@ -13,6 +13,7 @@ use super::{
     options::Options,
     overlap::{self, Overlap},
     patterns::Patterns,
+    projections::Projections,
     queries::{self, Queries},
     table::{table_csv, table_ui},
     words::words,
@@ -22,7 +23,9 @@ use crate::{
     panels::{
         Action, Panel, PanelContext,
         live::{picker_ui, shown_run},
-        snapshots::{Look, Scrubber, Shown, empty_ui, notes_ui, provenance, with_capital},
+        snapshots::{
+            AskForm, Look, Scrubber, Shown, empty_ui, looking_ui, notes_ui, provenance, source_ui, with_capital,
+        },
     },
     theme,
     widgets::{ChartState, SharedX},
@@ -46,6 +49,7 @@ enum Leaves {
     Bars,
     Pattern(usize),
     Overlap,
+    Projection(usize),
     Queries,
     Captured(usize),
 }
@@ -55,11 +59,13 @@ enum Leaves {
 pub struct SpectraPanel {
     memory: Option<Memory>,
     scrubber: Scrubber,
+    ask: AskForm,
     curves: Curves,
     chart: ChartState,
     shared: SharedX,
     patterns: Patterns,
     overlap: Overlap,
+    projections: Projections,
     queries: Queries,
     captured: Captured,
     export: Option<ExportBox>,
@@ -97,6 +103,11 @@ impl Panel for SpectraPanel {
         has_any
     }
 
+    fn undo(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        let state = &mut *cx.state;
+        state.analysis.undo_delete(&mut state.messages)
+    }
+
     fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
         self.export.take().is_some() || self.patterns.back()
     }
@@ -108,16 +119,20 @@ impl SpectraPanel {
         let shown = Shown::of(run, &mut self.scrubber, cx);
         ui.horizontal_wrapped(|ui| {
             picker_ui(ui, run, cx);
+            source_ui(ui, run, cx);
+            self.ask.button_ui(ui, run, cx);
             if let Shown::Analysis { steps, step, .. } = &shown {
                 self.scrubber.ui(ui, steps, *step);
             }
         });
+        self.ask.ui(ui, run, cx);
+        looking_ui(ui, cx);
         match shown {
             Shown::Reading => working_ui(ui, "Reading the analysis…"),
             Shown::Nothing => {
                 let what = "How many components hold the energy of attention scores and of query and key weights, and \
                             how that changes while a run trains.";
-                empty_ui(ui, run, what, cx);
+                empty_ui(ui, run, what, &mut self.ask, cx);
             }
             Shown::Analysis { analysis, steps, .. } => self.analysis_ui(ui, run, &analysis, &steps, memory, cx),
         }
@@ -169,6 +184,8 @@ impl SpectraPanel {
                 ui.add_space(8.0);
                 self.overlap.ui(ui, memory.look);
             }
+            self.projections.update(analysis);
+            self.projections.ui(ui);
             if !self.queries.is_empty() {
                 ui.add_space(8.0);
                 self.queries.ui(ui);
@@ -198,6 +215,8 @@ impl SpectraPanel {
                     if !self.overlap.is_empty() {
                         all.push((Leaves::Overlap, overlap::TITLE.to_owned()));
                     }
+                    let spaces = self.projections.titles().into_iter().enumerate();
+                    all.extend(spaces.map(|(place, title)| (Leaves::Projection(place), title)));
                     if !self.queries.is_empty() {
                         all.push((Leaves::Queries, queries::TITLE.to_owned()));
                     }
@@ -236,6 +255,7 @@ impl SpectraPanel {
         let curve = match leaves {
             Leaves::Curves => Some(self.curves.figure(memory.options, &mut self.chart, &self.shared, metadata.clone())),
             Leaves::Bars => spectra.map(|spectra| bars::figure(&spectra.network, colour, metadata.clone())),
+            Leaves::Projection(place) => self.projections.figure(place, metadata.clone()),
             Leaves::Queries => Some(self.queries.figure(metadata.clone())),
             Leaves::Captured(kind) => self.captured.figure(kind, metadata.clone()),
             Leaves::Pattern(_) | Leaves::Overlap => None,
