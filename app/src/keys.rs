@@ -68,6 +68,17 @@ pub const HELP: &[(&str, &[(&str, &str)])] = &[
             ("Ctrl+E", "Export the figure"),
         ],
     ),
+    (
+        "Maps",
+        &[
+            ("Click", "Choose a cell"),
+            ("Arrows, Enter", "Move from cell to cell and choose"),
+            ("Ctrl+wheel, + and -", "Zoom"),
+            ("Drag", "Move a map that is zoomed in"),
+            ("Double click, Home", "Whole map again"),
+            ("Esc", "Free what was chosen"),
+        ],
+    ),
 ];
 
 /// Whether a text field has the keyboard: then plain keys are text.

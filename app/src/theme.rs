@@ -10,6 +10,10 @@ use egui::{Color32, Context, FontFamily, FontId, Margin, Stroke, Style, TextStyl
 
 use crate::widgets::Dash;
 
+mod colour_maps;
+
+pub use colour_maps::ColourMap;
+
 /// Height of body text in points.
 pub const BODY_POINTS: f32 = 14.0;
 

@@ -1,6 +1,9 @@
 //! A figure as PNG: the SVG, rendered with the built-in fonts, so that both are the same picture everywhere.
 
-use std::sync::{Arc, LazyLock};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
 
 use anyhow::{Context as _, Result, ensure};
 use resvg::tiny_skia::{Pixmap, Transform};
@@ -31,8 +34,15 @@ pub(super) fn parse(svg: &str) -> Result<usvg::Tree> {
 /// The figure as a PNG file with `scale` pixels per point (1 to 8; 2 is good for screens, 4 for print). The metadata
 /// is kept in `iTXt` chunks, one per key.
 pub fn to_png(figure: &Figure, scale: f32) -> Result<Vec<u8>> {
+    let pixels = render(&to_svg(figure), scale)?;
+    let png = pixels.encode_png().context("The picture could not be compressed.")?;
+    Ok(with_metadata(png, &figure.title, &figure.metadata))
+}
+
+/// An SVG as pixels, `scale` of them per point.
+pub(super) fn render(svg: &str, scale: f32) -> Result<Pixmap> {
     ensure!(scale.is_finite() && (0.1..=16.0).contains(&scale), "The scale must lie between 0.1 and 16, not {scale}.");
-    let tree = parse(&to_svg(figure))?;
+    let tree = parse(svg)?;
     let size = tree.size();
     let (width, height) = ((size.width() * scale).round(), (size.height() * scale).round());
     ensure!(
@@ -42,18 +52,17 @@ pub fn to_png(figure: &Figure, scale: f32) -> Result<Vec<u8>> {
     let mut pixels = Pixmap::new(width as u32, height as u32)
         .with_context(|| format!("No picture of {width} x {height} pixels can be made. Choose another scale."))?;
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
-    let png = pixels.encode_png().context("The picture could not be compressed.")?;
-    Ok(with_metadata(png, figure))
+    Ok(pixels)
 }
 
 /// Inserts one `iTXt` chunk per metadata entry after the header chunk.
-fn with_metadata(png: Vec<u8>, figure: &Figure) -> Vec<u8> {
+pub(super) fn with_metadata(png: Vec<u8>, title: &str, metadata: &BTreeMap<String, String>) -> Vec<u8> {
     // Signature (8) and IHDR (4 length + 4 type + 13 data + 4 checksum).
     const HEADER: usize = 8 + 25;
     let Some((header, rest)) = png.split_at_checked(HEADER) else { return png };
     let mut out = header.to_vec();
-    let title = ("Title".to_owned(), figure.title.clone());
-    let entries = figure.metadata.iter().map(|(k, v)| (k.clone(), v.clone()));
+    let title = ("Title".to_owned(), title.to_owned());
+    let entries = metadata.iter().map(|(k, v)| (k.clone(), v.clone()));
     for (key, value) in std::iter::once(title).chain(entries).filter(|(_, value)| !value.is_empty()) {
         // Keywords are 1 to 79 Latin-1 characters; ASCII is enough here.
         let keyword: String = key.chars().filter(char::is_ascii_graphic).take(79).collect();

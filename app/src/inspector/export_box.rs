@@ -128,6 +128,7 @@ impl ExportBox {
             Taking::Checkpoint { name, .. } => format!("Export a checkpoint of \"{name}\""),
             Taking::Run { name, .. } => format!("Export the run \"{name}\" as JSON"),
             Taking::Figure(figure) => format!("Export the chart \"{}\"", figure.title),
+            Taking::Map(figure) => format!("Export the map \"{}\"", figure.title),
         }
     }
 
@@ -141,6 +142,7 @@ impl ExportBox {
             },
             Taking::Run { name, .. } => format!("{}.json", slug(name)),
             Taking::Figure(figure) => format!("{}.{}", slug(&figure.title), self.format.ending()),
+            Taking::Map(figure) => format!("{}.{}", slug(&figure.title), self.format.ending()),
         }
     }
 
@@ -186,7 +188,7 @@ impl ExportBox {
             Taking::Run { .. } => {
                 ui.label("Config, machine, every point of every curve and the text samples, in one document.");
             }
-            Taking::Figure(_) => {
+            Taking::Figure(_) | Taking::Map(_) => {
                 ui.horizontal(|ui| {
                     for format in FigureFormat::ALL {
                         ui.radio_value(&mut self.format, format, format.name()).on_hover_text(format.about());
@@ -222,7 +224,7 @@ impl ExportBox {
                 match &self.taking {
                     Taking::Checkpoint { .. } => {}
                     Taking::Run { .. } => ask = ask.kind("JSON", &["json"]),
-                    Taking::Figure(_) => ask = ask.kind(self.format.name(), &[self.format.ending()]),
+                    Taking::Figure(_) | Taking::Map(_) => ask = ask.kind(self.format.name(), &[self.format.ending()]),
                 }
                 cx.dialogs.pick(&self.key, ask);
             }
@@ -253,6 +255,10 @@ impl ExportBox {
             Taking::Figure(figure) => {
                 let (figure, format) = (figure.clone(), self.format);
                 self.write(path, cx, move || format.encode(&figure));
+            }
+            Taking::Map(figure) => {
+                let (figure, format) = (figure.clone(), self.format);
+                self.write(path, cx, move || format.encode_map(&figure));
             }
         }
         true

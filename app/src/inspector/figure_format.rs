@@ -1,4 +1,4 @@
-use crate::export::{Figure, to_csv, to_png, to_svg};
+use crate::export::{Figure, MapFigure, map_to_csv, map_to_png, map_to_svg, to_csv, to_png, to_svg};
 
 /// Pixels per point of exported pictures: sharp in print at the usual column width.
 const PNG_SCALE: f32 = 3.0;
@@ -52,6 +52,15 @@ impl FigureFormat {
             Self::Png => to_png(figure, PNG_SCALE).map_err(|error| format!("{error:#}")),
             Self::Svg => Ok(to_svg(figure).into_bytes()),
             Self::Csv => Ok(to_csv(figure).into_bytes()),
+        }
+    }
+
+    /// The file's bytes of a heat map.
+    pub fn encode_map(self, figure: &MapFigure) -> Result<Vec<u8>, String> {
+        match self {
+            Self::Png => map_to_png(figure, PNG_SCALE).map_err(|error| format!("{error:#}")),
+            Self::Svg => Ok(map_to_svg(figure).into_bytes()),
+            Self::Csv => Ok(map_to_csv(figure).into_bytes()),
         }
     }
 }

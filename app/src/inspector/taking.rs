@@ -1,6 +1,6 @@
 use headroom_engine::store::RunId;
 
-use crate::export::Figure;
+use crate::export::{Figure, MapFigure};
 
 /// What is exported.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub enum Taking {
     },
     /// A chart.
     Figure(Box<Figure>),
+    /// A heat map.
+    Map(Box<MapFigure>),
 }
 
 /// A name as a file name: letters, digits, dots and single hyphens.

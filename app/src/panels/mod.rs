@@ -7,8 +7,11 @@ pub mod compare;
 pub mod configure;
 mod context;
 pub mod live;
+pub mod redundancy;
 mod registry;
 pub mod runs;
+mod snapshots;
+pub mod spectra;
 pub mod speed;
 pub mod welcome;
 

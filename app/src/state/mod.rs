@@ -3,6 +3,7 @@
 //! May be used from every panel. Panels never ask the engine for curves themselves: they say which curves they show
 //! ([`SeriesCache::want`]), and the loads and re-loads follow from it.
 
+mod analysis;
 mod current;
 mod selection;
 mod series;
@@ -11,6 +12,7 @@ mod speed;
 mod tests;
 mod view;
 
+pub use analysis::{AnalysisState, Looking};
 pub use current::{CurrentRun, StartFacts, SystemLoad};
 pub use selection::Selection;
 pub use series::{CurveBase, CurveX, RunSeries, SeriesCache};

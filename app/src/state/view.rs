@@ -6,7 +6,7 @@ use headroom_engine::{
     worker::{Command, DeviceInfo, Event, RunEdit},
 };
 
-use super::{CurrentRun, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad};
+use super::{AnalysisState, CurrentRun, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad};
 use crate::{
     compare::names_apart,
     messages::{Level, Messages},
@@ -35,6 +35,8 @@ pub struct State {
     pub started: BTreeMap<RunId, StartFacts>,
     /// Curves.
     pub series: SeriesCache,
+    /// Analyses of attention.
+    pub analysis: AnalysisState,
     /// Benchmarks and measurements.
     pub speed: SpeedState,
     /// Which runs are shown, pinned, hovered.
@@ -208,6 +210,7 @@ impl State {
         let mut wishes = std::mem::take(&mut self.wishes);
         wishes.extend(self.series.take_loads(Instant::now()));
         wishes.extend(self.speed.take_wishes());
+        wishes.extend(self.analysis.take_wishes());
         wishes
     }
 
@@ -349,18 +352,15 @@ impl State {
                 self.messages.push(Level::Info, text, "", Some(run));
             }
             Event::Devices { devices } => self.devices = devices,
-            Event::AnalyseQueued { .. }
-            | Event::Analysing { .. }
+            event @ (Event::AnalyseEnded { .. }
+            | Event::AnalyseQueued { .. }
             | Event::Analysed { .. }
-            | Event::AnalyseEnded { .. }
             | Event::Analyses { .. }
+            | Event::Analysing { .. }
             | Event::LiveAnalyses { .. }
             | Event::LiveAnalysis { .. }
-            | Event::Map { .. }
-            | Event::Maps { .. }
-            | Event::Snapshot { .. }
-            | Event::SnapshotData { .. }
-            | Event::Snapshots { .. } => {}
+            | Event::Snapshot { .. }) => self.analysis.apply(event, &mut self.messages),
+            Event::Map { .. } | Event::Maps { .. } | Event::SnapshotData { .. } | Event::Snapshots { .. } => {}
             event @ (Event::Benchmark { .. }
             | Event::Benchmarks { .. }
             | Event::MeasureEnded { .. }
@@ -498,6 +498,7 @@ impl State {
         let exists = |run: &RunId| self.runs.iter().any(|summary| summary.id == *run);
         self.selection.retain(exists);
         self.series.retain(exists);
+        self.analysis.retain(exists);
         self.records.retain(|run, _| exists(run));
         self.names.retain(|run, _| !exists(run));
         self.checkpoints.retain(|run, _| exists(run));

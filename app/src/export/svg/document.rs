@@ -1,4 +1,4 @@
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::axes::{plain_label, write_axes};
 use super::curves::{write_band, write_curve, write_marks};
@@ -59,14 +59,8 @@ pub fn to_svg(figure: &Figure) -> String {
 
     let p = &theme::PAPER;
     let mut out = String::with_capacity(1 << 16);
-    let _ = writeln!(
-        out,
-        r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="{FONT}" role="img">"#
-    );
-    if !figure.title.is_empty() {
-        let _ = writeln!(out, "<title>{}</title>", escape(&figure.title));
-    }
-    write_metadata(&mut out, figure);
+    open(&mut out, (width, height), &figure.title);
+    write_metadata(&mut out, &figure.metadata);
     let _ = writeln!(
         out,
         r#"<clipPath id="plot"><rect x="{left:.1}" y="{top:.1}" width="{:.1}" height="{:.1}"/></clipPath>"#,
@@ -125,9 +119,21 @@ pub fn to_svg(figure: &Figure) -> String {
     out
 }
 
-fn write_metadata(out: &mut String, figure: &Figure) {
+/// Begins a document of this size.
+pub(in crate::export) fn open(out: &mut String, (width, height): (f64, f64), title: &str) {
+    let _ = writeln!(
+        out,
+        r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="{FONT}" role="img">"#
+    );
+    if !title.is_empty() {
+        let _ = writeln!(out, "<title>{}</title>", escape(title));
+    }
+}
+
+/// Writes what a figure says of its origin.
+pub(in crate::export) fn write_metadata(out: &mut String, metadata: &BTreeMap<String, String>) {
     let _ = writeln!(out, r#"<metadata><figure xmlns="urn:headroom:figure:1">"#);
-    for (key, value) in &figure.metadata {
+    for (key, value) in metadata {
         let _ = writeln!(out, r#"<entry key="{}">{}</entry>"#, escape(key), escape(value));
     }
     let _ = writeln!(out, "</figure></metadata>");

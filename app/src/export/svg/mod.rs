@@ -9,6 +9,9 @@ mod ruler;
 mod text;
 
 pub use document::to_svg;
+pub(super) use document::{open, write_metadata};
+pub(super) use ruler::Ruler;
+pub(super) use text::{LABEL, NOTE, TICK, escape, text};
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@ use egui::FontId;
 use egui::epaint::text::{FontDefinitions, Fonts, TextOptions};
 
 /// Widths of text as the built-in font sets it.
-pub(super) struct Ruler(Fonts);
+pub(in crate::export) struct Ruler(Fonts);
 
 impl Ruler {
     /// The built-in font.

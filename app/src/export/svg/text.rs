@@ -5,14 +5,22 @@ use egui::Color32;
 use crate::theme::hex;
 
 /// Size of the labels of axes.
-pub(super) const LABEL: f64 = 13.0;
+pub(in crate::export) const LABEL: f64 = 13.0;
 /// Size of notes.
-pub(super) const NOTE: f64 = 11.0;
+pub(in crate::export) const NOTE: f64 = 11.0;
 /// Size of the labels of ticks, and of names in the legend.
-pub(super) const TICK: f64 = 12.0;
+pub(in crate::export) const TICK: f64 = 12.0;
 
 /// Writes a line of text.
-pub(super) fn text(out: &mut String, x: f64, y: f64, size: f64, anchor: &str, colour: Color32, content: &str) {
+pub(in crate::export) fn text(
+    out: &mut String,
+    x: f64,
+    y: f64,
+    size: f64,
+    anchor: &str,
+    colour: Color32,
+    content: &str,
+) {
     let (colour, content) = (hex(colour), escape(content));
     let _ = writeln!(
         out,
@@ -21,7 +29,7 @@ pub(super) fn text(out: &mut String, x: f64, y: f64, size: f64, anchor: &str, co
 }
 
 /// Text for XML: entities escaped, characters that XML cannot hold replaced.
-pub(super) fn escape(text: &str) -> String {
+pub(in crate::export) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

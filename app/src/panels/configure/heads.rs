@@ -292,7 +292,7 @@ fn borrowed(cells: &[Vec<HeadCell>], heads: usize, layer: usize, from: HeadAt) -
     let origin = match cells.get(from.layer).and_then(|row| row.get(from.head)) {
         Some(HeadCell::Computes) => lender,
         Some(HeadCell::Borrows { origin, .. }) => *origin,
-        Some(HeadCell::Skips | HeadCell::Wrong) | None => {
+        Some(HeadCell::Alike { .. } | HeadCell::Alone | HeadCell::Skips | HeadCell::Wrong) | None => {
             return Err(format!("it borrows from {from}, which is off"));
         }
     };

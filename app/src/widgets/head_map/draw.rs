@@ -2,7 +2,7 @@
 
 use egui::{Align2, FontId, Painter, Rect, Response, Sense, Shape, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 
-use super::{Arrow, HeadCell};
+use super::{Arrow, HeadCell, group_letters};
 use crate::theme::{self, Palette};
 
 /// Roundness of cells.
@@ -15,7 +15,8 @@ fn letters(cell: HeadCell) -> String {
     match cell {
         HeadCell::Computes => "c".to_owned(),
         HeadCell::Borrows { from, .. } => format!("{}.{}", from.layer, from.head),
-        HeadCell::Skips => String::new(),
+        HeadCell::Alike { group } => group_letters(group),
+        HeadCell::Skips | HeadCell::Alone => String::new(),
         HeadCell::Wrong => "!".to_owned(),
     }
 }
@@ -26,17 +27,21 @@ pub(super) fn paint_cell(painter: &Painter, palette: &Palette, rect: Rect, cell:
     let fill = match cell {
         HeadCell::Computes => palette.computes,
         HeadCell::Borrows { .. } => palette.borrows,
-        HeadCell::Skips | HeadCell::Wrong => palette.well,
+        HeadCell::Alike { group } => theme::run_colour(group as u64),
+        HeadCell::Skips | HeadCell::Alone | HeadCell::Wrong => palette.well,
     };
     painter.rect_filled(rect, CORNER, fill);
     let letters = letters(cell);
     let fits = has_room && letters.len() as f32 * LETTER <= rect.width() - 2.0;
     let font = FontId::proportional(12.0_f32.min(rect.height() - 2.0));
     match cell {
-        HeadCell::Computes | HeadCell::Borrows { .. } if fits => {
+        HeadCell::Computes | HeadCell::Borrows { .. } | HeadCell::Alike { .. } if fits => {
             painter.text(centre, Align2::CENTER_CENTER, letters, font, theme::ink(fill));
         }
-        HeadCell::Computes => {}
+        HeadCell::Computes | HeadCell::Alike { .. } => {}
+        HeadCell::Alone => {
+            painter.rect_stroke(rect, CORNER, Stroke::new(1.0, palette.line), StrokeKind::Inside);
+        }
         HeadCell::Borrows { .. } => {
             // A triangle that points to the layers before.
             let size = (rect.height().min(rect.width()) * 0.28).max(2.5);
@@ -89,7 +94,7 @@ pub(super) fn paint_arrow(painter: &Painter, palette: &Palette, arrow: &Arrow, l
 }
 
 /// What colours and shapes mean, each with how many heads it holds for. Kinds that no head is of are left out.
-pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 3]) {
+pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 5]) {
     let palette = theme::palette(ui.visuals());
     let at = super::HeadSpot::new(0, 0);
     let kinds = [
@@ -101,6 +106,13 @@ pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 3]) {
             "The head uses another head's map: it has no query and key of its own, but values and output.",
         ),
         (HeadCell::Skips, "off", "off", "The head does not exist: no map, no values, no output."),
+        (
+            HeadCell::Alike { group: 0 },
+            "in a group",
+            "in groups",
+            "Heads of one letter and colour are alike: every two of them at least as much as was asked for.",
+        ),
+        (HeadCell::Alone, "in no group", "in no group", "No other head is that much like it."),
     ];
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(5.0, 2.0);

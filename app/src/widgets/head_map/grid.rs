@@ -34,6 +34,13 @@ pub enum HeadCell {
         /// The head that computed the map.
         origin: HeadSpot,
     },
+    /// It is alike to the others of its group, which count from 0.
+    Alike {
+        /// The group.
+        group: usize,
+    },
+    /// It is in no group.
+    Alone,
     /// It does not exist.
     Skips,
     /// What is written down for it cannot be; [`HeadGrid::reason`] says why.
@@ -111,13 +118,15 @@ impl HeadGrid {
         })
     }
 
-    /// Heads that compute, borrow, and are off.
-    pub fn counts(&self) -> [usize; 3] {
+    /// Heads that compute, borrow, are off, are alike to others and in no group.
+    pub fn counts(&self) -> [usize; 5] {
         let count = |is: fn(&HeadCell) -> bool| self.cells.iter().filter(|cell| is(cell)).count();
         [
             count(|cell| matches!(cell, HeadCell::Computes)),
             count(|cell| matches!(cell, HeadCell::Borrows { .. })),
             count(|cell| matches!(cell, HeadCell::Skips)),
+            count(|cell| matches!(cell, HeadCell::Alike { .. })),
+            count(|cell| matches!(cell, HeadCell::Alone)),
         ]
     }
 
@@ -141,12 +150,25 @@ impl HeadGrid {
             }
             Some(HeadCell::Borrows { from, origin }) if from == origin => format!("{at} borrows the map of {from}"),
             Some(HeadCell::Borrows { from, origin }) => format!("{at} borrows from {from}, computed in {origin}"),
+            Some(HeadCell::Alike { group }) => {
+                let is_of_it = |cell: &&HeadCell| matches!(cell, HeadCell::Alike { group: other } if *other == group);
+                let others = self.cells.iter().filter(is_of_it).count().saturating_sub(1);
+                let heads = if others == 1 { "head" } else { "heads" };
+                format!("{at} is in group {}, with {others} other {heads}", group_letters(group))
+            }
+            Some(HeadCell::Alone) => format!("{at} is in no group"),
             Some(HeadCell::Skips) => format!("{at} is off: it has no map, no values and no output"),
             Some(HeadCell::Wrong) => {
                 format!("{at} cannot be: {}", self.reason(at).unwrap_or("what is written for it has no meaning"))
             }
         }
     }
+}
+
+/// What a group is called: A to Z, then AA, AB and so on.
+pub fn group_letters(group: usize) -> String {
+    let letter = |place: usize| char::from(b'A' + (place % 26) as u8);
+    if group < 26 { letter(group).to_string() } else { format!("{}{}", group_letters(group / 26 - 1), letter(group)) }
 }
 
 #[cfg(test)]
@@ -166,7 +188,7 @@ mod tests {
         assert_eq!((grid.layers(), grid.heads()), (3, 2), "the row that is not full is left out");
         assert_eq!(grid.cell(HeadSpot::new(2, 1)), Some(HeadCell::Skips));
         assert_eq!((grid.cell(HeadSpot::new(3, 0)), grid.cell(HeadSpot::new(0, 2))), (None, None));
-        assert_eq!(grid.counts(), [3, 2, 1]);
+        assert_eq!(grid.counts(), [3, 2, 1, 0, 0]);
         assert!(!grid.is_plain() && HeadGrid::default().is_plain());
         assert_eq!(grid.users(HeadSpot::new(0, 0)).collect::<Vec<_>>(), [HeadSpot::new(1, 1), HeadSpot::new(2, 0)]);
         assert_eq!(HeadGrid::new(0, vec![HeadCell::Skips]).layers(), 0);
@@ -184,5 +206,16 @@ mod tests {
         assert_eq!(words(&grid, 1, 0), "layer 1 head 0 cannot be: it borrows from itself");
         grid.mark(HeadSpot::new(9, 0), "outside");
         assert_eq!(grid.reason(HeadSpot::new(9, 0)), None);
+    }
+
+    #[test]
+    fn groups_are_named_and_say_how_many_are_in_them() {
+        assert_eq!([0, 25, 26, 51, 52, 701, 702].map(group_letters), ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]);
+        let (a, b) = (HeadCell::Alike { group: 0 }, HeadCell::Alike { group: 1 });
+        let grid = HeadGrid::new(3, vec![a, b, HeadCell::Alone, a, b, a]);
+        assert_eq!(grid.words(HeadSpot::new(0, 0)), "layer 0 head 0 is in group A, with 2 other heads");
+        assert_eq!(grid.words(HeadSpot::new(1, 1)), "layer 1 head 1 is in group B, with 1 other head");
+        assert_eq!(grid.words(HeadSpot::new(0, 2)), "layer 0 head 2 is in no group");
+        assert_eq!((grid.counts(), grid.is_plain()), ([0, 0, 0, 5, 1], false));
     }
 }

@@ -39,6 +39,7 @@ pub struct HeadMap<'a> {
     id: Id,
     grid: &'a HeadGrid,
     is_editable: bool,
+    is_selectable: bool,
     selected: Option<HeadSpot>,
     height: f32,
 }
@@ -46,12 +47,25 @@ pub struct HeadMap<'a> {
 impl<'a> HeadMap<'a> {
     /// A map to look at. `name` tells the maps of a window apart, and keeps the keyboard where it is.
     pub fn new(name: &str, grid: &'a HeadGrid) -> Self {
-        Self { id: Id::unique(("head map", name)), grid, is_editable: false, selected: None, height: HEIGHT }
+        Self {
+            id: Id::unique(("head map", name)),
+            grid,
+            is_editable: false,
+            is_selectable: false,
+            selected: None,
+            height: HEIGHT,
+        }
     }
 
     /// Cells are buttons: a click wants the next state, dragging from a head to another wants that lender.
     pub fn editable(mut self) -> Self {
         self.is_editable = true;
+        self
+    }
+
+    /// Cells are buttons: a click chooses the head.
+    pub fn selectable(mut self) -> Self {
+        self.is_selectable = true;
         self
     }
 
@@ -103,6 +117,9 @@ impl<'a> HeadMap<'a> {
                 if response.hovered() {
                     hovered = Some(at);
                 }
+                if self.is_selectable && response.clicked() {
+                    out.chosen = Some(at);
+                }
                 if self.is_editable {
                     if response.gained_focus() {
                         response.scroll_to_me(None);
@@ -132,7 +149,7 @@ impl<'a> HeadMap<'a> {
             }
         }
         out.pointed = hovered.or(focused);
-        if let Some(at) = focused.or(self.selected).filter(|_| self.is_editable) {
+        if let Some(at) = focused.or(self.selected).filter(|_| self.is_editable || self.is_selectable) {
             paint_outline(ui.painter(), layout.cell_rect(at), Stroke::new(2.0, palette.accent));
         }
         match dragged {
@@ -143,10 +160,14 @@ impl<'a> HeadMap<'a> {
     }
 
     fn cell_ui(&self, ui: &Ui, at: HeadSpot, rect: Rect) -> Response {
-        let sense = if self.is_editable { Sense::click_and_drag() } else { Sense::HOVER };
+        let sense = match (self.is_editable, self.is_selectable) {
+            (true, _) => Sense::click_and_drag(),
+            (false, true) => Sense::click(),
+            (false, false) => Sense::HOVER,
+        };
         let response = ui.interact(rect, self.id.with((at.layer, at.head)), sense);
         let words = || sentence(&self.grid.words(at));
-        if self.is_editable {
+        if self.is_editable || self.is_selectable {
             let enabled = ui.is_enabled();
             let is_wrong = self.grid.cell(at) == Some(HeadCell::Wrong);
             response.widget_info(|| WidgetInfo::labeled(Role::Button, enabled, sentence(&at.to_string())));
@@ -181,7 +202,13 @@ impl<'a> HeadMap<'a> {
                     paint_outline(ui.painter(), layout.cell_rect(user), Stroke::new(1.5, palette.strong));
                 }
             }
-            Some(HeadCell::Skips | HeadCell::Wrong) | None => {}
+            Some(HeadCell::Alike { group }) => {
+                let is_of_it = |cell| matches!(cell, HeadCell::Alike { group: other } if other == group);
+                for (other, _) in self.grid.iter().filter(|(other, cell)| *other != at && is_of_it(*cell)) {
+                    paint_outline(ui.painter(), layout.cell_rect(other), Stroke::new(1.5, palette.strong));
+                }
+            }
+            Some(HeadCell::Alone | HeadCell::Skips | HeadCell::Wrong) | None => {}
         }
     }
 
@@ -220,7 +247,7 @@ impl<'a> HeadMap<'a> {
             return Err("A lender stands in an earlier layer: its map must be there first.");
         }
         match self.grid.cell(from) {
-            Some(HeadCell::Computes | HeadCell::Borrows { .. }) => Ok(()),
+            Some(HeadCell::Computes | HeadCell::Borrows { .. } | HeadCell::Alike { .. } | HeadCell::Alone) => Ok(()),
             Some(HeadCell::Skips | HeadCell::Wrong) | None => Err("That head has no map to lend."),
         }
     }

@@ -7,6 +7,6 @@ mod grid;
 mod layout;
 mod map;
 
-pub use grid::{HeadCell, HeadGrid, HeadSpot};
+pub use grid::{HeadCell, HeadGrid, HeadSpot, group_letters};
 pub use layout::{Arrow, HeadLayout};
 pub use map::{HeadEdit, HeadMap, HeadMapResponse};

@@ -1,0 +1,30 @@
+use super::MapFigure;
+use crate::widgets::csv_cell;
+
+/// The figure as CSV (RFC 4180, `\n` line ends): a header with the names of the columns, then a line for each row that
+/// begins with its name. Numbers are written in full, so that reading them gives the same bits; a cell without a value is
+/// empty.
+pub fn map_to_csv(figure: &MapFigure) -> String {
+    let corner = match (figure.row_axis.title.as_str(), figure.column_axis.title.as_str()) {
+        ("", "") => String::new(),
+        (rows, columns) => format!("{rows} \\ {columns}"),
+    };
+    let mut out = csv_cell(&corner).into_owned();
+    for column in figure.columns.clone() {
+        out.push(',');
+        out.push_str(&csv_cell(&figure.column_axis.name(column)));
+    }
+    out.push('\n');
+    for row in figure.rows.clone() {
+        out.push_str(&csv_cell(&figure.row_axis.name(row)));
+        for column in figure.columns.clone() {
+            out.push(',');
+            let value = figure.data.at(row, column);
+            if !value.is_nan() {
+                out.push_str(&value.to_string());
+            }
+        }
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,75 @@
+//! What stands around the cells of a heat map, and what is drawn over them.
+
+use egui::{Align2, Color32, Painter, Rect, Stroke, StrokeKind, TextStyle, Ui, pos2, vec2};
+
+use super::{
+    HeatAxis,
+    bar::upright,
+    layout::{GAP, HeatLayout, LETTER, LINE, View},
+};
+use crate::theme;
+
+/// Between two lines of the hatching that stands for nothing.
+const HATCH: f32 = 6.0;
+
+/// Names and titles of rows at the left and of columns above.
+pub(super) fn axes_ui(ui: &Ui, layout: &HeatLayout, view: &View, rows: &HeatAxis, columns: &HeatAxis) {
+    let palette = theme::palette(ui.visuals());
+    let small = TextStyle::Small.resolve(ui.style());
+    let (plot, cell) = (layout.plot, view.cell(layout.plot));
+    let (seen_rows, seen_columns) = view.seen();
+    let inside = |at: f32, low: f32, high: f32| at >= low - 0.5 && at <= high + 0.5;
+    let painter = ui.painter();
+    if let Some(every) = rows.every(cell.y, LINE - 1.0) {
+        for row in seen_rows.clone().filter(|row| row.is_multiple_of(every)) {
+            let at = view.rect(plot, (row, 0), 1, 1).center().y;
+            if inside(at, plot.top(), plot.bottom()) {
+                let place = pos2(plot.left() - GAP, at);
+                painter.text(place, Align2::RIGHT_CENTER, rows.short(row), small.clone(), palette.weak);
+            }
+        }
+    }
+    let widest = columns.longest(seen_columns.end) as f32 * LETTER;
+    let level_every = columns.every(cell.x, widest + GAP);
+    let is_level = level_every.is_some_and(|every| every == 1 || widest <= 4.0 * LETTER);
+    let every = if is_level { level_every } else { columns.every(cell.x, LINE - 1.0) };
+    for column in seen_columns.filter(|column| every.is_some_and(|every| column.is_multiple_of(every))) {
+        let at = view.rect(plot, (0, column), 1, 1).center().x;
+        if !inside(at, plot.left(), plot.right()) {
+            continue;
+        }
+        if is_level {
+            let place = pos2(at, plot.top() - GAP + 2.0);
+            painter.text(place, Align2::CENTER_BOTTOM, columns.short(column), small.clone(), palette.weak);
+        } else {
+            let galley = painter.layout_no_wrap(columns.short(column), small.clone(), palette.weak);
+            let corner = pos2(at - galley.size().y / 2.0, plot.top() - GAP);
+            let shape = egui::epaint::TextShape::new(corner, galley, palette.weak);
+            painter.add(shape.with_angle(-std::f32::consts::FRAC_PI_2));
+        }
+    }
+    upright(ui, painter, pos2(layout.outer.left() + LINE / 2.0, plot.center().y), &rows.title, plot.height());
+    if !columns.title.is_empty() {
+        let place = pos2(plot.center().x, layout.outer.top());
+        painter.text(place, Align2::CENTER_TOP, &columns.title, small, palette.weak);
+    }
+}
+
+/// The ground of cells without a value.
+pub(super) fn hatching(painter: &Painter, plot: Rect, ground: Color32, line: Color32) {
+    painter.rect_filled(plot, 0.0, ground);
+    let painter = painter.with_clip_rect(plot.intersect(painter.clip_rect()));
+    let mut from = plot.left() - plot.height();
+    while from < plot.right() {
+        let ends = [pos2(from, plot.bottom()), pos2(from + plot.height(), plot.top())];
+        painter.line_segment(ends, Stroke::new(1.0, line));
+        from += HATCH;
+    }
+}
+
+/// An outline around a cell that is seen on every colour.
+pub(super) fn outline(painter: &Painter, rect: Rect, stroke: Stroke, halo: Color32) {
+    let rect = if rect.width() < 5.0 { Rect::from_center_size(rect.center(), vec2(5.0, 5.0)) } else { rect };
+    painter.rect_stroke(rect, 0.0, Stroke::new(stroke.width + 2.0, halo), StrokeKind::Middle);
+    painter.rect_stroke(rect, 0.0, stroke, StrokeKind::Middle);
+}

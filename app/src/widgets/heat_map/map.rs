@@ -1,0 +1,281 @@
+use egui::{Response, Role, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo};
+
+use super::{
+    HeatAxis, HeatData, HeatScale, Tone,
+    bar::bar_ui,
+    draw::{axes_ui, hatching, outline},
+    layout::{HeatLayout, View},
+    navigate::moves,
+    tiles::Tiles,
+};
+use crate::{
+    theme::{self, ColourMap},
+    widgets::format,
+};
+
+/// What a map remembers between frames: what is seen of it, its textures, which cell has the keyboard. Keep one a map; it
+/// may be dropped at any time.
+#[derive(Default)]
+pub struct HeatState {
+    view: Option<View>,
+    shape: (usize, usize),
+    cursor: Option<(usize, usize)>,
+    tiles: Tiles,
+}
+
+impl HeatState {
+    /// Shows the whole map again.
+    pub fn reset(&mut self) {
+        self.view = None;
+    }
+
+    /// Whether a part of the map is out of sight.
+    pub fn is_zoomed(&self) -> bool {
+        self.view.is_some_and(|view| view.is_zoomed())
+    }
+
+    /// The rows and columns that are seen; all of a map that was not shown yet.
+    pub fn seen(&self, data: &HeatData) -> (std::ops::Range<usize>, std::ops::Range<usize>) {
+        let whole = View::whole(data.rows(), data.columns());
+        let fits = self.shape == (data.rows(), data.columns());
+        self.view.filter(|_| fits).unwrap_or(whole).seen()
+    }
+
+    /// Textures made since the start: stands still while nothing changes. For tests.
+    pub fn made(&self) -> u64 {
+        self.tiles.made
+    }
+}
+
+impl std::fmt::Debug for HeatState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HeatState").field("view", &self.view).field("cursor", &self.cursor).finish_non_exhaustive()
+    }
+}
+
+/// What happened to a map.
+#[derive(Clone, Debug)]
+pub struct HeatResponse {
+    /// The cells.
+    pub response: Response,
+    /// The cell under the pointer: row, column.
+    pub hovered: Option<(usize, usize)>,
+    /// The cell that was clicked, or chosen with Enter.
+    pub clicked: Option<(usize, usize)>,
+}
+
+/// A heat map, built anew each frame; its textures are not.
+///
+/// ```no_run
+/// # use headroom_app::widgets::{HeatAxis, HeatData, HeatMap, HeatState};
+/// # fn panel(ui: &mut egui::Ui, similarity: &HeatData, state: &mut HeatState) {
+/// let layers = HeatAxis::numbered("Layer", "L");
+/// let shown = HeatMap::new("similarity of layers", similarity).axes(&layers, &layers).value("Similarity").show(ui, state);
+/// let clicked_layers = shown.clicked;
+/// # }
+/// ```
+#[must_use = "call `show`"]
+pub struct HeatMap<'a> {
+    name: &'a str,
+    data: &'a HeatData,
+    axes: Option<(&'a HeatAxis, &'a HeatAxis)>,
+    tone: Option<Tone>,
+    value: &'a str,
+    cell_name: Option<&'a dyn Fn(usize, usize) -> String>,
+    selected: Option<(usize, usize)>,
+    marked: &'a [(usize, usize)],
+    room: Option<Vec2>,
+    has_bar: bool,
+    is_stretched: bool,
+}
+
+impl<'a> HeatMap<'a> {
+    /// A map; `name` tells the maps of a panel apart, for screen readers too.
+    pub fn new(name: &'a str, data: &'a HeatData) -> Self {
+        Self {
+            name,
+            data,
+            axes: None,
+            tone: None,
+            value: "",
+            cell_name: None,
+            selected: None,
+            marked: &[],
+            room: None,
+            has_bar: true,
+            is_stretched: false,
+        }
+    }
+
+    /// What rows and columns are.
+    pub fn axes(mut self, rows: &'a HeatAxis, columns: &'a HeatAxis) -> Self {
+        self.axes = Some((rows, columns));
+        self
+    }
+
+    /// Which colour a value has; from the smallest to the largest unless it is said.
+    pub fn tone(mut self, tone: Tone) -> Self {
+        self.tone = Some(tone);
+        self
+    }
+
+    /// What the values are, beside the colour bar: "Similarity".
+    pub fn value(mut self, value: &'a str) -> Self {
+        self.value = value;
+        self
+    }
+
+    /// What a cell is called, by row and column: "L3H7 and L2H1".
+    pub fn cell_name(mut self, name: &'a dyn Fn(usize, usize) -> String) -> Self {
+        self.cell_name = Some(name);
+        self
+    }
+
+    /// This cell is outlined.
+    pub fn selected(mut self, selected: Option<(usize, usize)>) -> Self {
+        self.selected = selected;
+        self
+    }
+
+    /// These cells have a thin outline, such as those that were chosen to be computed.
+    pub fn marked(mut self, marked: &'a [(usize, usize)]) -> Self {
+        self.marked = marked;
+        self
+    }
+
+    /// The most room that it takes, everything included; the width that there is and 420 points unless it is said.
+    pub fn room(mut self, room: Vec2) -> Self {
+        self.room = Some(room);
+        self
+    }
+
+    /// Without the colour bar.
+    pub fn without_bar(mut self) -> Self {
+        self.has_bar = false;
+        self
+    }
+
+    /// Cells need not be squares: the map fills its room.
+    pub fn stretched(mut self) -> Self {
+        self.is_stretched = true;
+        self
+    }
+
+    /// Draws it.
+    pub fn show(self, ui: &mut Ui, state: &mut HeatState) -> HeatResponse {
+        let palette = theme::palette(ui.visuals());
+        let nothing = HeatAxis::default();
+        let (rows, columns) = self.axes.unwrap_or((&nothing, &nothing));
+        let shape = (self.data.rows(), self.data.columns());
+        let room = self.room.unwrap_or_else(|| Vec2::new(ui.available_width(), 420.0));
+        let layout = HeatLayout::new(shape, (rows, columns), room, self.has_bar, self.is_stretched);
+        let (outer, _) = ui.allocate_exact_size(layout.outer.size(), Sense::empty());
+        let layout = layout.at(outer.min);
+        let plot = layout.plot;
+        if state.shape != shape {
+            (state.shape, state.view, state.cursor) = (shape, None, None);
+        }
+        let id = ui.scope_id().with(("heat map", self.name));
+        let response = ui.interact(plot, id, Sense::click_and_drag());
+        let tone =
+            self.tone.unwrap_or_else(|| Tone::fitting(ColourMap::default(), HeatScale::default(), self.data.extent()));
+
+        let whole = View::whole(shape.0, shape.1);
+        let found = moves(ui, &response, self.data, (plot, state.view.unwrap_or(whole)), state.cursor);
+        if let Some(view) = found.view {
+            state.view = view.is_zoomed().then_some(view);
+        }
+        state.cursor = found.cursor.or(state.cursor);
+        let view = state.view.unwrap_or(whole);
+        let hovered = response.hover_pos().filter(|_| !response.dragged()).and_then(|at| view.cell_at(plot, at));
+        let mut clicked = if response.clicked() { response.interact_pointer_pos() } else { None }
+            .and_then(|at| view.cell_at(plot, at));
+        if let Some(at) = clicked {
+            state.cursor = Some(at);
+            response.request_focus();
+        }
+        if found.chosen {
+            clicked = state.cursor;
+        }
+
+        if ui.is_rect_visible(layout.outer) {
+            let painter = ui.painter().with_clip_rect(plot.intersect(ui.clip_rect()));
+            if self.data.extent().has_gaps {
+                hatching(&painter, plot, palette.well, palette.line);
+            }
+            if shape.0 * shape.1 > 0 && state.tiles.paint(ui, self.data, &tone, plot, &view) {
+                ui.ctx().request_repaint();
+            }
+            self.marks_ui(ui, &response, state, &view, hovered);
+            let edge =
+                if response.has_focus() { Stroke::new(1.5, palette.accent) } else { Stroke::new(1.0, palette.line) };
+            ui.painter().rect_stroke(plot, 0.0, edge, StrokeKind::Outside);
+            axes_ui(ui, &layout, &view, rows, columns);
+            if let Some(bar) = layout.bar {
+                bar_ui(ui, bar, &tone, self.value);
+            }
+        }
+        let told = hovered.or(if response.has_focus() { state.cursor } else { None }).or(self.selected);
+        self.describe(ui, &response, told);
+        let response = match hovered {
+            Some(at) => response.on_hover_ui_at_pointer(|ui| self.tooltip(ui, at)),
+            None => response,
+        };
+        HeatResponse { response, hovered, clicked }
+    }
+
+    fn marks_ui(&self, ui: &Ui, response: &Response, state: &HeatState, view: &View, hovered: Option<(usize, usize)>) {
+        let palette = theme::palette(ui.visuals());
+        let plot = response.rect;
+        let painter = ui.painter().with_clip_rect(plot.expand(2.0).intersect(ui.clip_rect()));
+        let (rows, columns) = view.seen();
+        let rect = |at| view.rect(plot, at, 1, 1);
+        for &at in self.marked.iter().filter(|(row, column)| rows.contains(row) && columns.contains(column)) {
+            painter.rect_stroke(rect(at), 0.0, Stroke::new(1.0, palette.strong), StrokeKind::Inside);
+        }
+        if let Some(at) = self.selected.filter(|(row, column)| rows.contains(row) && columns.contains(column)) {
+            outline(&painter, rect(at), Stroke::new(2.0, palette.strong), palette.well);
+        }
+        let cursor = state.cursor.filter(|_| response.has_focus());
+        for at in [cursor, hovered].into_iter().flatten() {
+            outline(&painter, rect(at), Stroke::new(1.5, palette.accent), palette.well);
+        }
+    }
+
+    /// What a cell is and holds: "L3 and L2: 0.87".
+    fn words(&self, at: (usize, usize)) -> (String, String) {
+        let nothing = HeatAxis::default();
+        let (rows, columns) = self.axes.unwrap_or((&nothing, &nothing));
+        let name = match self.cell_name {
+            Some(name) => name(at.0, at.1),
+            None => format!("{}, {}", rows.name(at.0), columns.name(at.1)),
+        };
+        let value = self.data.at(at.0, at.1);
+        let value = if value.is_nan() { "nothing".to_owned() } else { format::number(f64::from(value)) };
+        (name, value)
+    }
+
+    fn tooltip(&self, ui: &mut Ui, at: (usize, usize)) {
+        let (name, value) = self.words(at);
+        ui.strong(name);
+        ui.label(if self.value.is_empty() { value } else { format!("{}: {value}", self.value) });
+    }
+
+    fn describe(&self, ui: &Ui, response: &Response, told: Option<(usize, usize)>) {
+        let name = format!("Map: {}", self.name);
+        response.widget_info(|| WidgetInfo::labeled(Role::Figure, ui.is_enabled(), &name));
+        ui.ctx().accesskit_node_builder(response.id, |node| {
+            let extent = self.data.extent();
+            let mut text = format!("{} × {}", self.data.rows(), self.data.columns());
+            if extent.most.is_finite() {
+                let (least, most) = (f64::from(extent.least), f64::from(extent.most));
+                text = format!("{text}, {} to {}", format::number(least), format::number(most));
+            }
+            if let Some(at) = told {
+                let (name, value) = self.words(at);
+                text = format!("{text}. {name}: {value}");
+            }
+            node.set_description(format!("{text}."));
+        });
+    }
+}

@@ -1,0 +1,145 @@
+//! The widget as a whole, without a screen.
+
+use egui::{Context, Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, pos2, vec2};
+
+use super::*;
+
+/// Draws a map and feeds it input.
+struct Bench {
+    ctx: Context,
+    data: HeatData,
+    state: HeatState,
+    shown: Option<HeatResponse>,
+    repaint: std::time::Duration,
+    time: f64,
+}
+
+impl Bench {
+    fn new(data: HeatData) -> Self {
+        let ctx = Context::default();
+        let mut bench =
+            Self { ctx, data, state: HeatState::default(), shown: None, repaint: std::time::Duration::ZERO, time: 0.0 };
+        bench.rest();
+        bench
+    }
+
+    fn frame(&mut self, events: Vec<Event>) {
+        self.time += 0.5;
+        let input = RawInput {
+            screen_rect: Some(Rect::from_min_size(Pos2::ZERO, vec2(900.0, 700.0))),
+            time: Some(self.time),
+            focused: true,
+            events,
+            ..RawInput::default()
+        };
+        let (data, state, shown) = (&self.data, &mut self.state, &mut self.shown);
+        let mut output = self.ctx.clone().run_ui(input, |ui| {
+            let axis = HeatAxis::numbered("Layer", "L");
+            let map = HeatMap::new("test", data).axes(&axis, &axis).room(vec2(600.0, 500.0));
+            *shown = Some(map.show(ui, state));
+        });
+        output.textures_delta.clear();
+        self.repaint = output.viewport_output.values().map(|viewport| viewport.repaint_delay).min().unwrap();
+    }
+
+    /// Frames until the map wants no more.
+    fn rest(&mut self) {
+        for _ in 0..40 {
+            self.frame(Vec::new());
+            if self.repaint > std::time::Duration::from_secs(1) {
+                return;
+            }
+        }
+        panic!("the map never rests");
+    }
+
+    fn plot(&self) -> Rect {
+        self.shown.as_ref().unwrap().response.rect
+    }
+
+    fn click(&mut self, at: Pos2) -> Option<(usize, usize)> {
+        let press = |pressed| Event::PointerButton {
+            pos: at,
+            button: PointerButton::Primary,
+            pressed,
+            modifiers: Modifiers::NONE,
+        };
+        self.frame(vec![Event::PointerMoved(at)]);
+        self.frame(vec![press(true), press(false)]);
+        self.shown.as_ref().unwrap().clicked
+    }
+
+    fn key(&mut self, key: Key) -> Option<(usize, usize)> {
+        let press =
+            |pressed| Event::Key { key, physical_key: None, pressed, repeat: false, modifiers: Modifiers::NONE };
+        self.frame(vec![press(true)]);
+        let clicked = self.shown.as_ref().unwrap().clicked;
+        self.frame(vec![press(false)]);
+        clicked
+    }
+}
+
+fn counting(side: usize) -> HeatData {
+    HeatData::new(side, side, (0..side * side).map(|value| value as f32).collect())
+}
+
+#[test]
+fn clicks_and_keys_find_cells() {
+    let mut bench = Bench::new(counting(6));
+    let plot = bench.plot();
+    let cell = plot.width() / 6.0;
+    let of = |row: f32, column: f32| plot.min + vec2((column + 0.5) * cell, (row + 0.5) * cell);
+    assert_eq!(bench.click(of(4.0, 1.0)), Some((4, 1)));
+    assert_eq!(bench.key(Key::ArrowRight), None, "moving is not choosing");
+    assert_eq!(bench.key(Key::Enter), Some((4, 2)), "a click gave the map the keyboard");
+    bench.key(Key::ArrowDown);
+    bench.key(Key::ArrowDown);
+    assert_eq!(bench.key(Key::Space), Some((5, 2)), "the edge holds");
+    assert_eq!(bench.click(pos2(890.0, 690.0)), None);
+}
+
+#[test]
+fn a_texture_is_made_once_and_again_only_when_values_change() {
+    let mut bench = Bench::new(counting(200));
+    assert_eq!(bench.state.made(), 1, "a map is one texture");
+    for _ in 0..5 {
+        bench.frame(vec![Event::PointerMoved(pos2(200.0, 200.0))]);
+    }
+    bench.rest();
+    assert_eq!(bench.state.made(), 1);
+    bench.data = counting(200);
+    bench.rest();
+    assert_eq!(bench.state.made(), 2);
+}
+
+#[test]
+fn large_maps_show_a_pooled_level_and_tiles_where_they_are_zoomed() {
+    let mut bench = Bench::new(counting(4096));
+    assert_eq!(bench.state.made(), 1, "from afar one pooled texture is enough");
+    let plot = bench.plot();
+    bench.click(plot.center());
+    for _ in 0..20 {
+        bench.key(Key::Plus);
+    }
+    bench.rest();
+    assert!(bench.state.is_zoomed());
+    let made = bench.state.made();
+    assert!((2..=12).contains(&made), "{made} textures");
+    let (rows, columns) = bench.state.seen(&bench.data);
+    assert!(rows.len() < 20 && columns.len() < 20 && rows.contains(&2048), "{rows:?} {columns:?}");
+    // The cell with the keyboard stays in sight, to the far edge of the map.
+    for _ in 0..20 {
+        bench.key(Key::ArrowLeft);
+    }
+    assert!(bench.state.seen(&bench.data).1.contains(&(2048 - 20)));
+    bench.key(Key::Home);
+    assert!(!bench.state.is_zoomed());
+}
+
+#[test]
+fn maps_of_nothing_and_of_gaps_are_drawn() {
+    for (rows, columns) in [(0, 0), (0, 5), (5, 0), (1, 1), (3, 1000)] {
+        let bench = Bench::new(HeatData::new(rows, columns, vec![f32::NAN; rows * columns]));
+        assert_eq!(bench.shown.unwrap().clicked, None, "{rows} x {columns}");
+    }
+}
