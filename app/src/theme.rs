@@ -14,6 +14,9 @@ mod colour_maps;
 
 pub use colour_maps::ColourMap;
 
+/// Of numbers that were true of something else a moment ago.
+pub const OUTDATED_OPACITY: f32 = 0.5;
+
 /// Height of body text in points.
 pub const BODY_POINTS: f32 = 14.0;
 

@@ -14,3 +14,12 @@ pub mod speed;
 pub mod store;
 pub mod train;
 pub mod worker;
+
+/// The commit that this program was built from; known in release builds from a repository.
+pub const GIT_COMMIT: Option<&str> = option_env!("HEADROOM_GIT_COMMIT");
+
+/// Whether there were changes on top of that commit.
+pub const GIT_DIRTY: Option<bool> = match option_env!("HEADROOM_GIT_DIRTY") {
+    Some(text) => Some(matches!(text.as_bytes(), b"true")),
+    None => None,
+};

@@ -34,6 +34,20 @@ fn help_and_version_are_answers() {
 }
 
 #[test]
+fn shells_complete_commands_and_options() {
+    let program = program();
+    for (shell, start) in [("bash", "_headroom()"), ("zsh", "#compdef headroom"), ("fish", "# Print an optspec")] {
+        let script = program.run(&["completions", shell]).expect_code(0).stdout;
+        assert!(script.starts_with(start), "{script}");
+        for word in ["train", "largest-batch", "store"] {
+            assert!(script.contains(word), "{shell} knows no {word}");
+        }
+    }
+    let _ = program.run(&["completions", "tcsh"]).expect_code(2).expect_words(&["bash"]);
+    assert!(!program.store_path().exists());
+}
+
+#[test]
 fn presets_are_listed_and_printed_whole() {
     let program = program();
     let list = program.run(&["presets"]).expect_code(0).stdout;
@@ -172,7 +186,7 @@ fn runs_and_show_tell_what_was_trained() {
     assert_eq!(program.show(&second)["config"]["model"]["layers"], 1);
 
     // A run is found by name, by number, and by the beginning of its name.
-    for query in ["first, \"quoted\"", "#1", "firs"] {
+    for query in ["first, \"quoted\"", "#1", "1", "firs"] {
         assert_eq!(program.show(query)["id"], run, "{query}");
     }
     let text = program.run(&["show", &run]).expect_code(0).stdout;

@@ -19,7 +19,7 @@ use headroom_app::{
 };
 use headroom_engine::{
     config::Problem,
-    store::RunState,
+    store::{NewSnapshot, RunId, RunState, SnapshotData, SnapshotRecord, snapshot_kinds},
     worker::{Command, Event},
 };
 use headroom_tests::{
@@ -347,6 +347,60 @@ fn inspector_of_a_run_that_borrows() {
             checkpoints: Vec::new(),
             folder: "/home/ada".into(),
         });
+        screen.resize(egui::vec2(1280.0, 1000.0));
+        screen
+    });
+}
+
+/// The mixing matrices of two layers that look like ones that learn: each head in columns of its own, some of them shared.
+fn mixing(run: &RunId, step: u64) -> Vec<Event> {
+    let (heads, width) = (4_u64, 64_u64);
+    let matrix = |layer: u64| {
+        let value = |head: u64, column: u64| {
+            let own = if column / 16 == head { 1.0 } else { 0.0 };
+            let wave = ((column * (layer + 2) + 11 * head) as f32 * 0.7).sin();
+            0.6 * own + 0.35 * wave * if layer == 0 { 0.4 } else { 1.0 }
+        };
+        let values: Vec<f32> = (0..heads).flat_map(|head| (0..width).map(move |column| value(head, column))).collect();
+        let new = NewSnapshot::f32(step, snapshot_kinds::MIXING, vec![heads, width], &values);
+        let record = SnapshotRecord {
+            id: layer as i64,
+            step,
+            kind: new.kind.clone(),
+            layer: Some(layer as u32),
+            head: None,
+            dtype: new.dtype.clone(),
+            shape: new.shape.clone(),
+            created_ms: 0,
+            bytes: new.data.len() as u64,
+        };
+        SnapshotData { record, data: new.data }
+    };
+    let kind = snapshot_kinds::MIXING.to_owned();
+    let matrices = [matrix(0), matrix(1)];
+    let snapshots = matrices.iter().map(|matrix| matrix.record.clone()).collect();
+    let listed = Event::Snapshots { run: run.clone(), kind, snapshots };
+    let loaded = matrices.into_iter().map(|matrix| Event::SnapshotData { snapshot: Box::new(matrix) });
+    std::iter::once(listed).chain(loaded).collect()
+}
+
+#[test]
+fn inspector_of_a_collaborative_run() {
+    in_both_themes("inspector_mixing", |theme| {
+        let mut screen = full(theme, PanelId::Runs);
+        screen.window().settings.inspector_open = true;
+        let mut record = example_record(0);
+        record.config["attention"]["compatibility"] = serde_json::json!({ "kind": "collaborative", "d_k": 64 });
+        let run = record.summary.id.clone();
+        screen.state().selection.focused = Some(run.clone());
+        screen.state().apply(Event::Run {
+            record: Box::new(record),
+            checkpoints: Vec::new(),
+            folder: "/home/ada".into(),
+        });
+        for event in mixing(&run, 400) {
+            screen.state().apply(event);
+        }
         screen.resize(egui::vec2(1280.0, 1000.0));
         screen
     });

@@ -41,7 +41,7 @@ fn a_sweep_is_measured_kept_shown_and_compared() {
     let program = program();
     program.write("tiny.toml", TINY_DECODER);
     let mut arguments = SWEEP.to_vec();
-    arguments.push("--json");
+    arguments.extend(["--largest-batch", "--memory", "8000000", "--json"]);
     let answer = program.run(&arguments).expect_code(0).expect_words(&["Point 1 of 3", "model.heads=1"]);
     let record = answer.json();
     let points = record["results"]["points"].as_array().unwrap();
@@ -51,6 +51,10 @@ fn a_sweep_is_measured_kept_shown_and_compared() {
     assert_eq!(measured["outcome"]["times"].as_array().unwrap().len(), 3);
     assert!(measured["outcome"]["predicted_flops"].as_u64().unwrap() > 0);
     assert!(!measured["outcome"]["operations"].as_array().unwrap().is_empty());
+    let batch = &measured["largest_batch"];
+    assert!(batch["batch"].as_u64().unwrap() > 1 && batch["is_confirmed"] == true, "{batch}");
+    assert!(measured["outcome"].get("step_joules").is_none_or(|joules| joules.as_f64().unwrap() > 0.0), "never 0");
+    assert!(record.get("driver").is_some() && record.get("git_commit").is_some(), "{record}");
     let refused = &points[2]["sides"][0]["outcome"];
     assert_eq!(refused["kind"], "invalid");
     assert!(refused["reason"].as_str().unwrap().contains("model.width"), "{refused}");
@@ -58,7 +62,9 @@ fn a_sweep_is_measured_kept_shown_and_compared() {
     let csv = program.run(&["bench", "show", "tiny", "--csv"]).expect_code(0).stdout;
     assert_eq!(csv.lines().count(), 1 + 6, "{csv}");
     assert!(csv.starts_with("model.heads,side,outcome,step_secs,"), "{csv}");
-    let table = program.run(&["bench", "show", "#1"]).expect_code(0).stdout;
+    assert!(csv.lines().next().unwrap().ends_with(",step_joules,largest_batch,reason"), "{csv}");
+    let table = program.run(&["bench", "show", "1"]).expect_code(0).stdout;
+    assert!(table.contains("largest batch") && table.contains(", f32, "), "{table}");
     assert!(table.contains("post") && table.contains("cannot be built: model.width"), "{table}");
     let list = program.run(&["bench", "list", "--json"]).expect_code(0).json();
     assert_eq!((&list[0]["name"], &list[0]["points"]), (&"tiny".into(), &3.into()));
@@ -68,7 +74,8 @@ fn a_sweep_is_measured_kept_shown_and_compared() {
     let ratios = compared["ratios"].as_array().unwrap();
     assert_eq!(ratios.len(), 4);
     assert!(ratios.iter().all(|ratio| ratio["ratio"].as_f64().unwrap() > 0.0), "{compared}");
-    assert!(program.run(&["bench", "compare", "#1", "#2"]).expect_code(0).stdout.contains("second / first"));
+    let told = program.run(&["bench", "compare", "1", "2"]).expect_code(0).stdout;
+    assert!(told.contains("second / first") && told.contains("memory") && told.contains("Headroom 0."), "{told}");
 }
 
 #[test]
@@ -165,6 +172,14 @@ fn a_tiny_sweep_comes_in_and_is_there_after_a_restart() {
     screen.wait_for("data.sequence_length=12, side 2");
     let csv = screen.click_to_copy("Copy CSV").unwrap();
     assert_eq!(csv.lines().count(), 7, "{csv}");
+    let json = folder.path().join("measured.json");
+    screen.click("Export data…");
+    screen.fill("File", &json.display().to_string());
+    screen.click("Export");
+    screen.wait("the file", |_| json.is_file());
+    let written: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    assert_eq!(written["results"]["points"].as_array().unwrap().len(), 3);
+    assert_eq!(written["spec"]["axes"][0]["field"], "data.sequence_length");
     let name = screen.state().speed.benchmarks[0].name.clone();
     screen.click(&format!("Delete {name}"));
     screen.wait("an empty list", |screen| screen.state().speed.benchmarks.is_empty());
@@ -199,6 +214,13 @@ fn stored_benchmarks_are_opened_and_compared() {
     assert!(screen.says("Out of memory") && screen.says("needs 11"), "{:#?}", screen.words());
     screen.click("Compare with before the change");
     assert!(screen.says("Here / there") && screen.says("0.763"), "{:#?}", screen.words());
+    assert!(
+        screen.says("There: cpu, 2 threads, f32; Example 7 CPU") && screen.says("c40a77b1e2"),
+        "{:#?}",
+        screen.words()
+    );
+    screen.choose("Quantity", "Largest batch");
+    screen.choose("Quantity", "Energy per token");
     screen.choose("Quantity", "Tokens per second");
     screen.recorded();
     screen.press(Modifiers::COMMAND, Key::E);

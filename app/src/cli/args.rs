@@ -1,12 +1,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use headroom_engine::{analysis::Measure, worker::Which};
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 done; 1 failed, or the run ended early (stopped, diverged, failed); 2 bad input, nothing was trained.
 Ctrl-C stops a run after the step it is in, with a checkpoint; `headroom resume RUN` goes on exactly where it stopped.
-A RUN is an id, a name, #number, or the beginning of one that fits only one run.";
+A RUN is its number in `headroom runs` (12 or #12), an id, a name, or the beginning of one that fits only one run.";
 
 const STORE_HELP: &str = "Where runs are kept: a database file, or the folder of one [default: $HEADROOM_STORE, else the folder for user data]";
 
@@ -32,6 +33,8 @@ pub enum Task {
     Bench(BenchTask),
     /// Compare runs: metrics with deltas against the first, and where their configs differ.
     Compare(CompareArgs),
+    /// Print a script with which a shell completes commands and options.
+    Completions(CompletionsArgs),
     /// List the devices that runs can compute on.
     Devices(JsonArgs),
     /// Train a config on its text and on the same text shuffled, and look at the attention of both on both.
@@ -223,6 +226,12 @@ pub struct BenchSweepArgs {
     /// How often each point is built and measured anew.
     #[arg(long, default_value_t = 1)]
     pub repeats: usize,
+    /// Look for the largest batch that fits into memory as well, at every point and for every side.
+    #[arg(long)]
+    pub largest_batch: bool,
+    /// Bytes that the search for the largest batch may use [default: nearly all that is free].
+    #[arg(long, value_name = "BYTES", requires = "largest_batch")]
+    pub memory: Option<u64>,
     /// Replace `threads`.
     #[arg(long)]
     pub threads: Option<usize>,
@@ -249,7 +258,7 @@ pub struct LargestBatchArgs {
     /// Tokens of the vocabulary [default: as the tokenizer is expected to have].
     #[arg(long)]
     pub vocabulary: Option<usize>,
-    /// Bytes that may be used [default: what is free].
+    /// Bytes that may be used [default: nearly all that is free].
     #[arg(long, value_name = "BYTES")]
     pub memory: Option<u64>,
     /// Answer as JSON.
@@ -260,7 +269,7 @@ pub struct LargestBatchArgs {
 /// `bench show`.
 #[derive(Args, Debug)]
 pub struct BenchShowArgs {
-    /// Its id, the beginning of one, its #number, or its name.
+    /// Its number in `bench list`, its id, the beginning of one, or its name.
     #[arg(value_name = "BENCHMARK")]
     pub benchmark: String,
     /// Answer as CSV.
@@ -407,6 +416,13 @@ pub struct CompareArgs {
     /// Answer as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `completions`.
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// The shell, as in `headroom completions bash > ~/.local/share/bash-completion/completions/headroom`.
+    pub shell: Shell,
 }
 
 /// `eval`.

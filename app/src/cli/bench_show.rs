@@ -32,7 +32,7 @@ pub fn list(store: Option<&Path>, args: &JsonArgs) -> CliResult {
             open::path(store)?.display()
         ));
     }
-    let mut table = Table::new(["#", "id", "name", "when (UTC)", "points", "device", "threads", "machine", "version"]);
+    let mut table = Table::new(["#", "id", "name", "when (UTC)", "points", "device", "machine", "program"]);
     for known in &all {
         table.row([
             known.number.to_string(),
@@ -40,10 +40,9 @@ pub fn list(store: Option<&Path>, args: &JsonArgs) -> CliResult {
             known.name.clone(),
             format::date_time(known.created_ms as f64 / 1e3),
             points(known),
-            known.device.clone(),
-            known.threads.to_string(),
+            known.device_words(),
             known.machine.cpu.clone(),
-            version(known),
+            known.program(),
         ]);
     }
     print::block(&table.text())
@@ -69,24 +68,17 @@ pub fn compare(store: Option<&Path>, args: &BenchCompareArgs) -> CliResult {
     if args.json {
         return print::json(&json!({ "first": first.summary, "second": second.summary, "ratios": ratios }));
     }
-    print::line(format!(
-        "First: {} ({}), {} on {}.\nSecond: {} ({}), {} on {}.",
-        first.summary.name,
-        first.summary.id,
-        version(&first.summary),
-        first.summary.machine.cpu,
-        second.summary.name,
-        second.summary.id,
-        version(&second.summary),
-        second.summary.machine.cpu,
-    ))?;
+    for (place, summary) in [("First", &first.summary), ("Second", &second.summary)] {
+        print::line(format!("{place}: {} ({}), {}.", summary.name, summary.id, made_by(summary)))?;
+    }
     if ratios.is_empty() {
         return print::line("They have no measured point in common: the same fields, values and side names.");
     }
-    let mut table = Table::new(["point", "side", "first", "second", "second / first"]);
-    for PointRatio { settings, side, first_secs, second_secs, ratio } in ratios {
+    let mut table = Table::new(["point", "side", "first", "second", "second / first", "memory"]);
+    for PointRatio { settings, side, first_secs, second_secs, ratio, memory_ratio } in ratios {
         let point = settings.iter().map(Setting::to_override).collect::<Vec<_>>().join(", ");
-        table.row([point, side, millis(first_secs), millis(second_secs), format!("{ratio:.3}")]);
+        let memory = memory_ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"));
+        table.row([point, side, millis(first_secs), millis(second_secs), format!("{ratio:.3}"), memory]);
     }
     print::block(&table.text())
 }
@@ -94,16 +86,7 @@ pub fn compare(store: Option<&Path>, args: &BenchCompareArgs) -> CliResult {
 /// The whole benchmark as a table.
 pub fn print_record(record: &BenchmarkRecord) -> CliResult {
     let BenchmarkRecord { summary, spec, results } = record;
-    print::line(format!(
-        "{} ({}), {} points, {} threads on {}, {}, {}.",
-        summary.name,
-        summary.id,
-        points(summary),
-        summary.threads,
-        summary.device,
-        summary.machine.cpu,
-        version(summary),
-    ))?;
+    print::line(format!("{} ({}), {} points, {}.", summary.name, summary.id, points(summary), made_by(summary)))?;
     let fields = spec.axes.iter().map(|axis| axis.field.clone());
     let columns = [
         "side",
@@ -118,7 +101,13 @@ pub fn print_record(record: &BenchmarkRecord) -> CliResult {
         "of predicted",
         "FLOP/s",
     ];
-    let mut table = Table::new(fields.chain(columns.map(str::to_owned)));
+    let sides = || results.points.iter().flat_map(|point| &point.sides);
+    let has_energy = sides().any(|side| side.outcome.measurement().is_some_and(|found| found.step_joules.is_some()));
+    let has_batches = sides().any(|side| side.largest_batch.is_some());
+    let extra = [(has_energy, "energy"), (has_batches, "largest batch")];
+    let extra = extra.into_iter().filter(|(is_known, _)| *is_known).map(|(_, title)| title.to_owned());
+    let titles: Vec<String> = fields.chain(columns.map(str::to_owned)).chain(extra).collect();
+    let mut table = Table::new(titles.iter().cloned());
     for point in &results.points {
         let first = point.sides.first().and_then(|side| side.outcome.measurement());
         for side in &point.sides {
@@ -140,6 +129,15 @@ pub fn print_record(record: &BenchmarkRecord) -> CliResult {
                     plain::flops(found.flops_per_sec()) + "/s",
                 ]),
                 None => cells.push(outcome_words(&side.outcome)),
+            }
+            if has_energy {
+                let joules = side.outcome.measurement().and_then(|found| found.step_joules);
+                cells.resize(titles.len() - 1 - usize::from(has_batches), String::new());
+                cells.push(joules.map_or_else(|| "-".to_owned(), |joules| format!("{joules:.3} J")));
+            }
+            if has_batches {
+                cells.resize(titles.len() - 1, String::new());
+                cells.push(side.largest_batch.map_or_else(|| "-".to_owned(), |found| plain::count(found.batch as u64)));
             }
             table.row(cells);
         }
@@ -173,11 +171,7 @@ fn points(known: &BenchmarkSummary) -> String {
     if known.is_complete() { known.points.to_string() } else { format!("{} of {}", known.points, known.points_total) }
 }
 
-/// Version and commit of the program that measured.
-fn version(known: &BenchmarkSummary) -> String {
-    let commit = known.git_commit.as_ref().map(|commit| {
-        let dirty = if known.git_dirty == Some(true) { " with changes" } else { "" };
-        format!(" ({}{dirty})", commit.chars().take(10).collect::<String>())
-    });
-    format!("{}{}", known.program_version, commit.unwrap_or_default())
+/// What measured and on what: device, processor and program.
+fn made_by(known: &BenchmarkSummary) -> String {
+    format!("{}, {}, Headroom {}", known.device_words(), known.machine.cpu, known.program())
 }

@@ -132,6 +132,8 @@ fn print_json(args: &BenchStepArgs, threads: usize, measured: &Measured) -> CliR
         "device": args.device,
         "machine": Machine::current(),
         "version": env!("CARGO_PKG_VERSION"),
+        "git_commit": headroom_engine::GIT_COMMIT,
+        "git_dirty": headroom_engine::GIT_DIRTY,
         "operations": measured.operations,
         "limits": measured.limits,
     }))

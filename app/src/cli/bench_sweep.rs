@@ -65,8 +65,9 @@ fn spec(args: &BenchSweepArgs) -> CliResult<SweepSpec> {
         threads: args.threads,
         ..ConfigArgs::default()
     })?;
-    let BenchSweepArgs { vocabulary, warmup, steps, repeats, .. } = *args;
-    let spec = SweepSpec { base: given.config, vocabulary, axes, sides, warmup, steps, repeats };
+    let BenchSweepArgs { vocabulary, warmup, steps, repeats, largest_batch, memory: memory_bytes, .. } = *args;
+    let spec =
+        SweepSpec { base: given.config, vocabulary, axes, sides, warmup, steps, repeats, largest_batch, memory_bytes };
     spec.points().map_err(bad)?;
     Ok(spec)
 }
@@ -96,7 +97,10 @@ fn follow(engine: &Engine, name: String, spec: SweepSpec) -> CliResult<(Benchmar
             }
             Event::MeasuredPoint { point: Some(point), .. } => {
                 for side in &point.sides {
-                    print::aside(format!("  {}: {}", side.side, bench_show::outcome_words(&side.outcome)));
+                    let batch = side.largest_batch.map(|found| found.batch as u64);
+                    let batch = batch.map(|batch| format!("; largest batch {}", plain::count(batch)));
+                    let words = bench_show::outcome_words(&side.outcome);
+                    print::aside(format!("  {}: {words}{}", side.side, batch.unwrap_or_default()));
                 }
             }
             Event::MeasuredPoint { limits: Some(limits), point: None, .. } => print::aside(format!(

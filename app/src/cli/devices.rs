@@ -15,7 +15,10 @@ pub fn run(args: &JsonArgs) -> CliResult {
         let size = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), plain::bytes);
         table.row([
             device.id.clone(),
-            device.name.clone(),
+            device
+                .driver
+                .as_ref()
+                .map_or_else(|| device.name.clone(), |driver| format!("{} (driver {driver})", device.name)),
             if device.available { "yes" } else { "no" }.to_owned(),
             size(device.memory_bytes),
             size(device.free_bytes),

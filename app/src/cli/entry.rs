@@ -5,7 +5,7 @@ use clap::Parser;
 use super::{
     analyse,
     args::{BenchTask, Cli, Task},
-    bench_batch, bench_show, bench_step, bench_sweep, compare, devices, domains,
+    bench_batch, bench_show, bench_step, bench_sweep, compare, completions, devices, domains,
     error::CliResult,
     estimate, eval, export, open, panics, presets, print, race, resume, runs, show, sweep, train,
 };
@@ -45,6 +45,7 @@ fn dispatch(cli: Cli) -> CliResult {
         Some(Task::Bench(BenchTask::Show(args))) => bench_show::show(store, &args),
         Some(Task::Bench(BenchTask::Compare(args))) => bench_show::compare(store, &args),
         Some(Task::Compare(args)) => compare::run(store, &args),
+        Some(Task::Completions(args)) => completions::run(&args),
         Some(Task::Devices(args)) => devices::run(&args),
         Some(Task::Domains(args)) => domains::run(store, &args),
         Some(Task::Estimate(args)) => estimate::run(&args),

@@ -11,6 +11,7 @@ mod bench_show;
 mod bench_step;
 mod bench_sweep;
 mod compare;
+mod completions;
 mod config_source;
 mod devices;
 mod domains;

@@ -194,18 +194,20 @@ fn sentence(event: &Event) -> Option<String> {
             vocabulary,
             train_tokens,
             validation_tokens,
+            parameter_match,
             ..
         } => {
             let from =
                 if *first_step == 0 { String::new() } else { format!(", from step {}", plain::count(*first_step)) };
             format!(
                 "Training {} parameters for {} steps{from}, on {device} with {threads} threads; {} tokens of text, {} \
-                 held out, vocabulary {}",
+                 held out, vocabulary {}{}",
                 plain::count(*parameters),
                 plain::count(*steps),
                 plain::count(*train_tokens),
                 plain::count(*validation_tokens),
                 plain::count(*vocabulary as u64),
+                parameter_match.as_ref().map(|text| format!("\n{text}.")).unwrap_or_default(),
             )
         }
         Event::Step { step, steps, loss, learning_rate, tokens_per_sec, eta_secs, .. } => format!(

@@ -2,7 +2,11 @@
 
 use std::path::Path;
 
-use headroom_engine::store::{RunRecord, Store};
+use headroom_engine::{
+    attention::ParameterMatch,
+    config::from_toml,
+    store::{RunRecord, Store},
+};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -29,6 +33,7 @@ fn whole(store: &Store, record: &RunRecord, with_points: bool) -> CliResult<Valu
     let mut value = serde_json::to_value(record).map_err(unwritable)?;
     let Some(object) = value.as_object_mut() else { return Ok(value) };
     object.insert("steps".to_owned(), json!(run.steps_done));
+    object.insert("parameter_match".to_owned(), json!(parameter_match(record)));
     object.insert("checkpoints".to_owned(), serde_json::to_value(store.checkpoints(&run.id)?).map_err(unwritable)?);
     object.insert("samples".to_owned(), serde_json::to_value(store.samples(&run.id)?).map_err(unwritable)?);
     if with_points {
@@ -46,6 +51,12 @@ fn whole(store: &Store, record: &RunRecord, with_points: bool) -> CliResult<Valu
         object.insert("points".to_owned(), Value::Object(points));
     }
     Ok(value)
+}
+
+/// What `attention.match_parameters` did.
+fn parameter_match(record: &RunRecord) -> Option<String> {
+    let config = from_toml(&record.config_toml).ok()?;
+    Some(ParameterMatch::of(&config).ok()??.to_string())
 }
 
 fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
@@ -70,6 +81,7 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
     fact("tokens", plain::count(run.tokens));
     fact("training time", plain::duration(run.train_secs));
     fact("parameters", run.parameters.map(plain::count).unwrap_or_default());
+    fact("matched", parameter_match(record).unwrap_or_default());
     fact("device", format!("{}, {} threads", run.device, run.threads));
     fact("seed", run.seed.to_string());
     fact("tags", run.tags.join(", "));

@@ -1,14 +1,17 @@
 //! Figures that leave the program: SVG with real text, PNG rendered from that SVG (so both are the same picture), and
-//! CSV of exactly what is shown. A chart makes a [`Figure`], a heat map a [`MapFigure`]; the files are written by whoever asked for them.
+//! CSV of exactly what is shown. A chart makes a [`Figure`], a heat map a [`MapFigure`], any other drawing a [`Drawing`]; the
+//! files are written by whoever asked for them.
 
 mod csv;
+mod drawing;
 mod figure;
 mod map;
 mod png;
 mod svg;
 
 pub use csv::to_csv;
+pub use drawing::Drawing;
 pub use figure::{Figure, FigureAxis, FigureSeries};
 pub use map::{MapFigure, map_to_csv, map_to_png, map_to_svg};
-pub use png::to_png;
-pub use svg::to_svg;
+pub use png::{drawing_to_png, to_png};
+pub use svg::{ParallelFigure, ParallelFigureAxis, ParallelFigureLine, to_svg};

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{self, fontdb};
 
-use super::{Figure, to_svg};
+use super::{Drawing, Figure, to_svg};
 
 /// The most pixels a figure may have: 16,384 x 16,384.
 const MOST_PIXELS: f64 = 16_384.0 * 16_384.0;
@@ -37,6 +37,12 @@ pub fn to_png(figure: &Figure, scale: f32) -> Result<Vec<u8>> {
     let pixels = render(&to_svg(figure), scale)?;
     let png = pixels.encode_png().context("The picture could not be compressed.")?;
     Ok(with_metadata(png, &figure.title, &figure.metadata))
+}
+
+/// A drawing as a PNG file, in the same way.
+pub fn drawing_to_png(drawing: &Drawing, scale: f32) -> Result<Vec<u8>> {
+    let png = render(&drawing.svg, scale)?.encode_png().context("The picture could not be compressed.")?;
+    Ok(with_metadata(png, &drawing.title, &drawing.metadata))
 }
 
 /// An SVG as pixels, `scale` of them per point.

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use egui::{Id, Key, RichText, TextEdit, Ui};
 use headroom_engine::{
-    store::{RunSummary, series_names},
+    speed::sweep_csv,
+    store::{BenchmarkRecord, RunSummary, series_names},
     worker::{Command, Which},
 };
 
@@ -25,6 +26,29 @@ enum Choice {
     Step,
 }
 
+/// The form of measured numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DataFormat {
+    Json,
+    Csv,
+}
+
+impl DataFormat {
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Csv => "csv",
+        }
+    }
+
+    fn encode(self, record: &BenchmarkRecord) -> Result<Vec<u8>, String> {
+        match self {
+            Self::Json => serde_json::to_vec_pretty(record).map_err(|error| error.to_string()),
+            Self::Csv => Ok(sweep_csv(&record.spec, &record.results).into_bytes()),
+        }
+    }
+}
+
 /// How far an export is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
@@ -42,6 +66,7 @@ pub struct ExportBox {
     key: String,
     taking: Taking,
     format: FigureFormat,
+    data: DataFormat,
     choice: Choice,
     step: u64,
     path: String,
@@ -72,6 +97,7 @@ impl ExportBox {
             key,
             taking,
             format: FigureFormat::default(),
+            data: DataFormat::Json,
             choice,
             step,
             path: String::new(),
@@ -128,6 +154,8 @@ impl ExportBox {
             Taking::Checkpoint { name, .. } => format!("Export a checkpoint of \"{name}\""),
             Taking::Run { name, .. } => format!("Export the run \"{name}\" as JSON"),
             Taking::Figure(figure) => format!("Export the chart \"{}\"", figure.title),
+            Taking::Drawing(drawing) => format!("Export the figure \"{}\"", drawing.title),
+            Taking::Benchmark(record) => format!("Export all that was measured in \"{}\"", record.summary.name),
             Taking::Map(figure) => format!("Export the map \"{}\"", figure.title),
         }
     }
@@ -142,6 +170,8 @@ impl ExportBox {
             },
             Taking::Run { name, .. } => format!("{}.json", slug(name)),
             Taking::Figure(figure) => format!("{}.{}", slug(&figure.title), self.format.ending()),
+            Taking::Drawing(drawing) => format!("{}.{}", slug(&drawing.title), self.format.ending()),
+            Taking::Benchmark(record) => format!("{}.{}", slug(&record.summary.name), self.data.ending()),
             Taking::Map(figure) => format!("{}.{}", slug(&figure.title), self.format.ending()),
         }
     }
@@ -185,16 +215,24 @@ impl ExportBox {
                     }
                 });
             }
+            Taking::Benchmark(_) => {}
             Taking::Run { .. } => {
                 ui.label("Config, machine, every point of every curve and the text samples, in one document.");
             }
-            Taking::Figure(_) | Taking::Map(_) => {
+            Taking::Figure(_) | Taking::Drawing(_) | Taking::Map(_) => {
                 ui.horizontal(|ui| {
                     for format in FigureFormat::ALL {
                         ui.radio_value(&mut self.format, format, format.name()).on_hover_text(format.about());
                     }
                 });
             }
+        }
+        if let Taking::Benchmark(_) = &self.taking {
+            ui.horizontal(|ui| {
+                ui.radio_value(&mut self.data, DataFormat::Json, "JSON")
+                    .on_hover_text("All that is kept: config, machine, driver, commit, every step, every operation");
+                ui.radio_value(&mut self.data, DataFormat::Csv, "CSV").on_hover_text("A row for each point and side");
+            });
         }
         if self.file_name() != before {
             self.rename(&before);
@@ -224,7 +262,10 @@ impl ExportBox {
                 match &self.taking {
                     Taking::Checkpoint { .. } => {}
                     Taking::Run { .. } => ask = ask.kind("JSON", &["json"]),
-                    Taking::Figure(_) | Taking::Map(_) => ask = ask.kind(self.format.name(), &[self.format.ending()]),
+                    Taking::Figure(_) | Taking::Drawing(_) | Taking::Map(_) => {
+                        ask = ask.kind(self.format.name(), &[self.format.ending()]);
+                    }
+                    Taking::Benchmark(_) => ask = ask.kind(self.data.ending(), &[self.data.ending()]),
                 }
                 cx.dialogs.pick(&self.key, ask);
             }
@@ -255,6 +296,14 @@ impl ExportBox {
             Taking::Figure(figure) => {
                 let (figure, format) = (figure.clone(), self.format);
                 self.write(path, cx, move || format.encode(&figure));
+            }
+            Taking::Drawing(drawing) => {
+                let (drawing, format) = (drawing.clone(), self.format);
+                self.write(path, cx, move || format.encode_drawing(&drawing));
+            }
+            Taking::Benchmark(record) => {
+                let (record, data) = (record.clone(), self.data);
+                self.write(path, cx, move || data.encode(&record));
             }
             Taking::Map(figure) => {
                 let (figure, format) = (figure.clone(), self.format);

@@ -2,7 +2,11 @@
 
 use std::fmt::Write as _;
 
-use headroom_engine::store::{RunRecord, RunSummary};
+use headroom_engine::{
+    attention::ParameterMatch,
+    config::from_toml,
+    store::{RunRecord, RunSummary},
+};
 
 use crate::widgets::format;
 
@@ -40,6 +44,11 @@ pub fn facts(record: &RunRecord, run: &RunSummary) -> Vec<Fact> {
     if let Some(parameters) = run.parameters {
         let exact = parameters.to_string();
         facts.push(Fact { exact, ..Fact::new("Parameters", format::count(parameters), "Trained numbers") });
+    }
+    let config = from_toml(&record.config_toml).ok();
+    if let Some(matched) = config.and_then(|config| ParameterMatch::of(&config).ok().flatten()) {
+        let about = "What `attention.match_parameters` did: layers were added until parameters came closest";
+        facts.push(Fact::new("Matched", matched.to_string(), about));
     }
     let of = run.steps_total.map_or_else(String::new, |total| format!(" of {}", format::count(total)));
     facts.push(Fact::new("Steps", format!("{}{of}", format::count(run.steps_done)), "Optimiser steps done"));
@@ -102,6 +111,14 @@ mod tests {
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is missing in\n{text}");
         }
+        assert!(!text.contains("Matched"), "nothing was matched");
+        let mut matched = examples::record(4, "matched");
+        matched.config_toml =
+            "format = 1\n[model]\nlayers = 12\nheads = 4\nwidth = 64\nfeed_forward = 256\n[attention]\n\
+            reuse = { kind = \"partial\", heads = 4 }\nmatch_parameters = \"standard\"\n"
+                .to_owned();
+        let found = as_text(&facts(&matched, &matched.summary));
+        assert!(found.contains("Matched: 14 layers instead of 12: "), "{found}");
         assert!(!text.contains("Attempts"), "a run that was never resumed has one");
     }
 }

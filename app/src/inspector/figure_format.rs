@@ -1,4 +1,6 @@
-use crate::export::{Figure, MapFigure, map_to_csv, map_to_png, map_to_svg, to_csv, to_png, to_svg};
+use crate::export::{
+    Drawing, Figure, MapFigure, drawing_to_png, map_to_csv, map_to_png, map_to_svg, to_csv, to_png, to_svg,
+};
 
 /// Pixels per point of exported pictures: sharp in print at the usual column width.
 const PNG_SCALE: f32 = 3.0;
@@ -43,6 +45,15 @@ impl FigureFormat {
             Self::Png => "A picture, for slides and pages",
             Self::Svg => "A drawing with real text, for papers",
             Self::Csv => "The numbers of exactly what is shown",
+        }
+    }
+
+    /// The file's bytes of a drawing that is no chart of curves.
+    pub fn encode_drawing(self, drawing: &Drawing) -> Result<Vec<u8>, String> {
+        match self {
+            Self::Png => drawing_to_png(drawing, PNG_SCALE).map_err(|error| format!("{error:#}")),
+            Self::Svg => Ok(drawing.svg.clone().into_bytes()),
+            Self::Csv => Ok(drawing.csv.clone().into_bytes()),
         }
     }
 

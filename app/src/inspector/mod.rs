@@ -11,6 +11,7 @@ mod facts;
 mod figure_format;
 mod gather;
 mod json;
+mod mixing;
 mod operations;
 mod panel;
 mod sign;

@@ -8,7 +8,7 @@ use headroom_engine::{
     worker::{Command, RunEdit},
 };
 
-use super::{ExportBox, RunOperation, Taking, facts, offered, perform, state_sign_ui, state_text};
+use super::{ExportBox, RunOperation, Taking, facts, mixing::MixingView, offered, perform, state_sign_ui, state_text};
 use crate::{
     compare::{metric_value, series_title},
     panels::{Action, Panel, PanelContext, configure::head_grid},
@@ -29,6 +29,7 @@ pub struct Inspector {
     export: Option<ExportBox>,
     /// The heads of the run whose config this is; none where every head computes.
     heads: Option<(serde_json::Value, Option<HeadGrid>)>,
+    mixing: MixingView,
 }
 
 /// Texts of one run that the user edits.
@@ -126,6 +127,7 @@ impl Inspector {
         if let Some(record) = cx.state.records.get(&run.id) {
             self.heads_ui(ui, record);
         }
+        self.mixing_ui(ui, run, cx);
         metrics_ui(ui, run);
         self.tags_ui(ui, run, cx);
         self.note_ui(ui, run, cx);
@@ -280,6 +282,22 @@ impl Inspector {
             section_ui(ui, "Heads", |ui| {
                 HeadMap::new("inspector", grid).height(HEADS).show(ui);
             });
+        }
+    }
+
+    /// How heads weigh what they share, where they collaborate.
+    fn mixing_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        let Some(record) = cx.state.records.get(&run.id) else { return };
+        if !self.mixing.concerns(record) {
+            return;
+        }
+        let snapshots = cx.state.mixing.get(&run.id).map(Vec::as_slice);
+        let mixing = &mut self.mixing;
+        let mut taken = None;
+        section_ui(ui, "How heads mix what they share", |ui| taken = mixing.ui(ui, record, snapshots));
+        cx.state.want_mixing(&run.id);
+        if let Some(figure) = taken {
+            self.export = Some(ExportBox::new("inspector", Taking::Map(Box::new(figure)), cx));
         }
     }
 

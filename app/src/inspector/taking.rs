@@ -1,6 +1,6 @@
-use headroom_engine::store::RunId;
+use headroom_engine::store::{BenchmarkRecord, RunId};
 
-use crate::export::{Figure, MapFigure};
+use crate::export::{Drawing, Figure, MapFigure};
 
 /// What is exported.
 #[derive(Clone, Debug)]
@@ -23,6 +23,10 @@ pub enum Taking {
     },
     /// A chart.
     Figure(Box<Figure>),
+    /// A figure that is no chart of curves.
+    Drawing(Box<Drawing>),
+    /// Everything that was measured, as JSON or as a table.
+    Benchmark(Box<BenchmarkRecord>),
     /// A heat map.
     Map(Box<MapFigure>),
 }

@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Instant};
 
 use headroom_engine::{
     config::Problem,
-    store::{CheckpointRecord, RunId, RunRecord, RunState, RunSummary, TextSample},
+    store::{CheckpointRecord, RunId, RunRecord, RunState, RunSummary, SnapshotData, TextSample, snapshot_kinds},
     worker::{Command, DeviceInfo, Event, RunEdit},
 };
 
@@ -31,6 +31,10 @@ pub struct State {
     pub folders: BTreeMap<RunId, PathBuf>,
     /// Text samples of runs that were asked for with [`State::want_samples`].
     pub samples: BTreeMap<RunId, Vec<TextSample>>,
+    /// Mixing matrices of the newest step, by layer, of runs that were asked for with [`State::want_mixing`].
+    pub mixing: BTreeMap<RunId, Vec<SnapshotData>>,
+    /// Those that were asked for and have not all come: their keys, and which are there.
+    mixing_to_come: BTreeMap<RunId, (Vec<i64>, Vec<SnapshotData>)>,
     /// What is known of runs that this program started.
     pub started: BTreeMap<RunId, StartFacts>,
     /// Curves.
@@ -77,6 +81,7 @@ pub struct State {
 /// What was asked of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
+    Mixing,
     Record,
     Samples,
 }
@@ -133,12 +138,37 @@ impl State {
         }
     }
 
+    /// Asks for a run's mixing matrices, once; they come into `mixing`, and newer ones follow.
+    pub fn want_mixing(&mut self, run: &RunId) {
+        if !self.mixing.contains_key(run) {
+            self.ask(run, Asked::Mixing);
+        }
+    }
+
+    /// Keeps one of the matrices that were asked for; all of a step are shown together.
+    fn take_mixing(&mut self, snapshot: SnapshotData) {
+        let waits = |(ids, _): &(Vec<i64>, Vec<SnapshotData>)| ids.contains(&snapshot.record.id);
+        let Some(run) = self.mixing_to_come.iter().find(|(_, waiting)| waits(waiting)).map(|(run, _)| run.clone())
+        else {
+            return;
+        };
+        if let Some((ids, mut there)) = self.mixing_to_come.remove(&run) {
+            there.push(snapshot);
+            if there.len() < ids.len() {
+                self.mixing_to_come.insert(run, (ids, there));
+            } else {
+                self.mixing.insert(run, there);
+            }
+        }
+    }
+
     fn ask(&mut self, run: &RunId, what: Asked) {
         if self.asked.iter().any(|(asked, kind, _)| asked == run && *kind == what) {
             return;
         }
         self.asked.push((run.clone(), what, false));
         self.wishes.push(match what {
+            Asked::Mixing => Command::LoadSnapshots { run: run.clone(), kind: snapshot_kinds::MIXING.to_owned() },
             Asked::Record => Command::LoadRun { run: run.clone() },
             Asked::Samples => Command::LoadSamples { run: run.clone() },
         });
@@ -232,6 +262,7 @@ impl State {
                 train_tokens,
                 validation_tokens,
                 flops_per_step,
+                parameter_match,
             } => {
                 let current = self.current(&run);
                 (current.step, current.steps, current.preparing) = (first_step, steps, None);
@@ -256,7 +287,7 @@ impl State {
                         format::parameters(parameters),
                         facts.device
                     ),
-                    "",
+                    parameter_match.map(|text| text + ".").unwrap_or_default(),
                     Some(run.clone()),
                 );
                 self.series.touch(&run, Instant::now());
@@ -277,8 +308,14 @@ impl State {
             Event::Evaluated { run, loss, .. } => {
                 self.current(&run).validation_loss = Some(loss);
                 self.series.touch(&run, Instant::now());
+                if self.mixing.contains_key(&run) {
+                    self.ask(&run, Asked::Mixing);
+                }
             }
             Event::Sample { run, .. } => {
+                if self.mixing.contains_key(&run) {
+                    self.ask(&run, Asked::Mixing);
+                }
                 if self.samples.contains_key(&run) {
                     self.ask(&run, Asked::Samples);
                 }
@@ -327,6 +364,20 @@ impl State {
             Event::Samples { run, samples } => {
                 self.answered(&run, Asked::Samples);
                 self.samples.insert(run, samples);
+            }
+            Event::Snapshots { run, kind, snapshots } if kind == snapshot_kinds::MIXING => {
+                self.answered(&run, Asked::Mixing);
+                let newest = snapshots.last().map(|newest| newest.step);
+                let ids: Vec<i64> = snapshots.iter().filter(|one| Some(one.step) == newest).map(|one| one.id).collect();
+                self.wishes.extend(ids.iter().map(|&id| Command::LoadSnapshot { id }));
+                if ids.is_empty() {
+                    self.mixing.insert(run, Vec::new());
+                } else {
+                    self.mixing_to_come.insert(run, (ids, Vec::new()));
+                }
+            }
+            Event::SnapshotData { snapshot } if snapshot.record.kind == snapshot_kinds::MIXING => {
+                self.take_mixing(*snapshot);
             }
             Event::Checked { ticket, problems, free_bytes } => {
                 // An answer to an older question that comes late is worth nothing.
@@ -504,6 +555,7 @@ impl State {
         self.checkpoints.retain(|run, _| exists(run));
         self.folders.retain(|run, _| exists(run));
         self.samples.retain(|run, _| exists(run));
+        self.mixing.retain(|run, _| exists(run));
         if first && self.selection.visible.is_empty() {
             let newest = self.runs.iter().filter(|run| !run.archived && run.steps_done > 0).take(SHOWN_AT_FIRST);
             self.selection.visible = newest.map(|run| run.id.clone()).collect();

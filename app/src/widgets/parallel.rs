@@ -9,7 +9,10 @@ use egui::{
 };
 
 use super::{Axis, Scale, Tick};
-use crate::theme;
+use crate::{
+    export::{ParallelFigure, ParallelFigureAxis, ParallelFigureLine},
+    theme,
+};
 
 /// Lines this near to the pointer are touched, in points.
 const TOUCH: f32 = 8.0;
@@ -149,13 +152,7 @@ impl<'a> Parallel<'a> {
                 rulers.iter().zip(&xs).map(at).collect()
             })
             .collect();
-        let passes = |line: usize| {
-            rulers.iter().zip(self.axes).all(|(ruler, axis)| {
-                let place = ruler.place(line);
-                state.brushes.get(&axis.key).is_none_or(|&(low, high)| (low..=high).contains(&place))
-            })
-        };
-        let passing: Vec<usize> = (0..self.lines.len()).filter(|&line| passes(line)).collect();
+        let passing: Vec<usize> = (0..self.lines.len()).filter(|&line| self.passes(&rulers, state, line)).collect();
         let pointer = response.hover_pos();
         let touched = pointer.and_then(|at| touched(&points, &passing, at));
         let hovered = touched.and_then(|line| self.lines.get(line)).map(|line| line.id);
@@ -176,6 +173,43 @@ impl<'a> Parallel<'a> {
         });
         let ids = passing.iter().filter_map(|&line| self.lines.get(line)).map(|line| line.id);
         ParallelResponse { hovered, clicked: if response.clicked() { hovered } else { None }, passing: ids.collect() }
+    }
+
+    /// What it shows, to be exported.
+    pub fn figure(&self, state: &ParallelState, title: &str) -> ParallelFigure {
+        let rulers: Vec<Ruler> = self.axes.iter().map(Ruler::new).collect();
+        let colour = |line: usize| {
+            let place = rulers.get(self.colour_by).filter(|ruler| ruler.has(line)).map(|ruler| ruler.place(line));
+            place.map_or(theme::PAPER.weak, theme::ramp)
+        };
+        let figure_axis = |(axis, ruler): (&ParallelAxis, &Ruler)| ParallelFigureAxis {
+            label: axis.label.clone(),
+            key: axis.key.clone(),
+            ticks: ruler.ticks.clone(),
+            brush: state.brushes.get(&axis.key).copied(),
+        };
+        let lines = self.lines.iter().enumerate().map(|(line, known)| ParallelFigureLine {
+            name: known.name.to_owned(),
+            places: rulers.iter().map(|ruler| ruler.place(line)).collect(),
+            values: self.axes.iter().map(|axis| axis.exact(line)).collect(),
+            colour: colour(line),
+            passes: self.passes(&rulers, state, line),
+        });
+        ParallelFigure {
+            title: title.to_owned(),
+            axes: self.axes.iter().zip(&rulers).map(figure_axis).collect(),
+            colour_by: self.colour_by,
+            lines: lines.collect(),
+            ..ParallelFigure::default()
+        }
+    }
+
+    /// Whether a line passes all brushes.
+    fn passes(&self, rulers: &[Ruler], state: &ParallelState, line: usize) -> bool {
+        rulers.iter().zip(self.axes).all(|(ruler, axis)| {
+            let place = ruler.place(line);
+            state.brushes.get(&axis.key).is_none_or(|&(low, high)| (low..=high).contains(&place))
+        })
     }
 
     fn places(&self, plot: Rect) -> Vec<f32> {
@@ -272,6 +306,15 @@ impl<'a> Parallel<'a> {
 }
 
 impl ParallelAxis {
+    /// The value of a line in full; empty where it has none.
+    fn exact(&self, line: usize) -> String {
+        match (self.values.get(line).copied().flatten(), &self.scale) {
+            (None, _) => String::new(),
+            (Some(value), ParallelScale::Number(_)) => value.to_string(),
+            (Some(_), ParallelScale::Category(_)) => self.text(line),
+        }
+    }
+
     /// The value of a line as people read it.
     pub fn text(&self, line: usize) -> String {
         match (self.values.get(line).copied().flatten(), &self.scale) {
@@ -480,6 +523,29 @@ mod tests {
         let nothing = Ruler::new(&number(&[None, Some(f64::NAN), Some(-1.0)], Scale::Log));
         assert!((0..3).all(|line| nothing.place(line) == 0.0));
         assert!(Ruler::new(&number(&[], Scale::Linear)).places.is_empty());
+    }
+
+    #[test]
+    fn what_is_exported_is_what_is_shown() {
+        let axes = [
+            number(&[Some(1.0), Some(2.5), None], Scale::Linear),
+            ParallelAxis {
+                key: "model.norm".to_owned(),
+                label: "norm".to_owned(),
+                scale: ParallelScale::Category(vec!["post".to_owned(), "pre".to_owned()]),
+                values: vec![Some(1.0), Some(0.0), Some(1.0)],
+            },
+        ];
+        let lines = ["a", "b", "c"].map(|name| ParallelLine { id: 0, name });
+        let mut state = ParallelState::default();
+        state.brush("model.norm", 0.5, 1.0);
+        let figure = Parallel::new("test", &axes, &lines).figure(&state, "Config and results");
+        assert_eq!(figure.lines.iter().map(|line| line.passes).collect::<Vec<_>>(), [true, false, true]);
+        assert_eq!(figure.lines[1].values, ["2.5", "post"]);
+        assert_eq!(figure.lines[2].values, ["", "pre"], "what is not there stays empty");
+        assert_eq!(figure.lines[0].places, [NONE, 1.0]);
+        assert_eq!(figure.axes[1].brush, Some((0.5, 1.0)));
+        assert_ne!(figure.lines[0].colour, figure.lines[1].colour);
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub struct ParameterMatch {
     pub layers: usize,
     /// Layers that were added to the config's.
     pub added: usize,
+    /// Parameters of the model as given, without its token table.
+    pub given_parameters: u64,
     /// Parameters of the matched model without its token table.
     pub parameters: u64,
     /// Parameters of the baseline without its token table.
@@ -42,7 +44,8 @@ impl ParameterMatch {
         };
         let given = config.model.layers;
         let baseline_parameters = count(&config.attention.baseline(baseline), given)?;
-        let mut best = (given, count(&config.attention, given)?);
+        let given_parameters = count(&config.attention, given)?;
+        let mut best = (given, given_parameters);
         for layers in given + 1..=given.saturating_mul(MOST) {
             if best.1 >= baseline_parameters {
                 break;
@@ -54,7 +57,7 @@ impl ParameterMatch {
             best = (layers, parameters);
         }
         let (layers, parameters) = best;
-        Ok(Some(Self { baseline, layers, added: layers - given, parameters, baseline_parameters }))
+        Ok(Some(Self { baseline, layers, added: layers - given, given_parameters, parameters, baseline_parameters }))
     }
 }
 
@@ -65,13 +68,39 @@ impl std::fmt::Display for ParameterMatch {
             Baseline::WithoutReuse => "the same attention without reuse",
         };
         let difference = 100.0 * (self.parameters as f64 / self.baseline_parameters as f64 - 1.0);
+        let given = self.layers - self.added;
         match self.added {
-            0 => write!(f, "{} layers, none added", self.layers)?,
-            1 => write!(f, "{} layers, 1 added", self.layers)?,
-            added => write!(f, "{} layers, {added} added", self.layers)?,
+            0 => write!(
+                f,
+                "No layer was added to {given}: {} parameters against {} of {baseline} ({difference:+.2} %)",
+                thousands(self.parameters),
+                thousands(self.baseline_parameters)
+            )?,
+            _ => write!(
+                f,
+                "{} layers instead of {given}: {} parameters instead of {}, against {} of {baseline} in {given} layers \
+                 ({difference:+.2} %)",
+                self.layers,
+                thousands(self.parameters),
+                thousands(self.given_parameters),
+                thousands(self.baseline_parameters)
+            )?,
         }
-        write!(f, ": {difference:+.2} % of the parameters of {baseline} ({} layers)", self.layers - self.added)
+        f.write_str(", the token table left out")
     }
+}
+
+/// A number in groups of three digits.
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -97,7 +126,13 @@ mod tests {
         assert_eq!((plan.layers, plan.head_plan.layers()), (13, 13));
         // The inner layers of the deeper model all borrow.
         assert_eq!((1..12).map(|layer| plan.head_plan.borrowed(layer)).collect::<Vec<_>>(), [6; 11]);
-        assert!(found.to_string().starts_with("13 layers, 1 added: "), "{found}");
+        assert!(found.given_parameters < found.parameters && found.given_parameters < found.baseline_parameters);
+        let text = found.to_string();
+        assert!(text.starts_with("13 layers instead of 12: "), "{text}");
+        assert!(
+            text.contains(&format!(" parameters instead of {}", thousands(found.given_parameters)))
+                && text.contains(" of standard attention in 12 layers (")
+        );
     }
 
     #[test]
@@ -106,7 +141,8 @@ mod tests {
         assert_eq!((same.layers, same.added, same.parameters), (12, 0, same.baseline_parameters));
         assert_eq!(
             same.to_string(),
-            "12 layers, none added: +0.00 % of the parameters of standard attention (12 layers)"
+            "No layer was added to 12: 85,698,816 parameters against 85,698,816 of standard attention (+0.00 %), the \
+             token table left out"
         );
         assert_eq!(ParameterMatch::of(&bert(|config| config.attention.match_parameters = None)), Ok(None));
         let small = bert(|config| config.attention.reuse = Reuse::First(FirstReuse { layers: 1, heads: 1 }));

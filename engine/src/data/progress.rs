@@ -32,8 +32,7 @@ pub trait Progress: Sync {
     /// path.
     fn report(&self, stage: Stage, fraction: f32);
 
-    /// `true` ends the load with [`DataError::Stopped`] within about a second; one exception: learning the merges
-    /// of a vocabulary runs to its end.
+    /// `true` ends the load with [`DataError::Stopped`] within about a second.
     fn is_stopped(&self) -> bool {
         false
     }

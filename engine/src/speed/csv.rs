@@ -25,6 +25,8 @@ pub fn sweep_csv(spec: &SweepSpec, result: &SweepResult) -> String {
         "flops_measured_over_predicted",
         "parameters",
         "steps",
+        "step_joules",
+        "largest_batch",
         "reason",
     ];
     let mut text = line(axes.chain(columns.map(str::to_owned)));
@@ -35,6 +37,7 @@ pub fn sweep_csv(spec: &SweepSpec, result: &SweepResult) -> String {
             cells.extend([side.side.clone(), side.outcome.kind().to_owned()]);
             let maybe = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
             let whole = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
+            let largest = whole(side.largest_batch.map(|found| found.batch as u64));
             match &side.outcome {
                 Outcome::Measured(found) => cells.extend([
                     found.step_secs.median.to_string(),
@@ -54,14 +57,18 @@ pub fn sweep_csv(spec: &SweepSpec, result: &SweepResult) -> String {
                     maybe(found.flops_ratio()),
                     found.parameters.to_string(),
                     found.times.len().to_string(),
+                    maybe(found.step_joules),
+                    largest,
                     String::new(),
                 ]),
                 Outcome::OutOfMemory { needed_bytes, free_bytes } => {
-                    cells.extend(std::iter::repeat_n(String::new(), columns.len() - 3));
+                    cells.extend(std::iter::repeat_n(String::new(), columns.len() - 4));
+                    cells.push(largest);
                     cells.push(format!("needs {needed_bytes} bytes, {free_bytes} are free"));
                 }
                 Outcome::Invalid { reason } | Outcome::Failed { reason } => {
-                    cells.extend(std::iter::repeat_n(String::new(), columns.len() - 3));
+                    cells.extend(std::iter::repeat_n(String::new(), columns.len() - 4));
+                    cells.push(largest);
                     cells.push(reason.clone());
                 }
             }
@@ -93,7 +100,7 @@ mod tests {
     fn every_row_has_every_column() {
         let setting =
             Setting { field: "train.schedule".to_owned(), value: "{kind=\"linear\", warmup_steps=2}".to_owned() };
-        let outcome = |name: &str, outcome| SideResult { side: name.to_owned(), outcome };
+        let outcome = |name: &str, outcome| SideResult { side: name.to_owned(), outcome, largest_batch: None };
         let point = PointResult {
             settings: vec![setting],
             sides: vec![
@@ -107,10 +114,10 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3);
         let commas = |line: &str| line.matches(',').count();
-        assert_eq!(commas(lines[0]), 20);
+        assert_eq!(commas(lines[0]), 22);
         // One stands inside the quoted value, one in the reason, whose cell is quoted as well.
-        assert_eq!(commas(lines[1]), 22);
-        assert_eq!(commas(lines[2]), 21);
+        assert_eq!(commas(lines[1]), 24);
+        assert_eq!(commas(lines[2]), 23);
         assert!(lines[1].starts_with("\"{kind=\"\"linear\"\", warmup_steps=2}\",a,out of memory,"), "{}", lines[1]);
     }
 }

@@ -8,8 +8,14 @@ use crate::{
     train::{TrainError, free_memory},
 };
 
-/// Examples that are looked at, at most.
-const MOST: usize = 1 << 20;
+/// The largest batch that a config may have.
+const MOST: usize = 1 << 16;
+
+/// Share of free memory that is left to the rest of the machine: one part in so many.
+const LEFT: u64 = 16;
+
+/// How often a batch that turned out too large is made smaller.
+const ATTEMPTS: usize = 6;
 
 /// The most examples of a forward pass that fit into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,14 +24,15 @@ pub struct LargestBatch {
     pub batch: usize,
     /// Estimated need at that batch in bytes; at one example where none fits.
     pub needed_bytes: u64,
-    /// What was free.
+    /// What may be used: nearly all that is free.
     pub free_bytes: u64,
     /// Whether a step was really taken with it.
     pub is_confirmed: bool,
 }
 
-/// Finds the largest batch by the memory estimate, doubling and then halving the gap, and takes one step with it. At most
-/// `limit_bytes` are used, or what is free.
+/// Finds the largest batch by the memory estimate, doubling and then halving the gap, and takes one step with it; where
+/// the device has not so much memory after all, with an eighth less. At most `limit_bytes` are used, or what is free but
+/// for a sixteenth.
 ///
 /// # Errors
 /// If the config cannot be built, the device is not there or does not tell its memory, or the step fails.
@@ -35,7 +42,8 @@ pub fn largest_batch(
     limit_bytes: Option<u64>,
 ) -> Result<LargestBatch, TrainError> {
     let device = open_device(config.device)?;
-    let free_bytes = match (free_memory(&device), limit_bytes) {
+    let free = free_memory(&device).map(|free| free - free / LEFT);
+    let free_bytes = match (free, limit_bytes) {
         (Some(free), Some(limit)) => free.min(limit),
         (Some(bytes), None) | (None, Some(bytes)) => bytes,
         (None, None) => {
@@ -49,14 +57,27 @@ pub fn largest_batch(
         Ok::<u64, TrainError>(Cost::of(&plan, &Workload::training(&config)).memory_bytes)
     };
     let batch = search(|batch| Ok(needed(batch)? <= free_bytes))?;
-    let mut found = LargestBatch { batch, needed_bytes: needed(batch.max(1))?, free_bytes, is_confirmed: false };
-    if batch > 0 {
+    let (batch, is_confirmed) = confirm(batch, |batch| {
         let mut config = config.clone();
         config.train.batch = batch;
-        pool::in_pool(config.threads_used(), || StepSpeed::new(config, vocabulary)?.step())??;
-        found.is_confirmed = true;
+        pool::in_pool(config.threads_used(), || StepSpeed::new(config, vocabulary)?.step().map(drop))?
+    })?;
+    Ok(LargestBatch { batch, needed_bytes: needed(batch.max(1))?, free_bytes, is_confirmed })
+}
+
+/// The batch with which a step can be taken, and whether one was: `batch`, or a smaller one.
+fn confirm(mut batch: usize, step: impl Fn(usize) -> Result<(), TrainError>) -> Result<(usize, bool), TrainError> {
+    for _ in 0..ATTEMPTS {
+        if batch == 0 {
+            break;
+        }
+        match step(batch) {
+            Ok(()) => return Ok((batch, true)),
+            Err(TrainError::Memory { .. } | TrainError::OutOfMemory { .. }) => batch -= batch.div_ceil(8),
+            Err(error) => return Err(error),
+        }
     }
-    Ok(found)
+    Ok((batch, false))
 }
 
 /// The largest number for which `fits` holds, which holds for all below it.
@@ -68,7 +89,7 @@ fn search(fits: impl Fn(usize) -> Result<bool, TrainError>) -> Result<usize, Tra
     while below < MOST && fits(below * 2)? {
         below *= 2;
     }
-    let mut above = below * 2;
+    let mut above = (below * 2).min(MOST + 1);
     while above - below > 1 {
         let middle = usize::midpoint(below, above);
         if fits(middle)? {
@@ -86,9 +107,28 @@ mod tests {
 
     #[test]
     fn the_search_finds_the_last_that_fits() {
-        for limit in [0_usize, 1, 2, 3, 7, 64, 1000] {
+        for limit in [0_usize, 1, 2, 3, 7, 64, 1000, MOST - 1, MOST] {
             assert_eq!(search(|batch| Ok(batch <= limit)).unwrap(), limit);
         }
+        let legal = |batch| if batch <= MOST { Ok(true) } else { Err(TrainError::State("too large".to_owned())) };
+        assert_eq!(search(legal).unwrap(), MOST);
+        let mut config = RunConfig::default();
+        config.train.batch = MOST;
+        assert!(config.validate().is_empty());
+        config.train.batch = MOST + 1;
+        assert!(!config.validate().is_empty(), "a larger one is legal now: look for it too");
+    }
+
+    #[test]
+    fn a_batch_that_is_too_large_after_all_gets_smaller() {
+        let step = |most: usize| {
+            move |batch| if batch <= most { Ok(()) } else { Err(TrainError::OutOfMemory { needed: batch as u64 }) }
+        };
+        assert_eq!(confirm(100, step(100)).unwrap(), (100, true));
+        assert_eq!(confirm(100, step(80)).unwrap(), (76, true));
+        assert_eq!(confirm(3, step(0)).unwrap(), (0, false));
+        assert!(!confirm(100, step(1)).unwrap().1);
+        assert!(confirm(3, |_| Err(TrainError::State("broken".to_owned()))).is_err());
     }
 
     #[test]

@@ -1,8 +1,9 @@
 use rayon::ThreadPool;
 
 use super::{
-    MachineLimits, Measurement, Outcome, Point, PointResult, SideResult, SpecError, Spread, StepSpeed, StepTime,
-    Subject, SweepResult, SweepSpec, machine_limits, peak_memory_bytes, pool, reset_peak_memory, resident_memory_bytes,
+    LargestBatch, MachineLimits, Measurement, Outcome, Point, PointResult, SideResult, SpecError, Spread, StepSpeed,
+    StepTime, Subject, SweepResult, SweepSpec, largest_batch, machine_limits, peak_memory_bytes, pool,
+    reset_peak_memory, resident_memory_bytes,
 };
 use crate::{
     attention::{Cost, ModelPlan, Workload},
@@ -11,6 +12,12 @@ use crate::{
     ops::profile::OperationTime,
     train::{TrainError, free_memory},
 };
+
+/// How long steps are taken in a row to see their energy: GPUs renew their reading some ten times a second.
+const ENERGY_SECS: f64 = 1.0;
+
+/// Steps of that pass at most.
+const MOST_ENERGY_STEPS: u32 = 1000;
 
 /// Steps of the pass that looks at memory alone: gradients and moments are there after the first.
 const MEMORY_STEPS: usize = 2;
@@ -42,6 +49,9 @@ impl SweepProgress {
 pub trait SweepWatch {
     /// Whether to end; asked between steps. The point in progress is then left out.
     fn is_stopped(&self) -> bool;
+
+    /// Energy that a device has used since some moment, in joules; none where it does not tell.
+    fn joules(&mut self, device: DeviceChoice) -> Option<f64>;
 
     /// After every round of steps.
     fn progress(&mut self, progress: &SweepProgress);
@@ -116,6 +126,7 @@ struct Found {
     facts: Option<Facts>,
     peak_memory_bytes: Option<u64>,
     device_memory_bytes: Option<u64>,
+    step_joules: Option<f64>,
     failure: Option<Outcome>,
     /// The estimate of what it takes, and what was free before anything was built.
     needed_bytes: u64,
@@ -144,11 +155,25 @@ impl At<'_> {
                 self.take_steps(group, &point.subjects, &mut found, repeat)?;
             }
         }
-        let sides = point.subjects.iter().zip(found).map(|(subject, found)| SideResult {
-            side: subject.side.clone(),
-            outcome: found.outcome(self.program_memory_bytes),
-        });
-        Some(PointResult { settings: point.settings.clone(), sides: sides.collect(), in_turns })
+        let mut sides = Vec::new();
+        for (subject, found) in point.subjects.iter().zip(found) {
+            let outcome = found.outcome(self.program_memory_bytes);
+            if self.watch.is_stopped() {
+                return None;
+            }
+            let largest_batch = self.largest_batch(subject, &outcome);
+            sides.push(SideResult { side: subject.side.clone(), outcome, largest_batch });
+        }
+        Some(PointResult { settings: point.settings.clone(), sides, in_turns })
+    }
+
+    /// The largest batch of a side, if it is wanted and the side can be built.
+    fn largest_batch(&self, subject: &Subject, outcome: &Outcome) -> Option<LargestBatch> {
+        let can_be_built = matches!(outcome, Outcome::Measured(_) | Outcome::OutOfMemory { .. });
+        if !self.spec.largest_batch || !can_be_built {
+            return None;
+        }
+        largest_batch(&subject.config, self.spec.vocabulary_of(&subject.config), self.spec.memory_bytes).ok()
     }
 
     /// What can be said before anything is built.
@@ -184,6 +209,8 @@ impl At<'_> {
         let device = open_device(subject.config.device).ok()?;
         let is_gpu = subject.config.device != DeviceChoice::Cpu;
         let free_before = if is_gpu { free_memory(&device) } else { None };
+        // What other models left lying is not this one's.
+        crate::ops::release_buffers();
         let can_forget = reset_peak_memory();
         let built = Built::new(place, subject, self.spec.vocabulary_of(&subject.config));
         let outcome = built.and_then(|mut built| {
@@ -248,9 +275,28 @@ impl At<'_> {
                     Ok((_, operations)) => found.operations = operations,
                     Err(error) => found.failure = Some(failure_of(&error, found.free_bytes)),
                 }
+                found.step_joules = self.step_joules(built);
             }
         }
         Some(())
+    }
+
+    /// Energy of a step over many in a row, where the device tells. The other sides rest meanwhile.
+    fn step_joules(&mut self, built: &mut Built) -> Option<f64> {
+        let device = built.model.config().device;
+        let start = self.watch.joules(device)?;
+        let mut secs = 0.0;
+        let mut steps = 0_u32;
+        while steps < MOST_ENERGY_STEPS && (secs < ENERGY_SECS || (steps as usize) < self.spec.steps) {
+            if self.watch.is_stopped() {
+                return None;
+            }
+            secs += built.step().ok()?.step_secs;
+            steps += 1;
+        }
+        let used = self.watch.joules(device)? - start;
+        // A counter that stood still or began anew says nothing.
+        (used > 0.0).then(|| used / f64::from(steps))
     }
 }
 
@@ -305,6 +351,7 @@ impl Found {
             peak_memory_bytes: self.peak_memory_bytes,
             program_memory_bytes,
             device_memory_bytes: self.device_memory_bytes,
+            step_joules: self.step_joules,
             operations: self.operations,
             times: self.times,
         }))
@@ -344,11 +391,20 @@ mod tests {
         told: usize,
         stop_after: Option<usize>,
         points: usize,
+        /// Joules a reading, of a device that tells.
+        joules_each: Option<f64>,
+        joules: f64,
     }
 
     impl SweepWatch for Counting {
         fn is_stopped(&self) -> bool {
             self.stop_after.is_some_and(|most| self.points >= most)
+        }
+
+        fn joules(&mut self, device: DeviceChoice) -> Option<f64> {
+            assert_eq!(device, DeviceChoice::Cpu);
+            self.joules += self.joules_each?;
+            Some(self.joules)
         }
 
         fn progress(&mut self, progress: &SweepProgress) {
@@ -416,6 +472,39 @@ mod tests {
         let result = measure(&spec(&["train.batch=1"], &["one", "two:threads=2"]), &mut Counting::default()).unwrap();
         assert!(result.points[0].in_turns);
         assert!(result.points[0].sides.iter().all(|side| side.outcome.measurement().is_some()), "{result:?}");
+    }
+
+    #[test]
+    fn energy_is_of_one_step_and_unknown_where_the_device_does_not_tell() {
+        let spec = spec(&["train.batch=1"], &[]);
+        let joules = |joules_each| {
+            let mut watch = Counting { joules_each, ..Counting::default() };
+            let result = measure(&spec, &mut watch).unwrap();
+            let found = result.points[0].side("base").and_then(Outcome::measurement).unwrap();
+            (found.step_joules, found.token_joules())
+        };
+        let (step, token) = joules(Some(600.0));
+        // One second of steps of a model that takes well under that, and at least as many as count.
+        assert!(step.is_some_and(|step| step > 0.0 && step <= 200.0), "{step:?}");
+        assert_eq!(token, step.map(|step| step / 8.0));
+        assert_eq!(joules(None), (None, None));
+        assert_eq!(joules(Some(0.0)), (None, None), "a counter that stands still");
+    }
+
+    #[test]
+    fn the_largest_batch_is_found_where_it_is_wanted() {
+        let mut spec = spec(&["model.heads=2,3"], &["one", "huge:model.layers=256,model.width=24576"]);
+        (spec.largest_batch, spec.memory_bytes) = (true, Some(3 << 20));
+        let result = measure(&spec, &mut Counting::default()).unwrap();
+        let largest = |point: usize, side: usize| result.points[point].sides[side].largest_batch;
+        let (one, huge) = (largest(0, 0).unwrap(), largest(0, 1).unwrap());
+        assert!(one.batch > 2 && one.is_confirmed && one.needed_bytes <= 3 << 20, "{one:?}");
+        assert_eq!((huge.batch, huge.is_confirmed), (0, false));
+        assert!(huge.needed_bytes > huge.free_bytes);
+        assert_eq!(largest(1, 0), None, "what cannot be built has no batch");
+        spec.largest_batch = false;
+        let result = measure(&spec, &mut Counting::default()).unwrap();
+        assert!(result.points.iter().flat_map(|point| &point.sides).all(|side| side.largest_batch.is_none()));
     }
 
     #[test]

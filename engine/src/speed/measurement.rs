@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{MachineLimits, Setting, Spread, StepTime};
+use super::{LargestBatch, MachineLimits, Setting, Spread, StepTime};
 use crate::ops::profile::OperationTime;
 
 /// Everything that a sweep has measured so far.
@@ -33,6 +33,9 @@ pub struct SideResult {
     pub side: String,
     /// What came of it.
     pub outcome: Outcome,
+    /// The largest batch that fits into memory; none where nobody looked for it or it could not be found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_batch: Option<LargestBatch>,
 }
 
 /// What can come of a measurement.
@@ -87,6 +90,10 @@ pub struct Measurement {
     pub program_memory_bytes: Option<u64>,
     /// On a GPU: by how much its free memory fell.
     pub device_memory_bytes: Option<u64>,
+    /// Energy of a step, in joules: of the whole GPU, or of the whole processor, over steps in a row. None where the
+    /// device does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_joules: Option<f64>,
     /// What each kind of operation took in one step more.
     pub operations: Vec<OperationTime>,
 }
@@ -100,6 +107,11 @@ impl Measurement {
     /// Predicted FLOPs over the measured median.
     pub fn flops_per_sec(&self) -> f64 {
         self.predicted_flops as f64 / self.step_secs.median
+    }
+
+    /// Energy of a token in joules, where the device tells.
+    pub fn token_joules(&self) -> Option<f64> {
+        self.step_joules.map(|joules| joules / self.tokens as f64)
     }
 
     /// Memory that the model itself took: on a GPU the device's, else the peak without what the program had before.

@@ -7,6 +7,7 @@
 //! worker; uses train and what is below it.
 
 mod csv;
+mod energy;
 mod largest;
 mod limits;
 mod measure;
@@ -20,6 +21,7 @@ mod summary;
 
 pub use crate::config::{Axis, Setting, Side, SpecError};
 pub use csv::sweep_csv;
+pub use energy::CpuEnergy;
 pub use largest::{LargestBatch, largest_batch};
 pub use limits::{MachineLimits, machine_limits};
 pub use measure::{SweepProgress, SweepWatch, measure};

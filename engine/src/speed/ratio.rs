@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Setting, SweepResult};
+use super::{Measurement, Setting, SweepResult};
 
 /// The same side of the same point in two sweeps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +15,8 @@ pub struct PointRatio {
     pub second_secs: f64,
     /// Second over first; below 1 = the second is faster.
     pub ratio: f64,
+    /// Memory of the second over that of the first; none where one of them is not known.
+    pub memory_ratio: Option<f64>,
 }
 
 /// The points that two sweeps have both measured, whatever the order of their axes, and the ratio of their medians.
@@ -38,9 +40,15 @@ pub fn point_ratios(first: &SweepResult, second: &SweepResult) -> Vec<PointRatio
                     first_secs,
                     second_secs,
                     ratio: second_secs / first_secs,
+                    memory_ratio: memory_ratio(one, two),
                 });
             }
         }
     }
     ratios
+}
+
+fn memory_ratio(one: &Measurement, two: &Measurement) -> Option<f64> {
+    let (one, two) = (one.model_memory_bytes()?, two.model_memory_bytes()?);
+    (one > 0).then(|| two as f64 / one as f64)
 }

@@ -27,6 +27,10 @@ pub struct SweepSpec {
     pub steps: usize,
     /// How often each point is built and measured anew.
     pub repeats: usize,
+    /// Whether the largest batch that fits is looked for as well, at every point and for every side.
+    pub largest_batch: bool,
+    /// Bytes that this search may use at most; none = nearly all that is free.
+    pub memory_bytes: Option<u64>,
 }
 
 impl Default for SweepSpec {
@@ -39,6 +43,8 @@ impl Default for SweepSpec {
             warmup: 2,
             steps: 10,
             repeats: 1,
+            largest_batch: false,
+            memory_bytes: None,
         }
     }
 }

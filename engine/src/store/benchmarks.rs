@@ -5,37 +5,46 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::clock::now_ms;
 use super::fault::Fault;
-use super::{BenchmarkId, BenchmarkRecord, BenchmarkSummary, Machine, Store, StoreError};
+use super::find::numbered;
+use super::{BenchmarkId, BenchmarkRecord, BenchmarkSummary, Machine, MeasuredDevice, Store, StoreError};
 use crate::speed::{SweepResult, SweepSpec};
 
 macro_rules! columns {
     () => {
         "number, id, name, created_ms, ended_ms, program_version, git_commit, git_dirty, machine_cpu, machine_cores,
-         machine_os, device, threads, precision, points, points_total"
+         machine_os, device, device_name, driver, threads, precision, points, points_total"
     };
 }
 
 impl Store {
     /// Puts a benchmark in the store, with nothing measured yet. The id must be new.
-    pub fn create_benchmark(&self, id: &BenchmarkId, name: &str, spec: &SweepSpec) -> Result<(), StoreError> {
+    pub fn create_benchmark(
+        &self,
+        id: &BenchmarkId,
+        name: &str,
+        spec: &SweepSpec,
+        device: MeasuredDevice,
+    ) -> Result<(), StoreError> {
         let (id, name, spec) = (id.clone(), name.to_owned(), spec.clone());
         let machine = Machine::current();
         self.change(async move |connection| {
             sqlx::query(
                 "INSERT INTO benchmarks (id, name, created_ms, program_version, git_commit, git_dirty, machine_cpu,
-                 machine_cores, machine_os, device, threads, precision, points_total, spec, results)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                 machine_cores, machine_os, device, device_name, driver, threads, precision, points_total, spec,
+                 results) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             )
             .bind(id.as_str())
             .bind(name)
             .bind(now_ms())
             .bind(env!("CARGO_PKG_VERSION"))
-            .bind(option_env!("HEADROOM_GIT_COMMIT"))
-            .bind(option_env!("HEADROOM_GIT_DIRTY").map(|dirty| dirty == "true"))
+            .bind(crate::GIT_COMMIT)
+            .bind(crate::GIT_DIRTY)
             .bind(machine.cpu)
             .bind(machine.cores)
             .bind(machine.os)
             .bind(spec.base.device.to_string())
+            .bind(device.name)
+            .bind(device.driver)
             .bind(spec.base.threads_used() as u32)
             .bind(spec.base.precision.name())
             .bind(spec.point_count() as i64)
@@ -84,7 +93,7 @@ impl Store {
         })
     }
 
-    /// A benchmark by its id, its number as `#3`, its name (the newest of that name), or the beginning of an id that
+    /// A benchmark by its id, its number as `3` or `#3`, its name (the newest of that name), or the beginning of an id that
     /// fits only one.
     pub fn benchmark(&self, query: &str) -> Result<BenchmarkRecord, StoreError> {
         let id = find(&self.benchmarks()?, query.trim())?;
@@ -149,6 +158,8 @@ fn summary(row: &SqliteRow) -> sqlx::Result<BenchmarkSummary> {
         git_commit: row.try_get("git_commit")?,
         git_dirty: row.try_get("git_dirty")?,
         device: row.try_get("device")?,
+        device_name: row.try_get("device_name")?,
+        driver: row.try_get("driver")?,
         threads: row.try_get("threads")?,
         precision: row.try_get("precision")?,
         points: number("points")?,
@@ -158,10 +169,12 @@ fn summary(row: &SqliteRow) -> sqlx::Result<BenchmarkSummary> {
 
 /// The benchmark that `query` means; `all` is newest first.
 fn find(all: &[BenchmarkSummary], query: &str) -> Result<BenchmarkId, StoreError> {
-    let number: Option<u64> = query.strip_prefix('#').and_then(|number| number.parse().ok());
-    let exact =
-        all.iter().find(|known| known.id.as_str() == query || Some(known.number) == number || known.name == query);
-    if let Some(known) = exact {
+    let number = numbered(query);
+    let ways: [&dyn Fn(&BenchmarkSummary) -> bool; 3] =
+        [&|known| known.id.as_str() == query, &|known| known.name == query, &|known| {
+            Some(known.number as i64) == number
+        }];
+    if let Some(known) = ways.iter().find_map(|way| all.iter().find(|known| way(known))) {
         return Ok(known.id.clone());
     }
     let lower = query.to_lowercase();
@@ -192,15 +205,18 @@ mod tests {
         let result = SweepResult { limits: Some(limits), ..SweepResult::default() };
         {
             let store = Store::open(&path, OpenMode::ReadWrite).unwrap();
-            store.create_benchmark(&id, "batches", &spec).unwrap();
+            let device = MeasuredDevice { name: Some("a GPU".to_owned()), driver: Some("595.1".to_owned()) };
+            store.create_benchmark(&id, "batches", &spec, device).unwrap();
             assert_eq!(store.benchmarks().unwrap()[0].ended_ms, None);
             store.update_benchmark(&id, &result, true).unwrap();
         }
         let store = Store::open(&path, OpenMode::ReadWrite).unwrap();
-        for query in [id.as_str(), "batches", "#1", &id.as_str()[..9]] {
+        for query in [id.as_str(), "batches", "#1", "1", &id.as_str()[..9]] {
             let found = store.benchmark(query).unwrap();
             assert_eq!((&found.spec, &found.results), (&spec, &result), "{query}");
             assert_eq!((found.summary.points, found.summary.points_total), (0, 2));
+            let words = found.summary.device_words();
+            assert!(words.starts_with("cpu, a GPU, driver 595.1, ") && words.ends_with(" threads, f32"), "{words}");
             assert!(!found.summary.is_complete() && found.summary.ended_ms.is_some());
         }
         store.set_benchmark_deleted(&id, true).unwrap();

@@ -7,7 +7,7 @@ const OFFERED: usize = 3;
 const LIKE: f64 = 0.7;
 
 impl Store {
-    /// A run by its id, its name, its number as `#12`, or the beginning of an id or name that fits only one run. The
+    /// A run by its id, its name, its number as `12` or `#12`, or the beginning of an id or name that fits only one run. The
     /// first of these ways that fits any run decides; deleted runs are found by id only.
     pub fn run(&self, query: &str) -> Result<RunRecord, StoreError> {
         self.read(async |connection| {
@@ -34,7 +34,7 @@ struct Known {
 /// The number of the run that `query` means.
 fn find(known: &[Known], query: &str) -> Result<i64, StoreError> {
     let lower = query.to_lowercase();
-    let number: Option<i64> = query.strip_prefix('#').and_then(|number| number.parse().ok());
+    let number = numbered(query);
     let ways: [&dyn Fn(&Known) -> bool; 5] = [
         &|run| run.id == query,
         &|run| !run.is_deleted && run.name == query,
@@ -56,6 +56,12 @@ fn find(known: &[Known], query: &str) -> Result<i64, StoreError> {
         }
     }
     Err(StoreError::NoSuchRun { query: query.to_owned(), nearest: nearest(known, &lower) })
+}
+
+/// The number in `12` or `#12`; none where digits are the beginning of an id, such as `0012`.
+pub(super) fn numbered(query: &str) -> Option<i64> {
+    let digits = query.strip_prefix('#').unwrap_or(query);
+    digits.parse().ok().filter(|number: &i64| number.to_string() == digits)
 }
 
 /// Names that look like the one asked for, nearest first.
@@ -91,7 +97,12 @@ mod tests {
         let found = |query| find(&known(), query).ok();
         assert_eq!(found("0aaa000001"), Some(1));
         assert_eq!(found("wide decoder"), Some(3));
-        assert_eq!(found("#2"), Some(2));
+        assert_eq!((found("#2"), found("2")), (Some(2), Some(2)));
+        assert_eq!(found("02"), None, "the beginning of an id");
+        assert_eq!(found("4"), None, "a deleted run");
+        let mut named = known();
+        named[0] = Known { number: 5, id: "0ccc000005".into(), name: "2".into(), is_deleted: false };
+        assert_eq!((find(&named, "2").ok(), find(&named, "#2").ok()), (Some(5), Some(2)), "a name comes first");
         assert_eq!(found("0bbb"), Some(3), "a deleted run is not in the way");
         assert_eq!(found("WIDE"), Some(3));
         assert_eq!(found("0bbb000004"), Some(4), "a deleted run is found by its id");

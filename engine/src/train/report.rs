@@ -99,6 +99,8 @@ pub trait Hooks {
     fn evaluated(&mut self, report: &EvaluationReport);
     /// The probe showed what the model can do.
     fn sample(&mut self, step: u64, text: &str);
+    /// The step is about to be looked at: it is evaluated, or the probe is taken, or both.
+    fn looking(&mut self, trainer: &Trainer);
     /// The probe batch was looked at: what its attention is like. What cannot be found out does not harm the run.
     fn analysed(&mut self, step: u64, found: &Result<Analysis, AnalysisError>);
     /// A look at the probe batch was left out, because looks would take more than [`super::LOOK_SHARE`] of the training

@@ -10,6 +10,7 @@ pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, Tr
     let mut checkpointed_at = None;
     if trainer.progress().step == 0 && trainer.config().probe.every > 0 {
         // What training starts from. Stopped here, nothing has begun.
+        hooks.looking(trainer);
         analyse(trainer, hooks, true)?;
     }
     loop {
@@ -70,14 +71,19 @@ fn analyse(trainer: &mut Trainer, hooks: &mut dyn Hooks, due: bool) -> Result<bo
 fn look(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<bool, TrainError> {
     let step = trainer.progress().step;
     let is_last = step == trainer.steps();
+    let is_due = |every: u64| every > 0 && (is_last || step.is_multiple_of(every));
+    let (evaluates, probes) =
+        (is_last || is_due(trainer.config().train.evaluate_every), is_due(trainer.config().probe.every));
+    if evaluates || probes {
+        hooks.looking(trainer);
+    }
     let mut best = false;
-    if is_last || step.is_multiple_of(trainer.config().train.evaluate_every) {
+    if evaluates {
         let Some(report) = trainer.evaluate(&|| hooks.should_stop())? else { return Ok(false) };
         hooks.evaluated(&report);
         best = report.best;
     }
-    let every = trainer.config().probe.every;
-    if every > 0 && (is_last || step.is_multiple_of(every)) {
+    if probes {
         if !analyse(trainer, hooks, is_last)? {
             return Ok(best);
         }

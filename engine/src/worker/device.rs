@@ -6,6 +6,7 @@ use crate::{
     config::DeviceChoice,
     data::memory,
     model::{ModelError, open_device},
+    store::MeasuredDevice,
     train::free_memory,
 };
 
@@ -30,6 +31,9 @@ pub struct DeviceInfo {
     /// Cores of a processor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores: Option<usize>,
+    /// Version of a GPU's driver, when known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
 }
 
 /// Every device that this build knows of.
@@ -43,6 +47,7 @@ pub fn devices() -> Vec<DeviceInfo> {
         memory_bytes: memory::total_bytes(),
         free_bytes: memory::free_bytes(),
         cores: Some(cores()),
+        driver: None,
     }];
     let gpus = gpu::gpus();
     found.extend(kind(&gpus, DeviceChoice::Cuda(0), "NVIDIA GPU", "cuda", cfg!(feature = "cuda")));
@@ -66,6 +71,7 @@ fn kind(gpus: &[Gpu], first: DeviceChoice, words: &str, feature: &str, is_built:
             memory_bytes: gpu.memory_bytes,
             free_bytes: gpu.free_bytes,
             cores: None,
+            driver: gpu.driver.clone(),
         })
         .collect();
     if !present.is_empty() {
@@ -84,7 +90,17 @@ fn kind(gpus: &[Gpu], first: DeviceChoice, words: &str, feature: &str, is_built:
         memory_bytes: None,
         free_bytes: None,
         cores: None,
+        driver: None,
     }]
+}
+
+/// What a measurement says of the device that it is made on; nothing of one that is not there.
+pub(super) fn measured_device(choice: DeviceChoice) -> MeasuredDevice {
+    if choice == DeviceChoice::Cpu {
+        return MeasuredDevice::default();
+    }
+    let gpu = gpu::gpus().into_iter().find(|gpu| gpu.choice == choice);
+    MeasuredDevice { name: gpu.as_ref().map(|gpu| gpu.name.clone()), driver: gpu.and_then(|gpu| gpu.driver) }
 }
 
 /// Cores that this process may use.
@@ -121,6 +137,7 @@ mod tests {
             name: "a GPU".to_owned(),
             memory_bytes: Some(80 << 30),
             free_bytes: Some(70 << 30),
+            driver: Some("595.1".to_owned()),
         };
         let listed = kind(&[gpu(0), gpu(1)], DeviceChoice::Cuda(0), "NVIDIA GPU", "cuda", true);
         assert_eq!((listed.len(), listed[1].id.as_str(), listed[1].free_bytes), (2, "cuda:1", Some(70 << 30)));

@@ -69,6 +69,9 @@ pub enum Event {
         validation_tokens: u64,
         /// FLOPs of one optimiser step by the cost model.
         flops_per_step: u64,
+        /// What `attention.match_parameters` did, as a sentence without its full stop.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parameter_match: Option<String>,
     },
     /// A step is done. At most some 30 a second: steps in between are in the store.
     Step {

@@ -6,11 +6,12 @@ use std::{
 use super::{Event, bench::Bench, checkpoints, job::TrainJob, resume::training_state, steering::Steering};
 use crate::{
     analysis::{Analysis, AnalysisError},
-    attention::{Cost, Workload},
+    attention::{Cost, ParameterMatch, Workload},
     checkpoint::{ModelDirectory, remove_model_dir, save_model_dir},
+    model::{Mixing, mixing_matrices},
     store::{
         CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunState, StateDetails, StoreWriter,
-        series_names,
+        series_names, snapshot_kinds,
     },
     train::{Control, EvaluationReport, Hooks, LOOK_SHARE, Moment, StepReport, Trainer},
 };
@@ -103,6 +104,7 @@ impl<'a> RunHooks<'a> {
             train_tokens: statistics.train.tokens as u64,
             validation_tokens: statistics.validation.tokens as u64,
             flops_per_step,
+            parameter_match: ParameterMatch::of(trainer.config()).ok().flatten().map(|found| found.to_string()),
         });
     }
 
@@ -260,6 +262,23 @@ impl Hooks for RunHooks<'_> {
     fn sample(&mut self, step: u64, text: &str) {
         self.writer.snapshot(&self.job.run, NewSnapshot::text(step, text));
         self.bench.outbox.send(Event::Sample { run: self.job.run.clone(), step, text: text.to_owned() });
+    }
+
+    fn looking(&mut self, trainer: &Trainer) {
+        let step = trainer.progress().step;
+        match mixing_matrices(trainer.plan(), trainer.parameters()) {
+            Ok(matrices) if matrices.is_empty() => {}
+            Ok(matrices) => {
+                for Mixing { layer, heads, width, values } in matrices {
+                    let shape = vec![heads as u64, width as u64];
+                    let snapshot = NewSnapshot::f32(step, snapshot_kinds::MIXING, shape, &values);
+                    self.writer.snapshot(&self.job.run, NewSnapshot { layer: Some(layer as u32), ..snapshot });
+                }
+                // Whoever hears of the evaluation that follows is to find them. A store in trouble speaks for itself.
+                let _ = self.writer.flush();
+            }
+            Err(error) => self.warn(format!("The mixing matrices of step {step} could not be kept. {error}")),
+        }
     }
 
     fn analysed(&mut self, step: u64, found: &Result<Analysis, AnalysisError>) {

@@ -1,7 +1,17 @@
 use std::time::{Duration, Instant};
 
-use super::{Event, bench::Bench, job::MeasureJob, steering::Steering};
-use crate::speed::{SweepProgress, SweepResult, SweepWatch, measure};
+use super::{
+    Event,
+    bench::Bench,
+    device::measured_device,
+    gpu::{self, GpuReader},
+    job::MeasureJob,
+    steering::Steering,
+};
+use crate::{
+    config::DeviceChoice,
+    speed::{CpuEnergy, SweepProgress, SweepResult, SweepWatch, measure},
+};
 
 /// Between two readings of progress.
 const APART: Duration = Duration::from_millis(33);
@@ -12,10 +22,12 @@ pub(super) fn measure_job(bench: &Bench, job: MeasureJob, steering: &Steering) {
     let end = |complete, why| {
         bench.outbox.send(Event::MeasureEnded { benchmark: benchmark.clone(), name: name.clone(), complete, why });
     };
-    if let Err(error) = bench.store.create_benchmark(&benchmark, &name, &spec) {
+    let device = measured_device(spec.base.device);
+    if let Err(error) = bench.store.create_benchmark(&benchmark, &name, &spec, device) {
         return end(false, Some(error.to_string()));
     }
-    let mut watch = Watch { bench, benchmark: &benchmark, steering, told: None, points: 0 };
+    let energy = Energy { cpu: CpuEnergy::new(), gpus: gpu::reader() };
+    let mut watch = Watch { bench, benchmark: &benchmark, steering, energy, told: None, points: 0 };
     match measure(&spec, &mut watch) {
         Ok(result) => {
             if let Err(error) = bench.store.update_benchmark(&benchmark, &result, true) {
@@ -27,10 +39,17 @@ pub(super) fn measure_job(bench: &Bench, job: MeasureJob, steering: &Steering) {
     }
 }
 
+/// The meters of this machine.
+struct Energy {
+    cpu: CpuEnergy,
+    gpus: Box<dyn GpuReader>,
+}
+
 struct Watch<'a> {
     bench: &'a Bench,
     benchmark: &'a crate::store::BenchmarkId,
     steering: &'a Steering,
+    energy: Energy,
     told: Option<Instant>,
     points: usize,
 }
@@ -39,6 +58,13 @@ impl SweepWatch for Watch<'_> {
     fn is_stopped(&self) -> bool {
         self.steering.wait_while_paused();
         self.steering.should_stop()
+    }
+
+    fn joules(&mut self, device: DeviceChoice) -> Option<f64> {
+        match device {
+            DeviceChoice::Cpu => self.energy.cpu.joules(),
+            gpu => self.energy.gpus.joules(gpu),
+        }
     }
 
     fn progress(&mut self, progress: &SweepProgress) {

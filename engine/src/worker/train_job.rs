@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use crate::{
         config::{from_toml, to_toml},
-        store::{NewRun, OpenMode, Store, series_names},
+        store::{NewRun, OpenMode, Store, series_names, snapshot_kinds},
         worker::{gpu::GpuReader, monitor::Monitor, outbox::Outbox},
     };
 
@@ -201,17 +201,16 @@ mod tests {
         every = 0
     "#;
 
-    #[test]
-    fn a_reading_of_the_machine_before_the_first_step_opens_no_attempt_of_its_own() {
+    /// Trains a run on a store of its own, while `reader` reads the machine at this interval.
+    fn trained(toml: &str, interval: Duration) -> (tempfile::TempDir, Store, crate::store::RunRecord) {
         let folder = tempfile::TempDir::new().unwrap();
         let store = Store::open(&folder.path().join("headroom.db"), OpenMode::ReadWrite).unwrap();
-        let config = from_toml(TINY).unwrap();
+        let config = from_toml(toml).unwrap();
         let new = NewRun { name: "tiny".to_owned(), config_toml: to_toml(&config), ..NewRun::default() };
         let run = store.create_run(new).unwrap().summary.id;
         let (writer, outbox) = (store.writer().unwrap(), Outbox::new(None));
-        // One that reads without a rest is sure to read while the attempt is written down.
         let none = || Box::new(Vec::<Box<dyn GpuReader>>::new()) as Box<dyn GpuReader>;
-        let mut monitor = Monitor::start(outbox.clone(), writer.clone(), Duration::ZERO, none).unwrap();
+        let mut monitor = Monitor::start(outbox.clone(), writer.clone(), interval, none).unwrap();
         let (notes, _inbox) = crossbeam_channel::bounded(64);
         let bench = Bench::new(store.clone(), writer.clone(), outbox, monitor.position(), notes);
         let job = TrainJob { run: run.clone(), config, is_continued: false };
@@ -220,8 +219,32 @@ mod tests {
         writer.flush().unwrap();
         let record = store.run(run.as_str()).unwrap();
         assert_eq!(record.summary.state, RunState::Finished, "{:?}", record.summary.failure);
+        (folder, store, record)
+    }
+
+    #[test]
+    fn a_reading_of_the_machine_before_the_first_step_opens_no_attempt_of_its_own() {
+        // One that reads without a rest is sure to read while the attempt is written down.
+        let (_folder, _store, record) = trained(TINY, Duration::ZERO);
         assert!(record.summary.metrics.contains_key(series_names::SYSTEM_CPU_PERCENT), "it read meanwhile");
         let attempts: Vec<_> = record.attempts.iter().map(|attempt| (attempt.attempt, attempt.first_step)).collect();
         assert_eq!(attempts, [(1, 1)]);
+    }
+
+    #[test]
+    fn a_collaborative_run_keeps_its_mixing_matrices_as_it_trains() {
+        let toml = TINY.replace("batch = 1", "batch = 1\n        evaluate_every = 10")
+            + "[attention]\ncompatibility = { kind = \"collaborative\", d_k = 4 }\n";
+        let (_folder, store, record) = trained(&toml, Duration::from_mins(1));
+        let kept = store.snapshots(&record.summary.id, Some(snapshot_kinds::MIXING)).unwrap();
+        let shapes: Vec<_> = kept.iter().map(|one| (one.step, one.layer, one.shape.clone())).collect();
+        // Of the beginning, after ten steps and at the end.
+        let steps: Vec<u64> = shapes.iter().map(|one| one.0).collect();
+        assert!(steps.ends_with(&[10, 20]), "{steps:?}");
+        assert!(shapes.iter().all(|(_, layer, shape)| *layer == Some(0) && shape == &[1, 4]), "{shapes:?}");
+        let values = |place: usize| store.snapshot(kept[place].id).unwrap().to_f32().unwrap();
+        assert_ne!(values(0), values(kept.len() - 1), "it learns");
+        let (_folder, store, plain) = trained(TINY, Duration::from_mins(1));
+        assert_eq!(store.snapshots(&plain.summary.id, Some(snapshot_kinds::MIXING)).unwrap(), []);
     }
 }

@@ -5,7 +5,8 @@ use headroom_engine::{
     config::preset,
     ops::profile::OperationTime,
     speed::{
-        MachineLimits, Measurement, Outcome, PointResult, Setting, SideResult, Spread, StepTime, SweepResult, SweepSpec,
+        LargestBatch, MachineLimits, Measurement, Outcome, PointResult, Setting, SideResult, Spread, StepTime,
+        SweepResult, SweepSpec,
     },
     store::{BenchmarkRecord, BenchmarkSummary, Machine, RunId},
     worker::Event,
@@ -58,6 +59,8 @@ fn record(number: u64, name: &str, slow: f64) -> BenchmarkRecord {
             git_commit: Some(if number == 2 { "5b3c1d9e7f20" } else { "c40a77b1e2d9" }.to_owned()),
             git_dirty: Some(false),
             device: "cpu".to_owned(),
+            device_name: None,
+            driver: None,
             threads: 2,
             precision: "f32".to_owned(),
             points: 4,
@@ -72,11 +75,18 @@ fn point(length: u64, slow: f64, limits: &MachineLimits) -> PointResult {
     let side = |name: &str, factor: f64| SideResult {
         side: name.to_owned(),
         outcome: Outcome::Measured(Box::new(measurement(length, slow * factor, limits))),
+        largest_batch: Some(LargestBatch {
+            batch: (190_000.0 / (length as f64 * factor)) as usize,
+            needed_bytes: 9_600_000_000,
+            free_bytes: 9 << 30,
+            is_confirmed: true,
+        }),
     };
     let second = if length == 512 {
         SideResult {
             side: "8 heads, post norm".to_owned(),
             outcome: Outcome::OutOfMemory { needed_bytes: 11 << 30, free_bytes: 9 << 30 },
+            largest_batch: None,
         }
     } else {
         side("8 heads, post norm", 1.06 + length as f64 / 2000.0)
@@ -126,6 +136,7 @@ fn measurement(length: u64, slow: f64, limits: &MachineLimits) -> Measurement {
         peak_memory_bytes: Some((90 << 20) + predicted_memory_bytes * 103 / 100),
         program_memory_bytes: Some(90 << 20),
         device_memory_bytes: None,
+        step_joules: Some(step_secs * 61.0),
         operations,
         times,
     }

@@ -150,6 +150,7 @@ pub fn fill_with_examples(state: &mut State) {
         memory_bytes: Some(16 << 30),
         free_bytes: Some(9 << 30),
         cores: Some(2),
+        driver: None,
     };
     state.apply(Event::Devices { devices: vec![cpu] });
     state.apply(Event::Runs { runs: example_runs() });

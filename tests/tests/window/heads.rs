@@ -6,6 +6,9 @@ use headroom_engine::{
     worker::Event,
 };
 use headroom_tests::{Screen, example_record, example_runs};
+use tempfile::TempDir;
+
+use crate::common::{open_config, store, write_tiny};
 
 /// The form on the usual config: a decoder of 4 layers and 4 heads.
 fn form() -> Screen {
@@ -211,4 +214,36 @@ fn the_inspector_shows_the_heads_of_a_run_that_borrows() {
     assert!(screen.has("Layer 2 head 1 borrows from layer 1 head 1, computed in layer 0 head 1"));
     screen.click("Layer 2 head 1 borrows from layer 1 head 1, computed in layer 0 head 1");
     assert!(screen.has("Heads"), "looking changes nothing");
+}
+
+#[test]
+fn mixing_matrices_are_shown_while_the_run_trains_and_exported() {
+    let folder = TempDir::new().unwrap();
+    let path = write_tiny(folder.path(), "mixed", 1);
+    let toml = std::fs::read_to_string(&path).unwrap().replace("steps = 24", "steps = 100000")
+        + "[attention]\ncompatibility = { kind = \"collaborative\", d_k = 6 }\n";
+    std::fs::write(&path, toml).unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    screen.window().settings.inspector_open = true;
+    open_config(&mut screen, &path);
+    screen.press(Modifiers::COMMAND, Key::Enter);
+    screen.wait("the run", |screen| !screen.state().runs.is_empty());
+    let run = screen.state().runs[0].id.clone();
+    screen.state().selection.focused = Some(run.clone());
+    screen.wait_for("Map: mixing of layer 0");
+    assert!(screen.description("Map: mixing of layer 0").0.starts_with("2 × 6"), "heads x shared columns");
+    let step = |screen: &mut Screen| screen.state().mixing[&run][0].record.step;
+    let first = step(&mut screen);
+    screen.wait("newer ones while it trains", |screen| step(screen) > first);
+    let csv = folder.path().join("mixing.csv");
+    screen.click("Export the mixing matrix of layer 0");
+    screen.click("CSV");
+    screen.fill("File", &csv.display().to_string());
+    screen.click("Export");
+    screen.wait("the file", |_| csv.is_file());
+    let rows = std::fs::read_to_string(&csv).unwrap();
+    assert!(rows.contains("H0") && rows.contains("H1"), "{rows}");
+    screen.click("Stop");
+    screen.wait("the end", |screen| screen.state().current.is_none());
+    screen.close();
 }

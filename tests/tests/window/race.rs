@@ -43,6 +43,15 @@ fn a_race_is_set_up_queued_and_compared_with_its_baseline() {
     screen.click("Parallel coordinates");
     screen.wait_for("Parallel coordinates: config and results");
     assert!(screen.has("Brush compatibility.kind") && screen.has("Brush Parameters"), "{:#?}", screen.words());
+    let csv = folder.path().join("parallel.csv");
+    screen.click("Export figure…");
+    screen.click("CSV");
+    screen.fill("File", &csv.display().to_string());
+    screen.click("Export");
+    screen.wait("the file", |_| csv.is_file());
+    let rows = std::fs::read_to_string(&csv).unwrap();
+    assert!(rows.starts_with("run,") && rows.contains("compatibility.kind"), "{rows}");
+    assert_eq!(rows.lines().count(), 1 + 3, "a row for each group of seeds\n{rows}");
     screen.close();
 }
 

@@ -10,8 +10,9 @@ use crate::export::Figure;
 use crate::theme::{self, hex};
 
 /// The families that text asks for; PNG has the first one built in.
-const FONT: &str = "Ubuntu, 'Helvetica Neue', Helvetica, Arial, sans-serif";
-const TITLE: f64 = 17.0;
+pub(super) const FONT: &str = "Ubuntu, 'Helvetica Neue', Helvetica, Arial, sans-serif";
+/// Size of the title.
+pub(super) const TITLE: f64 = 17.0;
 const SUBTITLE: f64 = 12.5;
 
 /// Writes the figure as a complete SVG document.

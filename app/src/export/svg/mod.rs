@@ -5,11 +5,13 @@ mod curves;
 mod document;
 mod frame;
 mod legend;
+mod parallel;
 mod ruler;
 mod text;
 
 pub use document::to_svg;
 pub(super) use document::{open, write_metadata};
+pub use parallel::{ParallelFigure, ParallelFigureAxis, ParallelFigureLine};
 pub(super) use ruler::Ruler;
 pub(super) use text::{LABEL, NOTE, TICK, escape, text};
 

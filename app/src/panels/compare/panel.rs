@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     compare::{series_axis, series_title},
-    export::Figure,
+    export::{Figure, ParallelFigure},
     inspector::{ExportBox, RunOperation, Taking, blank_ui, no_runs_ui, perform, working_ui},
     panels::{Action, Panel, PanelContext, PanelId, runs::FlatConfigs},
     widgets::{Axis, Chart, ChartLine, ChartState, Scale, SharedX},
@@ -144,18 +144,26 @@ impl ComparePanel {
         let highlight =
             hovered.and_then(|run| bundles.iter().find(|bundle| bundle.has(&run))).map(|bundle| bundle.number);
         let mut rows = bundles.clone();
+        let wants_export = std::mem::take(&mut self.wants_export);
         let (pointed, clicked) = match view.shape {
             Shape::Curves => self.curves_ui(ui, &metrics, &made, difference.as_ref(), view, highlight),
             Shape::Parallel => {
+                if wants_export {
+                    self.parallel.want_export();
+                }
                 let shown = self.parallel.ui(ui, &bundles, &metrics, &self.configs, view, highlight);
                 rows.retain(|bundle| shown.passing.contains(&bundle.number));
                 (shown.hovered, shown.clicked)
             }
         };
         let first = (view.shape == Shape::Curves).then_some(Which::Metric(0));
-        let wanted = if std::mem::take(&mut self.wants_export) { first } else { asked.export };
+        let wanted = if wants_export { first } else { asked.export };
         if let Some(which) = wanted {
             self.export_chart(which, &metrics, &made, difference.as_ref(), view, &bundles, cx);
+        }
+        if let Some(figure) = self.parallel.take_figure() {
+            let drawing = ParallelFigure { metadata: metadata(&bundles, cx), ..figure }.draw();
+            self.export = Some(ExportBox::new("compare", Taking::Drawing(Box::new(drawing)), cx));
         }
         ui.add_space(8.0);
         let table_pointed = self.table.ui(ui, &rows, &metrics, &made, view, highlight, cx);

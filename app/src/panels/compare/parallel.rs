@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::{lines::Bundle, view::View};
 use crate::{
     compare::{common_keys, plain, series_axis, series_title, short_key},
+    export::ParallelFigure,
     panels::runs::FlatConfigs,
     theme,
     widgets::{
@@ -26,6 +27,10 @@ const WIDE: f64 = 20.0;
 #[derive(Default)]
 pub(super) struct ParallelView {
     state: ParallelState,
+    /// Whether what is shown next is to be exported.
+    wants_export: bool,
+    /// What was shown last, once it was asked for.
+    figure: Option<ParallelFigure>,
 }
 
 impl ParallelView {
@@ -45,15 +50,15 @@ impl ParallelView {
         let lines: Vec<ParallelLine<'_>> =
             bundles.iter().map(|bundle| ParallelLine { id: bundle.number, name: &bundle.name }).collect();
         let palette = theme::palette(ui.visuals());
-        let response = Parallel::new("config and results", &axes, &lines)
-            .colour_by(colour_by)
-            .highlight(highlight)
-            .show(ui, &mut self.state);
+        let parallel = || Parallel::new("config and results", &axes, &lines).colour_by(colour_by).highlight(highlight);
+        let response = parallel().show(ui, &mut self.state);
+        let mut wants_export = std::mem::take(&mut self.wants_export);
         ui.horizontal_wrapped(|ui| {
             let clear = ui.add_enabled(self.state.is_brushed(), egui::Button::new("Clear brushes"));
             if clear.clicked() {
                 self.state.clear();
             }
+            wants_export |= ui.button("Export figure…").on_hover_text("As PNG, SVG or CSV (Ctrl+E)").clicked();
             let coloured = axes.get(colour_by).map(|axis| axis.label.to_lowercase()).unwrap_or_default();
             let mut text = format!("Coloured by {coloured}. Drag along an axis to keep the lines there.");
             if self.state.is_brushed() {
@@ -68,7 +73,30 @@ impl ParallelView {
             }
             ui.label(RichText::new(text).color(palette.weak));
         });
+        if wants_export {
+            let mut figure = parallel().figure(&self.state, "Config and results");
+            let coloured = axes.get(colour_by).map(|axis| axis.label.to_lowercase()).unwrap_or_default();
+            figure.notes.push(format!("Coloured by {coloured}."));
+            if self.state.is_brushed() {
+                let (passing, all) = (response.passing.len() as u64, bundles.len() as u64);
+                figure.notes.push(format!("{} of {} pass the brushes.", format::count(passing), format::count(all)));
+            }
+            if left_out > 0 {
+                figure.notes.push(format!("Without {left_out} more keys that differ."));
+            }
+            self.figure = Some(figure);
+        }
         response
+    }
+
+    /// Exports what is shown next.
+    pub fn want_export(&mut self) {
+        self.wants_export = true;
+    }
+
+    /// What is to be exported now.
+    pub fn take_figure(&mut self) -> Option<ParallelFigure> {
+        self.figure.take()
     }
 }
 

@@ -24,8 +24,10 @@ pub struct Draft {
     pub base_dir: PathBuf,
     /// Fields whose text is no value.
     pub unreadable: Unreadable,
-    /// What it costs, while it is sound.
+    /// What it costs; while that cannot be said, what it cost before.
     pub estimate: Option<Estimate>,
+    /// Whether the costs are those of before.
+    pub is_estimate_old: bool,
     /// Its heads, also while it is not.
     pub heads: Heads,
     history: History,
@@ -48,6 +50,7 @@ impl Default for Draft {
             base_dir: crate::window::current_folder(),
             unreadable: Unreadable::default(),
             estimate: None,
+            is_estimate_old: false,
             heads: Heads::default(),
             history: History::default(),
             judged: Vec::new(),
@@ -134,10 +137,12 @@ impl Draft {
 
     /// What can be said without the engine.
     fn judge(&mut self) {
-        (self.estimate, self.judged) = match Estimate::of(&self.config) {
-            Ok(estimate) => (Some(estimate), Vec::new()),
-            Err(problems) => (None, problems),
-        };
+        let counted;
+        (counted, self.judged) = Estimate::judged(&self.config);
+        self.is_estimate_old = counted.is_none();
+        if counted.is_some() {
+            self.estimate = counted;
+        }
         self.heads = Heads::of(&self.config);
         self.ticket += 1;
         self.changed = Instant::now();
@@ -226,18 +231,27 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_value_is_a_problem_at_its_field_and_takes_the_numbers_away() {
+    fn a_bad_value_is_a_problem_at_its_field_and_leaves_the_numbers_of_before() {
         let mut draft = Draft::default();
-        assert!(draft.is_sound() && draft.estimate.is_some());
+        assert!(draft.is_sound() && draft.estimate.is_some() && !draft.is_estimate_old);
+        let known = draft.estimate.clone();
         let before = draft.config.clone();
         draft.config.model.width = 130;
         draft.edited(before, "model.width");
         let problems = draft.problems(&State::default());
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert_eq!(problems[0].field, "model.width");
-        assert!(!draft.is_sound() && draft.estimate.is_none());
+        assert!(!draft.is_sound() && draft.is_estimate_old);
+        assert_eq!(draft.estimate, known);
         assert!(draft.undo());
         assert_eq!(draft.problems(&State::default()), []);
+        assert!(!draft.is_estimate_old);
+        let before = draft.config.clone();
+        draft.config.train.batch += 1;
+        draft.config.train.learning_rate = -1.0;
+        draft.edited(before, "train.learning_rate");
+        assert!(!draft.is_sound() && !draft.is_estimate_old, "the learning rate costs nothing");
+        assert_ne!(draft.estimate, known);
     }
 
     #[test]

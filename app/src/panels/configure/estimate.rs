@@ -1,6 +1,6 @@
 use headroom_engine::{
     attention::{Cost, ModelPlan, ParameterMatch, Workload, estimated_vocabulary},
-    config::{Baseline, DEFAULT_STEPS, Problem, RunConfig},
+    config::{Baseline, DEFAULT_STEPS, Problem, RunConfig, from_json},
     store::RunState,
 };
 
@@ -58,6 +58,15 @@ impl Matched {
 }
 
 impl Estimate {
+    /// What the config costs, where that can be said, and everything that is wrong with it: fields that have no part in
+    /// the costs do not take them away.
+    pub fn judged(config: &RunConfig) -> (Option<Self>, Vec<Problem>) {
+        match Self::of(config) {
+            Ok(estimate) => (Some(estimate), Vec::new()),
+            Err(problems) => (without(config, &problems).and_then(|config| Self::of(&config).ok()), problems),
+        }
+    }
+
     /// Counts, or says everything that is wrong with the config.
     pub fn of(config: &RunConfig) -> Result<Self, Vec<Problem>> {
         let problems = config.validate();
@@ -91,6 +100,37 @@ impl Estimate {
     pub fn steps_per_epoch(&self, train_tokens: u64) -> u64 {
         train_tokens.div_ceil(self.tokens_per_step.max(1))
     }
+}
+
+/// Fields that decide what a step costs, by how they begin.
+const COUNTED: [&str; 9] = [
+    "attention.",
+    "data.kind",
+    "data.sequence_length",
+    "data.tokenizer",
+    "model.",
+    "precision",
+    "train.accumulation",
+    "train.batch",
+    "train.map_memory",
+];
+
+/// The config with the default wherever something is wrong that does not count; none where something is wrong that does.
+fn without(config: &RunConfig, problems: &[Problem]) -> Option<RunConfig> {
+    let mut value = serde_json::to_value(config).ok()?;
+    let default = serde_json::to_value(RunConfig::default()).ok()?;
+    for Problem { field, .. } in problems {
+        if COUNTED.iter().any(|counted| field.starts_with(counted)) {
+            return None;
+        }
+        let place = format!("/{}", field.replace('.', "/"));
+        // A path is never read here, so that any will do.
+        let sound = default.pointer(&place).cloned().unwrap_or_else(|| "text.txt".into());
+        if let Some(wrong) = value.pointer_mut(&place) {
+            *wrong = sound;
+        }
+    }
+    from_json(&value.to_string()).ok()
 }
 
 /// Time that a run will probably take on this machine, from the speed of earlier runs, and whether any was measured.
@@ -129,7 +169,9 @@ pub fn expected_words(secs: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::config::{Architecture, Compatibility, FullReuse, PartialReuse, Reuse, Symmetric, presets};
+    use headroom_engine::config::{
+        Architecture, Compatibility, FullReuse, PartialReuse, Reuse, Symmetric, preset, presets,
+    };
 
     use super::*;
 
@@ -145,6 +187,23 @@ mod tests {
                 Err(problems) => assert!(problems.iter().all(|p| p.field == "data.path"), "{problems:?}"),
             }
         }
+    }
+
+    #[test]
+    fn what_has_no_part_in_the_costs_does_not_take_them_away() {
+        let mut config = RunConfig::default();
+        let sound = Estimate::of(&config).unwrap();
+        config.train.learning_rate = -1.0;
+        config.name = String::new();
+        config.data.validation_fraction = 7.0;
+        let (counted, problems) = Estimate::judged(&config);
+        assert_eq!(problems.len(), 3, "{problems:?}");
+        assert_eq!(counted, Some(sound));
+        config.model.width = 130;
+        assert_eq!(Estimate::judged(&config).0, None);
+        let text = preset("text-decoder").unwrap().config().unwrap();
+        let (counted, problems) = Estimate::judged(&text);
+        assert!(counted.is_some_and(|estimate| estimate.cost.parameters > 100_000), "{problems:?}");
     }
 
     #[test]

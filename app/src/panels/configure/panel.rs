@@ -172,10 +172,10 @@ impl ConfigurePanel {
 
     fn form_ui(&mut self, ui: &mut Ui, problems: &[Problem], cx: &mut PanelContext<'_>) {
         let before = self.draft.config.clone();
-        let Draft { config, unreadable, base_dir, edition, heads, estimate, .. } = &mut self.draft;
+        let Draft { config, unreadable, base_dir, edition, heads, estimate, is_estimate_old, .. } = &mut self.draft;
         let devices = &cx.state.devices;
         let (memory, editor) = (&mut self.memory, &mut self.editor);
-        let judged = Judged { heads, estimate: estimate.as_ref() };
+        let judged = Judged { heads, estimate: estimate.as_ref(), is_estimate_old: *is_estimate_old };
         let mut form = Form {
             unreadable,
             problems,

@@ -27,83 +27,104 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
     let train_tokens = train_tokens(cx.state, &draft.config.data);
     let free = free_bytes(draft, cx.state);
     let difference = estimate.and_then(|estimate| estimate.difference).filter(|difference| !difference.is_none());
-    Grid::new("summary").num_columns(2).spacing([12.0, 5.0]).min_col_width(96.0).show(ui, |ui| {
-        let line_beside = |ui: &mut Ui, name: &str, value: String, beside: Beside, hover: &dyn Fn(&mut Ui)| {
-            ui.colored_label(palette.weak, name);
-            let value =
-                if value == UNKNOWN { RichText::new(value).color(palette.weak) } else { RichText::new(value).strong() };
-            ui.horizontal(|ui| {
-                ui.label(value).on_hover_ui(|ui| hover(ui));
-                if let (Some((of, show, has_direction)), Some(difference)) = (beside, &difference) {
-                    let change = of(difference);
-                    let colour = if has_direction { change.colour(palette) } else { palette.text };
-                    let about =
-                        format!("{} against standard attention in which every head computes", change.amount(show));
-                    ui.label(RichText::new(change.percent()).color(colour)).on_hover_text(about);
-                }
+    let is_old = estimate.is_some() && draft.is_estimate_old;
+    if is_old {
+        ui.colored_label(palette.weak, "Of the config as it was: mend the marked fields.");
+    }
+    ui.scope(|ui| {
+        if is_old {
+            ui.multiply_opacity(theme::OUTDATED_OPACITY);
+        }
+        Grid::new("summary").num_columns(2).spacing([12.0, 5.0]).min_col_width(96.0).show(ui, |ui| {
+            let line_beside = |ui: &mut Ui, name: &str, value: String, beside: Beside, hover: &dyn Fn(&mut Ui)| {
+                ui.colored_label(palette.weak, name);
+                let value = if value == UNKNOWN {
+                    RichText::new(value).color(palette.weak)
+                } else {
+                    RichText::new(value).strong()
+                };
+                ui.horizontal(|ui| {
+                    ui.label(value).on_hover_ui(|ui| hover(ui));
+                    if let (Some((of, show, has_direction)), Some(difference)) = (beside, &difference) {
+                        let change = of(difference);
+                        let colour = if has_direction { change.colour(palette) } else { palette.text };
+                        let about =
+                            format!("{} against standard attention in which every head computes", change.amount(show));
+                        ui.label(RichText::new(change.percent()).color(colour)).on_hover_text(about);
+                    }
+                });
+                ui.end_row();
+            };
+            let line = |ui: &mut Ui, name: &str, value: String, hover: &dyn Fn(&mut Ui)| {
+                line_beside(ui, name, value, None, hover);
+            };
+            let show = |of: fn(&Estimate) -> String| estimate.map_or_else(|| UNKNOWN.to_owned(), of);
+            let parameters: Beside = Some((Difference::parameters, |n| format::si(n as f64, ""), false));
+            line_beside(ui, "Parameters", show(|e| format::si(e.cost.parameters as f64, "")), parameters, &|ui| {
+                parts_ui(
+                    ui,
+                    estimate,
+                    "Trainable numbers, with the vocabulary asked for",
+                    |part| part.parameters,
+                    format::count,
+                );
             });
-            ui.end_row();
-        };
-        let line =
-            |ui: &mut Ui, name: &str, value: String, hover: &dyn Fn(&mut Ui)| line_beside(ui, name, value, None, hover);
-        let show = |of: fn(&Estimate) -> String| estimate.map_or_else(|| UNKNOWN.to_owned(), of);
-        let parameters: Beside = Some((Difference::parameters, |n| format::si(n as f64, ""), false));
-        line_beside(ui, "Parameters", show(|e| format::si(e.cost.parameters as f64, "")), parameters, &|ui| {
-            parts_ui(
-                ui,
-                estimate,
-                "Trainable numbers, with the vocabulary asked for",
-                |part| part.parameters,
-                format::count,
-            );
-        });
-        let flops: Beside = Some((Difference::flops, |n| format::flops(n as f64), true));
-        line_beside(ui, "FLOPs per step", show(|e| format::flops(e.cost.flops_per_step as f64)), flops, &|ui| {
-            let words = "Of the matrix products, forward and backward, in one pass";
-            parts_ui(
-                ui,
-                estimate,
-                words,
-                |part| part.forward_flops.saturating_add(part.backward_flops),
-                |n| format::flops(n as f64),
-            );
-        });
-        line(
-            ui,
-            "FLOPs in all",
-            estimate.and_then(|e| Some((e, steps_of(draft, e, train_tokens)?))).map_or_else(
-                || UNKNOWN.to_owned(),
-                |(e, steps)| format::flops(e.cost.flops_per_step as f64 * steps as f64),
-            ),
-            &|ui| {
-                ui.label("FLOPs per step times steps.");
-            },
-        );
-        let memory: Beside = Some((Difference::memory, format::bytes, true));
-        line_beside(ui, "Memory", show(|e| format::bytes(e.cost.memory_bytes)), memory, &|ui| memory_ui(ui, estimate));
-        line(ui, "  free", free.map_or_else(|| UNKNOWN.to_owned(), format::bytes), &|ui| {
-            ui.label("Free memory on the chosen device now.");
-        });
-        line(ui, "Tokens per step", show(|e| format::count(e.tokens_per_step)), &|ui| {
-            ui.label("Batch × accumulation × sequence length.");
-        });
-        let per_epoch = estimate.zip(train_tokens).map(|(e, tokens)| e.steps_per_epoch(tokens));
-        line(ui, "Steps per epoch", per_epoch.map_or_else(|| UNKNOWN.to_owned(), format::count), &|ui| {
-            ui.label("Known once a run has read and tokenised this text.");
-        });
-        let steps = estimate.and_then(|e| steps_of(draft, e, train_tokens));
-        line(ui, "Steps", steps.map_or_else(|| UNKNOWN.to_owned(), format::count), &|ui| {
-            ui.label("Optimiser steps of the whole run.");
-        });
-        let time = estimate.zip(steps).map(|(e, steps)| expected_secs(e, cx.state, steps));
-        line(ui, "Expected time", time.map_or_else(|| UNKNOWN.to_owned(), |(secs, _)| expected_words(secs)), &|ui| {
-            ui.label(match time {
-                Some((_, true)) => "From the speed of earlier runs in this store.",
-                _ => "A guess from the number of cores, until a run has been measured here.",
+            let flops: Beside = Some((Difference::flops, |n| format::flops(n as f64), true));
+            line_beside(ui, "FLOPs per step", show(|e| format::flops(e.cost.flops_per_step as f64)), flops, &|ui| {
+                let words = "Of the matrix products, forward and backward, in one pass";
+                parts_ui(
+                    ui,
+                    estimate,
+                    words,
+                    |part| part.forward_flops.saturating_add(part.backward_flops),
+                    |n| format::flops(n as f64),
+                );
             });
+            line(
+                ui,
+                "FLOPs in all",
+                estimate.and_then(|e| Some((e, steps_of(draft, e, train_tokens)?))).map_or_else(
+                    || UNKNOWN.to_owned(),
+                    |(e, steps)| format::flops(e.cost.flops_per_step as f64 * steps as f64),
+                ),
+                &|ui| {
+                    ui.label("FLOPs per step times steps.");
+                },
+            );
+            let memory: Beside = Some((Difference::memory, format::bytes, true));
+            line_beside(ui, "Memory", show(|e| format::bytes(e.cost.memory_bytes)), memory, &|ui| {
+                memory_ui(ui, estimate);
+            });
+            line(ui, "  free", free.map_or_else(|| UNKNOWN.to_owned(), format::bytes), &|ui| {
+                ui.label("Free memory on the chosen device now.");
+            });
+            line(ui, "Tokens per step", show(|e| format::count(e.tokens_per_step)), &|ui| {
+                ui.label("Batch × accumulation × sequence length.");
+            });
+            let per_epoch = estimate.zip(train_tokens).map(|(e, tokens)| e.steps_per_epoch(tokens));
+            line(ui, "Steps per epoch", per_epoch.map_or_else(|| UNKNOWN.to_owned(), format::count), &|ui| {
+                ui.label("Known once a run has read and tokenised this text.");
+            });
+            let steps = estimate.and_then(|e| steps_of(draft, e, train_tokens));
+            line(ui, "Steps", steps.map_or_else(|| UNKNOWN.to_owned(), format::count), &|ui| {
+                ui.label("Optimiser steps of the whole run.");
+            });
+            let time = estimate.zip(steps).map(|(e, steps)| expected_secs(e, cx.state, steps));
+            line(
+                ui,
+                "Expected time",
+                time.map_or_else(|| UNKNOWN.to_owned(), |(secs, _)| expected_words(secs)),
+                &|ui| {
+                    ui.label(match time {
+                        Some((_, true)) => "From the speed of earlier runs in this store.",
+                        _ => "A guess from the number of cores, until a run has been measured here.",
+                    });
+                },
+            );
         });
     });
     if let (Some(estimate), Some(free)) = (estimate, free)
+        && !is_old
         && estimate.cost.memory_bytes > free
     {
         ui.colored_label(palette.error, "This needs more memory than is free.");

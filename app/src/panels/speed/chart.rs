@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use headroom_engine::speed::{Outcome, PointResult, SweepSpec};
+use headroom_engine::speed::{PointResult, SweepSpec};
 
 use super::quantity::Quantity;
 use crate::widgets::{Axis, Quantity as Kind, Series};
@@ -61,8 +61,8 @@ fn lines(spec: &SweepSpec, points: &[PointResult], quantity: Quantity) -> Vec<(S
                 .filter(|point| point.settings.get(1).map(|setting| &setting.value) == second)
                 .filter_map(|point| {
                     let x = x_of(spec, &point.settings.first()?.value)?;
-                    let measured = point.side(&side).and_then(Outcome::measurement)?;
-                    Some((x, quantity.of(measured)?))
+                    let found = point.sides.iter().find(|known| known.side == side)?;
+                    Some((x, quantity.of(found)?))
                 })
                 .collect();
             found.sort_by(|a, b| a.0.total_cmp(&b.0));

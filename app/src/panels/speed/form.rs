@@ -43,6 +43,8 @@ pub struct Form {
     pub warmup: usize,
     /// Repeats.
     pub repeats: usize,
+    /// Whether the largest batch is looked for too.
+    pub largest_batch: bool,
 }
 
 impl Default for Form {
@@ -54,6 +56,7 @@ impl Default for Form {
             steps: 10,
             warmup: 2,
             repeats: 1,
+            largest_batch: false,
         }
     }
 }
@@ -77,6 +80,8 @@ impl Form {
             warmup: self.warmup,
             steps: self.steps,
             repeats: self.repeats,
+            largest_batch: self.largest_batch,
+            memory_bytes: None,
         };
         spec.points()?;
         Ok(spec)
@@ -110,6 +115,9 @@ impl Form {
             number_ui(ui, "Steps", &mut self.steps, 1..=1000, "Steps of each side that count");
             number_ui(ui, "Warm-up", &mut self.warmup, 0..=100, "Steps before them that do not count");
             number_ui(ui, "Repeats", &mut self.repeats, 1..=20, "How often each point is built and measured anew");
+            let help = "The most examples of a forward pass that fit into free memory, at every point and for every side; \
+                        a step is taken with them, which fills the memory and takes a while";
+            ui.checkbox(&mut self.largest_batch, "Largest batch").on_hover_text(help);
         });
         self.axes_ui(ui);
         self.sides_ui(ui);
@@ -219,6 +227,9 @@ mod tests {
         let spec = form.spec(None).unwrap();
         assert_eq!(spec.axes[0].values, ["64", "128", "256", "512"]);
         assert!(Form::name(&spec).contains("data.sequence_length 64, 128"));
+        assert!(!spec.largest_batch);
+        form.largest_batch = true;
+        assert!(form.spec(None).unwrap().largest_batch);
         form.axes[0].0 = "model.haeds".to_owned();
         assert!(form.spec(None).unwrap_err().to_string().contains("`heads`"));
         form.preset = None;

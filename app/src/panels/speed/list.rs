@@ -36,12 +36,8 @@ pub fn list_ui(ui: &mut Ui, all: &[BenchmarkSummary], open: Option<&BenchmarkId>
             } else {
                 format!("{} of {}", known.points, known.points_total)
             });
-            ui.label(format!("{}, {} threads, {}", known.device, known.threads, known.precision));
-            let commit = known.git_commit.as_deref().map(|commit| commit.chars().take(8).collect::<String>());
-            ui.label(commit.map_or_else(
-                || known.program_version.clone(),
-                |commit| format!("{} ({commit})", known.program_version),
-            ));
+            ui.label(known.device_words());
+            ui.label(known.program());
             ui.label(&known.machine.cpu);
             ui.horizontal(|ui| {
                 if !is_open && open.is_some() {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use egui::{CollapsingHeader, ComboBox, Grid, ProgressBar, RichText, ScrollArea, Ui};
 use headroom_engine::{
     speed::{MachineLimits, PointResult, Setting, SweepSpec, point_ratios, sweep_csv},
-    store::{BenchmarkId, BenchmarkRecord},
+    store::{BenchmarkId, BenchmarkRecord, BenchmarkSummary},
 };
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ use crate::{
     panels::{Action, Panel, PanelContext},
     state::Measuring,
     theme,
-    widgets::{Chart, ChartLine, ChartState, SharedX, format},
+    widgets::{Chart, ChartLine, ChartState, Dash, SharedX, format},
 };
 
 /// Height of chart and roofline in points.
@@ -54,6 +54,8 @@ impl Default for Memory {
 pub struct SpeedPanel {
     memory: Option<Memory>,
     lines: Lines,
+    /// Those of the benchmark that it is compared with.
+    other_lines: Lines,
     chart: ChartState,
     shared: SharedX,
     /// Point and side whose operations are shown.
@@ -112,7 +114,8 @@ impl Shown {
         let entries = [
             ("benchmark", record.summary.id.to_string()),
             ("machine", record.summary.machine.cpu.clone()),
-            ("program", record.summary.program_version.clone()),
+            ("device", record.summary.device_words()),
+            ("program", record.summary.program()),
             ("spec", serde_json::to_string(&record.spec).unwrap_or_default()),
         ];
         entries.map(|(key, value)| (key.to_owned(), value)).into()
@@ -205,9 +208,13 @@ impl SpeedPanel {
             ui.label(RichText::new("No point has been measured yet.").color(theme::palette(ui.visuals()).weak));
             return;
         }
-        self.shown_ui(ui, &shown, memory, cx);
-        if let Shown::Stored(record) = &shown {
-            compare_ui(ui, record, memory, cx);
+        let other = match (&shown, &memory.with) {
+            (Shown::Stored(_), Some(with)) => cx.state.speed.record(with),
+            _ => None,
+        };
+        self.shown_ui(ui, &shown, other.as_deref(), memory, cx);
+        if let (Shown::Stored(record), Some(other)) = (&shown, &other) {
+            compare_ui(ui, record, other, memory);
         }
     }
 
@@ -241,10 +248,20 @@ impl SpeedPanel {
         });
     }
 
-    fn shown_ui(&mut self, ui: &mut Ui, shown: &Shown, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+    fn shown_ui(
+        &mut self,
+        ui: &mut Ui,
+        shown: &Shown,
+        other: Option<&BenchmarkRecord>,
+        memory: &mut Memory,
+        cx: &mut PanelContext<'_>,
+    ) {
         let palette = theme::palette(ui.visuals());
         let mut export = std::mem::take(&mut self.wants_export).then_some(false);
         ui.label(RichText::new(shown.name()).heading().color(palette.strong));
+        if let Shown::Stored(record) = shown {
+            ui.label(RichText::new(made_by(&record.summary)).small().color(palette.weak));
+        }
         ui.horizontal_wrapped(|ui| {
             let combo = ComboBox::from_id_salt("quantity").selected_text(memory.quantity.name()).show_ui(ui, |ui| {
                 for quantity in Quantity::ALL {
@@ -261,6 +278,10 @@ impl SpeedPanel {
                 export = Some(true);
             }
             if let Shown::Stored(record) = shown {
+                let button = ui.button("Export data…").on_hover_text("JSON or CSV of all that was measured");
+                if button.clicked() {
+                    self.export = Some(ExportBox::new("speed", Taking::Benchmark(Box::new((**record).clone())), cx));
+                }
                 if ui.button("Copy CSV").on_hover_text("Every point and side, every number").clicked() {
                     let text = sweep_csv(&record.spec, &record.results);
                     cx.act(Action::Copy("The benchmark as CSV".to_owned(), text));
@@ -272,13 +293,29 @@ impl SpeedPanel {
             }
         });
         self.lines.update(shown.id().as_str(), shown.spec(), shown.points(), memory.quantity);
-        let lines: Vec<ChartLine<'_>> = self
+        let other = other.filter(|other| same_axis(shown.spec(), &other.spec));
+        if let Some(other) = other {
+            let (id, points) = (other.summary.id.as_str(), &other.results.points);
+            self.other_lines.update(id, &other.spec, points, memory.quantity);
+        }
+        let name_there = |name: &str| format!("{name}, {}", other.map_or("", |other| other.summary.name.as_str()));
+        let there: Vec<String> = self.other_lines.lines.iter().map(|(name, _)| name_there(name)).collect();
+        let mut lines: Vec<ChartLine<'_>> = self
             .lines
             .lines
             .iter()
             .enumerate()
             .map(|(place, (name, series))| ChartLine::new(place as u64, name, series))
             .collect();
+        if other.is_some() {
+            let count = lines.len();
+            for (place, ((side, series), name)) in self.other_lines.lines.iter().zip(&there).enumerate() {
+                // The colour of the same side here, if there is one.
+                let here = self.lines.lines.iter().position(|(name, _)| name == side);
+                let style = ChartLine::new(here.unwrap_or(count + place) as u64, name, series);
+                lines.push(ChartLine { id: (count + place) as u64, dash: Dash::Dotted, ..style });
+            }
+        }
         let chart = |salt| {
             Chart::new(salt, memory.quantity.name(), &lines)
                 .x_axis(x_axis(shown.spec()))
@@ -371,10 +408,25 @@ fn shown(memory: &mut Memory, cx: &mut PanelContext<'_>) -> Option<Shown> {
     speed.record(memory.open.as_ref()?).map(Shown::Stored)
 }
 
+/// Where and with what a benchmark was measured.
+fn made_by(summary: &BenchmarkSummary) -> String {
+    let machine = &summary.machine;
+    let (cpu, cores, system) = (&machine.cpu, machine.cores, &machine.os);
+    format!("{}; {cpu}, {cores} cores, {system}; Headroom {}", summary.device_words(), summary.program())
+}
+
+/// Whether both are measured over the same numbers, so that one chart can show them.
+fn same_axis(one: &SweepSpec, other: &SweepSpec) -> bool {
+    let is_of_numbers = |spec: &SweepSpec| {
+        spec.axes.first().is_some_and(|axis| axis.values.iter().all(|value| value.parse::<f64>().is_ok()))
+    };
+    one.axes.first().map(|axis| &axis.field) == other.axes.first().map(|axis| &axis.field)
+        && is_of_numbers(one)
+        && is_of_numbers(other)
+}
+
 /// The open benchmark against another.
-fn compare_ui(ui: &mut Ui, record: &BenchmarkRecord, memory: &mut Memory, cx: &mut PanelContext<'_>) {
-    let Some(with) = memory.with.clone() else { return };
-    let Some(other) = cx.state.speed.record(&with) else { return };
+fn compare_ui(ui: &mut Ui, record: &BenchmarkRecord, other: &BenchmarkRecord, memory: &mut Memory) {
     let palette = theme::palette(ui.visuals());
     ui.add_space(8.0);
     ui.horizontal_wrapped(|ui| {
@@ -383,13 +435,16 @@ fn compare_ui(ui: &mut Ui, record: &BenchmarkRecord, memory: &mut Memory, cx: &m
             memory.with = None;
         }
     });
+    for (place, summary) in [("There", &other.summary), ("Here", &record.summary)] {
+        ui.label(RichText::new(format!("{place}: {}", made_by(summary))).small().color(palette.weak));
+    }
     let ratios = point_ratios(&other.results, &record.results);
     if ratios.is_empty() {
         ui.label("They have no measured point in common: the same fields, values and side names.");
         return;
     }
     Grid::new("ratios").striped(true).spacing([14.0, 4.0]).show(ui, |ui| {
-        for title in ["Point", "Side", "There", "Here", "Here / there"] {
+        for title in ["Point", "Side", "There", "Here", "Here / there", "Memory, here / there"] {
             ui.label(RichText::new(title).small().color(palette.weak));
         }
         ui.end_row();
@@ -400,6 +455,13 @@ fn compare_ui(ui: &mut Ui, record: &BenchmarkRecord, memory: &mut Memory, cx: &m
             ui.label(millis(found.second_secs));
             let colour = if found.ratio < 1.0 { palette.better } else { palette.worse };
             ui.label(RichText::new(format::fixed(found.ratio, 3)).color(colour));
+            match found.memory_ratio {
+                Some(ratio) => {
+                    let colour = if ratio < 1.0 { palette.better } else { palette.worse };
+                    ui.label(RichText::new(format::fixed(ratio, 3)).color(colour));
+                }
+                None => drop(ui.label("unknown")),
+            }
             ui.end_row();
         }
     });

@@ -1,12 +1,12 @@
 //! The table of points: what was measured beside what was predicted, each side against the first.
 
 use egui::{Grid, RichText, Ui};
-use headroom_engine::speed::{Measurement, Outcome, PointResult, SweepSpec};
+use headroom_engine::speed::{LargestBatch, Measurement, Outcome, PointResult, SweepSpec};
 
 use super::quantity::millis;
 use crate::{theme, widgets::format};
 
-const COLUMNS: [(&str, &str); 11] = [
+const COLUMNS: [(&str, &str); 13] = [
     ("Side", ""),
     ("Step", "Median of the counted steps"),
     ("Quartiles", "Half of the steps lie between them"),
@@ -18,6 +18,8 @@ const COLUMNS: [(&str, &str); 11] = [
     ("Memory", "Peak of the process without what the program had before; measured in a pass of its own"),
     ("Predicted", "Memory by the cost model, and measured over predicted"),
     ("FLOP/s", "FLOPs by the cost model over the median, and products done over predicted"),
+    ("Energy", "Of a step, over many in a row: of the whole GPU, or of the whole processor, where it tells"),
+    ("Largest batch", "The most examples of a forward pass that fit into memory"),
 ];
 
 /// Draws the table. `chosen` is the point and side whose operations are shown; a click chooses another.
@@ -51,6 +53,10 @@ pub fn points_ui(ui: &mut Ui, spec: &SweepSpec, points: &[PointResult], chosen: 
                     Outcome::Measured(found) => measured_ui(ui, found, first, side_place == 0),
                     other => refused_ui(ui, other),
                 }
+                if let Some(found) = &side.largest_batch {
+                    let label = ui.label(format::count(found.batch as u64));
+                    label.on_hover_text(batch_words(found));
+                }
                 ui.end_row();
             }
         }
@@ -78,6 +84,17 @@ fn measured_ui(ui: &mut Ui, found: &Measurement, first: Option<&Measurement>, is
     let times = |ratio: Option<f64>| ratio.map_or_else(String::new, |ratio| format!(" × {}", format::fixed(ratio, 2)));
     ui.label(format!("{}{}", format::bytes(found.predicted_memory_bytes), times(found.memory_ratio())));
     ui.label(format!("{}/s{}", format::flops(found.flops_per_sec()), times(found.flops_ratio())));
+    ui.label(found.step_joules.map_or_else(String::new, |joules| format!("{} J", format::significant(joules, 3))));
+}
+
+/// What a largest batch rests on.
+fn batch_words(found: &LargestBatch) -> String {
+    let (needed, free) = (format::bytes(found.needed_bytes), format::bytes(found.free_bytes));
+    match (found.batch, found.is_confirmed) {
+        (0, _) => format!("Not even one example fits: it needs {needed}, {free} may be used"),
+        (_, true) => format!("Needs {needed} by the estimate, {free} may be used. A step was taken with them"),
+        (_, false) => format!("Needs {needed} by the estimate, {free} may be used. No step could be taken"),
+    }
 }
 
 /// A side without numbers: what it is, and what it would have needed.
@@ -90,16 +107,19 @@ fn refused_ui(ui: &mut Ui, outcome: &Outcome) {
         Outcome::Failed { .. } => "Failed",
     };
     let label = ui.label(RichText::new(word).color(colour));
+    let mut cells = vec![String::new(); 10];
     match outcome {
         Outcome::OutOfMemory { needed_bytes, free_bytes } => {
-            for _ in 0..6 {
-                ui.label("");
+            if let [.., memory, predicted, _, _] = cells.as_mut_slice() {
+                *memory = format!("{} free", format::bytes(*free_bytes));
+                *predicted = format!("needs {}", format::bytes(*needed_bytes));
             }
-            ui.label(RichText::new(format!("{} free", format::bytes(*free_bytes))).color(colour));
-            ui.label(RichText::new(format!("needs {}", format::bytes(*needed_bytes))).color(colour));
         }
         Outcome::Invalid { reason } | Outcome::Failed { reason } => drop(label.on_hover_text(reason)),
         Outcome::Measured(_) => {}
+    }
+    for cell in cells {
+        ui.label(RichText::new(cell).color(colour));
     }
 }
 

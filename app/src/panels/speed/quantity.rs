@@ -1,4 +1,4 @@
-use headroom_engine::speed::Measurement;
+use headroom_engine::speed::{Measurement, SideResult};
 use serde::{Deserialize, Serialize};
 
 use crate::widgets::{Axis, Quantity as Kind, format};
@@ -16,11 +16,16 @@ pub enum Quantity {
     Memory,
     /// Predicted FLOPs over the measured time.
     Flops,
+    /// Energy of a token.
+    Energy,
+    /// The most examples that fit into memory.
+    LargestBatch,
 }
 
 impl Quantity {
     /// Every quantity, in menu order.
-    pub const ALL: [Self; 4] = [Self::StepTime, Self::Tokens, Self::Memory, Self::Flops];
+    pub const ALL: [Self; 6] =
+        [Self::StepTime, Self::Tokens, Self::Memory, Self::Flops, Self::Energy, Self::LargestBatch];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -29,16 +34,27 @@ impl Quantity {
             Self::Tokens => "Tokens per second",
             Self::Memory => "Peak memory",
             Self::Flops => "FLOP per second",
+            Self::Energy => "Energy per token",
+            Self::LargestBatch => "Largest batch",
         }
     }
 
-    /// The value of a measurement; none where it is not known.
-    pub fn of(self, found: &Measurement) -> Option<f64> {
+    /// Its value for a side of a point; none where it is not known.
+    pub fn of(self, side: &SideResult) -> Option<f64> {
+        if self == Self::LargestBatch {
+            return side.largest_batch.map(|found| found.batch as f64);
+        }
+        self.of_measurement(side.outcome.measurement()?)
+    }
+
+    fn of_measurement(self, found: &Measurement) -> Option<f64> {
         match self {
             Self::StepTime => Some(found.step_secs.median),
             Self::Tokens => Some(found.tokens_per_sec()),
             Self::Memory => found.model_memory_bytes().map(|bytes| bytes as f64),
             Self::Flops => Some(found.flops_per_sec()),
+            Self::Energy => found.token_joules(),
+            Self::LargestBatch => None,
         }
     }
 
@@ -50,6 +66,8 @@ impl Quantity {
             Self::Tokens => axis.unit("tokens/s").quantity(Kind::Count),
             Self::Memory => axis.quantity(Kind::Bytes),
             Self::Flops => axis.unit("FLOP/s").quantity(Kind::Flops),
+            Self::Energy => axis.unit("J"),
+            Self::LargestBatch => axis.unit("examples").quantity(Kind::Count),
         }
     }
 }

@@ -225,6 +225,7 @@ mod tests {
             bytes,
         };
         let found = Measurement {
+            step_joules: None,
             times: Vec::new(),
             step_secs: Spread { lower: 0.01, median: 0.01, upper: 0.01 },
             forward_secs: 0.004,

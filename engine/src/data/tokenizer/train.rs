@@ -1,5 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
 
+use rayon::ThreadPoolBuilder;
 use serde_json::{Map, Value, json};
 use tokenizers::models::bpe::{BPE, BpeTrainer};
 use tokenizers::{AddedToken, Tokenizer};
@@ -17,6 +20,9 @@ const MIN_FREQUENCY: u64 = 2;
 
 /// A WordPiece vocabulary spells at most this many different characters; rarer ones become `[UNK]`.
 const MOST_CHARACTERS: usize = 1000;
+
+/// How often the trainer's end and a wish to stop are looked for.
+const LOOK_UP: Duration = Duration::from_millis(20);
 
 /// What marks a piece that continues a word.
 const CONTINUING: &str = "##";
@@ -44,7 +50,7 @@ pub(in crate::data) fn bpe(
         .special_tokens(specials.iter().map(|name| AddedToken::from(*name, true)).collect())
         .initial_alphabet(alphabet().collect::<HashSet<char>>())
         .build();
-    let model = learn(&trainer, words, progress)?;
+    let model = learn(trainer, words, progress)?;
     let model = serde_json::to_value(&model).map_err(|error| failure(error.into()))?;
     finish(&json::byte_level(specials, model), vocabulary, progress)
 }
@@ -83,7 +89,7 @@ pub(in crate::data) fn word_piece(
         .special_tokens(first_pieces.map(|piece| AddedToken::from(piece, true)).collect())
         .continuing_subword_prefix(CONTINUING.to_owned())
         .build();
-    let model = learn(&trainer, words, progress)?;
+    let model = learn(trainer, words, progress)?;
     let pieces: Map<String, Value> = model.get_vocab().into_iter().map(|(piece, id)| (piece, json!(id))).collect();
     finish(&json::word_piece(specials, word_piece_model(pieces)), vocabulary, progress)
 }
@@ -113,14 +119,33 @@ fn open(json: &Value) -> Result<Tokenizer, DataError> {
     Tokenizer::from_bytes(json.to_string()).map_err(failure)
 }
 
-fn learn(trainer: &BpeTrainer, words: BTreeMap<String, u64>, progress: &dyn Progress) -> Result<BPE, DataError> {
+/// Learns the merges on threads of their own, as many as it is called on, so that it can be stopped: the trainer asks
+/// nobody. What it has begun goes on unseen until it is done, and is dropped then.
+fn learn(trainer: BpeTrainer, words: BTreeMap<String, u64>, progress: &dyn Progress) -> Result<BPE, DataError> {
     if progress.is_stopped() {
         return Err(DataError::Stopped);
     }
-    let mut model = BPE::default();
-    let words = words.into_iter().map(|(word, count)| (word.into(), count)).collect();
-    trainer.do_train(&words, &mut model).map_err(failure)?;
-    Ok(model)
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(rayon::current_num_threads())
+        .thread_name(|index| format!("headroom-tokenizer-{index}"))
+        .build()
+        .map_err(|error| failure(error.into()))?;
+    let (answer, answers) = sync_channel(1);
+    pool.spawn(move || {
+        let mut model = BPE::default();
+        let words = words.into_iter().map(|(word, count)| (word.into(), count)).collect();
+        let outcome = trainer.do_train(&words, &mut model).map(|_| model);
+        // Nobody waits any more for what was stopped.
+        let _ = answer.send(outcome);
+    });
+    loop {
+        match answers.recv_timeout(LOOK_UP) {
+            Ok(outcome) => return outcome.map_err(failure),
+            Err(RecvTimeoutError::Timeout) if progress.is_stopped() => return Err(DataError::Stopped),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(failure("the trainer met a fault of its own".into())),
+        }
+    }
 }
 
 /// Checks that the vocabulary has the size asked for.
@@ -132,4 +157,39 @@ fn finish(json: &Value, asked: usize, progress: &dyn Progress) -> Result<TextTok
     }
     advance(progress, Stage::TrainingTokenizer, 1, 1)?;
     Ok(tokenizer)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Stops at the second question: the first comes before anything is learned.
+    #[derive(Default)]
+    struct Impatient {
+        questions: AtomicUsize,
+    }
+
+    impl Progress for Impatient {
+        fn report(&self, _: Stage, _: f32) {}
+
+        fn is_stopped(&self) -> bool {
+            self.questions.fetch_add(1, Ordering::Relaxed) > 0
+        }
+    }
+
+    #[test]
+    fn learning_can_be_stopped_while_it_goes_on() {
+        // Words of ten letters in no order: learning them takes a second or more.
+        let mut state = 1_u64;
+        let mut letter = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            char::from(b'a' + (state >> 33) as u8 % 26)
+        };
+        let words = (0..40_000).map(|_| ((0..10).map(|_| letter()).collect(), 2)).collect();
+        let trainer = BpeTrainer::builder().vocab_size(30_000).min_frequency(2).show_progress(false).build();
+        let outcome = learn(trainer, words, &Impatient::default());
+        assert!(matches!(outcome, Err(DataError::Stopped)), "{:?}", outcome.err());
+    }
 }

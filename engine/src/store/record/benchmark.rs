@@ -6,6 +6,15 @@ use crate::speed::{SweepResult, SweepSpec};
 /// The name of a benchmark that never changes; made as those of runs are.
 pub type BenchmarkId = RunId;
 
+/// What is known of a GPU that is measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MeasuredDevice {
+    /// What it is, in its driver's words.
+    pub name: Option<String>,
+    /// Version of its driver.
+    pub driver: Option<String>,
+}
+
 /// A benchmark as a table of them shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchmarkSummary {
@@ -29,6 +38,10 @@ pub struct BenchmarkSummary {
     pub git_dirty: Option<bool>,
     /// The device of the base config.
     pub device: String,
+    /// What it is, in its driver's words; none for the processor.
+    pub device_name: Option<String>,
+    /// Version of its driver; none for the processor, and where nobody tells.
+    pub driver: Option<String>,
     /// Threads of the base config.
     pub threads: u32,
     /// Number format of the base config.
@@ -52,6 +65,24 @@ pub struct BenchmarkRecord {
 }
 
 impl BenchmarkSummary {
+    /// Version and commit of the program that measured: "0.1.0 (5b3c1d9e7f, with changes)".
+    pub fn program(&self) -> String {
+        let commit = self.git_commit.as_ref().map(|commit| {
+            let dirty = if self.git_dirty == Some(true) { ", with changes" } else { "" };
+            format!(" ({}{dirty})", commit.chars().take(10).collect::<String>())
+        });
+        format!("{}{}", self.program_version, commit.unwrap_or_default())
+    }
+
+    /// The device with its driver, threads and precision: "cuda:0, NVIDIA H100, driver 595.1, 2 threads, f32".
+    pub fn device_words(&self) -> String {
+        let named = |text: &Option<String>, before: &str| {
+            text.as_ref().map(|text| format!(", {before}{text}")).unwrap_or_default()
+        };
+        let (name, driver) = (named(&self.device_name, ""), named(&self.driver, "driver "));
+        format!("{}{name}{driver}, {} threads, {}", self.device, self.threads, self.precision)
+    }
+
     /// Whether every point was measured.
     pub fn is_complete(&self) -> bool {
         self.points == self.points_total

@@ -12,7 +12,7 @@ mod snapshot;
 mod state;
 
 pub use analysis::{AnalysisId, AnalysisSummary};
-pub use benchmark::{BenchmarkId, BenchmarkRecord, BenchmarkSummary};
+pub use benchmark::{BenchmarkId, BenchmarkRecord, BenchmarkSummary, MeasuredDevice};
 pub use checkpoint::{CheckpointKind, CheckpointRecord, NewCheckpoint};
 pub use details::{Divergence, Failure, Parent, Progress, RunFacts, StateDetails};
 pub use id::RunId;

@@ -6,6 +6,8 @@ use crate::analysis::PackedAnalysis;
 pub mod snapshot_kinds {
     /// Text that the model wrote, as UTF-8 (`dtype` "utf8").
     pub const SAMPLE: &str = "sample";
+    /// The mixing matrix of a collaborative layer: heads that compute x shared columns (`dtype` "f32").
+    pub const MIXING: &str = "mixing";
     /// What a look at the probe batch found, as JSON without its arrays (`dtype` "json").
     pub const ANALYSIS_FACTS: &str = "analysis/facts";
     /// The arrays of the same, one after the other (`dtype` "f32").

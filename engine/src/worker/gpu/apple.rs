@@ -29,6 +29,8 @@ impl Apple {
             name: "Apple GPU".to_owned(),
             memory_bytes: Some(total),
             free_bytes: Some(total.saturating_sub(used)),
+            // Metal comes with the system, which the machine tells.
+            driver: None,
         };
         self.memory().map(gpu).into_iter().collect()
     }

@@ -36,6 +36,7 @@ impl Nvidia {
 
     /// The GPUs, by number.
     pub(super) fn gpus(&self) -> Vec<Gpu> {
+        let driver = self.nvml.as_ref().and_then(|nvml| nvml.sys_driver_version().ok());
         self.found
             .iter()
             .map(|found| {
@@ -45,6 +46,7 @@ impl Nvidia {
                     name: found.name.clone(),
                     memory_bytes: memory.as_ref().map(|memory| memory.total),
                     free_bytes: memory.as_ref().map(|memory| memory.free),
+                    driver: driver.clone(),
                 }
             })
             .collect()
@@ -71,6 +73,12 @@ impl GpuReader for Nvidia {
             })
         };
         self.found.iter().filter_map(reading).collect()
+    }
+
+    fn joules(&mut self, gpu: DeviceChoice) -> Option<f64> {
+        let found = self.found.iter().find(|found| found.choice == gpu)?;
+        let millijoules = self.device(found)?.total_energy_consumption().ok()?;
+        Some(millijoules as f64 / 1e3)
     }
 }
 

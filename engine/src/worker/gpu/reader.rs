@@ -12,18 +12,29 @@ pub(in crate::worker) struct Gpu {
     pub(in crate::worker) memory_bytes: Option<u64>,
     /// Free memory, where known.
     pub(in crate::worker) free_bytes: Option<u64>,
+    /// The driver's version, where known.
+    pub(in crate::worker) driver: Option<String>,
 }
 
 /// Reads what the GPUs do.
 pub(in crate::worker) trait GpuReader {
     /// A reading of each GPU that answers.
     fn read(&mut self) -> Vec<GpuReading>;
+
+    /// Energy that a GPU has used since some moment, in joules; none where it does not tell.
+    fn joules(&mut self, _gpu: DeviceChoice) -> Option<f64> {
+        None
+    }
 }
 
 /// Several readers are one.
 impl GpuReader for Vec<Box<dyn GpuReader>> {
     fn read(&mut self) -> Vec<GpuReading> {
         self.iter_mut().flat_map(|reader| reader.read()).collect()
+    }
+
+    fn joules(&mut self, gpu: DeviceChoice) -> Option<f64> {
+        self.iter_mut().find_map(|reader| reader.joules(gpu))
     }
 }
 

@@ -14,6 +14,7 @@ use super::{
     matching::matching_ui,
     reuse::reuse_ui,
 };
+use crate::theme;
 
 const COVERAGE: Words = Words::new(
     "attention.coverage",
@@ -31,8 +32,10 @@ const CACHE: Words = Words::new(
 pub struct Judged<'a> {
     /// Its heads.
     pub heads: &'a Heads,
-    /// Its costs, while it is sound.
+    /// Its costs, or those of before.
     pub estimate: Option<&'a Estimate>,
+    /// Whether they are those of before.
+    pub is_estimate_old: bool,
 }
 
 impl Judged<'_> {
@@ -42,6 +45,9 @@ impl Judged<'_> {
         let found = answers.filter(|(asked, _)| *asked == question).find_map(|(_, difference)| difference.as_ref());
         if let Some(difference) = found {
             under_ui(ui, |ui| {
+                if self.is_estimate_old {
+                    ui.multiply_opacity(theme::OUTDATED_OPACITY);
+                }
                 ui.vertical(|ui| difference_ui(ui, &format!("{question:?}"), difference));
             });
         }

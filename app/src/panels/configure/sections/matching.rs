@@ -51,7 +51,8 @@ pub(super) fn matching_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConf
         }
         check
     });
-    let found = judged.estimate.and_then(|estimate| estimate.matched);
+    let estimate = judged.estimate.filter(|_| !judged.is_estimate_old);
+    let found = estimate.and_then(|estimate| estimate.matched);
     match (config.attention.match_parameters, found) {
         (None, _) => {
             note_ui(ui, "The model has the layers that are named; a variant may be smaller than its baseline.");
