@@ -21,7 +21,7 @@ use super::{
     table::Table,
 };
 use crate::{
-    export::{to_csv, to_png, to_svg},
+    export::{map_to_csv, map_to_png, map_to_svg, to_csv, to_png, to_svg},
     findings,
 };
 
@@ -212,14 +212,7 @@ impl LookArgs {
 }
 
 fn tell(found: &Analysis) -> CliResult {
-    let step = match found.step {
-        Some(step) if !found.target.contains("step") => format!(", step {step}"),
-        _ => String::new(),
-    };
-    print::line(format!(
-        "{}{step} on {}: {} examples of {} tokens, {:.1} s",
-        found.target, found.data, found.examples, found.tokens, found.secs
-    ))?;
+    print::line(format!("{}, {:.1} s", findings::about(found), found.secs))?;
     for line in findings::summary(found) {
         print::line(line)?;
     }
@@ -256,6 +249,12 @@ pub(super) fn write(out: &Path, found: &Analysis) -> CliResult<usize> {
         put(format!("{name}.svg"), to_svg(&figure).as_bytes())?;
         put(format!("{name}.csv"), to_csv(&figure).as_bytes())?;
         let png = to_png(&figure, PNG_SCALE).map_err(|error| CliError::Failed(error.to_string()))?;
+        put(format!("{name}.png"), &png)?;
+    }
+    for (name, figure) in findings::maps(found) {
+        put(format!("{name}.svg"), map_to_svg(&figure).as_bytes())?;
+        put(format!("{name}.csv"), map_to_csv(&figure).as_bytes())?;
+        let png = map_to_png(&figure, PNG_SCALE).map_err(|error| CliError::Failed(error.to_string()))?;
         put(format!("{name}.png"), &png)?;
     }
     for array in found.arrays() {

@@ -10,6 +10,16 @@ pub fn layer_name(layer: usize) -> String {
     format!("L{layer}")
 }
 
+/// Whose attention it is, on which text.
+pub fn about(analysis: &Analysis) -> String {
+    let step = match analysis.step {
+        Some(step) if !analysis.target.contains("step") => format!(", step {step}"),
+        _ => String::new(),
+    };
+    let Analysis { target, data, examples, tokens, .. } = analysis;
+    format!("{target}{step} on {data}: {examples} examples of {tokens} tokens")
+}
+
 /// The main findings, a sentence each.
 pub fn summary(analysis: &Analysis) -> Vec<String> {
     let mut lines = Vec::new();
