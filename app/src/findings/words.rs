@@ -143,7 +143,7 @@ mod tests {
         };
         let text = summary(&analysis).join("\n");
         for expected in [
-            "neighbouring layers 0.75 (mean",
+            "neighbouring layers 0.750 (mean",
             "the largest 1 % (4) of 400 eigenvalues hold 97.5 % of the energy; 1 for 80 %, 2 for 90 %, 2 for 95 %.",
             "25.0 % of the energy is in the means of rows",
             "sketch of 3 directions: lower bounds, with 2.50 % of the energy left over",

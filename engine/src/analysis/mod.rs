@@ -23,6 +23,7 @@ mod spectrum;
 mod study;
 #[cfg(test)]
 mod tests;
+mod view;
 
 pub use arrays::{NamedArray, PackedAnalysis};
 pub use captured::{CapturedVariance, LayerEnergies};
@@ -37,3 +38,4 @@ pub use spectra::{ScoreSpectra, SpectrumMethod};
 pub use spectra_sum::{ScoreBatch, ScoreShape, SpectraSum};
 pub use spectrum::Spectrum;
 pub use study::{Basis, Look, examples_at_once, look};
+pub use view::{MapThumbnails, MapView, THUMBNAIL};

@@ -250,6 +250,14 @@ impl Model {
         Ok(attention.scores(&x)?.map(|scores| scores.detach()))
     }
 
+    /// The maps that the heads of layer `layer` compute, of text without padding; none where no head does. `hidden` as in
+    /// [`Model::scores`]. `[b, t, d]` to `[b, c, t, t]`
+    pub fn own_maps(&self, layer: usize, hidden: &Tensor) -> Result<Option<Tensor>, ModelError> {
+        let mask = MaskSpec { causal: self.plan.is_causal(), keys: None };
+        let scores = self.scores(layer, hidden)?;
+        Ok(scores.map(|scores| ops::masked_softmax(&scores, 1.0, &mask)).transpose()?)
+    }
+
     /// What makes queries and keys of the heads of layer `layer` that compute, and which heads these are; none in a
     /// layer without attention.
     pub(crate) fn projections(&self, layer: usize) -> Option<&HeadAttention> {

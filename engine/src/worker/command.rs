@@ -200,6 +200,25 @@ pub enum Command {
         /// Its key.
         id: i64,
     },
+    /// Opens a view of the attention maps of a model on one example; answered by [`super::Event::Maps`]. A model
+    /// directory shows written text only.
+    LoadMaps {
+        /// Comes back with the answers.
+        view: u64,
+        /// The model.
+        target: Target,
+        /// The example.
+        text: MapText,
+    },
+    /// Loads one map of an open view; answered by [`super::Event::Map`].
+    LoadMap {
+        /// The view.
+        view: u64,
+        /// Layer of the head, from 0.
+        layer: usize,
+        /// Head, from 0.
+        head: usize,
+    },
     /// Ends the engine; a run in progress is stopped with a checkpoint.
     Shutdown,
 }
@@ -235,6 +254,15 @@ pub enum Target {
     },
     /// A model directory.
     Directory(PathBuf),
+}
+
+/// What a model reads while its maps are looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MapText {
+    /// One of sixteen examples of the held-out text, with no token hidden.
+    Example(usize),
+    /// Text that somebody wrote.
+    Written(String),
 }
 
 /// A model, and the text on which its scores span a space.

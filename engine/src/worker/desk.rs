@@ -18,9 +18,10 @@ use super::{
     outbox::Outbox,
     steering::Steering,
     subject::Subject,
+    viewer::{ViewBench, Viewer},
 };
 use crate::{
-    attention::{ModelPlan, estimated_vocabulary},
+    attention::{HeadAt, ModelPlan, estimated_vocabulary},
     config::{DataConfig, RunConfig, from_toml, to_toml},
     store::{
         AnalysisId, BenchmarkId, NewRun, RunFilter, RunId, RunState, StateDetails, Store, StoreError, StoreWriter,
@@ -54,6 +55,7 @@ pub(super) struct Desk {
     inbox: Receiver<Note>,
     machinist: Machinist,
     monitor: Monitor,
+    viewer: Viewer,
     queue: VecDeque<Job>,
     current: Option<Current>,
     is_ending: bool,
@@ -90,6 +92,7 @@ impl Desk {
             inbox,
             machinist,
             monitor,
+            viewer: Viewer::default(),
             queue: VecDeque::new(),
             current: None,
             is_ending: false,
@@ -232,6 +235,14 @@ impl Desk {
             Command::LoadSnapshot { id } => self.store.snapshot(id).map(|snapshot| {
                 self.outbox.send(Event::SnapshotData { snapshot: Box::new(snapshot) });
             }),
+            Command::LoadMaps { view, target, text } => {
+                self.viewer.open(self.view_bench(), view, target, text);
+                Ok(())
+            }
+            Command::LoadMap { view, layer, head } => {
+                self.viewer.map(self.view_bench(), view, HeadAt::new(layer, head));
+                Ok(())
+            }
             Command::Devices => {
                 self.outbox.send(Event::Devices { devices: device::devices() });
                 Ok(())
@@ -361,6 +372,10 @@ impl Desk {
             self.queue.remove(place);
             self.outbox.send(Event::AnalyseEnded { analysis: analysis.clone(), complete: false, why: None });
         }
+    }
+
+    fn view_bench(&self) -> ViewBench {
+        ViewBench { store: self.store.clone(), outbox: self.outbox.clone() }
     }
 
     fn send_analyses(&self) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::{
-    analysis::Analysis,
+    analysis::{Analysis, MapThumbnails},
     config::Problem,
     speed::{MachineLimits, PointResult},
     store::{
@@ -401,6 +401,31 @@ pub enum Event {
         /// The snapshot with its elements.
         #[serde(skip)]
         snapshot: Box<SnapshotData>,
+    },
+    /// Answer to [`super::Command::LoadMaps`].
+    Maps {
+        /// The view.
+        view: u64,
+        /// The model in words.
+        target: String,
+        /// Its step, where known.
+        step: Option<u64>,
+        /// The tokens of the example as text.
+        tokens: Vec<String>,
+        /// All maps, made small.
+        thumbnails: Box<MapThumbnails>,
+    },
+    /// Answer to [`super::Command::LoadMap`].
+    Map {
+        /// The view.
+        view: u64,
+        /// Layer of the head, from 0.
+        layer: usize,
+        /// Head, from 0.
+        head: usize,
+        /// Its map, `[n, n]`, query by query; empty where the head has none.
+        #[serde(skip)]
+        values: Vec<f32>,
     },
     /// The engine ended; nothing follows.
     Ended,

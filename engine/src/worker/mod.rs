@@ -27,9 +27,10 @@ mod resume;
 mod steering;
 mod subject;
 mod train_job;
+mod viewer;
 
 pub use checkpoints::choose_checkpoint;
-pub use command::{Command, RunEdit, Subspace, Target, Which};
+pub use command::{Command, MapText, RunEdit, Subspace, Target, Which};
 pub use device::{DeviceInfo, cores, devices};
 pub use engine::{Engine, EngineError, EngineOptions};
 pub use event::Event;

@@ -8,7 +8,7 @@ use crate::{
     config::{DataConfig, RunConfig, from_toml},
     data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
     model::Model,
-    store::RunId,
+    store::{RunId, Store},
 };
 
 /// A finished model with a text to look at it with.
@@ -38,12 +38,17 @@ impl Subject {
 
     /// Loads a model, and the text that it was evaluated on or other text, or says in words why that cannot be.
     pub(super) fn load(bench: &Bench, target: &Target, data: Option<&DataConfig>) -> Result<Self, String> {
+        Self::load_from(&bench.store, target, data)
+    }
+
+    /// The same from a store.
+    pub(super) fn load_from(store: &Store, target: &Target, data: Option<&DataConfig>) -> Result<Self, String> {
         let (directory, stored, run, step) = match target {
             Target::Directory(path) => (path.clone(), None, None, None),
             Target::Run { run, which } => {
-                let record = bench.store.run(run.as_str()).map_err(|error| error.to_string())?;
+                let record = store.run(run.as_str()).map_err(|error| error.to_string())?;
                 let run = record.summary.id.clone();
-                let records = bench.store.checkpoints(&run).map_err(|error| error.to_string())?;
+                let records = store.checkpoints(&run).map_err(|error| error.to_string())?;
                 let config = from_toml(&record.config_toml).map_err(|error| error.to_string())?;
                 let chosen = checkpoints::choose_checkpoint(&records, *which)?;
                 (chosen.path.clone(), Some((record.summary.name, config)), Some(run), Some(chosen.step))
@@ -62,13 +67,9 @@ impl Subject {
                 let corpus = Corpus::load_held_out(&data.source, tokenizer, architecture, &PathBuf::new(), &Silent);
                 corpus.map(|corpus| if data.shuffled { corpus.shuffled() } else { corpus })
             }
-            (None, _) => Corpus::load(
-                &config.data,
-                architecture,
-                &PathBuf::new(),
-                &bench.store.paths().tokenizer_cache(),
-                &Silent,
-            ),
+            (None, _) => {
+                Corpus::load(&config.data, architecture, &PathBuf::new(), &store.paths().tokenizer_cache(), &Silent)
+            }
             (Some(_), None) => {
                 return Err("The model directory has no tokenizer.json, so text cannot be read.".to_owned());
             }
