@@ -23,7 +23,8 @@ use headroom_engine::{
     worker::{Command, Event},
 };
 use headroom_tests::{
-    Screen, example_record, example_run, example_runs, fill_with_analyses, fill_with_benchmarks, fill_with_examples,
+    Screen, answer_maps, example_record, example_run, example_runs, fill_with_analyses, fill_with_benchmarks,
+    fill_with_examples,
 };
 
 const THEMES: [(&str, ThemeChoice); 2] = [("dark", ThemeChoice::Dark), ("light", ThemeChoice::Light)];
@@ -314,6 +315,42 @@ fn spectra_of_several_steps_with_a_component_large() {
         let mut screen = analyses(theme, PanelId::Spectra, 1300.0);
         screen.choose("Curves beside the network", "several steps");
         screen.click("Map: component 2");
+        screen
+    });
+}
+
+/// Attention maps of the run that trains.
+fn heads_panel(theme: ThemeChoice) -> Screen {
+    let mut screen = analyses(theme, PanelId::Heads, 900.0);
+    for _ in 0..4 {
+        let asked = screen.recorded();
+        answer_maps(screen.state(), &asked);
+        screen.settle();
+    }
+    screen
+}
+
+#[test]
+fn heads_of_a_model_with_one_large() {
+    in_both_themes("maps", |theme| {
+        let mut screen = heads_panel(theme);
+        screen.press(Modifiers::NONE, Key::Escape);
+        screen
+    });
+}
+
+#[test]
+fn two_heads_side_by_side_and_their_difference() {
+    in_both_themes("maps_pair", |theme| {
+        let mut screen = heads_panel(theme);
+        screen.choose("Beside the head", "another head: click it");
+        screen.focus("Map: L1H1");
+        screen.press(Modifiers::NONE, Key::Enter);
+        for _ in 0..4 {
+            let asked = screen.recorded();
+            answer_maps(screen.state(), &asked);
+            screen.settle();
+        }
         screen
     });
 }

@@ -24,12 +24,22 @@ pub enum PanelId {
     Redundancy,
     /// In how small a space the scores live.
     Spectra,
+    /// The attention maps of every head.
+    Heads,
 }
 
 impl PanelId {
     /// Every panel, in the order of the rail; the keys 1 to 9 open them.
-    pub const ALL: [Self; 7] =
-        [Self::Configure, Self::Live, Self::Compare, Self::Runs, Self::Speed, Self::Redundancy, Self::Spectra];
+    pub const ALL: [Self; 8] = [
+        Self::Configure,
+        Self::Live,
+        Self::Compare,
+        Self::Runs,
+        Self::Speed,
+        Self::Redundancy,
+        Self::Spectra,
+        Self::Heads,
+    ];
 
     /// The name in the rail.
     pub fn name(self) -> &'static str {
@@ -41,6 +51,7 @@ impl PanelId {
             Self::Speed => "Speed",
             Self::Redundancy => "Redundancy",
             Self::Spectra => "Spectra",
+            Self::Heads => "Heads",
         }
     }
 
@@ -53,6 +64,7 @@ impl PanelId {
             Self::Runs => "Every run in the store",
             Self::Speed => "Measure how long training steps take",
             Self::Redundancy => "See which heads and layers attend alike",
+            Self::Heads => "Look at the attention map of every head",
             Self::Spectra => "See in how small a space attention scores live",
         }
     }

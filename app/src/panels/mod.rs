@@ -6,6 +6,7 @@
 pub mod compare;
 pub mod configure;
 mod context;
+pub mod heads;
 pub mod live;
 pub mod redundancy;
 mod registry;

@@ -5,6 +5,7 @@
 
 mod analysis;
 mod current;
+mod maps;
 mod selection;
 mod series;
 mod speed;
@@ -14,6 +15,7 @@ mod view;
 
 pub use analysis::{AnalysisState, Looking};
 pub use current::{CurrentRun, StartFacts, SystemLoad};
+pub use maps::{MapsOf, MapsState, ShownMaps};
 pub use selection::Selection;
 pub use series::{CurveBase, CurveX, RunSeries, SeriesCache};
 pub use speed::{Measuring, SpeedState};

@@ -6,7 +6,7 @@ use headroom_engine::{
     worker::{Command, DeviceInfo, Event, RunEdit},
 };
 
-use super::{AnalysisState, CurrentRun, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad};
+use super::{AnalysisState, CurrentRun, MapsState, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad};
 use crate::{
     compare::names_apart,
     messages::{Level, Messages},
@@ -41,6 +41,8 @@ pub struct State {
     pub series: SeriesCache,
     /// Analyses of attention.
     pub analysis: AnalysisState,
+    /// Attention maps.
+    pub maps: MapsState,
     /// Benchmarks and measurements.
     pub speed: SpeedState,
     /// Which runs are shown, pinned, hovered.
@@ -241,6 +243,7 @@ impl State {
         wishes.extend(self.series.take_loads(Instant::now()));
         wishes.extend(self.speed.take_wishes());
         wishes.extend(self.analysis.take_wishes());
+        wishes.extend(self.maps.take_wishes());
         wishes
     }
 
@@ -343,7 +346,10 @@ impl State {
                 (current.step, current.is_paused) = (step, false);
                 self.stands(&run, |summary| (summary.state, summary.steps_done) = (RunState::Running, step));
             }
-            Event::Failed { run, why, what_to_do } => self.messages.push(Level::Error, why, what_to_do, run),
+            Event::Failed { run, why, what_to_do } => {
+                self.maps.failed(&why);
+                self.messages.push(Level::Error, why, what_to_do, run);
+            }
             Event::Warning { run, message } => self.messages.push(Level::Warning, message, "", run),
             Event::Finished { run, state, step, why, .. } => {
                 let name = self.run_name(&run);
@@ -411,7 +417,8 @@ impl State {
             | Event::LiveAnalyses { .. }
             | Event::LiveAnalysis { .. }
             | Event::Snapshot { .. }) => self.analysis.apply(event, &mut self.messages),
-            Event::Map { .. } | Event::Maps { .. } | Event::SnapshotData { .. } | Event::Snapshots { .. } => {}
+            event @ (Event::Map { .. } | Event::Maps { .. }) => self.maps.apply(event),
+            Event::SnapshotData { .. } | Event::Snapshots { .. } => {}
             event @ (Event::Benchmark { .. }
             | Event::Benchmarks { .. }
             | Event::MeasureEnded { .. }

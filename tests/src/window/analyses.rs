@@ -3,9 +3,11 @@
 use headroom_app::state::State;
 use headroom_engine::{
     analysis::{
-        Analysis, CapturedVariance, LayerEnergies, Measure, ScoreSpectra, Similarity, Spectrum, SpectrumMethod,
+        Analysis, CapturedVariance, LayerEnergies, MapThumbnails, Measure, ScoreSpectra, Similarity, Spectrum,
+        SpectrumMethod,
     },
     store::RunId,
+    worker::{Command, Event},
 };
 
 use super::example::example_runs;
@@ -50,6 +52,54 @@ pub fn fill_with_analyses(state: &mut State) {
             state.analysis.take(run.id.clone(), step, Analysis { step: Some(step), ..analysis });
         }
     }
+}
+
+/// Answers what was asked of attention maps, as the engine would: a text of two dozen tokens.
+pub fn answer_maps(state: &mut State, asked: &[Command]) {
+    let text = "[CLS] the old doctor who sees the two teachers near the river likes her letter , and the child that \
+                knows it forgets its book . [SEP]";
+    let tokens: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    let n = tokens.len();
+    for command in asked {
+        match *command {
+            Command::LoadMaps { view, .. } => {
+                let values = (0..24).flat_map(|at| attention(at / 4, at % 4, n)).collect();
+                let thumbnails = Box::new(MapThumbnails { layers: 6, heads: 4, side: n, values });
+                let target = "grammar encoder, best checkpoint".to_owned();
+                state.apply(Event::Maps { view, target, step: Some(400), tokens: tokens.clone(), thumbnails });
+            }
+            Command::LoadMap { view, layer, head } => {
+                state.apply(Event::Map { view, layer, head, values: attention(layer, head, n) });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The map of a head: towards the token before, itself, the first, or everywhere.
+fn attention(layer: usize, head: usize, n: usize) -> Vec<f32> {
+    let weight = |row: usize, column: usize| {
+        let apart = row as f64 - column as f64;
+        let kind = match (layer + head) % 4 {
+            0 => (-(apart - 1.0).powi(2)).exp(),
+            1 => {
+                if column == 0 {
+                    0.9
+                } else {
+                    0.04
+                }
+            }
+            2 => (-apart.abs() / 3.0).exp(),
+            _ => 0.2 + chance(column, head),
+        };
+        kind + 0.05 * chance(row * n + column, layer * 16 + head)
+    };
+    let row = |row: usize| {
+        let weights: Vec<f64> = (0..n).map(|column| weight(row, column)).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.into_iter().map(move |weight| (weight / sum) as f32)
+    };
+    (0..n).flat_map(row).collect()
 }
 
 /// The example run of this number.

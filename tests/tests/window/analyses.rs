@@ -9,7 +9,9 @@ use headroom_engine::{
     store::AnalysisSummary,
     worker::{Command, Event, Target, Which},
 };
-use headroom_tests::{EXAMPLE_STEPS, Screen, example_analysis, example_run, fill_with_analyses, fill_with_examples};
+use headroom_tests::{
+    EXAMPLE_STEPS, Screen, answer_maps, example_analysis, example_run, fill_with_analyses, fill_with_examples,
+};
 use tempfile::TempDir;
 
 use crate::common::{store, train, write_tiny};
@@ -347,4 +349,83 @@ fn a_run_that_trains_is_looked_at_and_its_panels_fill() {
     });
     screen.wait_for("Chart: Energy in each query's rows");
     screen.close();
+}
+
+/// Lets the engine's answers about maps come until nothing more is asked.
+fn answered(screen: &mut Screen) {
+    for _ in 0..4 {
+        let asked = screen.recorded();
+        answer_maps(screen.state(), &asked);
+        screen.settle();
+    }
+}
+
+#[test]
+fn heads_show_every_map_and_one_with_its_tokens() {
+    let mut screen = Screen::recorder();
+    screen.click("Heads");
+    assert!(screen.has("Reading the runs…"));
+    fill_with_examples(screen.state());
+    screen.state().selection.focused = Some(example_run(9));
+    screen.settle();
+    assert!(screen.says("has no checkpoint yet"), "{:#?}", screen.words());
+    screen.state().selection.focused = Some(example_run(8));
+    screen.settle();
+    assert!(screen.has("Reading the text with the model…"), "{:#?}", screen.words());
+    answered(&mut screen);
+    assert!(screen.has("Map: L5H3") && screen.says("Step 400, 26 tokens"), "{:#?}", screen.words());
+    screen.focus("Map: L2H1");
+    screen.press(Modifiers::NONE, Key::Enter);
+    answered(&mut screen);
+    assert_eq!(screen.count("Map: L2H1"), 2, "the thumbnail and the large one");
+    screen.click("Hide special tokens");
+    // Another head beside it, with their difference.
+    screen.choose("Beside the head", "another head: click it");
+    screen.focus("Map: L3H0");
+    screen.press(Modifiers::NONE, Key::Enter);
+    answered(&mut screen);
+    assert!(screen.has("Map: L2H1 minus L3H0"), "{:#?}", screen.words());
+    let (told, _) = screen.description("Map: L2H1 minus L3H0");
+    assert!(told.starts_with("24 × 24"), "without the two special ones: {told}");
+    screen.focus("Map: L2H1 minus L3H0");
+    screen.press(Modifiers::NONE, Key::Enter);
+    assert!(screen.says("1 \"the\": ") && screen.says("sum of the row"), "{:#?}", screen.words());
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.says("sum of the row"), "Esc frees the row");
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.has("Map: L2H1 minus L3H0"), "then what stands beside it");
+    assert!(screen.repaint_delay() >= Duration::from_secs(1), "and it rests");
+}
+
+#[test]
+fn maps_that_cannot_be_shown_say_why_and_can_be_tried_again() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.state().selection.focused = Some(example_run(8));
+    screen.click("Heads");
+    let why = "The maps of a run cannot be shown. The text has 900 tokens, the model reads at most 64.".to_owned();
+    screen.state().apply(Event::Failed { run: None, why, what_to_do: String::new() });
+    screen.settle();
+    assert!(screen.says("reads at most 64"), "{:#?}", screen.words());
+    screen.click("Try again");
+    answered(&mut screen);
+    assert!(screen.has("Map: L0H0"), "{:#?}", screen.words());
+}
+
+#[test]
+fn a_pair_of_layers_opens_its_heads_side_by_side() {
+    let mut screen = full("Redundancy");
+    screen.focus("Map: similarity of layers");
+    for key in [Key::ArrowRight, Key::ArrowRight, Key::Enter] {
+        screen.press(Modifiers::NONE, key);
+    }
+    screen.click("Show their maps");
+    assert_eq!(screen.window().settings.panel, PanelId::Heads);
+    answered(&mut screen);
+    assert!(
+        screen.words().iter().any(|word| word.starts_with("Map: L0H") && word.contains(" minus L1H"))
+            || screen.says("is not there"),
+        "{:#?}",
+        screen.words()
+    );
 }

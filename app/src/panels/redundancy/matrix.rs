@@ -66,19 +66,19 @@ pub fn figure(similarity: &Similarity, derived: &Derived, look: Look, state: &He
     MapFigure { value: "Similarity".to_owned(), notes, ..figure }.seen(state.seen(&derived.matrix))
 }
 
-/// The two heads behind a pair of layers; a click on one chooses it.
-pub fn pair_ui(ui: &mut Ui, similarity: &Similarity, pair: (usize, usize), head: &mut Option<HeadAt>) {
+/// The two heads behind a pair of layers; a click on one chooses it. True when both are to be shown side by side.
+pub fn pair_ui(ui: &mut Ui, similarity: &Similarity, pair: (usize, usize), head: &mut Option<HeadAt>) -> bool {
     let palette = theme::palette(ui.visuals());
     let (row, column) = pair;
     if row == column {
         ui.label(format!("L{row} with itself. Click a cell off the diagonal: its two heads are named here."));
-        return;
+        return false;
     }
     let Some((a, b, value)) = similarity.best_pair(row, column) else {
         ui.label(format!("L{row} or L{column} has no map to compare."));
-        return;
+        return false;
     };
-    ui.horizontal_wrapped(|ui| {
+    let drawn = ui.horizontal_wrapped(|ui| {
         ui.label("Most alike in");
         ui.label(RichText::new(format!("L{row} and L{column}:")).color(palette.strong));
         for (at, words) in [(a, "and"), (b, "")] {
@@ -91,5 +91,9 @@ pub fn pair_ui(ui: &mut Ui, similarity: &Similarity, pair: (usize, usize), head:
             }
         }
         ui.label(format!("with {}", format::fixed(value, 3)));
+        ui.button("Show their maps")
+            .on_hover_text("Opens Heads with both side by side, on the best checkpoint")
+            .clicked()
     });
+    drawn.inner
 }

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     inspector::{ExportBox, Taking, no_runs_ui, working_ui},
     panels::{
-        Panel, PanelContext,
+        Action, Panel, PanelContext, PanelId,
         live::{picker_ui, shown_run},
         snapshots::{
             AskForm, Look, Scrubber, Shown, empty_ui, formula, looking_ui, notes_ui, provenance, source_ui,
@@ -171,10 +171,11 @@ impl RedundancyPanel {
         let is_wide = ui.available_width() >= NARROW;
         let (derived, pair, head) = (&self.derived, &mut self.pair, &mut self.head);
         let state = &mut self.matrix;
+        let mut wants_maps = false;
         let mut left = |ui: &mut Ui, head: &mut Option<HeadAt>| {
             matrix_ui(ui, similarity, derived, memory.look, state, pair);
             if let Some(pair) = *pair {
-                pair_ui(ui, similarity, pair, head);
+                wants_maps |= pair_ui(ui, similarity, pair, head);
             } else {
                 let words = "Click a cell: the two heads behind it are named.";
                 ui.label(RichText::new(words).small().color(palette.weak));
@@ -191,6 +192,10 @@ impl RedundancyPanel {
         } else {
             left(ui, head);
             groups_ui(ui, similarity, derived, threshold, head);
+        }
+        if wants_maps && let Some((a, b, _)) = self.pair.and_then(|(a, b)| similarity.best_pair(a, b)) {
+            cx.state.maps.pair = Some((run.id.clone(), a, b));
+            cx.act(Action::Open(PanelId::Heads));
         }
         ui.add_space(8.0);
         if is_wide {
