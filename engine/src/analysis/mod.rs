@@ -7,6 +7,7 @@
 
 mod captured;
 mod measure;
+pub mod reconstruction;
 mod report;
 mod similarity;
 mod spec;
