@@ -12,6 +12,15 @@ pub struct ModelOutput {
     pub hidden: Vec<Tensor>,
 }
 
+/// What heads saw, for analysis.
+#[derive(Clone, Debug)]
+pub struct Attended {
+    /// Attention maps, when asked for; see [`ModelOutput::maps`].
+    pub maps: Vec<Tensor>,
+    /// Hidden states, when asked for; see [`ModelOutput::hidden`].
+    pub hidden: Vec<Tensor>,
+}
+
 /// The loss of a batch, with its graph.
 #[derive(Clone, Debug)]
 pub struct Loss {

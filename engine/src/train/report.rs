@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::Trainer;
+use super::{CoverageReport, Trainer};
 
 /// What one optimiser step did.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -98,6 +98,8 @@ pub trait Hooks {
     fn evaluated(&mut self, report: &EvaluationReport);
     /// The probe showed what the model can do.
     fn sample(&mut self, step: u64, text: &str);
+    /// The model was warmed up: pairs were chosen, and from the next step on it scores no others.
+    fn covered(&mut self, step: u64, report: &CoverageReport);
     /// A checkpoint is due.
     fn checkpoint(&mut self, trainer: &Trainer, moment: Moment);
     /// Whether a long piece of work inside a step (an evaluation) should be cut short.

@@ -6,13 +6,13 @@ use rayon::ThreadPoolBuilder;
 use super::{
     Event, Target,
     bench::{Bench, STACK_BYTES},
-    checkpoints,
+    checkpoints, coverage,
     job::EvaluateJob,
     steering::Steering,
 };
 use crate::{
     checkpoint,
-    config::{Architecture, from_toml},
+    config::{Architecture, AttentionConfig, attention_words, from_toml},
     data::{Corpus, DataError, HeldOut, Silent, TextTokenizer, metrics},
     model::Model,
     train::evaluate,
@@ -51,6 +51,7 @@ fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -
     };
     let device = candle_core::Device::Cpu;
     let loaded = checkpoint::load_model_dir(&directory, DType::F32, &device).map_err(|error| error.to_string())?;
+    let has_text = stored.is_some() || loaded.config.is_some();
     let config = stored.or(loaded.config).unwrap_or_default();
     let architecture = loaded.plan.architecture;
     let words = |error: DataError| error.to_string();
@@ -74,7 +75,18 @@ fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -
     let held_out = HeldOut::new(&corpus, config.train.batch, sequence)
         .map_err(words)?
         .with_mask_fraction(config.train.mask_fraction);
-    let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| error.to_string())?;
+    let (mut plan, mut parameters, mut score_error) = (loaded.plan, loaded.parameters, None);
+    if let Some(wanted) = &job.coverage {
+        if !has_text {
+            let why = "Pairs and directions come from the text that a model was trained on, and this folder does not say \
+                       which; name a run.";
+            return Err(why.to_owned());
+        }
+        let own = job.data.is_none().then_some(&corpus);
+        let found = coverage::approximate(bench, (&plan, &parameters), wanted, &config, own, sequence, steering)?;
+        (plan, parameters, score_error) = (found.plan, found.parameters, Some(found.score_error));
+    }
+    let model = Model::frozen(&plan, &parameters).map_err(|error| error.to_string())?;
     let limit = if job.data.is_some() { 0 } else { config.train.evaluate_batches };
     let found = evaluate(&model, held_out.batches(limit), &device, &|| steering.should_stop())
         .map_err(|error| error.to_string())?
@@ -85,5 +97,9 @@ fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -
         perplexity: (architecture == Architecture::Decoder).then(|| metrics::perplexity(found.loss)),
         masked_accuracy: found.masked_accuracy,
         tokens: found.tokens,
+        coverage: job.coverage.as_ref().map(|wanted| {
+            attention_words(&AttentionConfig { coverage: wanted.coverage.clone(), ..AttentionConfig::default() })
+        }),
+        score_error,
     })
 }

@@ -3,7 +3,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Event, bench::Bench, checkpoints, job::TrainJob, resume::training_state, steering::Steering};
+use super::{
+    Event, bench::Bench, checkpoints, coverage::chosen_event, job::TrainJob, resume::training_state, steering::Steering,
+};
 use crate::{
     attention::{Cost, Workload},
     checkpoint::{ModelDirectory, remove_model_dir, save_model_dir},
@@ -11,7 +13,7 @@ use crate::{
         CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunState, StateDetails, StoreWriter,
         series_names,
     },
-    train::{Control, EvaluationReport, Hooks, Moment, StepReport, Trainer},
+    train::{Control, CoverageReport, EvaluationReport, Hooks, Moment, StepReport, Trainer},
 };
 
 /// Least time between two step events: some 30 a second. The store gets every step.
@@ -69,7 +71,7 @@ impl<'a> RunHooks<'a> {
         let progress = trainer.progress();
         self.steps = trainer.steps();
         self.best = progress.best_validation_loss.zip(progress.best_step);
-        let flops_per_step = Cost::of(trainer.plan(), &Workload::training(trainer.config())).flops_per_step;
+        let flops_per_step = Cost::of(trainer.goal(), &Workload::training(trainer.config())).flops_per_step;
         let statistics = trainer.corpus().statistics;
         let facts = RunFacts {
             parameters: Some(trainer.parameter_count()),
@@ -259,6 +261,12 @@ impl Hooks for RunHooks<'_> {
     fn sample(&mut self, step: u64, text: &str) {
         self.writer.snapshot(&self.job.run, NewSnapshot::text(step, text));
         self.bench.outbox.send(Event::Sample { run: self.job.run.clone(), step, text: text.to_owned() });
+    }
+
+    fn covered(&mut self, step: u64, report: &CoverageReport) {
+        // What was best until now scored every pair.
+        self.best = None;
+        self.bench.outbox.send(chosen_event(&self.job.run, step, report));
     }
 
     fn checkpoint(&mut self, trainer: &Trainer, moment: Moment) {

@@ -1,4 +1,4 @@
-use super::Target;
+use super::{Approximation, Target};
 use crate::{
     config::{DataConfig, RunConfig},
     speed::SweepSpec,
@@ -28,6 +28,7 @@ pub(super) struct TrainJob {
 pub(super) struct EvaluateJob {
     pub(super) target: Target,
     pub(super) data: Option<Box<DataConfig>>,
+    pub(super) coverage: Option<Approximation>,
 }
 
 /// Measures training steps of many configs.

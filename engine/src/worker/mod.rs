@@ -8,6 +8,7 @@ mod bench;
 mod check;
 mod checkpoints;
 mod command;
+mod coverage;
 mod desk;
 mod device;
 mod engine;
@@ -27,7 +28,7 @@ mod steering;
 mod train_job;
 
 pub use checkpoints::choose_checkpoint;
-pub use command::{Command, RunEdit, Target, Which};
+pub use command::{Approximation, Command, RunEdit, Target, Which};
 pub use device::{DeviceInfo, cores, devices};
 pub use engine::{Engine, EngineError, EngineOptions};
 pub use event::Event;

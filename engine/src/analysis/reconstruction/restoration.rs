@@ -33,6 +33,22 @@ impl RestorationMap {
         Self { chosen: chosen.to_vec(), restored, weights: weights.concat() }
     }
 
+    /// The mean squared error of the restored entries, summed over them: the trace of `C[P̄, P̄] - R C[P, P̄]` (equation
+    /// 8). `c` `[n, n]`.
+    pub fn error(&self, c: &[f64], n: usize) -> f64 {
+        let at = |row: usize, column: usize| c.get(row * n + column).copied().unwrap_or(0.0);
+        let rows = self.restored.iter().zip(self.weights.chunks(self.chosen.len().max(1)));
+        let known = |(&entry, weights): (&usize, &[f64])| {
+            let known: f64 = weights.iter().zip(&self.chosen).map(|(weight, &chosen)| weight * at(chosen, entry)).sum();
+            (at(entry, entry) - known).max(0.0)
+        };
+        if self.chosen.is_empty() {
+            self.restored.iter().map(|&entry| at(entry, entry)).sum()
+        } else {
+            rows.map(known).sum()
+        }
+    }
+
     /// R with identity rows for the entries that are computed, F: `â = F a_P`. `[entries, chosen]`
     pub fn whole(&self) -> Vec<f64> {
         let k = self.chosen.len();

@@ -70,6 +70,24 @@ impl RowCovariances {
         sums.iter().map(|sum| sum / count).collect()
     }
 
+    /// The mean square of a query's scores, summed over its keys: `Tr Q_i`.
+    pub fn trace(&self, query: usize) -> f64 {
+        let n = self.tokens;
+        let sums = self.sums.get(query * n * n..(query + 1) * n * n).unwrap_or_default();
+        sums.iter().step_by(n + 1).sum::<f64>() / self.samples.max(1) as f64
+    }
+
+    /// What of it is left after a projection on orthonormal directions, one a row: `Tr(V Q_i Vᵀ)`. `basis` `[k, n]`
+    pub fn kept(&self, query: usize, basis: &[f64]) -> f64 {
+        let n = self.tokens.max(1);
+        let row = self.row(query);
+        let energy = |vector: &[f64]| -> f64 {
+            let products = row.chunks(n).map(|row| row.iter().zip(vector).map(|(a, b)| a * b).sum::<f64>());
+            products.zip(vector).map(|(a, b)| a * b).sum()
+        };
+        basis.chunks(n).map(energy).sum()
+    }
+
     /// Whether every sum is finite.
     pub fn is_finite(&self) -> bool {
         self.sums.par_iter().all(|sum| sum.is_finite())

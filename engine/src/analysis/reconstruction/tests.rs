@@ -93,6 +93,9 @@ fn rows_are_those_of_the_goldens() {
             check("R", &all(|map| map.weights.clone()), &golden.get(&format!("k{k}.R")), 1e-9);
             check("F", &all(RestorationMap::whole), &golden.get(&format!("k{k}.F")), 1e-9);
             let basis = covariances.bases(k).unwrap();
+            let kept: f64 =
+                (0..n).map(|query| covariances.kept(query, &basis[query * k * n..(query + 1) * k * n])).sum();
+            assert!((1.0 - kept / found.trace - found.eigen_errors()[k]).abs() < 1e-9);
             let (mut recon, mut projected) = (Vec::new(), Vec::new());
             for map in golden.get("test").chunks(n * n) {
                 for (query, row) in map.chunks(n).enumerate() {
@@ -241,6 +244,7 @@ proptest! {
             let map = RestorationMap::optimal(&c, size, size, &found.greedy.order[..k]);
             let error = |a: &[f64]| restored(&map, a).iter().zip(a).map(|(x, y)| (x - y) * (x - y)).sum::<f64>();
             let measured = samples.chunks(size).map(error).sum::<f64>() / count;
+            prop_assert!((map.error(&c, size) - residual).abs() < 1e-9 * scale);
             prop_assert!((measured - residual).abs() < 1e-9 * scale, "{k}: {measured} and {residual}");
             // No other map of as many numbers is better than the eigenvectors'.
             let eigen = if k == 0 { found.trace() } else { found.eigen_errors[k - 1] };
