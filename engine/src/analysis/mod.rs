@@ -6,18 +6,29 @@
 //! *Multi-head attention: collaborate instead of concatenate* (captured variance). Uses `model` and what is below it.
 
 mod captured;
+mod eigen;
+mod error;
 mod measure;
+mod moments;
+mod nystroem;
 pub mod reconstruction;
 mod report;
 mod similarity;
+mod similarity_sum;
 mod spec;
 mod spectra;
+mod spectra_sum;
 mod spectrum;
+#[cfg(test)]
+mod tests;
 
 pub use captured::{CapturedVariance, LayerEnergies};
+pub use error::AnalysisError;
 pub use measure::Measure;
 pub use report::Analysis;
 pub use similarity::Similarity;
+pub use similarity_sum::{MapBatch, SimilaritySum};
 pub use spec::{AnalysisSpec, SpectrumSpec};
 pub use spectra::{ScoreSpectra, SpectrumMethod};
+pub use spectra_sum::{ScoreBatch, ScoreShape, SpectraSum};
 pub use spectrum::Spectrum;

@@ -26,6 +26,8 @@ pub struct SpectrumSpec {
     pub components: usize,
     /// Eigenvectors of the network that are kept as patterns.
     pub patterns: usize,
+    /// All eigenvalues from the covariance itself, whatever its size, where memory allows.
+    pub exact: bool,
     /// Of each head too.
     pub heads: bool,
     /// Of the rows of each query too.
@@ -48,6 +50,6 @@ impl Default for AnalysisSpec {
 
 impl Default for SpectrumSpec {
     fn default() -> Self {
-        Self { components: 256, patterns: 6, heads: false, queries: true, row_mean_subtracted: true }
+        Self { components: 256, patterns: 6, exact: false, heads: false, queries: true, row_mean_subtracted: true }
     }
 }

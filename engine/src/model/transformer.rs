@@ -251,14 +251,6 @@ impl Model {
         Ok(Evaluation { loss_sum: loss * labelled as f64, labelled, correct })
     }
 
-    /// Logits at the positions `rows` alone, counted row by row over the whole batch. `[rows, v]`
-    pub(crate) fn logits_at(&self, input: &ModelInput, rows: &[u32]) -> Result<Tensor, ModelError> {
-        let last = self.encode(input, &ForwardOptions::default())?.last;
-        let (b, t, d) = last.dims3()?;
-        let rows = Tensor::from_slice(rows, rows.len(), self.device())?;
-        self.logits(&last.reshape((b * t, d))?.index_select(&rows, 0)?)
-    }
-
     /// Attention maps and hidden states, as `options` ask for them, without logits and without a graph.
     pub fn attend(&self, input: &ModelInput, options: &ForwardOptions) -> Result<Attended, ModelError> {
         let Encoded { maps, hidden, .. } = self.encode(input, options)?;
@@ -278,6 +270,20 @@ impl Model {
             NormPlacement::Post => hidden.clone(),
         };
         Ok(attention.scores(&x)?.map(|scores| scores.detach()))
+    }
+
+    /// What makes queries and keys of the heads of layer `layer` that compute, and which heads these are; none in a
+    /// layer without attention.
+    pub(crate) fn projections(&self, layer: usize) -> Option<&HeadAttention> {
+        Some(&self.layers.get(layer)?.attention.as_ref()?.0)
+    }
+
+    /// Logits at the positions `rows` alone, counted row by row over the whole batch. `[rows, v]`
+    pub(crate) fn logits_at(&self, input: &ModelInput, rows: &[u32]) -> Result<Tensor, ModelError> {
+        let last = self.encode(input, &ForwardOptions::default())?.last;
+        let (b, t, d) = last.dims3()?;
+        let rows = Tensor::from_slice(rows, rows.len(), self.device())?;
+        self.logits(&last.reshape((b * t, d))?.index_select(&rows, 0)?)
     }
 
     /// Embeddings and layers. Where pairs were chosen for sequences of one length and a position sees all others, shorter

@@ -8,6 +8,7 @@
 mod adamw;
 mod cross_entropy;
 mod dispatch;
+mod distance;
 mod dropout;
 mod elementwise;
 mod gather;
@@ -27,6 +28,7 @@ pub(super) use cross_entropy::{
 };
 #[cfg(test)]
 pub(super) use dispatch::{force_level, supported_levels};
+pub use distance::{add_js_divergences, add_l1_distances};
 pub(super) use dropout::DropoutMask;
 pub(super) use elementwise::{add, add_assign, add_product, multiply_assign, scale, sum_of_squares};
 pub(super) use gather::{add_gathered, gathered_products, scatter_added};
@@ -35,6 +37,7 @@ pub(super) use gelu::{
 };
 pub(super) use layer_norm::{layer_norm_gradient_row, layer_norm_row};
 pub(super) use philox::philox4x32;
-pub(super) use product::{Matrix, MatrixMut, product};
-pub(super) use real::Real;
+pub(super) use product::product;
+pub use product::{Matrix, MatrixMut};
+pub use real::Real;
 pub(super) use softmax::{softmax_gradient_in_place, softmax_gradient_row, softmax_row, softmax_row_again};

@@ -39,6 +39,8 @@ pub trait Real:
     fn exponential(self) -> Self;
     /// The square root.
     fn square_root(self) -> Self;
+    /// `self log2(self)`, and 0 for 0 and below.
+    fn times_log2(self) -> Self;
     /// The distribution function and the density of the standard normal distribution at this point.
     fn normal(self) -> (Self, Self);
 }
@@ -87,6 +89,27 @@ impl Real for f32 {
         self.sqrt()
     }
 
+    // x = 2^e m with m in sqrt(1/2) .. sqrt(2); ln m = 2 artanh(s), s = (m - 1) / (m + 1), whose series to s^9 is off by
+    // less than 4e-9.
+    #[inline(always)]
+    fn times_log2(self) -> Self {
+        const ROOT_HALF_BITS: u32 = 0x3f35_04f3;
+        const MANTISSA: u32 = 0x007f_ffff;
+        const TWO_OVER_LN_2: f32 = 2.885_39;
+        let bits = self.to_bits().wrapping_sub(ROOT_HALF_BITS);
+        let exponent = (bits as i32) >> 23;
+        let m = Self::from_bits((bits & MANTISSA).wrapping_add(ROOT_HALF_BITS));
+        let s = (m - 1.0) / (m + 1.0);
+        let square = s * s;
+        let p = 1.0 / 9.0;
+        let p = p * square + 1.0 / 7.0;
+        let p = p * square + 1.0 / 5.0;
+        let p = p * square + 1.0 / 3.0;
+        let p = p * square + 1.0;
+        let log = exponent as Self + TWO_OVER_LN_2 * s * p;
+        if self < Self::MIN_POSITIVE { 0.0 } else { self * log }
+    }
+
     // Abramowitz and Stegun 7.1.26: erfc(z) = (a1 t + .. + a5 t^5) e^(-z^2), t = 1 / (1 + p z), |error| <= 1.5e-7.
     // The exponential is the density's as well.
     #[inline(always)]
@@ -130,6 +153,11 @@ impl Real for f64 {
     #[inline(always)]
     fn square_root(self) -> Self {
         self.sqrt()
+    }
+
+    #[inline(always)]
+    fn times_log2(self) -> Self {
+        if self > 0.0 { self * self.log2() } else { 0.0 }
     }
 
     // erf(z) = 2 / sqrt(pi) e^(-z^2) sum 2^n z^(2n+1) / (1 3 5 .. (2n+1)): every term has the sign of z.
@@ -177,6 +205,23 @@ mod tests {
         assert_eq!(89.0_f32.exponential(), f32::INFINITY);
         assert_eq!(f32::INFINITY.exponential(), f32::INFINITY);
         assert!(f32::NAN.exponential().is_nan());
+    }
+
+    #[test]
+    fn times_log2_is_close_over_its_whole_range() {
+        let mut x = 1e-37_f32;
+        while x < 1e6 {
+            let (ours, exact) = (f64::from(x.times_log2()), f64::from(x) * f64::from(x).log2());
+            let error = (ours - exact).abs() / f64::from(x);
+            assert!(error < 3e-6 * (1.0 + f64::from(x).log2().abs()), "x log2 x at {x}: {ours} instead of {exact}");
+            x *= 1.37;
+        }
+        for zero in [0.0_f32, -1.0, 1e-40] {
+            assert_eq!(zero.times_log2(), 0.0);
+        }
+        assert_eq!(1.0_f32.times_log2(), 0.0);
+        assert_eq!(Real::times_log2(0.25_f64), -0.5);
+        assert_eq!(Real::times_log2(0.0_f64), 0.0);
     }
 
     #[test]

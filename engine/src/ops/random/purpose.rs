@@ -24,6 +24,8 @@ pub enum Purpose {
     Split = 8,
     /// The probe batch that live analysis looks at.
     Probe = 9,
+    /// Directions onto which large covariances are projected.
+    Sketch = 10,
     /// Tests and benchmarks.
     Test = 255,
 }

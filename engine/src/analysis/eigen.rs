@@ -1,0 +1,121 @@
+//! Dense linear algebra in double precision: products through the engine's own, eigenvalues through `faer`.
+
+use faer::{MatRef, Side};
+
+use super::AnalysisError;
+use crate::ops::{Matrix, MatrixMut, parallel_product};
+
+/// A dense matrix, row after row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dense {
+    /// Rows.
+    pub rows: usize,
+    /// Columns.
+    pub columns: usize,
+    /// `[rows, columns]`
+    pub values: Vec<f64>,
+}
+
+impl Dense {
+    /// Zeros.
+    pub(super) fn zeros(rows: usize, columns: usize) -> Self {
+        Self { rows, columns, values: vec![0.0; rows * columns] }
+    }
+
+    pub(super) fn view(&self) -> Matrix<'_, f64> {
+        Matrix::row_major(&self.values, self.rows, self.columns)
+    }
+
+    /// `a b`
+    pub(super) fn product(a: Matrix<'_, f64>, b: Matrix<'_, f64>, rows: usize) -> Self {
+        let mut out = Self::zeros(rows, b.columns());
+        parallel_product(MatrixMut::new(&mut out.values, rows, b.columns()), a, b, false);
+        out
+    }
+
+    /// `self other`
+    pub(super) fn times(&self, other: &Self) -> Self {
+        Self::product(self.view(), other.view(), self.rows)
+    }
+
+    /// `selfᵀ other`
+    pub(super) fn transposed_times(&self, other: &Self) -> Self {
+        Self::product(self.view().transposed(), other.view(), self.columns)
+    }
+
+    /// `self otherᵀ`
+    pub(super) fn times_transposed(&self, other: &Self) -> Self {
+        Self::product(self.view(), other.view().transposed(), self.rows)
+    }
+
+    /// Every column times a factor of its own.
+    pub(super) fn scale_columns(mut self, factors: &[f64]) -> Self {
+        for row in self.values.chunks_exact_mut(self.columns.max(1)) {
+            for (value, factor) in row.iter_mut().zip(factors) {
+                *value *= factor;
+            }
+        }
+        self
+    }
+
+    /// Some neighbouring columns.
+    pub(super) fn columns(&self, first: usize, count: usize) -> Self {
+        let rows = self.values.chunks_exact(self.columns.max(1));
+        let values = rows.flat_map(|row| row.iter().skip(first).take(count).copied()).collect();
+        Self { rows: self.rows, columns: count, values }
+    }
+
+    /// Matrices side by side.
+    pub(super) fn side_by_side(parts: &[Self]) -> Self {
+        let rows = parts.first().map_or(0, |part| part.rows);
+        let columns = parts.iter().map(|part| part.columns).sum();
+        let mut values = Vec::with_capacity(rows * columns);
+        for row in 0..rows {
+            for part in parts {
+                values.extend_from_slice(part.values.get(row * part.columns..(row + 1) * part.columns).unwrap_or(&[]));
+            }
+        }
+        Self { rows, columns, values }
+    }
+}
+
+/// Eigenvalues of a symmetric matrix, descending, and their eigenvectors.
+pub(super) struct Eigen {
+    pub(super) values: Vec<f64>,
+    /// A column each. `[n, n]`
+    pub(super) vectors: Dense,
+}
+
+/// Eigenvalues and eigenvectors of a symmetric matrix `[n, n]`, of which the lower half is read.
+pub(super) fn eigen(matrix: &[f64], n: usize) -> Result<Eigen, AnalysisError> {
+    if n == 0 {
+        return Ok(Eigen { values: Vec::new(), vectors: Dense::default() });
+    }
+    let found = MatRef::from_row_major_slice(matrix, n, n).self_adjoint_eigen(Side::Lower);
+    let found = found.map_err(|_| AnalysisError::Eigenvalues)?;
+    let (ascending, u) = (found.S().column_vector(), found.U());
+    let values: Vec<f64> = (0..n).rev().map(|place| ascending[place]).collect();
+    let vectors = (0..n).flat_map(|row| (0..n).rev().map(move |column| u[(row, column)])).collect();
+    Ok(Eigen { values, vectors: Dense { rows: n, columns: n, values: vectors } })
+}
+
+/// Eigenvalues of a symmetric matrix `[n, n]`, descending.
+pub(super) fn eigenvalues(matrix: &[f64], n: usize) -> Result<Vec<f64>, AnalysisError> {
+    if n == 0 {
+        return Ok(Vec::new());
+    }
+    let mut found = MatRef::from_row_major_slice(matrix, n, n)
+        .self_adjoint_eigenvalues(Side::Lower)
+        .map_err(|_| AnalysisError::Eigenvalues)?;
+    found.reverse();
+    Ok(found)
+}
+
+/// The eigenvalues of a matrix of second moments that are not zero: those below rounding error, and negative ones, are
+/// left out. `values` is descending.
+pub(super) fn positive(mut values: Vec<f64>) -> Vec<f64> {
+    let least = values.first().copied().unwrap_or(0.0) * values.len() as f64 * f64::EPSILON;
+    let count = values.iter().position(|value| *value <= least).unwrap_or(values.len());
+    values.truncate(count);
+    values
+}

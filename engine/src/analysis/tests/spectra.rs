@@ -1,0 +1,226 @@
+use proptest::prelude::*;
+
+use super::{Golden, assert_close, held, padded};
+use crate::{
+    analysis::{AnalysisError, ScoreBatch, ScoreShape, ScoreSpectra, SpectraSum, SpectrumMethod, SpectrumSpec},
+    ops::{
+        Real,
+        random::{Purpose, Stream},
+    },
+};
+
+fn everything(exact: bool) -> SpectrumSpec {
+    SpectrumSpec { components: 4096, patterns: 5, exact, heads: true, queries: true, row_mean_subtracted: true }
+}
+
+/// `scores` `[T, L, H, n, n]`, some examples at once. `expected` are the examples that are announced.
+fn measured<T: Real>(
+    scores: &[f64],
+    [t, l, h, n]: [usize; 4],
+    spec: SpectrumSpec,
+    expected: usize,
+    at_once: usize,
+) -> ScoreSpectra {
+    let shape =
+        ScoreShape { computing: vec![(0..h).collect(); l], heads: h, tokens: n, is_causal: false, examples: expected };
+    let mut sum = SpectraSum::<T>::new(shape, spec, None).unwrap();
+    let block = h * n * n;
+    for first in (0..t).step_by(at_once) {
+        let examples = at_once.min(t - first);
+        let layer = |layer: usize| -> Vec<T> {
+            let of = |example: usize| &scores[(example * l + layer) * block..][..block];
+            (first..first + examples).flat_map(|example| of(example).iter().map(|value| T::of(*value))).collect()
+        };
+        let layers: Vec<Vec<T>> = (0..l).map(layer).collect();
+        let layers: Vec<&[T]> = layers.iter().map(Vec::as_slice).collect();
+        sum.add(&ScoreBatch { layers: &layers, examples }).unwrap();
+    }
+    sum.finish().unwrap()
+}
+
+fn check(golden: &Golden, found: &ScoreSpectra, tolerance: f64, vectors: f64) {
+    let (shape, _) = golden.get("scores");
+    let [_, l, h, n, _]: [usize; 5] = shape.try_into().unwrap();
+    let d = n * n;
+    let close = |found: &[f64], name: &str, tolerance: f64| {
+        assert_close(found, &golden.numbers(name), tolerance, &format!("{} {name}, {:?}", golden.name, found.len()));
+    };
+    close(&padded(&found.network.values, d), "eig", tolerance);
+    close(&held(&found.network.cumulative(), d), "cum_energy", tolerance);
+    let layers = || found.layers.iter();
+    close(&layers().flat_map(|layer| padded(&layer.values, d)).collect::<Vec<_>>(), "eig_layer", tolerance);
+    close(&layers().flat_map(|layer| held(&layer.cumulative(), d)).collect::<Vec<_>>(), "cum_energy_layer", tolerance);
+    let known = golden.get("proj").0[1];
+    let shares = || found.overlaps.iter().map(|overlap| held(&overlap[..overlap.len().min(known)], known));
+    close(&shares().flatten().collect::<Vec<_>>(), "proj_norm", tolerance);
+    let energies =
+        shares().zip(layers()).flat_map(|(overlap, layer)| overlap.into_iter().map(|share| share * layer.trace));
+    close(&energies.collect::<Vec<_>>(), "proj", tolerance);
+    let queries = || found.queries.iter();
+    close(&queries().flat_map(|query| padded(&query.values, n)).collect::<Vec<_>>(), "eig_query", tolerance);
+    close(&queries().flat_map(|query| held(&query.cumulative(), n)).collect::<Vec<_>>(), "cum_energy_query", tolerance);
+    close(&found.query_fractions(), "query_fraction", tolerance);
+    close(&held(&found.query_curve(), n), "query_curve", tolerance);
+    let subtracted = found.row_mean_subtracted.as_ref().unwrap();
+    close(&padded(&subtracted.values, d), "eig_ms", tolerance);
+    close(&held(&subtracted.cumulative(), d), "cum_energy_ms", tolerance);
+    close(&[found.row_mean_energy], "row_mean_energy", tolerance);
+    let patterns: Vec<f64> = found.patterns.concat().into_iter().map(f64::from).collect();
+    close(&patterns, "top5", vectors);
+    // The mean over heads of a layer's energies is the layer's, and that over layers the network's.
+    for (layer, heads) in found.layers.iter().zip(found.heads.chunks(h)) {
+        let mean = heads.iter().map(|head| head.trace).sum::<f64>() / h as f64;
+        assert!((mean - layer.trace).abs() < 1e-6 * layer.trace);
+    }
+    let mean = found.layers.iter().map(|layer| layer.trace).sum::<f64>() / l as f64;
+    assert!((mean - found.network.trace).abs() < 1e-6 * mean);
+}
+
+#[test]
+fn spectra_are_those_of_the_goldens_by_every_exact_method() {
+    for golden in Golden::all("eigen") {
+        let (shape, scores) = golden.get("scores");
+        let [t, l, h, n, _]: [usize; 5] = shape.try_into().unwrap();
+        let sizes = [t, l, h, n];
+        let exact = measured::<f64>(&scores, sizes, everything(true), 1 << 20, 7);
+        assert_eq!(exact.method, SpectrumMethod::Exact);
+        check(&golden, &exact, 1e-10, 1e-6);
+        check(&golden, &measured::<f32>(&scores, sizes, everything(true), 1 << 20, 7), 1e-5, 1e-3);
+        // The samples' products with each other; a few examples are announced so that they are chosen.
+        let gram = measured::<f64>(&scores, sizes, everything(false), 1, 5);
+        assert_eq!(gram.method, SpectrumMethod::Gram);
+        check(&golden, &gram, 1e-10, 1e-6);
+        check(&golden, &measured::<f32>(&scores, sizes, everything(false), 1, 100), 1e-5, 1e-3);
+    }
+}
+
+/// Scores of `t` examples in which direction k of some fixed ones has the variance `decay^k`, and some noise.
+fn planted([t, l, h, n]: [usize; 4], directions: usize, decay: f64, noise: f64) -> Vec<f64> {
+    let mut stream = Stream::new(5, Purpose::Test, 0);
+    let d = n * n;
+    let basis: Vec<Vec<f64>> = (0..directions).map(|_| (0..d).map(|_| stream.normal()).collect()).collect();
+    let mut scores = Vec::with_capacity(t * l * h * d);
+    for _ in 0..t * l * h {
+        let mut sample: Vec<f64> = (0..d).map(|_| noise * stream.normal()).collect();
+        for (k, direction) in basis.iter().enumerate() {
+            let weight = stream.normal() * decay.powf(k as f64 / 2.0);
+            for (value, direction) in sample.iter_mut().zip(direction) {
+                *value += weight * direction;
+            }
+        }
+        scores.extend(sample);
+    }
+    scores
+}
+
+#[test]
+fn a_sketch_is_close_to_the_exact_spectrum_and_never_above_it() {
+    // 34 tokens: 1,156 dimensions, more than are kept exactly unless that is asked for.
+    let sizes = [120, 3, 4, 34];
+    let scores = planted(sizes, 60, 0.8, 0.05);
+    let exact = measured::<f32>(&scores, sizes, everything(true), 120, 40);
+    let spec = SpectrumSpec { components: 64, ..everything(false) };
+    let sketch = measured::<f32>(&scores, sizes, spec, 120, 40);
+    assert_eq!((exact.method, sketch.method), (SpectrumMethod::Exact, SpectrumMethod::Sketch { rank: 96 }));
+    assert!((exact.network.trace - sketch.network.trace).abs() < 1e-9 * exact.network.trace);
+    let pairs = [(&exact.network, &sketch.network)].into_iter().chain(exact.layers.iter().zip(&sketch.layers));
+    for (exact, sketch) in pairs.chain(exact.row_mean_subtracted.iter().zip(&sketch.row_mean_subtracted)) {
+        for (place, (found, expected)) in sketch.values.iter().zip(&exact.values).enumerate() {
+            assert!(*found <= expected * (1.0 + 1e-5) + 1e-7 * exact.trace, "{place}: {found} above {expected}");
+            if place < 16 {
+                assert!((found - expected).abs() < 0.01 * expected, "{place}: {found} instead of {expected}");
+            }
+        }
+        let shares = [16, 64].map(|k| exact.share_of(k) - sketch.share_of(k));
+        assert!(shares.iter().all(|lost| (-1e-6..0.01).contains(lost)), "{shares:?}");
+        assert_eq!(sketch.values.len(), 64);
+        assert!(sketch.missing() > 0.0 && sketch.missing() - exact.missing() < 0.02);
+    }
+    for (exact, sketch) in exact.overlaps.iter().zip(&sketch.overlaps) {
+        for k in [0, 7, 31] {
+            assert!((exact[k] - sketch[k]).abs() < 0.01, "{k}: {} instead of {}", sketch[k], exact[k]);
+        }
+    }
+    for (exact, sketch) in exact.patterns.iter().zip(&sketch.patterns) {
+        let cosine: f32 = exact.iter().zip(sketch).map(|(a, b)| a * b).sum();
+        assert!(cosine > 0.99, "{cosine}");
+    }
+    // What does not depend on the method is the same.
+    assert_eq!(exact.queries.len(), sketch.queries.len());
+    assert!((exact.row_mean_energy - sketch.row_mean_energy).abs() < 1e-9);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn energies_are_those_of_the_trace(
+        (t, l, h, n) in (1_usize..6, 1_usize..4, 1_usize..4, 1_usize..8),
+        exact in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let mut stream = Stream::new(seed, Purpose::Test, 1);
+        let scores: Vec<f64> = (0..t * l * h * n * n).map(|_| stream.normal() + 0.3).collect();
+        let announced = if exact { 1 << 20 } else { 1 };
+        let found = measured::<f64>(&scores, [t, l, h, n], everything(exact), announced, 3);
+        let energy: f64 = scores.iter().map(|value| value * value).sum();
+        prop_assert!((found.network.trace * (t * l * h) as f64 - energy).abs() < 1e-9 * energy);
+        let spectra = [&found.network, found.row_mean_subtracted.as_ref().unwrap()].into_iter();
+        for spectrum in spectra.chain(&found.layers).chain(&found.heads).chain(&found.queries) {
+            let sum: f64 = spectrum.values.iter().sum();
+            prop_assert!((sum - spectrum.trace).abs() < 1e-8 * energy, "{} {}", sum, spectrum.trace);
+            prop_assert!(spectrum.values.is_sorted_by(|a, b| a >= b));
+        }
+        // The projection of the whole on its own first k is the sum of its first k eigenvalues: the layers' mean.
+        for k in 0..found.network.values.len() {
+            let mean = found.overlaps.iter().zip(&found.layers).map(|(overlap, layer)| overlap[k] * layer.trace);
+            let mean = mean.sum::<f64>() / l as f64;
+            let own: f64 = found.network.values.iter().take(k + 1).sum();
+            prop_assert!((mean - own).abs() < 1e-8 * energy, "{} {} {}", k, mean, own);
+        }
+    }
+}
+
+#[test]
+fn later_keys_of_a_causal_model_count_as_zero() {
+    let n = 5;
+    let scores: Vec<f64> = (0..2 * n * n).map(|place| f64::from(place as u32 % 7) - 2.5).collect();
+    let shape = ScoreShape { computing: vec![vec![1]], heads: 2, tokens: n, is_causal: true, examples: 2 };
+    let mut sum = SpectraSum::<f64>::new(shape, everything(false), None).unwrap();
+    sum.add(&ScoreBatch { layers: &[&scores], examples: 2 }).unwrap();
+    let found = sum.finish().unwrap();
+    let seen = |(place, value): (usize, &f64)| if place % n <= place / n % n { value * value } else { 0.0 };
+    let energy = scores.iter().enumerate().map(seen).sum::<f64>() / 2.0;
+    assert!((found.network.trace - energy).abs() < 1e-12 * energy);
+    assert_eq!(found.queries.iter().map(|query| query.dimension).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    // The first query sees one key: its row is its mean.
+    assert!(found.row_mean_energy > 0.0 && found.row_mean_energy < 1.0);
+    assert_eq!((found.heads[0].samples, found.heads[1].samples), (0, 2));
+    assert!(found.network.is_rank_deficient());
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_refused() {
+    let shape = |n: usize, examples: usize| ScoreShape {
+        computing: vec![vec![0, 1]],
+        heads: 2,
+        tokens: n,
+        is_causal: false,
+        examples,
+    };
+    let needed = SpectraSum::<f32>::new(shape(128, 5000), everything(true), Some(1 << 30)).unwrap_err();
+    let text = needed.to_string();
+    assert!(text.contains("1024 MiB are free") && text.contains("shorter examples"), "{text}");
+    let mut sum = SpectraSum::<f32>::new(shape(4, 2), everything(false), Some(1 << 30)).unwrap();
+    let mut scores = vec![0.5_f32; 32];
+    assert!(matches!(
+        sum.add(&ScoreBatch { layers: &[&scores[..16]], examples: 1 }),
+        Err(AnalysisError::OtherSizes { .. })
+    ));
+    scores[20] = f32::INFINITY;
+    assert!(matches!(
+        sum.add(&ScoreBatch { layers: &[&scores], examples: 1 }),
+        Err(AnalysisError::NotFinite { layer: 0, head: 1, .. })
+    ));
+    assert!(matches!(sum.finish(), Err(AnalysisError::NoExamples)));
+}
