@@ -151,6 +151,13 @@ fn layer_cost(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerCost {
     let cost = |part, parameters, macs, numbers: u64| {
         PartCost::new(part, parameters, macs, numbers.saturating_mul(bytes), work.is_training())
     };
+    let mut scores =
+        cost(Part::Scores, restore_parameters(plan, layer), score_macs(plan, layer, &scoring, work), kept.scores);
+    if plan.trained_restore().is_none() {
+        // A map that stays as it is has no gradient: one product less.
+        let spared = restoring_macs(plan, layer, work).saturating_mul(2);
+        scores.backward_flops = scores.backward_flops.saturating_sub(spared);
+    }
     let parts = vec![
         cost(
             Part::Projections,
@@ -158,7 +165,7 @@ fn layer_cost(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerCost {
             product(&[b, t]).saturating_mul(scoring.projection_macs),
             kept.projections,
         ),
-        cost(Part::Scores, restore_parameters(plan, layer), score_macs(plan, layer, &scoring, work), kept.scores),
+        scores,
         cost(Part::Mix, 0, product(&[b, t, t, mixing]), kept.mix),
         cost(Part::Output, product(&[mixing, d]) + output_bias as u64, product(&[b, t, mixing, d]), kept.output),
         cost(
@@ -184,10 +191,22 @@ fn score_macs(plan: &ModelPlan, layer: usize, scoring: &Scoring, work: &Workload
         Coverage::Full(_) => whole,
         Coverage::Partial(_) => {
             let computed = product(&[b, t, k]).saturating_mul(scoring.score_macs + scoring.partial_score_macs);
-            computed.saturating_add(product(&[b, heads, t, k, t - k]))
+            computed.saturating_add(restoring_macs(plan, layer, work))
         }
         // All of them, then onto the directions and back.
         Coverage::Eigen(_) => whole.saturating_add(product(&[2, b, heads, t, t, k])),
+    }
+}
+
+/// Multiply-accumulates of the products with R.
+fn restoring_macs(plan: &ModelPlan, layer: usize, work: &Workload) -> u64 {
+    let t = work.sequence;
+    match &plan.coverage {
+        Coverage::Partial(partial) if plan.approximates(layer) => {
+            let k = partial.k.min(t);
+            product(&[work.batch, plan.head_plan.computed(layer), t, k, t - k])
+        }
+        _ => 0,
     }
 }
 
