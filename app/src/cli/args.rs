@@ -343,6 +343,9 @@ pub struct BenchStepArgs {
     /// How a pair is scored, as in `--compatibility collaborative:d_k=64`.
     #[arg(long, value_name = "KIND[:FIELD=VALUE,...]")]
     pub compatibility: Option<String>,
+    /// How many pairs are scored, as in `--coverage partial:k=16,restore=common`.
+    #[arg(long, value_name = "KIND[:FIELD=VALUE,...]")]
+    pub coverage: Option<String>,
     /// Set any other field of the config, as in `--set model.norm=post`.
     #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
     pub set: Vec<String>,
@@ -443,6 +446,13 @@ pub struct EvalArgs {
     /// Which checkpoint of a run: `best`, `last` or a step.
     #[arg(long, default_value = "best")]
     pub which: Which,
+    /// How many pairs are scored, of a model that was trained to score all of them: `partial:k=16` (the others follow from
+    /// these) or `eigen:k=16` (each row projected on its top eigenvectors), in all layers but the last.
+    #[arg(long, value_name = "KIND:k=N")]
+    pub coverage: Option<String>,
+    /// Examples of the training text from which pairs or eigenvectors are chosen.
+    #[arg(long, requires = "coverage", default_value_t = 256)]
+    pub examples: usize,
     /// Answer as JSON.
     #[arg(long)]
     pub json: bool,

@@ -323,6 +323,15 @@ impl State {
                     self.ask(&run, Asked::Samples);
                 }
             }
+            Event::PairsChosen { run, step, k, score_error, .. } => {
+                let text = format!(
+                    "From step {} on, \"{}\" scores {k} pairs of each row; {:.2} % of the scores' mean square is lost.",
+                    format::count(step + 1),
+                    self.run_name(&run),
+                    100.0 * score_error
+                );
+                self.messages.push(Level::Info, text, "", Some(run));
+            }
             Event::Checkpointed { run, step, bytes, best, .. } => {
                 let what = if best { "Best checkpoint so far" } else { "Checkpoint" };
                 let text = format!(
@@ -391,7 +400,7 @@ impl State {
                     self.check = Some(CheckAnswer { ticket, problems, free_bytes });
                 }
             }
-            Event::Evaluation { target, loss, perplexity, masked_accuracy, tokens } => {
+            Event::Evaluation { target, loss, perplexity, masked_accuracy, tokens, .. } => {
                 let more = match (perplexity, masked_accuracy) {
                     (Some(perplexity), _) => format!(", perplexity {}", format::number(perplexity)),
                     (None, Some(accuracy)) => format!(", {} of hidden tokens right", format::percent(accuracy)),

@@ -13,6 +13,7 @@ mod measure;
 mod moments;
 mod nystroem;
 mod projection;
+pub mod reconstruction;
 mod report;
 mod similarity;
 mod similarity_sum;

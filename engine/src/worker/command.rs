@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use crate::{
     analysis::AnalysisSpec,
-    config::{DataConfig, RunConfig},
+    config::{Coverage, DataConfig, RunConfig},
     speed::SweepSpec,
     store::{AnalysisId, BenchmarkId, Cursor, RunId},
 };
@@ -58,6 +58,8 @@ pub enum Command {
         target: Target,
         /// Which text; `None` = the held-out text that the run was evaluated on.
         data: Option<Box<DataConfig>>,
+        /// Leaves out pairs, or projects scores, of a model that was trained with all of them.
+        coverage: Option<Approximation>,
         /// Folder from which relative paths in `data` are taken.
         base_dir: PathBuf,
     },
@@ -255,6 +257,15 @@ pub enum RunEdit {
     Delete,
     /// Deletion undone.
     Undelete,
+}
+
+/// How many pairs of a trained model are scored in an evaluation, other than in its training.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Approximation {
+    /// The answer; what it says about training has no meaning here.
+    pub coverage: Coverage,
+    /// Examples of the training text from whose scores pairs or directions are chosen.
+    pub examples: usize,
 }
 
 /// A run in the store or a model directory on disk.

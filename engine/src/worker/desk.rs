@@ -166,9 +166,9 @@ impl Desk {
                 self.steer(Steering::checkpoint);
                 Ok(())
             }
-            Command::Evaluate { target, data, base_dir } => {
+            Command::Evaluate { target, data, coverage, base_dir } => {
                 let data = data.map(|data| Box::new(data.anchored(&base_dir)));
-                self.queue.push_front(Job::Evaluate(EvaluateJob { target, data }));
+                self.queue.push_front(Job::Evaluate(EvaluateJob { target, data, coverage }));
                 self.next_job();
                 Ok(())
             }

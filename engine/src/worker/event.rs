@@ -120,6 +120,19 @@ pub enum Event {
         /// The text.
         text: String,
     },
+    /// The pairs of each row that are scored were chosen: from the next step on the others follow from them.
+    PairsChosen {
+        /// The run.
+        run: RunId,
+        /// Steps done.
+        step: u64,
+        /// Pairs of each row.
+        k: usize,
+        /// Mean squared error of the scores as a share of their mean square, 0..=1.
+        score_error: f64,
+        /// Maps of scores that were looked at.
+        samples: u64,
+    },
     /// A checkpoint was written.
     Checkpointed {
         /// The run.
@@ -257,6 +270,12 @@ pub enum Event {
         masked_accuracy: Option<f64>,
         /// Labelled tokens that were counted.
         tokens: u64,
+        /// How many pairs were scored, in words, where it is not as the model was trained.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        coverage: Option<String>,
+        /// Mean squared error of the scores that this makes on the training text, as a share of their mean square.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        score_error: Option<f64>,
     },
     /// Answer to [`super::Command::Export`].
     Exported {

@@ -9,6 +9,7 @@ mod bench;
 mod check;
 mod checkpoints;
 mod command;
+mod coverage;
 mod desk;
 mod device;
 mod engine;
@@ -30,7 +31,7 @@ mod train_job;
 mod viewer;
 
 pub use checkpoints::choose_checkpoint;
-pub use command::{Command, MapText, RunEdit, Subspace, Target, Which};
+pub use command::{Approximation, Command, MapText, RunEdit, Subspace, Target, Which};
 pub use device::{DeviceInfo, cores, devices};
 pub use engine::{Engine, EngineError, EngineOptions};
 pub use event::Event;

@@ -7,7 +7,7 @@ use crate::{
     checkpoint,
     config::{DataConfig, RunConfig, from_toml},
     data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
-    model::Model,
+    model::{Model, ParameterSet},
     store::{RunId, Store},
 };
 
@@ -22,6 +22,9 @@ pub(super) struct Subject {
     /// The text in words.
     pub(super) data: String,
     pub(super) model: Model,
+    pub(super) parameters: ParameterSet,
+    /// Whether it is known on which text it was trained.
+    pub(super) has_text: bool,
     pub(super) config: RunConfig,
     pub(super) corpus: Corpus,
     pub(super) device: Device,
@@ -62,6 +65,7 @@ impl Subject {
         let device = Device::Cpu;
         let loaded = checkpoint::load_model_dir(&directory, DType::F32, &device).map_err(|error| error.to_string())?;
         let (name, config) = stored.map_or((None, None), |(name, config)| (Some(name), Some(config)));
+        let has_text = config.is_some() || loaded.config.is_some();
         let mut config = config.or(loaded.config).unwrap_or_default();
         let is_shuffled = shuffled.unwrap_or(data.unwrap_or(&config.data).shuffled);
         config.data.shuffled = is_shuffled;
@@ -98,7 +102,8 @@ impl Subject {
             words.push_str(", shuffled");
         }
         let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| error.to_string())?;
-        Ok(Self { named, run, step, data: words, model, config, corpus, device })
+        let parameters = loaded.parameters;
+        Ok(Self { named, run, step, data: words, model, parameters, has_text, config, corpus, device })
     }
 
     /// The longest examples that both config and model have.
