@@ -68,6 +68,17 @@ pub const HELP: &[(&str, &[(&str, &str)])] = &[
             ("Ctrl+E", "Export the figure"),
         ],
     ),
+    (
+        "Maps",
+        &[
+            ("Click", "Choose a cell"),
+            ("Arrows, Enter", "Move from cell to cell and choose"),
+            ("Ctrl+wheel, + and -", "Zoom"),
+            ("Drag", "Move a map that is zoomed in"),
+            ("Double click, Home", "Whole map again"),
+            ("Esc", "Free what was chosen"),
+        ],
+    ),
 ];
 
 /// Whether a text field has the keyboard: then plain keys are text.
@@ -126,7 +137,11 @@ pub fn pressed(ctx: &Context) -> Vec<Pressed> {
         let digits =
             [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8, Key::Num9];
         for (key, panel) in digits.into_iter().zip(PanelId::ALL) {
-            if input.consume_key(Modifiers::NONE, key) {
+            // With Shift a digit is another character on many layouts.
+            let is_plain = |event: &Event| {
+                matches!(event, Event::Key { key: pressed, modifiers, .. } if *pressed == key && modifiers.is_none())
+            };
+            if input.events.iter().any(is_plain) && input.consume_key(Modifiers::NONE, key) {
                 found.push(Pressed::Panel(panel));
             }
         }

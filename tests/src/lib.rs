@@ -12,4 +12,7 @@ pub use chance::Chance;
 pub use configs::{TINY_DECODER, TINY_ENCODER, sentences};
 pub use database::{Holder, execute, hold};
 pub use program::{Answer, Program, Training};
-pub use window::{Screen, example_current, example_record, example_runs, fill_with_benchmarks, fill_with_examples};
+pub use window::{
+    EXAMPLE_STEPS, Screen, answer_maps, example_analysis, example_current, example_record, example_run, example_runs,
+    fill_with_analyses, fill_with_benchmarks, fill_with_examples,
+};

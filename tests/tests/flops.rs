@@ -2,7 +2,7 @@
 //! and every trainable number. One test, alone in its process: the count sees all operations of the process.
 
 use headroom_engine::{
-    config::{Architecture, Compatibility, Reuse, RunConfig},
+    config::{Architecture, Compatibility, Coverage, Reuse, RunConfig},
     speed::StepSpeed,
 };
 
@@ -24,19 +24,25 @@ fn products_and_parameters_of_every_combination_are_those_that_the_cost_model_co
     let mut checked = 0;
     for kind in Architecture::ALL {
         for compatibility in Compatibility::examples(4, 24) {
-            for reuse in Reuse::examples(4, 4) {
+            for (number, reuse) in Reuse::examples(4, 4).into_iter().enumerate() {
                 let mut config = config(kind, 10);
                 config.attention.compatibility = compatibility.clone();
                 config.attention.reuse = reuse;
-                let mut model = StepSpeed::new(config.clone(), VOCABULARY).unwrap();
-                let what = format!("{:?} {kind:?}", config.attention);
-                assert_eq!(model.parameters(), model.cost().parameters, "{what}");
-                let (_, operations) = model.profiled_step().unwrap();
-                let flops: u64 = operations.iter().map(|operation| operation.flops).sum();
-                assert_eq!(flops, model.cost().flops_per_step, "{what}");
-                checked += 1;
+                // Every pair in one pass, some in another.
+                let coverages = Coverage::examples(10);
+                let some = coverages.get(1 + number % (coverages.len() - 1)).cloned();
+                for coverage in [Coverage::default()].into_iter().chain(some) {
+                    config.attention.coverage = coverage;
+                    let mut model = StepSpeed::new(config.clone(), VOCABULARY).unwrap();
+                    let what = format!("{:?} {kind:?}", config.attention);
+                    assert_eq!(model.parameters(), model.cost().parameters, "{what}");
+                    let (_, operations) = model.profiled_step().unwrap();
+                    let flops: u64 = operations.iter().map(|operation| operation.flops).sum();
+                    assert_eq!(flops, model.cost().flops_per_step, "{what}");
+                    checked += 1;
+                }
             }
         }
     }
-    assert!(checked >= 2 * 10 * 8, "{checked}");
+    assert!(checked >= 2 * 2 * 10 * 8, "{checked}");
 }

@@ -22,7 +22,10 @@ use headroom_engine::{
     store::{NewSnapshot, RunId, RunState, SnapshotData, SnapshotRecord, snapshot_kinds},
     worker::{Command, Event},
 };
-use headroom_tests::{Screen, example_record, example_runs, fill_with_benchmarks, fill_with_examples};
+use headroom_tests::{
+    Screen, answer_maps, example_record, example_run, example_runs, fill_with_analyses, fill_with_benchmarks,
+    fill_with_examples,
+};
 
 const THEMES: [(&str, ThemeChoice); 2] = [("dark", ThemeChoice::Dark), ("light", ThemeChoice::Light)];
 
@@ -265,6 +268,89 @@ fn speed_of_a_stored_sweep() {
         fill_with_benchmarks(screen.state());
         screen.settle();
         screen.resize(egui::vec2(1280.0, 960.0));
+        screen
+    });
+}
+
+/// A panel of analyses of the run that trains.
+fn analyses(theme: ThemeChoice, panel: PanelId, height: f32) -> Screen {
+    let mut screen = full(theme, PanelId::Live);
+    fill_with_analyses(screen.state());
+    screen.state().selection.focused = Some(example_run(8));
+    screen.window().settings.panel = panel;
+    screen.resize(egui::vec2(1280.0, height));
+    screen
+}
+
+#[test]
+fn redundancy_before_anything_was_analysed() {
+    in_both_themes("redundancy_empty", |theme| {
+        let mut screen = analyses(theme, PanelId::Redundancy, 800.0);
+        screen.state().selection.focused = Some(example_run(3));
+        screen
+    });
+}
+
+#[test]
+fn redundancy_of_a_run_that_trains() {
+    in_both_themes("redundancy", |theme| {
+        let mut screen = analyses(theme, PanelId::Redundancy, 900.0);
+        screen.focus("Map: similarity of layers");
+        for key in [Key::ArrowDown, Key::ArrowDown, Key::ArrowDown, Key::ArrowRight, Key::Enter] {
+            screen.press(Modifiers::NONE, key);
+        }
+        screen.click("Layer 3 head 5");
+        screen
+    });
+}
+
+#[test]
+fn spectra_of_a_run_that_trains() {
+    in_both_themes("spectra", |theme| analyses(theme, PanelId::Spectra, 1640.0));
+}
+
+#[test]
+fn spectra_of_several_steps_with_a_component_large() {
+    in_both_themes("spectra_steps", |theme| {
+        let mut screen = analyses(theme, PanelId::Spectra, 1300.0);
+        screen.choose("Curves beside the network", "several steps");
+        screen.click("Map: component 2");
+        screen
+    });
+}
+
+/// Attention maps of the run that trains.
+fn heads_panel(theme: ThemeChoice) -> Screen {
+    let mut screen = analyses(theme, PanelId::Heads, 900.0);
+    for _ in 0..4 {
+        let asked = screen.recorded();
+        answer_maps(screen.state(), &asked);
+        screen.settle();
+    }
+    screen
+}
+
+#[test]
+fn heads_of_a_model_with_one_large() {
+    in_both_themes("maps", |theme| {
+        let mut screen = heads_panel(theme);
+        screen.press(Modifiers::NONE, Key::Escape);
+        screen
+    });
+}
+
+#[test]
+fn two_heads_side_by_side_and_their_difference() {
+    in_both_themes("maps_pair", |theme| {
+        let mut screen = heads_panel(theme);
+        screen.choose("Beside the head", "another head: click it");
+        screen.focus("Map: L1H1");
+        screen.press(Modifiers::NONE, Key::Enter);
+        for _ in 0..4 {
+            let asked = screen.recorded();
+            answer_maps(screen.state(), &asked);
+            screen.settle();
+        }
         screen
     });
 }

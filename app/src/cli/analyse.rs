@@ -15,13 +15,13 @@ use headroom_engine::{
 use serde_json::json;
 
 use super::{
-    args::AnalyseArgs,
+    args::{AnalyseArgs, LookArgs},
     error::{CliError, CliResult, joined},
     eval, open, print, signals,
     table::Table,
 };
 use crate::{
-    export::{to_csv, to_png, to_svg},
+    export::{map_to_csv, map_to_png, map_to_svg, to_csv, to_png, to_svg},
     findings,
 };
 
@@ -107,7 +107,8 @@ fn look(store: Option<&Path>, args: &AnalyseArgs) -> CliResult<Analysis> {
     let engine = open::engine(store, needs_store)?;
     signals::listen();
     let analysis = AnalysisId::new();
-    let spec = Box::new(spec(args));
+    let spec = AnalysisSpec { shuffled: args.shuffled, ..args.look.beside(!args.subspace.is_empty()) };
+    let spec = Box::new(spec);
     let id = analysis.clone();
     engine.send(Command::Analyse { analysis, target, data, spec, subspaces, base_dir: current_dir })?;
     let (mut found, mut stage, mut is_stopping) = (None, String::new(), false);
@@ -164,7 +165,7 @@ fn target(
     Ok((Target::Run { run: record.summary.id, which }, Some(config.data)))
 }
 
-/// The text that was named, or the run's own where it is to be read in another order.
+/// The text that was named.
 fn data(
     args: &AnalyseArgs,
     path: Option<&Path>,
@@ -179,41 +180,39 @@ fn data(
                     .to_owned(),
             ));
         }
-        // Its own held-out text: whole where it has a file of its own, which the engine reads as any other text.
-        None => match (args.shuffled, trained_on) {
-            (Some(shuffled), Some(own)) if shuffled != own.shuffled => Some(eval::held_out_text(own)?),
-            _ => None,
-        },
+        None => None,
     };
-    Ok(named.map(|named| Box::new(DataConfig { shuffled: args.shuffled.unwrap_or(named.shuffled), ..named })))
+    Ok(named.map(Box::new))
 }
 
-fn spec(args: &AnalyseArgs) -> AnalysisSpec {
-    let names_nothing = args.similarity.is_none() && !args.spectrum && !args.captured && args.subspace.is_empty();
-    let components = args.components as usize;
-    let spectrum = SpectrumSpec { components, heads: args.heads, exact: args.exact, ..SpectrumSpec::default() };
-    AnalysisSpec {
-        examples: args.examples as usize,
-        tokens: args.tokens.map(|tokens| tokens as usize),
-        similarity: match &args.similarity {
-            Some(measures) => measures.clone(),
-            None if names_nothing => vec![Measure::default()],
-            None => Vec::new(),
-        },
-        spectrum: (args.spectrum || args.heads || args.exact || names_nothing).then_some(spectrum),
-        captured: args.captured || names_nothing,
+impl LookArgs {
+    /// What was asked for; everything where nothing was named.
+    pub(super) fn spec(&self) -> AnalysisSpec {
+        self.beside(false)
+    }
+
+    /// The same beside something else that was asked for.
+    fn beside(&self, asks_for_more: bool) -> AnalysisSpec {
+        let names_nothing = self.similarity.is_none() && !self.spectrum && !self.captured && !asks_for_more;
+        let components = self.components as usize;
+        let spectrum = SpectrumSpec { components, heads: self.heads, exact: self.exact, ..SpectrumSpec::default() };
+        AnalysisSpec {
+            examples: self.examples as usize,
+            tokens: self.tokens.map(|tokens| tokens as usize),
+            shuffled: None,
+            similarity: match &self.similarity {
+                Some(measures) => measures.clone(),
+                None if names_nothing => vec![Measure::default()],
+                None => Vec::new(),
+            },
+            spectrum: (self.spectrum || self.heads || self.exact || names_nothing).then_some(spectrum),
+            captured: self.captured || names_nothing,
+        }
     }
 }
 
 fn tell(found: &Analysis) -> CliResult {
-    let step = match found.step {
-        Some(step) if !found.target.contains("step") => format!(", step {step}"),
-        _ => String::new(),
-    };
-    print::line(format!(
-        "{}{step} on {}: {} examples of {} tokens, {:.1} s",
-        found.target, found.data, found.examples, found.tokens, found.secs
-    ))?;
+    print::line(format!("{}, {:.1} s", findings::about(found), found.secs))?;
     for line in findings::summary(found) {
         print::line(line)?;
     }
@@ -225,7 +224,8 @@ fn tell(found: &Analysis) -> CliResult {
     print::line(table.text().trim_end())
 }
 
-fn refuse_file(out: &Path) -> CliResult {
+/// A directory for files must not be a file.
+pub(super) fn refuse_file(out: &Path) -> CliResult {
     if out.is_file() {
         return Err(CliError::BadInput(format!("{} is a file. Name a directory.", out.display())));
     }
@@ -233,7 +233,7 @@ fn refuse_file(out: &Path) -> CliResult {
 }
 
 /// Writes figures, tables and arrays; how many files.
-fn write(out: &Path, found: &Analysis) -> CliResult<usize> {
+pub(super) fn write(out: &Path, found: &Analysis) -> CliResult<usize> {
     let failed = |path: &Path, error: &dyn std::fmt::Display| {
         CliError::Failed(format!("{} cannot be written: {error}.", path.display()))
     };
@@ -249,6 +249,12 @@ fn write(out: &Path, found: &Analysis) -> CliResult<usize> {
         put(format!("{name}.svg"), to_svg(&figure).as_bytes())?;
         put(format!("{name}.csv"), to_csv(&figure).as_bytes())?;
         let png = to_png(&figure, PNG_SCALE).map_err(|error| CliError::Failed(error.to_string()))?;
+        put(format!("{name}.png"), &png)?;
+    }
+    for (name, figure) in findings::maps(found) {
+        put(format!("{name}.svg"), map_to_svg(&figure).as_bytes())?;
+        put(format!("{name}.csv"), map_to_csv(&figure).as_bytes())?;
+        let png = map_to_png(&figure, PNG_SCALE).map_err(|error| CliError::Failed(error.to_string()))?;
         put(format!("{name}.png"), &png)?;
     }
     for array in found.arrays() {

@@ -37,6 +37,8 @@ pub enum Task {
     Completions(CompletionsArgs),
     /// List the devices that runs can compute on.
     Devices(JsonArgs),
+    /// Train a config on its text and on the same text shuffled, and look at the attention of both on both.
+    Domains(DomainsArgs),
     /// Count parameters, FLOPs and memory of a config without running it.
     Estimate(EstimateArgs),
     /// Measure the loss of a run or a model directory on text.
@@ -341,6 +343,9 @@ pub struct BenchStepArgs {
     /// How a pair is scored, as in `--compatibility collaborative:d_k=64`.
     #[arg(long, value_name = "KIND[:FIELD=VALUE,...]")]
     pub compatibility: Option<String>,
+    /// How many pairs are scored, as in `--coverage partial:k=16,restore=common`.
+    #[arg(long, value_name = "KIND[:FIELD=VALUE,...]")]
+    pub coverage: Option<String>,
     /// Set any other field of the config, as in `--set model.norm=post`.
     #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
     pub set: Vec<String>,
@@ -441,6 +446,13 @@ pub struct EvalArgs {
     /// Which checkpoint of a run: `best`, `last` or a step.
     #[arg(long, default_value = "best")]
     pub which: Which,
+    /// How many pairs are scored, of a model that was trained to score all of them: `partial:k=16` (the others follow from
+    /// these) or `eigen:k=16` (each row projected on its top eigenvectors), in all layers but the last.
+    #[arg(long, value_name = "KIND:k=N")]
+    pub coverage: Option<String>,
+    /// Examples of the training text from which pairs or eigenvectors are chosen.
+    #[arg(long, requires = "coverage", default_value_t = 256)]
+    pub examples: usize,
     /// Answer as JSON.
     #[arg(long)]
     pub json: bool,
@@ -471,6 +483,25 @@ pub struct AnalyseArgs {
     #[arg(long, value_name = "STEP", num_args = 0..=1, default_missing_value = "last",
           conflicts_with_all = ["data", "shuffled", "subspace"])]
     pub live: Option<String>,
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// Share of the scores' energy in the space of another model's scores: RUN, RUN@STEP, RUN@last, or a directory.
+    #[arg(long, value_name = "RUN|DIR", num_args = 1..)]
+    pub subspace: Vec<String>,
+    /// Look at the spaces of `--subspace` on this text instead of the one that each model was evaluated on.
+    #[arg(long, value_name = "PATH", requires = "subspace")]
+    pub subspace_data: Option<PathBuf>,
+    /// Write figures (SVG, PNG), tables (CSV), arrays (.npy) and everything as JSON into this directory.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What is looked at.
+#[derive(Args, Debug)]
+pub struct LookArgs {
     /// Similarity of attention maps: `total_variation`, `cosine`, `jensen_shannon`, `linear_cka`; the first without a name.
     #[arg(long, value_name = "MEASURE,..", num_args = 0..=1, value_delimiter = ',',
           default_missing_value = "total_variation")]
@@ -481,12 +512,6 @@ pub struct AnalyseArgs {
     /// Captured variance of query and key weights.
     #[arg(long)]
     pub captured: bool,
-    /// Share of the scores' energy in the space of another model's scores: RUN, RUN@STEP, RUN@last, or a directory.
-    #[arg(long, value_name = "RUN|DIR", num_args = 1..)]
-    pub subspace: Vec<String>,
-    /// Look at the spaces of `--subspace` on this text instead of the one that each model was evaluated on.
-    #[arg(long, value_name = "PATH", requires = "subspace")]
-    pub subspace_data: Option<PathBuf>,
     /// Examples that are looked at, spread evenly over the text.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..))]
     pub examples: u64,
@@ -502,10 +527,19 @@ pub struct AnalyseArgs {
     /// All eigenvalues from the covariance itself, whatever its size, where memory allows.
     #[arg(long)]
     pub exact: bool,
-    /// Write figures (SVG, PNG), tables (CSV), arrays (.npy) and everything as JSON into this directory.
+}
+
+/// `domains`.
+#[derive(Args, Debug)]
+pub struct DomainsArgs {
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// Write figures (SVG, PNG), tables (CSV), arrays (.npy) and everything as JSON into folders of this directory.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Answer as JSON.
+    /// Answer as one JSON object at the end.
     #[arg(long)]
     pub json: bool,
 }

@@ -61,7 +61,8 @@ fn config(args: &BenchStepArgs) -> CliResult<RunConfig> {
         format!("device={}", quoted(&args.device)),
     ];
     fields.extend(args.threads.map(|threads| format!("threads={threads}")));
-    for (question, answer) in [("reuse", &args.reuse), ("compatibility", &args.compatibility)] {
+    let answers = [("reuse", &args.reuse), ("compatibility", &args.compatibility), ("coverage", &args.coverage)];
+    for (question, answer) in answers {
         fields.extend(answer.iter().flat_map(|answer| answer_fields(question, answer)));
     }
     fields.extend(args.set.iter().cloned());

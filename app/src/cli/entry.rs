@@ -5,7 +5,7 @@ use clap::Parser;
 use super::{
     analyse,
     args::{BenchTask, Cli, Task},
-    bench_batch, bench_show, bench_step, bench_sweep, compare, completions, devices,
+    bench_batch, bench_show, bench_step, bench_sweep, compare, completions, devices, domains,
     error::CliResult,
     estimate, eval, export, open, panics, presets, print, race, resume, runs, show, sweep, train,
 };
@@ -47,6 +47,7 @@ fn dispatch(cli: Cli) -> CliResult {
         Some(Task::Compare(args)) => compare::run(store, &args),
         Some(Task::Completions(args)) => completions::run(&args),
         Some(Task::Devices(args)) => devices::run(&args),
+        Some(Task::Domains(args)) => domains::run(store, &args),
         Some(Task::Estimate(args)) => estimate::run(&args),
         Some(Task::Eval(args)) => eval::run(store, &args),
         Some(Task::Export(args)) => export::run(store, &args),

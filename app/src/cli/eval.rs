@@ -6,9 +6,9 @@ use std::{
 };
 
 use headroom_engine::{
-    config::{DataConfig, FileSource, GrammarSource, RandomSource, Source, from_toml},
+    config::{Coverage, DataConfig, FileSource, Source, from_toml},
     store::RunRecord,
-    worker::{Command, Event, Target},
+    worker::{Approximation, Command, Event, Target},
 };
 
 use super::{
@@ -21,6 +21,7 @@ use super::{
 pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     let current_dir = std::env::current_dir()
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
+    let coverage = args.coverage.as_deref().map(|text| approximation(text, args.examples)).transpose()?.flatten();
     let is_directory = Path::new(&args.target).is_dir();
     if is_directory && args.data.is_some() && !Path::new(&args.target).join("config.json").is_file() {
         return Err(CliError::BadInput(format!(
@@ -48,7 +49,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         None => None,
     };
     let engine = open::engine(store, !is_directory)?;
-    engine.send(Command::Evaluate { target, data, base_dir: current_dir })?;
+    engine.send(Command::Evaluate { target, data, coverage, base_dir: current_dir })?;
     let outcome = loop {
         match engine.wait_event(Duration::from_millis(200)) {
             Some(event @ Event::Evaluation { .. }) => break Ok(event),
@@ -65,6 +66,12 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     engine.shutdown(Duration::from_secs(30));
     let event = outcome?;
     if args.json { print::json_line(&event) } else { tell(&event) }
+}
+
+/// What `--coverage` says; nothing where all pairs are scored as ever.
+fn approximation(text: &str, examples: usize) -> CliResult<Option<Approximation>> {
+    let coverage = Coverage::from_words(text).map_err(|error| CliError::BadInput(format!("--coverage: {error}")))?;
+    Ok((!coverage.is_full()).then_some(Approximation { coverage, examples }))
 }
 
 /// The run that is meant; a path that is not there is said to be that.
@@ -100,34 +107,17 @@ pub(super) fn named_text(
     Ok(DataConfig { source, ..before })
 }
 
-/// The text on which a run was evaluated, as text of its own.
-pub(super) fn held_out_text(own: DataConfig) -> CliResult<DataConfig> {
-    match &own.source {
-        Source::File(FileSource { validation_path: Some(path), .. }) => {
-            let path = path.clone();
-            named_text(&path, None, None, Some(own))
-        }
-        Source::File(_) => Err(CliError::BadInput(
-            "The run's held-out text is a part of its file, so that it cannot be read in another order. Name a text \
-             with --data."
-                .to_owned(),
-        )),
-        // Other words of the same source than those that it was trained on.
-        Source::Grammar(source) => {
-            let source =
-                Source::Grammar(GrammarSource { text_seed: source.text_seed.wrapping_add(1), ..source.clone() });
-            Ok(DataConfig { source, ..own })
-        }
-        Source::Random(source) => {
-            let source = Source::Random(RandomSource { text_seed: source.text_seed.wrapping_add(1), ..source.clone() });
-            Ok(DataConfig { source, ..own })
-        }
-    }
-}
-
 fn tell(event: &Event) -> CliResult {
-    let Event::Evaluation { target, loss, perplexity, masked_accuracy, tokens } = event else { return Ok(()) };
+    let Event::Evaluation { target, loss, perplexity, masked_accuracy, tokens, coverage, score_error } = event else {
+        return Ok(());
+    };
     print::line(format!("{target}: loss {} nats a token, on {} tokens", plain::number(*loss), plain::count(*tokens)))?;
+    if let (Some(coverage), Some(error)) = (coverage, score_error) {
+        let error = 100.0 * error;
+        print::line(format!(
+            "{coverage}, in all layers but the last: {error:.2} % of the scores' mean square is lost"
+        ))?;
+    }
     if let Some(perplexity) = perplexity {
         print::line(format!("perplexity {}", plain::number(*perplexity)))?;
     }

@@ -102,6 +102,7 @@ impl Follower {
                 Event::Finished { run, .. } if self.is_ours(run) => return Ok(event),
                 Event::Checkpointed { run, .. }
                 | Event::Evaluated { run, .. }
+                | Event::PairsChosen { run, .. }
                 | Event::Paused { run, .. }
                 | Event::Preparing { run, .. }
                 | Event::Resumed { run, .. }

@@ -14,6 +14,7 @@ mod compare;
 mod completions;
 mod config_source;
 mod devices;
+mod domains;
 mod entry;
 mod error;
 mod estimate;

@@ -234,6 +234,11 @@ fn sentence(event: &Event) -> Option<String> {
             let examples: Vec<&str> = text.lines().collect();
             format!("Sample at step {}:\n  {}", plain::count(*step), examples.join("\n  "))
         }
+        Event::PairsChosen { step, k, score_error, .. } => format!(
+            "From step {} on, {k} pairs of each row are scored; {:.2} % of the scores' mean square is lost",
+            plain::count(*step + 1),
+            100.0 * score_error,
+        ),
         Event::Checkpointed { step, path, bytes, .. } => {
             format!("Checkpoint at step {}: {} ({})", plain::count(*step), path.display(), plain::bytes(*bytes))
         }

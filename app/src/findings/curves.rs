@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use headroom_engine::analysis::{Analysis, Spectrum};
 
-use super::layer_name;
+use super::{about, layer_name};
 use crate::{
     export::{Figure, FigureAxis, FigureSeries},
     theme,
@@ -90,14 +90,9 @@ fn shares(analysis: &Analysis, title: &str, x: &str, curves: &[(String, Vec<f64>
         let points = curve.iter().enumerate().map(|(place, value)| (place as f64 + 1.0, *value)).collect();
         FigureSeries { name: name.clone(), colour, dash, width: 1.6, points, ..FigureSeries::default() }
     });
-    let step = analysis.step.map(|step| format!(", step {step}")).unwrap_or_default();
-    let what = if analysis.target.contains("step") { String::new() } else { step };
     Figure {
         title: title.to_owned(),
-        subtitle: format!(
-            "{}{what} on {}: {} examples of {} tokens",
-            analysis.target, analysis.data, analysis.examples, analysis.tokens
-        ),
+        subtitle: about(analysis),
         x: FigureAxis {
             axis: Axis::new(x).quantity(Quantity::Count).scale(Scale::log_if(longest > 32)),
             range: (1.0, (longest as f64).max(2.0)),

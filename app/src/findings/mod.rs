@@ -1,9 +1,11 @@
 //! What an analysis of attention says, as figures, arrays in files and words: shared by the command line and panels.
 
 mod curves;
+mod maps;
 mod npy;
 mod words;
 
 pub use curves::figures;
+pub use maps::maps;
 pub use npy::npy;
-pub use words::{layer_name, layer_table, summary};
+pub use words::{about, layer_name, layer_table, summary};

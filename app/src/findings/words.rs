@@ -10,6 +10,16 @@ pub fn layer_name(layer: usize) -> String {
     format!("L{layer}")
 }
 
+/// Whose attention it is, on which text.
+pub fn about(analysis: &Analysis) -> String {
+    let step = match analysis.step {
+        Some(step) if !analysis.target.contains("step") => format!(", step {step}"),
+        _ => String::new(),
+    };
+    let Analysis { target, data, examples, tokens, .. } = analysis;
+    format!("{target}{step} on {data}: {examples} examples of {tokens} tokens")
+}
+
 /// The main findings, a sentence each.
 pub fn summary(analysis: &Analysis) -> Vec<String> {
     let mut lines = Vec::new();
@@ -143,7 +153,7 @@ mod tests {
         };
         let text = summary(&analysis).join("\n");
         for expected in [
-            "neighbouring layers 0.75 (mean",
+            "neighbouring layers 0.750 (mean",
             "the largest 1 % (4) of 400 eigenvalues hold 97.5 % of the energy; 1 for 80 %, 2 for 90 %, 2 for 95 %.",
             "25.0 % of the energy is in the means of rows",
             "sketch of 3 directions: lower bounds, with 2.50 % of the energy left over",

@@ -165,7 +165,7 @@ pub fn next_seed(runs: &[RunSummary], record: &RunRecord, config: RunConfig) -> 
 }
 
 /// Where a stored config's relative paths start: the current folder, as for a config that is typed.
-pub(super) fn base_dir() -> PathBuf {
+pub(crate) fn base_dir() -> PathBuf {
     std::env::current_dir().unwrap_or_default()
 }
 

@@ -20,11 +20,26 @@ pub enum PanelId {
     Runs,
     /// How long steps take.
     Speed,
+    /// Which heads and layers attend alike.
+    Redundancy,
+    /// In how small a space the scores live.
+    Spectra,
+    /// The attention maps of every head.
+    Heads,
 }
 
 impl PanelId {
     /// Every panel, in the order of the rail; the keys 1 to 9 open them.
-    pub const ALL: [Self; 5] = [Self::Configure, Self::Live, Self::Compare, Self::Runs, Self::Speed];
+    pub const ALL: [Self; 8] = [
+        Self::Configure,
+        Self::Live,
+        Self::Compare,
+        Self::Runs,
+        Self::Speed,
+        Self::Redundancy,
+        Self::Spectra,
+        Self::Heads,
+    ];
 
     /// The name in the rail.
     pub fn name(self) -> &'static str {
@@ -34,6 +49,9 @@ impl PanelId {
             Self::Compare => "Compare",
             Self::Runs => "Runs",
             Self::Speed => "Speed",
+            Self::Redundancy => "Redundancy",
+            Self::Spectra => "Spectra",
+            Self::Heads => "Heads",
         }
     }
 
@@ -45,6 +63,9 @@ impl PanelId {
             Self::Compare => "Overlay runs, against a baseline",
             Self::Runs => "Every run in the store",
             Self::Speed => "Measure how long training steps take",
+            Self::Redundancy => "See which heads and layers attend alike",
+            Self::Heads => "Look at the attention map of every head",
+            Self::Spectra => "See in how small a space attention scores live",
         }
     }
 }

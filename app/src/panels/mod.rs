@@ -6,9 +6,13 @@
 pub mod compare;
 pub mod configure;
 mod context;
+pub mod heads;
 pub mod live;
+pub mod redundancy;
 mod registry;
 pub mod runs;
+mod snapshots;
+pub mod spectra;
 pub mod speed;
 pub mod welcome;
 

@@ -1,6 +1,6 @@
 use super::{
-    Panel, PanelId, compare::ComparePanel, configure::ConfigurePanel, live::LivePanel, runs::RunsPanel,
-    speed::SpeedPanel,
+    Panel, PanelId, compare::ComparePanel, configure::ConfigurePanel, heads::HeadsPanel, live::LivePanel,
+    redundancy::RedundancyPanel, runs::RunsPanel, spectra::SpectraPanel, speed::SpeedPanel,
 };
 use crate::inspector::Inspector;
 
@@ -23,6 +23,9 @@ impl Default for Panels {
                 (PanelId::Compare, Box::new(ComparePanel::default())),
                 (PanelId::Runs, Box::new(RunsPanel::default())),
                 (PanelId::Speed, Box::new(SpeedPanel::default())),
+                (PanelId::Redundancy, Box::new(RedundancyPanel::default())),
+                (PanelId::Spectra, Box::new(SpectraPanel::default())),
+                (PanelId::Heads, Box::new(HeadsPanel::default())),
             ],
             inspector: Some(Box::new(Inspector::default())),
         }

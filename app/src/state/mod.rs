@@ -3,7 +3,9 @@
 //! May be used from every panel. Panels never ask the engine for curves themselves: they say which curves they show
 //! ([`SeriesCache::want`]), and the loads and re-loads follow from it.
 
+mod analysis;
 mod current;
+mod maps;
 mod selection;
 mod series;
 mod speed;
@@ -11,7 +13,9 @@ mod speed;
 mod tests;
 mod view;
 
+pub use analysis::{AnalysisState, Looking};
 pub use current::{CurrentRun, StartFacts, SystemLoad};
+pub use maps::{MapsOf, MapsState, ShownMaps};
 pub use selection::Selection;
 pub use series::{CurveBase, CurveX, RunSeries, SeriesCache};
 pub use speed::{Measuring, SpeedState};

@@ -6,7 +6,7 @@ use headroom_engine::{
     worker::{Command, DeviceInfo, Event, RunEdit},
 };
 
-use super::{CurrentRun, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad};
+use super::{AnalysisState, CurrentRun, MapsState, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad};
 use crate::{
     compare::names_apart,
     messages::{Level, Messages},
@@ -39,6 +39,10 @@ pub struct State {
     pub started: BTreeMap<RunId, StartFacts>,
     /// Curves.
     pub series: SeriesCache,
+    /// Analyses of attention.
+    pub analysis: AnalysisState,
+    /// Attention maps.
+    pub maps: MapsState,
     /// Benchmarks and measurements.
     pub speed: SpeedState,
     /// Which runs are shown, pinned, hovered.
@@ -238,6 +242,8 @@ impl State {
         let mut wishes = std::mem::take(&mut self.wishes);
         wishes.extend(self.series.take_loads(Instant::now()));
         wishes.extend(self.speed.take_wishes());
+        wishes.extend(self.analysis.take_wishes());
+        wishes.extend(self.maps.take_wishes());
         wishes
     }
 
@@ -317,6 +323,15 @@ impl State {
                     self.ask(&run, Asked::Samples);
                 }
             }
+            Event::PairsChosen { run, step, k, score_error, .. } => {
+                let text = format!(
+                    "From step {} on, \"{}\" scores {k} pairs of each row; {:.2} % of the scores' mean square is lost.",
+                    format::count(step + 1),
+                    self.run_name(&run),
+                    100.0 * score_error
+                );
+                self.messages.push(Level::Info, text, "", Some(run));
+            }
             Event::Checkpointed { run, step, bytes, best, .. } => {
                 let what = if best { "Best checkpoint so far" } else { "Checkpoint" };
                 let text = format!(
@@ -340,7 +355,10 @@ impl State {
                 (current.step, current.is_paused) = (step, false);
                 self.stands(&run, |summary| (summary.state, summary.steps_done) = (RunState::Running, step));
             }
-            Event::Failed { run, why, what_to_do } => self.messages.push(Level::Error, why, what_to_do, run),
+            Event::Failed { run, why, what_to_do } => {
+                self.maps.failed(&why);
+                self.messages.push(Level::Error, why, what_to_do, run);
+            }
             Event::Warning { run, message } => self.messages.push(Level::Warning, message, "", run),
             Event::Finished { run, state, step, why, .. } => {
                 let name = self.run_name(&run);
@@ -382,7 +400,7 @@ impl State {
                     self.check = Some(CheckAnswer { ticket, problems, free_bytes });
                 }
             }
-            Event::Evaluation { target, loss, perplexity, masked_accuracy, tokens } => {
+            Event::Evaluation { target, loss, perplexity, masked_accuracy, tokens, .. } => {
                 let more = match (perplexity, masked_accuracy) {
                     (Some(perplexity), _) => format!(", perplexity {}", format::number(perplexity)),
                     (None, Some(accuracy)) => format!(", {} of hidden tokens right", format::percent(accuracy)),
@@ -400,16 +418,16 @@ impl State {
                 self.messages.push(Level::Info, text, "", Some(run));
             }
             Event::Devices { devices } => self.devices = devices,
-            Event::AnalyseQueued { .. }
-            | Event::Analysing { .. }
+            event @ (Event::AnalyseEnded { .. }
+            | Event::AnalyseQueued { .. }
             | Event::Analysed { .. }
-            | Event::AnalyseEnded { .. }
             | Event::Analyses { .. }
+            | Event::Analysing { .. }
             | Event::LiveAnalyses { .. }
             | Event::LiveAnalysis { .. }
-            | Event::Snapshot { .. }
-            | Event::SnapshotData { .. }
-            | Event::Snapshots { .. } => {}
+            | Event::Snapshot { .. }) => self.analysis.apply(event, &mut self.messages),
+            event @ (Event::Map { .. } | Event::Maps { .. }) => self.maps.apply(event),
+            Event::SnapshotData { .. } | Event::Snapshots { .. } => {}
             event @ (Event::Benchmark { .. }
             | Event::Benchmarks { .. }
             | Event::MeasureEnded { .. }
@@ -547,6 +565,7 @@ impl State {
         let exists = |run: &RunId| self.runs.iter().any(|summary| summary.id == *run);
         self.selection.retain(exists);
         self.series.retain(exists);
+        self.analysis.retain(exists);
         self.records.retain(|run, _| exists(run));
         self.names.retain(|run, _| !exists(run));
         self.checkpoints.retain(|run, _| exists(run));

@@ -191,7 +191,7 @@ impl HeadroomWindow {
             let open = self.open_panel();
             let is_training = self.state.current.is_some();
             let clicked = Side::left("rail")
-                .exact_size(122.0)
+                .exact_size(130.0)
                 .resizable(false)
                 .frame(frame)
                 .show(ui, |ui| rail_ui(ui, &ids, open, is_training))

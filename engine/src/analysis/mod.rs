@@ -13,6 +13,7 @@ mod measure;
 mod moments;
 mod nystroem;
 mod projection;
+pub mod reconstruction;
 mod report;
 mod similarity;
 mod similarity_sum;
@@ -23,6 +24,7 @@ mod spectrum;
 mod study;
 #[cfg(test)]
 mod tests;
+mod view;
 
 pub use arrays::{NamedArray, PackedAnalysis};
 pub use captured::{CapturedVariance, LayerEnergies};
@@ -37,3 +39,4 @@ pub use spectra::{ScoreSpectra, SpectrumMethod};
 pub use spectra_sum::{ScoreBatch, ScoreShape, SpectraSum};
 pub use spectrum::Spectrum;
 pub use study::{Basis, Look, examples_at_once, look};
+pub use view::{MapThumbnails, MapView, THUMBNAIL};

@@ -10,6 +10,8 @@ pub struct AnalysisSpec {
     pub examples: usize,
     /// Tokens of an example; none: as the model was trained.
     pub tokens: Option<usize>,
+    /// Reads the text with every token at a random place (`true`) or in order (`false`); none: as the run read it.
+    pub shuffled: Option<bool>,
     /// Measures by which maps are compared.
     pub similarity: Vec<Measure>,
     /// Spectra of scores.
@@ -52,6 +54,7 @@ impl AnalysisSpec {
         Self {
             examples,
             tokens: Some(tokens),
+            shuffled: None,
             similarity: vec![Measure::TotalVariation],
             spectrum: Some(spectrum),
             captured: true,
@@ -64,6 +67,7 @@ impl Default for AnalysisSpec {
         Self {
             examples: 256,
             tokens: None,
+            shuffled: None,
             similarity: vec![Measure::TotalVariation],
             spectrum: Some(SpectrumSpec::default()),
             captured: true,

@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{HeadPlan, ParameterMatch};
+use super::{Cell, HeadPlan, ParameterMatch};
 use crate::config::{
-    Architecture, AttentionConfig, Cache, Compatibility, Coverage, Grouped, NormPlacement, Problem, Reuse, RunConfig,
-    Tokenizer,
+    Architecture, AttentionConfig, Cache, Compatibility, Coverage, DEFAULT_STEPS, Grouped, NormPlacement,
+    PartialCoverage, Problem, Restore, Reuse, RunConfig, Tokenizer,
 };
+use crate::ops::restored_pairs;
 
 /// Most layers and heads of a model; the fields are judged by [`RunConfig::validate`].
 const MOST_LAYERS: usize = 256;
@@ -50,7 +51,7 @@ pub struct ModelPlan {
     pub head_plan: HeadPlan,
     /// How a head scores a pair.
     pub compatibility: Compatibility,
-    /// How many pairs are scored.
+    /// How many pairs are scored, as far as the model depends on it.
     pub coverage: Coverage,
     /// What is kept while generating.
     pub cache: Cache,
@@ -99,9 +100,38 @@ impl ModelPlan {
             token_types: if encoder { 2 } else { 0 },
             head_plan: HeadPlan::derive(attention, layers, model.heads)?,
             compatibility: attention.compatibility.clone(),
-            coverage: attention.coverage.clone(),
+            coverage: attention.coverage.of_model(),
             cache: attention.cache.clone(),
         })
+    }
+
+    /// Whether layer `layer` does not use all of its scores: every layer but the last, where a head computes.
+    pub fn approximates(&self, layer: usize) -> bool {
+        !self.coverage.is_full() && layer + 1 < self.layers && self.head_plan.computed(layer) > 0
+    }
+
+    /// The same model with every pair scored in every layer.
+    #[must_use]
+    pub fn exact(&self) -> Self {
+        Self { coverage: Coverage::default(), ..self.clone() }
+    }
+
+    /// Numbers of one map from computed to restored scores, R; 0 where none are restored.
+    pub fn restore_numbers(&self) -> u64 {
+        match &self.coverage {
+            Coverage::Partial(PartialCoverage { k, .. }) => {
+                (restored_pairs(self.positions, *k, self.is_causal()) as u64).saturating_mul(*k as u64)
+            }
+            Coverage::Full(_) | Coverage::Eigen(_) => 0,
+        }
+    }
+
+    /// Whether a map from computed to restored scores is trained, and if so whether it is that of all layers.
+    pub fn trained_restore(&self) -> Option<Restore> {
+        match &self.coverage {
+            Coverage::Partial(PartialCoverage { restore, .. }) => Some(*restore).filter(|r| *r != Restore::Fixed),
+            Coverage::Full(_) | Coverage::Eigen(_) => None,
+        }
     }
 
     /// True when a position may see only itself and what stands before it.
@@ -147,6 +177,55 @@ pub fn supported(config: &RunConfig) -> Vec<Problem> {
     }
     match (coverage, cache) {
         (Coverage::Full(_), Cache::None(_)) => {}
+        (Coverage::Partial(partial), Cache::None(_)) => problems.extend(check_partial(config, partial)),
+        (Coverage::Eigen(_), Cache::None(_)) => {
+            let message = "projecting scores on eigenvectors needs every score first, so that it saves nothing in \
+                           training; train with full or partial coverage, then measure the model with `headroom eval \
+                           RUN --coverage eigen:k=16`";
+            problems.push(Problem::new("attention.coverage.kind", message));
+        }
+    }
+    problems
+}
+
+/// What stands in the way of scoring some pairs alone: sequences of other lengths than the one that the pairs were
+/// chosen for, a model in which no layer would do so, a warm-up that never ends.
+///
+/// Every way to score a pair is a product of two vectors, so that each can be left out for some pairs; and every
+/// schedule of reuse that leaves a head computing before the last layer: borrowers use the restored maps.
+fn check_partial(config: &RunConfig, PartialCoverage { from, warmup_steps, .. }: &PartialCoverage) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let (layers, heads) = (config.model.layers, config.model.heads);
+    let length = config.data.sequence_length;
+    if let Some(positions) = config.model.positions.filter(|positions| *positions != length) {
+        problems.push(Problem::new(
+            "model.positions",
+            format!(
+                "pairs are chosen for sequences of one length: give as many positions as data.sequence_length \
+                 ({length}) instead of {positions}, or leave the field out"
+            ),
+        ));
+    }
+    if (1..=MOST_LAYERS).contains(&layers)
+        && (1..=MOST_HEADS).contains(&heads)
+        && let Ok(plan) = HeadPlan::derive(&config.attention, layers, heads)
+    {
+        let computes = |layer: usize| plan.row(layer).iter().any(|cell| matches!(cell, Cell::Compute));
+        if layers == 1 {
+            let message = "the last layer scores all pairs, and this model has no other; use two layers or more";
+            problems.push(Problem::new("model.layers", message));
+        } else if !(0..layers - 1).any(computes) {
+            let message = "no head before the last layer computes a map, so that there is nothing to leave out; let \
+                           one compute, or choose full coverage";
+            problems.push(Problem::new("attention.coverage.kind", message));
+        }
+    }
+    let steps = config.train.steps.unwrap_or(if config.train.epochs.is_some() { u64::MAX } else { DEFAULT_STEPS });
+    if from.is_none() && *warmup_steps >= steps {
+        problems.push(Problem::new(
+            "attention.coverage.warmup_steps",
+            format!("{warmup_steps} steps of warm-up leave nothing of {steps} steps; train longer, or warm up less"),
+        ));
     }
     problems
 }
@@ -232,6 +311,16 @@ mod tests {
                 "match_parameters = \"standard\"\nreuse = { kind = \"custom\", rows = [\"c c c c c c\", \"c c c c c c\"] }",
                 "attention.match_parameters: a custom table",
             ),
+            ("coverage = { kind = \"eigen\", k = 4 }", "attention.coverage.kind: projecting scores"),
+            ("coverage = { kind = \"partial\", k = 128 }", "attention.coverage.k: 128 is outside 1..=63"),
+            (
+                "coverage = { kind = \"partial\", warmup_steps = 1000 }",
+                "attention.coverage.warmup_steps: 1000 steps of warm-up leave nothing of 1000 steps",
+            ),
+            (
+                "coverage = { kind = \"partial\" }\nreuse = { kind = \"custom\", rows = [\"- - - - - -\", \"c c c c c c\"] }",
+                "attention.coverage.kind: no head before the last layer computes",
+            ),
         ] {
             let said = answer(text);
             assert!(said.contains(wanted), "{said}");
@@ -246,8 +335,30 @@ mod tests {
                 let mut config = RunConfig::default();
                 (config.attention.compatibility, config.attention.reuse) = (compatibility.clone(), reuse);
                 assert_eq!(supported(&config), vec![]);
+                config.attention.coverage = Coverage::Partial(PartialCoverage::default());
+                assert_eq!(supported(&config), vec![]);
             }
         }
+    }
+
+    #[test]
+    fn partial_coverage_is_for_one_length_and_two_layers() {
+        let mut config = RunConfig::default();
+        config.attention.coverage = Coverage::Partial(PartialCoverage::default());
+        assert_eq!(supported(&config), vec![]);
+        let plan = ModelPlan::resolve(&config, 50).unwrap();
+        let last = plan.layers - 1;
+        assert!((0..last).all(|layer| plan.approximates(layer)) && !plan.approximates(last));
+        assert!(!plan.exact().approximates(0) && plan.trained_restore().is_none());
+        config.model.positions = Some(config.data.sequence_length + 1);
+        assert_eq!(supported(&config)[0].field, "model.positions");
+        (config.model.positions, config.model.layers) = (None, 1);
+        assert_eq!(supported(&config)[0].field, "model.layers");
+        config = RunConfig::default();
+        config.train.epochs = Some(2.0);
+        config.attention.coverage =
+            Coverage::Partial(PartialCoverage { warmup_steps: 5000, ..PartialCoverage::default() });
+        assert_eq!(supported(&config), vec![], "how many steps an epoch has is not known here");
     }
 
     #[test]

@@ -8,11 +8,12 @@ use serde_json::{Map, Value, json};
 use super::{CONFIG, CheckpointError, special_tokens::SpecialTokens};
 use crate::{
     attention::ModelPlan,
-    config::{Architecture, AttentionConfig, Compatibility, NormPlacement, Precision, Reuse, RunConfig},
+    config::{Architecture, AttentionConfig, Compatibility, Coverage, NormPlacement, Precision, Reuse, RunConfig},
 };
 
-/// The key of what `transformers` has no word for: attention of another kind. It holds `reuse` and `compatibility` as
-/// the run config writes them, the schedule always as a table of heads, and `norm`.
+/// The key of what `transformers` has no word for: attention of another kind. It holds `reuse`, `compatibility` and
+/// `coverage` as the run config writes them, the schedule always as a table of heads, and `norm`. Pairs that were chosen
+/// are a tensor among the weights, as is the map to the others.
 const ATTENTION: &str = "headroom_attention";
 
 /// The type of models that `transformers` does not know, so that it never opens one as something that would compute
@@ -21,7 +22,7 @@ const OWN_TYPE: &str = "headroom";
 
 /// Whether `transformers` knows the attention of a plan.
 fn is_known(plan: &ModelPlan) -> bool {
-    plan.head_plan.is_plain() && plan.compatibility == Compatibility::default()
+    plan.head_plan.is_plain() && plan.compatibility == Compatibility::default() && plan.coverage.is_full()
 }
 
 /// Which configuration class a plan is saved under.
@@ -95,6 +96,7 @@ pub(super) fn config_json(plan: &ModelPlan, precision: Precision, special: &Spec
                 norm: plan.norm,
                 reuse: Reuse::Custom(plan.head_plan.to_custom()),
                 compatibility: plan.compatibility.clone(),
+                coverage: plan.coverage.of_model(),
             };
             config.insert(ATTENTION.to_owned(), json!(own));
         }
@@ -109,6 +111,8 @@ struct OwnAttention {
     norm: NormPlacement,
     reuse: Reuse,
     compatibility: Compatibility,
+    #[serde(default, skip_serializing_if = "Coverage::is_full")]
+    coverage: Coverage,
 }
 
 /// The plan that a `config.json` describes.
@@ -172,8 +176,12 @@ pub(super) fn plan_of(text: &str, dir: &Path) -> Result<ModelPlan, CheckpointErr
         }
     }
     if let Some(own) = own {
-        config.attention =
-            AttentionConfig { reuse: own.reuse, compatibility: own.compatibility, ..AttentionConfig::default() };
+        config.attention = AttentionConfig {
+            reuse: own.reuse,
+            compatibility: own.compatibility,
+            coverage: own.coverage,
+            ..AttentionConfig::default()
+        };
     }
     let vocabulary = read.count("vocab_size")?;
     model.positions = Some(positions);

@@ -57,7 +57,8 @@ pub fn load_model_dir(dir: &Path, dtype: DType, device: &Device) -> Result<Loade
         })?),
     };
     let (mut tensors, _) = tensors::read(dir, WEIGHTS, device)?;
-    for tensor in tensors.values_mut() {
+    // Whole numbers, such as the keys of pairs, stay as they are.
+    for tensor in tensors.values_mut().filter(|tensor| !tensor.dtype().is_int()) {
         let converted = tensor.to_dtype(dtype).map_err(ModelError::from);
         *tensor = converted.map_err(|source| CheckpointError::Tensor { source, path: dir.clone() })?;
     }

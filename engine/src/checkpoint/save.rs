@@ -76,7 +76,7 @@ fn write(dir: &Path, contents: &ModelDirectory) -> Result<SavedModel, Checkpoint
         scratch.sync(file)
     };
     let special = SpecialTokens::find(contents.tokenizer_json);
-    let precision = match contents.tensors.values().next().map(Tensor::dtype) {
+    let precision = match contents.tensors.values().map(Tensor::dtype).find(DType::is_float) {
         Some(DType::F64) => Precision::F64,
         _ => Precision::F32,
     };

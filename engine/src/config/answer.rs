@@ -1,6 +1,7 @@
 use super::{
-    AllEndReuse, AlternateReuse, AttentionConfig, Biases, Collaborative, Compatibility, FirstReuse, FullReuse, Grouped,
-    Latent, ModelConfig, PartialReuse, Reuse, SkipReuse, Standard,
+    AllEndReuse, AlternateReuse, AttentionConfig, Biases, Collaborative, Compatibility, Coverage, EigenCoverage,
+    FirstReuse, FullReuse, Grouped, Latent, ModelConfig, PartialCoverage, PartialReuse, Restore, Reuse, SkipReuse,
+    Standard,
 };
 
 /// An answer to one of the questions about attention that can be trained: what a variant of a race changes.
@@ -76,6 +77,9 @@ pub fn attention_words(attention: &AttentionConfig) -> String {
     if attention.reuse != Reuse::default() {
         parts.push(reuse_words(&attention.reuse));
     }
+    if attention.coverage != Coverage::default() {
+        parts.push(coverage_words(&attention.coverage));
+    }
     let mut words = if parts.is_empty() { "standard".to_owned() } else { parts.join(" + ") };
     if attention.match_parameters.is_some() {
         words += ", parameters matched";
@@ -94,6 +98,18 @@ fn compatibility_words(compatibility: &Compatibility) -> String {
         Compatibility::Collaborative(Collaborative { d_k }) => format!("collaborative d_k {d_k}"),
         Compatibility::Grouped(Grouped { kv_heads }) => format!("grouped kv_heads {kv_heads}"),
         Compatibility::Latent(Latent { rank }) => format!("latent rank {rank}"),
+    }
+}
+
+fn coverage_words(coverage: &Coverage) -> String {
+    match coverage {
+        Coverage::Full(_) => "all pairs".to_owned(),
+        Coverage::Partial(PartialCoverage { k, restore: Restore::Fixed, .. }) => format!("{k} pairs a row, fixed R"),
+        Coverage::Partial(PartialCoverage { k, restore: Restore::Common, .. }) => format!("{k} pairs a row, common R"),
+        Coverage::Partial(PartialCoverage { k, restore: Restore::PerLayer, .. }) => {
+            format!("{k} pairs a row, R per layer")
+        }
+        Coverage::Eigen(EigenCoverage { k }) => format!("{k} eigenvectors a row"),
     }
 }
 
@@ -147,5 +163,8 @@ mod tests {
         attention.compatibility = Compatibility::Latent(Latent { rank: 8 });
         attention.reuse = Reuse::AllEnd(AllEndReuse { layers: 2, heads: None });
         assert_eq!(attention_words(&attention), "latent rank 8 + all end P 2");
+        attention = AttentionConfig::default();
+        attention.coverage = Coverage::Partial(PartialCoverage::default());
+        assert_eq!(attention_words(&attention), "16 pairs a row, fixed R");
     }
 }

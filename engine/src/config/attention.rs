@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Compatibility, Reuse};
+use super::{Compatibility, Coverage, Reuse};
 
 /// `[attention]`: which heads score, how a pair is scored, how many pairs are scored, what is kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,9 +26,9 @@ pub struct AttentionConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Baseline {
-    /// Standard attention in which every head computes.
+    /// Standard attention in which every head computes every pair.
     Standard,
-    /// The same way to score a pair, in which every head computes.
+    /// The same way to score a pair, and as many pairs, in which every head computes.
     WithoutReuse,
 }
 
@@ -45,21 +45,11 @@ impl AttentionConfig {
             Baseline::Standard => Compatibility::default(),
             Baseline::WithoutReuse => self.compatibility.clone(),
         };
-        Self { reuse: Reuse::default(), compatibility, match_parameters: None, ..self.clone() }
-    }
-}
-
-/// How many pairs are scored.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Coverage {
-    /// Every pair that the mask allows.
-    Full(Full),
-}
-
-impl Default for Coverage {
-    fn default() -> Self {
-        Self::Full(Full {})
+        let coverage = match baseline {
+            Baseline::Standard => Coverage::default(),
+            Baseline::WithoutReuse => self.coverage.clone(),
+        };
+        Self { reuse: Reuse::default(), compatibility, coverage, match_parameters: None, ..self.clone() }
     }
 }
 

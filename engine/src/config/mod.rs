@@ -8,6 +8,7 @@ mod answer;
 mod attention;
 mod axis;
 mod compatibility;
+mod coverage;
 mod data;
 mod device;
 mod entrant;
@@ -24,11 +25,12 @@ mod train;
 mod validate;
 
 pub use answer::{Answer, attention_words};
-pub use attention::{AttentionConfig, Baseline, Cache, Coverage, Full, NoCache};
+pub use attention::{AttentionConfig, Baseline, Cache, Full, NoCache};
 pub use axis::{Axis, Setting, Side, SpecError};
 pub use compatibility::{
     Biases, Collaborative, Compatibility, Grouped, Latent, Pairwise, SharedWeight, Standard, Symmetric,
 };
+pub use coverage::{Coverage, EigenCoverage, PartialCoverage, Restore};
 pub use data::{
     ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, RandomSource, Source, Tokenizer,
     TrainedTokenizer,

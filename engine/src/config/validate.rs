@@ -25,6 +25,7 @@ impl RunConfig {
         self.check_model(&mut check);
         check.0.extend(self.attention.reuse.problems(self.model.layers, self.model.heads));
         check.0.extend(self.attention.compatibility.problems(&self.model));
+        check.0.extend(self.attention.coverage.problems(self.data.sequence_length));
         self.check_train(&mut check);
         check.count("probe.examples", self.probe.examples, 1..=1024);
         check.0

@@ -20,13 +20,21 @@ impl Model {
         let cast = |(name, variable): (&str, &candle_core::Var)| -> Result<(String, Tensor), ModelError> {
             Ok((name.to_owned(), variable.as_tensor().to_dtype(dtype)?))
         };
-        let tensors = parameters.iter().map(cast).collect::<Result<BTreeMap<_, _>, _>>()?;
+        let mut tensors = parameters.iter().map(cast).collect::<Result<BTreeMap<_, _>, _>>()?;
+        for (name, tensor) in parameters.state() {
+            tensors.insert(name.clone(), narrowed(tensor, dtype)?);
+        }
         Ok(Self::build(plan, tensors)?.with_gradients(gradients.clone()))
     }
 
     /// The same without a graph, for evaluation.
     pub fn frozen_in(plan: &ModelPlan, parameters: &ParameterSet, dtype: DType) -> Result<Self, ModelError> {
-        let cast = |(name, tensor): (String, Tensor)| Ok::<_, ModelError>((name, tensor.to_dtype(dtype)?));
+        let cast = |(name, tensor): (String, Tensor)| Ok::<_, ModelError>((name, narrowed(&tensor, dtype)?));
         Self::build(plan, parameters.tensors().into_iter().map(cast).collect::<Result<_, _>>()?)
     }
+}
+
+/// Real numbers in `dtype`; whole ones, such as the keys of pairs, as they are.
+fn narrowed(tensor: &Tensor, dtype: DType) -> Result<Tensor, ModelError> {
+    Ok(if tensor.dtype().is_int() { tensor.clone() } else { tensor.to_dtype(dtype)? })
 }

@@ -4,6 +4,7 @@
 //! names that Hugging Face `transformers` gives them, and a [`Model`] joins the two: [`Model::trainable`] builds the
 //! graph for backward, [`Model::frozen`] builds none. Knows nothing of training. Uses `config`, `ops`, `attention`.
 
+mod coverage_state;
 mod device;
 mod diagnosis;
 mod error;
@@ -19,6 +20,7 @@ mod specification;
 mod tests;
 mod transformer;
 
+pub use coverage_state::CoverageState;
 pub use device::{dtype, open_device};
 pub use diagnosis::NonFinite;
 pub use error::ModelError;

@@ -24,6 +24,16 @@
 //! | collaborative | `query` and `key` to `D_k` and `content` to `c` without bias, `mixing.weight` `[c, D_k]`, `value` |
 //! | grouped | `query`; `key` and `value` with a block of `d_k` columns for each group in use |
 //! | latent | `query`; `latent` to `r` and `key` from `r` without bias; `value` from `r` |
+//!
+//! Models that do not score every pair have these besides, below `bert.encoder.` or `transformer.`; n is the length of the
+//! sequences that they are for, and pairs that are restored stand query by query, keys ascending:
+//!
+//! | coverage | tensors |
+//! |---|---|
+//! | partial | `coverage.pairs` `u32` `[n, k]`, the keys that each query scores, n where it sees fewer than k |
+//! | partial, R fixed or common | `restore.weight` `[restored pairs, k]`, R for all layers |
+//! | partial, R per layer | `restore.weight` below `layer.N.attention.self.` or `h.N.attn.` of every layer but the last in which a head computes |
+//! | eigen, in memory alone | `coverage.basis` `[n, k, n]`, directions of each query |
 
 use crate::{
     attention::ModelPlan,
@@ -101,6 +111,34 @@ pub(super) fn outer_norm(plan: &ModelPlan) -> &'static str {
         (Architecture::Decoder, NormPlacement::Post) => "transformer.ln_e",
         (Architecture::Decoder, NormPlacement::Pre) => "transformer.ln_f",
     }
+}
+
+/// What belongs to all layers.
+fn of_all_layers(plan: &ModelPlan, name: &str) -> String {
+    match plan.architecture {
+        Architecture::Encoder => format!("bert.encoder.{name}"),
+        Architecture::Decoder => format!("transformer.{name}"),
+    }
+}
+
+/// The keys that each query scores.
+pub(super) fn pairs(plan: &ModelPlan) -> String {
+    of_all_layers(plan, "coverage.pairs")
+}
+
+/// The directions that each query's scores are projected on.
+pub(super) fn basis(plan: &ModelPlan) -> String {
+    of_all_layers(plan, "coverage.basis")
+}
+
+/// The map from computed to restored scores of all layers.
+pub(super) fn restore(plan: &ModelPlan) -> String {
+    of_all_layers(plan, "restore.weight")
+}
+
+/// That of one layer.
+pub(super) fn layer_restore(plan: &ModelPlan, layer: usize) -> String {
+    format!("{}restore.weight", LayerNames::new(plan, layer).attention)
 }
 
 /// The encoder head's linear map from width to width.

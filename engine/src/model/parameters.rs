@@ -2,11 +2,17 @@ use std::collections::BTreeMap;
 
 use candle_core::{DType, Device, Tensor, Var};
 
-use super::{Initial, ModelError, Specification, diagnosis::is_finite, specifications};
+use super::{
+    CoverageState, Initial, ModelError, Specification,
+    diagnosis::is_finite,
+    names,
+    specification::{StateKind, state_specifications, trained_restores},
+    specifications,
+};
 use crate::{
     attention::ModelPlan,
     ops::{
-        Parameter,
+        PairSets, Parameter,
         random::{Purpose, Stream},
     },
 };
@@ -17,6 +23,8 @@ pub struct ParameterSet {
     variables: BTreeMap<String, Var>,
     /// Whether weight decay applies, by name.
     decay: BTreeMap<String, bool>,
+    /// What is not trained: the pairs that are scored, and maps that stay as they are.
+    state: BTreeMap<String, Tensor>,
 }
 
 impl ParameterSet {
@@ -25,13 +33,12 @@ impl ParameterSet {
     /// Every parameter draws from a stream of its own, chosen by its name: the same seed gives the same weights,
     /// and a parameter that two plans share starts the same in both. Drawn in 64 bits, then rounded.
     pub fn init(plan: &ModelPlan, seed: u64, dtype: DType, device: &Device) -> Result<Self, ModelError> {
-        let draw = |specification: &Specification| -> Result<Tensor, ModelError> {
-            let shape = specification.shape.as_slice();
-            Ok(match specification.initial {
+        let draw = |name: &str, shape: &[usize], initial: Initial| -> Result<Tensor, ModelError> {
+            Ok(match initial {
                 Initial::Ones => Tensor::ones(shape, dtype, device)?,
                 Initial::Zeros => Tensor::zeros(shape, dtype, device)?,
                 Initial::Normal { deviation } => {
-                    let mut stream = Stream::new(seed, Purpose::Init, stream_index(&specification.name));
+                    let mut stream = Stream::new(seed, Purpose::Init, stream_index(name));
                     let count = shape.iter().product();
                     if dtype == DType::F32 {
                         let values: Vec<f32> = (0..count).map(|_| (deviation * stream.normal()) as f32).collect();
@@ -43,12 +50,77 @@ impl ParameterSet {
                 }
             })
         };
-        let mut set = Self { variables: BTreeMap::new(), decay: BTreeMap::new() };
+        let mut set = Self::empty();
         for specification in specifications(plan) {
-            let variable = Var::from_tensor(&draw(&specification)?)?;
-            set.insert(specification, variable);
+            let tensor = draw(&specification.name, &specification.shape, specification.initial)?;
+            set.insert(specification, Var::from_tensor(&tensor)?);
+        }
+        for state in state_specifications(plan) {
+            let tensor = match (state.kind, state.shape.as_slice()) {
+                (StateKind::Pairs, &[n, k]) => PairSets::even(n, k, plan.is_causal())?.tensor(device)?,
+                (StateKind::Restore(initial), shape) => draw(&state.name, shape, initial)?,
+                (StateKind::Pairs | StateKind::Basis, shape) => Tensor::zeros(shape, dtype, device)?,
+            };
+            set.state.insert(state.name, tensor);
         }
         Ok(set)
+    }
+
+    fn empty() -> Self {
+        Self { variables: BTreeMap::new(), decay: BTreeMap::new(), state: BTreeMap::new() }
+    }
+
+    /// The same weights for a model that does not score every pair, with what was found for it. The weights share their
+    /// memory with these; maps that are trained are new variables.
+    ///
+    /// # Errors
+    /// If it was found for another plan.
+    pub fn covering(&self, plan: &ModelPlan, found: &CoverageState) -> Result<Self, ModelError> {
+        found.check(plan)?;
+        let device = self.variables.values().next().map_or(Device::Cpu, |variable| variable.device().clone());
+        let dtype = self.variables.values().next().map_or(DType::F32, |variable| variable.dtype());
+        let wide = |values: &[f64], shape: &[usize]| {
+            Tensor::from_slice(values, shape, &Device::Cpu)?.to_dtype(dtype)?.to_device(&device)
+        };
+        let mut set = Self { state: BTreeMap::new(), ..self.clone() };
+        let trained = trained_restores(plan);
+        if let CoverageState::Partial { restore, .. } = found {
+            for (name, shape) in trained {
+                let variable = Var::from_tensor(&wide(restore, &shape)?)?;
+                set.decay.insert(name.clone(), false);
+                set.variables.insert(name, variable);
+            }
+        }
+        for state in state_specifications(plan) {
+            let tensor = match (state.kind, found) {
+                (StateKind::Pairs, CoverageState::Partial { pairs, .. }) => pairs.tensor(&device)?,
+                (StateKind::Restore(_), CoverageState::Partial { restore, .. }) => wide(restore, &state.shape)?,
+                (_, CoverageState::Eigen { basis }) => wide(basis, &state.shape)?,
+                (StateKind::Basis, _) => return Err(ModelError::Missing { name: names::basis(plan) }),
+            };
+            set.state.insert(state.name, tensor);
+        }
+        Ok(set)
+    }
+
+    /// The same weights for sequences of up to `positions` tokens: as many rows of the table of positions.
+    ///
+    /// # Errors
+    /// If there are fewer.
+    pub fn with_positions(&self, plan: &ModelPlan, positions: usize) -> Result<Self, ModelError> {
+        let mut set = self.clone();
+        let name = format!("{}.weight", names::positions(plan));
+        let Some(table) = self.variables.get(&name).filter(|table| table.dims().first() != Some(&positions)) else {
+            return Ok(set);
+        };
+        let table = table.as_detached_tensor().narrow(0, 0, positions)?;
+        set.variables.insert(name, Var::from_tensor(&table.copy()?)?);
+        Ok(set)
+    }
+
+    /// Whether there are pairs or directions: the model does not use every score.
+    pub fn has_coverage(&self) -> bool {
+        !self.state.is_empty()
     }
 
     /// Weights that came from elsewhere; they are copied.
@@ -56,7 +128,20 @@ impl ParameterSet {
     /// # Errors
     /// If a parameter of the plan is missing, has another shape, or a tensor belongs to no parameter.
     pub fn from_tensors(plan: &ModelPlan, mut tensors: BTreeMap<String, Tensor>) -> Result<Self, ModelError> {
-        let mut set = Self { variables: BTreeMap::new(), decay: BTreeMap::new() };
+        let mut set = Self::empty();
+        for state in state_specifications(plan) {
+            let Some(tensor) = tensors.remove(&state.name) else {
+                return Err(ModelError::Missing { name: state.name });
+            };
+            if tensor.dims() != state.shape {
+                let (expected, found) = (state.shape, tensor.dims().to_vec());
+                return Err(ModelError::Shape { name: state.name, expected, found });
+            }
+            if state.kind == StateKind::Pairs {
+                PairSets::from_tensor(&tensor, plan.is_causal())?;
+            }
+            set.state.insert(state.name, tensor.detach());
+        }
         for specification in specifications(plan) {
             let Some(tensor) = tensors.remove(&specification.name) else {
                 return Err(ModelError::Missing { name: specification.name });
@@ -79,24 +164,37 @@ impl ParameterSet {
         self.variables.insert(specification.name, variable);
     }
 
-    /// The weights without a graph. They share memory with the variables: later updates show.
+    /// The weights without a graph, and what is not trained. They share memory with the variables: later updates show.
     pub fn tensors(&self) -> BTreeMap<String, Tensor> {
-        self.variables.iter().map(|(name, variable)| (name.clone(), variable.as_detached_tensor())).collect()
+        let weights = self.variables.iter().map(|(name, variable)| (name.clone(), variable.as_detached_tensor()));
+        weights.chain(self.state.clone()).collect()
+    }
+
+    /// What is not trained, by name.
+    pub fn state(&self) -> &BTreeMap<String, Tensor> {
+        &self.state
     }
 
     /// A copy of the weights that later updates do not touch.
     pub fn snapshot(&self) -> Result<BTreeMap<String, Tensor>, ModelError> {
-        let copy = |(name, variable): (&String, &Var)| Ok((name.clone(), variable.as_detached_tensor().copy()?));
-        self.variables.iter().map(copy).collect()
+        let copy = |(name, variable): (&String, &Var)| {
+            Ok::<_, ModelError>((name.clone(), variable.as_detached_tensor().copy()?))
+        };
+        let mut copies = self.variables.iter().map(copy).collect::<Result<BTreeMap<_, _>, _>>()?;
+        copies.extend(self.state.clone());
+        Ok(copies)
     }
 
-    /// Overwrites the weights in place, so that models built on them see the new ones.
+    /// Overwrites the weights in place, so that models built on them see the new ones. What is not trained stays.
     ///
     /// # Errors
     /// If a name or a shape differs; nothing is changed then.
     pub fn assign(&self, tensors: &BTreeMap<String, Tensor>) -> Result<(), ModelError> {
-        let unexpected: Vec<String> =
-            tensors.keys().filter(|name| !self.variables.contains_key(*name)).cloned().collect();
+        let unexpected: Vec<String> = tensors
+            .keys()
+            .filter(|&name| !self.variables.contains_key(name) && !self.state.contains_key(name))
+            .cloned()
+            .collect();
         if !unexpected.is_empty() {
             return Err(ModelError::Unexpected { names: unexpected });
         }

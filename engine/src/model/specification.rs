@@ -4,8 +4,8 @@ use crate::{
         ModelPlan,
         compatibility::{DEVIATION, Initial, LayerHeads, Piece, PieceForm, family},
     },
-    config::Architecture,
-    ops::Orientation,
+    config::{Architecture, Coverage, PartialCoverage, Restore},
+    ops::{Orientation, restored_pairs},
 };
 
 /// One parameter of a model.
@@ -64,7 +64,74 @@ pub fn specifications(plan: &ModelPlan) -> Vec<Specification> {
         list.norm(names::HEAD_NORM, d);
         list.add(names::HEAD_BIAS.to_owned(), vec![plan.vocabulary], Initial::Zeros, false);
     }
+    for (name, shape) in trained_restores(plan) {
+        list.add(name, shape.to_vec(), restore_initial(shape), false);
+    }
     list.specifications
+}
+
+/// How a map from computed to restored scores starts where none was found yet: restored scores vary as computed ones.
+/// It does not decay: at zero it would be wrong.
+fn restore_initial([_, k]: [usize; 2]) -> Initial {
+    Initial::Normal { deviation: 1.0 / (k.max(1) as f64).sqrt() }
+}
+
+/// The shape of a map from computed to restored scores; none where every score is computed.
+pub(super) fn restore_shape(plan: &ModelPlan) -> Option<[usize; 2]> {
+    match plan.coverage {
+        Coverage::Partial(PartialCoverage { k, .. }) => Some([restored_pairs(plan.positions, k, plan.is_causal()), k]),
+        Coverage::Full(_) | Coverage::Eigen(_) => None,
+    }
+}
+
+/// The maps from computed to restored scores that are trained.
+pub(super) fn trained_restores(plan: &ModelPlan) -> Vec<(String, [usize; 2])> {
+    let Some((shape, restore)) = restore_shape(plan).zip(plan.trained_restore()) else { return Vec::new() };
+    match restore {
+        Restore::Fixed => Vec::new(),
+        Restore::Common => vec![(names::restore(plan), shape)],
+        Restore::PerLayer => {
+            let layers = (0..plan.layers).filter(|layer| plan.approximates(*layer));
+            layers.map(|layer| (names::layer_restore(plan, layer), shape)).collect()
+        }
+    }
+}
+
+/// What a model has beside its parameters: it is not trained.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct StateSpecification {
+    pub name: String,
+    pub shape: Vec<usize>,
+    pub kind: StateKind,
+}
+
+/// What it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum StateKind {
+    /// The keys that each query scores.
+    Pairs,
+    /// A fixed map from computed to restored scores.
+    Restore(Initial),
+    /// Directions.
+    Basis,
+}
+
+/// The tensors of a plan that are not trained.
+pub(super) fn state_specifications(plan: &ModelPlan) -> Vec<StateSpecification> {
+    let n = plan.positions;
+    let mut list = Vec::new();
+    let mut add = |name, shape, kind| list.push(StateSpecification { name, shape, kind });
+    match &plan.coverage {
+        Coverage::Full(_) => {}
+        Coverage::Partial(PartialCoverage { k, restore, .. }) => {
+            add(names::pairs(plan), vec![n, *k], StateKind::Pairs);
+            if let (Restore::Fixed, Some(shape)) = (restore, restore_shape(plan)) {
+                add(names::restore(plan), shape.to_vec(), StateKind::Restore(restore_initial(shape)));
+            }
+        }
+        Coverage::Eigen(eigen) => add(names::basis(plan), vec![n, eigen.k, n], StateKind::Basis),
+    }
+    list
 }
 
 /// The modules of an attention layer of a plan.

@@ -1,6 +1,6 @@
 //! BERT (Devlin et al., 2019) and GPT-2 (Radford et al., 2019), norm first or last.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use candle_core::{D, DType, Device, Tensor};
 
@@ -13,10 +13,10 @@ use super::{
 use crate::{
     attention::{
         Dropout, ModelPlan,
-        compatibility::{HeadAttention, LayerHeads, Lenders, Loaded, PieceForm, family},
+        compatibility::{HeadAttention, LayerCoverage, LayerHeads, Lenders, Loaded, PieceForm, family},
     },
-    config::{Architecture, NormPlacement},
-    ops::{self, Affine, EmbedParts, Gelu, Gradients, HeadParts, MaskSpec, Norm, Wanted},
+    config::{Architecture, Coverage, NormPlacement, PartialCoverage, Restore},
+    ops::{self, Affine, EmbedParts, Gelu, Gradients, HeadParts, MaskSpec, Norm, PairSets, Wanted},
 };
 
 /// A transformer: a plan joined with weights.
@@ -60,6 +60,7 @@ impl Model {
     /// A model whose forward pass builds the graph for [`Model::backward`].
     pub fn trainable(plan: &ModelPlan, parameters: &ParameterSet) -> Result<Self, ModelError> {
         let tensors = parameters.iter().map(|(name, variable)| (name.to_owned(), variable.as_tensor().clone()));
+        let tensors = tensors.chain(parameters.state().clone());
         let gradients = Gradients::new(&parameters.optimiser_parameters())?;
         Ok(Self::build(plan, tensors.collect())?.with_gradients(gradients))
     }
@@ -85,6 +86,26 @@ impl Model {
         let norm = |module: &str| {
             Ok::<_, ModelError>(Norm { gain: weight(module)?, bias: bias(module)?, epsilon: plan.norm_epsilon })
         };
+        let pairs = match plan.coverage {
+            Coverage::Partial(_) => {
+                Some(Arc::new(PairSets::from_tensor(&get(&names::pairs(plan))?, plan.is_causal())?))
+            }
+            Coverage::Full(_) | Coverage::Eigen(_) => None,
+        };
+        let coverage = |layer: usize| {
+            Ok::<_, ModelError>(match (&plan.coverage, &pairs) {
+                _ if !plan.approximates(layer) => LayerCoverage::Full,
+                (Coverage::Partial(PartialCoverage { restore, .. }), Some(pairs)) => {
+                    let name = match restore {
+                        Restore::Fixed | Restore::Common => names::restore(plan),
+                        Restore::PerLayer => names::layer_restore(plan, layer),
+                    };
+                    LayerCoverage::Partial { pairs: Arc::clone(pairs), restore: get(&name)? }
+                }
+                (Coverage::Eigen(_), _) => LayerCoverage::Eigen { basis: get(&names::basis(plan))? },
+                (Coverage::Full(_) | Coverage::Partial(_), _) => LayerCoverage::Full,
+            })
+        };
         let layer = |layer: usize| {
             let names = LayerNames::new(plan, layer);
             let heads = LayerHeads::of(&plan.head_plan, layer, plan.head_size);
@@ -100,7 +121,8 @@ impl Model {
             let attention = if heads.attending() > 0 {
                 let projections = family.projections(&heads, &loaded)?;
                 let output = map(&names.attention_output, family.has_output_bias())?;
-                Some((HeadAttention { projections, output, heads }, norm(&names.attention_norm)?))
+                let attention = HeadAttention { projections, output, heads, coverage: coverage(layer)? };
+                Some((attention, norm(&names.attention_norm)?))
             } else {
                 None
             };
@@ -250,6 +272,14 @@ impl Model {
         Ok(attention.scores(&x)?.map(|scores| scores.detach()))
     }
 
+    /// The maps that the heads of layer `layer` compute, of text without padding; none where no head does. `hidden` as in
+    /// [`Model::scores`]. `[b, t, d]` to `[b, c, t, t]`
+    pub fn own_maps(&self, layer: usize, hidden: &Tensor) -> Result<Option<Tensor>, ModelError> {
+        let mask = MaskSpec { causal: self.plan.is_causal(), keys: None };
+        let scores = self.scores(layer, hidden)?;
+        Ok(scores.map(|scores| ops::masked_softmax(&scores, 1.0, &mask)).transpose()?)
+    }
+
     /// What makes queries and keys of the heads of layer `layer` that compute, and which heads these are; none in a
     /// layer without attention.
     pub(crate) fn projections(&self, layer: usize) -> Option<&HeadAttention> {
@@ -264,8 +294,34 @@ impl Model {
         self.logits(&last.reshape((b * t, d))?.index_select(&rows, 0)?)
     }
 
-    /// Embeddings and layers.
+    /// Embeddings and layers. Where pairs were chosen for sequences of one length and a position sees all others, shorter
+    /// ones are padded to it.
     fn encode(&self, input: &ModelInput, options: &ForwardOptions) -> Result<Encoded, ModelError> {
+        let (b, t) = input.input_ids.dims2()?;
+        let n = self.plan.positions;
+        if self.plan.coverage.is_full() || self.plan.is_causal() || t >= n {
+            return self.encode_all(input, options);
+        }
+        let zeros = |ids: &Tensor| ids.pad_with_zeros(1, 0, n - t);
+        let keys = match &input.key_mask {
+            Some(keys) => keys.clone(),
+            None => Tensor::ones((b, t), DType::U8, self.device())?,
+        };
+        let padded = ModelInput {
+            input_ids: zeros(&input.input_ids)?,
+            token_type_ids: input.token_type_ids.as_ref().map(zeros).transpose()?,
+            key_mask: Some(zeros(&keys)?),
+        };
+        let Encoded { last, maps, hidden } = self.encode_all(&padded, options)?;
+        let first = |tensors: Vec<Tensor>, dimensions: std::ops::Range<usize>| {
+            let cut = |tensor: &Tensor| dimensions.clone().try_fold(tensor.clone(), |x, dim| x.narrow(dim, 0, t));
+            tensors.iter().map(cut).collect::<Result<Vec<_>, _>>()
+        };
+        Ok(Encoded { last: last.narrow(1, 0, t)?, maps: first(maps, 2..4)?, hidden: first(hidden, 1..2)? })
+    }
+
+    /// See [`Self::encode`].
+    fn encode_all(&self, input: &ModelInput, options: &ForwardOptions) -> Result<Encoded, ModelError> {
         let (b, t) = input.input_ids.dims2()?;
         if t > self.plan.positions {
             return Err(ModelError::TooLong { sequence: t, positions: self.plan.positions });
@@ -287,7 +343,8 @@ impl Model {
         let mut x = self.embed(input, [b, t], &pass)?; // [b, t, d]
         let mut hidden: Vec<Tensor> = options.keep_hidden.then(|| x.clone()).into_iter().collect();
         let last_norm = (self.plan.norm == NormPlacement::Pre).then_some(&self.outer_norm);
-        if pass.in_blocks {
+        // Layers that leave scores out are composed of small operations, embeddings and head are not.
+        if pass.in_blocks && self.plan.coverage.is_full() {
             let layers = self.layers.iter().enumerate().map(|(number, layer)| layer.parts(number, t, &pass));
             let wanted = Wanted { maps: options.keep_maps, hidden: options.keep_hidden };
             let stacked = ops::stack(&x, layers.collect(), last_norm.cloned(), pass.gradients, wanted)?;

@@ -4,6 +4,7 @@ use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
 
 use super::composed;
 use super::element::{Element, Reading, by_dtype, check_dtype, is_fused, output, tensor};
+use super::profile::{Work, span};
 use super::threaded::{Batch, batched_product};
 
 /// `q kᵀ` of every head, not scaled. Heads are read where they lie, transposed views included.
@@ -74,8 +75,16 @@ impl HeadProduct {
     fn forward<T: Element>(&self, x: (&CpuStorage, &Layout), y: (&CpuStorage, &Layout)) -> Result<(CpuStorage, Shape)> {
         let (x, y) = (batch::<T>(x.0, x.1)?, batch::<T>(y.0, y.1)?);
         let y = if self.is_second_transposed { y.transposed() } else { y };
-        let (values, shape) = multiplied(x, y);
+        let (values, shape) = multiplied(self.part(), x, y);
         Ok(output(values, shape.as_slice()))
+    }
+
+    fn part(&self) -> &'static str {
+        if self.is_second_transposed { "attention: scores" } else { "attention: mix" }
+    }
+
+    fn gradient(&self) -> &'static str {
+        if self.is_second_transposed { "attention: scores, gradient" } else { "attention: mix, gradient" }
     }
 }
 
@@ -100,7 +109,7 @@ impl CustomOp2 for HeadProduct {
             let dz = batch::<T>(dz_storage, dz_layout)?;
             let dx = if x.track_op() {
                 let y = batch::<T>(y_storage, y_layout)?;
-                let (dx, shape) = multiplied(dz, if self.is_second_transposed { y } else { y.transposed() });
+                let (dx, shape) = multiplied(self.gradient(), dz, if self.is_second_transposed { y } else { y.transposed() });
                 Some(tensor(dx, shape.as_slice())?)
             } else {
                 None
@@ -108,9 +117,9 @@ impl CustomOp2 for HeadProduct {
             let dy = if y.track_op() {
                 let x = batch::<T>(x_storage, x_layout)?;
                 let (dy, shape) = if self.is_second_transposed {
-                    multiplied(dz.transposed(), x)
+                    multiplied(self.gradient(), dz.transposed(), x)
                 } else {
-                    multiplied(x.transposed(), dz)
+                    multiplied(self.gradient(), x.transposed(), dz)
                 };
                 Some(tensor(dy, shape.as_slice())?)
             } else {
@@ -131,10 +140,11 @@ fn batch<'a, T: Element>(storage: &'a CpuStorage, layout: &Layout) -> Result<Bat
 }
 
 /// The product and its shape.
-fn multiplied<T: Element>(x: Batch<'_, T>, y: Batch<'_, T>) -> (Vec<T>, [usize; 4]) {
-    let ([b, h, rows, _], [_, _, _, columns]) = (x.dims(), y.dims());
+fn multiplied<T: Element>(name: &'static str, x: Batch<'_, T>, y: Batch<'_, T>) -> (Vec<T>, [usize; 4]) {
+    let ([b, h, rows, inner], [_, _, _, columns]) = (x.dims(), y.dims());
     let mut out = vec![T::ZERO; b * h * rows * columns];
-    batched_product(&mut out, x, y);
+    let work = Work::product::<T>(rows, inner, columns).times(b * h);
+    span(name, work, || batched_product(&mut out, x, y));
     (out, [b, h, rows, columns])
 }
 

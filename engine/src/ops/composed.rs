@@ -5,6 +5,7 @@
 use candle_core::{D, DType, Result, Tensor};
 
 use super::gelu::Gelu;
+use super::pair_sets::PairSets;
 use super::random::DropoutStream;
 use super::softmax::MaskSpec;
 use super::{IGNORED_LABEL, threaded};
@@ -109,4 +110,42 @@ pub fn cross_entropy(logits: &Tensor, labels: &[i64]) -> Result<Tensor> {
     let log_sum_exp = shifted.exp()?.sum(D::Minus1)?.log()?;
     let chosen = shifted.gather(&places, 1)?.squeeze(1)?;
     ((log_sum_exp - chosen)? * counts)?.sum_all()? / count.max(1) as f64
+}
+
+/// See [`super::partial_scores`].
+pub fn partial_scores(q: &Tensor, k: &Tensor, restore: &Tensor, pairs: &PairSets) -> Result<Tensor> {
+    let (b, h, t, d) = q.dims4()?;
+    let (device, most) = (q.device(), pairs.k());
+    let others = pairs.rows().iter().take(t).map(|row| row.restored.len()).max().unwrap_or(0);
+    // Every query gets as many slots as the largest needs. Those without use read key 0 and a row of zeros, and nothing
+    // reads them.
+    let none = pairs.restored() as u32;
+    let (mut keys, mut rows, mut slots) = (Vec::new(), Vec::new(), Vec::new());
+    for row in pairs.rows().iter().take(t) {
+        keys.extend(row.chosen.iter().copied().chain(std::iter::repeat_n(0, most - row.chosen.len())));
+        rows.extend(
+            (0..others).map(|place| if place < row.restored.len() { (row.first + place) as u32 } else { none }),
+        );
+        let mut slot_of = vec![(most + others) as u32; t];
+        let places = (0..).zip(&row.chosen).chain((most as u32..).zip(&row.restored));
+        for (slot, &key) in places {
+            if let Some(place) = slot_of.get_mut(key as usize) {
+                *place = slot;
+            }
+        }
+        slots.extend(slot_of);
+    }
+    let keys = Tensor::from_vec(keys, t * most, device)?;
+    let chosen = k.contiguous()?.index_select(&keys, 2)?.reshape((b, h, t, most, d))?;
+    let exact = q.contiguous()?.unsqueeze(3)?.broadcast_mul(&chosen)?.sum(D::Minus1)?; // [b, h, t, k]
+    let exact = exact.permute((2, 0, 1, 3))?.reshape((t, b * h, most))?.contiguous()?;
+    let zeros = Tensor::zeros((1, most), restore.dtype(), device)?;
+    let rows = Tensor::from_vec(rows, t * others, device)?;
+    let weights = Tensor::cat(&[restore, &zeros], 0)?.index_select(&rows, 0)?.reshape((t, others, most))?;
+    let rest = exact.matmul(&weights.transpose(1, 2)?.contiguous()?)?; // [t, b h, others]
+    // The last slot is for keys that are not seen.
+    let unseen = Tensor::zeros((t, b * h, 1), q.dtype(), device)?;
+    let all = Tensor::cat(&[&exact, &rest, &unseen], 2)?;
+    let slots = Tensor::from_vec(slots, (t, 1, t), device)?.broadcast_as((t, b * h, t))?.contiguous()?;
+    all.gather(&slots, 2)?.reshape((t, b, h, t))?.permute((1, 2, 0, 3))?.contiguous()
 }

@@ -42,6 +42,24 @@ pub enum TrainError {
         /// Estimated need in bytes.
         needed: u64,
     },
+    /// The covariances from which pairs are chosen do not fit into memory.
+    #[error(
+        "Not enough memory to choose pairs: covariances of scores for sequences of {tokens} tokens need {}, {} is free. Shorten data.sequence_length, or choose full coverage.",
+        memory::words(*.needed), memory::words(*.free)
+    )]
+    Covariances {
+        /// Sequence length.
+        tokens: usize,
+        /// Bytes that they take.
+        needed: u64,
+        /// Free bytes.
+        free: u64,
+    },
+    /// Scores that are not finite.
+    #[error(
+        "Pairs cannot be chosen: scores of the model that computes all of them are not finite. Lower the learning rate, or use an earlier checkpoint."
+    )]
+    Scores,
     /// A tensor operation failed.
     #[error("A tensor operation failed: {0}. This is a fault of the program; please report it with the config.")]
     Tensor(String),

@@ -5,6 +5,7 @@
 //! May be used from the worker; uses config, ops, attention, model, data and generate.
 
 mod boundary;
+mod coverage;
 mod error;
 mod evaluate;
 mod look;
@@ -16,6 +17,7 @@ mod run;
 mod stepper;
 mod trainer;
 
+pub use coverage::{Chosen, CoverageReport, choose, row_covariances};
 pub use error::TrainError;
 pub use evaluate::{Found, evaluate};
 pub use looks::LOOK_SHARE;

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::Trainer;
+use super::{CoverageReport, Trainer};
 use crate::analysis::{Analysis, AnalysisError};
 
 /// What one optimiser step did.
@@ -106,6 +106,8 @@ pub trait Hooks {
     /// A look at the probe batch was left out, because looks would take more than [`super::LOOK_SHARE`] of the training
     /// time. Told once.
     fn analysis_thinned(&mut self, step: u64, look_secs: f64);
+    /// The model was warmed up: pairs were chosen, and from the next step on it scores no others.
+    fn covered(&mut self, step: u64, report: &CoverageReport);
     /// A checkpoint is due.
     fn checkpoint(&mut self, trainer: &Trainer, moment: Moment);
     /// Whether a long piece of work inside a step (an evaluation) should be cut short.

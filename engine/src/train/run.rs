@@ -42,6 +42,12 @@ pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, Tr
                 return Ok(Outcome::Stopped);
             }
         }
+        if trainer.is_choice_due() {
+            match trainer.choose_pairs(&|| hooks.should_stop())? {
+                Some(report) => hooks.covered(step, &report),
+                None => continue,
+            }
+        }
         match trainer.step()? {
             Ok(report) => hooks.step(&report),
             Err(divergence) => return Ok(Outcome::Diverged(divergence)),

@@ -3,11 +3,17 @@ use std::{collections::BTreeMap, time::Instant};
 use candle_core::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::{Divergence, EvaluationReport, StepReport, Stepper, TrainError, evaluate::evaluate, look, looks::Looks};
+use super::{
+    Chosen, CoverageReport, Divergence, EvaluationReport, StepReport, Stepper, TrainError,
+    coverage::{choose, require_memory, row_covariances},
+    evaluate::evaluate,
+    look,
+    looks::Looks,
+};
 use crate::{
     analysis::{Analysis, AnalysisError},
     attention::{Cost, ModelPlan, Workload},
-    config::{DEFAULT_STEPS, Precision, RunConfig},
+    config::{Coverage, DEFAULT_STEPS, PartialCoverage, Precision, RunConfig},
     data::{Batcher, Corpus, metrics},
     model::ParameterSet,
 };
@@ -43,7 +49,10 @@ pub struct Resume {
 /// Model, optimiser and batches of a run; does single steps.
 pub struct Trainer {
     config: RunConfig,
+    /// What is trained now: every pair is scored until pairs were chosen.
     plan: ModelPlan,
+    /// What the config asks for.
+    goal: ModelPlan,
     corpus: Corpus,
     batcher: Batcher,
     parameters: ParameterSet,
@@ -79,7 +88,8 @@ pub fn steps_of(config: &RunConfig, batches_per_epoch: u64) -> u64 {
 }
 
 impl Trainer {
-    /// Builds everything for a checked plan whose vocabulary is the corpus's.
+    /// Builds everything for a checked plan whose vocabulary is the corpus's. Where the plan leaves out pairs, and the state
+    /// to go on from does not say which, every pair is scored until [`Trainer::choose_pairs`] or [`Trainer::cover`].
     pub fn new(
         config: RunConfig,
         plan: ModelPlan,
@@ -91,11 +101,18 @@ impl Trainer {
         let batcher = Batcher::new(&corpus, train.batch, config.data.sequence_length, config.seed)?
             .with_mask_fraction(train.mask_fraction);
         let dtype = dtype_of(config.precision);
+        let goal = plan;
+        let is_chosen = resume.as_ref().is_some_and(|resume| resume.parameters.has_coverage());
+        let plan = if is_chosen { goal.clone() } else { goal.exact() };
+        if plan != goal {
+            // Before steps are spent on a warm-up.
+            require_memory(config.data.sequence_length)?;
+        }
         let (parameters, moments, progress) = match resume {
             Some(resume) => (resume.parameters, Some(resume.moments), resume.progress),
             None => (ParameterSet::init(&plan, config.seed, dtype, device)?, None, Progress::default()),
         };
-        let needed = Cost::of(&plan, &Workload::training(&config)).memory_bytes;
+        let needed = Cost::of(&goal, &Workload::training(&config)).memory_bytes;
         let stepper = Stepper::new(&plan, &parameters, train, config.precision, config.seed, device);
         let mut stepper = stepper.map_err(|error| error.with_memory(needed))?;
         if let Some(moments) = moments {
@@ -105,11 +122,81 @@ impl Trainer {
         let probe = look::Probe::new(&config, &batcher);
         let looks = Looks::new(&config, &plan, batcher.held_out());
         let device = device.clone();
-        Ok(Self { config, plan, corpus, batcher, parameters, stepper, device, progress, steps, probe, looks, needed })
+        Ok(Self {
+            config,
+            plan,
+            goal,
+            corpus,
+            batcher,
+            parameters,
+            stepper,
+            device,
+            progress,
+            steps,
+            probe,
+            looks,
+            needed,
+        })
+    }
+
+    /// Whether the warm-up is over and pairs are to be chosen before the next step.
+    pub fn is_choice_due(&self) -> bool {
+        self.plan != self.goal && self.pairs_from().is_none() && self.progress.step >= self.warmup_steps()
+    }
+
+    /// The run from which pairs are to be taken before the first step, by name or id.
+    pub fn pairs_from(&self) -> Option<&str> {
+        match &self.config.attention.coverage {
+            Coverage::Partial(PartialCoverage { from, .. }) if self.plan != self.goal => from.as_deref(),
+            _ => None,
+        }
+    }
+
+    fn warmup_steps(&self) -> u64 {
+        match &self.config.attention.coverage {
+            Coverage::Partial(PartialCoverage { warmup_steps, .. }) => *warmup_steps,
+            Coverage::Full(_) | Coverage::Eigen(_) => 0,
+        }
+    }
+
+    /// Chooses pairs by what the model has learnt so far and leaves out the others from now on; `None` when `should_stop`
+    /// cut it short. A function of the weights and the training text: a run continued before it chooses the same.
+    pub fn choose_pairs(&mut self, should_stop: &dyn Fn() -> bool) -> Result<Option<CoverageReport>, TrainError> {
+        let examples = match &self.config.attention.coverage {
+            Coverage::Partial(PartialCoverage { examples, .. }) => *examples,
+            Coverage::Full(_) | Coverage::Eigen(_) => 0,
+        };
+        let model = self.stepper.frozen()?;
+        let found = row_covariances(&model, &self.batcher, examples, &self.device, should_stop)
+            .map_err(|error| error.with_memory(self.needed))?;
+        let Some(covariances) = found else { return Ok(None) };
+        let chosen = choose(&self.goal, &covariances)?;
+        self.cover(&chosen)?;
+        Ok(Some(chosen.report))
+    }
+
+    /// Leaves out all pairs but these from the next step on. Weights and moments stay; a map that is trained starts as it was
+    /// found. What was the best so far was another model, so that the best is looked for anew.
+    pub fn cover(&mut self, chosen: &Chosen) -> Result<(), TrainError> {
+        let Self { config, goal, device, .. } = self;
+        let parameters = self.parameters.covering(goal, &chosen.state)?;
+        let mut stepper = Stepper::new(goal, &parameters, &config.train, config.precision, config.seed, device)
+            .map_err(|error| error.with_memory(self.needed))?;
+        let mut state = stepper.state()?;
+        state.extend(self.stepper.state()?);
+        stepper.load_state(state)?;
+        self.stepper = stepper;
+        self.parameters = parameters;
+        self.plan = self.goal.clone();
+        (self.progress.best_validation_loss, self.progress.best_step) = (None, None);
+        Ok(())
     }
 
     /// One optimiser step. The inner error is a loss or gradient that is not finite; weights are then unchanged.
     pub fn step(&mut self) -> Result<Result<StepReport, Divergence>, TrainError> {
+        if self.plan != self.goal && (self.pairs_from().is_some() || self.is_choice_due()) {
+            return Err(TrainError::State("its pairs were not chosen".to_owned()));
+        }
         let train = &self.config.train;
         let step = self.progress.step;
         let learning_rate = train.learning_rate * train.schedule.factor(step, self.steps);
@@ -207,9 +294,14 @@ impl Trainer {
         &self.config
     }
 
-    /// The model's plan.
+    /// The plan of the model as it is now.
     pub fn plan(&self) -> &ModelPlan {
         &self.plan
+    }
+
+    /// The plan that the config asks for, in which pairs are left out from the end of the warm-up on.
+    pub fn goal(&self) -> &ModelPlan {
+        &self.goal
     }
 
     /// The text.
@@ -222,9 +314,9 @@ impl Trainer {
         &self.parameters
     }
 
-    /// Trainable numbers.
+    /// Trainable numbers of the model that the config asks for.
     pub fn parameter_count(&self) -> u64 {
-        self.parameters.count()
+        Cost::of(&self.goal, &Workload::training(&self.config)).parameters
     }
 
     /// A copy of the optimiser's state by name.

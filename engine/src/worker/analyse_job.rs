@@ -69,7 +69,8 @@ fn carry_out(
         }
     };
     tell(0, "Loading the model", 0.0);
-    let subject = Subject::load(bench, &job.target, job.data.as_deref()).map_err(failed)?;
+    let subject =
+        Subject::load_from(&bench.store, &job.target, job.data.as_deref(), job.spec.shuffled).map_err(failed)?;
     let tokens = job.spec.tokens.unwrap_or_else(|| subject.tokens());
     if tokens > subject.model.plan().positions {
         return Err(failed(format!(

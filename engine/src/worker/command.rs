@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use crate::{
     analysis::AnalysisSpec,
-    config::{DataConfig, RunConfig},
+    config::{Coverage, DataConfig, RunConfig},
     speed::SweepSpec,
     store::{AnalysisId, BenchmarkId, Cursor, RunId},
 };
@@ -58,6 +58,8 @@ pub enum Command {
         target: Target,
         /// Which text; `None` = the held-out text that the run was evaluated on.
         data: Option<Box<DataConfig>>,
+        /// Leaves out pairs, or projects scores, of a model that was trained with all of them.
+        coverage: Option<Approximation>,
         /// Folder from which relative paths in `data` are taken.
         base_dir: PathBuf,
     },
@@ -156,6 +158,21 @@ pub enum Command {
         /// Folder from which relative paths in texts are taken.
         base_dir: PathBuf,
     },
+    /// Role of the problem domain: adds a run of the config and one on its shuffled text at the end of the queue, and
+    /// behind them looks at both on both; each is answered as if it had been asked for alone.
+    CompareDomains {
+        /// The config; whether its text is shuffled makes no difference.
+        config: Box<RunConfig>,
+        /// Folder from which the config's relative paths are taken.
+        base_dir: PathBuf,
+        /// A label by which the two runs are found again.
+        tag: String,
+        /// What is to be found out.
+        spec: Box<AnalysisSpec>,
+        /// The ids of the looks: the run on text in order on that text, the same on shuffled text, then the run on
+        /// shuffled text on both.
+        analyses: [AnalysisId; 4],
+    },
     /// Ends an analysis, in progress or queued; nothing of it is kept.
     CancelAnalysis {
         /// The analysis.
@@ -200,6 +217,25 @@ pub enum Command {
         /// Its key.
         id: i64,
     },
+    /// Opens a view of the attention maps of a model on one example; answered by [`super::Event::Maps`]. A model
+    /// directory shows written text only.
+    LoadMaps {
+        /// Comes back with the answers.
+        view: u64,
+        /// The model.
+        target: Target,
+        /// The example.
+        text: MapText,
+    },
+    /// Loads one map of an open view; answered by [`super::Event::Map`].
+    LoadMap {
+        /// The view.
+        view: u64,
+        /// Layer of the head, from 0.
+        layer: usize,
+        /// Head, from 0.
+        head: usize,
+    },
     /// Ends the engine; a run in progress is stopped with a checkpoint.
     Shutdown,
 }
@@ -223,6 +259,15 @@ pub enum RunEdit {
     Undelete,
 }
 
+/// How many pairs of a trained model are scored in an evaluation, other than in its training.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Approximation {
+    /// The answer; what it says about training has no meaning here.
+    pub coverage: Coverage,
+    /// Examples of the training text from whose scores pairs or directions are chosen.
+    pub examples: usize,
+}
+
 /// A run in the store or a model directory on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -235,6 +280,15 @@ pub enum Target {
     },
     /// A model directory.
     Directory(PathBuf),
+}
+
+/// What a model reads while its maps are looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MapText {
+    /// One of sixteen examples of the held-out text, with no token hidden.
+    Example(usize),
+    /// Text that somebody wrote.
+    Written(String),
 }
 
 /// A model, and the text on which its scores span a space.

@@ -8,7 +8,7 @@ use std::{
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use super::{
-    Command, Event, RunEdit, Subspace, check, device,
+    Command, Event, RunEdit, Subspace, Target, Which, check, device,
     export::export,
     gpu,
     job::{AnalyseJob, EvaluateJob, Job, MeasureJob, TrainJob},
@@ -18,9 +18,11 @@ use super::{
     outbox::Outbox,
     steering::Steering,
     subject::Subject,
+    viewer::{ViewBench, Viewer},
 };
 use crate::{
-    attention::{ModelPlan, estimated_vocabulary},
+    analysis::AnalysisSpec,
+    attention::{HeadAt, ModelPlan, estimated_vocabulary},
     config::{DataConfig, RunConfig, from_toml, to_toml},
     store::{
         AnalysisId, BenchmarkId, NewRun, RunFilter, RunId, RunState, StateDetails, Store, StoreError, StoreWriter,
@@ -54,6 +56,7 @@ pub(super) struct Desk {
     inbox: Receiver<Note>,
     machinist: Machinist,
     monitor: Monitor,
+    viewer: Viewer,
     queue: VecDeque<Job>,
     current: Option<Current>,
     is_ending: bool,
@@ -90,6 +93,7 @@ impl Desk {
             inbox,
             machinist,
             monitor,
+            viewer: Viewer::default(),
             queue: VecDeque::new(),
             current: None,
             is_ending: false,
@@ -138,8 +142,8 @@ impl Desk {
 
     fn carry_out(&mut self, command: Command) {
         let outcome = match command {
-            Command::Enqueue { config, base_dir } => self.enqueue(vec![*config], &base_dir, &[]),
-            Command::EnqueueAll { configs, base_dir, tags } => self.enqueue(configs, &base_dir, &tags),
+            Command::Enqueue { config, base_dir } => self.enqueue(vec![*config], &base_dir, &[]).map(drop),
+            Command::EnqueueAll { configs, base_dir, tags } => self.enqueue(configs, &base_dir, &tags).map(drop),
             Command::ResumeRun { run } => self.resume_run(&run),
             Command::Cancel { run } => self.cancel(&run),
             Command::Move { run, position } => {
@@ -162,9 +166,9 @@ impl Desk {
                 self.steer(Steering::checkpoint);
                 Ok(())
             }
-            Command::Evaluate { target, data, base_dir } => {
+            Command::Evaluate { target, data, coverage, base_dir } => {
                 let data = data.map(|data| Box::new(data.anchored(&base_dir)));
-                self.queue.push_front(Job::Evaluate(EvaluateJob { target, data }));
+                self.queue.push_front(Job::Evaluate(EvaluateJob { target, data, coverage }));
                 self.next_job();
                 Ok(())
             }
@@ -208,6 +212,9 @@ impl Desk {
                 self.analyse(AnalyseJob { analysis, target, data: anchored(data), spec: *spec, subspaces });
                 Ok(())
             }
+            Command::CompareDomains { config, base_dir, tag, spec, analyses } => {
+                self.compare_domains(*config, &base_dir, tag, &spec, analyses)
+            }
             Command::CancelAnalysis { analysis } => {
                 self.cancel_analysis(&analysis);
                 Ok(())
@@ -232,6 +239,14 @@ impl Desk {
             Command::LoadSnapshot { id } => self.store.snapshot(id).map(|snapshot| {
                 self.outbox.send(Event::SnapshotData { snapshot: Box::new(snapshot) });
             }),
+            Command::LoadMaps { view, target, text } => {
+                self.viewer.open(self.view_bench(), view, target, text);
+                Ok(())
+            }
+            Command::LoadMap { view, layer, head } => {
+                self.viewer.map(self.view_bench(), view, HeadAt::new(layer, head));
+                Ok(())
+            }
             Command::Devices => {
                 self.outbox.send(Event::Devices { devices: device::devices() });
                 Ok(())
@@ -286,8 +301,8 @@ impl Desk {
         }
     }
 
-    /// All of them, or none where one cannot start.
-    fn enqueue(&mut self, configs: Vec<RunConfig>, base_dir: &Path, tags: &[String]) -> Result<(), StoreError> {
+    /// All of them, or none where one cannot start. Gives their ids.
+    fn enqueue(&mut self, configs: Vec<RunConfig>, base_dir: &Path, tags: &[String]) -> Result<Vec<RunId>, StoreError> {
         let configs: Vec<RunConfig> = configs.into_iter().map(|config| config.anchored(base_dir)).collect();
         for config in &configs {
             if let Err(problems) = ModelPlan::resolve(config, estimated_vocabulary(config)) {
@@ -301,9 +316,10 @@ impl Desk {
                     ),
                     what_to_do: "Correct these fields and start again.".to_owned(),
                 });
-                return Ok(());
+                return Ok(Vec::new());
             }
         }
+        let mut runs = Vec::with_capacity(configs.len());
         for config in configs {
             let record = self.store.create_run(NewRun {
                 name: config.name.clone(),
@@ -317,7 +333,40 @@ impl Desk {
                 ..NewRun::default()
             })?;
             let run = record.summary.id.clone();
+            runs.push(run.clone());
             self.push(record.summary.number, TrainJob { run, config, is_continued: false })?;
+        }
+        Ok(runs)
+    }
+
+    fn compare_domains(
+        &mut self,
+        config: RunConfig,
+        base_dir: &Path,
+        tag: String,
+        spec: &AnalysisSpec,
+        analyses: [AnalysisId; 4],
+    ) -> Result<(), StoreError> {
+        let of = |shuffled: bool| {
+            let mut config = config.clone();
+            config.data.shuffled = shuffled;
+            config.name = format!("{}, {}", config.name, if shuffled { "shuffled" } else { "in order" });
+            config
+        };
+        let runs = self.enqueue(vec![of(false), of(true)], base_dir, &[tag])?;
+        let looks = runs.iter().flat_map(|run| [false, true].map(|shuffled| (run, shuffled)));
+        let jobs: Vec<AnalyseJob> = looks
+            .zip(analyses)
+            .map(|((run, shuffled), analysis)| AnalyseJob {
+                analysis,
+                target: Target::Run { run: run.clone(), which: Which::Best },
+                data: None,
+                spec: AnalysisSpec { shuffled: Some(shuffled), ..spec.clone() },
+                subspaces: Vec::new(),
+            })
+            .collect();
+        for job in jobs {
+            self.analyse(job);
         }
         Ok(())
     }
@@ -361,6 +410,10 @@ impl Desk {
             self.queue.remove(place);
             self.outbox.send(Event::AnalyseEnded { analysis: analysis.clone(), complete: false, why: None });
         }
+    }
+
+    fn view_bench(&self) -> ViewBench {
+        ViewBench { store: self.store.clone(), outbox: self.outbox.clone() }
     }
 
     fn send_analyses(&self) -> Result<(), StoreError> {
@@ -519,7 +572,7 @@ impl Desk {
     }
 
     /// Copies on a thread of its own: a training run is not to wait for a copy, nor a copy for a run.
-    fn export(&self, run: RunId, which: super::Which, to: PathBuf) -> Result<(), StoreError> {
+    fn export(&self, run: RunId, which: Which, to: PathBuf) -> Result<(), StoreError> {
         let record = self.store.run(run.as_str())?;
         let run = record.summary.id;
         let precision = from_toml(&record.config_toml).map(|config| config.precision).unwrap_or_default();

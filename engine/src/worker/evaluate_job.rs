@@ -3,11 +3,17 @@ use rayon::ThreadPoolBuilder;
 use super::{
     Event,
     bench::{Bench, STACK_BYTES},
+    coverage,
     job::EvaluateJob,
     steering::Steering,
     subject::Subject,
 };
-use crate::{config::Architecture, data::metrics, train::evaluate};
+use crate::{
+    config::{Architecture, AttentionConfig, attention_words},
+    data::metrics,
+    model::Model,
+    train::evaluate,
+};
 
 /// Measures the loss of a run's checkpoint or of a model directory.
 pub(super) fn evaluate_job(bench: &Bench, job: EvaluateJob, steering: &Steering) {
@@ -28,18 +34,37 @@ pub(super) fn evaluate_job(bench: &Bench, job: EvaluateJob, steering: &Steering)
 }
 
 fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -> Result<Event, String> {
-    let subject = Subject::load(bench, &job.target, job.data.as_deref())?;
+    let mut subject = Subject::load(bench, &job.target, job.data.as_deref())?;
+    let mut score_error = None;
+    if let Some(wanted) = &job.coverage {
+        if !subject.has_text {
+            let why = "Pairs and directions come from the text that a model was trained on, and this folder does not say \
+                       which; name a run.";
+            return Err(why.to_owned());
+        }
+        let own = job.data.is_none().then_some(&subject.corpus);
+        let model = (subject.model.plan(), &subject.parameters);
+        let n = subject.tokens();
+        let found = coverage::approximate(bench, model, wanted, &subject.config, own, n, steering)?;
+        subject.model = Model::frozen(&found.plan, &found.parameters).map_err(|error| error.to_string())?;
+        score_error = Some(found.score_error);
+    }
+    let plan = subject.model.plan();
     let held_out = subject.held_out(subject.config.train.batch, subject.tokens())?;
     let limit = if job.data.is_some() { 0 } else { subject.config.train.evaluate_batches };
     let found = evaluate(&subject.model, held_out.batches(limit), &subject.device, &|| steering.should_stop())
         .map_err(|error| error.to_string())?
         .ok_or_else(|| "It was stopped.".to_owned())?;
-    let architecture = subject.model.plan().architecture;
+    let architecture = plan.architecture;
     Ok(Event::Evaluation {
         target: named.to_owned(),
         loss: found.loss,
         perplexity: (architecture == Architecture::Decoder).then(|| metrics::perplexity(found.loss)),
         masked_accuracy: found.masked_accuracy,
         tokens: found.tokens,
+        coverage: job.coverage.as_ref().map(|wanted| {
+            attention_words(&AttentionConfig { coverage: wanted.coverage.clone(), ..AttentionConfig::default() })
+        }),
+        score_error,
     })
 }

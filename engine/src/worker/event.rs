@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::{
-    analysis::Analysis,
+    analysis::{Analysis, MapThumbnails},
     config::Problem,
     speed::{MachineLimits, PointResult},
     store::{
@@ -119,6 +119,19 @@ pub enum Event {
         step: u64,
         /// The text.
         text: String,
+    },
+    /// The pairs of each row that are scored were chosen: from the next step on the others follow from them.
+    PairsChosen {
+        /// The run.
+        run: RunId,
+        /// Steps done.
+        step: u64,
+        /// Pairs of each row.
+        k: usize,
+        /// Mean squared error of the scores as a share of their mean square, 0..=1.
+        score_error: f64,
+        /// Maps of scores that were looked at.
+        samples: u64,
     },
     /// A checkpoint was written.
     Checkpointed {
@@ -257,6 +270,12 @@ pub enum Event {
         masked_accuracy: Option<f64>,
         /// Labelled tokens that were counted.
         tokens: u64,
+        /// How many pairs were scored, in words, where it is not as the model was trained.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        coverage: Option<String>,
+        /// Mean squared error of the scores that this makes on the training text, as a share of their mean square.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        score_error: Option<f64>,
     },
     /// Answer to [`super::Command::Export`].
     Exported {
@@ -404,6 +423,31 @@ pub enum Event {
         /// The snapshot with its elements.
         #[serde(skip)]
         snapshot: Box<SnapshotData>,
+    },
+    /// Answer to [`super::Command::LoadMaps`].
+    Maps {
+        /// The view.
+        view: u64,
+        /// The model in words.
+        target: String,
+        /// Its step, where known.
+        step: Option<u64>,
+        /// The tokens of the example as text.
+        tokens: Vec<String>,
+        /// All maps, made small.
+        thumbnails: Box<MapThumbnails>,
+    },
+    /// Answer to [`super::Command::LoadMap`].
+    Map {
+        /// The view.
+        view: u64,
+        /// Layer of the head, from 0.
+        layer: usize,
+        /// Head, from 0.
+        head: usize,
+        /// Its map, `[n, n]`, query by query; empty where the head has none.
+        #[serde(skip)]
+        values: Vec<f32>,
     },
     /// The engine ended; nothing follows.
     Ended,

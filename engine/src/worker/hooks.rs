@@ -3,7 +3,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Event, bench::Bench, checkpoints, job::TrainJob, resume::training_state, steering::Steering};
+use super::{
+    Event, bench::Bench, checkpoints, coverage::chosen_event, job::TrainJob, resume::training_state, steering::Steering,
+};
 use crate::{
     analysis::{Analysis, AnalysisError},
     attention::{Cost, ParameterMatch, Workload},
@@ -13,7 +15,7 @@ use crate::{
         CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunState, StateDetails, StoreWriter,
         series_names, snapshot_kinds,
     },
-    train::{Control, EvaluationReport, Hooks, LOOK_SHARE, Moment, StepReport, Trainer},
+    train::{Control, CoverageReport, EvaluationReport, Hooks, LOOK_SHARE, Moment, StepReport, Trainer},
 };
 
 /// Least time between two step events: some 30 a second. The store gets every step.
@@ -71,7 +73,7 @@ impl<'a> RunHooks<'a> {
         let progress = trainer.progress();
         self.steps = trainer.steps();
         self.best = progress.best_validation_loss.zip(progress.best_step);
-        let flops_per_step = Cost::of(trainer.plan(), &Workload::training(trainer.config())).flops_per_step;
+        let flops_per_step = Cost::of(trainer.goal(), &Workload::training(trainer.config())).flops_per_step;
         let statistics = trainer.corpus().statistics;
         let facts = RunFacts {
             parameters: Some(trainer.parameter_count()),
@@ -322,6 +324,12 @@ impl Hooks for RunHooks<'_> {
              take {:.0} % of the training time. Lower probe.examples, or raise probe.every, to have them at even steps.",
             100.0 * LOOK_SHARE
         ));
+    }
+
+    fn covered(&mut self, step: u64, report: &CoverageReport) {
+        // What was best until now scored every pair.
+        self.best = None;
+        self.bench.outbox.send(chosen_event(&self.job.run, step, report));
     }
 
     fn checkpoint(&mut self, trainer: &Trainer, moment: Moment) {

@@ -1,4 +1,4 @@
-use super::{Subspace, Target};
+use super::{Approximation, Subspace, Target};
 use crate::{
     analysis::AnalysisSpec,
     config::{DataConfig, RunConfig},
@@ -31,6 +31,7 @@ pub(super) struct TrainJob {
 pub(super) struct EvaluateJob {
     pub(super) target: Target,
     pub(super) data: Option<Box<DataConfig>>,
+    pub(super) coverage: Option<Approximation>,
 }
 
 /// Measures training steps of many configs.

@@ -7,8 +7,8 @@ use crate::{
     checkpoint,
     config::{DataConfig, RunConfig, from_toml},
     data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
-    model::Model,
-    store::RunId,
+    model::{Model, ParameterSet},
+    store::{RunId, Store},
 };
 
 /// A finished model with a text to look at it with.
@@ -22,6 +22,9 @@ pub(super) struct Subject {
     /// The text in words.
     pub(super) data: String,
     pub(super) model: Model,
+    pub(super) parameters: ParameterSet,
+    /// Whether it is known on which text it was trained.
+    pub(super) has_text: bool,
     pub(super) config: RunConfig,
     pub(super) corpus: Corpus,
     pub(super) device: Device,
@@ -38,12 +41,22 @@ impl Subject {
 
     /// Loads a model, and the text that it was evaluated on or other text, or says in words why that cannot be.
     pub(super) fn load(bench: &Bench, target: &Target, data: Option<&DataConfig>) -> Result<Self, String> {
+        Self::load_from(&bench.store, target, data, None)
+    }
+
+    /// The same from a store, with the order of the text changed where `shuffled` says so.
+    pub(super) fn load_from(
+        store: &Store,
+        target: &Target,
+        data: Option<&DataConfig>,
+        shuffled: Option<bool>,
+    ) -> Result<Self, String> {
         let (directory, stored, run, step) = match target {
             Target::Directory(path) => (path.clone(), None, None, None),
             Target::Run { run, which } => {
-                let record = bench.store.run(run.as_str()).map_err(|error| error.to_string())?;
+                let record = store.run(run.as_str()).map_err(|error| error.to_string())?;
                 let run = record.summary.id.clone();
-                let records = bench.store.checkpoints(&run).map_err(|error| error.to_string())?;
+                let records = store.checkpoints(&run).map_err(|error| error.to_string())?;
                 let config = from_toml(&record.config_toml).map_err(|error| error.to_string())?;
                 let chosen = checkpoints::choose_checkpoint(&records, *which)?;
                 (chosen.path.clone(), Some((record.summary.name, config)), Some(run), Some(chosen.step))
@@ -52,7 +65,10 @@ impl Subject {
         let device = Device::Cpu;
         let loaded = checkpoint::load_model_dir(&directory, DType::F32, &device).map_err(|error| error.to_string())?;
         let (name, config) = stored.map_or((None, None), |(name, config)| (Some(name), Some(config)));
-        let config = config.or(loaded.config).unwrap_or_default();
+        let has_text = config.is_some() || loaded.config.is_some();
+        let mut config = config.or(loaded.config).unwrap_or_default();
+        let is_shuffled = shuffled.unwrap_or(data.unwrap_or(&config.data).shuffled);
+        config.data.shuffled = is_shuffled;
         let architecture = loaded.plan.architecture;
         let told = |error: DataError| error.to_string();
         let corpus = match (data, &loaded.tokenizer_json) {
@@ -60,15 +76,11 @@ impl Subject {
             (Some(data), Some(json)) => {
                 let tokenizer = TextTokenizer::from_json(json).map_err(told)?;
                 let corpus = Corpus::load_held_out(&data.source, tokenizer, architecture, &PathBuf::new(), &Silent);
-                corpus.map(|corpus| if data.shuffled { corpus.shuffled() } else { corpus })
+                corpus.map(|corpus| if is_shuffled { corpus.shuffled() } else { corpus })
             }
-            (None, _) => Corpus::load(
-                &config.data,
-                architecture,
-                &PathBuf::new(),
-                &bench.store.paths().tokenizer_cache(),
-                &Silent,
-            ),
+            (None, _) => {
+                Corpus::load(&config.data, architecture, &PathBuf::new(), &store.paths().tokenizer_cache(), &Silent)
+            }
             (Some(_), None) => {
                 return Err("The model directory has no tokenizer.json, so text cannot be read.".to_owned());
             }
@@ -86,11 +98,12 @@ impl Subject {
             Some(data) => data.source.to_string(),
             None => format!("held-out text of {}", config.data.source),
         };
-        if data.unwrap_or(&config.data).shuffled {
+        if is_shuffled {
             words.push_str(", shuffled");
         }
         let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| error.to_string())?;
-        Ok(Self { named, run, step, data: words, model, config, corpus, device })
+        let parameters = loaded.parameters;
+        Ok(Self { named, run, step, data: words, model, parameters, has_text, config, corpus, device })
     }
 
     /// The longest examples that both config and model have.

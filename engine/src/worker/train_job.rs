@@ -10,7 +10,7 @@ use rayon::ThreadPoolBuilder;
 use super::{
     Event,
     bench::{Bench, STACK_BYTES},
-    device,
+    coverage, device,
     hooks::RunHooks,
     job::TrainJob,
     resume::newest_state,
@@ -100,6 +100,9 @@ fn carry_through(bench: &Bench, job: &TrainJob, steering: &Steering, hooks: &mut
         Ok(trainer) => trainer,
         Err(error) => return failed(&error.to_string(), ""),
     };
+    if let Err(why) = coverage::take_pairs(bench, &job.run, &mut trainer, steering) {
+        return if steering.should_stop() { stopped() } else { failed(&why, "") };
+    }
     hooks.start(&trainer, &device_words(job));
     match train(&mut trainer, hooks) {
         Ok(Outcome::Finished) => Ending { state: RunState::Finished, why: None, details: StateDetails::default() },

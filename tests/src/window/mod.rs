@@ -1,9 +1,11 @@
 //! The real window without a platform: drawn, clicked and typed into by the names that a screen reader is told.
 
+mod analyses;
 mod benchmark;
 mod example;
 mod screen;
 
+pub use analyses::{EXAMPLE_STEPS, answer_maps, example_analysis, example_run, fill_with_analyses};
 pub use benchmark::fill_with_benchmarks;
 pub use example::{example_current, example_record, example_runs, fill_with_examples};
 pub use screen::Screen;

@@ -6,6 +6,7 @@ mod samples;
 mod strip;
 
 pub use panel::LivePanel;
+pub(in crate::panels) use panel::{picker_ui, shown_run};
 
 #[cfg(test)]
 mod tests;

@@ -89,7 +89,7 @@ impl Panel for LivePanel {
 }
 
 /// The focused run, else the one that computes, else the newest; under the name that it is shown by.
-fn shown_run(cx: &PanelContext<'_>) -> Option<RunSummary> {
+pub fn shown_run(cx: &PanelContext<'_>) -> Option<RunSummary> {
     let known = |id: &RunId| cx.state.run(id).cloned();
     let focused = cx.state.selection.focused.as_ref().and_then(known);
     let current = || cx.state.current.as_ref().and_then(|current| known(&current.run));
@@ -242,7 +242,7 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
 }
 
 /// Chooses another run: those that charts show, then the newest.
-fn picker_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+pub fn picker_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
     const NEWEST: usize = 30;
     let mut chosen = None;
     let combo = ComboBox::from_id_salt("live run").selected_text(&run.name).width(220.0).show_ui(ui, |ui| {

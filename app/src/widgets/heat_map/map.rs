@@ -194,8 +194,8 @@ impl<'a> HeatMap<'a> {
             state.cursor = Some(at);
             response.request_focus();
         }
-        if found.chosen {
-            clicked = state.cursor;
+        if found.chosen && shape.0 * shape.1 > 0 {
+            clicked = Some(*state.cursor.get_or_insert((0, 0)));
         }
 
         if ui.is_rect_visible(layout.outer) {

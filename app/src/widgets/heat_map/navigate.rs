@@ -87,5 +87,5 @@ fn keys(
     if home {
         found.view = Some(View::whole(data.rows(), data.columns()));
     }
-    found.chosen = enter && cursor.is_some();
+    found.chosen = enter;
 }

@@ -1,4 +1,5 @@
 mod captured;
+mod look;
 mod similarity;
 mod spectra;
 

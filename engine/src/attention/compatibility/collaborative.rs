@@ -12,10 +12,10 @@
 
 use candle_core::{Result, Tensor};
 
-use super::{Family, Initial, LayerHeads, Loaded, Piece, scored::Scored};
+use super::{Family, Initial, LayerCoverage, LayerHeads, Loaded, Piece, scored::Scored};
 use crate::{
     config::Collaborative,
-    ops::{Affine, CollaborativeScores, HeadProjections, attention_scores, split_heads},
+    ops::{Affine, CollaborativeScores, HeadProjections, split_heads},
 };
 
 impl Family for Collaborative {
@@ -55,6 +55,7 @@ pub(super) fn score(
     scores: Option<&CollaborativeScores>,
     value: &Affine,
     heads: &LayerHeads,
+    coverage: &LayerCoverage,
     x: &Tensor,
     y: &Tensor,
 ) -> Result<Scored> {
@@ -65,9 +66,16 @@ pub(super) fn score(
             let q = q.broadcast_mul(&mixing.reshape((1, c, 1, width))?)?; // [b, c, n, D]
             let k = key.forward(y)?.unsqueeze(1)?; // [b, 1, m, D]
             let (b, _, m, _) = k.dims4()?;
-            let products = attention_scores(&q, &k.broadcast_as((b, c, m, width))?)?; // [b, c, n, m]
-            let content = content.forward(y)?.transpose(1, 2)?.unsqueeze(2)?; // [b, c, 1, m]
-            Some(products.broadcast_add(&content)?)
+            let k = k.broadcast_as((b, c, m, width))?;
+            let content = content.forward(y)?.transpose(1, 2)?; // [b, c, m]
+            Some(if coverage.is_partial() {
+                // A column more, so that restored scores come from whole ones: query · key + 1 · content.
+                let one = Tensor::ones((b, c, q.dim(2)?, 1), q.dtype(), q.device())?;
+                let k = Tensor::cat(&[&k.contiguous()?, &content.unsqueeze(3)?], 3)?;
+                coverage.products(&Tensor::cat(&[&q, &one], 3)?, &k)?
+            } else {
+                coverage.products(&q, &k)?.broadcast_add(&content.unsqueeze(2)?)? // [b, c, n, m]
+            })
         }
         None => None,
     };

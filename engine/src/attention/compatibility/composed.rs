@@ -1,6 +1,6 @@
 use candle_core::{Result, Tensor, bail};
 
-use super::{LayerHeads, Lenders, family::score, scored::Scored};
+use super::{LayerCoverage, LayerHeads, Lenders, family::score, scored::Scored};
 use crate::{
     attention::Dropout,
     ops::{Affine, HeadMap, HeadProjections, MaskSpec, attention_mix, masked_softmax, merge_heads},
@@ -18,6 +18,8 @@ pub struct HeadAttention {
     pub output: Affine,
     /// Where the maps come from.
     pub heads: LayerHeads,
+    /// Which pairs are scored.
+    pub coverage: LayerCoverage,
 }
 
 /// What an attention layer gives.
@@ -62,7 +64,9 @@ impl HeadAttention {
         (site, scale): (u32, f64),
         lenders: &mut Lenders,
     ) -> Result<AttentionOutput> {
-        let Scored { raw, values } = score(&self.projections, &self.heads, x, memory.unwrap_or(x))?;
+        let y = memory.unwrap_or(x);
+        let Scored { raw, values } = score(&self.projections, &self.heads, &self.coverage, x, y)?;
+        let raw = raw.map(|raw| self.coverage.used(raw)).transpose()?;
         let own = raw.map(|raw| masked_softmax(&raw, scale, mask)).transpose()?; // [b, c, n, m]
         let maps = self.gather(own.as_ref(), lenders, mask)?; // [b, h, n, m]
         lenders.push(own.as_ref(), mask, self.heads.lends_until);
@@ -78,7 +82,8 @@ impl HeadAttention {
     /// head computes. `x` `[b, n, d]` to `[b, c, n, n]`
     pub fn scores(&self, x: &Tensor) -> Result<Option<Tensor>> {
         let scale = 1.0 / (self.heads.head_size as f64).sqrt();
-        score(&self.projections, &self.heads, x, x)?.raw.map(|raw| raw * scale).transpose()
+        let raw = score(&self.projections, &self.heads, &self.coverage, x, x)?.raw;
+        raw.map(|raw| self.coverage.used(raw)? * scale).transpose()
     }
 
     /// The maps of all attending heads side by side: runs of neighbours from one layer are taken at once.

@@ -1,8 +1,8 @@
 use candle_core::{Result, Tensor};
 
 use super::{
-    LayerHeads, Loaded, Piece, collaborative, grouped, latent, pairwise, scored::Scored, shared_weight, standard,
-    symmetric,
+    LayerCoverage, LayerHeads, Loaded, Piece, collaborative, grouped, latent, pairwise, scored::Scored, shared_weight,
+    standard, symmetric,
 };
 use crate::{config::Compatibility, ops::HeadProjections};
 
@@ -37,27 +37,35 @@ pub fn family(compatibility: &Compatibility) -> &dyn Family {
     }
 }
 
-/// Scores every pair of a position of `x` and one of `y`, and makes the values of `y`.
+/// Scores the pairs of a position of `x` and one of `y` that `coverage` asks for, and makes the values of `y`.
 ///
 /// # Shapes
 /// `x` `[b, n, d]`, `y` `[b, m, d]`.
-pub(super) fn score(projections: &HeadProjections, heads: &LayerHeads, x: &Tensor, y: &Tensor) -> Result<Scored> {
+pub(super) fn score(
+    projections: &HeadProjections,
+    heads: &LayerHeads,
+    coverage: &LayerCoverage,
+    x: &Tensor,
+    y: &Tensor,
+) -> Result<Scored> {
     match projections {
-        HeadProjections::Fused(all) => standard::score_joined(all, heads, x, y),
+        HeadProjections::Fused(all) => standard::score_joined(all, heads, coverage, x, y),
         HeadProjections::Separate { scores, value, groups: None } => {
-            standard::score(scores.as_ref(), value, heads, x, y)
+            standard::score(scores.as_ref(), value, heads, coverage, x, y)
         }
         HeadProjections::Separate { scores, value, groups: Some(groups) } => {
-            grouped::score(scores.as_ref(), value, groups, heads, x, y)
+            grouped::score(scores.as_ref(), value, groups, heads, coverage, x, y)
         }
-        HeadProjections::Symmetric { query, value } => symmetric::score(query.as_ref(), value, heads, x, y),
-        HeadProjections::Pairwise { query, value } => pairwise::score(query.as_ref(), value, heads, x, y),
+        HeadProjections::Symmetric { query, value } => symmetric::score(query.as_ref(), value, heads, coverage, x, y),
+        HeadProjections::Pairwise { query, value } => pairwise::score(query.as_ref(), value, heads, coverage, x, y),
         HeadProjections::SharedWeight { shared, scores, value } => {
-            shared_weight::score(shared, scores.as_ref(), value, heads, x, y)
+            shared_weight::score(shared, scores.as_ref(), value, heads, coverage, x, y)
         }
-        HeadProjections::Collaborative { scores, value } => collaborative::score(scores.as_ref(), value, heads, x, y),
+        HeadProjections::Collaborative { scores, value } => {
+            collaborative::score(scores.as_ref(), value, heads, coverage, x, y)
+        }
         HeadProjections::Latent { scores, latent, value } => {
-            latent::score(scores.as_ref(), [latent, value], heads, x, y)
+            latent::score(scores.as_ref(), [latent, value], heads, coverage, x, y)
         }
     }
 }

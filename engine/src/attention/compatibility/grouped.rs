@@ -9,12 +9,12 @@
 use candle_core::{Result, Tensor};
 
 use super::{
-    Family, LayerHeads, Loaded, Piece,
+    Family, LayerCoverage, LayerHeads, Loaded, Piece,
     scored::{Scored, chosen},
 };
 use crate::{
     config::Grouped,
-    ops::{Affine, HeadProjections, KeyValueGroups, attention_scores, split_heads},
+    ops::{Affine, HeadProjections, KeyValueGroups, split_heads},
 };
 
 impl Grouped {
@@ -63,6 +63,7 @@ pub(super) fn score(
     value: &Affine,
     groups: &KeyValueGroups,
     heads: &LayerHeads,
+    coverage: &LayerCoverage,
     x: &Tensor,
     y: &Tensor,
 ) -> Result<Scored> {
@@ -72,7 +73,7 @@ pub(super) fn score(
     let raw = match scores {
         Some([query, key]) => {
             let q = split_heads(&query.forward(x)?, heads.computed())?;
-            Some(attention_scores(&q, &of_group(key, &groups.keys)?)?)
+            Some(coverage.products(&q, &of_group(key, &groups.keys)?)?)
         }
         None => None,
     };

@@ -10,7 +10,7 @@
 use candle_core::{Result, Tensor};
 
 use super::{
-    Family, Initial, LayerHeads, Loaded, Piece,
+    Family, Initial, LayerCoverage, LayerHeads, Loaded, Piece,
     scored::{Scored, products},
 };
 use crate::{
@@ -48,12 +48,13 @@ pub(super) fn score(
     scores: Option<&[Affine; 2]>,
     [latent, value]: [&Affine; 2],
     heads: &LayerHeads,
+    coverage: &LayerCoverage,
     x: &Tensor,
     y: &Tensor,
 ) -> Result<Scored> {
     let c = latent.forward(y)?; // [b, m, r]
     let raw = match scores {
-        Some([query, key]) => Some(products(&query.forward(x)?, &key.forward(&c)?, heads.computed())?),
+        Some([query, key]) => Some(products(&query.forward(x)?, &key.forward(&c)?, heads.computed(), coverage)?),
         None => None,
     };
     Ok(Scored { raw, values: split_heads(&value.forward(&c)?, heads.attending())? })

@@ -17,6 +17,7 @@ mod composed;
 mod family;
 mod grouped;
 mod latent;
+mod layer_coverage;
 mod layer_heads;
 mod lenders;
 mod pairwise;
@@ -30,6 +31,7 @@ mod tests;
 
 pub use composed::{AttentionOutput, HeadAttention};
 pub use family::{Family, family};
+pub use layer_coverage::LayerCoverage;
 pub use layer_heads::LayerHeads;
 pub use lenders::Lenders;
 pub use piece::{DEVIATION, Initial, Loaded, Piece, PieceForm};

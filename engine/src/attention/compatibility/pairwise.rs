@@ -10,10 +10,10 @@
 
 use candle_core::{Result, Tensor};
 
-use super::{Family, Initial, LayerHeads, Loaded, Piece, scored::Scored};
+use super::{Family, Initial, LayerCoverage, LayerHeads, Loaded, Piece, scored::Scored};
 use crate::{
     config::Pairwise,
-    ops::{Affine, HeadProjections, attention_mix, attention_scores, split_heads},
+    ops::{Affine, HeadProjections, attention_mix, split_heads},
 };
 
 impl Family for Pairwise {
@@ -44,6 +44,7 @@ pub(super) fn score(
     query: Option<&(Affine, Tensor)>,
     value: &Affine,
     heads: &LayerHeads,
+    coverage: &LayerCoverage,
     x: &Tensor,
     y: &Tensor,
 ) -> Result<Scored> {
@@ -54,7 +55,7 @@ pub(super) fn score(
             let k = if x.id() == y.id() { q.clone() } else { split_heads(&query.forward(y)?, c)? };
             let (_, d_k, _) = u.dims3()?;
             let u = u.unsqueeze(0)?.broadcast_as((q.dim(0)?, c, d_k, d_k))?;
-            Some(attention_scores(&attention_mix(&q, &u)?, &k)?)
+            Some(coverage.products(&attention_mix(&q, &u)?, &k)?)
         }
         None => None,
     };

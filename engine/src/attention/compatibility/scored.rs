@@ -1,6 +1,7 @@
 use candle_core::{Result, Tensor};
 
-use crate::ops::{attention_scores, split_heads};
+use super::LayerCoverage;
+use crate::ops::split_heads;
 
 /// What a way to score gives for one layer.
 #[derive(Clone, Debug)]
@@ -12,8 +13,8 @@ pub(super) struct Scored {
 }
 
 /// `q kᵀ` of `heads` heads that stand side by side in the columns.
-pub(super) fn products(q: &Tensor, k: &Tensor, heads: usize) -> Result<Tensor> {
-    attention_scores(&split_heads(q, heads)?, &split_heads(k, heads)?)
+pub(super) fn products(q: &Tensor, k: &Tensor, heads: usize, coverage: &LayerCoverage) -> Result<Tensor> {
+    coverage.products(&split_heads(q, heads)?, &split_heads(k, heads)?)
 }
 
 /// Some of the heads of `x`, which may be named more than once. `[b, h, n, d_k]` to `[b, places, n, d_k]`

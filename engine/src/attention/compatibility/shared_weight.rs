@@ -13,12 +13,12 @@
 use candle_core::{Result, Tensor};
 
 use super::{
-    Family, Initial, LayerHeads, Loaded, Piece,
+    Family, Initial, LayerCoverage, LayerHeads, Loaded, Piece,
     scored::{Scored, chosen},
 };
 use crate::{
     config::SharedWeight,
-    ops::{Affine, HeadProjections, attention_scores, split_heads},
+    ops::{Affine, HeadProjections, split_heads},
 };
 
 impl Family for SharedWeight {
@@ -55,6 +55,7 @@ pub(super) fn score(
     scores: Option<&[Tensor; 2]>,
     value: &Tensor,
     heads: &LayerHeads,
+    coverage: &LayerCoverage,
     x: &Tensor,
     y: &Tensor,
 ) -> Result<Scored> {
@@ -67,7 +68,7 @@ pub(super) fn score(
             let scaled = |s: &Tensor, diagonal: &Tensor| {
                 chosen(s, &computing)?.broadcast_mul(&diagonal.reshape((1, c, 1, d_k))?)
             };
-            Some(attention_scores(&scaled(&of_x, query)?, &scaled(&of_y, key)?)?)
+            Some(coverage.products(&scaled(&of_x, query)?, &scaled(&of_y, key)?)?)
         }
         None => None,
     };

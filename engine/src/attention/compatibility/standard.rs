@@ -6,7 +6,7 @@
 use candle_core::{Result, Tensor};
 
 use super::{
-    Family, LayerHeads, Loaded, Piece,
+    Family, LayerCoverage, LayerHeads, Loaded, Piece,
     scored::{Scored, products},
 };
 use crate::{
@@ -64,19 +64,26 @@ pub(super) fn score(
     scores: Option<&[Affine; 2]>,
     value: &Affine,
     heads: &LayerHeads,
+    coverage: &LayerCoverage,
     x: &Tensor,
     y: &Tensor,
 ) -> Result<Scored> {
     let raw = match scores {
-        Some([query, key]) => Some(products(&query.forward(x)?, &key.forward(y)?, heads.computed())?),
+        Some([query, key]) => Some(products(&query.forward(x)?, &key.forward(y)?, heads.computed(), coverage)?),
         None => None,
     };
     Ok(Scored { raw, values: split_heads(&value.forward(y)?, heads.attending())? })
 }
 
 /// The same with one matrix for the three, whose outputs stand side by side: queries, keys, values.
-pub(super) fn score_joined(all: &Affine, heads: &LayerHeads, x: &Tensor, y: &Tensor) -> Result<Scored> {
+pub(super) fn score_joined(
+    all: &Affine,
+    heads: &LayerHeads,
+    coverage: &LayerCoverage,
+    x: &Tensor,
+    y: &Tensor,
+) -> Result<Scored> {
     // Parts of the weights, not of the output: their gradients are put together over d rows, not b t.
     let d = all.sizes()?.1 / 3;
-    score(Some(&[all.outputs(0, d)?, all.outputs(d, d)?]), &all.outputs(2 * d, d)?, heads, x, y)
+    score(Some(&[all.outputs(0, d)?, all.outputs(d, d)?]), &all.outputs(2 * d, d)?, heads, coverage, x, y)
 }

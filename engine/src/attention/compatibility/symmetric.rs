@@ -12,7 +12,7 @@
 use candle_core::{Result, Tensor};
 
 use super::{
-    Family, LayerHeads, Loaded, Piece,
+    Family, LayerCoverage, LayerHeads, Loaded, Piece,
     scored::{Scored, products},
 };
 use crate::{
@@ -44,6 +44,7 @@ pub(super) fn score(
     query: Option<&Affine>,
     value: &Affine,
     heads: &LayerHeads,
+    coverage: &LayerCoverage,
     x: &Tensor,
     y: &Tensor,
 ) -> Result<Scored> {
@@ -51,7 +52,7 @@ pub(super) fn score(
         Some(query) => {
             let q = query.forward(x)?;
             let k = if x.id() == y.id() { q.clone() } else { query.forward(y)? };
-            Some(products(&q, &k, heads.computed())?)
+            Some(products(&q, &k, heads.computed(), coverage)?)
         }
         None => None,
     };

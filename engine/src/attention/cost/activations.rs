@@ -26,7 +26,8 @@ fn with_dropout(plan: &ModelPlan, numbers: u64) -> u64 {
 
 /// Numbers kept by layer `layer`.
 pub(super) fn layer(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerActivations {
-    if work.in_blocks { block(plan, layer, work) } else { composed(plan, layer, work) }
+    // Layers that leave scores out are composed of small operations.
+    if work.in_blocks && plan.coverage.is_full() { block(plan, layer, work) } else { composed(plan, layer, work) }
 }
 
 /// A layer inside of one operation. Dropout is applied in place and drawn again in backward: it keeps nothing.

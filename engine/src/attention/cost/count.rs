@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::{Part, PartCost, Workload, activations, scoring::Scoring};
 use crate::{
     attention::ModelPlan,
-    config::{Architecture, Coverage},
+    config::{Architecture, Coverage, Restore},
 };
 
 /// Numbers that `AdamW` keeps for every parameter: two moments.
@@ -139,7 +139,6 @@ fn linear(from: usize, to: usize) -> u64 {
 }
 
 fn layer_cost(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerCost {
-    let Coverage::Full(_) = &plan.coverage;
     let (d, d_k, f) = (plan.width, plan.head_size, plan.feed_forward);
     let (b, t) = (work.batch, work.sequence);
     let live = plan.head_plan.live(layer);
@@ -152,6 +151,13 @@ fn layer_cost(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerCost {
     let cost = |part, parameters, macs, numbers: u64| {
         PartCost::new(part, parameters, macs, numbers.saturating_mul(bytes), work.is_training())
     };
+    let mut scores =
+        cost(Part::Scores, restore_parameters(plan, layer), score_macs(plan, layer, &scoring, work), kept.scores);
+    if plan.trained_restore().is_none() {
+        // A map that stays as it is has no gradient: one product less.
+        let spared = restoring_macs(plan, layer, work).saturating_mul(2);
+        scores.backward_flops = scores.backward_flops.saturating_sub(spared);
+    }
     let parts = vec![
         cost(
             Part::Projections,
@@ -159,7 +165,7 @@ fn layer_cost(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerCost {
             product(&[b, t]).saturating_mul(scoring.projection_macs),
             kept.projections,
         ),
-        cost(Part::Scores, 0, product(&[b, t, t]).saturating_mul(scoring.score_macs), kept.scores),
+        scores,
         cost(Part::Mix, 0, product(&[b, t, t, mixing]), kept.mix),
         cost(Part::Output, product(&[mixing, d]) + output_bias as u64, product(&[b, t, mixing, d]), kept.output),
         cost(
@@ -172,6 +178,45 @@ fn layer_cost(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerCost {
         cost(Part::Norm, product(&[2, d, 1 + attends]), 0, kept.norm),
     ];
     LayerCost { layer, parts }
+}
+
+/// Multiply-accumulates of the scores of a layer. Where k of t keys are computed: these, and the product of R with them
+/// for the others of each row; hidden entries of a map count here as they do for whole maps.
+fn score_macs(plan: &ModelPlan, layer: usize, scoring: &Scoring, work: &Workload) -> u64 {
+    let (b, t) = (work.batch, work.sequence);
+    let whole = product(&[b, t, t]).saturating_mul(scoring.score_macs);
+    let (Some(k), true) = (plan.coverage.k().map(|k| k.min(t)), plan.approximates(layer)) else { return whole };
+    let heads = plan.head_plan.computed(layer);
+    match &plan.coverage {
+        Coverage::Full(_) => whole,
+        Coverage::Partial(_) => {
+            let computed = product(&[b, t, k]).saturating_mul(scoring.score_macs + scoring.partial_score_macs);
+            computed.saturating_add(restoring_macs(plan, layer, work))
+        }
+        // All of them, then onto the directions and back.
+        Coverage::Eigen(_) => whole.saturating_add(product(&[2, b, heads, t, t, k])),
+    }
+}
+
+/// Multiply-accumulates of the products with R.
+fn restoring_macs(plan: &ModelPlan, layer: usize, work: &Workload) -> u64 {
+    let t = work.sequence;
+    match &plan.coverage {
+        Coverage::Partial(partial) if plan.approximates(layer) => {
+            let k = partial.k.min(t);
+            product(&[work.batch, plan.head_plan.computed(layer), t, k, t - k])
+        }
+        _ => 0,
+    }
+}
+
+/// Trained numbers of the map from computed to restored scores that layer `layer` has for itself.
+fn restore_parameters(plan: &ModelPlan, layer: usize) -> u64 {
+    if plan.trained_restore() == Some(Restore::PerLayer) && plan.approximates(layer) {
+        plan.restore_numbers()
+    } else {
+        0
+    }
 }
 
 fn outside_cost(plan: &ModelPlan, work: &Workload) -> Vec<PartCost> {
@@ -191,6 +236,13 @@ fn outside_cost(plan: &ModelPlan, work: &Workload) -> Vec<PartCost> {
         cost(Part::Embedding, product(&[rows, d]), 0, activations::embedding(plan, work)),
         // After the embeddings where norms come last, at the end where they come first.
         cost(Part::Norm, product(&[2, d]), 0, activations::norm(plan, work)),
+        // The map from computed to restored scores that all layers share.
+        cost(
+            Part::Scores,
+            if plan.trained_restore() == Some(Restore::Common) { plan.restore_numbers() } else { 0 },
+            0,
+            0,
+        ),
         cost(
             Part::Head,
             head,
@@ -220,8 +272,8 @@ mod tests {
     use crate::{
         attention::{Draft, HeadAt, HeadPlan},
         config::{
-            Collaborative, Compatibility, MapMemoryChoice, NormPlacement, Pairwise, Precision, RunConfig, SharedWeight,
-            Symmetric,
+            Collaborative, Compatibility, MapMemoryChoice, NormPlacement, Pairwise, PartialCoverage, Precision,
+            RunConfig, SharedWeight, Symmetric,
         },
     };
 
@@ -286,6 +338,11 @@ mod tests {
                 ("reuse", Some("proposed" | "skip")) => (1..=number("P")).collect(),
                 ("reuse", Some("alternate")) => (1..=number("P")).map(|i| 2 * i - 1).collect(),
                 ("reuse", Some("all_end")) => (l - 1 - number("P")..l - 1).collect(),
+                ("partial", _) => {
+                    check_partial_row(row, plan, sequence);
+                    checked += 1;
+                    continue;
+                }
                 _ => continue,
             };
             plan.compatibility = match attention["variant"].as_str().unwrap() {
@@ -320,7 +377,49 @@ mod tests {
             }
             checked += 1;
         }
-        assert!(checked >= 55, "only {checked} rows of the golden table were checked");
+        assert!(checked >= 66, "only {checked} rows of the golden table were checked");
+    }
+
+    /// A row whose pairs are scored in part: its parameters, and the share of the scores that is left to compute.
+    fn check_partial_row(row: &serde_json::Value, plan: ModelPlan, sequence: usize) {
+        let restore = match row["attention"]["train"].as_str().unwrap() {
+            "fixed" => Restore::Fixed,
+            "common" => Restore::Common,
+            _ => Restore::PerLayer,
+        };
+        let k = row["attention"]["k"].as_u64().unwrap() as usize;
+        let coverage = Coverage::Partial(PartialCoverage { k, restore, ..PartialCoverage::default() });
+        // Positions that no sequence reaches stand in the table alone.
+        let unused = ((plan.positions - sequence) * plan.width) as u64;
+        let plan = ModelPlan { coverage, positions: sequence, ..plan };
+        let work = Workload::inference(1, sequence, Precision::F32);
+        let (cost, exact) = (Cost::of(&plan, &work), Cost::of(&plan.exact(), &work));
+        assert_eq!(Some(cost.parameters + unused), row["expected"]["model_params"].as_u64(), "{}", row["id"]);
+        let restored = cost.parameters - exact.parameters;
+        assert_eq!(Some(restored), row["expected"]["reconstruction_params"].as_u64(), "{}", row["id"]);
+        let macs = |cost: &Cost, layer: usize| cost.layers[layer].part(Part::Scores).unwrap().macs;
+        let (n, d_k, heads) = (sequence as u64, plan.head_size as u64, plan.heads as u64);
+        assert_eq!(macs(&cost, plan.layers - 1), macs(&exact, plan.layers - 1), "the last layer is exact");
+        assert_eq!(macs(&cost, 0), heads * n * k as u64 * (d_k + n - k as u64));
+    }
+
+    #[test]
+    fn a_decoder_restores_what_its_queries_see() {
+        let partial = |kind: Architecture, restore: Restore| {
+            plan(kind, |config| {
+                config.data.sequence_length = 10;
+                let partial = PartialCoverage { k: 4, restore, ..PartialCoverage::default() };
+                config.attention.coverage = Coverage::Partial(partial);
+            })
+        };
+        assert_eq!(partial(Architecture::Encoder, Restore::Fixed).restore_numbers(), 10 * 6 * 4);
+        assert_eq!(partial(Architecture::Decoder, Restore::Fixed).restore_numbers(), (6 * 7 / 2) * 4);
+        let count = |restore| {
+            let plan = partial(Architecture::Decoder, restore);
+            let work = Workload::inference(1, 10, Precision::F32);
+            Cost::of(&plan, &work).parameters - Cost::of(&plan.exact(), &work).parameters
+        };
+        assert_eq!(Restore::ALL.map(count), [0, 84, 3 * 84]);
     }
 
     #[test]

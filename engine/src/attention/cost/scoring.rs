@@ -14,6 +14,8 @@ pub(super) struct Scoring {
     pub projection_macs: u64,
     /// Multiply-accumulates of scores for each pair of positions, all heads together.
     pub score_macs: u64,
+    /// The same where scores are restored from some: what else each computed one takes.
+    pub partial_score_macs: u64,
     /// Numbers that single operations keep for the backward pass.
     pub kept: u64,
     /// Numbers that small operations keep besides: what is made of the projections.
@@ -89,6 +91,7 @@ impl Scoring {
                 derived: 2 * cs + hs,
                 published_macs: times(d, hs).saturating_add(2 * cs + hs),
                 has_output_bias: true,
+                ..Self::default()
             },
             Compatibility::Collaborative(Collaborative { d_k }) => {
                 let shared = times(*d_k as u64, computes);
@@ -98,6 +101,8 @@ impl Scoring {
                     parameters: from(d, 2 * shared + hs, hs).saturating_add(mixing).saturating_add(content),
                     projection_macs: macs.saturating_add(content),
                     score_macs: mixing,
+                    // The content bias is a column more.
+                    partial_score_macs: c,
                     kept: 2 * shared + c + hs,
                     derived: mixing,
                     published_macs: macs.saturating_add(times(2, mixing)),

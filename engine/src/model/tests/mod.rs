@@ -1,6 +1,7 @@
 //! Every architecture with every norm placement.
 
 mod blocks;
+mod coverage;
 mod families;
 mod gradients;
 mod invariance;

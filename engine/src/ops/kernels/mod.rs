@@ -11,6 +11,7 @@ mod dispatch;
 mod distance;
 mod dropout;
 mod elementwise;
+mod gather;
 mod gelu;
 mod lanes;
 mod layer_norm;
@@ -30,6 +31,7 @@ pub(super) use dispatch::{force_level, supported_levels};
 pub use distance::{add_js_divergences, add_l1_distances};
 pub(super) use dropout::DropoutMask;
 pub(super) use elementwise::{add, add_assign, add_product, multiply_assign, scale, sum_of_squares};
+pub(super) use gather::{add_gathered, gathered_products, scatter_added};
 pub(super) use gelu::{
     gelu_exact, gelu_exact_gradient, gelu_exact_with_slope, gelu_tanh, gelu_tanh_gradient, gelu_tanh_with_slope,
 };

@@ -1,5 +1,5 @@
 use egui::Ui;
-use headroom_engine::config::{Cache, Coverage, Full, NoCache, RunConfig};
+use headroom_engine::config::{Cache, NoCache, RunConfig};
 
 use super::{
     super::{
@@ -10,18 +10,13 @@ use super::{
         heads::Heads,
     },
     compatibility::compatibility_ui,
+    coverage::coverage_ui,
     head_editor::HeadEditor,
     matching::matching_ui,
     reuse::reuse_ui,
 };
 use crate::theme;
 
-const COVERAGE: Words = Words::new(
-    "attention.coverage",
-    "How many pairs",
-    "Which pairs of positions are rated at all.\nAll: T² pairs of a text of T tokens; a decoder hides those that look \
-     ahead.",
-);
 const CACHE: Words = Words::new(
     "attention.cache",
     "What is kept",
@@ -66,16 +61,9 @@ pub fn attention_ui(
     ui.separator();
     compatibility_ui(ui, form, config, judged);
     ui.separator();
-    let attention = &mut config.attention;
-    form.choice(ui, COVERAGE, &mut attention.coverage, &[(Coverage::Full(Full {}), "All of them")]);
-    note_ui(
-        ui,
-        match attention.coverage {
-            Coverage::Full(_) => "Every pair that the mask allows is scored.",
-        },
-    );
-    judged.difference_ui(ui, Question::Coverage);
+    coverage_ui(ui, form, config, judged);
     ui.separator();
+    let attention = &mut config.attention;
     form.choice(ui, CACHE, &mut attention.cache, &[(Cache::None(NoCache {}), "Nothing")]);
     note_ui(
         ui,

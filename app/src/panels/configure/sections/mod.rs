@@ -2,6 +2,7 @@
 
 mod attention;
 mod compatibility;
+mod coverage;
 mod data;
 mod head_editor;
 mod matching;

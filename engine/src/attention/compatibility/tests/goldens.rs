@@ -1,12 +1,12 @@
 //! Numbers of an independent implementation in double precision.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use candle_core::{DType, Device, Tensor};
 use safetensors::SafeTensors;
 
 use super::{
-    super::{HeadAttention, LayerHeads, Lenders, Loaded, PieceForm, family, family::score},
+    super::{HeadAttention, LayerCoverage, LayerHeads, Lenders, Loaded, PieceForm, family, family::score},
     NO_DROPOUT, affine, assert_close,
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
         AllEndReuse, AlternateReuse, AttentionConfig, Collaborative, Compatibility, FirstReuse, FullReuse, Pairwise,
         PartialReuse, Reuse, SharedWeight, SkipReuse, Standard, Symmetric,
     },
-    ops::{Affine, MaskSpec},
+    ops::{Affine, MaskSpec, PairSets, attention_mix, masked_softmax, partial_scores},
 };
 
 /// Element types with the largest error, relative to the largest number.
@@ -166,7 +166,8 @@ fn borrowed_maps_give_the_outputs_of_the_goldens() {
                     assert_eq!(loaded.map(piece.module).unwrap().sizes().unwrap(), (inputs, outputs));
                 }
                 let projections = family(&standard).projections(&heads, &loaded).unwrap();
-                let attention = HeadAttention { projections, output: part("Wo", "bo"), heads };
+                let attention =
+                    HeadAttention { projections, output: part("Wo", "bo"), heads, coverage: LayerCoverage::Full };
                 let got = attention.forward(&x, memory.as_ref(), &mask, &NO_DROPOUT, 0, &mut lenders).unwrap();
                 maps = attention.all_heads(&got.maps).unwrap();
                 x = (x + got.output).unwrap();
@@ -220,9 +221,10 @@ fn ways_to_score_give_the_numbers_of_the_goldens() {
             .sum();
         assert_eq!(parameters + d * d + d, golden.size("block_params_with_bias"), "{}", golden.name);
         let projections = family.projections(&heads, &loaded).unwrap();
-        let attention = HeadAttention { projections, output: golden.map("Wo", "bo"), heads };
+        let attention =
+            HeadAttention { projections, output: golden.map("Wo", "bo"), heads, coverage: LayerCoverage::Full };
         let x = golden.get("X");
-        let raw = score(&attention.projections, &attention.heads, &x, &x).unwrap().raw.unwrap();
+        let raw = score(&attention.projections, &attention.heads, &LayerCoverage::Full, &x, &x).unwrap().raw.unwrap();
         golden.check("scores", &(raw / (d_k as f64).sqrt()).unwrap(), &golden.get("scores"), tolerance);
         let got = attention.forward(&x, None, &golden.mask(), &NO_DROPOUT, 0, &mut Lenders::default()).unwrap();
         golden.check("maps", &got.maps, &golden.get("probs"), tolerance);
@@ -249,7 +251,7 @@ fn collaborative(golden: &Golden, heads: &LayerHeads) -> HeadAttention {
     loaded.tensors.insert("mixing", golden.get("M"));
     let collaborative = Compatibility::Collaborative(Collaborative { d_k: golden.get("M").dim(1).unwrap() });
     let projections = family(&collaborative).projections(heads, &loaded).unwrap();
-    HeadAttention { projections, output: golden.map("Wo", "bo"), heads: heads.clone() }
+    HeadAttention { projections, output: golden.map("Wo", "bo"), heads: heads.clone(), coverage: LayerCoverage::Full }
 }
 
 #[test]
@@ -263,7 +265,10 @@ fn collaborative_heads_give_the_numbers_of_the_goldens() {
         let attention = collaborative(&golden, &heads);
         let x = golden.get("X");
         let y = golden.has("Y").then(|| golden.get("Y"));
-        let raw = score(&attention.projections, &heads, &x, y.as_ref().unwrap_or(&x)).unwrap().raw.unwrap();
+        let raw = score(&attention.projections, &heads, &LayerCoverage::Full, &x, y.as_ref().unwrap_or(&x))
+            .unwrap()
+            .raw
+            .unwrap();
         golden.check("scores", &(raw * scale).unwrap(), &golden.get("scores"), tolerance);
         let (mask, mut lenders) = (golden.mask(), Lenders::default());
         let got = attention.forward_scaled(&x, y.as_ref(), &mask, &NO_DROPOUT, (0, scale), &mut lenders).unwrap();
@@ -287,9 +292,17 @@ fn the_content_bias_stands_for_the_query_bias() {
             loaded.maps.insert(module, side_by_side(&golden.get(weight), &golden.get(bias)));
         }
         let projections = family(&Compatibility::default()).projections(&heads, &loaded).unwrap();
-        let standard = HeadAttention { projections, output: golden.map("Wo", "bo"), heads: heads.clone() };
+        let standard = HeadAttention {
+            projections,
+            output: golden.map("Wo", "bo"),
+            heads: heads.clone(),
+            coverage: LayerCoverage::Full,
+        };
         for (attention, scores) in [(standard, "scores"), (collaborative(&golden, &heads), "collab_scores")] {
-            let raw = score(&attention.projections, &heads, &x, y.as_ref().unwrap_or(&x)).unwrap().raw.unwrap();
+            let raw = score(&attention.projections, &heads, &LayerCoverage::Full, &x, y.as_ref().unwrap_or(&x))
+                .unwrap()
+                .raw
+                .unwrap();
             let scale = 1.0 / (golden.size("dk") as f64).sqrt();
             golden.check(scores, &(raw * scale).unwrap(), &golden.get(scores), tolerance);
             let mask = MaskSpec::default();
@@ -298,4 +311,29 @@ fn the_content_bias_stands_for_the_query_bias() {
             golden.check("output", &got.output, &golden.get("output"), tolerance);
         }
     }
+}
+
+/// Queries, keys and values with the pairs and maps that were chosen for them: scores, maps and mixed values.
+#[test]
+fn partial_scores_give_the_numbers_of_the_goldens() {
+    let mut seen = 0;
+    for (golden, tolerance) in Golden::all("partial").into_iter().filter(|(golden, _)| golden.has("q")) {
+        let (n, scale) = (golden.size("n"), 1.0 / (golden.size("dk") as f64).sqrt());
+        let orders = golden.get("order_rows").to_vec2::<i64>().unwrap();
+        for k in golden.case["ks"].as_array().unwrap().iter().map(|k| k.as_u64().unwrap() as usize) {
+            let named = |name: &str| golden.get(&format!("k{k}.{name}"));
+            let chosen = orders.iter().map(|order| order[..k].iter().map(|&key| key as u32).collect()).collect();
+            let pairs = Arc::new(PairSets::new(chosen, k, false).unwrap());
+            let restore = named("R").reshape((n * (n - k), k)).unwrap();
+            let raw = partial_scores(&golden.get("q"), &golden.get("k"), &restore, &pairs).unwrap();
+            // R comes from an inverse, so that single precision loses a digit more.
+            let tolerance = tolerance * 10.0;
+            golden.check("scores", &(&raw * scale).unwrap(), &named("scores"), tolerance);
+            let maps = masked_softmax(&raw, scale, &MaskSpec::default()).unwrap();
+            golden.check("maps", &maps, &named("probs"), tolerance);
+            golden.check("context", &attention_mix(&maps, &golden.get("v")).unwrap(), &named("context"), tolerance);
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 12);
 }

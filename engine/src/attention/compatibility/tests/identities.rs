@@ -3,7 +3,7 @@
 use candle_core::{DType, Device, Tensor};
 
 use super::{
-    super::{HeadAttention, LayerHeads, Lenders, family::score, grouped},
+    super::{HeadAttention, LayerCoverage, LayerHeads, Lenders, family::score, grouped},
     NO_DROPOUT, affine, assert_close, layer, normal, numbers,
 };
 use crate::{
@@ -47,7 +47,9 @@ fn a_key_bias_changes_no_map() {
         groups: None,
     };
     let x = normal(&[B, T, WIDTH], 1.0, 1);
-    let raw = |projections: &HeadProjections| score(projections, &plain(), &x, &x).unwrap().raw.unwrap();
+    let raw = |projections: &HeadProjections| {
+        score(projections, &plain(), &LayerCoverage::Full, &x, &x).unwrap().raw.unwrap()
+    };
     let difference = (raw(&attention.projections) - raw(&without)).unwrap().abs().unwrap();
     assert!(numbers(&difference).iter().any(|x| *x > 0.1), "the bias is there");
     assert_same(&attention, &HeadAttention { projections: without, ..attention.clone() });
@@ -69,7 +71,7 @@ fn joined_and_transposed_projections_say_the_same() {
         groups: None,
     };
     let output = transposed(joined.output.clone());
-    assert_same(&joined, &HeadAttention { projections, output, heads: plain() });
+    assert_same(&joined, &HeadAttention { projections, output, heads: plain(), coverage: LayerCoverage::Full });
 }
 
 /// As many groups as heads is standard attention; fewer are standard attention with the same columns repeated.
@@ -163,7 +165,16 @@ fn groups_without_a_head_are_not_there() {
     assert_eq!([query, key, value].map(|map| map.sizes().unwrap().1), [D_K, D_K, 2 * D_K]);
     assert_eq!((groups.keys.as_slice(), groups.values.as_slice()), ([0].as_slice(), [0, 1, 1].as_slice()));
     let x = Tensor::zeros((1, 2, WIDTH), DType::F64, &Device::Cpu).unwrap();
-    let scored = grouped::score(Some(&[query.clone(), key.clone()]), value, groups, &attention.heads, &x, &x).unwrap();
+    let scored = grouped::score(
+        Some(&[query.clone(), key.clone()]),
+        value,
+        groups,
+        &attention.heads,
+        &LayerCoverage::Full,
+        &x,
+        &x,
+    )
+    .unwrap();
     assert_eq!(
         (scored.raw.unwrap().dims(), scored.values.dims()),
         ([1, 1, 2, 2].as_slice(), [1, 3, 2, D_K].as_slice())

@@ -7,7 +7,7 @@ mod reuse;
 
 use candle_core::{DType, Device, Tensor};
 
-use super::{Family, HeadAttention, LayerHeads, Loaded, Piece, PieceForm, family};
+use super::{Family, HeadAttention, LayerCoverage, LayerHeads, Loaded, Piece, PieceForm, family};
 use crate::{
     attention::Dropout,
     config::Compatibility,
@@ -56,7 +56,12 @@ fn layer(compatibility: &Compatibility, heads: LayerHeads, joins: bool, index: u
         normal(&[heads.mixing_width(), heads.width()], 0.5, 1000 * index + 900),
         Some(normal(&[heads.width()], 0.5, 1000 * index + 901)),
     );
-    HeadAttention { projections: family.projections(&heads, &loaded).unwrap(), output, heads }
+    HeadAttention {
+        projections: family.projections(&heads, &loaded).unwrap(),
+        output,
+        heads,
+        coverage: LayerCoverage::Full,
+    }
 }
 
 fn numbers(tensor: &Tensor) -> Vec<f64> {

@@ -1,0 +1,172 @@
+//! `headroom domains`: a config trained on its text and on the same text shuffled, each looked at on both.
+
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+use headroom_engine::{
+    analysis::{Analysis, Similarity},
+    store::{AnalysisId, RunFilter},
+    worker::{Command, Engine, Event},
+};
+use serde_json::json;
+
+use super::{
+    analyse,
+    args::DomainsArgs,
+    config_source::GivenConfig,
+    error::{CliError, CliResult, joined},
+    open, plain, print,
+    progress::Progress,
+    refused, signals,
+    table::Table,
+    train,
+};
+
+/// How long an event is waited for.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The four looks: which of the two runs, on which text.
+const LOOKS: [(&str, &str); 4] =
+    [("in order", "in order"), ("in order", "shuffled"), ("shuffled", "in order"), ("shuffled", "shuffled")];
+
+/// Trains twice and looks four times.
+pub fn run(store: Option<&Path>, args: &DomainsArgs) -> CliResult {
+    let found = trained(store, args).inspect_err(|error| refused::tell(args.json, error))?;
+    if let Some(out) = &args.out {
+        for ((model, text), analysis) in LOOKS.iter().zip(&found) {
+            let name = format!("trained-{}-read-{}", model.replace(' ', "-"), text.replace(' ', "-"));
+            analyse::write(&out.join(name), analysis)?;
+        }
+    }
+    if args.json {
+        let looks: Vec<_> = LOOKS
+            .iter()
+            .zip(&found)
+            .map(|((model, text), found)| json!({ "trained_on": model, "reads": text, "result": found }))
+            .collect();
+        return print::json_line(&json!({ "event": "domains", "looks": looks }));
+    }
+    tell(&found)
+}
+
+fn trained(store: Option<&Path>, args: &DomainsArgs) -> CliResult<Vec<Analysis>> {
+    if let Some(out) = &args.out {
+        analyse::refuse_file(out)?;
+    }
+    let given = GivenConfig::read(&args.config)?;
+    let engine = open::engine(store, false)?;
+    let outcome = carry_out(store, args, &given, &engine);
+    engine.shutdown(Duration::from_mins(1));
+    outcome
+}
+
+fn carry_out(
+    store: Option<&Path>,
+    args: &DomainsArgs,
+    given: &GivenConfig,
+    engine: &Engine,
+) -> CliResult<Vec<Analysis>> {
+    let problems = train::check(engine, &given.config, &given.base_dir)?;
+    if !problems.is_empty() {
+        return Err(CliError::problems(&given.label, &problems));
+    }
+    let tag = {
+        let runs = open::reading(store)?.map(|store| store.runs(RunFilter::ALL)).transpose()?.unwrap_or_default();
+        let taken = runs.iter().flat_map(|run| run.tags.iter().map(String::as_str)).collect();
+        headroom_engine::config::free_tag("domains", &given.config.name, &taken)
+    };
+    signals::listen();
+    // An id is made of the moment and of chance: four of one moment may meet.
+    let mut ids: Vec<AnalysisId> = Vec::new();
+    while ids.len() < 4 {
+        let id = AnalysisId::new();
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    let analyses: [AnalysisId; 4] =
+        ids.clone().try_into().map_err(|_| CliError::Failed("Four looks need four ids.".to_owned()))?;
+    engine.send(Command::CompareDomains {
+        config: Box::new(given.config.clone()),
+        base_dir: given.base_dir.clone(),
+        tag,
+        spec: Box::new(args.look.spec()),
+        analyses,
+    })?;
+    let mut progress = if args.json { Progress::Silent } else { Progress::new(false) };
+    let mut found: BTreeMap<AnalysisId, Analysis> = BTreeMap::new();
+    let (mut runs, mut ended, mut is_stopping) = (Vec::new(), 0, false);
+    while ended < ids.len() {
+        if signals::is_stop_wanted() && !is_stopping {
+            is_stopping = true;
+            print::aside("Stopping after this step, with a checkpoint. Press Ctrl-C again to quit at once.");
+            for analysis in ids.iter().cloned() {
+                engine.send(Command::CancelAnalysis { analysis })?;
+            }
+            for run in runs.iter().cloned() {
+                engine.send(Command::Cancel { run })?;
+            }
+            engine.send(Command::Stop)?;
+        }
+        let Some(event) = engine.wait_event(PATIENCE) else { continue };
+        match event {
+            Event::Queued { run, .. } => runs.push(run),
+            Event::Failed { run: None, why, what_to_do } if runs.is_empty() => {
+                return Err(CliError::BadInput(joined(&why, &what_to_do)));
+            }
+            Event::Failed { why, what_to_do, .. } => print::aside(format!("Warning: {}", joined(&why, &what_to_do))),
+            Event::Warning { message, .. } => print::aside(format!("Warning: {message}")),
+            Event::Analysed { analysis, result } => drop(found.insert(analysis, *result)),
+            Event::AnalyseEnded { why, .. } => {
+                ended += 1;
+                if let Some(why) = why {
+                    print::aside(why);
+                }
+            }
+            Event::Ended => return Err(CliError::Failed("The engine ended before the looks did.".to_owned())),
+            event => progress.show(&event)?,
+        }
+    }
+    progress.clear();
+    let complete: Vec<Analysis> = ids.iter().filter_map(|id| found.remove(id)).collect();
+    if complete.len() < ids.len() {
+        return Err(CliError::Failed(format!(
+            "{} of {} looks were carried out; what was trained is kept.",
+            complete.len(),
+            ids.len()
+        )));
+    }
+    Ok(complete)
+}
+
+fn tell(found: &[Analysis]) -> CliResult {
+    print::line("")?;
+    let mut table = Table::new(["trained on", "reads", "neighbouring layers", "further apart", "energy in 1 %"]);
+    for ((model, text), analysis) in LOOKS.iter().zip(found) {
+        let (near, far) = analysis.similarity.first().map_or((f64::NAN, f64::NAN), Similarity::near_and_far);
+        let share = analysis.spectra.as_ref().map(|spectra| {
+            let count = spectra.network.dimension.div_ceil(100);
+            format!("{:.1} %", 100.0 * spectra.network.share_of(count))
+        });
+        table.row([
+            (*model).to_owned(),
+            (*text).to_owned(),
+            plain::number(near),
+            plain::number(far),
+            share.unwrap_or_else(|| "-".to_owned()),
+        ]);
+    }
+    print::line(table.text().trim_end())?;
+    for ((model, text), analysis) in LOOKS.iter().zip(found) {
+        let Some(similarity) = analysis.similarity.first() else { continue };
+        print::line(format!("\nMost alike heads of two layers, trained on text {model}, reading text {text}:"))?;
+        let layers = similarity.layers;
+        let names = (0..layers).map(|layer| format!("L{layer}"));
+        let mut table = Table::new(std::iter::once(String::new()).chain(names));
+        for (layer, row) in similarity.layer_matrix().chunks(layers.max(1)).enumerate() {
+            let cells = row.iter().map(|value| format!("{value:.3}"));
+            table.row(std::iter::once(format!("L{layer}")).chain(cells));
+        }
+        print::line(table.text().trim_end())?;
+    }
+    Ok(())
+}

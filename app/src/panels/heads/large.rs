@@ -1,0 +1,100 @@
+//! One map large, with its tokens, and what the chosen query looks at.
+
+use egui::{RichText, Ui, vec2};
+
+use super::tokens::Kept;
+use crate::{
+    export::MapFigure,
+    panels::snapshots::Look,
+    theme::{self, ColourMap},
+    widgets::{HeatAxis, HeatData, HeatMap, HeatState, Tone, format},
+};
+
+/// Keys that are told of a query.
+const TOLD: usize = 6;
+
+fn axes(kept: &Kept) -> (HeatAxis, HeatAxis) {
+    (HeatAxis::names("Query", kept.words.clone()), HeatAxis::names("Key", kept.words.clone()))
+}
+
+fn tone(map: &HeatData, look: Look, is_difference: bool) -> Tone {
+    if is_difference {
+        Tone::fitting(ColourMap::Difference, look.scale, map.extent())
+    } else if look.is_whole {
+        Tone::between(look.colours, look.scale, 0.0, 1.0)
+    } else {
+        Tone::fitting(look.colours, look.scale, map.extent())
+    }
+}
+
+/// What is drawn large.
+pub struct Large<'a> {
+    /// Its name: "L3H7".
+    pub name: &'a str,
+    /// The tokens.
+    pub kept: &'a Kept,
+    /// The values: its own, or a difference.
+    pub map: &'a HeatData,
+    /// Whether they are a difference.
+    pub is_difference: bool,
+    /// How it looks.
+    pub look: Look,
+}
+
+impl Large<'_> {
+    /// Draws it. `locked` is the cell that was clicked: its query stays the one that is told of.
+    pub fn ui(&self, ui: &mut Ui, height: f32, state: &mut HeatState, locked: &mut Option<(usize, usize)>) {
+        let palette = theme::palette(ui.visuals());
+        ui.label(RichText::new(self.name).color(palette.strong));
+        let (rows, columns) = axes(self.kept);
+        let words = &self.kept.words;
+        let word = |at: usize| words.get(at).map_or("", String::as_str);
+        let place = |at: usize| self.kept.places.get(at).copied().unwrap_or(at);
+        let cell_name = |row: usize, column: usize| {
+            format!("{} \"{}\" looks at {} \"{}\"", place(row), word(row), place(column), word(column))
+        };
+        let inside = locked.filter(|(row, column)| *row < self.map.rows() && *column < self.map.columns());
+        let shown = HeatMap::new(self.name, self.map)
+            .axes(&rows, &columns)
+            .tone(tone(self.map, self.look, self.is_difference))
+            .value(if self.is_difference { "Difference" } else { "Attention" })
+            .cell_name(&cell_name)
+            .selected(inside)
+            .room(vec2(ui.available_width(), height))
+            .show(ui, state);
+        if let Some(clicked) = shown.clicked {
+            *locked = if *locked == Some(clicked) { None } else { Some(clicked) };
+        }
+        let told = locked.or(shown.hovered).map(|(row, _)| row).filter(|row| *row < self.map.rows());
+        let line = told.map_or_else(
+            || "Point at a row: its query is told of. A click locks it, Esc frees it.".to_owned(),
+            |row| self.row_words(row),
+        );
+        ui.label(RichText::new(line).small().color(if told.is_some() { palette.text } else { palette.weak }));
+    }
+
+    /// What a query looks at most: `5 "river": the 0.42, old 0.20; sum 1.00`.
+    fn row_words(&self, row: usize) -> String {
+        let word = |at: usize| self.kept.words.get(at).map_or("", String::as_str);
+        let mut keys: Vec<(usize, f32)> =
+            (0..self.map.columns()).map(|column| (column, self.map.at(row, column))).collect();
+        keys.retain(|(_, value)| !value.is_nan());
+        let sum: f32 = keys.iter().map(|(_, value)| value).sum();
+        keys.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        let told: Vec<String> = keys
+            .iter()
+            .take(TOLD)
+            .map(|(column, value)| format!("{} {}", word(*column), format::fixed(f64::from(*value), 3)))
+            .collect();
+        let place = self.kept.places.get(row).copied().unwrap_or(row);
+        format!("{place} \"{}\": {}; sum of the row {}", word(row), told.join(", "), format::fixed(f64::from(sum), 3))
+    }
+
+    /// The map as it leaves: the part that is seen.
+    pub fn figure(&self, state: &HeatState) -> MapFigure {
+        let tone = tone(self.map, self.look, self.is_difference);
+        let figure = MapFigure::new(self.name, self.map.clone(), axes(self.kept), tone);
+        let value = if self.is_difference { "Difference" } else { "Attention" }.to_owned();
+        MapFigure { value, ..figure }.seen(state.seen(self.map))
+    }
+}

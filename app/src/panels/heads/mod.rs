@@ -1,0 +1,9 @@
+//! The Heads panel: the attention maps of every head on one text, and one of them large with its tokens; two heads,
+//! checkpoints or runs side by side, and their difference.
+
+mod grid;
+mod large;
+mod panel;
+mod tokens;
+
+pub use panel::HeadsPanel;

@@ -1,0 +1,439 @@
+//! The panel itself.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use egui::{ComboBox, RichText, ScrollArea, TextEdit, Ui};
+use headroom_engine::{
+    attention::HeadAt,
+    store::{RunId, RunSummary},
+    worker::{MapText, Which},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    grid::grid_ui,
+    large::Large,
+    tokens::{Kept, difference},
+};
+use crate::{
+    inspector::{ExportBox, Taking, blank_ui, no_runs_ui, working_ui},
+    panels::{
+        Panel, PanelContext,
+        live::{picker_ui, shown_run},
+        snapshots::{Look, head_name, with_capital},
+    },
+    state::{MapsOf, ShownMaps},
+    theme,
+    widgets::{HeatData, HeatScale, HeatState, format},
+};
+
+/// Examples that can be chosen.
+const EXAMPLES: usize = 16;
+/// The height of large maps.
+const LARGE: f32 = 430.0;
+/// Below this width the large maps stand below the thumbnails.
+const NARROW: f32 = 900.0;
+
+/// What the panel remembers between starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Memory {
+    look: Look,
+    hides_special: bool,
+    example: usize,
+    written: String,
+    is_written: bool,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        // Rows are peaky: square roots show what is small beside it.
+        let look = Look { scale: HeatScale::SquareRoot, ..Look::default() };
+        Self { look, hides_special: false, example: 0, written: String::new(), is_written: false }
+    }
+}
+
+/// What stands beside the head that is chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Beside {
+    #[default]
+    Nothing,
+    /// Another head of the same model.
+    Head(HeadAt),
+    /// The same head of another checkpoint.
+    Checkpoint(Which),
+    /// The same head of another run's best checkpoint.
+    Run(RunId),
+}
+
+/// Shows attention maps.
+pub struct HeadsPanel {
+    memory: Option<Memory>,
+    run: Option<RunId>,
+    which: Which,
+    head: HeadAt,
+    beside: Beside,
+    /// The next head that is clicked stands beside the chosen one.
+    wants_beside: bool,
+    thumbnails: BTreeMap<HeadAt, HeatState>,
+    kept: [Kept; 2],
+    difference: (Option<(u64, u64)>, Option<HeatData>),
+    large: [HeatState; 3],
+    locked: Option<(usize, usize)>,
+    export: Option<ExportBox>,
+    leaves: Option<usize>,
+}
+
+impl Default for HeadsPanel {
+    fn default() -> Self {
+        Self {
+            memory: None,
+            run: None,
+            which: Which::Best,
+            head: HeadAt::new(0, 0),
+            beside: Beside::Nothing,
+            wants_beside: false,
+            thumbnails: BTreeMap::new(),
+            kept: Default::default(),
+            difference: (None, None),
+            large: Default::default(),
+            locked: None,
+            export: None,
+            leaves: None,
+        }
+    }
+}
+
+impl Panel for HeadsPanel {
+    fn title(&self) -> &'static str {
+        "Heads"
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("heads"));
+        if let Some((run, first, second)) = cx.state.maps.pair.take() {
+            cx.state.selection.focused = Some(run.clone());
+            self.run = Some(run);
+            (self.head, self.beside, self.locked) = (first, Beside::Head(second), None);
+        }
+        match shown_run(cx) {
+            _ if !cx.state.runs_loaded && cx.state.current.is_none() => working_ui(ui, "Reading the runs…"),
+            None => no_runs_ui(ui, cx, "The attention maps of every head show here once a run has a checkpoint."),
+            Some(run) => {
+                ScrollArea::vertical()
+                    .auto_shrink([false, false])
+                    .show(ui, |ui| self.run_ui(ui, &run, &mut memory, cx));
+            }
+        }
+        if let Some(mut export) = self.export.take()
+            && export.ui(ui, cx)
+        {
+            self.export = Some(export);
+        }
+        cx.settings.set_panel("heads", &memory);
+        self.memory = Some(memory);
+    }
+
+    fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        let has_any = shown_run(cx).is_some_and(|run| cx.state.checkpoints.get(&run.id).is_some_and(|c| !c.is_empty()));
+        self.leaves = has_any.then_some(0);
+        has_any
+    }
+
+    fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
+        self.export.take().is_some()
+            || self.locked.take().is_some()
+            || std::mem::take(&mut self.wants_beside)
+            || std::mem::take(&mut self.beside) != Beside::Nothing
+    }
+}
+
+impl HeadsPanel {
+    fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        cx.state.want_record(&run.id);
+        if self.run.as_ref() != Some(&run.id) {
+            self.run = Some(run.id.clone());
+            (self.which, self.beside, self.locked) = (Which::Best, Beside::Nothing, None);
+        }
+        let Some(steps) = cx.state.checkpoints.get(&run.id) else {
+            ui.horizontal(|ui| picker_ui(ui, run, cx));
+            working_ui(ui, "Reading the run…");
+            return;
+        };
+        let steps: Vec<u64> = steps.iter().map(|kept| kept.step).collect::<BTreeSet<u64>>().into_iter().collect();
+        ui.horizontal_wrapped(|ui| {
+            picker_ui(ui, run, cx);
+            if !steps.is_empty() {
+                self.checkpoint_ui(ui, &steps);
+                text_ui(ui, memory);
+            }
+        });
+        if steps.is_empty() {
+            let heading = format!("\"{}\" has no checkpoint yet", run.name);
+            let sentence = "Attention maps are drawn from a checkpoint: one is written at evaluations, or by Checkpoint \
+                            in the top bar.";
+            blank_ui(ui, &heading, sentence, |_| ());
+            return;
+        }
+        let text =
+            if memory.is_written { MapText::Written(memory.written.clone()) } else { MapText::Example(memory.example) };
+        let of = MapsOf { run: run.id.clone(), which: self.which, text };
+        match cx.state.maps.maps(&of) {
+            None => working_ui(ui, "Reading the text with the model…"),
+            Some(Err(why)) => {
+                blank_ui(ui, "The maps cannot be shown", &why, |ui| {
+                    if ui.button("Try again").clicked() {
+                        cx.state.maps.again(&of);
+                    }
+                    if memory.is_written && ui.button("Read the held-out text").clicked() {
+                        memory.is_written = false;
+                    }
+                });
+            }
+            Some(Ok(maps)) => self.maps_ui(ui, run, &of, &maps, &steps, memory, cx),
+        }
+    }
+
+    fn checkpoint_ui(&mut self, ui: &mut Ui, steps: &[u64]) {
+        let combo = ComboBox::from_id_salt("checkpoint").width(110.0).selected_text(which_words(self.which));
+        let combo = combo.show_ui(ui, |ui| {
+            ui.selectable_value(&mut self.which, Which::Best, which_words(Which::Best));
+            for step in steps {
+                let which = Which::Step(*step);
+                ui.selectable_value(&mut self.which, which, which_words(which));
+            }
+        });
+        combo.response.accessible_name("Checkpoint");
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what is shown, and what it is shown with")]
+    fn maps_ui(
+        &mut self,
+        ui: &mut Ui,
+        run: &RunSummary,
+        of: &MapsOf,
+        maps: &Arc<ShownMaps>,
+        steps: &[u64],
+        memory: &mut Memory,
+        cx: &mut PanelContext<'_>,
+    ) {
+        let palette = theme::palette(ui.visuals());
+        let fits = |at: HeadAt| at.layer < maps.layers && at.head < maps.heads;
+        if !fits(self.head) {
+            self.head = HeadAt::new(0, 0);
+        }
+        if matches!(self.beside, Beside::Head(at) if !fits(at)) {
+            self.beside = Beside::Nothing;
+        }
+        ui.horizontal_wrapped(|ui| {
+            memory.look.ui(ui);
+            ui.checkbox(&mut memory.hides_special, "Hide special tokens").on_hover_text("[CLS], <s> and the like");
+            self.beside_ui(ui, run, steps, cx);
+            ui.menu_button("Export", |ui| {
+                for (place, title) in [(0, "The map…"), (1, "The one beside it…"), (2, "Their difference…")] {
+                    let has_it = place == 0 || self.beside != Beside::Nothing;
+                    if ui.add_enabled(has_it, egui::Button::new(title)).clicked() {
+                        self.leaves = Some(place);
+                        ui.close();
+                    }
+                }
+            });
+        });
+        let step = maps.step.map_or_else(String::new, |step| format!("step {}, ", format::count(step)));
+        let line = format!("{step}{} tokens; square: query down, key across", format::count(maps.tokens.len() as u64));
+        ui.label(RichText::new(with_capital(&line)).small().color(palette.weak));
+        let chosen = [Some(self.head), if let Beside::Head(at) = self.beside { Some(at) } else { None }];
+        let clicked = if ui.available_width() >= NARROW && self.beside == Beside::Nothing {
+            let mut clicked = None;
+            ui.columns(2, |columns| {
+                if let [left, right] = columns {
+                    clicked = grid_ui(left, maps, memory.look, &mut self.thumbnails, &chosen, LARGE + 60.0);
+                    self.large_ui(right, of, maps, memory, cx);
+                }
+            });
+            clicked
+        } else {
+            let clicked = grid_ui(ui, maps, memory.look, &mut self.thumbnails, &chosen, 260.0);
+            self.large_ui(ui, of, maps, memory, cx);
+            clicked
+        };
+        if let Some(at) = clicked {
+            if std::mem::take(&mut self.wants_beside) {
+                self.beside = Beside::Head(at);
+            } else {
+                self.head = at;
+            }
+        }
+    }
+
+    /// What stands beside the chosen head.
+    fn beside_ui(&mut self, ui: &mut Ui, run: &RunSummary, steps: &[u64], cx: &PanelContext<'_>) {
+        let visible =
+            cx.state.runs.iter().filter(|other| other.id != run.id && cx.state.selection.is_visible(&other.id));
+        let others: Vec<RunId> = visible.map(|other| other.id.clone()).collect();
+        let text = match &self.beside {
+            _ if self.wants_beside => "click another head".to_owned(),
+            Beside::Nothing => "nothing".to_owned(),
+            Beside::Head(at) => head_name(*at),
+            Beside::Checkpoint(which) => which_words(*which).to_lowercase(),
+            Beside::Run(other) => cx.state.run_name(other),
+        };
+        ui.label("Beside it");
+        let combo = ComboBox::from_id_salt("beside").width(160.0).selected_text(text).show_ui(ui, |ui| {
+            ui.selectable_value(&mut self.beside, Beside::Nothing, "nothing");
+            if ui.selectable_label(self.wants_beside, "another head: click it").clicked() {
+                self.wants_beside = true;
+            }
+            for step in steps {
+                let which = Which::Step(*step);
+                ui.selectable_value(&mut self.beside, Beside::Checkpoint(which), which_words(which));
+            }
+            for other in others {
+                let name = cx.state.run_name(&other);
+                ui.push_id(&other, |ui| ui.selectable_value(&mut self.beside, Beside::Run(other.clone()), name));
+            }
+        });
+        combo.response.accessible_name("Beside the head");
+    }
+
+    fn large_ui(&mut self, ui: &mut Ui, of: &MapsOf, maps: &ShownMaps, memory: &Memory, cx: &mut PanelContext<'_>) {
+        let look = memory.look;
+        let Some(map) = cx.state.maps.map(of, self.head) else {
+            ui.add(egui::Spinner::new());
+            return;
+        };
+        let name = head_name(self.head);
+        let [first, second] = &mut self.kept;
+        if map.values().is_empty() {
+            ui.label(format!("{name} has no map: it is off."));
+            return;
+        }
+        first.update(&map, &maps.tokens, memory.hides_special);
+        let (first, [state, other_state, difference_state]) = (&*first, &mut self.large);
+        let large = Large { name: &name, kept: first, map: &first.map, is_difference: false, look };
+        let (other_of, at) = match &self.beside {
+            Beside::Nothing => {
+                large.ui(ui, LARGE, state, &mut self.locked);
+                if self.leaves.take().is_some() {
+                    let figure = large.figure(state);
+                    self.export = Some(ExportBox::new("heads", taking(figure, maps), cx));
+                }
+                return;
+            }
+            Beside::Head(at) => (of.clone(), *at),
+            Beside::Checkpoint(which) => (MapsOf { which: *which, ..of.clone() }, self.head),
+            Beside::Run(run) => (MapsOf { run: run.clone(), which: Which::Best, ..of.clone() }, self.head),
+        };
+        let beside = match cx.state.maps.maps(&other_of) {
+            Some(Ok(other)) => Ok(other),
+            Some(Err(why)) => Err(Some(why)),
+            None => Err(None),
+        };
+        let other_map = beside.and_then(|other| match cx.state.maps.map(&other_of, at) {
+            Some(map) if map.values().is_empty() => {
+                Err(Some(format!("{} is not there in the other model.", head_name(at))))
+            }
+            Some(map) => Ok((other, map)),
+            None => Err(None),
+        });
+        let leaves = self.leaves.take();
+        let (other, map) = match other_map {
+            Ok(found) => found,
+            Err(why) => {
+                ui.columns(2, |columns| {
+                    if let [left, right] = columns {
+                        large.ui(left, LARGE, state, &mut self.locked);
+                        match why {
+                            Some(why) => drop(right.label(why)),
+                            None => drop(right.add(egui::Spinner::new())),
+                        }
+                    }
+                });
+                return;
+            }
+        };
+        second.update(&map, &other.tokens, memory.hides_special);
+        let second = &*second;
+        let versions = Some((first.map.version(), second.map.version()));
+        if self.difference.0 != versions {
+            self.difference = (versions, difference(first, second));
+        }
+        let what = match &self.beside {
+            Beside::Head(_) => String::new(),
+            Beside::Checkpoint(which) => format!(", {}", which_words(*which).to_lowercase()),
+            Beside::Nothing | Beside::Run(_) => format!(", {}", cx.state.run_name(&other_of.run)),
+        };
+        let other_name = format!("{}{what}", head_name(at));
+        let other_large = Large { name: &other_name, kept: second, map: &second.map, is_difference: false, look };
+        let difference_name = format!("{name} minus {other_name}");
+        let locked = &mut self.locked;
+        let apart = self.difference.1.as_ref();
+        let difference_large =
+            apart.map(|map| Large { name: &difference_name, kept: first, map, is_difference: true, look });
+        ui.columns(3, |columns| {
+            if let [left, middle, right] = columns {
+                large.ui(left, LARGE, state, locked);
+                other_large.ui(middle, LARGE, other_state, locked);
+                match &difference_large {
+                    Some(large) => large.ui(right, LARGE, difference_state, locked),
+                    None => drop(right.label("They read different tokens: a difference has no meaning.")),
+                }
+            }
+        });
+        let figure = match leaves {
+            Some(0) => Some(large.figure(state)),
+            Some(1) => Some(other_large.figure(other_state)),
+            Some(_) => difference_large.map(|large| large.figure(difference_state)),
+            None => None,
+        };
+        if let Some(figure) = figure {
+            self.export = Some(ExportBox::new("heads", taking(figure, maps), cx));
+        }
+    }
+}
+
+fn taking(mut figure: crate::export::MapFigure, maps: &ShownMaps) -> Taking {
+    figure.title = format!("Attention of {}", figure.title);
+    figure.subtitle = format!("{}, {} tokens", maps.target, maps.tokens.len());
+    figure.metadata = BTreeMap::from([
+        ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
+        ("model".to_owned(), maps.target.clone()),
+        ("text".to_owned(), maps.tokens.join(" ")),
+    ]);
+    Taking::Map(Box::new(figure))
+}
+
+/// Which text is read.
+fn text_ui(ui: &mut Ui, memory: &mut Memory) {
+    let text =
+        if memory.is_written { "Your own text".to_owned() } else { format!("Held-out example {}", memory.example + 1) };
+    let combo = ComboBox::from_id_salt("text").width(150.0).selected_text(text).show_ui(ui, |ui| {
+        for example in 0..EXAMPLES {
+            let is_it = !memory.is_written && memory.example == example;
+            if ui.selectable_label(is_it, format!("Held-out example {}", example + 1)).clicked() {
+                (memory.example, memory.is_written) = (example, false);
+            }
+        }
+    });
+    combo.response.accessible_name("Text");
+    let id = ui.scope_id().with("written");
+    let mut written: String = ui.data(|data| data.get_temp(id)).unwrap_or_else(|| memory.written.clone());
+    let field = TextEdit::singleline(&mut written).hint_text("Your own text, then Enter").desired_width(200.0);
+    let field = ui.add(field).accessible_name("Your own text");
+    if field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter)) && !written.trim().is_empty() {
+        memory.written.clone_from(&written);
+        memory.is_written = true;
+    }
+    ui.data_mut(|data| data.insert_temp(id, written));
+}
+
+fn which_words(which: Which) -> String {
+    match which {
+        Which::Best => "The best".to_owned(),
+        Which::Last => "The last".to_owned(),
+        Which::Step(step) => format!("Step {}", format::count(step)),
+    }
+}

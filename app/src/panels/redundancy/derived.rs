@@ -1,0 +1,76 @@
+use std::sync::Arc;
+
+use headroom_engine::{
+    analysis::{Analysis, Measure, Similarity},
+    attention::HeadAt,
+};
+
+use crate::widgets::{HeadCell, HeadGrid, HeadSpot, HeatData, Series};
+
+/// What is drawn of a similarity, made anew only when that changes.
+#[derive(Default)]
+pub struct Derived {
+    of: Option<(Arc<Analysis>, Measure)>,
+    /// Layers x layers: the two heads that are most alike.
+    pub matrix: HeatData,
+    /// For each layer but the first its name and the similarity of its heads to the layer before, ascending.
+    pub ranked: Vec<(String, Series)>,
+    /// The means of neighbouring layers, and of those further apart.
+    pub near_and_far: (f64, f64),
+    threshold: Option<f64>,
+    /// Heads by the group that they are in.
+    pub grid: HeadGrid,
+    /// Groups of heads that are alike, the largest first.
+    pub groups: Vec<Vec<HeadAt>>,
+}
+
+impl Derived {
+    /// Brings everything up to date.
+    pub fn update(&mut self, analysis: &Arc<Analysis>, similarity: &Similarity, threshold: f64) {
+        let is_same = self
+            .of
+            .as_ref()
+            .is_some_and(|(known, measure)| Arc::ptr_eq(known, analysis) && *measure == similarity.measure);
+        if !is_same {
+            self.of = Some((Arc::clone(analysis), similarity.measure));
+            self.matrix = HeatData::from_f64(similarity.layers, similarity.layers, &similarity.layer_matrix());
+            let curve = |values: Vec<f64>| values.into_iter().zip(1_u32..).map(|(y, x)| (f64::from(x), y)).collect();
+            let ranked = similarity.ranked().into_iter().zip(1..);
+            self.ranked =
+                ranked.map(|(values, layer)| (format!("L{layer} to L{}", layer - 1), curve(values))).collect();
+            self.near_and_far = similarity.near_and_far();
+            self.threshold = None;
+        }
+        if self.threshold != Some(threshold) {
+            self.threshold = Some(threshold);
+            self.groups = similarity.clusters(threshold);
+            self.grid = grid(similarity, &self.groups);
+        }
+    }
+}
+
+fn grid(similarity: &Similarity, groups: &[Vec<HeadAt>]) -> HeadGrid {
+    let mut cells = Vec::with_capacity(similarity.layers * similarity.heads);
+    for layer in 0..similarity.layers {
+        for head in 0..similarity.heads {
+            let at = HeadAt::new(layer, head);
+            let group = groups.iter().position(|group| group.contains(&at));
+            cells.push(match group {
+                Some(group) => HeadCell::Alike { group },
+                None if similarity.between(at, at).is_nan() => HeadCell::Skips,
+                None => HeadCell::Alone,
+            });
+        }
+    }
+    HeadGrid::new(similarity.heads, cells)
+}
+
+/// A head as the head map counts it.
+pub fn spot(at: HeadAt) -> HeadSpot {
+    HeadSpot::new(at.layer, at.head)
+}
+
+/// A head as an analysis counts it.
+pub fn head_at(spot: HeadSpot) -> HeadAt {
+    HeadAt::new(spot.layer, spot.head)
+}

@@ -1,0 +1,55 @@
+//! Groups of heads that are alike, on a head map.
+
+use egui::{RichText, Slider, Ui};
+use headroom_engine::{analysis::Similarity, attention::HeadAt};
+
+use super::derived::{Derived, head_at, spot};
+use crate::{
+    panels::snapshots::head_name,
+    theme,
+    widgets::{HeadMap, format, group_letters},
+};
+
+/// Groups that are written out.
+const MOST: usize = 8;
+
+/// Draws the slider, the map and the groups in words; a click on a head chooses it.
+pub fn groups_ui(
+    ui: &mut Ui,
+    similarity: &Similarity,
+    derived: &Derived,
+    threshold: &mut f64,
+    head: &mut Option<HeadAt>,
+) {
+    let palette = theme::palette(ui.visuals());
+    ui.label(RichText::new("Groups of heads that are alike").color(palette.strong));
+    ui.horizontal_wrapped(|ui| {
+        let label = ui.label("Alike from");
+        let slider = ui.add(Slider::new(threshold, 0.0..=1.0).fixed_decimals(2).step_by(0.01));
+        slider.labelled_by(label.id).on_hover_text(
+            "Every two heads of a group are at least this similar (agglomerative clustering, complete linkage)",
+        );
+    });
+    let grouped: usize = derived.groups.iter().map(Vec::len).sum();
+    let heads = similarity.layers * similarity.heads;
+    let spare = grouped - derived.groups.len();
+    ui.label(match derived.groups.len() {
+        0 => "No two heads are that similar.".to_owned(),
+        1 => format!("1 group of {grouped} heads: {spare} of {heads} maps could be borrowed."),
+        groups => format!("{groups} groups hold {grouped} heads: {spare} of {heads} maps could be borrowed."),
+    });
+    let shown = HeadMap::new("groups", &derived.grid).selectable().selected(head.map(spot)).show(ui);
+    if let Some(chosen) = shown.chosen {
+        *head = Some(head_at(chosen));
+    }
+    for (place, group) in derived.groups.iter().enumerate().take(MOST) {
+        let names: Vec<String> = group.iter().take(12).map(|at| head_name(*at)).collect();
+        let more = if group.len() > 12 { format!(" and {} more", group.len() - 12) } else { String::new() };
+        let words = format!("{}: {}{more}", group_letters(place), names.join(", "));
+        ui.label(RichText::new(words).small().color(palette.weak));
+    }
+    if derived.groups.len() > MOST {
+        let words = format!("and {} more groups", format::count((derived.groups.len() - MOST) as u64));
+        ui.label(RichText::new(words).small().color(palette.weak));
+    }
+}

@@ -1,0 +1,99 @@
+//! Layers against layers, and the two heads behind a pair.
+
+use egui::{RichText, Ui, vec2};
+use headroom_engine::{analysis::Similarity, attention::HeadAt};
+
+use super::derived::Derived;
+use crate::{
+    export::MapFigure,
+    panels::snapshots::{Look, formula, head_name},
+    theme,
+    widgets::{HeatAxis, HeatMap, HeatState, Tone, format},
+};
+
+/// The most height of the matrix.
+const HEIGHT: f32 = 380.0;
+
+/// Its title, also of the exported figure.
+pub const TITLE: &str = "Layers by their most similar heads";
+
+fn axis() -> HeatAxis {
+    HeatAxis::numbered("Layer", "L")
+}
+
+fn tone(derived: &Derived, look: Look) -> Tone {
+    if look.is_whole {
+        Tone::between(look.colours, look.scale, 0.0, 1.0)
+    } else {
+        Tone::fitting(look.colours, look.scale, derived.matrix.extent())
+    }
+}
+
+/// Draws the matrix; a click chooses a pair of layers.
+pub fn matrix_ui(
+    ui: &mut Ui,
+    similarity: &Similarity,
+    derived: &Derived,
+    look: Look,
+    state: &mut HeatState,
+    pair: &mut Option<(usize, usize)>,
+) {
+    let palette = theme::palette(ui.visuals());
+    ui.label(RichText::new(TITLE).color(palette.strong));
+    let axis = axis();
+    let cell_name = |row: usize, column: usize| match similarity.best_pair(row, column) {
+        Some((a, b, _)) if row != column => format!("{} and {}", head_name(a), head_name(b)),
+        _ => format!("L{row} and L{column}"),
+    };
+    let shown = HeatMap::new("similarity of layers", &derived.matrix)
+        .axes(&axis, &axis)
+        .tone(tone(derived, look))
+        .value("Similarity")
+        .cell_name(&cell_name)
+        .selected(*pair)
+        .room(vec2(ui.available_width(), HEIGHT))
+        .show(ui, state);
+    if shown.clicked.is_some() {
+        *pair = shown.clicked;
+    }
+}
+
+/// The matrix as it leaves.
+pub fn figure(similarity: &Similarity, derived: &Derived, look: Look, state: &HeatState) -> MapFigure {
+    let title = format!("{TITLE}, {}", similarity.measure.label());
+    let figure = MapFigure::new(title, derived.matrix.clone(), (axis(), axis()), tone(derived, look));
+    let notes = vec![formula(similarity.measure)];
+    MapFigure { value: "Similarity".to_owned(), notes, ..figure }.seen(state.seen(&derived.matrix))
+}
+
+/// The two heads behind a pair of layers; a click on one chooses it. True when both are to be shown side by side.
+pub fn pair_ui(ui: &mut Ui, similarity: &Similarity, pair: (usize, usize), head: &mut Option<HeadAt>) -> bool {
+    let palette = theme::palette(ui.visuals());
+    let (row, column) = pair;
+    if row == column {
+        ui.label(format!("L{row} with itself. Click a cell off the diagonal: its two heads are named here."));
+        return false;
+    }
+    let Some((a, b, value)) = similarity.best_pair(row, column) else {
+        ui.label(format!("L{row} or L{column} has no map to compare."));
+        return false;
+    };
+    let drawn = ui.horizontal_wrapped(|ui| {
+        ui.label("Most alike in");
+        ui.label(RichText::new(format!("L{row} and L{column}:")).color(palette.strong));
+        for (at, words) in [(a, "and"), (b, "")] {
+            let button = ui.selectable_label(*head == Some(at), RichText::new(head_name(at)).strong());
+            if button.on_hover_text("Shows the heads that are like it").clicked() {
+                *head = Some(at);
+            }
+            if !words.is_empty() {
+                ui.label(words);
+            }
+        }
+        ui.label(format!("with {}", format::fixed(value, 3)));
+        ui.button("Show their maps")
+            .on_hover_text("Opens Heads with both side by side, on the best checkpoint")
+            .clicked()
+    });
+    drawn.inner
+}

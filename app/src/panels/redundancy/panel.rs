@@ -1,0 +1,279 @@
+//! The panel itself.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use egui::{ComboBox, RichText, ScrollArea, Ui};
+use headroom_engine::{
+    analysis::{Analysis, Measure, Similarity},
+    attention::HeadAt,
+    store::RunSummary,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    derived::Derived,
+    groups::groups_ui,
+    heads::heads_ui,
+    matrix::{self, matrix_ui, pair_ui},
+    ranked::{self, ranked_ui},
+};
+use crate::{
+    inspector::{ExportBox, Taking, no_runs_ui, working_ui},
+    panels::{
+        Action, Panel, PanelContext, PanelId,
+        live::{picker_ui, shown_run},
+        snapshots::{
+            AskForm, Look, Scrubber, Shown, empty_ui, formula, looking_ui, notes_ui, provenance, source_ui,
+            with_capital,
+        },
+    },
+    theme,
+    widgets::{ChartState, HeatState, SharedX, format},
+};
+
+/// Below this width the parts stand below each other.
+const NARROW: f32 = 760.0;
+
+/// What the panel remembers between starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Memory {
+    measure: Measure,
+    look: Look,
+    threshold: f64,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self { measure: Measure::TotalVariation, look: Look::default(), threshold: 0.8 }
+    }
+}
+
+/// Which figure leaves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Leaves {
+    Matrix,
+    Ranked,
+}
+
+/// Shows which heads and layers attend alike.
+#[derive(Default)]
+pub struct RedundancyPanel {
+    memory: Option<Memory>,
+    scrubber: Scrubber,
+    ask: AskForm,
+    derived: Derived,
+    matrix: HeatState,
+    ranked: ChartState,
+    shared: SharedX,
+    /// The layers whose most similar heads are named.
+    pair: Option<(usize, usize)>,
+    /// The head whose like are listed.
+    head: Option<HeadAt>,
+    export: Option<ExportBox>,
+    leaves: Option<Leaves>,
+}
+
+impl Panel for RedundancyPanel {
+    fn title(&self) -> &'static str {
+        "Redundancy"
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("redundancy"));
+        match shown_run(cx) {
+            _ if !cx.state.runs_loaded && cx.state.current.is_none() => working_ui(ui, "Reading the runs…"),
+            None => no_runs_ui(ui, cx, "Which heads and layers attend alike shows here while a run trains."),
+            Some(run) => {
+                ScrollArea::vertical()
+                    .auto_shrink([false, false])
+                    .show(ui, |ui| self.run_ui(ui, &run, &mut memory, cx));
+            }
+        }
+        if let Some(mut export) = self.export.take()
+            && export.ui(ui, cx)
+        {
+            self.export = Some(export);
+        }
+        cx.settings.set_panel("redundancy", &memory);
+        self.memory = Some(memory);
+    }
+
+    fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        let has_any = shown_run(cx).and_then(|run| cx.state.analysis.steps(&run.id)).is_some_and(|s| !s.is_empty());
+        self.leaves = has_any.then_some(Leaves::Matrix);
+        has_any
+    }
+
+    fn undo(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        let state = &mut *cx.state;
+        state.analysis.undo_delete(&mut state.messages)
+    }
+
+    fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
+        self.export.take().is_some() || self.head.take().is_some() || self.pair.take().is_some()
+    }
+}
+
+impl RedundancyPanel {
+    fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        cx.state.want_record(&run.id);
+        let shown = Shown::of(run, &mut self.scrubber, cx);
+        ui.horizontal_wrapped(|ui| {
+            picker_ui(ui, run, cx);
+            source_ui(ui, run, cx);
+            self.ask.button_ui(ui, run, cx);
+            if let Shown::Analysis { steps, step, .. } = &shown {
+                self.scrubber.ui(ui, steps, *step);
+            }
+        });
+        self.ask.ui(ui, run, cx);
+        looking_ui(ui, cx);
+        match shown {
+            Shown::Reading => working_ui(ui, "Reading the analysis…"),
+            Shown::Nothing => {
+                let what = "How alike the attention maps of any two heads are, layer against layer, and how that grows \
+                            while a run trains.";
+                empty_ui(ui, run, what, &mut self.ask, cx);
+            }
+            Shown::Analysis { analysis, .. } => self.analysis_ui(ui, run, &analysis, memory, cx),
+        }
+    }
+
+    fn analysis_ui(
+        &mut self,
+        ui: &mut Ui,
+        run: &RunSummary,
+        analysis: &Arc<Analysis>,
+        memory: &mut Memory,
+        cx: &mut PanelContext<'_>,
+    ) {
+        let palette = theme::palette(ui.visuals());
+        let Some(similarity) = analysis.similarity(memory.measure).or(analysis.similarity.first()) else {
+            ui.add_space(8.0);
+            ui.label("The maps of this run were not compared.");
+            notes_ui(ui, analysis);
+            return;
+        };
+        self.derived.update(analysis, similarity, memory.threshold);
+        self.keep_inside(similarity);
+        let (words, metadata) = provenance(run, analysis, cx);
+        self.controls_ui(ui, analysis, similarity, memory);
+        let (near, far) = self.derived.near_and_far;
+        let told = |value: f64| if value.is_nan() { "none".to_owned() } else { format::fixed(value, 3) };
+        ui.label(format!(
+            "Neighbouring layers {}, layers further apart {} (means of the most similar heads; 1 = identical). {}.",
+            told(near),
+            told(far),
+            with_capital(&words),
+        ));
+        ui.add_space(4.0);
+        let is_wide = ui.available_width() >= NARROW;
+        let (derived, pair, head) = (&self.derived, &mut self.pair, &mut self.head);
+        let state = &mut self.matrix;
+        let mut wants_maps = false;
+        let mut left = |ui: &mut Ui, head: &mut Option<HeadAt>| {
+            matrix_ui(ui, similarity, derived, memory.look, state, pair);
+            if let Some(pair) = *pair {
+                wants_maps |= pair_ui(ui, similarity, pair, head);
+            } else {
+                let words = "Click a cell: the two heads behind it are named.";
+                ui.label(RichText::new(words).small().color(palette.weak));
+            }
+        };
+        let threshold = &mut memory.threshold;
+        if is_wide {
+            ui.columns(2, |columns| {
+                if let [first, second] = columns {
+                    left(first, head);
+                    groups_ui(second, similarity, derived, threshold, head);
+                }
+            });
+        } else {
+            left(ui, head);
+            groups_ui(ui, similarity, derived, threshold, head);
+        }
+        if wants_maps && let Some((a, b, _)) = self.pair.and_then(|(a, b)| similarity.best_pair(a, b)) {
+            cx.state.maps.pair = Some((run.id.clone(), a, b));
+            cx.act(Action::Open(PanelId::Heads));
+        }
+        ui.add_space(8.0);
+        if is_wide {
+            ui.columns(2, |columns| {
+                if let [first, second] = columns {
+                    ranked_ui(first, derived, &mut self.ranked, &mut self.shared);
+                    heads_ui(second, similarity, head);
+                }
+            });
+        } else {
+            ranked_ui(ui, derived, &mut self.ranked, &mut self.shared);
+            heads_ui(ui, similarity, head);
+        }
+        notes_ui(ui, analysis);
+        self.leave(similarity, &words, metadata, memory, cx);
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, analysis: &Analysis, similarity: &Similarity, memory: &mut Memory) {
+        let palette = theme::palette(ui.visuals());
+        ui.horizontal_wrapped(|ui| {
+            let combo = ComboBox::from_id_salt("measure").selected_text(similarity.measure.label());
+            let combo = combo.show_ui(ui, |ui| {
+                for measure in Measure::ALL {
+                    let is_there = analysis.similarity(measure).is_some();
+                    let label = egui::Button::selectable(measure == similarity.measure, measure.label());
+                    let label = ui.add_enabled(is_there, label).on_hover_text(formula(measure));
+                    if label.on_disabled_hover_text("This analysis did not ask for it").clicked() {
+                        memory.measure = measure;
+                    }
+                }
+            });
+            combo.response.accessible_name("Measure of similarity");
+            memory.look.ui(ui);
+            ui.menu_button("Export", |ui| {
+                for (leaves, title) in [(Leaves::Matrix, matrix::TITLE), (Leaves::Ranked, ranked::TITLE)] {
+                    if ui.button(format!("{title}…")).clicked() {
+                        self.leaves = Some(leaves);
+                        ui.close();
+                    }
+                }
+            });
+            if self.matrix.is_zoomed() && ui.button("Reset zoom").clicked() {
+                self.matrix.reset();
+            }
+        });
+        ui.label(RichText::new(formula(similarity.measure)).small().color(palette.weak));
+    }
+
+    /// A choice that another run or step does not have goes.
+    fn keep_inside(&mut self, similarity: &Similarity) {
+        let (layers, heads) = (similarity.layers, similarity.heads);
+        self.pair = self.pair.filter(|(a, b)| *a < layers && *b < layers);
+        self.head = self.head.filter(|at| at.layer < layers && at.head < heads);
+    }
+
+    fn leave(
+        &mut self,
+        similarity: &Similarity,
+        subtitle: &str,
+        metadata: BTreeMap<String, String>,
+        memory: &Memory,
+        cx: &mut PanelContext<'_>,
+    ) {
+        let taking = match self.leaves.take() {
+            None => return,
+            Some(Leaves::Matrix) => {
+                let mut figure = matrix::figure(similarity, &self.derived, memory.look, &self.matrix);
+                figure.subtitle = with_capital(subtitle);
+                figure.metadata = metadata;
+                Taking::Map(Box::new(figure))
+            }
+            Some(Leaves::Ranked) => {
+                let mut figure = ranked::figure(&self.derived, &mut self.ranked, &self.shared, metadata);
+                figure.subtitle = with_capital(subtitle);
+                figure.notes.push(formula(similarity.measure));
+                Taking::Figure(Box::new(figure))
+            }
+        };
+        self.export = Some(ExportBox::new("redundancy", taking, cx));
+    }
+}

@@ -1,0 +1,241 @@
+//! Cumulative energy over the number of components.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use egui::{Color32, Ui};
+use headroom_engine::{
+    analysis::{Analysis, ScoreSpectra, Spectrum},
+    store::{RunId, RunSummary},
+};
+
+use super::options::{Beside, Options};
+use crate::{
+    export::Figure,
+    panels::PanelContext,
+    theme,
+    widgets::{Axis, Chart, ChartLine, ChartState, Dash, Quantity, Scale, Series, SharedX, format},
+};
+
+/// Its title, also of the exported figure.
+pub const TITLE: &str = "Energy in the first components";
+/// Steps that are overlaid.
+const MOST_STEPS: usize = 7;
+/// Runs that are overlaid.
+const MOST_RUNS: usize = 12;
+
+/// A curve with its looks.
+pub struct Line {
+    name: String,
+    series: Series,
+    colour: Color32,
+    dash: Dash,
+    width: f32,
+}
+
+/// An analysis that stands beside the one that is shown, with its name and looks.
+struct Other {
+    analysis: Arc<Analysis>,
+    name: String,
+    colour: Color32,
+    dash: Dash,
+}
+
+/// The curves, made anew only when what they show changes.
+#[derive(Default)]
+pub struct Curves {
+    of: Option<(Options, Vec<Arc<Analysis>>)>,
+    lines: Vec<Line>,
+}
+
+impl Curves {
+    /// Brings the curves up to date. `steps` are all steps of the run.
+    pub fn update(
+        &mut self,
+        run: &RunSummary,
+        analysis: &Arc<Analysis>,
+        steps: &[u64],
+        options: Options,
+        cx: &mut PanelContext<'_>,
+    ) {
+        let others = match options.beside {
+            Beside::Layers => Vec::new(),
+            Beside::Steps => other_steps(run, analysis, steps, cx),
+            Beside::Runs => other_runs(run, cx),
+        };
+        let all: Vec<Arc<Analysis>> =
+            std::iter::once(analysis).chain(others.iter().map(|other| &other.analysis)).cloned().collect();
+        let is_same = self.of.as_ref().is_some_and(|(known, before)| {
+            *known == options && before.len() == all.len() && before.iter().zip(&all).all(|(a, b)| Arc::ptr_eq(a, b))
+        });
+        if !is_same {
+            self.of = Some((options, all));
+            self.lines = lines(run, analysis, &others, options);
+        }
+    }
+
+    fn drawn(&self) -> Vec<ChartLine<'_>> {
+        let mut all = Vec::with_capacity(self.lines.len());
+        for (place, Line { name, series, colour, dash, width }) in self.lines.iter().enumerate() {
+            let line = ChartLine::new(place as u64, name, series);
+            all.push(ChartLine { colour: *colour, dash: *dash, width: *width, ..line });
+        }
+        all
+    }
+
+    /// Draws the chart.
+    pub fn ui(&self, ui: &mut Ui, options: Options, state: &mut ChartState, shared: &mut SharedX) {
+        chart(&self.drawn(), options).show(ui, state, shared);
+    }
+
+    /// The chart as it leaves.
+    pub fn figure(
+        &self,
+        options: Options,
+        state: &mut ChartState,
+        shared: &SharedX,
+        metadata: BTreeMap<String, String>,
+    ) -> Figure {
+        chart(&self.drawn(), options).figure(state, shared, metadata)
+    }
+}
+
+fn chart<'a>(lines: &'a [ChartLine<'a>], options: Options) -> Chart<'a> {
+    let x = if options.is_share {
+        Axis::new("Share of all n² components").quantity(Quantity::Fraction)
+    } else {
+        Axis::new("Components").quantity(Quantity::Count)
+    };
+    Chart::new("energy", TITLE, lines)
+        .x_axis(x.scale(Scale::log_if(options.log_x)))
+        .y_axis(Axis::new("Share of the energy").quantity(Quantity::Fraction))
+        .smoothing(0.0)
+        .height(300.0)
+        .legend(true)
+        .empty_text("No spectrum was asked for")
+}
+
+/// Steps spread evenly over those that there are, the first and the last among them.
+fn spread(steps: &[u64], most: usize) -> Vec<u64> {
+    if steps.len() <= most {
+        return steps.to_vec();
+    }
+    let last = steps.len() - 1;
+    let places = (0..most).map(|place| (place * last + (most - 1) / 2) / (most - 1));
+    places.filter_map(|place| steps.get(place).copied()).collect()
+}
+
+fn other_steps(run: &RunSummary, analysis: &Analysis, steps: &[u64], cx: &mut PanelContext<'_>) -> Vec<Other> {
+    let chosen = spread(steps, MOST_STEPS);
+    let last = chosen.len().saturating_sub(1).max(1) as f32;
+    let found = chosen.iter().enumerate().filter(|(_, step)| Some(**step) != analysis.step);
+    found
+        .filter_map(|(place, step)| {
+            Some(Other {
+                analysis: cx.state.analysis.at(&run.id, *step)?,
+                name: format!("Step {}", format::count(*step)),
+                colour: theme::ramp(place as f32 / last),
+                dash: Dash::Solid,
+            })
+        })
+        .collect()
+}
+
+fn other_runs(run: &RunSummary, cx: &mut PanelContext<'_>) -> Vec<Other> {
+    let others: Vec<(RunId, u64)> = cx
+        .state
+        .runs
+        .iter()
+        .filter(|other| other.id != run.id && cx.state.selection.is_visible(&other.id))
+        .map(|other| (other.id.clone(), other.number))
+        .take(MOST_RUNS)
+        .collect();
+    let found = others.into_iter().filter_map(|(other, number)| {
+        let newest = cx.state.analysis.steps(&other)?.last().copied()?;
+        let (colour, dash) = theme::run_style(number);
+        let analysis = cx.state.analysis.at(&other, newest)?;
+        Some(Other { analysis, name: cx.state.run_name(&other), colour, dash })
+    });
+    found.collect()
+}
+
+fn curve(spectrum: &Spectrum, options: Options) -> Series {
+    let points = spectrum.cumulative().into_iter().zip(1_u32..);
+    let scale = if options.is_share { spectrum.dimension as f64 } else { 1.0 };
+    points.map(|(share, k)| (f64::from(k) / scale, share)).collect()
+}
+
+fn query_curve(spectra: &ScoreSpectra, options: Options) -> Series {
+    let n = spectra.tokens as f64;
+    let scale = if options.is_share { 1.0 / n } else { n };
+    spectra.query_curve().into_iter().zip(1_u32..).map(|(share, i)| (f64::from(i) * scale, share)).collect()
+}
+
+fn lines(run: &RunSummary, analysis: &Analysis, others: &[Other], options: Options) -> Vec<Line> {
+    let Some(spectra) = &analysis.spectra else { return Vec::new() };
+    let (colour, dash) = theme::run_style(run.number);
+    // Among runs a line looks as its run does everywhere; else dashes tell the network's own curves apart.
+    let dash = if options.beside == Beside::Runs { dash } else { Dash::Solid };
+    let name = match options.beside {
+        Beside::Layers => "Network".to_owned(),
+        Beside::Steps => {
+            analysis.step.map_or_else(|| "Shown".to_owned(), |step| format!("Step {}", format::count(step)))
+        }
+        Beside::Runs => run.name.clone(),
+    };
+    let mut lines = vec![Line { name, series: curve(&spectra.network, options), colour, dash, width: 3.0 }];
+    if let Some(without) = spectra.row_mean_subtracted.as_ref().filter(|_| options.without_row_means) {
+        let name = "Without row means".to_owned();
+        lines.push(Line { name, series: curve(without, options), colour, dash: Dash::Dashed, width: 2.0 });
+    }
+    if options.with_queries && !spectra.queries.is_empty() {
+        let name = "Per query".to_owned();
+        lines.push(Line { name, series: query_curve(spectra, options), colour, dash: Dash::Dotted, width: 2.0 });
+    }
+    if options.beside == Beside::Layers {
+        let last = spectra.layers.len().saturating_sub(1).max(1) as f32;
+        for (layer, spectrum) in spectra.layers.iter().enumerate().filter(|(_, spectrum)| spectrum.samples > 0) {
+            lines.push(Line {
+                name: format!("L{layer}"),
+                series: curve(spectrum, options),
+                colour: theme::ramp(layer as f32 / last),
+                dash: Dash::Solid,
+                width: ChartLine::WIDTH,
+            });
+        }
+    }
+    for other in others {
+        if let Some(spectra) = &other.analysis.spectra {
+            lines.push(Line {
+                name: other.name.clone(),
+                series: curve(&spectra.network, options),
+                colour: other.colour,
+                dash: other.dash,
+                width: ChartLine::WIDTH,
+            });
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_spread_from_the_first_to_the_last() {
+        assert_eq!(spread(&[1, 2, 3], 7), [1, 2, 3]);
+        let steps: Vec<u64> = (1..=100).collect();
+        let found = spread(&steps, 7);
+        assert_eq!((found.len(), found[0], found[6]), (7, 1, 100));
+        assert!(found.windows(2).all(|pair| (15..=18).contains(&(pair[1] - pair[0]))), "{found:?}");
+    }
+
+    #[test]
+    fn curves_stand_at_their_components_or_at_the_share_of_all() {
+        let spectrum = Spectrum { dimension: 16, samples: 99, trace: 4.0, values: vec![2.0, 1.0] };
+        let count = curve(&spectrum, Options::default());
+        assert_eq!(count.points().collect::<Vec<_>>(), [(1.0, 0.5), (2.0, 0.75)]);
+        let share = curve(&spectrum, Options { is_share: true, ..Options::default() });
+        assert_eq!(share.x(), [1.0 / 16.0, 2.0 / 16.0]);
+    }
+}

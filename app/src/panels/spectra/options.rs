@@ -1,0 +1,77 @@
+use egui::{ComboBox, Key, Ui};
+use serde::{Deserialize, Serialize};
+
+use crate::keys;
+
+/// Which cumulative curves stand beside that of the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Beside {
+    /// Those of its layers.
+    #[default]
+    Layers,
+    /// Those of other steps of the run.
+    Steps,
+    /// Those of the runs whose eye is open.
+    Runs,
+}
+
+impl Beside {
+    const ALL: [Self; 3] = [Self::Layers, Self::Steps, Self::Runs];
+
+    fn label(self) -> &'static str {
+        match self {
+            Self::Layers => "its layers",
+            Self::Steps => "several steps",
+            Self::Runs => "runs that are shown",
+        }
+    }
+}
+
+/// How the curves are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// What stands beside the network.
+    pub beside: Beside,
+    /// x as a share of all n² components, so that lengths can be compared; else their number.
+    pub is_share: bool,
+    /// Logarithmic x.
+    pub log_x: bool,
+    /// Also the network without the means of rows.
+    pub without_row_means: bool,
+    /// Also the best space of each query.
+    pub with_queries: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let (is_share, log_x, without_row_means, with_queries) = (false, true, true, false);
+        Self { beside: Beside::Layers, is_share, log_x, without_row_means, with_queries }
+    }
+}
+
+impl Options {
+    /// Draws the choices into a row.
+    pub fn ui(&mut self, ui: &mut Ui) {
+        ui.label("The network beside");
+        let combo =
+            ComboBox::from_id_salt("beside").width(150.0).selected_text(self.beside.label()).show_ui(ui, |ui| {
+                for beside in Beside::ALL {
+                    ui.selectable_value(&mut self.beside, beside, beside.label());
+                }
+            });
+        combo.response.accessible_name("Curves beside the network");
+        ui.checkbox(&mut self.is_share, "Share of n²")
+            .on_hover_text("x as a share of all n² components, so that sequence lengths can be compared");
+        ui.checkbox(&mut self.log_x, "Log x").on_hover_text("Logarithmic number of components (y)");
+        if keys::plain(ui.ctx(), Key::Y) {
+            self.log_x = !self.log_x;
+        }
+        ui.checkbox(&mut self.without_row_means, "Without row means").on_hover_text(
+            "The network after the mean over keys was subtracted from every row: the softmax does not see it",
+        );
+        ui.checkbox(&mut self.with_queries, "Per query")
+            .on_hover_text("A best space of i dimensions for each query on its own stands at i · n components");
+    }
+}

@@ -1,0 +1,122 @@
+//! The first components of the network as patterns of queries and keys.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use egui::{RichText, Ui, vec2};
+use headroom_engine::analysis::{Analysis, ScoreSpectra};
+
+use crate::{
+    export::MapFigure,
+    theme::{self, ColourMap},
+    widgets::{HeatAxis, HeatData, HeatMap, HeatScale, HeatState, Tone, format},
+};
+
+/// The side of a pattern.
+const SIDE: f32 = 168.0;
+/// The side of the one that was clicked.
+const LARGE: f32 = 460.0;
+
+/// The patterns, made anew only when the analysis changes.
+#[derive(Default)]
+pub struct Patterns {
+    of: Option<Arc<Analysis>>,
+    maps: Vec<HeatData>,
+    states: BTreeMap<usize, HeatState>,
+    large: HeatState,
+    chosen: Option<usize>,
+}
+
+fn axes() -> (HeatAxis, HeatAxis) {
+    (HeatAxis::numbered("Query", ""), HeatAxis::numbered("Key", ""))
+}
+
+fn tone(map: &HeatData) -> Tone {
+    Tone::fitting(ColourMap::Difference, HeatScale::Linear, map.extent())
+}
+
+impl Patterns {
+    /// Brings the patterns up to date.
+    pub fn update(&mut self, analysis: &Arc<Analysis>, spectra: &ScoreSpectra) {
+        if !self.of.as_ref().is_some_and(|known| Arc::ptr_eq(known, analysis)) {
+            self.of = Some(Arc::clone(analysis));
+            let n = spectra.tokens;
+            self.maps = spectra.patterns.iter().map(|pattern| HeatData::new(n, n, pattern.clone())).collect();
+            self.chosen = self.chosen.filter(|place| *place < self.maps.len());
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.maps.len()
+    }
+
+    /// Closes the large one; false if none is open.
+    pub fn back(&mut self) -> bool {
+        self.chosen.take().is_some()
+    }
+
+    /// Draws them, and the one that was clicked large.
+    pub fn ui(&mut self, ui: &mut Ui, spectra: &ScoreSpectra) {
+        let palette = theme::palette(ui.visuals());
+        ui.label(RichText::new("The first components as patterns").color(palette.strong));
+        if self.maps.is_empty() {
+            ui.label(RichText::new("No patterns were kept.").color(palette.weak));
+            return;
+        }
+        let mut clicked = None;
+        ui.horizontal_wrapped(|ui| {
+            for (place, map) in self.maps.iter().enumerate() {
+                ui.vertical(|ui| {
+                    ui.set_width(SIDE);
+                    let share = spectra.network.values.get(place).map(|value| value / spectra.network.trace);
+                    let share = share.map_or_else(String::new, |share| format!(", {}", format::percent(share)));
+                    ui.label(RichText::new(format!("{}{share}", place + 1)).small().color(palette.weak));
+                    let name = format!("component {}", place + 1);
+                    let plain = HeatAxis::default();
+                    let shown = HeatMap::new(&name, map)
+                        .axes(&plain, &plain)
+                        .tone(tone(map))
+                        .without_bar()
+                        .selected(None)
+                        .room(vec2(SIDE, SIDE))
+                        .show(ui, self.states.entry(place).or_default());
+                    if shown.clicked.is_some() {
+                        clicked = Some(place);
+                    }
+                });
+            }
+        });
+        if let Some(place) = clicked {
+            self.chosen = if self.chosen == Some(place) { None } else { Some(place) };
+            self.large.reset();
+        }
+        let Some((place, map)) = self.chosen.and_then(|place| Some((place, self.maps.get(place)?))) else {
+            let words = "Orange adds to a score, blue takes from it. Click one to see it large.";
+            ui.label(RichText::new(words).small().color(palette.weak));
+            return;
+        };
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(format!("Component {}", place + 1)).strong());
+            if ui.small_button("Close").on_hover_text("Esc").accessible_name("Close the component").clicked() {
+                self.chosen = None;
+            }
+        });
+        let (rows, columns) = axes();
+        let name = format!("component {}, large", place + 1);
+        let cell_name = |row: usize, column: usize| format!("Query {row}, key {column}");
+        HeatMap::new(&name, map)
+            .axes(&rows, &columns)
+            .tone(tone(map))
+            .value("Weight")
+            .cell_name(&cell_name)
+            .room(vec2(ui.available_width(), LARGE))
+            .show(ui, &mut self.large);
+    }
+
+    /// One of them as it leaves.
+    pub fn figure(&self, place: usize) -> Option<MapFigure> {
+        let map = self.maps.get(place)?;
+        let figure = MapFigure::new(format!("Component {}", place + 1), map.clone(), axes(), tone(map));
+        Some(MapFigure { value: "Weight".to_owned(), ..figure })
+    }
+}

@@ -1,0 +1,86 @@
+//! How many components hold 80, 90 and 95 % of the energy.
+
+use egui::{Grid, RichText, Ui};
+use headroom_engine::analysis::{ScoreSpectra, Spectrum};
+
+use crate::{
+    theme,
+    widgets::{format, rows_to_csv},
+};
+
+/// The shares that are asked for.
+const SHARES: [f64; 3] = [0.8, 0.9, 0.95];
+
+const HEADER: [&str; 7] = ["", "80 %", "90 %", "95 %", "Known", "Energy", "Samples"];
+const HELP: [&str; 7] = [
+    "",
+    "Components that hold 80 % of the energy, and their share of all",
+    "Components that hold 90 % of the energy, and their share of all",
+    "Components that hold 95 % of the energy, and their share of all",
+    "Share of the energy in the eigenvalues that are known",
+    "The sum of all eigenvalues: the mean squared length of a vector of scores. Exact",
+    "Vectors that were averaged over; fewer than dimensions leave the last eigenvalues at zero for that reason alone",
+];
+
+/// A line: whether it is one of a layer, and its cells.
+struct Row {
+    is_main: bool,
+    cells: [String; 7],
+}
+
+fn row(name: &str, spectrum: &Spectrum, is_main: bool) -> Row {
+    let holds = |share: f64| match spectrum.components_for(share) {
+        Some(count) => {
+            let of_all = format::percent(count as f64 / spectrum.dimension.max(1) as f64);
+            format!("{} ({of_all})", format::count(count as u64))
+        }
+        None => format!("over {}", format::count(spectrum.values.len() as u64)),
+    };
+    let [first, second, third] = SHARES.map(holds);
+    let known = format::percent(1.0 - spectrum.missing());
+    let energy = format::significant(spectrum.trace, 4);
+    Row { is_main, cells: [name.to_owned(), first, second, third, known, energy, format::count(spectrum.samples)] }
+}
+
+fn rows(spectra: &ScoreSpectra) -> Vec<Row> {
+    let mut rows = vec![row("Network", &spectra.network, true)];
+    rows.extend(spectra.row_mean_subtracted.as_ref().map(|found| row("Without row means", found, true)));
+    for (layer, spectrum) in spectra.layers.iter().enumerate() {
+        if spectrum.samples == 0 {
+            let mut cells = [const { String::new() }; 7];
+            cells[0] = format!("L{layer}");
+            "no head scores".clone_into(&mut cells[1]);
+            rows.push(Row { is_main: false, cells });
+        } else {
+            rows.push(row(&format!("L{layer}"), spectrum, false));
+        }
+    }
+    rows
+}
+
+/// Draws the table.
+pub fn table_ui(ui: &mut Ui, spectra: &ScoreSpectra) {
+    let palette = theme::palette(ui.visuals());
+    Grid::new("components").striped(true).spacing([14.0, 3.0]).show(ui, |ui| {
+        for (title, help) in HEADER.into_iter().zip(HELP) {
+            let label = ui.label(RichText::new(title).small().color(palette.weak));
+            if !help.is_empty() {
+                label.on_hover_text(help);
+            }
+        }
+        ui.end_row();
+        for row in rows(spectra) {
+            for (place, cell) in row.cells.into_iter().enumerate() {
+                let text = RichText::new(cell);
+                ui.label(if row.is_main && place < 4 { text.color(palette.strong) } else { text });
+            }
+            ui.end_row();
+        }
+    });
+}
+
+/// The table as CSV.
+pub fn table_csv(spectra: &ScoreSpectra) -> String {
+    let rows: Vec<[String; 7]> = rows(spectra).into_iter().map(|row| row.cells).collect();
+    rows_to_csv(&HEADER.map(str::to_owned), &rows)
+}

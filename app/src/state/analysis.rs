@@ -1,0 +1,334 @@
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use headroom_engine::{
+    analysis::{Analysis, AnalysisSpec},
+    store::{AnalysisId, AnalysisSummary, RunId},
+    worker::{Command, Event, Subspace, Target, Which},
+};
+
+use crate::messages::Messages;
+
+/// Analyses of one run that are kept in memory; the ones that were looked at the longest ago go first.
+const KEPT: usize = 200;
+/// Analyses on demand that are kept in memory.
+const KEPT_ON_DEMAND: usize = 24;
+
+/// A look at attention that was asked for here and has not ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Looking {
+    /// Its id.
+    pub analysis: AnalysisId,
+    /// The run that is looked at.
+    pub run: RunId,
+    /// What is done and the share that is done; none while it waits in the queue.
+    pub at: Option<(String, f64)>,
+    /// Whether it was told to end.
+    pub is_cancelling: bool,
+}
+
+/// What a run kept while it trained.
+#[derive(Default)]
+struct Live {
+    /// The steps, ascending; none until they have come.
+    steps: Option<Vec<u64>>,
+    /// With when each was looked at last.
+    found: BTreeMap<u64, (Arc<Analysis>, u64)>,
+    /// Asked for, and not come.
+    waiting: Vec<u64>,
+}
+
+/// Analyses: those that runs kept while they trained, and those that were asked for.
+#[derive(Default)]
+pub struct AnalysisState {
+    /// Looks that wait or go on, in their order.
+    pub looking: Vec<Looking>,
+    live: BTreeMap<RunId, Live>,
+    summaries: Vec<AnalysisSummary>,
+    has_asked: bool,
+    /// What was found on demand, with when each was looked at last; none while it is asked for.
+    found: BTreeMap<AnalysisId, (Option<Arc<Analysis>>, u64)>,
+    /// Which analysis on demand is shown of a run; none: what it kept while it trained.
+    opened: BTreeMap<RunId, AnalysisId>,
+    deleted: Vec<AnalysisId>,
+    wishes: Vec<Command>,
+    looks: u64,
+}
+
+impl AnalysisState {
+    /// The steps at which a run kept an analysis, ascending; asked for, once, while they are not known.
+    pub fn steps(&mut self, run: &RunId) -> Option<Vec<u64>> {
+        if !self.live.contains_key(run) {
+            self.live.insert(run.clone(), Live::default());
+            self.wishes.push(Command::LoadLiveAnalyses { run: run.clone() });
+        }
+        self.live.get(run).and_then(|live| live.steps.clone())
+    }
+
+    /// What a run kept at a step; asked for, once, while it is not there.
+    pub fn at(&mut self, run: &RunId, step: u64) -> Option<Arc<Analysis>> {
+        self.looks += 1;
+        let live = self.live.entry(run.clone()).or_default();
+        if let Some((found, looked)) = live.found.get_mut(&step) {
+            *looked = self.looks;
+            return Some(Arc::clone(found));
+        }
+        if !live.waiting.contains(&step) {
+            live.waiting.push(step);
+            self.wishes.push(Command::LoadLiveAnalysis { run: run.clone(), step });
+        }
+        None
+    }
+
+    /// The steps of a run have come.
+    pub fn take_steps(&mut self, run: RunId, mut steps: Vec<u64>) {
+        steps.sort_unstable();
+        steps.dedup();
+        let live = self.live.entry(run).or_default();
+        live.found.retain(|step, _| steps.contains(step));
+        live.steps = Some(steps);
+    }
+
+    /// A run kept one more.
+    pub fn take_step(&mut self, run: &RunId, step: u64) {
+        let Some(live) = self.live.get_mut(run) else { return };
+        // One of a step that was done again replaces what was there.
+        live.found.remove(&step);
+        live.waiting.retain(|waiting| *waiting != step);
+        if let Some(steps) = &mut live.steps
+            && let Err(place) = steps.binary_search(&step)
+        {
+            steps.insert(place, step);
+        }
+    }
+
+    /// What a run kept at a step has come.
+    pub fn take(&mut self, run: RunId, step: u64, analysis: Analysis) {
+        self.looks += 1;
+        let live = self.live.entry(run).or_default();
+        live.waiting.retain(|waiting| *waiting != step);
+        live.found.insert(step, (Arc::new(analysis), self.looks));
+        if live.found.len() > KEPT
+            && let Some(oldest) = live.found.iter().min_by_key(|(_, (_, looked))| *looked).map(|(step, _)| *step)
+        {
+            live.found.remove(&oldest);
+        }
+    }
+
+    /// Forgets runs that are no more.
+    pub(super) fn retain(&mut self, exists: impl Fn(&RunId) -> bool) {
+        self.live.retain(|run, _| exists(run));
+    }
+
+    /// What was found on demand of a run, and of model directories; asked for, once.
+    pub fn on_demand(&mut self, run: &RunId) -> Vec<AnalysisSummary> {
+        if !std::mem::replace(&mut self.has_asked, true) {
+            self.wishes.push(Command::ListAnalyses);
+        }
+        let fits = |found: &&AnalysisSummary| {
+            found.run.as_ref().is_none_or(|of| of == run) && !self.deleted.contains(&found.id)
+        };
+        self.summaries.iter().filter(fits).cloned().collect()
+    }
+
+    /// What was found on demand; asked for, once, while it is not there.
+    pub fn result(&mut self, analysis: &AnalysisId) -> Option<Arc<Analysis>> {
+        self.looks += 1;
+        if let Some((found, looked)) = self.found.get_mut(analysis) {
+            *looked = self.looks;
+            return found.clone();
+        }
+        self.found.insert(analysis.clone(), (None, self.looks));
+        self.wishes.push(Command::LoadAnalysis { analysis: analysis.clone() });
+        None
+    }
+
+    /// The analysis on demand that is shown of a run.
+    pub fn opened(&self, run: &RunId) -> Option<AnalysisId> {
+        self.opened.get(run).cloned()
+    }
+
+    /// Shows an analysis on demand of a run, or what the run kept while it trained.
+    pub fn open(&mut self, run: &RunId, analysis: Option<AnalysisId>) {
+        match analysis {
+            Some(analysis) => self.opened.insert(run.clone(), analysis),
+            None => self.opened.remove(run),
+        };
+    }
+
+    /// Puts a look at a run's checkpoint, on its held-out text, into the engine's queue; it is shown once it is there.
+    pub fn look(
+        &mut self,
+        run: &RunId,
+        which: Which,
+        spec: AnalysisSpec,
+        subspaces: Vec<Subspace>,
+        base_dir: PathBuf,
+    ) -> AnalysisId {
+        let analysis = AnalysisId::new();
+        self.wishes.push(Command::Analyse {
+            analysis: analysis.clone(),
+            target: Target::Run { run: run.clone(), which },
+            data: None,
+            spec: Box::new(spec),
+            subspaces,
+            base_dir,
+        });
+        let looking = Looking { analysis: analysis.clone(), run: run.clone(), at: None, is_cancelling: false };
+        self.looking.push(looking);
+        analysis
+    }
+
+    /// Ends a look; nothing of it is kept.
+    pub fn cancel(&mut self, analysis: &AnalysisId) {
+        if let Some(looking) = self.looking.iter_mut().find(|looking| looking.analysis == *analysis) {
+            looking.is_cancelling = true;
+            self.wishes.push(Command::CancelAnalysis { analysis: analysis.clone() });
+        }
+    }
+
+    /// Deletes an analysis on demand so that Undo brings it back.
+    pub fn delete(&mut self, analysis: &AnalysisId, messages: &mut Messages) {
+        messages.push_info("Deleted the analysis. Undo brings it back.");
+        self.deleted.push(analysis.clone());
+        self.opened.retain(|_, opened| opened != analysis);
+        self.wishes.push(Command::DeleteAnalysis { analysis: analysis.clone(), deleted: true });
+    }
+
+    /// Brings the analysis that was deleted last back. False if there is none.
+    pub fn undo_delete(&mut self, messages: &mut Messages) -> bool {
+        let Some(analysis) = self.deleted.pop() else { return false };
+        messages.push_info("Brought the analysis back.");
+        self.wishes.push(Command::DeleteAnalysis { analysis, deleted: false });
+        true
+    }
+
+    pub(super) fn take_wishes(&mut self) -> Vec<Command> {
+        std::mem::take(&mut self.wishes)
+    }
+
+    /// Takes an event of an analysis in; others are none of its business.
+    pub(super) fn apply(&mut self, event: Event, messages: &mut Messages) {
+        match event {
+            Event::LiveAnalyses { run, steps } => self.take_steps(run, steps),
+            Event::LiveAnalysis { run, result } => {
+                if let Some(step) = result.step {
+                    self.take(run, step, *result);
+                }
+            }
+            Event::Snapshot { run, step, .. } => self.take_step(&run, step),
+            Event::Analyses { analyses } => {
+                self.opened.retain(|_, opened| analyses.iter().any(|known| known.id == *opened));
+                self.summaries = analyses;
+            }
+            Event::Analysing { analysis, stage, fraction } => {
+                if let Some(looking) = self.looking.iter_mut().find(|looking| looking.analysis == analysis) {
+                    looking.at = Some((stage, fraction));
+                }
+            }
+            Event::Analysed { analysis, result } => {
+                self.looks += 1;
+                self.found.insert(analysis, (Some(Arc::from(result)), self.looks));
+                if self.found.len() > KEPT_ON_DEMAND
+                    && let Some(oldest) = self.found.iter().min_by_key(|(_, (_, looked))| *looked)
+                {
+                    let oldest = oldest.0.clone();
+                    self.found.remove(&oldest);
+                }
+            }
+            Event::AnalyseEnded { analysis, complete, why } => {
+                let Some(place) = self.looking.iter().position(|looking| looking.analysis == analysis) else { return };
+                let looking = self.looking.remove(place);
+                match why {
+                    Some(why) => messages.push_error(why, ""),
+                    None if complete => messages.push_info("Looked at the attention of a checkpoint."),
+                    None => messages.push_info("The look at attention was ended; nothing of it is kept."),
+                }
+                if complete {
+                    self.opened.insert(looking.run, analysis);
+                }
+                self.wishes.push(Command::ListAnalyses);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run() -> RunId {
+        RunId::from("1k7qz00001".to_owned())
+    }
+
+    #[test]
+    fn everything_is_asked_for_once() {
+        let mut state = AnalysisState::default();
+        for _ in 0..3 {
+            assert_eq!((state.steps(&run()), state.at(&run(), 100)), (None, None));
+        }
+        let asked = state.take_wishes();
+        assert!(matches!(&asked[..], [Command::LoadLiveAnalyses { .. }, Command::LoadLiveAnalysis { step: 100, .. }]));
+        state.take_steps(run(), vec![200, 100]);
+        assert_eq!(state.steps(&run()), Some(vec![100, 200]));
+        state.take(run(), 100, Analysis { examples: 7, ..Analysis::default() });
+        assert_eq!(state.at(&run(), 100).map(|found| found.examples), Some(7));
+        assert!(state.take_wishes().is_empty());
+    }
+
+    #[test]
+    fn new_steps_join_and_a_step_that_was_done_again_is_read_again() {
+        let mut state = AnalysisState::default();
+        state.take_step(&run(), 100);
+        assert!(state.live.is_empty(), "of a run that nobody looks at nothing is kept");
+        state.take_steps(run(), vec![100, 300]);
+        state.take_step(&run(), 200);
+        state.take_step(&run(), 300);
+        assert_eq!(state.steps(&run()), Some(vec![100, 200, 300]));
+        state.take(run(), 300, Analysis::default());
+        state.take_step(&run(), 300);
+        assert_eq!(state.at(&run(), 300), None);
+        assert!(matches!(&state.take_wishes()[..], [Command::LoadLiveAnalysis { step: 300, .. }]));
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_was_looked_at_stays() {
+        let mut state = AnalysisState::default();
+        state.take(run(), 0, Analysis::default());
+        for step in 1..=KEPT as u64 + 50 {
+            state.take(run(), step, Analysis::default());
+            assert!(state.at(&run(), 0).is_some(), "step 0 is looked at all the time");
+        }
+        assert_eq!(state.live[&run()].found.len(), KEPT);
+        state.retain(|_| false);
+        assert!(state.live.is_empty());
+    }
+
+    #[test]
+    fn a_look_on_demand_is_opened_once_it_is_there_and_a_failed_one_says_why() {
+        let (mut state, mut messages) = (AnalysisState::default(), Messages::default());
+        let look = |state: &mut AnalysisState| {
+            state.look(&run(), Which::Best, AnalysisSpec::default(), Vec::new(), PathBuf::new())
+        };
+        let first = look(&mut state);
+        assert!(matches!(&state.take_wishes()[..], [Command::Analyse { .. }]));
+        let stage = "Reading examples".to_owned();
+        state.apply(Event::Analysing { analysis: first.clone(), stage, fraction: 0.5 }, &mut messages);
+        assert_eq!(state.looking[0].at.as_ref().map(|at| at.1), Some(0.5));
+        let result = Box::new(Analysis { examples: 9, ..Analysis::default() });
+        state.apply(Event::Analysed { analysis: first.clone(), result }, &mut messages);
+        state.apply(Event::AnalyseEnded { analysis: first.clone(), complete: true, why: None }, &mut messages);
+        assert_eq!((state.looking.len(), state.opened(&run())), (0, Some(first.clone())));
+        assert_eq!(state.result(&first).map(|found| found.examples), Some(9));
+        let second = look(&mut state);
+        state.cancel(&second);
+        assert!(state.looking[0].is_cancelling);
+        let why = Some("The scores of layer 1 are not finite.".to_owned());
+        state.apply(Event::AnalyseEnded { analysis: second, complete: false, why }, &mut messages);
+        assert_eq!(state.opened(&run()), Some(first.clone()), "what was shown stays");
+        assert!(messages.newest_first().any(|message| message.what.contains("not finite")));
+        state.delete(&first, &mut messages);
+        assert_eq!(state.opened(&run()), None);
+        assert!(state.undo_delete(&mut messages) && !state.undo_delete(&mut messages));
+    }
+}

@@ -1,0 +1,29 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Greedy, RestorationMap, greedy};
+
+/// What is chosen for one query's row of scores.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RowChoice {
+    /// Keys in the order in which they are best computed, as far as anything is left to learn, with the error.
+    pub greedy: Greedy,
+    /// Keys that the query sees: the first so many.
+    pub visible: usize,
+    /// Mean squared error of projecting the row on its top 1, 2, ... eigenvectors, summed over its keys.
+    pub eigen_errors: Vec<f64>,
+}
+
+/// Keys to compute for a query that sees the first `visible` of `n`, whose scores have covariance `c`: `k` of them, or
+/// all that it sees. Where the greedy choice ends early the first keys not chosen yet follow, which then say nothing new.
+pub(super) fn row_map(c: &[f64], n: usize, visible: usize, k: usize) -> RestorationMap {
+    let mut residual = visible_block(c, n, visible);
+    let mut chosen = greedy(&mut residual, visible, k).order;
+    let rest: Vec<usize> = (0..visible).filter(|key| !chosen.contains(key)).collect();
+    chosen.extend(rest.into_iter().take(k.min(visible).saturating_sub(chosen.len())));
+    RestorationMap::optimal(c, n, visible, &chosen)
+}
+
+/// The covariance of the first `visible` entries alone.
+pub(super) fn visible_block(c: &[f64], n: usize, visible: usize) -> Vec<f64> {
+    c.chunks(n.max(1)).take(visible).flat_map(|row| row.iter().take(visible)).copied().collect()
+}

@@ -1,0 +1,189 @@
+//! Whole looks at small models: what streams through is what a look at everything at once gives.
+
+use candle_core::{DType, Device};
+
+use crate::{
+    analysis::{Analysis, AnalysisError, AnalysisSpec, Basis, Look, MapView, Measure, NamedArray, SpectrumSpec, look},
+    attention::{HeadAt, ModelPlan},
+    config::{Architecture, AttentionConfig, FirstReuse, ModelConfig, Reuse, RunConfig},
+    data::{Batch, IGNORED},
+    model::{ForwardOptions, Model, ModelInput, ParameterSet},
+    ops::random::{Purpose, Stream},
+};
+
+const TOKENS: usize = 6;
+
+fn model(kind: Architecture, reuse: Reuse) -> Model {
+    let config = RunConfig {
+        model: ModelConfig { kind, layers: 3, heads: 2, width: 8, feed_forward: 8, ..ModelConfig::default() },
+        attention: AttentionConfig { reuse, ..AttentionConfig::default() },
+        ..RunConfig::default()
+    };
+    let plan = ModelPlan::resolve(&config, 40).unwrap();
+    let parameters = ParameterSet::init(&plan, 3, DType::F32, &Device::Cpu).unwrap();
+    Model::frozen(&plan, &parameters).unwrap()
+}
+
+fn batches(sizes: &[usize]) -> Vec<Batch> {
+    let mut stream = Stream::new(9, Purpose::Test, 0);
+    let batch = |&batch: &usize| Batch {
+        input_ids: (0..batch * TOKENS).map(|_| stream.below(40) as u32).collect(),
+        labels: vec![1; batch * TOKENS],
+        key_mask: None,
+        batch,
+        sequence: TOKENS,
+    };
+    sizes.iter().map(batch).collect()
+}
+
+fn spec() -> AnalysisSpec {
+    let spectrum = SpectrumSpec { heads: true, ..SpectrumSpec::default() };
+    AnalysisSpec { similarity: Measure::ALL.to_vec(), spectrum: Some(spectrum), ..AnalysisSpec::default() }
+}
+
+fn found(model: &Model, batches: Vec<Batch>, bases: &[Basis]) -> Result<Analysis, AnalysisError> {
+    let examples = batches.iter().map(|batch| batch.batch).sum();
+    let wanted =
+        Look { spec: &spec(), examples, tokens: TOKENS, bases, free: None, tell: &|_| (), should_stop: &|| false };
+    look(model, batches.into_iter(), &Device::Cpu, &wanted)
+}
+
+#[test]
+fn examples_that_stream_give_what_all_at_once_give() {
+    for kind in [Architecture::Encoder, Architecture::Decoder] {
+        let model = model(kind, Reuse::default());
+        let streamed = batches(&[3, 2, 4]);
+        let all = Batch {
+            input_ids: streamed.iter().flat_map(|batch| batch.input_ids.clone()).collect(),
+            labels: vec![1; 9 * TOKENS],
+            key_mask: None,
+            batch: 9,
+            sequence: TOKENS,
+        };
+        let (streamed, all) = (found(&model, streamed, &[]).unwrap(), found(&model, vec![all], &[]).unwrap());
+        assert_eq!((streamed.examples, all.examples), (9, 9));
+        for (a, b) in streamed.arrays().iter().zip(&all.arrays()) {
+            assert_eq!((&a.name, &a.shape), (&b.name, &b.shape));
+            let scale = b.values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+            // Directions that share an eigenvalue may turn: patterns are left to the goldens.
+            let is_close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-5 * scale || (a.is_nan() && b.is_nan());
+            assert!(a.name == "patterns" || a.values.iter().zip(&b.values).all(is_close), "{}", a.name);
+        }
+    }
+}
+
+#[test]
+fn a_copied_map_is_identical_and_only_heads_that_score_have_spectra() {
+    let model = model(Architecture::Encoder, Reuse::First(FirstReuse { layers: 1, heads: 1 }));
+    let found = found(&model, batches(&[5]), &[]).unwrap();
+    for similarity in &found.similarity {
+        // The last head of layer 1 uses the map of the first of layer 0.
+        let copy = similarity.between(HeadAt::new(0, 0), HeadAt::new(1, 1));
+        assert!((copy - 1.0).abs() < 1e-6, "{}: {copy}", similarity.measure);
+        assert!(similarity.between(HeadAt::new(0, 0), HeadAt::new(1, 0)) < copy, "{}", similarity.measure);
+    }
+    let spectra = found.spectra.as_ref().unwrap();
+    let samples: Vec<u64> = spectra.layers.iter().map(|layer| layer.samples).collect();
+    assert_eq!(samples, [10, 5, 10]);
+    assert_eq!(spectra.heads[3].samples, 0);
+    assert!(spectra.network.is_rank_deficient() && found.notes.iter().any(|note| note.contains("25 samples")));
+    assert_eq!(found.captured.as_ref().unwrap().layers[1].heads, [0]);
+}
+
+#[test]
+fn a_look_on_its_own_space_gives_its_own_spectrum() {
+    let model = model(Architecture::Encoder, Reuse::default());
+    let own = found(&model, batches(&[30]), &[]).unwrap();
+    let directions = own.spectra.as_ref().unwrap().patterns.clone();
+    let count = directions.len();
+    let basis = Basis { name: "itself".to_owned(), directions };
+    let projected = found(&model, batches(&[30]), &[basis]).unwrap();
+    let own = own.spectra.unwrap().network.cumulative();
+    let projection = &projected.projections[0];
+    for (place, value) in projection.network.iter().enumerate() {
+        assert!((value - own[place]).abs() < 1e-5, "{place}: {value} instead of {}", own[place]);
+    }
+    assert_eq!((projection.network.len(), projection.layers.len()), (count, 3));
+    let other = Basis { name: "shorter".to_owned(), directions: vec![vec![0.5; 4]] };
+    let error = found(&model, batches(&[2]), &[other]).unwrap_err().to_string();
+    assert!(error.contains("maps of 2 tokens") && error.contains("maps of 6 tokens"), "{error}");
+}
+
+#[test]
+fn padded_examples_are_left_out_of_spectra_and_said_to_be() {
+    let model = model(Architecture::Encoder, Reuse::default());
+    let mut batch = batches(&[4]).remove(0);
+    batch.key_mask = Some((0..4 * TOKENS).map(|place| u8::from(place < 4 * TOKENS - 2)).collect());
+    let looked = found(&model, vec![batch.clone()], &[]).unwrap();
+    assert_eq!(looked.spectra.unwrap().examples, 3);
+    assert!(looked.notes.iter().any(|note| note.contains("1 of 4 examples")), "{:?}", looked.notes);
+    batch.key_mask = Some(vec![0; 4 * TOKENS]);
+    assert!(matches!(found(&model, vec![batch], &[]), Err(AnalysisError::NoExamples)));
+    let mut decoded = batches(&[2]).remove(0);
+    decoded.labels[2 * TOKENS - 1] = IGNORED;
+    let decoder = self::model(Architecture::Decoder, Reuse::default());
+    assert_eq!(found(&decoder, vec![decoded], &[]).unwrap().spectra.unwrap().examples, 1);
+}
+
+#[test]
+fn a_look_that_is_stopped_says_so() {
+    let model = model(Architecture::Encoder, Reuse::default());
+    let wanted = Look {
+        spec: &spec(),
+        examples: 3,
+        tokens: TOKENS,
+        bases: &[],
+        free: None,
+        tell: &|_| (),
+        should_stop: &|| true,
+    };
+    let stopped = look(&model, batches(&[3]).into_iter(), &Device::Cpu, &wanted);
+    assert!(matches!(stopped, Err(AnalysisError::Stopped)));
+}
+
+#[test]
+fn an_analysis_packs_into_numbers_and_facts_and_back() {
+    let model = model(Architecture::Decoder, Reuse::First(FirstReuse { layers: 1, heads: 1 }));
+    let basis = Basis { name: "any".to_owned(), directions: vec![vec![1.0 / 6.0; 36]] };
+    let analysis = found(&model, batches(&[3]), &[basis]).unwrap();
+    let packed = analysis.pack().unwrap();
+    let back = Analysis::unpack(&packed.facts, &packed.values).unwrap();
+    assert!(back.pack().unwrap().values == packed.values);
+    assert_eq!((&back.notes, back.examples), (&analysis.notes, analysis.examples));
+    let names: Vec<String> = back.arrays().into_iter().map(|NamedArray { name, .. }| name).collect();
+    for name in ["similarity-cosine", "eigenvalues-heads", "patterns", "captured-query-layer-1", "subspace-0"] {
+        assert!(names.contains(&name.to_owned()), "{name}: {names:?}");
+    }
+    for array in back.arrays() {
+        assert_eq!(array.values.len(), array.shape.iter().product::<usize>(), "{}", array.name);
+    }
+    assert!(Analysis::unpack(&packed.facts, &packed.values[1..]).unwrap_err().contains("do not fit"));
+}
+
+#[test]
+fn a_view_shows_the_maps_that_the_model_uses() {
+    for kind in [Architecture::Encoder, Architecture::Decoder] {
+        let model = model(kind, Reuse::First(FirstReuse { layers: 1, heads: 1 }));
+        let ids: Vec<u32> = (3..9).collect();
+        let input = ModelInput::new(&ids, None, 1, 6, &Device::Cpu).unwrap();
+        let options = ForwardOptions { keep_maps: true, ..ForwardOptions::default() };
+        let maps = model.attend(&input, &options).unwrap().maps;
+        let view = MapView::new(model, &ids, &Device::Cpu).unwrap();
+        let thumbnails = view.thumbnails().unwrap();
+        assert_eq!((thumbnails.side, view.tokens()), (6, 6));
+        for (layer, maps) in maps.iter().enumerate() {
+            let maps: Vec<f32> = maps.flatten_all().unwrap().to_vec1().unwrap();
+            for head in 0..2 {
+                let expected = &maps[head * 36..(head + 1) * 36];
+                let found = view.map(HeadAt::new(layer, head)).unwrap().unwrap();
+                let small = &thumbnails.values[(layer * 2 + head) * 36..][..36];
+                for shown in [&found[..], small] {
+                    assert!(
+                        shown.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6),
+                        "layer {layer}, head {head}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Full, Problem};
+
+/// How many pairs of positions are scored (Eigen analysis of self-attention).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Coverage {
+    /// Every pair that the mask allows.
+    Full(Full),
+    /// Some pairs of each row; the other scores follow from these by a linear map.
+    Partial(PartialCoverage),
+    /// Every pair, but only the part of each row that lies in a few directions is used. For evaluation, not for training.
+    Eigen(EigenCoverage),
+}
+
+impl Default for Coverage {
+    fn default() -> Self {
+        Self::Full(Full {})
+    }
+}
+
+/// In all layers but the last, each query scores k keys; its other scores are `R a_P`, where pairs P and map R come from
+/// the covariance of the scores of a model that computes all of them. (Eigen analysis, section 3, equations 6 to 9)
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PartialCoverage {
+    /// Keys that a query scores, 1..=n-1 for sequences of n tokens; a decoder's first queries, which see fewer, score all
+    /// that they see.
+    pub k: usize,
+    /// Whether R is trained.
+    pub restore: Restore,
+    /// The run, by name or id, from whose best checkpoint pairs and R come; when absent, from the warm-up of the run
+    /// itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Steps in which all pairs are scored, before P and R are chosen; they need a `from` that is absent.
+    pub warmup_steps: u64,
+    /// Examples of the training text that the covariance is estimated from, 1..=1,000,000.
+    pub examples: usize,
+}
+
+impl Default for PartialCoverage {
+    fn default() -> Self {
+        Self { k: 16, restore: Restore::default(), from: None, warmup_steps: 100, examples: 256 }
+    }
+}
+
+/// What becomes of R, the map from computed to restored scores, in training.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Restore {
+    /// It stays the best one for the covariance that it came from.
+    #[default]
+    Fixed,
+    /// One map for all layers, trained.
+    Common,
+    /// A map for each layer, trained.
+    PerLayer,
+}
+
+impl Restore {
+    /// Every answer, for menus and conformance tests.
+    pub const ALL: [Self; 3] = [Self::Fixed, Self::Common, Self::PerLayer];
+
+    /// The name in the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Common => "common",
+            Self::PerLayer => "per_layer",
+        }
+    }
+}
+
+/// In all layers but the last, each row of scores is replaced by its projection on the k top eigenvectors of its
+/// covariance. (Eigen analysis, section 3)
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EigenCoverage {
+    /// Eigenvectors of each row, 1..=n-1.
+    pub k: usize,
+}
+
+impl Default for EigenCoverage {
+    fn default() -> Self {
+        Self { k: 16 }
+    }
+}
+
+impl Coverage {
+    /// The name in the file.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Full(_) => "full",
+            Self::Partial(_) => "partial",
+            Self::Eigen(_) => "eigen",
+        }
+    }
+
+    /// Whether every score is computed and used.
+    pub fn is_full(&self) -> bool {
+        matches!(self, Self::Full(_))
+    }
+
+    /// Keys of a row that are computed, or eigenvectors that are kept; none where all are.
+    pub fn k(&self) -> Option<usize> {
+        match self {
+            Self::Full(_) => None,
+            Self::Partial(partial) => Some(partial.k),
+            Self::Eigen(eigen) => Some(eigen.k),
+        }
+    }
+
+    /// As much of the answer as the model itself depends on: not where its pairs came from.
+    #[must_use]
+    pub fn of_model(&self) -> Self {
+        match self {
+            Self::Partial(PartialCoverage { k, restore, .. }) => {
+                Self::Partial(PartialCoverage { k: *k, restore: *restore, ..PartialCoverage::default() })
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// At least one of each kind that can be trained, for menus and conformance tests; legal for sequences of at least
+    /// `tokens` tokens, 2 or more.
+    pub fn examples(tokens: usize) -> Vec<Self> {
+        let k = (tokens / 3).max(1);
+        let partial = |restore| Self::Partial(PartialCoverage { k, restore, ..PartialCoverage::default() });
+        std::iter::once(Self::default()).chain(Restore::ALL.map(partial)).collect()
+    }
+
+    /// Reads `partial:k=16` or `eigen:k=16`: a kind with its numbers, as on a command line.
+    ///
+    /// # Errors
+    /// If the kind or a field is unknown, with the nearest known one, or a value is of the wrong type.
+    pub fn from_words(text: &str) -> Result<Self, super::ConfigError> {
+        let (kind, numbers) = text.split_once(':').unwrap_or((text, ""));
+        let kind = toml::Value::String(kind.trim().to_owned());
+        let fields = numbers.split(',').map(str::trim).filter(|number| !number.is_empty());
+        let mut overrides = vec![format!("attention.coverage.kind={kind}")];
+        overrides.extend(fields.map(|field| format!("attention.coverage.{field}")));
+        Ok(super::from_toml_with("format = 1\n", &overrides)?.attention.coverage)
+    }
+
+    /// Numbers outside of what sequences of `tokens` tokens allow.
+    pub fn problems(&self, tokens: usize) -> Vec<Problem> {
+        let mut found = Vec::new();
+        let mut add = |field: &str, message: String| {
+            found.push(Problem::new(format!("attention.coverage.{field}"), message));
+        };
+        if let Some(k) = self.k()
+            && (k == 0 || k >= tokens)
+        {
+            let most = tokens.saturating_sub(1);
+            add("k", format!("{k} is outside 1..={most}: of {tokens} keys at least one is to be left out"));
+        }
+        if let Self::Partial(PartialCoverage { from, warmup_steps, examples, .. }) = self {
+            if from.as_ref().is_some_and(|from| from.trim().is_empty()) {
+                add("from", "name a run, or leave the field out".to_owned());
+            }
+            if from.is_none() && *warmup_steps == 0 {
+                let message = "pairs are chosen by what a model that scores all of them has learnt; give warm-up \
+                               steps, or name a trained run in attention.coverage.from";
+                add("warmup_steps", message.to_owned());
+            }
+            if !(1..=1_000_000).contains(examples) {
+                add("examples", format!("{examples} is outside 1..=1000000"));
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{RunConfig, from_toml, from_toml_with, to_toml};
+
+    #[test]
+    fn every_kind_is_written_and_read() {
+        let eigen = Coverage::Eigen(EigenCoverage { k: 5 });
+        for coverage in Coverage::examples(64).into_iter().chain([eigen]) {
+            let mut config = RunConfig::default();
+            config.attention.coverage = coverage.clone();
+            assert_eq!(from_toml(&to_toml(&config)).unwrap(), config);
+            assert_eq!(coverage.problems(64), vec![], "{coverage:?}");
+            let kind = format!("attention.coverage.kind={}", coverage.kind());
+            let config = from_toml_with("format = 1", &[kind]).unwrap();
+            assert_eq!(config.attention.coverage.kind(), coverage.kind());
+        }
+        let old = from_toml("format = 1\n[attention]\ncoverage = { kind = \"full\" }").unwrap();
+        assert_eq!(old, RunConfig::default());
+    }
+
+    #[test]
+    fn words_of_a_command_line_are_read() {
+        let read = Coverage::from_words("partial: k=8, restore=per_layer").unwrap();
+        let wanted = PartialCoverage { k: 8, restore: Restore::PerLayer, ..PartialCoverage::default() };
+        assert_eq!(read, Coverage::Partial(wanted));
+        assert_eq!(Coverage::from_words("eigen:k=3").unwrap(), Coverage::Eigen(EigenCoverage { k: 3 }));
+        assert_eq!(Coverage::from_words("full").unwrap(), Coverage::default());
+        for (text, wanted) in [("parial", "`partial`"), ("eigen:kk=3", "`k`"), ("partial:k=many", "whole number")] {
+            let error = Coverage::from_words(text).unwrap_err().to_string();
+            assert!(error.contains(wanted), "{error}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_judged_against_the_length() {
+        let fields = |coverage: PartialCoverage| {
+            let problems = Coverage::Partial(coverage).problems(16);
+            problems.into_iter().map(|problem| problem.field).collect::<Vec<_>>()
+        };
+        let partial = PartialCoverage::default();
+        assert_eq!(fields(partial.clone()), ["attention.coverage.k"]);
+        assert_eq!(fields(PartialCoverage { k: 15, ..partial.clone() }), Vec::<String>::new());
+        let k = PartialCoverage { k: 4, ..partial };
+        let none = PartialCoverage { warmup_steps: 0, examples: 0, ..k.clone() };
+        assert_eq!(fields(none), ["attention.coverage.warmup_steps", "attention.coverage.examples"]);
+        assert_eq!(fields(PartialCoverage { warmup_steps: 0, from: Some("a".to_owned()), ..k.clone() }).len(), 0);
+        assert_eq!(fields(PartialCoverage { from: Some(" ".to_owned()), ..k }), ["attention.coverage.from"]);
+    }
+}

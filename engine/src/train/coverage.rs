@@ -1,0 +1,190 @@
+//! What a model that does not use every score is made of, from the scores of one that does.
+
+use candle_core::{DType, Device};
+use serde::Serialize;
+
+use super::{TrainError, look};
+use crate::{
+    analysis::reconstruction::RowCovariances,
+    attention::ModelPlan,
+    config::Coverage,
+    data::{Batch, Batcher, memory},
+    model::{CoverageState, ForwardOptions, Model},
+    ops::PairSets,
+};
+
+/// What was chosen, and how good it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// For the model.
+    pub state: CoverageState,
+    /// For people.
+    pub report: CoverageReport,
+}
+
+/// How well the chosen pairs, or directions, stand for all scores.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CoverageReport {
+    /// Pairs of each row, or directions, k.
+    pub k: usize,
+    /// Mean squared error of the scores as a share of their mean square, 0..=1, on the text that was looked at.
+    pub score_error: f64,
+    /// Maps of scores that were looked at: examples times heads that compute.
+    pub samples: u64,
+}
+
+/// Second moments of the scores of every query of a model that computes all of them, averaged over its layers, its heads
+/// and `examples` examples of training text: their first ones in the order of training. `None` when `should_stop` cut it
+/// short.
+///
+/// # Errors
+/// If they do not fit into memory, with the numbers, or a score is not finite.
+pub fn row_covariances(
+    model: &Model,
+    batcher: &Batcher,
+    examples: usize,
+    device: &Device,
+    should_stop: &dyn Fn() -> bool,
+) -> Result<Option<RowCovariances>, TrainError> {
+    let plan = model.plan();
+    let first = batcher.train_batch(0);
+    require_memory(first.sequence)?;
+    let mut covariances = RowCovariances::new(first.sequence, plan.is_causal());
+    let options = ForwardOptions { keep_hidden: true, ..ForwardOptions::default() };
+    let (mut left, mut micro_step) = (examples, 0);
+    while left > 0 {
+        if should_stop() {
+            return Ok(None);
+        }
+        let batch = first_examples(batcher.train_batch(micro_step), left);
+        let hidden = model.attend(&look::input(&batch, device)?, &options)?.hidden;
+        for (layer, hidden) in hidden.iter().enumerate().take(plan.layers) {
+            if let Some(scores) = model.scores(layer, hidden)? {
+                covariances.add(&scores.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?);
+            }
+        }
+        left -= batch.batch.min(left);
+        micro_step += 1;
+    }
+    if covariances.is_finite() {
+        return Ok(Some(covariances));
+    }
+    Err(TrainError::Scores)
+}
+
+/// Refuses covariances that do not fit into memory.
+pub(super) fn require_memory(tokens: usize) -> Result<(), TrainError> {
+    let needed = RowCovariances::bytes(tokens);
+    match memory::free_bytes() {
+        Some(free) if needed > free => Err(TrainError::Covariances { tokens, needed, free }),
+        _ => Ok(()),
+    }
+}
+
+/// The first `count` examples of a batch.
+fn first_examples(mut batch: Batch, count: usize) -> Batch {
+    if count < batch.batch {
+        batch.batch = count;
+        batch.input_ids.truncate(count * batch.sequence);
+        batch.labels.truncate(count * batch.sequence);
+        if let Some(keys) = &mut batch.key_mask {
+            keys.truncate(count * batch.sequence);
+        }
+    }
+    batch
+}
+
+/// The pairs and the map, or the directions, that a plan asks for.
+///
+/// # Errors
+/// If the covariances are those of other sequences, or are not finite.
+pub fn choose(plan: &ModelPlan, covariances: &RowCovariances) -> Result<Chosen, TrainError> {
+    let n = covariances.tokens();
+    let share = |error: f64| {
+        let trace: f64 = (0..n).map(|query| covariances.trace(query)).sum();
+        if trace > 0.0 { (error / trace).clamp(0.0, 1.0) } else { 0.0 }
+    };
+    let report = |k: usize, error: f64| CoverageReport { k, score_error: share(error), samples: covariances.samples() };
+    match &plan.coverage {
+        Coverage::Full(_) => Err(TrainError::State("all of its scores are computed".to_owned())),
+        Coverage::Partial(partial) => {
+            let maps = covariances.maps(partial.k);
+            let error = maps.iter().enumerate().map(|(query, map)| map.error(&covariances.row(query), n)).sum();
+            let chosen = maps.iter().map(|map| map.chosen.iter().map(|&key| key as u32).collect()).collect();
+            let pairs = PairSets::new(chosen, partial.k, plan.is_causal())?;
+            let restore = maps.into_iter().flat_map(|map| map.weights).collect();
+            Ok(Chosen { state: CoverageState::Partial { pairs, restore }, report: report(partial.k, error) })
+        }
+        Coverage::Eigen(eigen) => {
+            let basis = covariances.bases(eigen.k).ok_or(TrainError::Scores)?;
+            let kept: f64 = (0..n).map(|query| covariances.kept(query, basis_of(&basis, query, eigen.k, n))).sum();
+            let all: f64 = (0..n).map(|query| covariances.trace(query)).sum();
+            Ok(Chosen { state: CoverageState::Eigen { basis }, report: report(eigen.k, all - kept) })
+        }
+    }
+}
+
+fn basis_of(basis: &[f64], query: usize, k: usize, n: usize) -> &[f64] {
+    basis.get(query * k * n..(query + 1) * k * n).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        analysis::reconstruction::RowReconstruction,
+        config::{
+            Architecture, ByteTokenizer, DataConfig, EigenCoverage, GrammarSource, PartialCoverage, RunConfig, Source,
+            Tokenizer,
+        },
+        data::{Corpus, Silent},
+        model::ParameterSet,
+    };
+
+    const TOKENS: usize = 12;
+
+    fn parts(kind: Architecture) -> (Model, Batcher) {
+        let mut config = RunConfig::default();
+        let source = Source::Grammar(GrammarSource { words: 2000, text_seed: 1 });
+        let tokenizer = Tokenizer::Bytes(ByteTokenizer {});
+        config.data = DataConfig { source, tokenizer, sequence_length: TOKENS, ..DataConfig::default() };
+        (config.model.kind, config.model.layers, config.model.heads) = (kind, 3, 2);
+        (config.model.width, config.model.feed_forward) = (16, 16);
+        let folder = tempfile::TempDir::new().unwrap();
+        let corpus = Corpus::load(&config.data, kind, folder.path(), folder.path(), &Silent).unwrap();
+        let plan = ModelPlan::resolve(&config, corpus.tokenizer.vocabulary_size()).unwrap();
+        let parameters = ParameterSet::init(&plan, 1, DType::F32, &Device::Cpu).unwrap();
+        (Model::frozen(&plan, &parameters).unwrap(), Batcher::new(&corpus, 5, TOKENS, 1).unwrap())
+    }
+
+    #[test]
+    fn errors_are_those_of_the_analysis_and_the_model_follows() {
+        for kind in Architecture::ALL {
+            let (model, batcher) = parts(kind);
+            let found = |examples: usize| {
+                row_covariances(&model, &batcher, examples, &Device::Cpu, &|| false).unwrap().unwrap()
+            };
+            let covariances = found(12);
+            assert_eq!((covariances.tokens(), covariances.samples()), (TOKENS, 12 * 3 * 2));
+            let curves = RowReconstruction::new(&covariances).unwrap();
+            for k in [1, 4, 11] {
+                let plan = |coverage: Coverage| ModelPlan { coverage, ..model.plan().clone() };
+                let partial = plan(Coverage::Partial(PartialCoverage { k, ..PartialCoverage::default() }));
+                let chosen = choose(&partial, &covariances).unwrap();
+                assert_eq!((chosen.report.k, chosen.report.samples), (k, 72));
+                assert!((chosen.report.score_error - curves.errors()[k]).abs() < 1e-9);
+                let CoverageState::Partial { pairs, restore } = &chosen.state else { unreachable!() };
+                assert_eq!(restore.len() as u64, partial.restore_numbers());
+                for (row, choice) in pairs.rows().iter().zip(&curves.rows) {
+                    let order: Vec<u32> = choice.greedy.order.iter().take(k).map(|key| *key as u32).collect();
+                    assert_eq!(row.chosen[..order.len()], order);
+                }
+                let eigen = choose(&plan(Coverage::Eigen(EigenCoverage { k })), &covariances).unwrap();
+                assert!((eigen.report.score_error - curves.eigen_errors()[k]).abs() < 1e-9);
+            }
+            assert!(choose(model.plan(), &covariances).is_err(), "nothing is left out");
+            assert!(row_covariances(&model, &batcher, 12, &Device::Cpu, &|| true).unwrap().is_none());
+            assert_eq!(found(5).samples(), 30);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Pairs and directions from the scores of a stored model.
+
+use std::path::Path;
+
+use candle_core::Device;
+
+use super::{Approximation, Event, Which, bench::Bench, checkpoints, steering::Steering};
+use crate::{
+    attention::ModelPlan,
+    checkpoint::load_model_dir,
+    config::{Coverage, PartialCoverage, Restore, RunConfig, from_toml},
+    data::{Batcher, Corpus, Silent},
+    model::{Model, ParameterSet},
+    store::RunId,
+    train::{Chosen, CoverageReport, TrainError, Trainer, choose, dtype_of, row_covariances},
+};
+
+/// Takes the pairs of a run that names another one from that one's best checkpoint.
+///
+/// # Errors
+/// In words: why the named run cannot give them.
+pub(super) fn take_pairs(bench: &Bench, run: &RunId, trainer: &mut Trainer, steering: &Steering) -> Result<(), String> {
+    let Some(from) = trainer.pairs_from().map(str::to_owned) else { return Ok(()) };
+    let because =
+        |why: String| format!("Pairs cannot be taken from the run \"{from}\" (attention.coverage.from). {why}");
+    let record = bench.store.run(&from).map_err(|error| because(error.to_string()))?;
+    let records = bench.store.checkpoints(&record.summary.id).map_err(|error| because(error.to_string()))?;
+    let path = &checkpoints::choose_checkpoint(&records, Which::Best).map_err(because)?.path;
+    let config = from_toml(&record.config_toml).map_err(|error| because(error.to_string()))?;
+    let chosen = pairs_of(bench, trainer, path, &config, steering).map_err(because)?;
+    trainer.cover(&chosen).map_err(words)?;
+    bench.outbox.send(chosen_event(run, trainer.progress().step, &chosen.report));
+    Ok(())
+}
+
+/// Tells of pairs that were chosen after `step` steps.
+pub(super) fn chosen_event(run: &RunId, step: u64, report: &CoverageReport) -> Event {
+    let CoverageReport { k, score_error, samples } = *report;
+    Event::PairsChosen { run: run.clone(), step, k, score_error, samples }
+}
+
+fn pairs_of(
+    bench: &Bench,
+    trainer: &Trainer,
+    path: &Path,
+    config: &RunConfig,
+    steering: &Steering,
+) -> Result<Chosen, String> {
+    let goal = trainer.goal();
+    let device = Device::Cpu;
+    let loaded = load_model_dir(path, dtype_of(config.precision), &device).map_err(words)?;
+    if !loaded.plan.coverage.is_full() {
+        return Err("It leaves out pairs itself; name a run with attention.coverage.kind = \"full\".".to_owned());
+    }
+    if loaded.plan.architecture != goal.architecture {
+        return Err("Its queries see other keys; name a run of the same model.kind.".to_owned());
+    }
+    let n = trainer.config().data.sequence_length;
+    if loaded.plan.positions < n {
+        return Err(format!(
+            "It reads up to {} tokens, this run {n}; name a run of that length.",
+            loaded.plan.positions
+        ));
+    }
+    let own;
+    let corpus = if config.data == trainer.config().data {
+        trainer.corpus()
+    } else {
+        own = load_corpus(bench, config, &loaded.plan)?;
+        &own
+    };
+    if corpus.tokenizer.vocabulary_size() > loaded.plan.vocabulary {
+        return Err("Its text is not what it was trained on any more.".to_owned());
+    }
+    let examples = match &trainer.config().attention.coverage {
+        Coverage::Partial(PartialCoverage { examples, .. }) => *examples,
+        Coverage::Full(_) | Coverage::Eigen(_) => 0,
+    };
+    let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(words)?;
+    let batcher = batcher(corpus, config, n).map_err(words)?;
+    let stopped = || steering.should_stop();
+    let found = row_covariances(&model, &batcher, examples, &device, &stopped).map_err(words)?;
+    choose(goal, &found.ok_or("It was stopped.")?).map_err(words)
+}
+
+/// A trained model as it would be if it did not use every score, with the error that this makes in the scores.
+pub(super) struct Approximated {
+    pub(super) plan: ModelPlan,
+    pub(super) parameters: ParameterSet,
+    pub(super) score_error: f64,
+}
+
+/// Leaves out what `wanted` says of a model that scores every pair, for sequences of `n` tokens. Pairs and directions come
+/// from the text that it was trained on: `corpus`, or the one of its config.
+///
+/// # Errors
+/// In words: why this cannot be.
+pub(super) fn approximate(
+    bench: &Bench,
+    (plan, parameters): (&ModelPlan, &ParameterSet),
+    wanted: &Approximation,
+    config: &RunConfig,
+    corpus: Option<&Corpus>,
+    n: usize,
+    steering: &Steering,
+) -> Result<Approximated, String> {
+    if !plan.coverage.is_full() {
+        return Err(
+            "It was trained to leave out pairs; evaluate it as it is, or name a model that scores all of them."
+                .to_owned(),
+        );
+    }
+    if let Coverage::Partial(PartialCoverage { restore, .. }) = &wanted.coverage
+        && *restore != Restore::Fixed
+    {
+        return Err("Nothing is trained here; use restore = \"fixed\", or train a run with this coverage.".to_owned());
+    }
+    if wanted.examples == 0 {
+        return Err("Pairs and directions come from examples; use at least one.".to_owned());
+    }
+    let k = wanted.coverage.k().unwrap_or(0);
+    if k == 0 || k >= n {
+        return Err(format!("k is {k}, but must be from 1 to {} for sequences of {n} tokens.", n.saturating_sub(1)));
+    }
+    let parameters = parameters.with_positions(plan, n).map_err(words)?;
+    let exact = ModelPlan { positions: n, ..plan.clone() };
+    let goal = ModelPlan { coverage: wanted.coverage.of_model(), ..exact.clone() };
+    if !(0..goal.layers).any(|layer| goal.approximates(layer)) {
+        return Err("No head before its last layer computes a map, so that there is nothing to leave out.".to_owned());
+    }
+    let own;
+    let corpus = if let Some(corpus) = corpus {
+        corpus
+    } else {
+        own = load_corpus(bench, config, plan)?;
+        &own
+    };
+    let model = Model::frozen(&exact, &parameters).map_err(words)?;
+    let batcher = batcher(corpus, config, n).map_err(words)?;
+    let stopped = || steering.should_stop();
+    let found = row_covariances(&model, &batcher, wanted.examples, &Device::Cpu, &stopped).map_err(words)?;
+    let chosen = choose(&goal, &found.ok_or("It was stopped.")?).map_err(words)?;
+    let parameters = parameters.covering(&goal, &chosen.state).map_err(words)?;
+    Ok(Approximated { plan: goal, parameters, score_error: chosen.report.score_error })
+}
+
+fn words(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+fn load_corpus(bench: &Bench, config: &RunConfig, plan: &ModelPlan) -> Result<Corpus, String> {
+    let cache = bench.store.paths().tokenizer_cache();
+    Corpus::load(&config.data, plan.architecture, Path::new(""), &cache, &Silent).map_err(words)
+}
+
+fn batcher(corpus: &Corpus, config: &RunConfig, n: usize) -> Result<Batcher, TrainError> {
+    let batcher = Batcher::new(corpus, config.train.batch, n, config.seed)?;
+    Ok(batcher.with_mask_fraction(config.train.mask_fraction))
+}

@@ -1,0 +1,160 @@
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use candle_core::{DType, Device};
+use rayon::ThreadPoolBuilder;
+
+use super::{Event, MapText, Target, bench::STACK_BYTES, subject::Subject};
+use crate::{
+    analysis::MapView, attention::HeadAt, checkpoint::load_model_dir, data::TextTokenizer, model::Model, store::Store,
+};
+
+/// Views that are kept: two runs beside each other, and what was seen before them.
+const KEPT: usize = 4;
+
+/// Examples among which [`MapText::Example`] chooses, spread evenly over the held-out text.
+const EXAMPLES: usize = 16;
+
+/// Open views by their tickets, the oldest first.
+type Views = VecDeque<(u64, Arc<MapView>)>;
+
+/// Computes attention maps to be looked at, on threads of their own: whoever looks does not wait for a training run.
+#[derive(Clone, Default)]
+pub(super) struct Viewer {
+    views: Arc<Mutex<Views>>,
+}
+
+impl Viewer {
+    /// Reads an example with a model and answers with its maps, made small.
+    pub(super) fn open(&self, bench: ViewBench, view: u64, target: Target, text: MapText) {
+        let views = Arc::clone(&self.views);
+        let outbox = bench.outbox.clone();
+        let named = Subject::name(&target);
+        spawn(&outbox, move || {
+            let found = show(&bench, &target, &text);
+            let (shown, event) = match found {
+                Ok((map_view, step, named, tokens)) => match map_view.thumbnails() {
+                    Ok(thumbnails) => {
+                        let thumbnails = Box::new(thumbnails);
+                        (Some(map_view), Event::Maps { view, target: named, step, tokens, thumbnails })
+                    }
+                    Err(error) => (None, failed(&named, &error.to_string())),
+                },
+                Err(why) => (None, failed(&named, &why)),
+            };
+            if let Some(shown) = shown {
+                let mut views = views.lock().unwrap_or_else(PoisonError::into_inner);
+                views.retain(|(known, _)| *known != view);
+                views.push_back((view, Arc::new(shown)));
+                while views.len() > KEPT {
+                    views.pop_front();
+                }
+            }
+            event
+        });
+    }
+
+    /// Answers with one of the maps of a view.
+    pub(super) fn map(&self, bench: ViewBench, view: u64, head: HeadAt) {
+        let known = {
+            let views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+            views.iter().find(|(known, _)| *known == view).map(|(_, view)| Arc::clone(view))
+        };
+        let Some(known) = known else {
+            bench.outbox.send(failed("the example", "It is not open any more. Open it again."));
+            return;
+        };
+        spawn(&bench.outbox, move || match known.map(head) {
+            Ok(values) => Event::Map { view, layer: head.layer, head: head.head, values: values.unwrap_or_default() },
+            Err(error) => failed("the example", &error.to_string()),
+        });
+    }
+}
+
+/// What a view works with.
+#[derive(Clone)]
+pub(super) struct ViewBench {
+    pub(super) store: Store,
+    pub(super) outbox: super::outbox::Outbox,
+}
+
+fn failed(named: &str, why: &str) -> Event {
+    Event::Failed { run: None, why: format!("The maps of {named} cannot be shown. {why}"), what_to_do: String::new() }
+}
+
+/// Works on a thread of its own with one thread of a pool, and sends the answer.
+fn spawn(outbox: &super::outbox::Outbox, work: impl FnOnce() -> Event + Send + 'static) {
+    let answer = outbox.clone();
+    let spawned =
+        std::thread::Builder::new().name("headroom-view".to_owned()).stack_size(STACK_BYTES).spawn(move || {
+            let pool = ThreadPoolBuilder::new()
+                .num_threads(1)
+                .stack_size(STACK_BYTES)
+                .thread_name(|_| "headroom-view-0".to_owned())
+                .build();
+            answer.send(match pool {
+                Ok(pool) => pool.install(work),
+                Err(error) => failed("the example", &format!("No thread could be started: {error}.")),
+            });
+        });
+    if let Err(error) = spawned {
+        outbox.send(failed("the example", &format!("No thread could be started: {error}.")));
+    }
+}
+
+/// The view, the model's step, its name, and the tokens as text.
+fn show(
+    bench: &ViewBench,
+    target: &Target,
+    text: &MapText,
+) -> Result<(MapView, Option<u64>, String, Vec<String>), String> {
+    let (named, step, model, tokenizer, example) = match (target, text) {
+        (Target::Directory(_), MapText::Example(_)) => {
+            return Err("A model directory holds no text. Write some.".to_owned());
+        }
+        (Target::Directory(path), MapText::Written(_)) => {
+            let loaded = load_model_dir(path, DType::F32, &Device::Cpu).map_err(|error| error.to_string())?;
+            let json = loaded.tokenizer_json.ok_or("The model directory has no tokenizer.json.")?;
+            let tokenizer = TextTokenizer::from_json(json).map_err(|error| error.to_string())?;
+            let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| error.to_string())?;
+            (Subject::name(target), None, model, tokenizer, None)
+        }
+        (Target::Run { .. }, text) => {
+            let subject = Subject::load_from(&bench.store, target, None, None)?;
+            let example = match text {
+                MapText::Example(number) => {
+                    let held_out = subject.held_out(1, subject.tokens())?.with_mask_fraction(0.0);
+                    let count = held_out.spread_count(EXAMPLES).max(1);
+                    held_out.spread(EXAMPLES, 1).nth(number % count).map(|batch| batch.input_ids)
+                }
+                MapText::Written(_) => None,
+            };
+            (subject.named, subject.step, subject.model, subject.corpus.tokenizer, example)
+        }
+    };
+    let ids: Vec<u32> = match (text, example) {
+        (_, Some(ids)) => ids,
+        (MapText::Example(_), None) => return Err("There is no held-out example.".to_owned()),
+        (MapText::Written(text), None) => tokenizer.encode_framed(text).map_err(|error| error.to_string())?,
+    };
+    let most = model.plan().positions;
+    if ids.len() > most {
+        return Err(format!("The text has {} tokens, the model reads at most {most}. Shorten it.", ids.len()));
+    }
+    if ids.is_empty() {
+        return Err("The text has no token. Write some words.".to_owned());
+    }
+    let words = ids.iter().map(|id| word(&tokenizer, *id)).collect();
+    let view = MapView::new(model, &ids, &Device::Cpu).map_err(|error| error.to_string())?;
+    Ok((view, step, named, words))
+}
+
+/// A token as people read it.
+fn word(tokenizer: &TextTokenizer, id: u32) -> String {
+    match tokenizer.decode_with_specials(&[id]) {
+        Ok(text) if !text.is_empty() && !text.contains('\u{fffd}') => text,
+        _ => tokenizer.token(id).unwrap_or_else(|| id.to_string()),
+    }
+}

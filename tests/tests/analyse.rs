@@ -1,0 +1,125 @@
+//! Looks at attention from the command line: while runs train, on demand, on other texts and in other spaces.
+#![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
+
+use std::fs;
+
+use headroom_tests::{Program, TINY_DECODER, TINY_ENCODER, sentences};
+use serde_json::Value;
+
+fn program() -> Program {
+    Program::new(env!("CARGO_BIN_EXE_headroom-under-test"))
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+}
+
+#[test]
+fn a_run_is_looked_at_while_it_trains_and_on_demand() {
+    let program = program();
+    let run = program.train(TINY_ENCODER, &["--set", "probe.every=4", "train.steps=8"]);
+    let live = program.run(&["analyse", &run, "--live", "0", "--json"]).expect_code(0).json();
+    assert_eq!((&live["event"], &live["result"]["step"]), (&"analysed".into(), &0.into()));
+    let last = program.run(&["analyse", &run, "--live", "--json"]).expect_code(0).json();
+    assert_eq!(last["result"]["step"], 8);
+    let _ = program.run(&["analyse", &run, "--live", "5"]).expect_code(2).expect_words(&["after step 5", "steps 0"]);
+    let looked = program.run(&["analyse", &run, "--which", "last", "--examples", "6", "--json"]).expect_code(0).json();
+    let result = &looked["result"];
+    let similarity = &result["similarity"][0];
+    let count = similarity["layers"].as_u64().unwrap() * similarity["heads"].as_u64().unwrap();
+    let mean = numbers(&similarity["mean"]);
+    assert_eq!(mean.len() as u64, count * count);
+    assert!(mean.iter().all(|value| (0.0..=1.0).contains(value)));
+    let network = &result["spectra"]["network"];
+    let energy: f64 = numbers(&network["values"]).iter().sum();
+    let trace = network["trace"].as_f64().unwrap();
+    assert!(energy > 0.9 * trace && energy < 1.001 * trace, "{energy} of {trace}");
+    assert_eq!(result["captured"]["layers"].as_array().unwrap().len(), similarity["layers"].as_u64().unwrap() as usize);
+    let text = program.run(&["analyse", &run, "--similarity", "cosine,linear_cka"]).expect_code(0).stdout;
+    for words in ["by cosine", "by linear CKA", "L0"] {
+        assert!(text.contains(words), "{text}");
+    }
+    let show = program.show(&run);
+    assert!(show["metrics"]["probe/adjacent_similarity"]["last"].is_number(), "{}", show["metrics"]);
+}
+
+#[test]
+fn figures_tables_and_arrays_are_written() {
+    let program = program();
+    let run = program.train(TINY_DECODER, &[]);
+    let out = program.path("out");
+    let answer = program.run(&["analyse", &run, "--examples", "4", "--out", out.to_str().unwrap()]).expect_code(0);
+    assert!(answer.stdout.contains("Wrote "), "{}", answer.stdout);
+    for name in ["spectrum", "eigenvalues", "overlap", "captured-query", "similarity-total_variation", "component-1"] {
+        let svg = fs::read_to_string(out.join(format!("{name}.svg"))).unwrap();
+        assert!(svg.starts_with("<svg") && svg.contains("<text"), "{name}: real text");
+        assert!(fs::read(out.join(format!("{name}.png"))).unwrap().starts_with(b"\x89PNG"));
+        assert!(fs::read_to_string(out.join(format!("{name}.csv"))).unwrap().lines().count() > 1);
+    }
+    let array = fs::read(out.join("eigenvalues-network.npy")).unwrap();
+    assert!(array.starts_with(b"\x93NUMPY"));
+    let all: Value = serde_json::from_slice(&fs::read(out.join("analysis.json")).unwrap()).unwrap();
+    assert_eq!(all["examples"], 4);
+    fs::write(program.path("file"), "x").unwrap();
+    let file = program.path("file");
+    let _ =
+        program.run(&["analyse", &run, "--out", file.to_str().unwrap()]).expect_code(2).expect_words(&["is a file"]);
+}
+
+#[test]
+fn other_texts_and_other_spaces() {
+    let program = program();
+    let run = program.train(TINY_DECODER, &["--set", "train.steps=4"]);
+    let other = program.train(TINY_DECODER, &["--seed", "9", "--set", "train.steps=4"]);
+    let own = program.run(&["analyse", &run, "--subspace", &run, &other, "--json"]).expect_code(0).json();
+    let projections = own["result"]["projections"].as_array().unwrap();
+    assert_eq!(projections.len(), 2);
+    let share = |place: usize, k: usize| numbers(&projections[place]["network"])[k];
+    assert!(share(0, 3) > share(1, 3), "no space of four dimensions holds more than the first four of its own");
+    let shuffled = program.run(&["analyse", &run, "--shuffled", "--json"]).expect_code(0).json();
+    assert!(shuffled["result"]["data"].as_str().unwrap().ends_with("shuffled"));
+    let text = program.write("other.txt", sentences(200));
+    let named = program.run(&["analyse", &run, "--data", text.to_str().unwrap(), "--json"]).expect_code(0).json();
+    assert_eq!(named["result"]["data"], "other.txt");
+    let to = program.path("exported");
+    let _ = program.run(&["export", &run, "--to", to.to_str().unwrap()]).expect_code(0);
+    let _ = program.run(&["analyse", to.to_str().unwrap()]).expect_code(2).expect_words(&["--data"]);
+    let directory = ["analyse", to.to_str().unwrap(), "--data", text.to_str().unwrap(), "--captured", "--json"];
+    let captured = program.run(&directory).expect_code(0).json();
+    assert!(captured["result"]["captured"]["layers"][0]["all_queries"].is_array());
+    assert!(captured["result"]["similarity"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_said() {
+    let program = program();
+    let run = program.train(TINY_DECODER, &["--set", "probe.every=0"]);
+    for (arguments, code, words) in [
+        (vec!["analyse", &run, "--live"], 2, vec!["was not looked at while it trained"]),
+        (vec!["analyse", &run, "--similarity", "euclid"], 2, vec!["euclid", "total_variation"]),
+        (vec!["analyse", &run, "--tokens", "100000"], 1, vec!["positions"]),
+        (vec!["analyse", &run, "--which", "77777"], 1, vec!["no checkpoint"]),
+        (vec!["analyse", &run, "--subspace", "nobody"], 2, vec!["nobody"]),
+        (vec!["analyse", "nobody"], 2, vec!["nobody"]),
+    ] {
+        let _ = program.run(&arguments).expect_code(code).expect_words(&words);
+    }
+}
+
+#[test]
+fn both_domains_are_trained_and_looked_at_four_times() {
+    let program = program();
+    let config = program.write("config.toml", TINY_ENCODER);
+    let arguments = ["domains", config.to_str().unwrap(), "--set", "train.steps=4", "--examples", "4", "--json"];
+    let answer = program.run(&arguments).expect_code(0).json();
+    let looks = answer["looks"].as_array().unwrap();
+    assert_eq!(looks.len(), 4);
+    for look in looks {
+        let text = look["result"]["data"].as_str().unwrap();
+        assert_eq!(text.ends_with("shuffled"), look["reads"] == "shuffled", "{text}");
+        let name = look["result"]["target"].as_str().unwrap();
+        assert!(name.contains(look["trained_on"].as_str().unwrap()), "{name}");
+    }
+    let runs = program.run(&["runs", "--json"]).expect_code(0).json();
+    assert_eq!(runs.as_array().unwrap().len(), 2);
+}

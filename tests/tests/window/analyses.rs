@@ -1,0 +1,431 @@
+//! Redundancy and Spectra: their four states, what is chosen in them, what leaves.
+
+use std::time::Duration;
+
+use egui::{Key, Modifiers};
+use headroom_app::panels::PanelId;
+use headroom_engine::{
+    analysis::{Measure, Projection},
+    store::AnalysisSummary,
+    worker::{Command, Event, Target, Which},
+};
+use headroom_tests::{
+    EXAMPLE_STEPS, Screen, answer_maps, example_analysis, example_run, fill_with_analyses, fill_with_examples,
+};
+use tempfile::TempDir;
+
+use crate::common::{store, train, write_tiny};
+
+const PANELS: [(PanelId, &str); 2] = [(PanelId::Redundancy, "Redundancy"), (PanelId::Spectra, "Spectra")];
+
+/// A panel on the run that trains, of which there are analyses.
+fn full(panel: &str) -> Screen {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    fill_with_analyses(screen.state());
+    screen.state().selection.focused = Some(example_run(8));
+    screen.click(panel);
+    screen
+}
+
+#[test]
+fn while_anything_is_read_the_panels_say_so() {
+    for (panel, name) in PANELS {
+        let mut screen = Screen::recorder();
+        screen.click(name);
+        assert_eq!(screen.window().settings.panel, panel);
+        assert!(screen.has("Reading the runs…"), "{:#?}", screen.words());
+        fill_with_examples(screen.state());
+        screen.settle();
+        assert!(screen.has("Reading the analysis…"), "{:#?}", screen.words());
+        screen.state().selection.focused = Some(example_run(8));
+        screen.state().analysis.take_steps(example_run(8), EXAMPLE_STEPS.to_vec());
+        screen.settle();
+        assert!(screen.has("Reading the analysis…") && !screen.has("Play the steps"));
+    }
+}
+
+#[test]
+fn empty_panels_say_what_would_fill_them_and_offer_it() {
+    for (_, name) in PANELS {
+        let mut screen = Screen::recorder();
+        screen.state().apply(Event::Runs { runs: Vec::new() });
+        screen.click(name);
+        assert!(screen.has("No runs yet") && screen.has("Set up a run"), "{:#?}", screen.words());
+        fill_with_examples(screen.state());
+        fill_with_analyses(screen.state());
+        screen.state().selection.focused = Some(example_run(3));
+        screen.settle();
+        assert!(screen.says("No analysis of \"grammar decoder, 1 head\" yet"), "{:#?}", screen.words());
+        screen.click("Set up the same run, looked at while it trains");
+        assert_eq!(screen.window().settings.panel, PanelId::Configure);
+    }
+}
+
+#[test]
+fn an_analysis_without_a_part_says_so() {
+    for (_, name) in PANELS {
+        let mut screen = Screen::recorder();
+        fill_with_examples(screen.state());
+        let mut analysis = example_analysis(2, 2, 100);
+        analysis.similarity.clear();
+        (analysis.spectra, analysis.captured) = (None, None);
+        analysis.notes = vec!["Scores of layer 1 are not finite from example 3 on.".to_owned()];
+        screen.state().selection.focused = Some(example_run(8));
+        screen.state().analysis.take_steps(example_run(8), vec![100]);
+        screen.state().analysis.take(example_run(8), 100, analysis);
+        screen.click(name);
+        assert!(screen.says("were not compared") || screen.says("were not asked for"), "{:#?}", screen.words());
+        assert!(screen.says("are not finite from example 3 on"));
+    }
+}
+
+#[test]
+fn a_pair_of_layers_names_its_heads_and_a_head_names_its_like() {
+    let mut screen = full("Redundancy");
+    assert!(screen.says("S(A, B) = 1 - mean over p"), "the formula is on the screen: {:#?}", screen.words());
+    assert!(screen.says("Neighbouring layers 0.") && screen.says("step 400") || screen.says("Step 400"));
+    let map = "Map: similarity of layers";
+    assert!(screen.description(map).0.starts_with("6 × 6"), "{:?}", screen.description(map));
+    // With the keyboard: the first arrow shows where one is, two more go right, Enter chooses L0 and L2.
+    screen.focus(map);
+    for key in [Key::ArrowRight, Key::ArrowRight, Key::ArrowRight, Key::Enter] {
+        screen.press(Modifiers::NONE, key);
+    }
+    assert!(screen.has("L0 and L2:"), "{:#?}", screen.words());
+    let best = example_analysis(6, 8, 400 + 240).similarity[0].best_pair(0, 2).unwrap();
+    let name = format!("L0H{}", best.0.head);
+    screen.click(&name);
+    assert!(screen.has(&format!("Heads like {name}")), "{:#?}", screen.words());
+    let like = example_analysis(6, 8, 400 + 240).similarity[0].like(best.0)[0];
+    let first = format!("L{}H{}, similarity {:.3}", like.0.layer, like.0.head, like.1);
+    screen.click(&first);
+    assert!(screen.has(&format!("Heads like L{}H{}", like.0.layer, like.0.head)), "{:#?}", screen.words());
+    // Esc frees the head, then the pair.
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.says("Heads like") && screen.has("L0 and L2:"));
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.has("L0 and L2:"));
+    // A head of the map is chosen by a click.
+    screen.click("Layer 3 head 5");
+    assert!(screen.has("Heads like L3H5"), "{:#?}", screen.words());
+}
+
+#[test]
+fn groups_follow_the_threshold() {
+    let mut screen = full("Redundancy");
+    let groups = |screen: &Screen| screen.words().into_iter().find(|word| word.contains("maps could be borrowed"));
+    let before = groups(&screen).expect("groups at the usual threshold");
+    screen.focus("Alike from");
+    for _ in 0..10 {
+        screen.press(Modifiers::NONE, Key::ArrowLeft);
+    }
+    let after = groups(&screen).unwrap();
+    assert_ne!(before, after, "heads that are less alike are grouped too");
+    for _ in 0..200 {
+        screen.press(Modifiers::NONE, Key::ArrowRight);
+    }
+    assert!(screen.has("No two heads are that similar."), "{:#?}", groups(&screen));
+}
+
+#[test]
+fn the_scrubber_goes_through_the_steps_and_follows_the_run() {
+    for (_, name) in PANELS {
+        let mut screen = full(name);
+        assert!(screen.says("Step 400 (8 of 8, the newest)"), "{:#?}", screen.words());
+        screen.focus("Step of the analysis");
+        screen.press(Modifiers::NONE, Key::ArrowLeft);
+        assert!(screen.says("Step 350 (7 of 8)"), "{:#?}", screen.words());
+        screen.press(Modifiers::NONE, Key::ArrowRight);
+        let run = example_run(8);
+        screen.state().analysis.take_step(&run, 450);
+        screen.state().analysis.take(run, 450, example_analysis(6, 8, 450));
+        screen.settle();
+        assert!(screen.says("Step 450 (9 of 9, the newest)"), "it follows: {:#?}", screen.words());
+        screen.click("Play the steps");
+        assert!(!screen.says("(9 of 9"), "from the last it begins at the first: {:#?}", screen.words());
+        assert!(screen.repaint_delay() < Duration::from_secs(1), "the next step comes by itself");
+        screen.wait("the end", |screen| screen.says("(9 of 9, the newest)"));
+        screen.settle();
+        assert!(screen.repaint_delay() >= Duration::from_secs(1), "and then it rests");
+    }
+}
+
+#[test]
+fn idle_panels_ask_for_no_frame() {
+    for (_, name) in PANELS {
+        let mut screen = full(name);
+        for _ in 0..4 {
+            screen.step();
+        }
+        assert!(screen.repaint_delay() >= Duration::from_secs(1), "{name} wants {:?}", screen.repaint_delay());
+    }
+}
+
+#[test]
+fn spectra_show_curves_numbers_and_what_is_not_known() {
+    let mut screen = full("Spectra");
+    let lines = |screen: &Screen| screen.description("Chart: Energy in the first components").0;
+    assert!(lines(&screen).starts_with("8 lines."), "network, without means, six layers: {}", lines(&screen));
+    screen.choose("Curves beside the network", "several steps");
+    assert!(lines(&screen).starts_with("8 lines."), "seven steps and without means: {}", lines(&screen));
+    screen.choose("Curves beside the network", "runs that are shown");
+    assert!(lines(&screen).starts_with("3 lines."), "the baseline is shown: {}", lines(&screen));
+    screen.click("Share of n²");
+    assert!(lines(&screen).contains("Share of all n² components"), "{}", lines(&screen));
+    screen.click("Per query");
+    assert!(lines(&screen).starts_with("4 lines."), "{}", lines(&screen));
+    for words in [
+        "random sketch of 120 directions",
+        "There were 768 samples for 1,024 dimensions",
+        "known eigenvalues hold",
+        "34 % of the energy is in the means of rows",
+        "90 % of W_Q W_K^T:",
+        "12 of 16 examples were shorter",
+    ] {
+        assert!(screen.says(words), "nothing says \"{words}\": {:#?}", screen.words());
+    }
+    assert!(screen.says("The largest components: ") && screen.has("Map: layers in the network's components"));
+    screen.focus("Map: component 2");
+    screen.press(Modifiers::NONE, Key::ArrowRight);
+    screen.press(Modifiers::NONE, Key::Enter);
+    assert!(screen.has("Map: component 2, large"), "{:#?}", screen.words());
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.has("Map: component 2, large"));
+    screen.choose("Layer of the captured variance", "L4");
+    assert!(screen.description("Chart: Captured variance of keys").0.starts_with("10 lines."));
+    let table = screen.click_to_copy("Copy table").expect("a table");
+    assert!(table.starts_with(",80 %,90 %,95 %,") && table.contains("\nL5,"), "{table}");
+}
+
+#[test]
+fn maps_and_charts_leave_as_files() {
+    let folder = TempDir::new().unwrap();
+    for (name, figures) in [
+        ("Redundancy", &["Layers by their most similar heads…", "Similarity to the layer before, ranked…"][..]),
+        (
+            "Spectra",
+            &[
+                "Energy in the first components…",
+                "The largest components…",
+                "Component 3…",
+                "Energy of each layer in the network's first components…",
+                "Energy in each query's rows…",
+                "Captured variance of queries and keys…",
+            ][..],
+        ),
+    ] {
+        for (place, figure) in figures.iter().enumerate() {
+            for (format, ending, begins) in [("SVG", "svg", "<svg"), ("CSV", "csv", ""), ("PNG", "png", "")] {
+                let mut screen = full(name);
+                let path = folder.path().join(format!("{name}{place}.{ending}"));
+                screen.click("Export");
+                screen.click(figure);
+                screen.click(format);
+                screen.fill("File", &path.display().to_string());
+                screen.press(Modifiers::NONE, Key::Enter);
+                screen.wait("the file", |screen| path.exists() && !screen.has("Cancel"));
+                let bytes = std::fs::read(&path).unwrap();
+                assert!(bytes.len() > 200, "{figure} as {format}");
+                match ending {
+                    "svg" => {
+                        let text = String::from_utf8(bytes).unwrap();
+                        assert!(text.starts_with(begins) && text.contains("<text") && text.contains("analysis"));
+                    }
+                    "csv" => assert!(String::from_utf8(bytes).unwrap().lines().count() > 5, "{figure}"),
+                    _ => assert!(bytes.starts_with(b"\x89PNG")),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_is_analysed_on_demand_and_shown_once_it_is_there() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    fill_with_analyses(screen.state());
+    screen.state().selection.focused = Some(example_run(3));
+    screen.click("Redundancy");
+    screen.recorded();
+    screen.click("Analyse its best checkpoint now");
+    let asked = screen.recorded().into_iter().find_map(|command| match command {
+        Command::Analyse { analysis, target, spec, .. } => Some((analysis, target, spec)),
+        _ => None,
+    });
+    let (analysis, target, spec) = asked.expect("the engine is asked");
+    assert_eq!((target, spec.examples), (Target::Run { run: example_run(3), which: Which::Best }, 256));
+    assert!(screen.says("waits for its turn") && !screen.has("Analyse its best checkpoint now"));
+    let event = Event::Analysing { analysis: analysis.clone(), stage: "Reading examples".to_owned(), fraction: 0.25 };
+    screen.state().apply(event);
+    screen.settle();
+    assert!(screen.has("Progress of the analysis") && screen.says("Reading examples"), "{:#?}", screen.words());
+    let mut found = example_analysis(3, 4, 600);
+    found.projections = vec![Projection {
+        onto: "the best of \"grammar decoder\"".to_owned(),
+        network: vec![0.5, 0.75],
+        layers: vec![vec![0.4, 0.7], Vec::new(), vec![0.6, 0.8]],
+    }];
+    let result = Box::new(found);
+    screen.state().apply(Event::Analysed { analysis: analysis.clone(), result });
+    screen.state().apply(Event::AnalyseEnded { analysis: analysis.clone(), complete: true, why: None });
+    let summary = AnalysisSummary {
+        id: analysis.clone(),
+        number: 1,
+        run: Some(example_run(3)),
+        target: "the best checkpoint".to_owned(),
+        step: Some(600),
+        data: "held-out text".to_owned(),
+        examples: 256,
+        tokens: 32,
+        created_ms: 0,
+    };
+    screen.state().apply(Event::Analyses { analyses: vec![summary.clone()] });
+    screen.settle();
+    assert!(screen.has("Map: similarity of layers") && !screen.has("Play the steps"), "{:#?}", screen.words());
+    assert!(screen.description("Map: similarity of layers").0.starts_with("3 × 3"));
+    screen.click("Spectra");
+    assert!(screen.has("Chart: Energy in the space of the best of \"grammar decoder\""), "{:#?}", screen.words());
+    assert!(screen.value("Which analysis").contains("256 × 32 tokens"), "{}", screen.value("Which analysis"));
+    // Its form asks for more.
+    screen.click("Analyse a checkpoint");
+    screen.click("Cosine");
+    screen.click("Spectra of heads");
+    screen.choose("Space to project on", "grammar decoder, seed 1");
+    screen.recorded();
+    screen.click("Analyse");
+    let spec = screen.recorded().into_iter().find_map(|command| match command {
+        Command::Analyse { spec, subspaces, .. } => Some((spec, subspaces)),
+        _ => None,
+    });
+    let (spec, subspaces) = spec.expect("the engine is asked");
+    assert_eq!(spec.similarity, [Measure::TotalVariation, Measure::Cosine]);
+    assert!(spec.spectrum.is_some_and(|spectrum| spectrum.heads));
+    assert_eq!(subspaces[0].target, Target::Run { run: example_run(0), which: Which::Best });
+    screen.click("Cancel the analysis");
+    assert!(screen.recorded().iter().any(|command| matches!(command, Command::CancelAnalysis { .. })));
+    // Deleted, and brought back by Undo.
+    screen.click("Delete the analysis");
+    assert!(screen.says("No analysis of"), "{:#?}", screen.words());
+    screen.press(Modifiers::COMMAND, Key::Z);
+    let back = |command: &Command| matches!(command, Command::DeleteAnalysis { deleted: false, .. });
+    assert!(screen.recorded().iter().any(back));
+}
+
+#[test]
+fn a_look_that_failed_says_why() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    fill_with_analyses(screen.state());
+    screen.state().selection.focused = Some(example_run(3));
+    screen.click("Spectra");
+    screen.click("Analyse its best checkpoint now");
+    let analysis = screen.state().analysis.looking[0].analysis.clone();
+    let why = Some("An exact covariance of 16,384 dimensions needs 2 GiB, and 1 GiB is free.".to_owned());
+    screen.state().apply(Event::AnalyseEnded { analysis, complete: false, why });
+    screen.settle();
+    assert!(screen.says("needs 2 GiB") && screen.has("Analyse its best checkpoint now"), "{:#?}", screen.words());
+}
+
+#[test]
+fn a_run_that_trains_is_looked_at_and_its_panels_fill() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    let path = write_tiny(folder.path(), "tiny", 1);
+    let text = std::fs::read_to_string(&path).unwrap().replace("layers = 1", "layers = 2");
+    std::fs::write(&path, text).unwrap();
+    train(&mut screen, &path);
+    screen.click("Redundancy");
+    screen.wait_for("Map: similarity of layers");
+    screen.settle();
+    assert!(screen.says("Step 24 (3 of 3, the newest)"), "{:#?}", screen.words());
+    assert!(screen.description("Map: similarity of layers").0.starts_with("2 × 2"));
+    screen.click("Spectra");
+    screen.wait_for("Chart: Energy in the first components");
+    screen.click("Analyse a checkpoint");
+    screen.click("Analyse");
+    screen.wait("the analysis on demand", |screen| {
+        screen.has("Which analysis") && screen.state().analysis.looking.is_empty()
+    });
+    screen.wait_for("Chart: Energy in each query's rows");
+    screen.close();
+}
+
+/// Lets the engine's answers about maps come until nothing more is asked.
+fn answered(screen: &mut Screen) {
+    for _ in 0..4 {
+        let asked = screen.recorded();
+        answer_maps(screen.state(), &asked);
+        screen.settle();
+    }
+}
+
+#[test]
+fn heads_show_every_map_and_one_with_its_tokens() {
+    let mut screen = Screen::recorder();
+    screen.click("Heads");
+    assert!(screen.has("Reading the runs…"));
+    fill_with_examples(screen.state());
+    screen.state().selection.focused = Some(example_run(9));
+    screen.settle();
+    assert!(screen.says("has no checkpoint yet"), "{:#?}", screen.words());
+    screen.state().selection.focused = Some(example_run(8));
+    screen.settle();
+    assert!(screen.has("Reading the text with the model…"), "{:#?}", screen.words());
+    answered(&mut screen);
+    assert!(screen.has("Map: L5H3") && screen.says("Step 400, 26 tokens"), "{:#?}", screen.words());
+    screen.focus("Map: L2H1");
+    screen.press(Modifiers::NONE, Key::Enter);
+    answered(&mut screen);
+    assert_eq!(screen.count("Map: L2H1"), 2, "the thumbnail and the large one");
+    screen.click("Hide special tokens");
+    // Another head beside it, with their difference.
+    screen.choose("Beside the head", "another head: click it");
+    screen.focus("Map: L3H0");
+    screen.press(Modifiers::NONE, Key::Enter);
+    answered(&mut screen);
+    assert!(screen.has("Map: L2H1 minus L3H0"), "{:#?}", screen.words());
+    let (told, _) = screen.description("Map: L2H1 minus L3H0");
+    assert!(told.starts_with("24 × 24"), "without the two special ones: {told}");
+    screen.focus("Map: L2H1 minus L3H0");
+    screen.press(Modifiers::NONE, Key::Enter);
+    assert!(screen.says("1 \"the\": ") && screen.says("sum of the row"), "{:#?}", screen.words());
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.says("sum of the row"), "Esc frees the row");
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.has("Map: L2H1 minus L3H0"), "then what stands beside it");
+    assert!(screen.repaint_delay() >= Duration::from_secs(1), "and it rests");
+}
+
+#[test]
+fn maps_that_cannot_be_shown_say_why_and_can_be_tried_again() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.state().selection.focused = Some(example_run(8));
+    screen.click("Heads");
+    let why = "The maps of a run cannot be shown. The text has 900 tokens, the model reads at most 64.".to_owned();
+    screen.state().apply(Event::Failed { run: None, why, what_to_do: String::new() });
+    screen.settle();
+    assert!(screen.says("reads at most 64"), "{:#?}", screen.words());
+    screen.click("Try again");
+    answered(&mut screen);
+    assert!(screen.has("Map: L0H0"), "{:#?}", screen.words());
+}
+
+#[test]
+fn a_pair_of_layers_opens_its_heads_side_by_side() {
+    let mut screen = full("Redundancy");
+    screen.focus("Map: similarity of layers");
+    for key in [Key::ArrowRight, Key::ArrowRight, Key::Enter] {
+        screen.press(Modifiers::NONE, key);
+    }
+    screen.click("Show their maps");
+    assert_eq!(screen.window().settings.panel, PanelId::Heads);
+    answered(&mut screen);
+    assert!(
+        screen.words().iter().any(|word| word.starts_with("Map: L0H") && word.contains(" minus L1H"))
+            || screen.says("is not there"),
+        "{:#?}",
+        screen.words()
+    );
+}
