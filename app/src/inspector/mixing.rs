@@ -66,12 +66,17 @@ impl MixingView {
             ui.label("None yet: they are kept with the first evaluation.");
             return None;
         };
-        let text = format!("At step {}. Rows are heads, columns what all heads share.", format::count(step));
+        let tone = self.tone();
+        let text = format!(
+            "At step {}. Rows are heads, columns what all heads share. Colours from {} (blue) over 0 to {} (orange).",
+            format::count(step),
+            format::significant(f64::from(tone.low), 2),
+            format::significant(f64::from(tone.high), 2)
+        );
         ui.label(RichText::new(text).small().color(palette.weak)).on_hover_text(
             "Scores of head i are x Wq diag(mᵢ) Wkᵀ yᵀ: mᵢ is row i. Rows that are alike are heads that score alike; a \
              column of zeros is one that nobody uses.",
         );
-        let tone = self.tone();
         let columns = HeatAxis::numbered("Shared column", "");
         let mut taken = None;
         for Map { layer, heads, data } in &self.maps {
