@@ -17,9 +17,9 @@ use crate::{
 };
 
 /// The most height of a picture in points.
-const HEIGHT: f32 = 150.0;
+const HEIGHT: f32 = 230.0;
 /// The least.
-const LEAST_HEIGHT: f32 = 74.0;
+const LEAST_HEIGHT: f32 = 130.0;
 /// Height of a row.
 const ROW: f32 = 15.0;
 
@@ -96,7 +96,7 @@ impl MixingView {
                     });
                 }
             });
-            let height = (data.rows() as f32 * ROW + 40.0).clamp(LEAST_HEIGHT, HEIGHT);
+            let height = (data.rows() as f32 * ROW + 50.0).clamp(LEAST_HEIGHT, HEIGHT);
             let name = format!("mixing of layer {layer}");
             let state = self.states.entry(*layer).or_default();
             let map = HeatMap::new(&name, data).axes(heads, &columns).tone(tone).value("M").stretched();
@@ -145,7 +145,7 @@ fn map(snapshot: &SnapshotData, plan: &HeadPlan) -> Option<Map> {
     let names: Vec<String> =
         cells.filter(|(_, cell)| matches!(cell, Cell::Compute)).map(|(head, _)| format!("H{head}")).collect();
     let data = HeatData::new(rows as usize, columns as usize, snapshot.to_f32()?);
-    Some(Map { layer, heads: HeatAxis::names("Head", names), data })
+    Some(Map { layer, heads: HeatAxis::names("", names), data })
 }
 
 #[cfg(test)]
