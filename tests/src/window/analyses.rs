@@ -63,8 +63,8 @@ pub fn answer_maps(state: &mut State, asked: &[Command]) {
     for command in asked {
         match *command {
             Command::LoadMaps { view, .. } => {
-                let values = (0..24).flat_map(|at| attention(at / 4, at % 4, n)).collect();
-                let thumbnails = Box::new(MapThumbnails { layers: 6, heads: 4, side: n, values });
+                let values = (0..48).flat_map(|at| attention(at / 8, at % 8, n)).collect();
+                let thumbnails = Box::new(MapThumbnails { layers: 6, heads: 8, side: n, values });
                 let target = "grammar encoder, best checkpoint".to_owned();
                 state.apply(Event::Maps { view, target, step: Some(400), tokens: tokens.clone(), thumbnails });
             }
@@ -129,7 +129,7 @@ fn similarity(measure: Measure, layers: usize, heads: usize, grown: f64) -> Simi
             let apart = (high / heads - low / heads) as f64;
             let kind = |head: usize| (chance(head, 7) * 3.0) as usize;
             let same = if kind(low) == kind(high) { 0.34 * (-apart / 4.0).exp() } else { 0.04 };
-            let noise = (chance(low, high) - 0.5) * 0.16;
+            let noise = (chance(low, high) - 0.5) * 0.08;
             mean[a * count + b] = (0.38 + grown * 0.22 + grown * same + noise - apart * 0.02).clamp(0.0, 1.0);
         }
     }

@@ -338,7 +338,8 @@ fn a_run_that_trains_is_looked_at_and_its_panels_fill() {
     screen.click("Redundancy");
     screen.wait_for("Map: similarity of layers");
     screen.settle();
-    assert!(screen.says("Step 24 (3 of 3, the newest)"), "{:#?}", screen.words());
+    // Looks in between may have been left out, where they took too much of the time.
+    assert!(screen.says("Step 24 (") && screen.says(", the newest)"), "{:#?}", screen.words());
     assert!(screen.description("Map: similarity of layers").0.starts_with("2 × 2"));
     screen.click("Spectra");
     screen.wait_for("Chart: Energy in the first components");
@@ -373,7 +374,7 @@ fn heads_show_every_map_and_one_with_its_tokens() {
     screen.settle();
     assert!(screen.has("Reading the text with the model…"), "{:#?}", screen.words());
     answered(&mut screen);
-    assert!(screen.has("Map: L5H3") && screen.says("Step 400, 26 tokens"), "{:#?}", screen.words());
+    assert!(screen.has("Map: L5H3") && screen.says("Step 400, 27 tokens"), "{:#?}", screen.words());
     screen.focus("Map: L2H1");
     screen.press(Modifiers::NONE, Key::Enter);
     answered(&mut screen);
@@ -386,7 +387,7 @@ fn heads_show_every_map_and_one_with_its_tokens() {
     answered(&mut screen);
     assert!(screen.has("Map: L2H1 minus L3H0"), "{:#?}", screen.words());
     let (told, _) = screen.description("Map: L2H1 minus L3H0");
-    assert!(told.starts_with("24 × 24"), "without the two special ones: {told}");
+    assert!(told.starts_with("25 × 25"), "without the two special ones: {told}");
     screen.focus("Map: L2H1 minus L3H0");
     screen.press(Modifiers::NONE, Key::Enter);
     assert!(screen.says("1 \"the\": ") && screen.says("sum of the row"), "{:#?}", screen.words());
