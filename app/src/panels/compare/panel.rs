@@ -105,8 +105,12 @@ impl ComparePanel {
         let series: BTreeSet<&String> = runs.iter().flat_map(|run| run.metrics.keys()).collect();
         if !series.contains(&view.metric) && !series.is_empty() {
             let usual = [series_names::VALIDATION_LOSS, series_names::TRAIN_LOSS].map(str::to_owned);
-            let fallback = usual.iter().find(|name| series.contains(name)).or_else(|| series.first().copied());
-            view.metric = fallback.cloned().unwrap_or_default();
+            // What is there before the first step is no reason to turn to it: the losses follow.
+            let is_early = |name: &str| name.starts_with("probe/") || name.starts_with("system/");
+            let other = || series.iter().find(|name| !is_early(name)).copied();
+            if let Some(fallback) = usual.iter().find(|name| series.contains(name)).or_else(other) {
+                view.metric.clone_from(fallback);
+            }
         }
         if view.second.as_ref().is_some_and(|second| !series.contains(second) || *second == view.metric) {
             view.second = None;
