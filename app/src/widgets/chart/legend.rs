@@ -1,6 +1,6 @@
 //! The legend under a chart.
 
-use egui::{Color32, RichText, Sense, Ui};
+use egui::{Color32, RichText, Sense, TextStyle, Ui};
 
 use super::plot::{Chart, ChartResponse};
 use crate::theme;
@@ -8,6 +8,8 @@ use crate::widgets::swatch_ui;
 
 /// Entries beyond this many are counted only.
 const LEGEND_ENTRIES: usize = 24;
+/// Room of a swatch with what stands before and behind it, in points.
+const SWATCH: f32 = 36.0;
 
 impl Chart<'_> {
     /// Names and swatches; pointing at one highlights its line.
@@ -22,6 +24,15 @@ impl Chart<'_> {
                 if listed.len() == LEGEND_ENTRIES {
                     ui.label(RichText::new(format!("+{}", self.lines.len() - index)).small().weak());
                     break;
+                }
+                let font = TextStyle::Small.resolve(ui.style());
+                let text = |fonts: &mut egui::epaint::text::FontsView<'_>| {
+                    fonts.layout_no_wrap(line.name.to_owned(), font, Color32::PLACEHOLDER).size().x
+                };
+                let width = ui.fonts_mut(text) + SWATCH;
+                if !listed.is_empty() && ui.available_size_before_wrap().x < width {
+                    // Swatch and name stay together.
+                    ui.end_row();
                 }
                 listed.push((line.name, line.colour));
                 let entry = ui.push_id((line.id, index), |ui| {

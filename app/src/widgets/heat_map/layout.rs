@@ -11,7 +11,7 @@ pub(super) const GAP: f32 = 5.0;
 /// Width of the colour bar.
 const BAR: f32 = 12.0;
 /// The colour bar with its numbers, and the room before it.
-const BAR_ROOM: f32 = 78.0;
+const BAR_ROOM: f32 = 94.0;
 /// The largest cell of a map that is not zoomed in.
 const LARGEST: f32 = 56.0;
 /// A cell cannot be zoomed in beyond this size.
