@@ -2,6 +2,7 @@
 //!
 //! Rooms, lowest floor first; a room uses only rooms below it. `engine/README.md` draws the house.
 
+pub mod advise;
 pub mod analysis;
 pub mod attention;
 pub mod checkpoint;

@@ -9,13 +9,14 @@ use std::{
 };
 
 /// The engine's rooms, lowest floor first. Rooms on one floor do not use each other.
-const FLOORS: [&[&str]; 12] = [
+const FLOORS: [&[&str]; 13] = [
     &["config"],
     &["ops"],
     &["attention"],
     &["model"],
     &["data"],
     &["analysis"],
+    &["advise"],
     &["generate"],
     &["train"],
     &["speed"],

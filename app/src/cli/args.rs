@@ -26,6 +26,8 @@ pub struct Cli {
 /// What the command line can do.
 #[derive(Debug, Subcommand)]
 pub enum Task {
+    /// From a trained run's measurements to a model that saves something: what it would save, and what came out.
+    Advise(AdviseArgs),
     /// Look at the attention of a run or a model directory: similarity of heads, spectra of scores, captured variance.
     Analyse(AnalyseArgs),
     /// Measure how fast models train here, and how much memory they take.
@@ -527,6 +529,50 @@ pub struct LookArgs {
     /// All eigenvalues from the covariance itself, whatever its size, where memory allows.
     #[arg(long)]
     pub exact: bool,
+}
+
+/// `advise`.
+#[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
+pub struct AdviseArgs {
+    /// The run that was measured; with --outcome also the one that was advised.
+    pub run: String,
+    /// Let heads borrow maps that are at least this similar to their own, 0 to 1. Without any of the three: 0.9.
+    #[arg(long, value_name = "SHARE", value_parser = share, num_args = 0..=1, default_missing_value = "0.9")]
+    pub similarity: Option<f64>,
+    /// Let all heads share as many dimensions of queries and keys as keep this share of their energy, 0 to 1.
+    #[arg(long, value_name = "SHARE", value_parser = share, num_args = 0..=1, default_missing_value = "0.95")]
+    pub energy: Option<f64>,
+    /// Let each query score as many pairs as restore the others within this share of their energy, 0 to 1.
+    #[arg(long, value_name = "SHARE", value_parser = share, num_args = 0..=1, default_missing_value = "0.05")]
+    pub error: Option<f64>,
+    /// The analysis on demand to advise from, by the id that `analyse` keeps it under [default: the last look while it
+    /// trained, else the newest analysis].
+    #[arg(long, value_name = "ID", conflicts_with = "step")]
+    pub analysis: Option<String>,
+    /// The look while it trained to advise from, by its step.
+    #[arg(long, value_name = "STEP")]
+    pub step: Option<u64>,
+    /// Train what is advised: same seed, order of the data, schedule and length; then show what came out.
+    #[arg(long, conflicts_with = "outcome")]
+    pub train: bool,
+    /// Train the run itself again beside it, so that both are timed on the machine as it is now.
+    #[arg(long, requires = "train")]
+    pub again: bool,
+    /// Show what was predicted beside what came out, of the runs that were advised from this one.
+    #[arg(long, conflicts_with_all = ["similarity", "energy", "error", "analysis", "step"])]
+    pub outcome: bool,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A share, 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("give a number from 0 to 1".to_owned()),
+    }
 }
 
 /// `domains`.

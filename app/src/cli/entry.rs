@@ -3,7 +3,7 @@ use std::{panic::catch_unwind, process::ExitCode};
 use clap::Parser;
 
 use super::{
-    analyse,
+    advise, analyse,
     args::{BenchTask, Cli, Task},
     bench_batch, bench_show, bench_step, bench_sweep, compare, completions, devices, domains,
     error::CliResult,
@@ -37,6 +37,7 @@ fn dispatch(cli: Cli) -> CliResult {
     let store = cli.store.as_deref();
     match cli.command {
         None => open::window(store),
+        Some(Task::Advise(args)) => advise::run(store, &args),
         Some(Task::Analyse(args)) => analyse::run(store, &args),
         Some(Task::Bench(BenchTask::Step(args))) => bench_step::run(&args),
         Some(Task::Bench(BenchTask::Sweep(args))) => bench_sweep::run(store, &args),

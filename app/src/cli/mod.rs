@@ -4,6 +4,7 @@
 //! code: 0 done, 1 failed, 2 bad input. Answers go to standard output, everything else to standard error. One file a
 //! command; [`follow`] is what `train` and `resume` share.
 
+mod advise;
 mod analyse;
 mod args;
 mod bench_batch;

@@ -38,7 +38,7 @@ pub fn flops(x: f64) -> String {
 }
 
 /// A number of the window in ASCII.
-fn ascii(number: &str) -> String {
+pub fn ascii(number: &str) -> String {
     number.replace(format::MINUS, "-").replace('\u{221e}', "inf").replace('\u{b5}', "u").replace('\u{b1}', "")
 }
 

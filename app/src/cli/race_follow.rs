@@ -56,21 +56,15 @@ impl Contest<'_> {
             free_tag(self.kind, &name, &taken)
         };
         signals::listen();
-        let mut course = Course {
-            progress: if json { Progress::Silent } else { Progress::new(false) },
-            total: configs.len(),
-            ..Course::default()
-        };
+        let mut course = Course::new(configs.len(), json);
         let command = Command::EnqueueAll { configs, base_dir, tags: vec![tag.clone()] };
-        let outcome = engine.send(command).map_err(CliError::from).and_then(|()| course.follow(&engine));
-        course.progress.clear();
-        engine.shutdown(SHUTDOWN_PATIENCE);
+        let outcome = course.take(engine, command);
         outcome.inspect_err(|error| refused::tell(json, error))?;
         let reading = open::reading_existing(store)?;
         if !json {
             print::line("")?;
         }
-        let complete = race_table::tell(&reading, &course.runs, &tag, &entrants, json)?;
+        let complete = race_table::tell(&reading, course.runs(), &tag, &entrants, json)?;
         if complete {
             return Ok(());
         }
@@ -145,7 +139,7 @@ fn priced(entrant: Entrant) -> Entrant {
 
 /// The runs on their way.
 #[derive(Default)]
-struct Course {
+pub(super) struct Course {
     progress: Progress,
     /// How many there are to be.
     total: usize,
@@ -159,6 +153,25 @@ struct Course {
 }
 
 impl Course {
+    /// So many runs. `json`: scripts read the answer.
+    pub(super) fn new(total: usize, json: bool) -> Self {
+        let progress = if json { Progress::Silent } else { Progress::new(false) };
+        Self { progress, total, ..Self::default() }
+    }
+
+    /// Sends the command that queues the runs, shows what happens until the last has ended, ends the engine.
+    pub(super) fn take(&mut self, engine: Engine, command: Command) -> CliResult {
+        let outcome = engine.send(command).map_err(CliError::from).and_then(|()| self.follow(&engine));
+        self.progress.clear();
+        engine.shutdown(SHUTDOWN_PATIENCE);
+        outcome
+    }
+
+    /// The runs, in the order in which they were queued.
+    pub(super) fn runs(&self) -> &[RunId] {
+        &self.runs
+    }
+
     /// Shows events until the last run has ended.
     fn follow(&mut self, engine: &Engine) -> CliResult {
         let mut is_idle = false;

@@ -14,6 +14,7 @@ pub fn series_title(series: &str) -> String {
         series_names::VALIDATION_LOSS => "Validation loss".to_owned(),
         series_names::VALIDATION_PERPLEXITY => "Perplexity".to_owned(),
         series_names::VALIDATION_MASKED_ACCURACY => "Masked accuracy".to_owned(),
+        series_names::COVERAGE_SCORE_ERROR => "Error of restored scores".to_owned(),
         series_names::SYSTEM_CPU_PERCENT => "Processor use".to_owned(),
         series_names::SYSTEM_MEMORY_BYTES => "Memory".to_owned(),
         series_names::SYSTEM_PEAK_MEMORY_BYTES => "Peak memory".to_owned(),

@@ -1,10 +1,12 @@
 //! What an analysis of attention says, as figures, arrays in files and words: shared by the command line and panels.
 
+mod advice;
 mod curves;
 mod maps;
 mod npy;
 mod words;
 
+pub use advice::{advised_config, measured_words, outcome_rows, saving_rows, score_errors, trained};
 pub use curves::figures;
 pub use maps::maps;
 pub use npy::npy;

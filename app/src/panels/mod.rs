@@ -3,6 +3,7 @@
 //! A panel reads [`crate::state::State`], asks for what it shows (`state.series.want`, `state.want_record`), and tells
 //! what the user wants as [`Action`]s. It never blocks, never talks to the engine and never reads a file.
 
+pub mod adviser;
 pub mod compare;
 pub mod configure;
 mod context;

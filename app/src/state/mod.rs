@@ -3,6 +3,7 @@
 //! May be used from every panel. Panels never ask the engine for curves themselves: they say which curves they show
 //! ([`SeriesCache::want`]), and the loads and re-loads follow from it.
 
+mod advice;
 mod analysis;
 mod current;
 mod maps;
@@ -13,6 +14,7 @@ mod speed;
 mod tests;
 mod view;
 
+pub use advice::AdviceState;
 pub use analysis::{AnalysisState, Looking};
 pub use current::{CurrentRun, StartFacts, SystemLoad};
 pub use maps::{MapsOf, MapsState, ShownMaps};

@@ -6,7 +6,9 @@ use headroom_engine::{
     worker::{Command, DeviceInfo, Event, RunEdit},
 };
 
-use super::{AnalysisState, CurrentRun, MapsState, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad};
+use super::{
+    AdviceState, AnalysisState, CurrentRun, MapsState, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad,
+};
 use crate::{
     compare::names_apart,
     messages::{Level, Messages},
@@ -41,6 +43,8 @@ pub struct State {
     pub series: SeriesCache,
     /// Analyses of attention.
     pub analysis: AnalysisState,
+    /// Runs that were advised.
+    pub advice: AdviceState,
     /// Attention maps.
     pub maps: MapsState,
     /// Benchmarks and measurements.
@@ -243,6 +247,7 @@ impl State {
         wishes.extend(self.series.take_loads(Instant::now()));
         wishes.extend(self.speed.take_wishes());
         wishes.extend(self.analysis.take_wishes());
+        wishes.extend(self.advice.take_wishes());
         wishes.extend(self.maps.take_wishes());
         wishes
     }
@@ -426,6 +431,7 @@ impl State {
             | Event::LiveAnalyses { .. }
             | Event::LiveAnalysis { .. }
             | Event::Snapshot { .. }) => self.analysis.apply(event, &mut self.messages),
+            Event::Advice { advice } => self.advice.take(advice),
             event @ (Event::Map { .. } | Event::Maps { .. }) => self.maps.apply(event),
             Event::SnapshotData { .. } | Event::Snapshots { .. } => {}
             event @ (Event::Benchmark { .. }

@@ -148,6 +148,14 @@ pub enum StoreError {
         /// What is wrong.
         reason: String,
     },
+    /// What was predicted of an advised run cannot be read.
+    #[error("What was predicted of the run {run} cannot be read: {reason}. Ask for advice again.")]
+    AdviceUnreadable {
+        /// The run.
+        run: RunId,
+        /// What is wrong.
+        reason: String,
+    },
     /// No snapshot has that key.
     #[error("There is no snapshot {id}. It was deleted together with its run.")]
     NoSuchSnapshot {

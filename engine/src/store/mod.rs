@@ -8,6 +8,7 @@
 //! A program that has the store open holds a locked file beside it. A run whose program lost that lock died with it,
 //! and becomes interrupted at the next open. The schema is changed only by adding a file to `migrations/`.
 
+mod advice;
 mod analyses;
 mod apply;
 mod artifacts;

@@ -4,7 +4,7 @@ use crate::{
     analysis::AnalysisSpec,
     config::{Coverage, DataConfig, RunConfig},
     speed::SweepSpec,
-    store::{AnalysisId, BenchmarkId, Cursor, RunId},
+    store::{Advised, AnalysisId, BenchmarkId, Cursor, RunId},
 };
 
 /// Everything that can be asked of the engine. The window and the command line use the same commands.
@@ -192,6 +192,23 @@ pub enum Command {
         /// Whether it goes or comes back.
         deleted: bool,
     },
+    /// Trains an advised config: adds it at the end of the queue, and before it the run that it came from once more where that
+    /// is wanted. All of them get the tag, the run that it came from too; what was predicted is kept. Answered as
+    /// [`Self::EnqueueAll`] is, and by [`super::Event::Advice`].
+    TrainAdvice {
+        /// The config as written.
+        config: Box<RunConfig>,
+        /// The config of the run that it came from, to be trained again beside it.
+        again: Option<Box<RunConfig>>,
+        /// Folder from which the configs' relative paths are taken.
+        base_dir: PathBuf,
+        /// The label by which the runs are found again.
+        tag: String,
+        /// Where it came from, and what is predicted; who runs beside it is filled in.
+        advised: Box<Advised>,
+    },
+    /// Lists the runs that were advised; answered by [`super::Event::Advice`].
+    ListAdvice,
     /// Lists the steps at which a run's attention was looked at while it trained; answered by
     /// [`super::Event::LiveAnalyses`].
     LoadLiveAnalyses {

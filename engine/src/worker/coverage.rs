@@ -11,7 +11,7 @@ use crate::{
     config::{Coverage, PartialCoverage, Restore, RunConfig, from_toml},
     data::{Batcher, Corpus, Silent},
     model::{Model, ParameterSet},
-    store::RunId,
+    store::{RunId, series_names},
     train::{Chosen, CoverageReport, TrainError, Trainer, choose, dtype_of, row_covariances},
 };
 
@@ -29,7 +29,11 @@ pub(super) fn take_pairs(bench: &Bench, run: &RunId, trainer: &mut Trainer, stee
     let config = from_toml(&record.config_toml).map_err(|error| because(error.to_string()))?;
     let chosen = pairs_of(bench, trainer, path, &config, steering).map_err(because)?;
     trainer.cover(&chosen).map_err(words)?;
-    bench.outbox.send(chosen_event(run, trainer.progress().step, &chosen.report));
+    let at = trainer.progress();
+    let series = series_names::COVERAGE_SCORE_ERROR;
+    let wall_ms = (at.train_secs * 1e3) as u64;
+    bench.writer.log(run, series, at.step, chosen.report.score_error, wall_ms, at.tokens);
+    bench.outbox.send(chosen_event(run, at.step, &chosen.report));
     Ok(())
 }
 

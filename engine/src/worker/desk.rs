@@ -25,7 +25,8 @@ use crate::{
     attention::{HeadAt, ModelPlan, estimated_vocabulary},
     config::{DataConfig, RunConfig, from_toml, to_toml},
     store::{
-        AnalysisId, BenchmarkId, NewRun, RunFilter, RunId, RunState, StateDetails, Store, StoreError, StoreWriter,
+        Advised, AnalysisId, BenchmarkId, NewRun, RunFilter, RunId, RunState, StateDetails, Store, StoreError,
+        StoreWriter,
     },
 };
 
@@ -227,6 +228,10 @@ impl Desk {
                 let done = self.store.set_analysis_deleted(&analysis, deleted);
                 done.and_then(|()| self.send_analyses())
             }
+            Command::TrainAdvice { config, again, base_dir, tag, advised } => {
+                self.train_advice(*config, again.map(|config| *config), &base_dir, &tag, *advised)
+            }
+            Command::ListAdvice => self.send_advice(),
             Command::LoadLiveAnalyses { run } => {
                 self.store.live_analyses(&run).map(|steps| self.outbox.send(Event::LiveAnalyses { run, steps }))
             }
@@ -368,6 +373,30 @@ impl Desk {
         for job in jobs {
             self.analyse(job);
         }
+        Ok(())
+    }
+
+    fn train_advice(
+        &mut self,
+        config: RunConfig,
+        again: Option<RunConfig>,
+        base_dir: &Path,
+        tag: &str,
+        mut advised: Advised,
+    ) -> Result<(), StoreError> {
+        self.store.run(advised.source.as_str())?;
+        let configs: Vec<RunConfig> = again.into_iter().chain([config]).collect();
+        let runs = self.enqueue(configs, base_dir, &[tag.to_owned()])?;
+        let Some((run, beside)) = runs.split_last() else { return Ok(()) };
+        advised.beside = beside.first().cloned();
+        self.store.record_advice(run, &advised)?;
+        self.store.add_tag(&advised.source, tag)?;
+        self.send_advice()?;
+        self.send_runs()
+    }
+
+    fn send_advice(&self) -> Result<(), StoreError> {
+        self.outbox.send(Event::Advice { advice: self.store.advice()? });
         Ok(())
     }
 
@@ -555,7 +584,11 @@ impl Desk {
             }
             self.cancel(run)?;
         }
+        let changes_advice = matches!(edit, RunEdit::Delete | RunEdit::Undelete);
         self.write_edit(run, edit)?;
+        if changes_advice {
+            self.send_advice()?;
+        }
         self.send_runs()
     }
 

@@ -7,8 +7,8 @@ use crate::{
     config::Problem,
     speed::{MachineLimits, PointResult},
     store::{
-        AnalysisId, AnalysisSummary, BenchmarkId, BenchmarkRecord, BenchmarkSummary, CheckpointRecord, RunId,
-        RunRecord, RunState, RunSummary, SeriesData, SnapshotData, SnapshotRecord, TextSample,
+        AdviceRecord, AnalysisId, AnalysisSummary, BenchmarkId, BenchmarkRecord, BenchmarkSummary, CheckpointRecord,
+        RunId, RunRecord, RunState, RunSummary, SeriesData, SnapshotData, SnapshotRecord, TextSample,
     },
 };
 
@@ -385,6 +385,11 @@ pub enum Event {
     Analyses {
         /// Everything that was found out on demand, newest first, deleted ones left out.
         analyses: Vec<AnalysisSummary>,
+    },
+    /// Answer to [`super::Command::ListAdvice`], and after each change.
+    Advice {
+        /// Every run that was advised, newest first, deleted ones left out.
+        advice: Vec<AdviceRecord>,
     },
     /// The attention of a run was looked at while it trains; the store has what was found.
     Snapshot {

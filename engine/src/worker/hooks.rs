@@ -329,6 +329,9 @@ impl Hooks for RunHooks<'_> {
     fn covered(&mut self, step: u64, report: &CoverageReport) {
         // What was best until now scored every pair.
         self.best = None;
+        let at = self.progress.unwrap_or_default();
+        let (series, wall_ms) = (series_names::COVERAGE_SCORE_ERROR, (at.train_secs * 1e3) as u64);
+        self.writer.log(&self.job.run, series, step, report.score_error, wall_ms, at.tokens);
         self.bench.outbox.send(chosen_event(&self.job.run, step, report));
     }
 

@@ -10,4 +10,5 @@ mod matrix;
 mod panel;
 mod ranked;
 
+pub(in crate::panels) use derived::spot;
 pub use panel::RedundancyPanel;

@@ -22,9 +22,19 @@ fn letters(cell: HeadCell) -> String {
 }
 
 /// One cell: its colour says what the head does, and so does its letter or shape.
-pub(super) fn paint_cell(painter: &Painter, palette: &Palette, rect: Rect, cell: HeadCell, has_room: bool) {
+pub(super) fn paint_cell(
+    painter: &Painter,
+    palette: &Palette,
+    rect: Rect,
+    cell: HeadCell,
+    family: Option<usize>,
+    has_room: bool,
+) {
     let centre = rect.center();
     let fill = match cell {
+        HeadCell::Computes | HeadCell::Borrows { .. } if family.is_some() => {
+            theme::run_colour(family.unwrap_or(0) as u64)
+        }
         HeadCell::Computes => palette.computes,
         HeadCell::Borrows { .. } => palette.borrows,
         HeadCell::Alike { group } => theme::run_colour(group as u64),
@@ -130,6 +140,6 @@ pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 5]) {
 
 fn sample_ui(ui: &mut Ui, cell: HeadCell) -> Response {
     let (rect, response) = ui.allocate_exact_size(Vec2::new(15.0, 13.0), Sense::HOVER);
-    paint_cell(ui.painter(), theme::palette(ui.visuals()), rect, cell, false);
+    paint_cell(ui.painter(), theme::palette(ui.visuals()), rect, cell, None, false);
     response
 }

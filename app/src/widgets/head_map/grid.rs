@@ -55,13 +55,16 @@ pub struct HeadGrid {
     /// How many use the map that each head computes.
     users: Vec<usize>,
     reasons: BTreeMap<HeadSpot, String>,
+    /// For each head the number of the lender whose map it uses; empty: lenders are not told apart.
+    families: Vec<Option<usize>>,
 }
 
 impl HeadGrid {
     /// A table of `heads` heads a layer; `cells` row by row, layer 0 first. A last row that is not full is left out.
     pub fn new(heads: usize, mut cells: Vec<HeadCell>) -> Self {
         cells.truncate(cells.len().checked_div(heads).unwrap_or(0) * heads);
-        let mut grid = Self { heads, users: vec![0; cells.len()], cells, reasons: BTreeMap::new() };
+        let mut grid =
+            Self { heads, users: vec![0; cells.len()], cells, reasons: BTreeMap::new(), families: Vec::new() };
         for cell in &grid.cells {
             if let HeadCell::Borrows { origin, .. } = cell
                 && let Some(users) = grid.index(*origin).and_then(|index| grid.users.get_mut(index))
@@ -70,6 +73,24 @@ impl HeadGrid {
             }
         }
         grid
+    }
+
+    /// Tells lenders apart: each gets a colour together with the heads that use its map.
+    pub fn by_lender(mut self) -> Self {
+        let lenders: Vec<usize> =
+            (0..self.cells.len()).filter(|at| self.users.get(*at).is_some_and(|n| *n > 0)).collect();
+        let family = |place: usize| lenders.iter().position(|lender| *lender == place);
+        let own = |(place, cell): (usize, &HeadCell)| match cell {
+            HeadCell::Borrows { origin, .. } => self.index(*origin).and_then(family),
+            _ => family(place),
+        };
+        self.families = self.cells.iter().enumerate().map(own).collect();
+        self
+    }
+
+    /// The number of the lender whose map a head uses, where lenders are told apart.
+    pub(super) fn family(&self, at: HeadSpot) -> Option<usize> {
+        self.families.get(self.index(at)?).copied().flatten()
     }
 
     /// Marks a head as impossible, and why.
@@ -192,6 +213,15 @@ mod tests {
         assert!(!grid.is_plain() && HeadGrid::default().is_plain());
         assert_eq!(grid.users(HeadSpot::new(0, 0)).collect::<Vec<_>>(), [HeadSpot::new(1, 1), HeadSpot::new(2, 0)]);
         assert_eq!(HeadGrid::new(0, vec![HeadCell::Skips]).layers(), 0);
+    }
+
+    #[test]
+    fn a_lender_and_those_that_use_its_map_are_one_family() {
+        let (grid, plain) = (grid().by_lender(), grid());
+        let of = |layer, head| grid.family(HeadSpot::new(layer, head));
+        assert_eq!([of(0, 0), of(1, 1), of(2, 0)], [Some(0); 3]);
+        assert_eq!([of(0, 1), of(1, 0), of(2, 1)], [None; 3]);
+        assert_eq!(plain.family(HeadSpot::new(0, 0)), None);
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl<'a> HeadMap<'a> {
                 let Some(cell) = self.grid.cell(at) else { continue };
                 let rect = layout.cell_rect(at);
                 let response = self.cell_ui(ui, at, rect);
-                paint_cell(ui.painter(), palette, rect, cell, layout.is_lettered());
+                paint_cell(ui.painter(), palette, rect, cell, self.grid.family(at), layout.is_lettered());
                 if response.has_focus() {
                     focused = Some(at);
                 }

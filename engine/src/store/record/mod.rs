@@ -1,5 +1,6 @@
 //! What the store keeps, as plain data: no handle, no lock, no candle type, everything serialisable.
 
+mod advice;
 mod analysis;
 mod benchmark;
 mod checkpoint;
@@ -11,6 +12,7 @@ mod series;
 mod snapshot;
 mod state;
 
+pub use advice::{AdviceRecord, Advised};
 pub use analysis::{AnalysisId, AnalysisSummary};
 pub use benchmark::{BenchmarkId, BenchmarkRecord, BenchmarkSummary, MeasuredDevice};
 pub use checkpoint::{CheckpointKind, CheckpointRecord, NewCheckpoint};

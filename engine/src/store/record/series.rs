@@ -22,6 +22,9 @@ pub mod series_names {
     pub const PROBE_FAR_SIMILARITY: &str = "probe/far_similarity";
     /// Share of the energy of the network's scores on the probe batch in the largest 1 % of all eigenvalues, 0 to 1.
     pub const PROBE_ENERGY_IN_1_PERCENT: &str = "probe/energy_in_1_percent";
+    /// Mean squared error of the scores that follow from some pairs as a share of their mean square, when the pairs were chosen;
+    /// one point, 0 to 1.
+    pub const COVERAGE_SCORE_ERROR: &str = "coverage/score_error";
     /// Share of the processors that the program uses, percent.
     pub const SYSTEM_CPU_PERCENT: &str = "system/cpu_percent";
     /// Memory that the program holds, bytes.

@@ -1,0 +1,356 @@
+//! `headroom advise`: from a trained run's measurements to a model that saves something, and what came of it.
+
+use std::path::Path;
+
+use headroom_engine::{
+    advise::{Advice, Adviser, Outcome, Prediction, Verdict, Wishes},
+    analysis::Analysis,
+    config::{RunConfig, free_tag, from_toml, to_toml},
+    store::{AdviceRecord, Advised, AnalysisId, RunFilter, RunId, RunRecord, Store},
+    worker::Command,
+};
+use serde_json::{Value as Json, json};
+
+use super::{
+    args::AdviseArgs,
+    error::{CliError, CliResult},
+    hint, open, plain, print,
+    race_follow::Course,
+    refused, signals,
+    table::Table,
+    train,
+};
+use crate::findings;
+
+/// Heads that are named.
+const MOST_NAMED: usize = 48;
+
+/// Advises, and trains what is advised; or shows what came of it.
+pub fn run(store: Option<&Path>, args: &AdviseArgs) -> CliResult {
+    let reading = open::reading_existing(store)?;
+    let record = open::run(&reading, store, &args.run)?;
+    if args.outcome {
+        return outcomes(&reading, store, &record, args.json);
+    }
+    let config = from_toml(&record.config_toml).map_err(|error| {
+        CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
+    })?;
+    let analysis = analysis(&reading, store, &record, args)?;
+    let id = record.summary.id.clone();
+    let (parameters, errors) = (record.summary.parameters, findings::score_errors(&analysis));
+    let adviser = Adviser::new(&config, id.as_str(), parameters, &analysis, errors)
+        .map_err(|problems| CliError::problems(&format!("The config of the run {id}"), &problems))?;
+    let mut wishes = Wishes { similarity: args.similarity, energy: args.energy, error: args.error };
+    if wishes.is_empty() {
+        wishes.similarity = Wishes::USUAL.similarity;
+    }
+    let advice = adviser.advise(wishes);
+    if !args.train {
+        return if args.json {
+            print::json(&as_json(&record, &analysis, &advice))
+        } else {
+            tell(&record, &analysis, &adviser, &advice)
+        };
+    }
+    if !args.json {
+        tell(&record, &analysis, &adviser, &advice)?;
+        print::line("")?;
+    }
+    let trained = trained(store, args, &reading, &record, &config, &analysis, &advice);
+    let run = trained.inspect_err(|error| refused::tell(args.json, error))?;
+    let reading = open::reading_existing(store)?;
+    let kept = reading.advice()?.into_iter().find(|kept| kept.run == run);
+    let Some(kept) = kept else { return Err(CliError::Failed("What was predicted was not kept.".to_owned())) };
+    let (advised, outcome) = outcome(&reading, &kept)?;
+    if args.json {
+        return print::json(&outcome_json(&advised, &kept, &outcome));
+    }
+    print::line("")?;
+    tell_outcome(&reading, &advised, &kept, &outcome)
+}
+
+/// What is advised from: what was named, else the last look while it trained, else the newest on demand.
+fn analysis(reading: &Store, store: Option<&Path>, record: &RunRecord, args: &AdviseArgs) -> CliResult<Analysis> {
+    let run = &record.summary.id;
+    let listed = reading.analyses()?;
+    if let Some(id) = &args.analysis {
+        let known = listed.iter().find(|found| found.id.as_str() == id && found.run.as_ref() == Some(run));
+        let Some(known) = known else {
+            let own: Vec<&str> =
+                listed.iter().filter(|found| found.run.as_ref() == Some(run)).map(|found| found.id.as_str()).collect();
+            let own = if own.is_empty() { "It has none.".to_owned() } else { format!("It has {}.", own.join(", ")) };
+            return Err(CliError::BadInput(format!("The run {run} has no analysis {id}. {own}")));
+        };
+        return Ok(reading.analysis(&known.id)?);
+    }
+    let steps = reading.live_analyses(run)?;
+    if let Some(step) = args.step {
+        if !steps.contains(&step) {
+            let known: Vec<String> = steps.iter().map(ToString::to_string).collect();
+            let known = if known.is_empty() { "no step".to_owned() } else { format!("steps {}", known.join(", ")) };
+            return Err(CliError::BadInput(format!(
+                "The run {run} was not looked at after step {step}. It was after {known}."
+            )));
+        }
+        return Ok(reading.live_analysis(run, step)?);
+    }
+    newest(reading, run)?.ok_or_else(|| {
+        let command = hint::command(&format!("analyse {run}"), store);
+        CliError::BadInput(format!(
+            "The attention of the run {run} was not looked at, so that there is nothing to advise from. Look first with: \
+             {command}"
+        ))
+    })
+}
+
+/// The last look at a run while it trained, else the newest analysis on demand of it.
+fn newest(reading: &Store, run: &RunId) -> CliResult<Option<Analysis>> {
+    if let Some(step) = reading.live_analyses(run)?.last() {
+        return Ok(Some(reading.live_analysis(run, *step)?));
+    }
+    let listed = reading.analyses()?;
+    let own: Option<&AnalysisId> = listed.iter().find(|found| found.run.as_ref() == Some(run)).map(|found| &found.id);
+    Ok(own.map(|id| reading.analysis(id)).transpose()?)
+}
+
+fn words(analysis: &Analysis) -> String {
+    let step = analysis.step.map(|step| format!("step {}, ", plain::count(step))).unwrap_or_default();
+    format!("{step}{} examples of {} tokens", plain::count(analysis.examples), analysis.tokens)
+}
+
+fn as_json(record: &RunRecord, analysis: &Analysis, advice: &Advice) -> Json {
+    fn part<T: serde::Serialize>(part: Option<&Result<T, String>>) -> Json {
+        match part {
+            None => Json::Null,
+            Some(Ok(found)) => json!(found),
+            Some(Err(why)) => json!({ "missing": why }),
+        }
+    }
+    json!({
+        "event": "advised",
+        "run": record.summary.id,
+        "analysis": { "step": analysis.step, "examples": analysis.examples, "tokens": analysis.tokens, "data": analysis.data },
+        "wishes": advice.wishes,
+        "heads": part(advice.heads.as_ref()),
+        "dimensions": part(advice.dimensions.as_ref()),
+        "pairs": part(advice.pairs.as_ref()),
+        "present": advice.prediction.as_ref().ok().map(|prediction| prediction.present),
+        "proposed": advice.prediction.as_ref().ok().map(|prediction| prediction.proposed),
+        "why_not": advice.why_not(),
+        "config": advice.config,
+    })
+}
+
+fn tell(record: &RunRecord, analysis: &Analysis, adviser: &Adviser, advice: &Advice) -> CliResult {
+    let (run, name) = (&record.summary.id, &record.summary.name);
+    print::line(format!("Advice for {name} ({run}), from {}", words(analysis)))?;
+    // What could be had at the usual thresholds stands there too, wished for or not.
+    let threshold = advice.wishes.similarity.or(Wishes::USUAL.similarity).unwrap_or(1.0);
+    let energy = advice.wishes.energy.or(Wishes::USUAL.energy).unwrap_or(1.0);
+    let error = advice.wishes.error.or(Wishes::USUAL.error).unwrap_or(0.0);
+    let mut found = Table::new(["", "at", "", "taken"]);
+    let taken = |is_taken: bool| if is_taken { "yes" } else { "no" };
+    found.row([
+        "Heads that could borrow".to_owned(),
+        format!("similarity {threshold}"),
+        match adviser.borrowing() {
+            Ok(borrowing) => format!("{} of {}", borrowing.count(threshold), computing(adviser)),
+            Err(why) => why.to_owned(),
+        },
+        taken(advice.wishes.similarity.is_some()).to_owned(),
+    ]);
+    found.row([
+        "Shared dimensions d_k".to_owned(),
+        format!("energy {energy}"),
+        match adviser.dimensions(energy) {
+            Ok(found) => format!("{} of {}, for layer {}", found.d_k, found.present, found.layer),
+            Err(why) => why,
+        },
+        taken(advice.wishes.energy.is_some()).to_owned(),
+    ]);
+    found.row([
+        "Pairs of each row k".to_owned(),
+        format!("error {error}"),
+        match adviser.pairs(error) {
+            Ok(found) => format!("{} of {}", found.k, found.tokens),
+            Err(why) => why,
+        },
+        taken(advice.wishes.error.is_some()).to_owned(),
+    ]);
+    print::line(found.text().trim_end())?;
+    if let Some(Ok(heads)) = &advice.heads {
+        let borrowed: Vec<String> = heads
+            .heads
+            .iter()
+            .filter_map(|head| match head.verdict {
+                Verdict::Borrows { lender, similarity } => Some(format!(
+                    "  L{}H{} uses the map of L{}H{} (similarity {similarity:.3})",
+                    head.at.layer, head.at.head, lender.layer, lender.head
+                )),
+                _ => None,
+            })
+            .collect();
+        for line in borrowed.iter().take(MOST_NAMED) {
+            print::line(line)?;
+        }
+        if borrowed.len() > MOST_NAMED {
+            print::line(format!("  and {} more heads", borrowed.len() - MOST_NAMED))?;
+        }
+    }
+    if let Ok(prediction) = &advice.prediction
+        && advice.changes()
+    {
+        tell_saving(prediction)?;
+    }
+    match advice.why_not() {
+        Some(why) => print::line(format!("Nothing to train: {}", plain::ascii(&why))),
+        None => print::line(format!("As a config:\n\n{}", attention(&advice.config)).trim_end()),
+    }
+}
+
+fn computing(adviser: &Adviser) -> usize {
+    let plan = adviser.plan();
+    (0..plan.layers()).map(|layer| plan.computed(layer)).sum()
+}
+
+fn tell_saving(prediction: &Prediction) -> CliResult {
+    print::line("")?;
+    for sentence in findings::measured_words(prediction) {
+        print::line(plain::ascii(&sentence))?;
+    }
+    let mut table = Table::new(["", "trained model", "advised", "difference"]);
+    for row in findings::saving_rows(prediction) {
+        table.row(row.map(|cell| plain::ascii(&cell)));
+    }
+    print::line(table.text())
+}
+
+/// The `[attention]` part of a config.
+fn attention(config: &RunConfig) -> String {
+    let text = to_toml(config);
+    let lines = text.lines().skip_while(|line| !line.starts_with("[attention"));
+    let own: Vec<&str> = lines.take_while(|line| line.starts_with("[attention") || !line.starts_with('[')).collect();
+    own.join("\n")
+}
+
+/// Trains what is advised; the advised run.
+fn trained(
+    store: Option<&Path>,
+    args: &AdviseArgs,
+    reading: &Store,
+    record: &RunRecord,
+    config: &RunConfig,
+    analysis: &Analysis,
+    advice: &Advice,
+) -> CliResult<RunId> {
+    let Some(prediction) = advice.to_keep().filter(|_| advice.why_not().is_none()) else {
+        let why = advice.why_not().unwrap_or_default();
+        return Err(CliError::BadInput(format!("{why} Nothing was started.")));
+    };
+    let source = &record.summary;
+    let proposed = findings::advised_config(&source.name, &advice.config, prediction);
+    let again = args.again.then(|| RunConfig { name: format!("{}: again", source.name), ..config.clone() });
+    let tag = {
+        let runs = reading.runs(RunFilter::ALL)?;
+        free_tag("advice", &source.name, &runs.iter().flat_map(|run| run.tags.iter().map(String::as_str)).collect())
+    };
+    let base_dir = std::env::current_dir()
+        .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
+    let engine = open::engine(store, true)?;
+    let problems = train::check(&engine, &proposed, &base_dir)?;
+    if !problems.is_empty() {
+        return Err(CliError::problems("The advised config", &problems));
+    }
+    let advised = Advised {
+        source: source.id.clone(),
+        beside: None,
+        step: analysis.step,
+        words: words(analysis),
+        prediction: prediction.clone(),
+    };
+    let mut course = Course::new(1 + usize::from(again.is_some()), args.json);
+    signals::listen();
+    course.take(
+        engine,
+        Command::TrainAdvice {
+            config: Box::new(proposed),
+            again: again.map(Box::new),
+            base_dir,
+            tag: tag.clone(),
+            advised: Box::new(advised),
+        },
+    )?;
+    if !args.json {
+        let again = hint::command(&format!("compare --tag \"{tag}\""), store);
+        print::aside(format!("Both are found again with: {again}"));
+    }
+    course.runs().last().cloned().ok_or_else(|| CliError::Failed("The run was not queued.".to_owned()))
+}
+
+/// What came of everything that was advised from a run, or of an advised run.
+fn outcomes(reading: &Store, store: Option<&Path>, record: &RunRecord, json: bool) -> CliResult {
+    let run = &record.summary.id;
+    let kept: Vec<AdviceRecord> =
+        reading.advice()?.into_iter().filter(|kept| kept.run == *run || kept.advised.source == *run).collect();
+    if kept.is_empty() {
+        let command = hint::command(&format!("advise {run} --train"), store);
+        return Err(CliError::BadInput(format!(
+            "Nothing was advised from the run {run} and trained, nor was it advised itself. Do so with: {command}"
+        )));
+    }
+    let mut all = Vec::new();
+    for kept in &kept {
+        let (advised, outcome) = outcome(reading, kept)?;
+        if json {
+            all.push(outcome_json(&advised, kept, &outcome));
+        } else {
+            tell_outcome(reading, &advised, kept, &outcome)?;
+        }
+    }
+    if json { print::json(&json!({ "event": "outcomes", "outcomes": all })) } else { Ok(()) }
+}
+
+/// The advised run, and what came of it.
+fn outcome(reading: &Store, kept: &AdviceRecord) -> CliResult<(RunRecord, Outcome)> {
+    let after = reading.run(kept.run.as_str())?;
+    // What was trained again beside it is the fairer comparison.
+    let before = kept.advised.beside.as_ref().unwrap_or(&kept.advised.source);
+    let before = reading.run(before.as_str()).or_else(|_| reading.run(kept.advised.source.as_str()))?;
+    let (old, new) = (newest(reading, &before.summary.id)?, newest(reading, &after.summary.id)?);
+    let outcome = Outcome::new(
+        &kept.advised.prediction,
+        &findings::trained(&before.summary, old.as_ref()),
+        &findings::trained(&after.summary, new.as_ref()),
+    );
+    Ok((after, outcome))
+}
+
+fn outcome_json(advised: &RunRecord, kept: &AdviceRecord, outcome: &Outcome) -> Json {
+    json!({
+        "event": "outcome",
+        "run": advised.summary.id,
+        "name": advised.summary.name,
+        "state": advised.summary.state,
+        "source": kept.advised.source,
+        "beside": kept.advised.beside,
+        "prediction": kept.advised.prediction,
+        "rows": outcome.rows,
+    })
+}
+
+fn tell_outcome(reading: &Store, advised: &RunRecord, kept: &AdviceRecord, outcome: &Outcome) -> CliResult {
+    let named = |run: &RunId| reading.run(run.as_str()).map_or_else(|_| run.to_string(), |run| run.summary.name);
+    let against = match &kept.advised.beside {
+        Some(beside) => format!("{}, trained beside it", named(beside)),
+        None => format!("{}, trained before", named(&kept.advised.source)),
+    };
+    print::line(format!(
+        "{} ({}, {}), against {against}; advised from {}",
+        advised.summary.name, advised.summary.id, advised.summary.state, kept.advised.words
+    ))?;
+    let mut table = Table::new(["", "before", "predicted", "came out", ""]);
+    for row in findings::outcome_rows(outcome) {
+        table.row(row.map(|cell| plain::ascii(&cell)));
+    }
+    print::line(table.text())
+}

@@ -1,0 +1,117 @@
+//! What was predicted of advised runs beside what came out.
+
+use std::sync::Arc;
+
+use egui::{CollapsingHeader, Grid, Label, RichText, Ui};
+use headroom_engine::{
+    advise::Outcome,
+    analysis::Analysis,
+    store::{AdviceRecord, RunId, RunState},
+};
+
+use crate::{
+    findings,
+    panels::{Action, PanelContext, PanelId},
+    theme,
+};
+
+/// Advised runs that are shown.
+const MOST: usize = 8;
+
+/// What a table was made from.
+#[derive(PartialEq)]
+struct Key {
+    run: RunId,
+    states: [(RunState, u64); 2],
+    analyses: [Option<usize>; 2],
+}
+
+/// Tables that were made, again only when something changed.
+#[derive(Default)]
+pub struct Outcomes(Vec<(Key, Vec<[String; 5]>)>);
+
+/// The newest analysis of a run, asked for where it is not there.
+fn newest(run: &RunId, cx: &mut PanelContext<'_>) -> Option<Arc<Analysis>> {
+    let state = &mut cx.state.analysis;
+    if let Some(step) = state.steps(run)?.last() {
+        return state.at(run, *step);
+    }
+    let own = state.on_demand(run).into_iter().find(|found| found.run.as_ref() == Some(run))?;
+    state.result(&own.id)
+}
+
+impl Outcomes {
+    /// Draws a table for everything that was advised from a run, or of the run itself.
+    pub fn ui(&mut self, ui: &mut Ui, run: &RunId, cx: &mut PanelContext<'_>) {
+        cx.state.advice.want();
+        let all: Vec<AdviceRecord> = cx.state.advice.about(run).take(MOST).cloned().collect();
+        for (place, record) in all.iter().enumerate() {
+            ui.push_id(&record.run, |ui| self.one_ui(ui, record, place == 0, cx));
+        }
+    }
+
+    fn one_ui(&mut self, ui: &mut Ui, record: &AdviceRecord, is_newest: bool, cx: &mut PanelContext<'_>) {
+        let palette = theme::palette(ui.visuals());
+        let advised = &record.advised;
+        let beside = advised.beside.as_ref().filter(|run| cx.state.run(run).is_some());
+        let before = beside.unwrap_or(&advised.source).clone();
+        let Some(after_run) = cx.state.run(&record.run).cloned() else { return };
+        let title = format!("Predicted and come out: {}", cx.state.run_name(&record.run));
+        CollapsingHeader::new(RichText::new(title).strong()).id_salt("outcome").default_open(is_newest).show(
+            ui,
+            |ui| {
+                let Some(before_run) = cx.state.run(&before).cloned() else {
+                    ui.label("The run that it came from was deleted: there is nothing to compare with.");
+                    return;
+                };
+                let (old, new) = (newest(&before, cx), newest(&record.run, cx));
+                let address = |found: &Option<Arc<Analysis>>| found.as_ref().map(|found| Arc::as_ptr(found) as usize);
+                let stands = |run: &headroom_engine::store::RunSummary| (run.state, run.steps_done);
+                let key = Key {
+                    run: record.run.clone(),
+                    states: [stands(&before_run), stands(&after_run)],
+                    analyses: [address(&old), address(&new)],
+                };
+                if !self.0.iter().any(|(known, _)| *known == key) {
+                    let outcome = Outcome::new(
+                        &advised.prediction,
+                        &findings::trained(&before_run, old.as_deref()),
+                        &findings::trained(&after_run, new.as_deref()),
+                    );
+                    self.0.retain(|(known, _)| known.run != key.run);
+                    self.0.push((key, findings::outcome_rows(&outcome)));
+                }
+                let Some((_, rows)) = self.0.iter().find(|(known, _)| known.run == record.run) else { return };
+                let how = if beside.is_some() { "trained again beside it" } else { "trained before" };
+                let words = format!(
+                    "{}, against \"{}\", {how}; advised from {}.",
+                    super::super::snapshots::with_capital(&after_run.state.to_string()),
+                    cx.state.run_name(&before),
+                    advised.words
+                );
+                ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
+                Grid::new("rows").num_columns(5).striped(true).spacing([14.0, 3.0]).show(ui, |ui| {
+                    for heading in ["", "Before", "Predicted", "Came out", ""] {
+                        ui.label(RichText::new(heading).small().color(palette.weak));
+                    }
+                    ui.end_row();
+                    for [what, present, predicted, came_out, note] in rows {
+                        ui.label(what);
+                        ui.label(present);
+                        ui.label(predicted);
+                        ui.label(RichText::new(came_out).strong());
+                        ui.label(RichText::new(note).small().color(palette.weak));
+                        ui.end_row();
+                    }
+                });
+                if ui.button("Compare their curves").clicked() {
+                    let runs = [before.clone(), record.run.clone()];
+                    cx.state.selection.visible.extend(runs);
+                    cx.state.selection.baseline = Some(before.clone());
+                    cx.act(Action::Open(PanelId::Compare));
+                }
+            },
+        );
+        ui.add_space(6.0);
+    }
+}

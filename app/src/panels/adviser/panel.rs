@@ -1,0 +1,163 @@
+//! The panel itself.
+
+use std::sync::Arc;
+
+use egui::{RichText, ScrollArea, Ui};
+use headroom_engine::{
+    analysis::Analysis,
+    config::{RunConfig, from_toml},
+    store::{RunId, RunSummary},
+};
+
+use super::{
+    derived::Derived,
+    memory::Memory,
+    outcome::Outcomes,
+    parts::{Charts, dimensions_ui, heads_ui, pairs_ui},
+    saving::{Source, saving_ui},
+};
+use crate::{
+    inspector::{no_runs_ui, working_ui},
+    panels::{
+        Panel, PanelContext,
+        live::{picker_ui, shown_run},
+        snapshots::{AskForm, Scrubber, Shown, empty_ui, looking_ui, notes_ui, provenance, source_ui, with_capital},
+    },
+    theme,
+    widgets::HeadSpot,
+};
+
+/// Below this width the parts stand below each other.
+const NARROW: f32 = 860.0;
+
+/// Shows what a trained model could save.
+#[derive(Default)]
+pub struct AdviserPanel {
+    memory: Option<Memory>,
+    scrubber: Scrubber,
+    ask: AskForm,
+    derived: Derived,
+    charts: Charts,
+    outcomes: Outcomes,
+    /// The config of the run that is shown, read once; or why it cannot be.
+    config: Option<(RunId, Result<RunConfig, String>)>,
+    /// The head whose reason is told.
+    pointed: Option<HeadSpot>,
+}
+
+impl Panel for AdviserPanel {
+    fn title(&self) -> &'static str {
+        "Adviser"
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("adviser"));
+        match shown_run(cx) {
+            _ if !cx.state.runs_loaded && cx.state.current.is_none() => working_ui(ui, "Reading the runs…"),
+            None => no_runs_ui(ui, cx, "What a trained model could save shows here, by what was measured of it."),
+            Some(run) => {
+                ScrollArea::vertical()
+                    .auto_shrink([false, false])
+                    .show(ui, |ui| self.run_ui(ui, &run, &mut memory, cx));
+            }
+        }
+        cx.settings.set_panel("adviser", &memory);
+        self.memory = Some(memory);
+    }
+
+    fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
+        self.pointed.take().is_some()
+    }
+}
+
+impl AdviserPanel {
+    fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        cx.state.want_record(&run.id);
+        let shown = Shown::of(run, &mut self.scrubber, cx);
+        ui.horizontal_wrapped(|ui| {
+            picker_ui(ui, run, cx);
+            source_ui(ui, run, cx);
+            self.ask.button_ui(ui, run, cx);
+            if let Shown::Analysis { steps, step, .. } = &shown {
+                self.scrubber.ui(ui, steps, *step);
+            }
+        });
+        self.ask.ui(ui, run, cx);
+        looking_ui(ui, cx);
+        self.outcomes.ui(ui, &run.id, cx);
+        match shown {
+            Shown::Reading => working_ui(ui, "Reading the analysis…"),
+            Shown::Nothing => {
+                let what = "Which heads could borrow their maps, how many dimensions could be shared and how many pairs are \
+                            enough follows from an analysis of a trained model's attention.";
+                empty_ui(ui, run, what, &mut self.ask, cx);
+            }
+            Shown::Analysis { analysis, .. } => self.analysis_ui(ui, run, &analysis, memory, cx),
+        }
+    }
+
+    fn analysis_ui(
+        &mut self,
+        ui: &mut Ui,
+        run: &RunSummary,
+        analysis: &Arc<Analysis>,
+        memory: &mut Memory,
+        cx: &mut PanelContext<'_>,
+    ) {
+        let palette = theme::palette(ui.visuals());
+        if self.config.as_ref().is_none_or(|(known, _)| *known != run.id) {
+            let Some(record) = cx.state.records.get(&run.id) else {
+                working_ui(ui, "Reading the run…");
+                return;
+            };
+            self.config = Some((run.id.clone(), from_toml(&record.config_toml).map_err(|error| error.to_string())));
+        }
+        let config = match &self.config {
+            Some((_, Ok(config))) => config,
+            Some((_, Err(why))) => {
+                ui.label(RichText::new(format!("The config of the run cannot be read. {why}")).color(palette.error));
+                return;
+            }
+            None => return,
+        };
+        let (words, _) = provenance(run, analysis, cx);
+        ui.label(format!("What this model could save. {}.", with_capital(&words)));
+        if analysis.step == Some(0) {
+            let words = "Before the first step nothing is learnt yet: go on to a later one.";
+            ui.label(RichText::new(words).color(palette.warning));
+        }
+        ui.add_space(4.0);
+        let (known, now) = match self.derived.update(run, config, analysis, memory) {
+            Ok(found) => found,
+            Err(why) => {
+                ui.label(RichText::new(format!("No advice can be given. {why}")).color(palette.error));
+                notes_ui(ui, analysis);
+                return;
+            }
+        };
+        let (charts, pointed) = (&mut self.charts, &mut self.pointed);
+        *pointed = pointed.filter(|at| at.layer < now.grid.layers() && at.head < now.grid.heads());
+        let source = Source { run, given: config, words: &words, step: analysis.step };
+        if ui.available_width() >= NARROW {
+            ui.columns(2, |columns| {
+                if let [left, right] = columns {
+                    heads_ui(left, known, now, memory, charts, pointed);
+                    dimensions_ui(right, known, now, memory, charts);
+                    right.separator();
+                    pairs_ui(right, known, now, memory, charts);
+                    right.separator();
+                    saving_ui(right, &source, now, memory, cx);
+                }
+            });
+        } else {
+            heads_ui(ui, known, now, memory, charts, pointed);
+            ui.separator();
+            dimensions_ui(ui, known, now, memory, charts);
+            ui.separator();
+            pairs_ui(ui, known, now, memory, charts);
+            ui.separator();
+            saving_ui(ui, &source, now, memory, cx);
+        }
+        notes_ui(ui, analysis);
+    }
+}

@@ -1,0 +1,241 @@
+//! The three sections: which heads, how many dimensions, how many pairs.
+
+use egui::{Label, RichText, Slider, Ui};
+use headroom_engine::attention::HeadAt;
+
+use super::{
+    chart::PartChart,
+    derived::{OfAnalysis, OfThresholds},
+    memory::Memory,
+};
+use crate::{
+    panels::{redundancy::spot, snapshots::head_name},
+    theme,
+    widgets::{Axis, ChartState, HeadMap, HeadSpot, Quantity, SharedX, format},
+};
+
+/// Heads that are written out.
+const MOST: usize = 12;
+
+const HEADS: &str = "A head may use the map of any head of an earlier layer that computes one. Each is measured against the \
+    head that computes its new map, never over a chain of likenesses: the likeness is the least of all that get that map. \
+    S(A, B) = 1 - mean over p of ½ Σ_j |A[p,j] - B[p,j]| (Reuse Transformers, equation 2)";
+const DIMENSIONS: &str = "Queries and keys of all heads come from projections that the heads share, D_k columns each; every \
+    head mixes them in its own way. The energy is that of W_Q W_K^T with the weights of all heads side by side: the first D_k \
+    squared singular values over all of them, in the layer that needs most. It does not bind single heads. (Collaborate \
+    instead of concatenate, figure 1)";
+const PAIRS: &str = "In all layers but the last each query scores k keys; its other scores follow by a fixed linear map, \
+    R = C_P̄P C_PP⁻¹. The error is what that leaves of the scores' energy in the trained model. Pairs and R come from its best \
+    checkpoint. (Eigen analysis, section 3)";
+
+/// What the charts remember.
+#[derive(Default)]
+pub struct Charts {
+    states: [ChartState; 3],
+    shared: SharedX,
+}
+
+/// A section's switch with what it is, and its slider; whether the slider can do anything.
+fn head_ui(ui: &mut Ui, is_on: &mut bool, title: &str, help: &str, slider: (&str, &mut f64), is_known: bool) {
+    ui.horizontal_wrapped(|ui| {
+        ui.add_enabled(is_known, egui::Checkbox::new(is_on, RichText::new(title).strong())).on_hover_text(help);
+    });
+    ui.horizontal(|ui| {
+        let (name, value) = slider;
+        let label = ui.add_enabled(is_known, Label::new(name));
+        ui.spacing_mut().slider_width = (ui.available_width() - 80.0).clamp(80.0, 260.0);
+        let slider = Slider::new(value, 0.0..=1.0).fixed_decimals(2).step_by(0.01);
+        ui.add_enabled(is_known, slider).labelled_by(label.id).on_hover_text(help);
+    });
+}
+
+fn told_ui(ui: &mut Ui, words: &str) {
+    ui.add(Label::new(words).wrap());
+}
+
+fn missing_ui(ui: &mut Ui, why: &str) {
+    let palette = theme::palette(ui.visuals());
+    ui.add(Label::new(RichText::new(why).color(palette.weak)).wrap());
+}
+
+/// Which heads could borrow.
+pub fn heads_ui(
+    ui: &mut Ui,
+    known: &OfAnalysis,
+    now: &OfThresholds,
+    memory: &mut Memory,
+    charts: &mut Charts,
+    pointed: &mut Option<HeadSpot>,
+) {
+    let is_known = known.adviser.borrowing().is_ok();
+    let title = "Which heads could borrow";
+    head_ui(ui, &mut memory.heads, title, HEADS, ("Similarity from", &mut memory.similarity), is_known);
+    let heads = match &now.heads {
+        Ok(heads) => heads,
+        Err(why) => return missing_ui(ui, why),
+    };
+    let could = heads.borrowers();
+    let computing: usize = (0..known.adviser.plan().layers()).map(|layer| known.adviser.plan().computed(layer)).sum();
+    told_ui(
+        ui,
+        &match could {
+            0 => {
+                let best = known.adviser.borrowing().ok().and_then(|found| found.steps().first().copied());
+                let best =
+                    best.map_or_else(String::new, |best| format!(" The first could at {}.", format::fixed(best, 3)));
+                format!("None of {computing} heads could borrow.{best}")
+            }
+            1 => format!("1 of {computing} heads could borrow."),
+            more => format!("{more} of {computing} heads could borrow."),
+        },
+    );
+    let place = known.adviser.borrowing().ok().map(|found| (memory.similarity, found.count(memory.similarity) as f64));
+    PartChart {
+        salt: "could borrow",
+        title: "Heads that could borrow",
+        curves: &[("heads", &known.borrowers)],
+        axes: (Axis::new("Similarity from"), Axis::new("Heads").quantity(Quantity::Count)),
+        place,
+        empty: "The maps were not compared",
+    }
+    .show(ui, &mut charts.states[0], &mut charts.shared);
+    let shown = HeadMap::new("adviser", &now.grid).selectable().selected(*pointed).height(260.0).show(ui);
+    if shown.chosen.is_some() {
+        *pointed = shown.chosen;
+    }
+    let palette = theme::palette(ui.visuals());
+    if could > 0 {
+        let words = "A head that lends has one colour with those that use its map.";
+        ui.label(RichText::new(words).small().color(palette.weak));
+    }
+    if let Some(at) = *pointed
+        && let Some(words) = head_words(now, at)
+    {
+        told_ui(ui, &words);
+    }
+    let named = heads.heads.iter().filter_map(|head| borrowed(head.at, &head.verdict));
+    let words: Vec<String> = named.take(MOST).collect();
+    if !words.is_empty() {
+        let more = if could > MOST { format!(", and {} more", could - MOST) } else { String::new() };
+        let words = format!("{}{more}", words.join(", "));
+        ui.add(Label::new(RichText::new(words).small().color(palette.weak)).wrap());
+    }
+}
+
+fn borrowed(at: HeadAt, verdict: &headroom_engine::advise::Verdict) -> Option<String> {
+    match verdict {
+        headroom_engine::advise::Verdict::Borrows { lender, similarity } => {
+            Some(format!("{} from {} ({})", head_name(at), head_name(*lender), format::fixed(*similarity, 3)))
+        }
+        _ => None,
+    }
+}
+
+/// Why one head does what it does.
+fn head_words(now: &OfThresholds, at: HeadSpot) -> Option<String> {
+    use headroom_engine::advise::Verdict;
+    let heads = now.heads.as_ref().ok()?;
+    let head = heads.heads.iter().find(|head| spot(head.at) == at)?;
+    let name = head_name(head.at);
+    Some(match head.verdict {
+        Verdict::Borrows { lender, similarity } => {
+            format!(
+                "{name} would use the map of {}, which is {} like its own.",
+                head_name(lender),
+                format::fixed(similarity, 3)
+            )
+        }
+        Verdict::Computes { nearest: Some(nearest), similarity: Some(similarity) } => format!(
+            "{name} goes on computing: the nearest map of an earlier layer is that of {}, {} like its own.",
+            head_name(nearest),
+            format::fixed(similarity, 3)
+        ),
+        Verdict::Computes { .. } => format!("{name} goes on computing: there is no earlier layer to borrow from."),
+        Verdict::BorrowedBefore { lender } => {
+            format!("{name} borrows already; its map is that of {}.", head_name(lender))
+        }
+        Verdict::NoMap => format!("{name} has no map."),
+    })
+}
+
+/// How many dimensions could be shared.
+pub fn dimensions_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory: &mut Memory, charts: &mut Charts) {
+    let is_known = known.adviser.captured().is_ok();
+    let title = "How many dimensions heads could share";
+    head_ui(ui, &mut memory.dimensions, title, DIMENSIONS, ("Energy kept", &mut memory.energy), is_known);
+    let found = match &now.dimensions {
+        Ok(found) => found,
+        Err(why) => return missing_ui(ui, why),
+    };
+    told_ui(
+        ui,
+        &format!(
+            "d_k = {}: layer {} needs as many. It has {} now{}.",
+            format::count(found.d_k as u64),
+            found.layer,
+            format::count(found.present as u64),
+            if found.is_fewer() { "" } else { ", so that this saves nothing" }
+        ),
+    );
+    let curves: Vec<(&str, &crate::widgets::Series)> =
+        known.energies.iter().map(|(name, series)| (name.as_str(), series)).collect();
+    PartChart {
+        salt: "shared dimensions",
+        title: "Energy of W_Q W_K^T, all heads of a layer",
+        curves: &curves,
+        axes: (
+            Axis::new("Dimensions d_k").quantity(Quantity::Count),
+            Axis::new("Share of the energy").quantity(Quantity::Fraction),
+        ),
+        place: Some((found.d_k as f64, memory.energy)),
+        empty: "The weights were not looked at",
+    }
+    .show(ui, &mut charts.states[1], &mut charts.shared);
+    let palette = theme::palette(ui.visuals());
+    let words = format!(
+        "The weights of queries alone need {} for that share, those of keys {}.",
+        format::count(found.queries as u64),
+        format::count(found.keys as u64)
+    );
+    ui.add(Label::new(RichText::new(words).small().color(palette.weak)).wrap());
+}
+
+/// How many pairs are enough.
+pub fn pairs_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory: &mut Memory, charts: &mut Charts) {
+    let is_known = known.adviser.errors().is_ok();
+    let title = "How many pairs are enough";
+    head_ui(ui, &mut memory.pairs, title, PAIRS, ("Error allowed", &mut memory.error), is_known);
+    let place = match &now.pairs {
+        Ok(found) => {
+            told_ui(
+                ui,
+                &format!(
+                    "k = {} of {} pairs of each row leave an error of {}.",
+                    format::count(found.k as u64),
+                    format::count(found.tokens as u64),
+                    format::percent(found.error)
+                ),
+            );
+            Some((found.k as f64, found.error))
+        }
+        Err(why) => {
+            missing_ui(ui, why);
+            None
+        }
+    };
+    if known.errors.is_empty() {
+        return;
+    }
+    PartChart {
+        salt: "pairs",
+        title: "Error of the other scores",
+        curves: &[("error", &known.errors)],
+        axes: (
+            Axis::new("Pairs of each row k").quantity(Quantity::Count),
+            Axis::new("Share of the energy").quantity(Quantity::Fraction),
+        ),
+        place,
+        empty: "Reconstruction was not looked at",
+    }
+    .show(ui, &mut charts.states[2], &mut charts.shared);
+}

@@ -1,0 +1,120 @@
+//! What the plan saves, and the buttons that go on with it.
+
+use std::collections::BTreeSet;
+
+use egui::{Button, Grid, Label, RichText, Ui};
+use headroom_engine::{
+    config::{RunConfig, free_tag},
+    store::{Advised, RunSummary},
+    worker::Command,
+};
+
+use super::{derived::OfThresholds, memory::Memory};
+use crate::{
+    findings,
+    inspector::base_dir,
+    panels::{Action, PanelContext},
+    theme,
+};
+
+/// Where advice comes from.
+pub struct Source<'a> {
+    /// The run that was measured.
+    pub run: &'a RunSummary,
+    /// The config that it was trained with.
+    pub given: &'a RunConfig,
+    /// The analysis in words.
+    pub words: &'a str,
+    /// Its step, where known.
+    pub step: Option<u64>,
+}
+
+/// Draws the table and the buttons.
+pub fn saving_ui(ui: &mut Ui, source: &Source<'_>, now: &OfThresholds, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+    let Source { run, given, words, step } = *source;
+    let palette = theme::palette(ui.visuals());
+    ui.label(RichText::new("What that would save").color(palette.strong));
+    let advice = &now.advice;
+    let why_not = advice.why_not();
+    match &advice.prediction {
+        Err(problems) => {
+            for problem in problems {
+                ui.add(Label::new(RichText::new(problem.to_string()).color(palette.error)).wrap());
+            }
+        }
+        Ok(prediction) => {
+            Grid::new("saving").num_columns(4).striped(true).spacing([14.0, 3.0]).show(ui, |ui| {
+                for heading in ["", "Now", "Advised", "Difference"] {
+                    ui.label(RichText::new(heading).small().color(palette.weak));
+                }
+                ui.end_row();
+                for [what, old, new, difference] in findings::saving_rows(prediction) {
+                    ui.label(what);
+                    ui.label(old);
+                    ui.label(new);
+                    ui.label(RichText::new(difference).strong());
+                    ui.end_row();
+                }
+            });
+            for sentence in findings::measured_words(prediction) {
+                ui.add(Label::new(RichText::new(sentence).color(palette.weak)).wrap());
+            }
+        }
+    }
+    let words_of_loss = "Counted by the cost model. What training makes of it is not predicted: train it and see.";
+    ui.add(Label::new(RichText::new(words_of_loss).small().color(palette.weak)).wrap());
+    ui.add_space(4.0);
+    let again = ui.checkbox(&mut memory.again, "Train this run again beside it");
+    again.on_hover_text(
+        "The run has been trained already and is compared as it is. Trained again right before, with the same seed, it is timed \
+         on the machine as it is now, which is fairer.",
+    );
+    let why_not = if cx.state.engine_ended { Some("The engine has ended.".to_owned()) } else { why_not };
+    ui.horizontal_wrapped(|ui| {
+        let button = Button::new(RichText::new(format!("Train this beside \"{}\"", run.name)).strong());
+        let button = ui.add_enabled(why_not.is_none(), button).accessible_name("Train what is advised");
+        let button =
+            button.on_hover_text("Same seed, order of the data, schedule and length; waits its turn in the queue");
+        if button.on_disabled_hover_text(why_not.clone().unwrap_or_default()).clicked()
+            && let Some(prediction) = advice.to_keep()
+        {
+            let advised = Advised {
+                source: run.id.clone(),
+                beside: None,
+                step,
+                words: words.to_owned(),
+                prediction: prediction.clone(),
+            };
+            let config = findings::advised_config(&run.name, &advice.config, prediction);
+            train(run, given, config, advised, memory.again, cx);
+        }
+        let open = ui.add_enabled(advice.prediction.is_ok(), Button::new("Open in Configure"));
+        if open.on_hover_text("Puts the proposed config there").clicked()
+            && let Ok(prediction) = &advice.prediction
+        {
+            let config = findings::advised_config(&run.name, &advice.config, prediction);
+            cx.act(Action::Configure(Box::new(config), base_dir()));
+        }
+    });
+    if let Some(why) = why_not {
+        ui.add(Label::new(RichText::new(why).color(palette.weak)).wrap());
+    }
+}
+
+fn train(
+    run: &RunSummary,
+    given: &RunConfig,
+    config: RunConfig,
+    advised: Advised,
+    again: bool,
+    cx: &mut PanelContext<'_>,
+) {
+    let taken: BTreeSet<&str> = cx.state.runs.iter().flat_map(|run| run.tags.iter().map(String::as_str)).collect();
+    let tag = free_tag("advice", &run.name, &taken);
+    let again = again.then(|| Box::new(RunConfig { name: format!("{}: again", run.name), ..given.clone() }));
+    // Curves are compared with the run that it came from.
+    cx.state.selection.visible.insert(run.id.clone());
+    cx.state.selection.baseline = Some(run.id.clone());
+    let (config, advised) = (Box::new(config), Box::new(advised));
+    cx.send(Command::TrainAdvice { config, again, base_dir: base_dir(), tag, advised });
+}

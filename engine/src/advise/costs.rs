@@ -1,0 +1,56 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
+    config::{Problem, RunConfig},
+};
+
+/// What a model costs by the cost model, in training as its config describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Costs {
+    /// Trained numbers.
+    pub parameters: u64,
+    /// FLOPs of a forward pass for each example.
+    pub forward_flops_per_example: u64,
+    /// FLOPs of an optimiser step.
+    pub flops_per_step: u64,
+    /// Estimated bytes kept from forward until backward.
+    pub activation_bytes: u64,
+    /// Bytes of weights, gradients and moments.
+    pub model_bytes: u64,
+    /// Estimated bytes of all together at their largest.
+    pub memory_bytes: u64,
+}
+
+impl Costs {
+    /// Counts.
+    ///
+    /// # Errors
+    /// Every problem of the config.
+    pub fn of(config: &RunConfig, vocabulary: usize) -> Result<Self, Vec<Problem>> {
+        let plan = ModelPlan::resolve(config, vocabulary)?;
+        let cost = Cost::of(&plan, &Workload::training(config));
+        let batch = (config.train.batch as u64).max(1);
+        let model_bytes = [cost.weights_bytes, cost.gradient_bytes, cost.optimiser_bytes];
+        Ok(Self {
+            parameters: cost.parameters,
+            forward_flops_per_example: cost.forward_flops / batch,
+            flops_per_step: cost.flops_per_step,
+            activation_bytes: cost.activation_bytes,
+            model_bytes: model_bytes.into_iter().fold(0, u64::saturating_add),
+            memory_bytes: cost.memory_bytes,
+        })
+    }
+}
+
+/// Tokens of the vocabulary of a model of this config with so many parameters; as many as its tokenizer is expected to
+/// have, where the number is not known or fits no vocabulary.
+pub fn vocabulary_of(config: &RunConfig, parameters: Option<u64>) -> usize {
+    let count = |vocabulary: usize| Costs::of(config, vocabulary).map(|costs| costs.parameters);
+    let found = || {
+        let (one, two) = (count(1).ok()?, count(2).ok()?);
+        let (rest, each) = (parameters?.checked_sub(one)?, two.checked_sub(one).filter(|each| *each > 0)?);
+        rest.is_multiple_of(each).then(|| usize::try_from(rest / each).ok()?.checked_add(1))?
+    };
+    found().unwrap_or_else(|| estimated_vocabulary(config))
+}
