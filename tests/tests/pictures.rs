@@ -18,13 +18,14 @@ use headroom_app::{
     settings::ThemeChoice,
 };
 use headroom_engine::{
-    config::Problem,
-    store::{NewSnapshot, RunId, RunState, SnapshotData, SnapshotRecord, snapshot_kinds},
+    advise::{Adviser, Wishes},
+    config::{Problem, from_toml},
+    store::{AdviceRecord, Advised, NewSnapshot, RunId, RunState, SnapshotData, SnapshotRecord, snapshot_kinds},
     worker::{Command, Event},
 };
 use headroom_tests::{
-    Screen, answer_maps, example_record, example_run, example_runs, fill_with_analyses, fill_with_benchmarks,
-    fill_with_examples,
+    Screen, answer_maps, example_analysis, example_record, example_run, example_runs, fill_with_analyses,
+    fill_with_benchmarks, fill_with_examples,
 };
 
 const THEMES: [(&str, ThemeChoice); 2] = [("dark", ThemeChoice::Dark), ("light", ThemeChoice::Light)];
@@ -315,6 +316,51 @@ fn spectra_of_several_steps_with_a_component_large() {
         let mut screen = analyses(theme, PanelId::Spectra, 1300.0);
         screen.choose("Curves beside the network", "several steps");
         screen.click("Map: component 2");
+        screen
+    });
+}
+
+/// The Adviser on the baseline, of whose model there is an analysis of its own size.
+fn adviser(theme: ThemeChoice) -> Screen {
+    let mut screen = full(theme, PanelId::Live);
+    let run = example_run(0);
+    let config = from_toml(&example_record(0).config_toml).expect("a config");
+    let analysis = example_analysis(config.model.layers, config.model.heads, 400);
+    screen.state().analysis.take_steps(run.clone(), vec![400]);
+    screen.state().analysis.take(run.clone(), 400, analysis.clone());
+    let adviser = Adviser::new(&config, run.as_str(), example_record(0).summary.parameters, &analysis, None);
+    let wishes = Wishes { similarity: Some(0.6), energy: Some(0.9), error: None };
+    let prediction = adviser.expect("a sound config").advise(wishes).prediction.expect("a sound plan");
+    let words = "step 400, 16 examples of 32 tokens".to_owned();
+    let advised = Advised { source: run.clone(), beside: None, step: Some(400), words, prediction };
+    let record = AdviceRecord { run: example_run(1), created_ms: 0, advised };
+    screen.state().apply(Event::Advice { advice: vec![record] });
+    screen.state().analysis.take_steps(example_run(1), Vec::new());
+    screen.state().apply(Event::Analyses { analyses: Vec::new() });
+    screen.state().selection.focused = Some(run);
+    screen.window().settings.panel = PanelId::Adviser;
+    screen.resize(egui::vec2(1280.0, 1180.0));
+    screen
+}
+
+#[test]
+fn adviser_of_a_trained_model_with_what_came_out() {
+    in_both_themes("adviser", |theme| {
+        let mut screen = adviser(theme);
+        screen.focus("Similarity from");
+        for _ in 0..28 {
+            screen.press(Modifiers::NONE, Key::ArrowLeft);
+        }
+        screen.click("How many dimensions heads could share");
+        screen
+    });
+}
+
+#[test]
+fn adviser_before_anything_was_analysed() {
+    in_both_themes("adviser_empty", |theme| {
+        let mut screen = analyses(theme, PanelId::Adviser, 800.0);
+        screen.state().selection.focused = Some(example_run(3));
         screen
     });
 }

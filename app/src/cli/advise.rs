@@ -94,6 +94,15 @@ fn analysis(reading: &Store, store: Option<&Path>, record: &RunRecord, args: &Ad
         }
         return Ok(reading.live_analysis(run, step)?);
     }
+    if args.error.is_some() {
+        // Looks while a run trains do not ask how scores are reconstructed.
+        for known in listed.iter().filter(|found| found.run.as_ref() == Some(run)) {
+            let found = reading.analysis(&known.id)?;
+            if findings::score_errors(&found).is_some() {
+                return Ok(found);
+            }
+        }
+    }
     newest(reading, run)?.ok_or_else(|| {
         let command = hint::command(&format!("analyse {run}"), store);
         CliError::BadInput(format!(
@@ -148,7 +157,7 @@ fn tell(record: &RunRecord, analysis: &Analysis, adviser: &Adviser, advice: &Adv
     let threshold = advice.wishes.similarity.or(Wishes::USUAL.similarity).unwrap_or(1.0);
     let energy = advice.wishes.energy.or(Wishes::USUAL.energy).unwrap_or(1.0);
     let error = advice.wishes.error.or(Wishes::USUAL.error).unwrap_or(0.0);
-    let mut found = Table::new(["", "at", "", "taken"]);
+    let mut found = Table::new(["", "threshold", "found", "taken"]);
     let taken = |is_taken: bool| if is_taken { "yes" } else { "no" };
     found.row([
         "Heads that could borrow".to_owned(),

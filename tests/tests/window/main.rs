@@ -2,6 +2,7 @@
 //! over a store that cannot be opened.
 #![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
+mod adviser;
 mod analyses;
 mod closing;
 mod common;

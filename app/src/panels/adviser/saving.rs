@@ -32,6 +32,8 @@ pub struct Source<'a> {
 /// Draws the table and the buttons.
 pub fn saving_ui(ui: &mut Ui, source: &Source<'_>, now: &OfThresholds, memory: &mut Memory, cx: &mut PanelContext<'_>) {
     let Source { run, given, words, step } = *source;
+    // Its own name, without what tells it from others in lists.
+    let name = cx.state.run(&run.id).map_or_else(|| run.name.clone(), |run| run.name.clone());
     let palette = theme::palette(ui.visuals());
     ui.label(RichText::new("What that would save").color(palette.strong));
     let advice = &now.advice;
@@ -85,14 +87,14 @@ pub fn saving_ui(ui: &mut Ui, source: &Source<'_>, now: &OfThresholds, memory: &
                 words: words.to_owned(),
                 prediction: prediction.clone(),
             };
-            let config = findings::advised_config(&run.name, &advice.config, prediction);
-            train(run, given, config, advised, memory.again, cx);
+            let config = findings::advised_config(&name, &advice.config, prediction);
+            train(&name, given, config, advised, memory.again, cx);
         }
-        let open = ui.add_enabled(advice.prediction.is_ok(), Button::new("Open in Configure"));
+        let open = ui.add_enabled(advice.prediction.is_ok(), Button::new("Open the plan in Configure"));
         if open.on_hover_text("Puts the proposed config there").clicked()
             && let Ok(prediction) = &advice.prediction
         {
-            let config = findings::advised_config(&run.name, &advice.config, prediction);
+            let config = findings::advised_config(&name, &advice.config, prediction);
             cx.act(Action::Configure(Box::new(config), base_dir()));
         }
     });
@@ -101,20 +103,13 @@ pub fn saving_ui(ui: &mut Ui, source: &Source<'_>, now: &OfThresholds, memory: &
     }
 }
 
-fn train(
-    run: &RunSummary,
-    given: &RunConfig,
-    config: RunConfig,
-    advised: Advised,
-    again: bool,
-    cx: &mut PanelContext<'_>,
-) {
+fn train(name: &str, given: &RunConfig, config: RunConfig, advised: Advised, again: bool, cx: &mut PanelContext<'_>) {
     let taken: BTreeSet<&str> = cx.state.runs.iter().flat_map(|run| run.tags.iter().map(String::as_str)).collect();
-    let tag = free_tag("advice", &run.name, &taken);
-    let again = again.then(|| Box::new(RunConfig { name: format!("{}: again", run.name), ..given.clone() }));
+    let tag = free_tag("advice", name, &taken);
+    let again = again.then(|| Box::new(RunConfig { name: format!("{name}: again"), ..given.clone() }));
     // Curves are compared with the run that it came from.
-    cx.state.selection.visible.insert(run.id.clone());
-    cx.state.selection.baseline = Some(run.id.clone());
+    cx.state.selection.visible.insert(advised.source.clone());
+    cx.state.selection.baseline = Some(advised.source.clone());
     let (config, advised) = (Box::new(config), Box::new(advised));
     cx.send(Command::TrainAdvice { config, again, base_dir: base_dir(), tag, advised });
 }

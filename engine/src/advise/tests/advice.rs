@@ -97,6 +97,7 @@ fn layers_that_were_added_to_match_parameters_stay() {
     let mut config = config(12, 4);
     config.attention.reuse = Reuse::Partial(PartialReuse { heads: 2 });
     config.attention.match_parameters = Some(Baseline::Standard);
+    config.model.feed_forward = 64;
     let layers = ModelPlan::resolve(&config, 300).unwrap().layers;
     assert!(layers > 12);
     let found = analysis(planted(layers, 4, 0.5, &[]));

@@ -1,0 +1,186 @@
+//! The Adviser: what follows the sliders, what is trained, and its four states.
+
+use egui::{Key, Modifiers};
+use headroom_app::panels::PanelId;
+use headroom_engine::{
+    advise::{Adviser, Wishes},
+    config::from_toml,
+    store::{AdviceRecord, Advised},
+    worker::{Command, Event},
+};
+use headroom_tests::{
+    EXAMPLE_STEPS, Screen, example_analysis, example_record, example_run, fill_with_analyses, fill_with_examples,
+};
+use tempfile::TempDir;
+
+use crate::common::{store, train, write_tiny};
+
+/// On the baseline of the examples, of whose model there are analyses of its own size.
+fn full() -> Screen {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    fill_with_analyses(screen.state());
+    let config = from_toml(&example_record(0).config_toml).unwrap();
+    let analysis = example_analysis(config.model.layers, config.model.heads, 400);
+    screen.state().analysis.take_steps(example_run(0), vec![400]);
+    screen.state().analysis.take(example_run(0), 400, analysis);
+    screen.state().selection.focused = Some(example_run(0));
+    screen.click("Adviser");
+    assert_eq!(screen.window().settings.panel, PanelId::Adviser);
+    screen
+}
+
+fn adviser() -> Adviser {
+    let record = example_record(0);
+    let config = from_toml(&record.config_toml).unwrap();
+    let analysis = example_analysis(config.model.layers, config.model.heads, 400);
+    Adviser::new(&config, record.summary.id.as_str(), record.summary.parameters, &analysis, None).unwrap()
+}
+
+/// Moves a slider by so many hundredths.
+fn slide(screen: &mut Screen, name: &str, hundredths: i32) {
+    screen.focus(name);
+    let key = if hundredths < 0 { Key::ArrowLeft } else { Key::ArrowRight };
+    for _ in 0..hundredths.abs() {
+        screen.press(Modifiers::NONE, key);
+    }
+}
+
+#[test]
+fn while_anything_is_read_and_where_there_is_nothing_it_says_so() {
+    let mut screen = Screen::recorder();
+    screen.click("Adviser");
+    assert!(screen.has("Reading the runs…"), "{:#?}", screen.words());
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    assert!(screen.has("No runs yet"));
+    fill_with_examples(screen.state());
+    screen.settle();
+    assert!(screen.has("Reading the analysis…"), "{:#?}", screen.words());
+    fill_with_analyses(screen.state());
+    screen.state().selection.focused = Some(example_run(3));
+    screen.settle();
+    assert!(screen.says("No analysis of \"grammar decoder, 1 head\" yet") && screen.says("could borrow"));
+    assert!(screen.has("Analyse its best checkpoint now"));
+    // An analysis of another model, and one without its parts.
+    screen.state().selection.focused = Some(example_run(0));
+    screen.settle();
+    assert!(screen.says("The analysis is of 6 layers of 8 heads, the run has"), "{:#?}", screen.words());
+    let mut bare = example_analysis(6, 8, 100);
+    bare.similarity.clear();
+    bare.captured = None;
+    screen.state().analysis.take_steps(example_run(0), EXAMPLE_STEPS.to_vec());
+    screen.state().analysis.take(example_run(0), 400, bare);
+    screen.settle();
+    assert!(screen.says("did not compare the heads' maps") && screen.says("Look at reconstruction first"));
+    assert!(!screen.is_enabled("Train what is advised"));
+}
+
+#[test]
+fn dragging_a_slider_changes_plan_and_numbers() {
+    let mut screen = full();
+    let adviser = adviser();
+    let borrowing = adviser.borrowing().unwrap();
+    let computing = adviser.plan().layers() * adviser.plan().heads();
+    let words = |similarity: f64| match borrowing.count(similarity) {
+        0 => format!("None of {computing} heads could borrow"),
+        1 => format!("1 of {computing} heads could borrow"),
+        more => format!("{more} of {computing} heads could borrow"),
+    };
+    assert!(screen.says(&words(0.9)), "{:#?}", screen.words());
+    slide(&mut screen, "Similarity from", -40);
+    assert!(borrowing.count(0.5) > borrowing.count(0.9), "the example is no example");
+    assert!(screen.says(&words(0.5)), "{:#?}", screen.words());
+    let predicted = adviser.advise(Wishes { similarity: Some(0.5), ..Wishes::default() }).prediction.unwrap();
+    let parameters = headroom_app::widgets::format::count(predicted.proposed.parameters);
+    assert!(screen.has(&parameters), "{parameters}: {:#?}", screen.words());
+    // A head says why.
+    screen.click("Layer 1 head 0");
+    assert!(screen.says("L1H0 would use the map of") || screen.says("L1H0 goes on computing"));
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.says("L1H0 goes on") && !screen.says("L1H0 would"));
+
+    // The other sections have a say only when they are switched on.
+    let found = adviser.dimensions(0.95).unwrap();
+    assert!(screen.says(&format!("d_k = {}: layer {}", found.d_k, found.layer)), "{:#?}", screen.words());
+    screen.click("How many dimensions heads could share");
+    let both = adviser.advise(Wishes { similarity: Some(0.5), energy: Some(0.95), error: None }).prediction.unwrap();
+    let parameters = headroom_app::widgets::format::count(both.proposed.parameters);
+    assert!(screen.has(&parameters), "{parameters}: {:#?}", screen.words());
+    slide(&mut screen, "Energy kept", -30);
+    let fewer = adviser.dimensions(0.65).unwrap();
+    assert!(fewer.d_k < found.d_k && screen.says(&format!("d_k = {}:", fewer.d_k)), "{:#?}", screen.words());
+    assert!(!screen.is_enabled("Error allowed"), "nothing was measured of pairs");
+
+    // Into the queue.
+    let _ = screen.recorded();
+    screen.click("Train this run again beside it");
+    screen.click("Train what is advised");
+    let sent = screen.recorded();
+    let Some(Command::TrainAdvice { config, again, tag, advised, .. }) =
+        sent.into_iter().find(|command| matches!(command, Command::TrainAdvice { .. }))
+    else {
+        panic!("nothing was sent");
+    };
+    assert_eq!((tag.as_str(), &advised.source), ("advice:grammar decoder", &example_run(0)));
+    let wishes = advised.prediction.wishes;
+    assert!((wishes.similarity.unwrap() - 0.5).abs() < 1e-9 && (wishes.energy.unwrap() - 0.65).abs() < 1e-9);
+    let record = from_toml(&example_record(0).config_toml).unwrap();
+    assert_eq!((config.seed, &config.train, &config.data), (record.seed, &record.train, &record.data));
+    assert_eq!(config.attention.compatibility.kind(), "collaborative");
+    assert!(again.is_some_and(|again| again.attention == record.attention && again.name.ends_with(": again")));
+    screen.click("Open the plan in Configure");
+    assert_eq!(screen.window().settings.panel, PanelId::Configure);
+    assert_eq!(screen.window().panels.configure.config().attention, config.attention);
+}
+
+#[test]
+fn what_came_out_stands_beside_what_was_predicted() {
+    let mut screen = full();
+    let prediction = adviser().advise(Wishes { similarity: Some(0.5), ..Wishes::default() }).prediction.unwrap();
+    let advised =
+        Advised { source: example_run(0), beside: None, step: Some(400), words: "step 400".to_owned(), prediction };
+    let record = AdviceRecord { run: example_run(1), created_ms: 0, advised };
+    screen.state().apply(Event::Advice { advice: vec![record] });
+    screen.settle();
+    for words in ["Predicted and come out: grammar decoder", "Came out", "Time of a step", "no loss is predicted"] {
+        assert!(screen.says(words), "no {words} in {:#?}", screen.words());
+    }
+    assert!(screen.says("was not looked at"), "its maps: {:#?}", screen.words());
+    screen.click("Compare their curves");
+    assert_eq!(screen.window().settings.panel, PanelId::Compare);
+    assert_eq!(screen.state().selection.baseline, Some(example_run(0)));
+}
+
+#[test]
+fn a_trained_model_is_advised_trained_and_compared_in_the_window() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    let path = write_tiny(folder.path(), "one", 1);
+    let text = std::fs::read_to_string(&path).unwrap().replace("layers = 1", "layers = 2");
+    std::fs::write(&path, text).unwrap();
+    train(&mut screen, &path);
+    screen.click("Adviser");
+    screen.wait_for("Train what is advised");
+    screen.settle();
+    slide(&mut screen, "Similarity from", -90);
+    assert!(screen.says("2 of 4 heads could borrow"), "{:#?}", screen.words());
+    screen.click("Train what is advised");
+    screen.wait("the advised run's end", |screen| {
+        let state = screen.state();
+        state.runs.len() == 2 && state.current.is_none() && state.runs.iter().all(|run| run.state.is_ended())
+    });
+    screen.wait_for_words("Predicted and come out: one: 2 heads borrow");
+    screen.wait_for_words("1 by construction");
+    let source = screen.state().runs.iter().find(|run| run.name == "one").unwrap();
+    assert_eq!(source.tags, ["advice:one"]);
+    // What was predicted goes and comes back with the run.
+    let advised = screen.state().runs.iter().find(|run| run.name != "one").unwrap().id.clone();
+    screen.state().delete_run(&advised);
+    screen.wait("the run's end", |screen| !screen.says("Predicted and come out"));
+    screen.state().undo_delete();
+    let source = screen.state().runs.iter().find(|run| run.name == "one").unwrap().id.clone();
+    screen.state().selection.focused = Some(source);
+    screen.wait_for_words("Predicted and come out: one: 2 heads borrow");
+    screen.close();
+}
