@@ -129,14 +129,18 @@ impl RedundancyPanel {
         let shown = Shown::of(run, &mut self.scrubber, cx);
         ui.horizontal_wrapped(|ui| {
             picker_ui(ui, run, cx);
-            source_ui(ui, run, cx);
-            self.ask.button_ui(ui, run, cx);
+            if !self.domains.is_shown(cx) {
+                source_ui(ui, run, cx);
+                self.ask.button_ui(ui, run, cx);
+            }
             self.domains.button_ui(ui, run, cx);
-            if let Shown::Analysis { steps, step, .. } = &shown {
+            if let (Shown::Analysis { steps, step, .. }, false) = (&shown, self.domains.is_shown(cx)) {
                 self.scrubber.ui(ui, steps, *step);
             }
         });
-        self.ask.ui(ui, run, cx);
+        if !self.domains.is_shown(cx) {
+            self.ask.ui(ui, run, cx);
+        }
         looking_ui(ui, cx);
         if self.domains.is_shown(cx) {
             self.domains_ui(ui, run, memory, cx);
