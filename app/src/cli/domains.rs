@@ -14,7 +14,7 @@ use super::{
     args::DomainsArgs,
     config_source::GivenConfig,
     error::{CliError, CliResult, joined},
-    open, plain, print,
+    files, open, plain, print,
     progress::Progress,
     refused, signals,
     table::Table,
@@ -50,7 +50,7 @@ pub fn run(store: Option<&Path>, args: &DomainsArgs) -> CliResult {
 
 fn trained(store: Option<&Path>, args: &DomainsArgs) -> CliResult<Vec<Analysis>> {
     if let Some(out) = &args.out {
-        analyse::refuse_file(out)?;
+        files::refuse_file(out)?;
     }
     let given = GivenConfig::read(&args.config)?;
     let engine = open::engine(store, false)?;
@@ -75,16 +75,8 @@ fn carry_out(
         headroom_engine::config::free_tag("domains", &given.config.name, &taken)
     };
     signals::listen();
-    // An id is made of the moment and of chance: four of one moment may meet.
-    let mut ids: Vec<AnalysisId> = Vec::new();
-    while ids.len() < 4 {
-        let id = AnalysisId::new();
-        if !ids.contains(&id) {
-            ids.push(id);
-        }
-    }
-    let analyses: [AnalysisId; 4] =
-        ids.clone().try_into().map_err(|_| CliError::Failed("Four looks need four ids.".to_owned()))?;
+    let analyses: [AnalysisId; 4] = AnalysisId::distinct();
+    let ids = analyses.to_vec();
     engine.send(Command::CompareDomains {
         config: Box::new(given.config.clone()),
         base_dir: given.base_dir.clone(),

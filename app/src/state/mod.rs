@@ -15,7 +15,7 @@ mod tests;
 mod view;
 
 pub use advice::AdviceState;
-pub use analysis::{AnalysisState, Looking};
+pub use analysis::{AnalysisState, Looking, MarkedHeads};
 pub use current::{CurrentRun, StartFacts, SystemLoad};
 pub use maps::{MapsOf, MapsState, ShownMaps};
 pub use selection::Selection;

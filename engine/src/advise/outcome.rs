@@ -132,7 +132,11 @@ fn costs(prediction: &Prediction, before: &Trained<'_>, after: &Trained<'_>) -> 
             present: Some(1.0),
             predicted: ratio(Some(number(proposed.flops_per_step)), Some(number(present.flops_per_step))),
             came_out: step,
-            note: note(step, "one of the two was not timed", "predicted: the ratio of FLOPs; other work on the machine counts"),
+            note: note(
+                step,
+                "one of the two was not timed",
+                "predicted: the ratio of FLOPs; other work on the machine counts",
+            ),
         },
         OutcomeRow {
             what: "Peak memory".to_owned(),

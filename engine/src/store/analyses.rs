@@ -10,7 +10,7 @@ use crate::analysis::{Analysis, AnalysisSpec};
 
 macro_rules! columns {
     () => {
-        "number, id, run, target, step, text, examples, tokens, created_ms"
+        "number, id, run, target, step, text, examples, tokens, created_ms, json_extract(spec, '$.shuffled') AS shuffled"
     };
 }
 
@@ -132,6 +132,7 @@ fn summary(row: &SqliteRow) -> sqlx::Result<AnalysisSummary> {
         target: row.try_get("target")?,
         step: row.try_get::<Option<i64>, _>("step")?.map(|step| step as u64),
         data: row.try_get("text")?,
+        shuffled: row.try_get::<Option<i64>, _>("shuffled")?.map(|shuffled| shuffled != 0),
         examples: row.try_get::<i64, _>("examples")? as u64,
         tokens: row.try_get::<i64, _>("tokens")? as u64,
         created_ms: row.try_get("created_ms")?,
@@ -181,11 +182,13 @@ mod tests {
         let (id, run) = (AnalysisId::new(), RunId::new());
         {
             let store = Store::open(&path, OpenMode::ReadWrite).unwrap();
-            store.record_analysis(&id, Some(&run), &AnalysisSpec::default(), &example()).unwrap();
+            let spec = AnalysisSpec { shuffled: Some(true), ..AnalysisSpec::default() };
+            store.record_analysis(&id, Some(&run), &spec, &example()).unwrap();
         }
         let store = Store::open(&path, OpenMode::ReadWrite).unwrap();
         let [summary] = &store.analyses().unwrap()[..] else { panic!("one") };
         assert_eq!((&summary.id, &summary.run, summary.step), (&id, &Some(run), Some(7)));
+        assert_eq!(summary.shuffled, Some(true));
         assert_eq!(store.analysis(&id).unwrap(), example());
         store.set_analysis_deleted(&id, true).unwrap();
         assert!(store.analyses().unwrap().is_empty());
