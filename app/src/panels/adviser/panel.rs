@@ -73,6 +73,8 @@ impl Panel for AdviserPanel {
 impl AdviserPanel {
     fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, memory: &mut Memory, cx: &mut PanelContext<'_>) {
         cx.state.want_record(&run.id);
+        // A row that is wider than the panel makes nothing below it wider.
+        let width = ui.available_width();
         let shown = Shown::of(run, &mut self.scrubber, cx);
         ui.horizontal_wrapped(|ui| {
             picker_ui(ui, run, cx);
@@ -84,16 +86,19 @@ impl AdviserPanel {
         });
         self.ask.ui(ui, run, cx);
         looking_ui(ui, cx);
-        self.outcomes.ui(ui, &run.id, cx);
-        match shown {
-            Shown::Reading => working_ui(ui, "Reading the analysis…"),
-            Shown::Nothing => {
-                let what = "Which heads could borrow their maps, how many dimensions could be shared and how many pairs are \
-                            enough follows from an analysis of a trained model's attention.";
-                empty_ui(ui, run, what, &mut self.ask, cx);
+        ui.vertical(|ui| {
+            ui.set_max_width(width);
+            self.outcomes.ui(ui, &run.id, cx);
+            match shown {
+                Shown::Reading => working_ui(ui, "Reading the analysis…"),
+                Shown::Nothing => {
+                    let what = "Which heads could borrow their maps, how many dimensions could be shared and how many pairs \
+                                are enough follows from an analysis of a trained model's attention.";
+                    empty_ui(ui, run, what, &mut self.ask, cx);
+                }
+                Shown::Analysis { analysis, .. } => self.analysis_ui(ui, run, &analysis, memory, cx),
             }
-            Shown::Analysis { analysis, .. } => self.analysis_ui(ui, run, &analysis, memory, cx),
-        }
+        });
     }
 
     fn analysis_ui(
