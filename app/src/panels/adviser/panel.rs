@@ -146,12 +146,15 @@ impl AdviserPanel {
         if ui.available_width() >= NARROW {
             ui.columns(2, |columns| {
                 if let [left, right] = columns {
-                    heads_ui(left, known, now, memory, charts, pointed);
-                    dimensions_ui(right, known, now, memory, charts);
-                    right.separator();
-                    pairs_ui(right, known, now, memory, charts);
-                    right.separator();
-                    saving_ui(right, &source, now, memory, cx);
+                    // Columns set their text to both edges; what stands in one of them does not.
+                    left.vertical(|ui| heads_ui(ui, known, now, memory, charts, pointed));
+                    right.vertical(|ui| {
+                        dimensions_ui(ui, known, now, memory, charts);
+                        ui.separator();
+                        pairs_ui(ui, known, now, memory, charts);
+                        ui.separator();
+                        saving_ui(ui, &source, now, memory, cx);
+                    });
                 }
             });
         } else {
