@@ -1,5 +1,5 @@
 //! Advice on the command line: from a trained run to what it could save, trained beside it, and what came out.
-#![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
 use headroom_tests::{Program, TINY_ENCODER};
 use serde_json::Value;
