@@ -7,7 +7,7 @@ use std::{
 };
 
 use headroom_engine::{
-    analysis::{Analysis, AnalysisSpec, Measure, SpectrumSpec},
+    analysis::{Analysis, AnalysisSpec, Measure, ReconstructionSpec, SpectrumSpec},
     config::{DataConfig, from_toml},
     store::AnalysisId,
     worker::{Command, Event, Subspace, Target, Which},
@@ -17,7 +17,9 @@ use serde_json::json;
 use super::{
     args::{AnalyseArgs, LookArgs},
     error::{CliError, CliResult, joined},
-    eval, open, print, signals,
+    eval, open, print,
+    scope::ScopeArg,
+    signals,
     table::Table,
 };
 use crate::{
@@ -193,7 +195,9 @@ impl LookArgs {
 
     /// The same beside something else that was asked for.
     fn beside(&self, asks_for_more: bool) -> AnalysisSpec {
-        let names_nothing = self.similarity.is_none() && !self.spectrum && !self.captured && !asks_for_more;
+        let restores = self.reconstruction || !self.scope.is_empty();
+        let names_nothing =
+            self.similarity.is_none() && !self.spectrum && !self.captured && !asks_for_more && !restores;
         let components = self.components as usize;
         let spectrum = SpectrumSpec { components, heads: self.heads, exact: self.exact, ..SpectrumSpec::default() };
         AnalysisSpec {
@@ -207,6 +211,11 @@ impl LookArgs {
             },
             spectrum: (self.spectrum || self.heads || self.exact || names_nothing).then_some(spectrum),
             captured: self.captured || names_nothing,
+            reconstruction: restores.then(|| ReconstructionSpec {
+                layers: self.scope.contains(&ScopeArg::Layers),
+                head: self.scope.iter().find_map(|scope| if let ScopeArg::Head(at) = scope { Some(*at) } else { None }),
+                ..ReconstructionSpec::default()
+            }),
         }
     }
 }
@@ -217,6 +226,17 @@ fn tell(found: &Analysis) -> CliResult {
         print::line(line)?;
     }
     let (headings, rows) = findings::layer_table(found);
+    if !rows.is_empty() {
+        told(headings, rows)?;
+    }
+    if let Some(reconstruction) = &found.reconstruction {
+        let (headings, rows) = findings::reconstruction_table(reconstruction);
+        told(headings, rows)?;
+    }
+    Ok(())
+}
+
+fn told(headings: Vec<&'static str>, rows: Vec<Vec<String>>) -> CliResult {
     let mut table = Table::new(headings);
     for row in rows {
         table.row(row);

@@ -3,9 +3,11 @@
 mod curves;
 mod maps;
 mod npy;
+mod reconstruction;
 mod words;
 
 pub use curves::figures;
 pub use maps::maps;
 pub use npy::npy;
+pub use reconstruction::{computed_pairs, reconstruction_table, scope_name};
 pub use words::{about, layer_name, layer_table, summary};

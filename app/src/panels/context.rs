@@ -26,11 +26,13 @@ pub enum PanelId {
     Spectra,
     /// The attention maps of every head.
     Heads,
+    /// Which pairs say what the others are.
+    Reconstruct,
 }
 
 impl PanelId {
     /// Every panel, in the order of the rail; the keys 1 to 9 open them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Configure,
         Self::Live,
         Self::Compare,
@@ -39,6 +41,7 @@ impl PanelId {
         Self::Redundancy,
         Self::Spectra,
         Self::Heads,
+        Self::Reconstruct,
     ];
 
     /// The name in the rail.
@@ -52,6 +55,7 @@ impl PanelId {
             Self::Redundancy => "Redundancy",
             Self::Spectra => "Spectra",
             Self::Heads => "Heads",
+            Self::Reconstruct => "Reconstruct",
         }
     }
 
@@ -65,6 +69,7 @@ impl PanelId {
             Self::Speed => "Measure how long training steps take",
             Self::Redundancy => "See which heads and layers attend alike",
             Self::Heads => "Look at the attention map of every head",
+            Self::Reconstruct => "Restore attention scores from some of their pairs",
             Self::Spectra => "See in how small a space attention scores live",
         }
     }

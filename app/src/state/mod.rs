@@ -6,6 +6,7 @@
 mod analysis;
 mod current;
 mod maps;
+mod rebuilt;
 mod selection;
 mod series;
 mod speed;
@@ -16,6 +17,7 @@ mod view;
 pub use analysis::{AnalysisState, Looking};
 pub use current::{CurrentRun, StartFacts, SystemLoad};
 pub use maps::{MapsOf, MapsState, ShownMaps};
+pub use rebuilt::ShownRebuilt;
 pub use selection::Selection;
 pub use series::{CurveBase, CurveX, RunSeries, SeriesCache};
 pub use speed::{Measuring, SpeedState};

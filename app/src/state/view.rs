@@ -426,7 +426,7 @@ impl State {
             | Event::LiveAnalyses { .. }
             | Event::LiveAnalysis { .. }
             | Event::Snapshot { .. }) => self.analysis.apply(event, &mut self.messages),
-            event @ (Event::Map { .. } | Event::Maps { .. }) => self.maps.apply(event),
+            event @ (Event::Map { .. } | Event::Maps { .. } | Event::Rebuilt { .. }) => self.maps.apply(event),
             Event::SnapshotData { .. } | Event::Snapshots { .. } => {}
             event @ (Event::Benchmark { .. }
             | Event::Benchmarks { .. }
