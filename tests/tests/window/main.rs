@@ -11,6 +11,7 @@ mod heads;
 mod live;
 mod opening;
 mod race;
+mod reconstruct;
 mod runs;
 mod shell;
 mod states;
