@@ -24,7 +24,7 @@ use headroom_engine::{
 };
 use headroom_tests::{
     Screen, answer_maps, answer_rebuilt, example_record, example_run, example_runs, fill_with_analyses,
-    fill_with_benchmarks, fill_with_examples, fill_with_reconstruction,
+    fill_with_benchmarks, fill_with_control, fill_with_examples, fill_with_reconstruction,
 };
 
 const THEMES: [(&str, ThemeChoice); 2] = [("dark", ThemeChoice::Dark), ("light", ThemeChoice::Light)];
@@ -300,6 +300,41 @@ fn redundancy_of_a_run_that_trains() {
             screen.press(Modifiers::NONE, key);
         }
         screen.click("Layer 3 head 5");
+        screen
+    });
+}
+
+#[test]
+fn redundancy_of_a_run_beside_its_control() {
+    in_both_themes("redundancy_control", |theme| {
+        let mut screen = analyses(theme, PanelId::Redundancy, 1000.0);
+        fill_with_control(screen.state());
+        screen.settle();
+        screen.click("Beside its control");
+        screen
+    });
+}
+
+#[test]
+fn groups_of_alike_heads_on_the_head_map_of_configure() {
+    in_both_themes("configure_marked", |theme| {
+        let mut screen = analyses(theme, PanelId::Redundancy, 1000.0);
+        screen.state().current = None;
+        screen.state().waiting.clear();
+        screen.click("Mark them in Configure");
+        screen.fill("Layers", "6");
+        screen.fill("Heads", "8");
+        screen.settle();
+        screen
+    });
+}
+
+#[test]
+fn setting_up_a_control() {
+    in_both_themes("control", |theme| {
+        let mut screen = configure(theme);
+        screen.click("Race or sweep");
+        screen.click("Control");
         screen
     });
 }

@@ -75,16 +75,8 @@ fn carry_out(
         headroom_engine::config::free_tag("domains", &given.config.name, &taken)
     };
     signals::listen();
-    // An id is made of the moment and of chance: four of one moment may meet.
-    let mut ids: Vec<AnalysisId> = Vec::new();
-    while ids.len() < 4 {
-        let id = AnalysisId::new();
-        if !ids.contains(&id) {
-            ids.push(id);
-        }
-    }
-    let analyses: [AnalysisId; 4] =
-        ids.clone().try_into().map_err(|_| CliError::Failed("Four looks need four ids.".to_owned()))?;
+    let analyses: [AnalysisId; 4] = AnalysisId::distinct();
+    let ids = analyses.to_vec();
     engine.send(Command::CompareDomains {
         config: Box::new(given.config.clone()),
         base_dir: given.base_dir.clone(),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use headroom_engine::config::{Answer, ModelConfig, Race, Side, SpecError, nearest};
+use headroom_engine::config::{Answer, Race, RunConfig, Side, SpecError, nearest};
 
 use super::{
     args::RaceArgs,
@@ -21,7 +21,7 @@ fn contest<'a>(store: Option<&'a Path>, args: &RaceArgs) -> CliResult<Contest<'a
     let given = GivenConfig::read(&args.config)?;
     let bad = |error: SpecError| CliError::BadInput(error.to_string());
     let named = args.variant.iter().map(|text| text.parse::<Side>().map_err(bad));
-    let families = args.families.iter().map(|kind| family(kind, &given.config.model));
+    let families = args.families.iter().map(|kind| family(kind, &given.config));
     let variants = families.chain(named).collect::<CliResult<Vec<Side>>>()?;
     let entrants = Race { base: given.config.clone(), variants }.entrants().map_err(bad)?;
     if let [only] = entrants.as_slice() {
@@ -34,11 +34,11 @@ fn contest<'a>(store: Option<&'a Path>, args: &RaceArgs) -> CliResult<Contest<'a
     Ok(Contest { kind: "race", store, given, entrants, seeds, skip, json })
 }
 
-fn family(kind: &str, model: &ModelConfig) -> CliResult<Side> {
-    if let Some(answer) = Answer::of_kind(kind.trim(), model) {
+fn family(kind: &str, config: &RunConfig) -> CliResult<Side> {
+    if let Some(answer) = Answer::of_kind(kind.trim(), config) {
         return Ok(Side { name: answer.words(), overrides: vec![answer.to_override()] });
     }
-    let known: Vec<&str> = Answer::all(model).iter().map(Answer::kind).collect();
+    let known: Vec<&str> = Answer::all(config).iter().map(Answer::kind).collect();
     let hint = nearest(kind, known.iter().copied()).map(|near| format!(" Did you mean `{near}`?"));
     let (hint, known) = (hint.unwrap_or_default(), known.join(", "));
     Err(CliError::BadInput(format!("There is no variant `{kind}`.{hint} Known: {known}.")))

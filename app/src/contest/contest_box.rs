@@ -6,11 +6,17 @@ use egui::{Align2, Button, Context, DragValue, Frame, Id, Modal, RichText, Scrol
 use headroom_engine::config::{Entrant, RunConfig, free_tag, runs_of};
 
 use super::{
+    control_form::ControlForm,
     plan::{Priced, flops_of},
     sweep_form::SweepForm,
     variants::Variants,
 };
-use crate::{panels::Action, state::State, theme, widgets::format};
+use crate::{
+    panels::{Action, PanelId},
+    state::State,
+    theme,
+    widgets::format,
+};
 
 /// Seeds that can be queued at once.
 const MOST_SEEDS: u64 = 100;
@@ -20,6 +26,7 @@ const MOST_SEEDS: u64 = 100;
 enum Kind {
     Race,
     Sweep,
+    Control,
 }
 
 /// The box in which a race or sweep is set up; keep it while it is open.
@@ -29,6 +36,7 @@ pub struct ContestBox {
     seeds: u64,
     variants: Variants,
     sweep: SweepForm,
+    control: ControlForm,
     base_dir: PathBuf,
 }
 
@@ -36,7 +44,8 @@ impl ContestBox {
     /// A box for variants of this config, whose relative paths start at the folder.
     pub fn new(base: RunConfig, base_dir: PathBuf) -> Self {
         let (variants, sweep) = (Variants::new(&base), SweepForm::new(&base));
-        Self { kind: Kind::Race, name: base.name, seeds: 1, variants, sweep, base_dir }
+        let control = ControlForm::new(&base);
+        Self { kind: Kind::Race, name: base.name, seeds: 1, variants, sweep, control, base_dir }
     }
 
     /// Draws it over the window; false once it is closed.
@@ -57,6 +66,7 @@ impl ContestBox {
                     scroll.show(ui, |ui| self.variants.ui(ui));
                 }
                 Kind::Sweep => self.sweep.ui(ui, most - 80.0),
+                Kind::Control => self.control.ui(ui),
             }
             ui.add_space(6.0);
             ui.separator();
@@ -71,17 +81,19 @@ impl ContestBox {
             ui.label(RichText::new("Train several configs").heading());
             ui.selectable_value(&mut self.kind, Kind::Race, "Race");
             ui.selectable_value(&mut self.kind, Kind::Sweep, "Sweep");
+            ui.selectable_value(&mut self.kind, Kind::Control, "Control");
         });
         let words = match self.kind {
             Kind::Race => "The baseline and its variants, with the same seeds, order of the data and schedule.",
             Kind::Sweep => "One config with several values of its fields, such as 2, 4 and 8 heads.",
+            Kind::Control => "One config on its text and on the same text shuffled: what of it is due to language?",
         };
         ui.label(RichText::new(words).color(weak));
         ui.horizontal(|ui| {
             ui.label("Name");
             let typed = ui.add(TextEdit::singleline(&mut self.name).desired_width(300.0));
             typed.accessible_name("Name of the race");
-            if !(self.kind == Kind::Sweep && self.sweep.sweeps_seeds()) {
+            if self.has_seeds() {
                 ui.label("Seeds");
                 let seeds = ui.add(DragValue::new(&mut self.seeds).range(1..=MOST_SEEDS).speed(0.05));
                 seeds
@@ -93,11 +105,20 @@ impl ContestBox {
         if !name.is_empty() {
             self.variants.rename(name);
             self.sweep.rename(name);
+            self.control.rename(name);
+        }
+    }
+
+    fn has_seeds(&self) -> bool {
+        match self.kind {
+            Kind::Race => true,
+            Kind::Sweep => !self.sweep.sweeps_seeds(),
+            Kind::Control => false,
         }
     }
 
     fn seeds(&self) -> u64 {
-        if self.kind == Kind::Sweep && self.sweep.sweeps_seeds() { 1 } else { self.seeds }
+        if self.has_seeds() { self.seeds } else { 1 }
     }
 
     /// What takes part, also what cannot be trained.
@@ -105,6 +126,7 @@ impl ContestBox {
         match self.kind {
             Kind::Race => self.variants.chosen(),
             Kind::Sweep => self.sweep.entrants().map(|all| all.iter().collect()).unwrap_or_default(),
+            Kind::Control => self.control.entrants(),
         }
     }
 
@@ -123,6 +145,7 @@ impl ContestBox {
             Kind::Race if left_out > 0 => Some("Untick what cannot be trained, or change its numbers."),
             Kind::Race if sound < 2 => Some("Tick a variant."),
             Kind::Sweep if sound == 0 => Some("There is nothing to train."),
+            Kind::Control if left_out > 0 => Some("Mend the config first."),
             _ => None,
         };
         let of = |n: usize, one: &str, many: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {many}") };
@@ -137,13 +160,14 @@ impl ContestBox {
         let mut open = true;
         ui.horizontal(|ui| {
             let label = match left_out {
+                0 if self.kind == Kind::Control => "Queue 2 runs and 4 looks".to_owned(),
                 0 => format!("Queue {}", of(runs as usize, "run", "runs")),
                 n => format!("Queue {} without these {n}", of(runs as usize, "run", "runs")),
             };
             let button = ui.add_enabled(why_not.is_none(), Button::new(RichText::new(label).strong()));
             let button = button.accessible_name("Queue the runs");
             if button.on_disabled_hover_text(why_not.unwrap_or_default()).clicked() {
-                actions.push(self.start(state));
+                actions.extend(self.start(state));
                 open = false;
             }
             if ui.button("Cancel").clicked() {
@@ -156,14 +180,18 @@ impl ContestBox {
         open
     }
 
-    fn start(&self, state: &State) -> Action {
+    fn start(&self, state: &State) -> Vec<Action> {
         let entrants: Vec<Entrant> = self.chosen().into_iter().map(|priced| priced.entrant.clone()).collect();
         let taken: BTreeSet<&str> = state.runs.iter().flat_map(|run| run.tags.iter().map(String::as_str)).collect();
         let kind = match self.kind {
             Kind::Race => "race",
             Kind::Sweep => "sweep",
+            Kind::Control => {
+                let command = self.control.command(&self.base_dir, &taken);
+                return vec![Action::Send(command), Action::Open(PanelId::Redundancy)];
+            }
         };
         let tag = free_tag(kind, self.name.trim(), &taken);
-        Action::StartAll(runs_of(&entrants, self.seeds()), self.base_dir.clone(), tag)
+        vec![Action::StartAll(runs_of(&entrants, self.seeds()), self.base_dir.clone(), tag)]
     }
 }

@@ -9,5 +9,5 @@ mod words;
 pub use curves::figures;
 pub use maps::maps;
 pub use npy::npy;
-pub use reconstruction::{computed_pairs, reconstruction_table, scope_name};
+pub use reconstruction::{computed_pairs, reconstruction_table, rising, scope_name};
 pub use words::{about, layer_name, layer_table, summary};

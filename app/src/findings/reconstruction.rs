@@ -44,13 +44,13 @@ pub(super) fn figures(analysis: &Analysis) -> Vec<(String, Figure)> {
         all.push((format!("reconstruction-{slug}"), figure(analysis, &title, (x, (0.0, n)), &lines(&pairs, curves))));
     }
     if let (Some(network), false) = (found.scopes.first(), found.score_flops.is_empty()) {
-        let mut series = lines(&found.score_flops, [&network.greedy, &network.eigen, &network.random]);
+        let mut series = lines(rising(&found.score_flops), [&network.greedy, &network.eigen, &network.random]);
         // Projections need all scores first.
         series.retain(|(name, ..)| !name.starts_with("eigenvectors"));
         if let Some(whole) = &found.whole {
             series.push((
                 "whole map, held out".to_owned(),
-                points(&whole.flops, whole.greedy.honest()),
+                points(rising(&whole.flops), whole.greedy.honest()),
                 3,
                 Dash::Solid,
             ));
@@ -82,6 +82,12 @@ pub fn computed_pairs(found: &Reconstruction) -> Vec<f64> {
     let n = found.tokens;
     let visible = |query: usize| if found.is_causal { query + 1 } else { n };
     (0..=n).map(|k| (0..n).map(|query| k.min(visible(query))).sum::<usize>() as f64).collect()
+}
+
+/// FLOPs as long as more pairs cost more: beyond, computing all of them is better in every way.
+pub fn rising(flops: &[f64]) -> &[f64] {
+    let count = flops.windows(2).take_while(|pair| matches!(pair, [before, after] if after >= before)).count();
+    flops.get(..=count).unwrap_or_default()
 }
 
 type Line = (String, Vec<(f64, f64)>, u64, Dash);
@@ -223,6 +229,12 @@ mod tests {
     fn curve(pace: f64) -> ErrorCurve {
         let errors: Vec<f64> = (0..=8).map(|k| if k == 8 { 0.0 } else { (-pace * f64::from(k)).exp() }).collect();
         ErrorCurve { held_out: errors.iter().map(|error| (error * 1.5).min(1.0)).collect(), fitted: errors }
+    }
+
+    #[test]
+    fn flops_end_where_all_pairs_cost_less() {
+        assert_eq!(rising(&[0.0, 0.5, 1.2, 1.1, 1.0]), [0.0, 0.5, 1.2]);
+        assert_eq!((rising(&[]).len(), rising(&[0.0, 1.0]).len()), (0, 2));
     }
 
     #[test]

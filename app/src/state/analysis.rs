@@ -6,7 +6,7 @@ use headroom_engine::{
     worker::{Command, Event, Subspace, Target, Which},
 };
 
-use crate::messages::Messages;
+use crate::{messages::Messages, widgets::HeadMarks};
 
 /// Analyses of one run that are kept in memory; the ones that were looked at the longest ago go first.
 const KEPT: usize = 200;
@@ -24,6 +24,15 @@ pub struct Looking {
     pub at: Option<(String, f64)>,
     /// Whether it was told to end.
     pub is_cancelling: bool,
+    /// Whether it is shown of its run once it is there.
+    opens: bool,
+}
+
+impl Looking {
+    /// One that waits, and is not shown by itself.
+    fn new(analysis: AnalysisId, run: RunId) -> Self {
+        Self { analysis, run, at: None, is_cancelling: false, opens: false }
+    }
 }
 
 /// What a run kept while it trained.
@@ -37,11 +46,30 @@ struct Live {
     waiting: Vec<u64>,
 }
 
+/// Groups of heads of a run that were alike, to be marked on the head map of Configure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MarkedHeads {
+    /// The run, by name.
+    pub run: String,
+    /// Layers of its model.
+    pub layers: usize,
+    /// Heads of each.
+    pub heads: usize,
+    /// From which similarity on they are alike.
+    pub threshold: f64,
+    /// The groups.
+    pub marks: HeadMarks,
+}
+
 /// Analyses: those that runs kept while they trained, and those that were asked for.
 #[derive(Default)]
 pub struct AnalysisState {
     /// Looks that wait or go on, in their order.
     pub looking: Vec<Looking>,
+    /// What is marked on the head map of Configure.
+    pub marked: Option<MarkedHeads>,
+    /// Whether a run that has a control is shown beside it.
+    pub beside_control: bool,
     live: BTreeMap<RunId, Live>,
     summaries: Vec<AnalysisSummary>,
     has_asked: bool,
@@ -161,7 +189,14 @@ impl AnalysisState {
         };
     }
 
-    /// Puts a look at a run's checkpoint, on its held-out text, into the engine's queue; it is shown once it is there.
+    /// The newest look at a run on its held-out text, read in order or shuffled.
+    pub fn by_order(&mut self, run: &RunId, shuffled: bool) -> Option<AnalysisSummary> {
+        let of = |found: &&AnalysisSummary| found.run.as_ref() == Some(run) && found.shuffled == Some(shuffled);
+        self.on_demand(run).iter().find(of).cloned()
+    }
+
+    /// Puts a look at a run's checkpoint, on its held-out text, into the engine's queue; it is shown once it is there, but
+    /// where the order of the text was named: then it belongs beside others.
     pub fn look(
         &mut self,
         run: &RunId,
@@ -170,7 +205,7 @@ impl AnalysisState {
         subspaces: Vec<Subspace>,
         base_dir: PathBuf,
     ) -> AnalysisId {
-        let analysis = AnalysisId::new();
+        let (analysis, opens) = (AnalysisId::new(), spec.shuffled.is_none());
         self.wishes.push(Command::Analyse {
             analysis: analysis.clone(),
             target: Target::Run { run: run.clone(), which },
@@ -179,8 +214,7 @@ impl AnalysisState {
             subspaces,
             base_dir,
         });
-        let looking = Looking { analysis: analysis.clone(), run: run.clone(), at: None, is_cancelling: false };
-        self.looking.push(looking);
+        self.looking.push(Looking { opens, ..Looking::new(analysis.clone(), run.clone()) });
         analysis
     }
 
@@ -227,6 +261,12 @@ impl AnalysisState {
                 self.summaries = analyses;
                 self.has_list = true;
             }
+            // Asked for with runs that had to be trained first.
+            Event::AnalyseQueued { analysis, run: Some(run), .. }
+                if !self.looking.iter().any(|looking| looking.analysis == analysis) =>
+            {
+                self.looking.push(Looking::new(analysis, run));
+            }
             Event::Analysing { analysis, stage, fraction } => {
                 if let Some(looking) = self.looking.iter_mut().find(|looking| looking.analysis == analysis) {
                     looking.at = Some((stage, fraction));
@@ -250,7 +290,7 @@ impl AnalysisState {
                     None if complete => messages.push_info("Looked at the attention of a checkpoint."),
                     None => messages.push_info("The look at attention was ended; nothing of it is kept."),
                 }
-                if complete {
+                if complete && looking.opens {
                     self.opened.insert(looking.run, analysis);
                 }
                 self.wishes.push(Command::ListAnalyses);

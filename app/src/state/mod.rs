@@ -14,7 +14,7 @@ mod speed;
 mod tests;
 mod view;
 
-pub use analysis::{AnalysisState, Looking};
+pub use analysis::{AnalysisState, Looking, MarkedHeads};
 pub use current::{CurrentRun, StartFacts, SystemLoad};
 pub use maps::{MapsOf, MapsState, ShownMaps};
 pub use rebuilt::ShownRebuilt;

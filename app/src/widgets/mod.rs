@@ -24,7 +24,9 @@ pub use chart::{Band, Chart, ChartLine, ChartResponse, ChartState, FEWEST_SMOOTH
 pub use chart_options::ChartOptions;
 pub use dash::Dash;
 pub use field::{Field, FieldResponse};
-pub use head_map::{HeadCell, HeadEdit, HeadGrid, HeadLayout, HeadMap, HeadMapResponse, HeadSpot, group_letters};
+pub use head_map::{
+    HeadCell, HeadEdit, HeadGrid, HeadLayout, HeadMap, HeadMapResponse, HeadMarks, HeadSpot, group_letters,
+};
 pub use heat_map::{Extent, HeatAxis, HeatData, HeatMap, HeatResponse, HeatScale, HeatState, Tone};
 pub use name::name_ui;
 pub use parallel::{Parallel, ParallelAxis, ParallelLine, ParallelResponse, ParallelScale, ParallelState};

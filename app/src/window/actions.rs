@@ -138,6 +138,9 @@ impl HeadroomWindow {
                 {
                     current.is_stopping = true;
                 }
+                if matches!(command, Command::CompareDomains { .. }) {
+                    self.state.analysis.beside_control = true;
+                }
                 if let Some(link) = &self.link {
                     link.send(&mut self.state, command);
                 }

@@ -1,7 +1,7 @@
 use super::{
-    AllEndReuse, AlternateReuse, AttentionConfig, Biases, Collaborative, Compatibility, Coverage, EigenCoverage,
-    FirstReuse, FullReuse, Grouped, Latent, ModelConfig, PartialCoverage, PartialReuse, Restore, Reuse, SkipReuse,
-    Standard,
+    AllEndReuse, AlternateReuse, AttentionConfig, Biases, Collaborative, Compatibility, Coverage, DEFAULT_STEPS,
+    EigenCoverage, FirstReuse, FullReuse, Grouped, Latent, PartialCoverage, PartialReuse, Restore, Reuse, RunConfig,
+    SkipReuse, Standard,
 };
 
 /// An answer to one of the questions about attention that can be trained: what a variant of a race changes.
@@ -11,22 +11,35 @@ pub enum Answer {
     Compatibility(Compatibility),
     /// Which heads score.
     Reuse(Reuse),
+    /// How many pairs are scored.
+    Coverage(Coverage),
 }
 
+/// The most steps in which a variant scores all pairs before it chooses some.
+const MOST_WARMUP_STEPS: u64 = 100;
+
 impl Answer {
-    /// Every answer but the baseline's and the hand-drawn table, each with numbers that suit the model: the ways to score
-    /// a pair first, then the schedules that change something in so many layers.
-    pub fn all(model: &ModelConfig) -> Vec<Self> {
+    /// Every answer but the baseline's and the hand-drawn table, each with numbers that suit the config: the ways to score
+    /// a pair first, then the schedules that change something in so many layers, then a quarter of all pairs.
+    pub fn all(config: &RunConfig) -> Vec<Self> {
+        let model = &config.model;
         let mut all: Vec<Self> = Vec::new();
         let ways = Compatibility::examples(model.heads, model.width).into_iter().map(Self::Compatibility);
         let schedules = Reuse::examples(model.layers, model.heads).into_iter().map(Self::Reuse);
         let borrows = |answer: &Self| match answer {
             // Neither the first layer borrows, nor in some schedules the last.
             Self::Reuse(Reuse::Partial(_) | Reuse::AllEnd(_)) => model.layers > 2,
-            Self::Reuse(_) => model.layers > 1,
+            // The last layer scores all pairs.
+            Self::Reuse(_) | Self::Coverage(_) => model.layers > 1,
             Self::Compatibility(_) => true,
         };
-        for answer in ways.chain(schedules).filter(borrows) {
+        let steps = config.train.steps.unwrap_or(DEFAULT_STEPS);
+        let some = Coverage::Partial(PartialCoverage {
+            k: (config.data.sequence_length / 4).max(1),
+            warmup_steps: (steps / 5).clamp(1, MOST_WARMUP_STEPS),
+            ..PartialCoverage::default()
+        });
+        for answer in ways.chain(schedules).chain([Self::Coverage(some)]).filter(borrows) {
             let is_new = !all.iter().any(|known| known.kind() == answer.kind());
             if is_new && !["standard", "none", "custom"].contains(&answer.kind()) {
                 all.push(answer);
@@ -35,16 +48,18 @@ impl Answer {
         all
     }
 
-    /// The answer of this kind, with numbers that suit the model.
-    pub fn of_kind(kind: &str, model: &ModelConfig) -> Option<Self> {
-        Self::all(model).into_iter().find(|answer| answer.kind() == kind)
+    /// The answer of this kind, with numbers that suit the config.
+    pub fn of_kind(kind: &str, config: &RunConfig) -> Option<Self> {
+        Self::all(config).into_iter().find(|answer| answer.kind() == kind)
     }
 
-    /// The name in the file.
+    /// The name in the file; of some pairs `some_pairs`, since there `partial` is a schedule of reuse too.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Compatibility(compatibility) => compatibility.kind(),
             Self::Reuse(reuse) => reuse.kind(),
+            Self::Coverage(Coverage::Partial(_)) => "some_pairs",
+            Self::Coverage(coverage) => coverage.kind(),
         }
     }
 
@@ -53,6 +68,7 @@ impl Answer {
         match self {
             Self::Compatibility(compatibility) => compatibility_words(compatibility),
             Self::Reuse(reuse) => reuse_words(reuse),
+            Self::Coverage(coverage) => coverage_words(coverage),
         }
     }
 
@@ -61,6 +77,7 @@ impl Answer {
         let (field, value) = match self {
             Self::Compatibility(compatibility) => ("compatibility", toml::Value::try_from(compatibility)),
             Self::Reuse(reuse) => ("reuse", toml::Value::try_from(reuse)),
+            Self::Coverage(coverage) => ("coverage", toml::Value::try_from(coverage)),
         };
         // Plain data with string keys is always a table.
         let value = value.map_or_else(|_| String::new(), |value| value.to_string());
@@ -132,14 +149,14 @@ fn reuse_words(reuse: &Reuse) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{RunConfig, from_toml_with, to_toml};
+    use crate::config::{ModelConfig, from_toml_with, to_toml};
 
     #[test]
     fn every_answer_is_an_override_that_gives_a_sound_config_of_its_own_words() {
         let base = RunConfig::default();
-        let all = Answer::all(&base.model);
+        let all = Answer::all(&base);
         let kinds: Vec<&str> = all.iter().map(Answer::kind).collect();
-        assert_eq!(kinds.len(), 12, "{kinds:?}");
+        assert_eq!(kinds.len(), 13, "{kinds:?}");
         for answer in all {
             let config = from_toml_with(&to_toml(&base), &[answer.to_override()]).unwrap();
             assert_eq!(config.validate(), vec![], "{answer:?}");
@@ -147,13 +164,18 @@ mod tests {
             let found = match &answer {
                 Answer::Compatibility(_) => Answer::Compatibility(config.attention.compatibility),
                 Answer::Reuse(_) => Answer::Reuse(config.attention.reuse),
+                Answer::Coverage(_) => Answer::Coverage(config.attention.coverage),
             };
             assert_eq!(found, answer);
-            assert_eq!(Answer::of_kind(answer.kind(), &base.model), Some(answer));
+            assert_eq!(Answer::of_kind(answer.kind(), &base), Some(answer));
         }
-        assert_eq!(Answer::of_kind("custom", &base.model), None);
-        let count = |layers: usize| Answer::all(&ModelConfig { layers, ..base.model.clone() }).len();
-        assert_eq!([1, 2, 3].map(count), [6, 10, 12], "one layer has nobody to borrow from");
+        assert_eq!(Answer::of_kind("custom", &base), None);
+        let of = |layers: usize| RunConfig { model: ModelConfig { layers, ..base.model.clone() }, ..base.clone() };
+        assert_eq!(
+            [1, 2, 3].map(|layers| Answer::all(&of(layers)).len()),
+            [6, 11, 13],
+            "one layer has nobody to borrow from"
+        );
     }
 
     #[test]

@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn a_race_differs_from_its_baseline_in_what_its_variants_say_and_in_nothing_else() {
         let base = RunConfig { name: "base".to_owned(), seed: 5, ..RunConfig::default() };
-        let full = Answer::of_kind("full", &base.model).unwrap();
+        let full = Answer::of_kind("full", &base).unwrap();
         let variants = vec![
             Side { name: full.words(), overrides: vec![full.to_override()] },
             side("both:attention.compatibility.kind=symmetric,attention.reuse.kind=alternate"),

@@ -10,7 +10,7 @@ use crate::analysis::{Analysis, AnalysisSpec};
 
 macro_rules! columns {
     () => {
-        "number, id, run, target, step, text, examples, tokens, created_ms, \
+        "number, id, run, target, step, text, examples, tokens, created_ms, json_extract(spec, '$.shuffled') AS shuffled, \
          json_extract(spec, '$.reconstruction') IS NOT NULL AS reconstructs"
     };
 }
@@ -133,6 +133,7 @@ fn summary(row: &SqliteRow) -> sqlx::Result<AnalysisSummary> {
         target: row.try_get("target")?,
         step: row.try_get::<Option<i64>, _>("step")?.map(|step| step as u64),
         data: row.try_get("text")?,
+        shuffled: row.try_get::<Option<i64>, _>("shuffled")?.map(|shuffled| shuffled != 0),
         examples: row.try_get::<i64, _>("examples")? as u64,
         tokens: row.try_get::<i64, _>("tokens")? as u64,
         created_ms: row.try_get("created_ms")?,
@@ -183,12 +184,14 @@ mod tests {
         let (id, run) = (AnalysisId::new(), RunId::new());
         {
             let store = Store::open(&path, OpenMode::ReadWrite).unwrap();
-            store.record_analysis(&id, Some(&run), &AnalysisSpec::default(), &example()).unwrap();
+            let spec = AnalysisSpec { shuffled: Some(true), ..AnalysisSpec::default() };
+            store.record_analysis(&id, Some(&run), &spec, &example()).unwrap();
         }
         let store = Store::open(&path, OpenMode::ReadWrite).unwrap();
         let [summary] = &store.analyses().unwrap()[..] else { panic!("one") };
         assert_eq!((&summary.id, &summary.run, summary.step), (&id, &Some(run), Some(7)));
         assert!(!summary.reconstructs);
+        assert_eq!(summary.shuffled, Some(true));
         assert_eq!(store.analysis(&id).unwrap(), example());
         let reconstruction = Some(ReconstructionSpec::default());
         let spec = AnalysisSpec { reconstruction, ..AnalysisSpec::default() };

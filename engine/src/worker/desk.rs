@@ -401,8 +401,12 @@ impl Desk {
 
     fn analyse(&mut self, job: AnalyseJob) {
         let (analysis, target) = (job.analysis.clone(), Subject::name(&job.target));
+        let run = match &job.target {
+            Target::Run { run, .. } => Some(run.clone()),
+            Target::Directory(_) => None,
+        };
         let position = self.queue.len() + usize::from(self.current.is_some());
-        self.outbox.send(Event::AnalyseQueued { analysis, target, position });
+        self.outbox.send(Event::AnalyseQueued { analysis, run, target, position });
         self.queue.push_back(Job::Analyse(Box::new(job)));
         self.next_job();
     }

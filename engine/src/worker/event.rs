@@ -350,6 +350,9 @@ pub enum Event {
     AnalyseQueued {
         /// The analysis.
         analysis: AnalysisId,
+        /// The run whose model it is; none for a directory.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        run: Option<RunId>,
         /// The model, as given.
         target: String,
         /// Jobs before it in the queue.

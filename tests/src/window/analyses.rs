@@ -6,11 +6,12 @@ use headroom_engine::{
         Analysis, CapturedVariance, LayerEnergies, MapThumbnails, Measure, ScoreSpectra, Similarity, Spectrum,
         SpectrumMethod,
     },
-    store::RunId,
+    config::{from_toml, to_toml},
+    store::{AnalysisId, AnalysisSummary, RunId},
     worker::{Command, Event},
 };
 
-use super::example::example_runs;
+use super::example::{example_record, example_runs};
 
 /// Steps at which the example runs were looked at.
 pub const EXAMPLE_STEPS: [u64; 8] = [50, 100, 150, 200, 250, 300, 350, 400];
@@ -52,6 +53,45 @@ pub fn fill_with_analyses(state: &mut State) {
             state.analysis.take(run.id.clone(), step, Analysis { step: Some(step), ..analysis });
         }
     }
+}
+
+/// Makes the baseline (number 0) the control of the run that trains (number 8), each looked at on both texts.
+pub fn fill_with_control(state: &mut State) {
+    let (run, control) = (example_run(8), example_run(0));
+    let mut runs = example_runs();
+    for of in &mut runs {
+        if of.id == run || of.id == control {
+            of.tags.push("domains:grammar".to_owned());
+        }
+    }
+    state.apply(Event::Runs { runs });
+    let mut record = example_record(0);
+    let mut config = from_toml(&record.config_toml).expect("the example's config");
+    config.data.shuffled = true;
+    record.config_toml = to_toml(&config);
+    state.apply(Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/home/ada/thesis".into() });
+    let mut analyses = Vec::new();
+    for (number, (of, shuffled)) in
+        [(&run, false), (&run, true), (&control, false), (&control, true)].into_iter().enumerate()
+    {
+        let id = AnalysisId::from(format!("control{number}"));
+        let found = example_analysis(6, 8, 420 - 90 * number as u64);
+        analyses.push(AnalysisSummary {
+            id: id.clone(),
+            number: number as u64 + 1,
+            run: Some(of.clone()),
+            target: "grammar".to_owned(),
+            step: Some(600),
+            data: "held-out text".to_owned(),
+            shuffled: Some(shuffled),
+            examples: 256,
+            tokens: 32,
+            created_ms: 0,
+            reconstructs: false,
+        });
+        state.apply(Event::Analysed { analysis: id, result: Box::new(found) });
+    }
+    state.apply(Event::Analyses { analyses });
 }
 
 /// Answers what was asked of attention maps, as the engine would: a text of two dozen tokens.

@@ -100,6 +100,7 @@ pub fn fill_with_reconstruction(state: &mut State, run: &RunId) {
         target: analysis.target.clone(),
         step: analysis.step,
         data: analysis.data.clone(),
+        shuffled: None,
         examples: analysis.examples,
         tokens: analysis.tokens as u64,
         created_ms: 0,

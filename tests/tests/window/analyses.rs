@@ -276,6 +276,7 @@ fn a_checkpoint_is_analysed_on_demand_and_shown_once_it_is_there() {
         target: "the best checkpoint".to_owned(),
         step: Some(600),
         data: "held-out text".to_owned(),
+        shuffled: None,
         examples: 256,
         tokens: 32,
         created_ms: 0,
@@ -430,4 +431,28 @@ fn a_pair_of_layers_opens_its_heads_side_by_side() {
         "{:#?}",
         screen.words()
     );
+}
+
+#[test]
+fn groups_are_marked_on_the_head_map_of_configure() {
+    let mut screen = full("Redundancy");
+    screen.click("Mark them in Configure");
+    assert_eq!(screen.window().settings.panel, PanelId::Configure);
+    if screen.has("Go to the form") {
+        screen.click("Go to the form");
+    }
+    assert!(screen.says("are of 6 × 8 heads and are not shown on other maps"), "{:#?}", screen.words());
+    screen.fill("Layers", "6");
+    screen.fill("Heads", "8");
+    screen.settle();
+    assert!(screen.says("Stripes: groups of heads that are alike in"), "{:#?}", screen.words());
+    let marked = |screen: &Screen| {
+        let all = (0..6).flat_map(|layer| (0..8).map(move |head| format!("Layer {layer} head {head}")));
+        all.filter(|name| screen.description(name).0.contains("group A, alike in")).count()
+    };
+    let group = screen.state().analysis.marked.as_ref().unwrap().marks.groups[0].len();
+    assert_eq!((marked(&screen), group > 1), (group, true));
+    screen.click("Remove the marks");
+    assert_eq!(marked(&screen), 0);
+    assert!(!screen.says("Stripes:"), "{:#?}", screen.words());
 }

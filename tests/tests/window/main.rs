@@ -7,6 +7,7 @@ mod closing;
 mod common;
 mod compare;
 mod configure;
+mod control;
 mod heads;
 mod live;
 mod opening;

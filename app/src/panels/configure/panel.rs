@@ -161,7 +161,7 @@ impl ConfigurePanel {
             {
                 self.draft.redo();
             }
-            let help = "Queues the baseline of this config and variants of it, or a sweep over its fields";
+            let help = "Queues the baseline of this config and variants of it, a sweep over its fields, or its control on shuffled text";
             if ui.button("Race…").on_hover_text(help).accessible_name("Race or sweep").clicked() {
                 let Draft { config, base_dir, .. } = &self.draft;
                 cx.act(Action::Contest(Box::new(config.clone()), base_dir.clone()));
@@ -173,9 +173,10 @@ impl ConfigurePanel {
     fn form_ui(&mut self, ui: &mut Ui, problems: &[Problem], cx: &mut PanelContext<'_>) {
         let before = self.draft.config.clone();
         let Draft { config, unreadable, base_dir, edition, heads, estimate, is_estimate_old, .. } = &mut self.draft;
-        let devices = &cx.state.devices;
+        let (devices, marked) = (&cx.state.devices, &cx.state.analysis.marked);
         let (memory, editor) = (&mut self.memory, &mut self.editor);
-        let judged = Judged { heads, estimate: estimate.as_ref(), is_estimate_old: *is_estimate_old };
+        let judged =
+            Judged { heads, estimate: estimate.as_ref(), is_estimate_old: *is_estimate_old, marked: marked.as_ref() };
         let mut form = Form {
             unreadable,
             problems,
@@ -212,7 +213,11 @@ impl ConfigurePanel {
                 }
             });
         });
-        match (form.touched, form.is_step) {
+        let touched = (form.touched, form.is_step);
+        if self.editor.take_unmark() {
+            cx.state.analysis.marked = None;
+        }
+        match touched {
             (Some(_), true) => self.draft.stepped(before),
             (Some(field), false) => self.draft.edited(before, field),
             (None, _) => {}

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     export::Figure,
-    findings::computed_pairs,
+    findings::{computed_pairs, rising},
     theme,
     widgets::{Axis, Chart, ChartLine, ChartState, Dash, Quantity, Scale, Series, SharedX},
 };
@@ -63,7 +63,7 @@ impl Over {
                 let all = computed.last().copied().unwrap_or(1.0).max(1.0);
                 computed.into_iter().map(|pairs| pairs / all).collect()
             }
-            Self::Flops => found.score_flops.clone(),
+            Self::Flops => rising(&found.score_flops).to_vec(),
         }
     }
 }
@@ -219,7 +219,7 @@ fn lines(found: &Reconstruction, scope: &ScopeReconstruction, places: &[f64], op
     if let Some(whole) = found.whole.as_ref().filter(|_| options.over != Over::Pairs) {
         let share = |k: usize| k as f64 / whole.pairs.max(1) as f64;
         let places: Vec<f64> = match options.over {
-            Over::Flops => whole.flops.clone(),
+            Over::Flops => rising(&whole.flops).to_vec(),
             Over::Share | Over::Pairs => (0..=whole.pairs).map(share).collect(),
         };
         let most = if options.over == Over::Flops { 2.0 } else { f64::INFINITY };
@@ -256,7 +256,7 @@ mod tests {
             is_causal: true,
             scopes: vec![scope.clone()],
             whole: Some(whole),
-            score_flops: vec![0.0, 0.75, 1.0],
+            score_flops: vec![0.0, 1.25, 1.0],
             ..Reconstruction::default()
         };
         let of = |over: Over, is_linear: bool| {
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(share[0].series.x(), [0.0, 2.0 / 3.0, 1.0], "the first of two queries sees one key");
         assert_eq!(share[6].series.x().len(), 4);
         let flops = of(Over::Flops, true);
-        assert_eq!((flops.len(), flops[0].series.x()), (5, &[0.0, 0.75, 1.0][..]));
+        assert_eq!((flops.len(), flops[0].series.x()), (5, &[0.0, 1.25][..]), "beyond, all pairs cost less");
         assert_eq!(flops[4].series.x(), [0.0, 1.5], "far beyond all pairs");
     }
 }

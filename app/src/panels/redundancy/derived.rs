@@ -3,9 +3,13 @@ use std::sync::Arc;
 use headroom_engine::{
     analysis::{Analysis, Measure, Similarity},
     attention::HeadAt,
+    store::RunSummary,
 };
 
-use crate::widgets::{HeadCell, HeadGrid, HeadSpot, HeatData, Series};
+use crate::{
+    state::MarkedHeads,
+    widgets::{HeadCell, HeadGrid, HeadMarks, HeadSpot, HeatData, Series},
+};
 
 /// What is drawn of a similarity, made anew only when that changes.
 #[derive(Default)]
@@ -45,6 +49,20 @@ impl Derived {
             self.threshold = Some(threshold);
             self.groups = similarity.clusters(threshold);
             self.grid = grid(similarity, &self.groups);
+        }
+    }
+}
+
+impl Derived {
+    /// The groups as Configure marks them.
+    pub fn marked(&self, run: &RunSummary, similarity: &Similarity, threshold: f64) -> MarkedHeads {
+        let groups = self.groups.iter().map(|group| group.iter().copied().map(spot).collect()).collect();
+        MarkedHeads {
+            run: run.name.clone(),
+            layers: similarity.layers,
+            heads: similarity.heads,
+            threshold,
+            marks: HeadMarks { groups, words: format!("alike in \"{}\"", run.name) },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Groups of heads that are alike, on a head map.
 
-use egui::{RichText, Slider, Ui};
+use egui::{Button, RichText, Slider, Ui};
 use headroom_engine::{analysis::Similarity, attention::HeadAt};
 
 use super::derived::{Derived, head_at, spot};
@@ -13,14 +13,15 @@ use crate::{
 /// Groups that are written out.
 const MOST: usize = 8;
 
-/// Draws the slider, the map and the groups in words; a click on a head chooses it.
+/// Draws the slider, the map and the groups in words; a click on a head chooses it. True when the groups are to be marked
+/// on the head map of Configure.
 pub fn groups_ui(
     ui: &mut Ui,
     similarity: &Similarity,
     derived: &Derived,
     threshold: &mut f64,
     head: &mut Option<HeadAt>,
-) {
+) -> bool {
     let palette = theme::palette(ui.visuals());
     ui.label(RichText::new("Groups of heads that are alike").color(palette.strong));
     ui.horizontal_wrapped(|ui| {
@@ -42,6 +43,10 @@ pub fn groups_ui(
     if let Some(chosen) = shown.chosen {
         *head = Some(head_at(chosen));
     }
+    let has_any = !derived.groups.is_empty();
+    let button = ui.add_enabled(has_any, Button::new("Mark them in Configure"));
+    let wants_marks =
+        button.on_hover_text("Shows the groups on the head map on which you choose who borrows").clicked();
     for (place, group) in derived.groups.iter().enumerate().take(MOST) {
         let names: Vec<String> = group.iter().take(12).map(|at| head_name(*at)).collect();
         let more = if group.len() > 12 { format!(" and {} more", group.len() - 12) } else { String::new() };
@@ -52,4 +57,5 @@ pub fn groups_ui(
         let words = format!("and {} more groups", format::count((derived.groups.len() - MOST) as u64));
         ui.label(RichText::new(words).small().color(palette.weak));
     }
+    wants_marks
 }

@@ -4,6 +4,7 @@
 //! a chosen one, and groups of heads that are alike on a head map.
 
 mod derived;
+mod domains;
 mod groups;
 mod heads;
 mod matrix;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     derived::Derived,
+    domains::DomainsView,
     groups::groups_ui,
     heads::heads_ui,
     matrix::{self, matrix_ui, pair_ui},
@@ -54,6 +55,8 @@ impl Default for Memory {
 enum Leaves {
     Matrix,
     Ranked,
+    /// One of the four matrices beside the control, by its place.
+    Domain(usize),
 }
 
 /// Shows which heads and layers attend alike.
@@ -64,6 +67,7 @@ pub struct RedundancyPanel {
     ask: AskForm,
     derived: Derived,
     matrix: HeatState,
+    domains: DomainsView,
     ranked: ChartState,
     shared: SharedX,
     /// The layers whose most similar heads are named.
@@ -100,6 +104,10 @@ impl Panel for RedundancyPanel {
     }
 
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        if self.domains.is_shown(cx) {
+            self.leaves = Some(Leaves::Domain(0));
+            return true;
+        }
         let has_any = shown_run(cx).and_then(|run| cx.state.analysis.steps(&run.id)).is_some_and(|s| !s.is_empty());
         self.leaves = has_any.then_some(Leaves::Matrix);
         has_any
@@ -121,14 +129,23 @@ impl RedundancyPanel {
         let shown = Shown::of(run, &mut self.scrubber, cx);
         ui.horizontal_wrapped(|ui| {
             picker_ui(ui, run, cx);
-            source_ui(ui, run, cx);
-            self.ask.button_ui(ui, run, cx);
-            if let Shown::Analysis { steps, step, .. } = &shown {
+            if !self.domains.is_shown(cx) {
+                source_ui(ui, run, cx);
+                self.ask.button_ui(ui, run, cx);
+            }
+            self.domains.button_ui(ui, run, cx);
+            if let (Shown::Analysis { steps, step, .. }, false) = (&shown, self.domains.is_shown(cx)) {
                 self.scrubber.ui(ui, steps, *step);
             }
         });
-        self.ask.ui(ui, run, cx);
+        if !self.domains.is_shown(cx) {
+            self.ask.ui(ui, run, cx);
+        }
         looking_ui(ui, cx);
+        if self.domains.is_shown(cx) {
+            self.domains_ui(ui, run, memory, cx);
+            return;
+        }
         match shown {
             Shown::Reading => working_ui(ui, "Reading the analysis…"),
             Shown::Nothing => {
@@ -182,20 +199,25 @@ impl RedundancyPanel {
             }
         };
         let threshold = &mut memory.threshold;
+        let mut wants_marks = false;
         if is_wide {
             ui.columns(2, |columns| {
                 if let [first, second] = columns {
                     left(first, head);
-                    groups_ui(second, similarity, derived, threshold, head);
+                    wants_marks = groups_ui(second, similarity, derived, threshold, head);
                 }
             });
         } else {
             left(ui, head);
-            groups_ui(ui, similarity, derived, threshold, head);
+            wants_marks = groups_ui(ui, similarity, derived, threshold, head);
         }
         if wants_maps && let Some((a, b, _)) = self.pair.and_then(|(a, b)| similarity.best_pair(a, b)) {
             cx.state.maps.pair = Some((run.id.clone(), a, b));
             cx.act(Action::Open(PanelId::Heads));
+        }
+        if wants_marks {
+            cx.state.analysis.marked = Some(self.derived.marked(run, similarity, memory.threshold));
+            cx.act(Action::Open(PanelId::Configure));
         }
         ui.add_space(8.0);
         if is_wide {
@@ -211,6 +233,26 @@ impl RedundancyPanel {
         }
         notes_ui(ui, analysis);
         self.leave(similarity, &words, metadata, memory, cx);
+    }
+
+    /// The run beside its control.
+    fn domains_ui(&mut self, ui: &mut Ui, run: &RunSummary, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        ui.horizontal_wrapped(|ui| {
+            memory.look.ui(ui);
+            ui.menu_button("Export", |ui| {
+                for (place, title) in DomainsView::titles().enumerate() {
+                    if ui.button(format!("{title}…")).clicked() {
+                        self.leaves = Some(Leaves::Domain(place));
+                        ui.close();
+                    }
+                }
+            });
+        });
+        self.domains.ui(ui, memory.measure, memory.look, cx);
+        let Some(Leaves::Domain(place)) = self.leaves.take() else { return };
+        if let Some(figure) = self.domains.figure(place, run, memory.look, cx) {
+            self.export = Some(ExportBox::new("redundancy", Taking::Map(Box::new(figure)), cx));
+        }
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, analysis: &Analysis, similarity: &Similarity, memory: &mut Memory) {
@@ -260,7 +302,7 @@ impl RedundancyPanel {
         cx: &mut PanelContext<'_>,
     ) {
         let taking = match self.leaves.take() {
-            None => return,
+            None | Some(Leaves::Domain(_)) => return,
             Some(Leaves::Matrix) => {
                 let mut figure = matrix::figure(similarity, &self.derived, memory.look, &self.matrix);
                 figure.subtitle = with_capital(subtitle);

@@ -134,7 +134,7 @@ impl AskForm {
 /// The looks that wait or go on.
 pub fn looking_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let mut cancel = None;
-    for Looking { analysis, run, at, is_cancelling } in &cx.state.analysis.looking {
+    for Looking { analysis, run, at, is_cancelling, .. } in &cx.state.analysis.looking {
         ui.horizontal_wrapped(|ui| {
             let name = cx.state.run_name(run);
             if let Some((stage, fraction)) = at {

@@ -1,8 +1,9 @@
 use egui::{Align2, FontId, Id, Rect, Response, Role, ScrollArea, Sense, Stroke, Ui, Vec2, WidgetInfo, vec2};
 
 use super::{
-    Arrow, HeadCell, HeadGrid, HeadLayout, HeadSpot,
+    Arrow, HeadCell, HeadGrid, HeadLayout, HeadMarks, HeadSpot,
     draw::{Line, legend_ui, paint_arrow, paint_cell, paint_outline},
+    marks::paint_mark,
 };
 use crate::theme;
 
@@ -41,6 +42,7 @@ pub struct HeadMap<'a> {
     is_editable: bool,
     is_selectable: bool,
     selected: Option<HeadSpot>,
+    marks: Option<&'a HeadMarks>,
     height: f32,
 }
 
@@ -53,6 +55,7 @@ impl<'a> HeadMap<'a> {
             is_editable: false,
             is_selectable: false,
             selected: None,
+            marks: None,
             height: HEIGHT,
         }
     }
@@ -72,6 +75,12 @@ impl<'a> HeadMap<'a> {
     /// This head is outlined.
     pub fn selected(mut self, selected: Option<HeadSpot>) -> Self {
         self.selected = selected;
+        self
+    }
+
+    /// These groups are marked.
+    pub fn marks(mut self, marks: Option<&'a HeadMarks>) -> Self {
+        self.marks = marks;
         self
     }
 
@@ -111,6 +120,9 @@ impl<'a> HeadMap<'a> {
                 let rect = layout.cell_rect(at);
                 let response = self.cell_ui(ui, at, rect);
                 paint_cell(ui.painter(), palette, rect, cell, layout.is_lettered());
+                if let Some(group) = self.marks.and_then(|marks| marks.group(at)) {
+                    paint_mark(ui.painter(), rect, group, palette.surface);
+                }
                 if response.has_focus() {
                     focused = Some(at);
                 }
@@ -135,7 +147,7 @@ impl<'a> HeadMap<'a> {
                     }
                 }
                 response.on_hover_ui(|ui| {
-                    ui.label(sentence(&self.grid.words(at)));
+                    ui.label(self.words(at));
                     if self.is_editable {
                         let weak = theme::palette(ui.visuals()).weak;
                         let hint = if layer == 0 {
@@ -166,7 +178,7 @@ impl<'a> HeadMap<'a> {
             (false, false) => Sense::HOVER,
         };
         let response = ui.interact(rect, self.id.with((at.layer, at.head)), sense);
-        let words = || sentence(&self.grid.words(at));
+        let words = || self.words(at);
         if self.is_editable || self.is_selectable {
             let enabled = ui.is_enabled();
             let is_wrong = self.grid.cell(at) == Some(HeadCell::Wrong);
@@ -181,6 +193,12 @@ impl<'a> HeadMap<'a> {
             response.widget_info(|| WidgetInfo::labeled(Role::Label, true, words()));
         }
         response
+    }
+
+    /// What a head does, and how it is marked.
+    fn words(&self, at: HeadSpot) -> String {
+        let words = sentence(&self.grid.words(at));
+        self.marks.and_then(|marks| marks.words(at)).map_or_else(|| words.clone(), |mark| format!("{words}; {mark}"))
     }
 
     /// Where the map of a head comes from, or who uses the one that it computes.

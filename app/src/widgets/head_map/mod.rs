@@ -6,7 +6,9 @@ mod draw;
 mod grid;
 mod layout;
 mod map;
+mod marks;
 
 pub use grid::{HeadCell, HeadGrid, HeadSpot, group_letters};
 pub use layout::{Arrow, HeadLayout};
 pub use map::{HeadEdit, HeadMap, HeadMapResponse};
+pub use marks::HeadMarks;

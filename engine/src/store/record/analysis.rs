@@ -20,6 +20,9 @@ pub struct AnalysisSummary {
     pub step: Option<u64>,
     /// The text in words.
     pub data: String,
+    /// Whether the text was read shuffled (`true`) or in order, whatever the run read; none: as the run read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shuffled: Option<bool>,
     /// Examples that were looked at.
     pub examples: u64,
     /// Tokens of an example.

@@ -24,6 +24,19 @@ impl RunId {
         Self::from_parts(now_ms.saturating_sub(EPOCH_MS), chance)
     }
 
+    /// Several at once, no two alike: ids are made of the moment and of chance, and those of one moment may meet.
+    pub fn distinct<const N: usize>() -> [Self; N] {
+        let mut known: Vec<Self> = Vec::with_capacity(N);
+        std::array::from_fn(|_| {
+            let mut id = Self::new();
+            while known.contains(&id) {
+                id = Self::new();
+            }
+            known.push(id.clone());
+            id
+        })
+    }
+
     fn from_parts(since_epoch_ms: u64, chance: u64) -> Self {
         let bits = ((since_epoch_ms & 0xff_ffff_ffff) << 10) | (chance & 0x3ff);
         let digit = |place: u64| char::from(DIGITS[(bits >> (5 * place) & 31) as usize]);

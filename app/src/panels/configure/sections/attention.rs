@@ -15,7 +15,7 @@ use super::{
     matching::matching_ui,
     reuse::reuse_ui,
 };
-use crate::theme;
+use crate::{state::MarkedHeads, theme};
 
 const CACHE: Words = Words::new(
     "attention.cache",
@@ -31,6 +31,8 @@ pub struct Judged<'a> {
     pub estimate: Option<&'a Estimate>,
     /// Whether they are those of before.
     pub is_estimate_old: bool,
+    /// Heads of a run that were alike.
+    pub marked: Option<&'a MarkedHeads>,
 }
 
 impl Judged<'_> {

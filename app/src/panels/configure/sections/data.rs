@@ -42,6 +42,12 @@ const SEQUENCE: Words = Words::new(
     "Tokens of one example, special tokens included. Cost of attention grows with its square.",
 )
 .unit("tokens");
+const ORDER: Words = Words::new(
+    "data.shuffled",
+    "Order of tokens",
+    "Shuffled is the text's control: every token stands at a random place, so that single tokens are as frequent as before \
+     and nothing else is left to learn. What a model shows on both is not due to language.",
+);
 const HELD_OUT: Words = Words::new(
     "data.validation_fraction",
     "Held-out share",
@@ -86,6 +92,7 @@ pub struct SourceMemory {
 pub fn data_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &mut SourceMemory) {
     source_ui(ui, form, data, memory);
     form.size(ui, SEQUENCE, &mut data.sequence_length, 16);
+    form.choice(ui, ORDER, &mut data.shuffled, &[(false, "As in the text"), (true, "Shuffled: the control")]);
     let held_out_by_file = matches!(&data.source, Source::File(file) if file.validation_path.is_some());
     if !held_out_by_file {
         form.decimal(ui, HELD_OUT, &mut data.validation_fraction);

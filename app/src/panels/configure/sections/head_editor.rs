@@ -3,11 +3,15 @@
 use egui::{Button, ComboBox, Label, RichText, Ui};
 use headroom_engine::config::RunConfig;
 
-use super::super::{
-    form::Form,
-    heads::{Heads, assign, edit, first_lender, fit},
+use super::{
+    super::{
+        form::Form,
+        heads::{assign, edit, first_lender, fit},
+    },
+    attention::Judged,
 };
 use crate::{
+    state::MarkedHeads,
     theme,
     widgets::{HeadCell, HeadEdit, HeadGrid, HeadMap, HeadSpot},
 };
@@ -20,6 +24,8 @@ const FIELD: &str = "attention.reuse";
 pub struct HeadEditor {
     selected: Option<HeadSpot>,
     said: Option<(RunConfig, String)>,
+    /// The marks are to go.
+    unmark: bool,
 }
 
 /// What the user wants in a frame.
@@ -31,8 +37,8 @@ enum Wanted {
 
 impl HeadEditor {
     /// The map, the button that mends it, and the line of the chosen head.
-    pub(super) fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig, heads: &Heads) {
-        let grid = &heads.grid;
+    pub(super) fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig, judged: &Judged<'_>) {
+        let (heads, grid) = (judged.heads, &judged.heads.grid);
         if grid.layers() == 0 {
             return;
         }
@@ -48,10 +54,15 @@ impl HeadEditor {
             });
         }
         ui.add_space(2.0);
-        let map = HeadMap::new("configure", grid).editable().selected(self.selected).show(ui);
+        let map = HeadMap::new("configure", grid).editable().selected(self.selected);
+        let fits = |marked: &&MarkedHeads| (marked.layers, marked.heads) == (grid.layers(), grid.heads());
+        let map = map.marks(judged.marked.filter(fits).map(|marked| &marked.marks)).show(ui);
         self.selected = map.chosen.or(self.selected);
         wanted = map.edit.map(Wanted::Edit).or(wanted);
         self.words_ui(ui, config, grid, map.pointed);
+        if let Some(marked) = judged.marked {
+            self.unmark |= marked_ui(ui, marked, fits(&marked));
+        }
         if let Some(at) = self.selected {
             wanted = chosen_ui(ui, config, grid, at).or(wanted);
         }
@@ -68,6 +79,11 @@ impl HeadEditor {
         form.unreadable.forget("attention.reuse.");
         form.touched = Some(FIELD);
         form.is_step = true;
+    }
+
+    /// Whether the marks are to go, once.
+    pub fn take_unmark(&mut self) -> bool {
+        std::mem::take(&mut self.unmark)
     }
 
     /// A line that is always there, so that nothing moves: what the last change brought about, the head that is pointed
@@ -88,6 +104,21 @@ impl HeadEditor {
         };
         ui.add(Label::new(RichText::new(&text).small().color(colour)).truncate()).on_hover_text(text);
     }
+}
+
+/// What the stripes on the map are; true when they are to go.
+fn marked_ui(ui: &mut Ui, marked: &MarkedHeads, fits: bool) -> bool {
+    let MarkedHeads { run, layers, heads, threshold, .. } = marked;
+    let words = if fits {
+        format!("Stripes: groups of heads that are alike in \u{201C}{run}\u{201D}, from {threshold:.2} on.")
+    } else {
+        format!("The groups of \u{201C}{run}\u{201D} are of {layers} × {heads} heads and are not shown on other maps.")
+    };
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new(words).small().color(theme::palette(ui.visuals()).weak));
+        ui.small_button("Remove the marks").clicked()
+    })
+    .inner
 }
 
 /// What the chosen head does, and its lender.

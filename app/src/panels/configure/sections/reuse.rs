@@ -124,7 +124,7 @@ pub(super) fn reuse_ui(
             }
         }
     }
-    editor.ui(ui, form, config, judged.heads);
+    editor.ui(ui, form, config, judged);
 }
 
 #[cfg(test)]

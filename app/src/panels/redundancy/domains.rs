@@ -1,0 +1,245 @@
+//! A run and its control, trained alike on the same text shuffled: four matrices of layers side by side.
+
+use std::sync::Arc;
+
+use egui::{Button, RichText, Ui};
+use headroom_engine::{
+    analysis::{Analysis, AnalysisSpec, Measure, Similarity},
+    config::from_toml,
+    store::{AnalysisId, RunId, RunSummary},
+    worker::Which,
+};
+
+use super::matrix;
+use crate::{
+    export::MapFigure,
+    inspector::{base_dir, working_ui},
+    panels::{
+        PanelContext,
+        snapshots::{Look, formula, provenance, with_capital},
+    },
+    theme,
+    widgets::{Extent, HeatAxis, HeatData, HeatMap, HeatState, Tone, format},
+};
+
+/// What the tag of two runs that belong together begins with.
+const TAG: &str = "domains:";
+/// The most height of a matrix.
+const HEIGHT: f32 = 300.0;
+/// Below this width the matrices stand below each other.
+const NARROW: f32 = 620.0;
+
+/// Shows a run beside its control.
+#[derive(Default)]
+pub struct DomainsView {
+    /// The run whose text is in order and the one whose text is shuffled.
+    pair: Option<[RunId; 2]>,
+    cells: [Cell; 4],
+}
+
+/// One of the four: a model on a text.
+#[derive(Default)]
+struct Cell {
+    of: Option<(AnalysisId, Measure)>,
+    found: Option<Found>,
+    state: HeatState,
+}
+
+struct Found {
+    analysis: Arc<Analysis>,
+    measure: Measure,
+    matrix: HeatData,
+    near_and_far: (f64, f64),
+    /// Share of the energy of scores in the first hundredth of all eigenvalues.
+    energy: Option<f64>,
+}
+
+impl Found {
+    fn new(analysis: Arc<Analysis>, measure: Measure) -> Option<Self> {
+        let similarity: &Similarity = analysis.similarity(measure).or(analysis.similarity.first())?;
+        let (layers, values) = (similarity.layers, similarity.layer_matrix());
+        let network = analysis.spectra.as_ref().map(|spectra| &spectra.network);
+        Some(Self {
+            measure: similarity.measure,
+            matrix: HeatData::from_f64(layers, layers, &values),
+            near_and_far: similarity.near_and_far(),
+            energy: network.map(|network| network.share_of(network.dimension.div_ceil(100))),
+            analysis,
+        })
+    }
+}
+
+/// Model and text of the four places: whether each is shuffled.
+const PLACES: [(bool, bool); 4] = [(false, false), (false, true), (true, false), (true, true)];
+
+fn title((model, text): (bool, bool)) -> &'static str {
+    match (model, text) {
+        (false, false) => "Trained on text in order, reads text in order",
+        (false, true) => "Trained on text in order, reads it shuffled",
+        (true, false) => "Trained on shuffled text, reads text in order",
+        (true, true) => "Trained on shuffled text, reads it shuffled",
+    }
+}
+
+impl DomainsView {
+    /// The four titles.
+    pub fn titles() -> impl Iterator<Item = &'static str> {
+        PLACES.into_iter().map(title)
+    }
+
+    /// Whether it is what the panel shows.
+    pub fn is_shown(&self, cx: &PanelContext<'_>) -> bool {
+        cx.state.analysis.beside_control && self.pair.is_some()
+    }
+
+    /// The button that shows it; nothing for a run that has no control.
+    pub fn button_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        self.pair = pair_of(run, cx);
+        if self.pair.is_none() {
+            return;
+        }
+        let is_open = &mut cx.state.analysis.beside_control;
+        let button = ui.add(Button::selectable(*is_open, "Beside its control"));
+        let words = "The same model trained on this text and on its tokens shuffled, each looked at on both";
+        if button.on_hover_text(words).clicked() {
+            *is_open = !*is_open;
+        }
+    }
+
+    /// The four matrices.
+    pub fn ui(&mut self, ui: &mut Ui, measure: Measure, look: Look, cx: &mut PanelContext<'_>) {
+        let Some(pair) = self.pair.clone() else { return };
+        let palette = theme::palette(ui.visuals());
+        self.update(&pair, measure, cx);
+        let shown = self.cells.iter().find_map(|cell| cell.found.as_ref()).map_or(measure, |found| found.measure);
+        ui.label(RichText::new(formula(shown)).small().color(palette.weak));
+        let words = "What is alike in all four is not due to language: it comes with the model, or with how often tokens stand \
+                     in the text.";
+        ui.label(words);
+        let missing: Vec<(RunId, bool)> = self.missing(&pair);
+        let waits = cx.state.analysis.looking.iter().any(|looking| pair.contains(&looking.run));
+        if !missing.is_empty() && !waits {
+            let has_all = pair.iter().all(|run| cx.state.checkpoints.get(run).is_some_and(|all| !all.is_empty()));
+            let button = ui.add_enabled(has_all, Button::new("Look at what is missing"));
+            let button = button.on_hover_text("On the best checkpoints; waits its turn in the queue");
+            if button.on_disabled_hover_text("Both runs need a checkpoint first").clicked() {
+                for (run, shuffled) in missing {
+                    let spec = AnalysisSpec { shuffled: Some(shuffled), ..AnalysisSpec::default() };
+                    cx.state.analysis.look(&run, Which::Best, spec, Vec::new(), base_dir());
+                }
+            }
+        }
+        ui.add_space(4.0);
+        let tone = self.tone(look);
+        let is_wide = ui.available_width() >= NARROW;
+        for row in self.cells.chunks_mut(2).zip(PLACES.chunks(2)) {
+            let (cells, places) = row;
+            if is_wide {
+                ui.columns(2, |columns| {
+                    for ((ui, cell), place) in columns.iter_mut().zip(cells).zip(places) {
+                        cell.ui(ui, *place, tone);
+                    }
+                });
+            } else {
+                for (cell, place) in cells.iter_mut().zip(places) {
+                    cell.ui(ui, *place, tone);
+                }
+            }
+            ui.add_space(8.0);
+        }
+    }
+
+    /// One of the matrices as it leaves.
+    pub fn figure(&self, place: usize, run: &RunSummary, look: Look, cx: &PanelContext<'_>) -> Option<MapFigure> {
+        let (cell, place) = (self.cells.get(place)?, *PLACES.get(place)?);
+        let found = cell.found.as_ref()?;
+        let axes = (HeatAxis::numbered("Layer", "L"), HeatAxis::numbered("Layer", "L"));
+        let title = format!("{}. {}", matrix::TITLE, title(place));
+        let figure = MapFigure::new(title, found.matrix.clone(), axes, self.tone(look));
+        let (words, metadata) = provenance(run, &found.analysis, cx);
+        let notes = vec![formula(found.measure)];
+        let figure =
+            MapFigure { value: "Similarity".to_owned(), subtitle: with_capital(&words), notes, metadata, ..figure };
+        Some(figure.seen(cell.state.seen(&found.matrix)))
+    }
+
+    /// Colours that mean the same in all four.
+    fn tone(&self, look: Look) -> Tone {
+        let extents = self.cells.iter().filter_map(|cell| cell.found.as_ref()).map(|found| found.matrix.extent());
+        let whole = extents.reduce(|a, b| Extent {
+            least: a.least.min(b.least),
+            least_positive: a.least_positive.min(b.least_positive),
+            most: a.most.max(b.most),
+            has_gaps: a.has_gaps || b.has_gaps,
+        });
+        match whole {
+            Some(extent) if !look.is_whole => Tone::fitting(look.colours, look.scale, extent),
+            _ => Tone::between(look.colours, look.scale, 0.0, 1.0),
+        }
+    }
+
+    fn update(&mut self, pair: &[RunId; 2], measure: Measure, cx: &mut PanelContext<'_>) {
+        for (cell, (model, text)) in self.cells.iter_mut().zip(PLACES) {
+            let [in_order, shuffled] = pair;
+            let run = if model { shuffled } else { in_order };
+            let of = cx.state.analysis.by_order(run, text).map(|found| (found.id, measure));
+            if cell.of != of {
+                (cell.of, cell.found) = (of, None);
+            }
+            if let (Some((id, measure)), None) = (&cell.of, &cell.found) {
+                cell.found = cx.state.analysis.result(id).and_then(|analysis| Found::new(analysis, *measure));
+            }
+        }
+    }
+
+    fn missing(&self, pair: &[RunId; 2]) -> Vec<(RunId, bool)> {
+        let [in_order, shuffled] = pair;
+        let missing = self.cells.iter().zip(PLACES).filter(|(cell, _)| cell.of.is_none());
+        missing.map(|(_, (model, text))| (if model { shuffled } else { in_order }.clone(), text)).collect()
+    }
+}
+
+impl Cell {
+    fn ui(&mut self, ui: &mut Ui, place: (bool, bool), tone: Tone) {
+        let palette = theme::palette(ui.visuals());
+        ui.label(RichText::new(title(place)).color(palette.strong));
+        let Some(found) = &self.found else {
+            if self.of.is_some() {
+                working_ui(ui, "Reading the analysis…");
+            } else {
+                ui.label(RichText::new("Not looked at yet.").color(palette.weak));
+            }
+            return;
+        };
+        let told = |value: f64| if value.is_nan() { "none".to_owned() } else { format::fixed(value, 3) };
+        let (near, far) = found.near_and_far;
+        let energy = found.energy.map_or_else(String::new, |energy| {
+            format!(", {} of the energy of scores in 1 % of the eigenvalues", format::percent(energy))
+        });
+        let words = format!("Neighbouring layers {}, further apart {}{energy}.", told(near), told(far));
+        ui.label(RichText::new(words).small());
+        let axis = HeatAxis::numbered("Layer", "L");
+        let _ = HeatMap::new(title(place), &found.matrix)
+            .axes(&axis, &axis)
+            .tone(tone)
+            .value("Similarity")
+            .room(egui::vec2(ui.available_width(), HEIGHT))
+            .show(ui, &mut self.state);
+    }
+}
+
+/// The run and its control, in this order, whichever of them is given.
+fn pair_of(run: &RunSummary, cx: &mut PanelContext<'_>) -> Option<[RunId; 2]> {
+    let tag = run.tags.iter().find(|tag| tag.starts_with(TAG))?.clone();
+    let together: Vec<RunId> =
+        cx.state.runs.iter().filter(|other| other.tags.contains(&tag)).map(|other| other.id.clone()).collect();
+    let mut orders = together.into_iter().filter_map(|id| {
+        cx.state.want_record(&id);
+        let config = from_toml(&cx.state.records.get(&id)?.config_toml).ok()?;
+        Some((config.data.shuffled, id))
+    });
+    let all: Vec<(bool, RunId)> = orders.by_ref().collect();
+    let own = all.iter().find(|(_, id)| *id == run.id)?.0;
+    let other = all.iter().find(|(shuffled, _)| *shuffled != own)?.1.clone();
+    Some(if own { [other, run.id.clone()] } else { [run.id.clone(), other] })
+}
