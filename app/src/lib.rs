@@ -10,6 +10,7 @@ pub mod fonts;
 pub mod inspector;
 pub mod keys;
 pub mod link;
+mod measured;
 pub mod messages;
 pub mod palette;
 pub mod panels;

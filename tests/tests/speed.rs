@@ -63,6 +63,16 @@ fn a_sweep_is_measured_kept_shown_and_compared() {
     assert_eq!(csv.lines().count(), 1 + 6, "{csv}");
     assert!(csv.starts_with("model.heads,side,outcome,step_secs,"), "{csv}");
     assert!(csv.lines().next().unwrap().ends_with(",step_joules,largest_batch,reason"), "{csv}");
+    let out = program.path("figures");
+    let _ = program.run(&["bench", "show", "1", "--out", &out.display().to_string()]).expect_code(0);
+    for name in ["step-time.svg", "step-time.png", "tokens-per-second.csv", "peak-memory.svg", "benchmark.json"] {
+        assert!(out.join(name).metadata().is_ok_and(|file| file.len() > 0), "{name}");
+    }
+    assert_eq!(std::fs::read_to_string(out.join("benchmark.csv")).unwrap(), csv);
+    assert!(std::fs::read_to_string(out.join("step-time.svg")).unwrap().contains("Step time"));
+    assert!(!out.join("energy-per-token.svg").exists(), "what was not measured has no figure");
+    let file = out.join("benchmark.csv").display().to_string();
+    let _ = program.run(&["bench", "show", "1", "--out", &file]).expect_code(2);
     let table = program.run(&["bench", "show", "1"]).expect_code(0).stdout;
     assert!(table.contains("largest batch") && table.contains(", f32, "), "{table}");
     assert!(table.contains("post") && table.contains("cannot be built: model.width"), "{table}");

@@ -1,10 +1,6 @@
 //! `headroom analyse`: what the attention of a run or a model directory is like.
 
-use std::{
-    io::Write,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
 use headroom_engine::{
     analysis::{Analysis, AnalysisSpec, Measure, ReconstructionSpec, SpectrumSpec},
@@ -17,26 +13,22 @@ use serde_json::json;
 use super::{
     args::{AnalyseArgs, LookArgs},
     error::{CliError, CliResult, joined},
-    eval, open, print,
+    eval,
+    files::{self, Files},
+    open, print,
     scope::ScopeArg,
     signals,
     table::Table,
 };
-use crate::{
-    export::{map_to_csv, map_to_png, map_to_svg, to_csv, to_png, to_svg},
-    findings,
-};
+use crate::findings;
 
 /// How long an event is waited for.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Points of a PNG for each of a figure.
-const PNG_SCALE: f32 = 2.0;
-
 /// Looks.
 pub fn run(store: Option<&Path>, args: &AnalyseArgs) -> CliResult {
     if let Some(out) = &args.out {
-        refuse_file(out)?;
+        files::refuse_file(out)?;
     }
     let found = match &args.live {
         Some(step) => live(store, args, step)?,
@@ -244,43 +236,19 @@ fn told(headings: Vec<&'static str>, rows: Vec<Vec<String>>) -> CliResult {
     print::line(table.text().trim_end())
 }
 
-/// A directory for files must not be a file.
-pub(super) fn refuse_file(out: &Path) -> CliResult {
-    if out.is_file() {
-        return Err(CliError::BadInput(format!("{} is a file. Name a directory.", out.display())));
-    }
-    Ok(())
-}
-
 /// Writes figures, tables and arrays; how many files.
 pub(super) fn write(out: &Path, found: &Analysis) -> CliResult<usize> {
-    let failed = |path: &Path, error: &dyn std::fmt::Display| {
-        CliError::Failed(format!("{} cannot be written: {error}.", path.display()))
-    };
-    std::fs::create_dir_all(out).map_err(|error| failed(out, &error))?;
-    let mut count = 0;
-    let mut put = |name: String, bytes: &[u8]| {
-        let path: PathBuf = out.join(name);
-        let written = std::fs::File::create(&path).and_then(|mut file| file.write_all(bytes));
-        count += 1;
-        written.map_err(|error| failed(&path, &error))
-    };
+    let mut files = Files::create(out)?;
     for (name, figure) in findings::figures(found) {
-        put(format!("{name}.svg"), to_svg(&figure).as_bytes())?;
-        put(format!("{name}.csv"), to_csv(&figure).as_bytes())?;
-        let png = to_png(&figure, PNG_SCALE).map_err(|error| CliError::Failed(error.to_string()))?;
-        put(format!("{name}.png"), &png)?;
+        files.put_figure(&name, &figure)?;
     }
     for (name, figure) in findings::maps(found) {
-        put(format!("{name}.svg"), map_to_svg(&figure).as_bytes())?;
-        put(format!("{name}.csv"), map_to_csv(&figure).as_bytes())?;
-        let png = map_to_png(&figure, PNG_SCALE).map_err(|error| CliError::Failed(error.to_string()))?;
-        put(format!("{name}.png"), &png)?;
+        files.put_map(&name, &figure)?;
     }
     for array in found.arrays() {
-        put(format!("{}.npy", array.name), &findings::npy(&array))?;
+        files.put(&format!("{}.npy", array.name), &findings::npy(&array))?;
     }
     let all = serde_json::to_string_pretty(found).map_err(|error| CliError::Failed(error.to_string()))?;
-    put("analysis.json".to_owned(), all.as_bytes())?;
-    Ok(count)
+    files.put("analysis.json", all.as_bytes())?;
+    Ok(files.count())
 }

@@ -280,6 +280,10 @@ pub struct BenchShowArgs {
     /// Answer as JSON.
     #[arg(long)]
     pub json: bool,
+    /// Write figures of every measured quantity (SVG, PNG, CSV), the table as CSV and everything as JSON into this
+    /// directory too.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// `bench compare`.

@@ -10,11 +10,12 @@ use serde_json::json;
 
 use super::{
     args::{BenchCompareArgs, BenchShowArgs, JsonArgs},
-    error::CliResult,
+    error::{CliError, CliResult},
+    files::{self, Files},
     hint, open, plain, print,
     table::Table,
 };
-use crate::widgets::format;
+use crate::{measured, widgets::format};
 
 /// Lists benchmarks, newest first.
 pub fn list(store: Option<&Path>, args: &JsonArgs) -> CliResult {
@@ -50,7 +51,14 @@ pub fn list(store: Option<&Path>, args: &JsonArgs) -> CliResult {
 
 /// Shows one.
 pub fn show(store: Option<&Path>, args: &BenchShowArgs) -> CliResult {
+    if let Some(out) = &args.out {
+        files::refuse_file(out)?;
+    }
     let record = open::reading_existing(store)?.benchmark(&args.benchmark)?;
+    if let Some(out) = &args.out {
+        let count = write(out, &record)?;
+        print::aside(format!("Wrote {count} files to {}.", out.display()));
+    }
     if args.json {
         print::json(&record)
     } else if args.csv {
@@ -58,6 +66,18 @@ pub fn show(store: Option<&Path>, args: &BenchShowArgs) -> CliResult {
     } else {
         print_record(&record)
     }
+}
+
+/// Writes figures and tables of a benchmark; how many files.
+fn write(out: &Path, record: &BenchmarkRecord) -> CliResult<usize> {
+    let mut files = Files::create(out)?;
+    for (name, figure) in measured::figures(record) {
+        files.put_figure(name, &figure)?;
+    }
+    files.put("benchmark.csv", sweep_csv(&record.spec, &record.results).as_bytes())?;
+    let all = serde_json::to_string_pretty(record).map_err(|error| CliError::Failed(error.to_string()))?;
+    files.put("benchmark.json", all.as_bytes())?;
+    Ok(files.count())
 }
 
 /// Compares two.

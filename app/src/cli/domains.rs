@@ -14,7 +14,7 @@ use super::{
     args::DomainsArgs,
     config_source::GivenConfig,
     error::{CliError, CliResult, joined},
-    open, plain, print,
+    files, open, plain, print,
     progress::Progress,
     refused, signals,
     table::Table,
@@ -50,7 +50,7 @@ pub fn run(store: Option<&Path>, args: &DomainsArgs) -> CliResult {
 
 fn trained(store: Option<&Path>, args: &DomainsArgs) -> CliResult<Vec<Analysis>> {
     if let Some(out) = &args.out {
-        analyse::refuse_file(out)?;
+        files::refuse_file(out)?;
     }
     let given = GivenConfig::read(&args.config)?;
     let engine = open::engine(store, false)?;

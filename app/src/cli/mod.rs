@@ -20,6 +20,7 @@ mod error;
 mod estimate;
 mod eval;
 mod export;
+mod files;
 mod follow;
 mod hint;
 mod open;

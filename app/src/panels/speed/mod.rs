@@ -3,12 +3,10 @@
 //!
 //! A measurement is a job in the engine's queue: it never shares the machine with a run that trains here.
 
-mod chart;
 mod form;
 mod list;
 mod panel;
 mod points;
-mod quantity;
 mod roofline;
 
 pub use panel::SpeedPanel;

@@ -10,16 +10,15 @@ use headroom_engine::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    chart::{Lines, x_axis},
     form::Form,
     list::{Clicked, list_ui},
     points::{points_ui, reasons_ui},
-    quantity::{Quantity, millis},
     roofline::{figure as roofline_figure, roofline_ui},
 };
 use crate::{
     export::Figure,
     inspector::{ExportBox, Taking, blank_ui, working_ui},
+    measured::{Lines, Quantity, millis, x_axis},
     panels::{Action, Panel, PanelContext},
     state::Measuring,
     theme,

@@ -3,8 +3,7 @@
 use egui::{Grid, RichText, Ui};
 use headroom_engine::speed::{LargestBatch, Measurement, Outcome, PointResult, SweepSpec};
 
-use super::quantity::millis;
-use crate::{theme, widgets::format};
+use crate::{measured::millis, theme, widgets::format};
 
 const COLUMNS: [(&str, &str); 13] = [
     ("Side", ""),

@@ -8,9 +8,9 @@ use headroom_engine::{
     speed::{MachineLimits, Measurement},
 };
 
-use super::quantity::millis;
 use crate::{
     export::{Figure, FigureAxis, FigureSeries},
+    measured::millis,
     theme,
     widgets::{Axis, Quantity, Scale, format},
 };

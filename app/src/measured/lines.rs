@@ -1,10 +1,10 @@
-//! The lines of a benchmark: the chosen quantity over the first axis, a line for each side and value of the second.
+//! The lines of a benchmark: a chosen quantity over the first axis, a line for each side and value of the second.
 
 use std::sync::Arc;
 
 use headroom_engine::speed::{PointResult, SweepSpec};
 
-use super::quantity::Quantity;
+use super::Quantity;
 use crate::widgets::{Axis, Quantity as Kind, Series};
 
 /// The lines, kept until what they show changes.
@@ -48,7 +48,7 @@ fn x_of(spec: &SweepSpec, value: &str) -> Option<f64> {
     }
 }
 
-fn lines(spec: &SweepSpec, points: &[PointResult], quantity: Quantity) -> Vec<(String, Series)> {
+pub(super) fn lines(spec: &SweepSpec, points: &[PointResult], quantity: Quantity) -> Vec<(String, Series)> {
     let seconds: Vec<Option<&String>> = match spec.axes.get(1) {
         Some(axis) => axis.values.iter().map(Some).collect(),
         None => vec![None],

@@ -39,6 +39,18 @@ impl Quantity {
         }
     }
 
+    /// Its name in files.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::StepTime => "step-time",
+            Self::Tokens => "tokens-per-second",
+            Self::Memory => "peak-memory",
+            Self::Flops => "flop-per-second",
+            Self::Energy => "energy-per-token",
+            Self::LargestBatch => "largest-batch",
+        }
+    }
+
     /// Its value for a side of a point; none where it is not known.
     pub fn of(self, side: &SideResult) -> Option<f64> {
         if self == Self::LargestBatch {
