@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use headroom_engine::{
     analysis::{
-        AnalysisSpec, Look, MapBatch, Measure, ScoreBatch, ScoreShape, SimilaritySum, SpectraSum, SpectrumSpec, look,
+        AnalysisSpec, Look, MapBatch, Measure, ReconstructionSpec, ScoreBatch, ScoreShape, SimilaritySum, SpectraSum,
+        SpectrumSpec, look, reconstruction::ReconstructionSum,
     },
     attention::ModelPlan,
     config::{Architecture, ModelConfig, RunConfig},
@@ -32,8 +33,12 @@ fn main() {
     tune_process();
     let threads = rayon::current_num_threads();
     println!("{LAYERS} x {HEADS} heads, {TOKENS} tokens, {EXAMPLES} examples, {threads} threads");
+    if std::env::args().any(|argument| argument == "reconstruction") {
+        return reconstruction();
+    }
     similarity(threads);
     spectrum();
+    reconstruction();
     live();
 }
 
@@ -125,6 +130,57 @@ fn spectrum() {
             rate / 1e9
         );
     }
+}
+
+/// Scores restored from some of their pairs, and one map put together for every k, as a slider asks for it.
+fn reconstruction() {
+    let scores = layers(|_| ());
+    let views: Vec<&[f32]> = scores.iter().map(Vec::as_slice).collect();
+    let batch = ScoreBatch { layers: &views, examples: MADE };
+    let shape = ScoreShape {
+        computing: vec![(0..HEADS).collect(); LAYERS],
+        heads: HEADS,
+        tokens: TOKENS,
+        is_causal: false,
+        examples: EXAMPLES,
+    };
+    let config = RunConfig {
+        model: ModelConfig {
+            kind: Architecture::Encoder,
+            layers: LAYERS,
+            heads: HEADS,
+            width: 768,
+            ..ModelConfig::default()
+        },
+        ..RunConfig::default()
+    };
+    let plan = ModelPlan::resolve(&config, 8192).expect("it is valid");
+    let mut sum = ReconstructionSum::new(shape, &ReconstructionSpec::default(), None).expect("it fits");
+    let started = Instant::now();
+    for round in 0..EXAMPLES / MADE {
+        let numbers: Vec<u64> = (0..MADE).map(|example| (round * MADE + example) as u64).collect();
+        sum.add(&batch, &numbers).expect("scores are finite");
+    }
+    let added = started.elapsed().as_secs_f64();
+    let (found, _) = sum.finish(&plan, &|_| (), &|| false).expect("there are examples");
+    let secs = started.elapsed().as_secs_f64();
+    // Each sample is added to Q_i of every query.
+    let flops = 2.0 * (EXAMPLES * LAYERS * HEADS) as f64 * (TOKENS as f64).powi(3);
+    println!(
+        "reconstruction of the network: {secs:.2} s ({added:.2} s of it the sums: {:.0} GFLOP/s in double precision)",
+        flops / added / 1e9
+    );
+    let map = scores.first().and_then(|layer| layer.get(..TOKENS * TOKENS)).expect("a map");
+    let mut times: Vec<f64> = (0..=TOKENS)
+        .map(|k| {
+            let started = Instant::now();
+            found.rebuild(0, map, k).expect("it was kept");
+            started.elapsed().as_secs_f64()
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    let at = |share: usize| times.get(TOKENS * share / 100).copied().unwrap_or_default() * 1e3;
+    println!("a map rebuilt from k = 0..={TOKENS} pairs a query: median {:.2} ms, longest {:.2} ms", at(50), at(100));
 }
 
 /// A look at the probe batch of the standard model, beside 100 of its steps.

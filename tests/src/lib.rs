@@ -13,6 +13,7 @@ pub use configs::{TINY_DECODER, TINY_ENCODER, sentences};
 pub use database::{Holder, execute, hold};
 pub use program::{Answer, Program, Training};
 pub use window::{
-    EXAMPLE_STEPS, Screen, answer_maps, example_analysis, example_current, example_record, example_run, example_runs,
-    fill_with_analyses, fill_with_benchmarks, fill_with_control, fill_with_examples,
+    EXAMPLE_STEPS, Screen, answer_maps, answer_rebuilt, example_analysis, example_current, example_reconstruction,
+    example_record, example_run, example_runs, fill_with_analyses, fill_with_benchmarks, fill_with_control,
+    fill_with_examples, fill_with_reconstruction,
 };

@@ -91,6 +91,56 @@ fn other_texts_and_other_spaces() {
 }
 
 #[test]
+fn scores_are_restored_from_some_of_their_pairs() {
+    let program = program();
+    let run = program.train(TINY_DECODER, &[]);
+    let out = program.path("restored");
+    let arguments = ["analyse", &run, "--reconstruction", "--scope", "layers,L0H1", "--examples", "12"];
+    let text = program.run(&[&arguments[..], &["--out", out.to_str().unwrap()]].concat()).expect_code(0).stdout;
+    for words in ["pairs of each query", "errors on held-out examples (6)", "squared error 5 %: k = ", "L0H1", "Wrote "]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    for name in
+        ["reconstruction-network", "reconstruction-head-0-1-order", "reconstruction-whole", "reconstruction-flops"]
+    {
+        let svg = fs::read_to_string(out.join(format!("{name}.svg"))).unwrap();
+        assert!(svg.starts_with("<svg") && svg.contains("<text"), "{name}: real text");
+        assert!(fs::read(out.join(format!("{name}.png"))).unwrap().starts_with(b"\x89PNG"));
+        assert!(fs::read_to_string(out.join(format!("{name}.csv"))).unwrap().lines().count() > 1);
+    }
+    for name in ["reconstruction-network-errors", "reconstruction-layer-0-order", "reconstruction-flops"] {
+        assert!(fs::read(out.join(format!("{name}.npy"))).unwrap().starts_with(b"\x93NUMPY"), "{name}");
+    }
+    let found = program.run(&["analyse", &run, "--reconstruction", "--examples", "12", "--json"]).expect_code(0).json();
+    let result = &found["result"]["reconstruction"];
+    let tokens = result["tokens"].as_u64().unwrap() as usize;
+    assert_eq!((result["examples"].as_u64(), result["held_out_examples"].as_u64()), (Some(6), Some(6)));
+    let network = &result["scopes"][0];
+    for kind in ["greedy", "eigen", "random"] {
+        for part in ["fitted", "held_out"] {
+            let errors = numbers(&network[kind][part]);
+            assert_eq!((errors.len(), errors[0]), (tokens + 1, 1.0), "{kind} {part}");
+            assert!(errors[tokens].abs() < 1e-9);
+        }
+    }
+    let fitted = |kind: &str| numbers(&network[kind]["fitted"])[1];
+    assert!(fitted("eigen") <= fitted("greedy") && fitted("greedy") <= fitted("random"));
+    assert!(
+        found["result"]["spectra"].is_null() && network["factors"].is_null(),
+        "nothing large that nobody asked for"
+    );
+    for (arguments, code, words) in [
+        (vec!["analyse", &run, "--scope", "everything"], 2, vec!["everything", "L3H7"]),
+        (vec!["analyse", &run, "--scope", "L7H0"], 1, vec!["Head 0 of layer 7 computes no scores"]),
+    ] {
+        let _ = program.run(&arguments).expect_code(code).expect_words(&words);
+    }
+    let one = program.run(&["analyse", &run, "--reconstruction", "--examples", "1"]).expect_code(0).stdout;
+    assert!(one.contains("only one example") && one.contains("not full rank"), "{one}");
+}
+
+#[test]
 fn what_cannot_be_looked_at_is_said() {
     let program = program();
     let run = program.train(TINY_DECODER, &["--set", "probe.every=0"]);

@@ -24,8 +24,8 @@ use headroom_engine::{
     worker::{Command, Event},
 };
 use headroom_tests::{
-    Screen, answer_maps, example_analysis, example_record, example_run, example_runs, fill_with_analyses,
-    fill_with_benchmarks, fill_with_control, fill_with_examples,
+    Screen, answer_maps, answer_rebuilt, example_analysis, example_record, example_run, example_runs,
+    fill_with_analyses, fill_with_benchmarks, fill_with_control, fill_with_examples, fill_with_reconstruction,
 };
 
 const THEMES: [(&str, ThemeChoice); 2] = [("dark", ThemeChoice::Dark), ("light", ThemeChoice::Light)];
@@ -432,6 +432,56 @@ fn two_heads_side_by_side_and_their_difference() {
             answer_maps(screen.state(), &asked);
             screen.settle();
         }
+        screen
+    });
+}
+
+/// Reconstruct on the run that trains.
+fn reconstruct(theme: ThemeChoice) -> Screen {
+    let mut screen = analyses(theme, PanelId::Live, 1180.0);
+    fill_with_reconstruction(screen.state(), &example_run(8));
+    screen.window().settings.panel = PanelId::Reconstruct;
+    answer(&mut screen);
+    screen
+}
+
+fn answer(screen: &mut Screen) {
+    for _ in 0..4 {
+        screen.settle();
+        let asked = screen.recorded();
+        answer_maps(screen.state(), &asked);
+        answer_rebuilt(screen.state(), &asked);
+    }
+}
+
+#[test]
+fn reconstruct_before_anything_was_restored() {
+    in_both_themes("reconstruct_empty", |theme| {
+        let mut screen = analyses(theme, PanelId::Reconstruct, 800.0);
+        screen.state().apply(Event::Analyses { analyses: Vec::new() });
+        screen
+    });
+}
+
+#[test]
+fn reconstruct_of_a_run_with_a_map_rebuilt() {
+    in_both_themes("reconstruct", reconstruct);
+}
+
+#[test]
+fn reconstruct_scores_of_a_layer_over_flops() {
+    in_both_themes("reconstruct_scores", |theme| {
+        let mut screen = reconstruct(theme);
+        screen.choose("What errors are drawn over", "FLOPs of scores");
+        screen.choose("Whose scores", "L5");
+        answer(&mut screen);
+        screen.click("Scores");
+        screen.focus("Pairs of each query");
+        screen.press(Modifiers::NONE, Key::Home);
+        for _ in 0..4 {
+            screen.press(Modifiers::NONE, Key::ArrowRight);
+        }
+        answer(&mut screen);
         screen
     });
 }

@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use headroom_engine::{
-    analysis::{Analysis, AnalysisSpec, Measure, SpectrumSpec},
+    analysis::{Analysis, AnalysisSpec, Measure, ReconstructionSpec, SpectrumSpec},
     config::{DataConfig, from_toml},
     store::AnalysisId,
     worker::{Command, Event, Subspace, Target, Which},
@@ -15,7 +15,9 @@ use super::{
     error::{CliError, CliResult, joined},
     eval,
     files::{self, Files},
-    open, print, signals,
+    open, print,
+    scope::ScopeArg,
+    signals,
     table::Table,
 };
 use crate::findings;
@@ -185,7 +187,9 @@ impl LookArgs {
 
     /// The same beside something else that was asked for.
     fn beside(&self, asks_for_more: bool) -> AnalysisSpec {
-        let names_nothing = self.similarity.is_none() && !self.spectrum && !self.captured && !asks_for_more;
+        let restores = self.reconstruction || !self.scope.is_empty();
+        let names_nothing =
+            self.similarity.is_none() && !self.spectrum && !self.captured && !asks_for_more && !restores;
         let components = self.components as usize;
         let spectrum = SpectrumSpec { components, heads: self.heads, exact: self.exact, ..SpectrumSpec::default() };
         AnalysisSpec {
@@ -199,6 +203,11 @@ impl LookArgs {
             },
             spectrum: (self.spectrum || self.heads || self.exact || names_nothing).then_some(spectrum),
             captured: self.captured || names_nothing,
+            reconstruction: restores.then(|| ReconstructionSpec {
+                layers: self.scope.contains(&ScopeArg::Layers),
+                head: self.scope.iter().find_map(|scope| if let ScopeArg::Head(at) = scope { Some(*at) } else { None }),
+                ..ReconstructionSpec::default()
+            }),
         }
     }
 }
@@ -209,6 +218,17 @@ fn tell(found: &Analysis) -> CliResult {
         print::line(line)?;
     }
     let (headings, rows) = findings::layer_table(found);
+    if !rows.is_empty() {
+        told(headings, rows)?;
+    }
+    if let Some(reconstruction) = &found.reconstruction {
+        let (headings, rows) = findings::reconstruction_table(reconstruction);
+        told(headings, rows)?;
+    }
+    Ok(())
+}
+
+fn told(headings: Vec<&'static str>, rows: Vec<Vec<String>>) -> CliResult {
     let mut table = Table::new(headings);
     for row in rows {
         table.row(row);

@@ -4,6 +4,8 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use headroom_engine::{analysis::Measure, worker::Which};
 
+use super::scope::ScopeArg;
+
 const AFTER_HELP: &str = "\
 Exit codes: 0 done; 1 failed, or the run ended early (stopped, diverged, failed); 2 bad input, nothing was trained.
 Ctrl-C stops a run after the step it is in, with a checkpoint; `headroom resume RUN` goes on exactly where it stopped.
@@ -518,6 +520,12 @@ pub struct LookArgs {
     /// Captured variance of query and key weights.
     #[arg(long)]
     pub captured: bool,
+    /// How well scores are restored from k pairs of each query, on held-out examples: pairs, eigenvectors, FLOPs.
+    #[arg(long)]
+    pub reconstruction: bool,
+    /// Reconstruction of parts for themselves beside the network: `layers` (each layer), a head such as `L3H7`.
+    #[arg(long, value_name = "SCOPE,..", value_delimiter = ',')]
+    pub scope: Vec<ScopeArg>,
     /// Examples that are looked at, spread evenly over the text.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..))]
     pub examples: u64,

@@ -36,6 +36,7 @@ mod race_table;
 mod refused;
 mod resume;
 mod runs;
+mod scope;
 mod show;
 mod signals;
 mod sweep;

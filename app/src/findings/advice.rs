@@ -2,7 +2,7 @@
 
 use headroom_engine::{
     advise::{Outcome, OutcomeRow, Prediction, Trained, Unit},
-    analysis::Analysis,
+    analysis::{Analysis, reconstruction::Scope},
     config::{RunConfig, attention_words},
     store::{RunState, RunSummary, series_names},
 };
@@ -76,10 +76,10 @@ pub fn advised_config(source: &str, config: &RunConfig, prediction: &Prediction)
     RunConfig { name: format!("{source}: {words}"), ..config.clone() }
 }
 
-/// The error of restored scores over pairs of each row, where an analysis has it.
+/// The error of restored scores over pairs of each row, where an analysis has it: on held-out examples where there were some.
+/// One choice of pairs for all layers, as training makes it; the last layer counts here, though it would score all pairs.
 pub fn score_errors(analysis: &Analysis) -> Option<&[f64]> {
-    let _ = analysis;
-    None
+    analysis.reconstruction.as_ref()?.scope(Scope::Network).map(|found| found.greedy.honest())
 }
 
 /// What is known of a run.

@@ -78,6 +78,7 @@ pub fn figures(analysis: &Analysis) -> Vec<(String, Figure)> {
             found.push((format!("captured-{name}"), shares(analysis, &title, "Singular directions", &curves)));
         }
     }
+    found.extend(super::reconstruction::figures(analysis));
     found.retain(|(_, figure)| !figure.series.is_empty());
     found
 }

@@ -40,5 +40,6 @@ pub fn maps(analysis: &Analysis) -> Vec<(String, MapFigure)> {
         let figure = MapFigure { value: "Weight".to_owned(), ..MapFigure::new(title, data, axes, tone) };
         found.push((format!("component-{}", place + 1), finished(figure)));
     }
+    found.extend(super::reconstruction::maps(analysis));
     found
 }

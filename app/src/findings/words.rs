@@ -69,6 +69,7 @@ pub fn summary(analysis: &Analysis) -> Vec<String> {
             .collect();
         lines.push(format!("Energy in the space of {}: {}.", projection.onto, known.join(", ")));
     }
+    lines.extend(analysis.reconstruction.iter().flat_map(super::reconstruction::summary));
     lines.extend(analysis.notes.iter().cloned());
     lines
 }

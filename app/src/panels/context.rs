@@ -26,13 +26,15 @@ pub enum PanelId {
     Spectra,
     /// The attention maps of every head.
     Heads,
+    /// Which pairs say what the others are.
+    Reconstruct,
     /// What a trained model could save.
     Adviser,
 }
 
 impl PanelId {
     /// Every panel, in the order of the rail; the keys 1 to 9 open them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Configure,
         Self::Live,
         Self::Compare,
@@ -41,6 +43,7 @@ impl PanelId {
         Self::Redundancy,
         Self::Spectra,
         Self::Heads,
+        Self::Reconstruct,
         Self::Adviser,
     ];
 
@@ -55,6 +58,7 @@ impl PanelId {
             Self::Redundancy => "Redundancy",
             Self::Spectra => "Spectra",
             Self::Heads => "Heads",
+            Self::Reconstruct => "Reconstruct",
             Self::Adviser => "Adviser",
         }
     }
@@ -69,6 +73,7 @@ impl PanelId {
             Self::Speed => "Measure how long training steps take",
             Self::Redundancy => "See which heads and layers attend alike",
             Self::Heads => "Look at the attention map of every head",
+            Self::Reconstruct => "Restore attention scores from some of their pairs",
             Self::Adviser => "See what a trained model could save, and train that beside it",
             Self::Spectra => "See in how small a space attention scores live",
         }

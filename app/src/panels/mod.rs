@@ -9,6 +9,7 @@ pub mod configure;
 mod context;
 pub mod heads;
 pub mod live;
+pub mod reconstruct;
 pub mod redundancy;
 mod registry;
 pub mod runs;

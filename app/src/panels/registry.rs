@@ -1,6 +1,7 @@
 use super::{
     Panel, PanelId, adviser::AdviserPanel, compare::ComparePanel, configure::ConfigurePanel, heads::HeadsPanel,
-    live::LivePanel, redundancy::RedundancyPanel, runs::RunsPanel, spectra::SpectraPanel, speed::SpeedPanel,
+    live::LivePanel, reconstruct::ReconstructPanel, redundancy::RedundancyPanel, runs::RunsPanel,
+    spectra::SpectraPanel, speed::SpeedPanel,
 };
 use crate::inspector::Inspector;
 
@@ -26,6 +27,7 @@ impl Default for Panels {
                 (PanelId::Redundancy, Box::new(RedundancyPanel::default())),
                 (PanelId::Spectra, Box::new(SpectraPanel::default())),
                 (PanelId::Heads, Box::new(HeadsPanel::default())),
+                (PanelId::Reconstruct, Box::new(ReconstructPanel::default())),
                 (PanelId::Adviser, Box::new(AdviserPanel::default())),
             ],
             inspector: Some(Box::new(Inspector::default())),

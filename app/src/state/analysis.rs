@@ -73,6 +73,7 @@ pub struct AnalysisState {
     live: BTreeMap<RunId, Live>,
     summaries: Vec<AnalysisSummary>,
     has_asked: bool,
+    has_list: bool,
     /// What was found on demand, with when each was looked at last; none while it is asked for.
     found: BTreeMap<AnalysisId, (Option<Arc<Analysis>>, u64)>,
     /// Which analysis on demand is shown of a run; none: what it kept while it trained.
@@ -156,6 +157,11 @@ impl AnalysisState {
             found.run.as_ref().is_none_or(|of| of == run) && !self.deleted.contains(&found.id)
         };
         self.summaries.iter().filter(fits).cloned().collect()
+    }
+
+    /// Whether the list of what was found on demand has come.
+    pub fn has_list(&self) -> bool {
+        self.has_list
     }
 
     /// What was found on demand; asked for, once, while it is not there.
@@ -253,6 +259,7 @@ impl AnalysisState {
             Event::Analyses { analyses } => {
                 self.opened.retain(|_, opened| analyses.iter().any(|known| known.id == *opened));
                 self.summaries = analyses;
+                self.has_list = true;
             }
             // Asked for with runs that had to be trained first.
             Event::AnalyseQueued { analysis, run: Some(run), .. }

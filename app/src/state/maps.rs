@@ -4,9 +4,10 @@ use headroom_engine::{
     analysis::MapThumbnails,
     attention::HeadAt,
     store::RunId,
-    worker::{Command, Event, MapText, Target, Which},
+    worker::{Command, Event, MapText, Rebuild, Target, Which},
 };
 
+use super::rebuilt::{Rebuilding, ShownRebuilt};
 use crate::widgets::HeatData;
 
 /// Views that are kept; the engine keeps as many.
@@ -49,6 +50,7 @@ struct View {
     /// Maps that were asked for; none while they have not come.
     maps: BTreeMap<HeadAt, Option<HeatData>>,
     failure: Option<String>,
+    rebuilding: Rebuilding,
 }
 
 /// The attention maps that the Heads panel shows.
@@ -86,6 +88,22 @@ impl MapsState {
         None
     }
 
+    /// A map beside itself put together from some of its pairs, or why not: of the wanted k, or of the last one that came
+    /// while that is asked for.
+    pub fn rebuilt(&mut self, of: &MapsOf, wanted: &Rebuild) -> Option<Result<Arc<ShownRebuilt>, String>> {
+        let view = self.view(of);
+        view.shown.as_ref()?;
+        let ticket = view.ticket;
+        let (shown, question) = view.rebuilding.want(wanted);
+        self.wishes.extend(question.map(|rebuild| Command::RebuildMap { view: ticket, rebuild }));
+        shown
+    }
+
+    /// Asks again for a rebuilt map that could not be had.
+    pub fn rebuild_again(&mut self, of: &MapsOf) {
+        self.view(of).rebuilding.again();
+    }
+
     /// Asks again for what could not be had.
     pub fn again(&mut self, of: &MapsOf) {
         self.views.retain(|view| view.of != *of);
@@ -100,7 +118,14 @@ impl MapsState {
             if self.views.len() == KEPT {
                 self.views.remove(0);
             }
-            self.views.push(View { ticket, of, shown: None, maps: BTreeMap::new(), failure: None });
+            self.views.push(View {
+                ticket,
+                of,
+                shown: None,
+                maps: BTreeMap::new(),
+                failure: None,
+                rebuilding: Rebuilding::default(),
+            });
             self.views.len() - 1
         });
         let view = self.views.remove(place);
@@ -134,6 +159,12 @@ impl MapsState {
                 if let Some(known) = self.views.iter_mut().find(|known| known.ticket == view) {
                     let side = values.len().isqrt();
                     known.maps.insert(HeadAt::new(layer, head), Some(HeatData::new(side, side, values)));
+                }
+            }
+            Event::Rebuilt { view, rebuild, rebuilt, why } => {
+                if let Some(known) = self.views.iter_mut().find(|known| known.ticket == view) {
+                    let found = rebuilt.map(|rebuilt| *rebuilt).ok_or_else(|| why.unwrap_or_default());
+                    known.rebuilding.take(rebuild, found);
                 }
             }
             _ => {}
@@ -180,6 +211,43 @@ mod tests {
         }
         assert_eq!(state.views.len(), KEPT);
         assert!(state.maps(&of(0)).is_none(), "the one that was seen the longest ago is opened again");
+    }
+
+    #[test]
+    fn a_slider_that_moves_asks_for_one_map_at_a_time_and_shows_the_last() {
+        let mut state = MapsState::default();
+        let wanted = |k| Rebuild { analysis: RunId::from("x".to_owned()), scope: 0, layer: 0, head: 1, k };
+        assert!(state.rebuilt(&of(0), &wanted(1)).is_none(), "not before the view is there");
+        answer(&mut state, 1);
+        state.take_wishes();
+        for k in [1, 2, 3] {
+            assert!(state.rebuilt(&of(0), &wanted(k)).is_none());
+        }
+        assert!(matches!(&state.take_wishes()[..], [Command::RebuildMap { view: 1, rebuild }] if rebuild.k == 1));
+        let rebuilt = |k| {
+            Some(Box::new(headroom_engine::analysis::reconstruction::RebuiltMap {
+                tokens: 1,
+                k,
+                scores: vec![2.0],
+                rebuilt_scores: vec![1.5],
+                ..Default::default()
+            }))
+        };
+        state.apply(Event::Rebuilt { view: 1, rebuild: wanted(1), rebuilt: rebuilt(1), why: None });
+        let shown = state.rebuilt(&of(0), &wanted(3)).unwrap().unwrap();
+        assert_eq!((shown.k, shown.scores[2].at(0, 0)), (1, -0.5), "the last one stays until the next comes");
+        assert!(matches!(&state.take_wishes()[..], [Command::RebuildMap { rebuild, .. }] if rebuild.k == 3));
+        state.apply(Event::Rebuilt { view: 1, rebuild: wanted(3), rebuilt: rebuilt(3), why: None });
+        assert_eq!(state.rebuilt(&of(0), &wanted(3)).unwrap().unwrap().k, 3);
+        assert!(state.take_wishes().is_empty());
+        let other = Rebuild { head: 0, ..wanted(3) };
+        assert!(state.rebuilt(&of(0), &other).is_none(), "another head's map is not shown for it");
+        let why = Some("It has no scores.".to_owned());
+        state.apply(Event::Rebuilt { view: 1, rebuild: other.clone(), rebuilt: None, why });
+        assert_eq!(state.rebuilt(&of(0), &other).unwrap().unwrap_err(), "It has no scores.");
+        state.take_wishes();
+        state.rebuild_again(&of(0));
+        assert!(state.rebuilt(&of(0), &other).is_none() && state.take_wishes().len() == 1);
     }
 
     #[test]

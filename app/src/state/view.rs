@@ -432,7 +432,7 @@ impl State {
             | Event::LiveAnalysis { .. }
             | Event::Snapshot { .. }) => self.analysis.apply(event, &mut self.messages),
             Event::Advice { advice } => self.advice.take(advice),
-            event @ (Event::Map { .. } | Event::Maps { .. }) => self.maps.apply(event),
+            event @ (Event::Map { .. } | Event::Maps { .. } | Event::Rebuilt { .. }) => self.maps.apply(event),
             Event::SnapshotData { .. } | Event::Snapshots { .. } => {}
             event @ (Event::Benchmark { .. }
             | Event::Benchmarks { .. }

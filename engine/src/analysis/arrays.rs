@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Analysis, ScoreSpectra, Spectrum};
+use super::{
+    Analysis, ScoreSpectra, Spectrum,
+    reconstruction::{ErrorCurve, Reconstruction},
+};
 
 /// An analysis in two parts: numbers, and everything else as JSON.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +98,19 @@ impl Analysis {
             arrays.push(ArrayMut::Wide(&mut projection.network));
             arrays.extend(projection.layers.iter_mut().map(ArrayMut::Wide));
         }
+        if let Some(Reconstruction { scopes, whole, score_flops, forward_flops, .. }) = &mut self.reconstruction {
+            arrays.extend([score_flops, forward_flops].map(ArrayMut::Wide));
+            for scope in scopes {
+                let curves = [&mut scope.greedy, &mut scope.eigen, &mut scope.random];
+                arrays.extend(curves.into_iter().flat_map(curve_mut));
+                arrays.extend([&mut scope.ranks, &mut scope.factors].map(ArrayMut::Narrow));
+            }
+            if let Some(whole) = whole {
+                let curves = [&mut whole.greedy, &mut whole.eigen, &mut whole.random];
+                arrays.extend(curves.into_iter().flat_map(curve_mut));
+                arrays.extend([ArrayMut::Wide(&mut whole.flops), ArrayMut::Narrow(&mut whole.ranks)]);
+            }
+        }
         arrays
     }
 
@@ -157,8 +173,31 @@ impl Analysis {
             let (shape, values) = rows(&curves, f64::NAN);
             push(format!("subspace-{number}"), shape, values);
         }
+        if let Some(found) = &self.reconstruction {
+            let n = found.tokens;
+            let mut table = |name: String, curves: [&ErrorCurve; 3], ranks: &[f32]| {
+                let curves: Vec<&[f64]> =
+                    curves.into_iter().flat_map(|curve| [&curve.fitted, &curve.held_out]).map(Vec::as_slice).collect();
+                let (shape, values) = rows(&curves, f64::NAN);
+                push(format!("reconstruction-{name}-errors"), shape, values);
+                let values = ranks.iter().map(|rank| f64::from(*rank)).collect();
+                push(format!("reconstruction-{name}-order"), vec![n, n], values);
+            };
+            for scope in &found.scopes {
+                table(scope.scope.slug(), [&scope.greedy, &scope.eigen, &scope.random], &scope.ranks);
+            }
+            if let Some(whole) = &found.whole {
+                table("whole".to_owned(), [&whole.greedy, &whole.eigen, &whole.random], &whole.ranks);
+            }
+            let (shape, values) = rows(&[&found.score_flops, &found.forward_flops], f64::NAN);
+            push("reconstruction-flops".to_owned(), shape, values);
+        }
         arrays
     }
+}
+
+fn curve_mut(curve: &mut ErrorCurve) -> [ArrayMut<'_>; 2] {
+    [ArrayMut::Wide(&mut curve.fitted), ArrayMut::Wide(&mut curve.held_out)]
 }
 
 enum ArrayMut<'a> {

@@ -34,7 +34,7 @@ pub use projection::{Projection, ProjectionSum};
 pub use report::Analysis;
 pub use similarity::Similarity;
 pub use similarity_sum::{MapBatch, SimilaritySum};
-pub use spec::{AnalysisSpec, SpectrumSpec};
+pub use spec::{AnalysisSpec, ReconstructionSpec, SpectrumSpec};
 pub use spectra::{ScoreSpectra, SpectrumMethod};
 pub use spectra_sum::{ScoreBatch, ScoreShape, SpectraSum};
 pub use spectrum::Spectrum;

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{CapturedVariance, Projection, ScoreSpectra, Similarity};
+use super::{CapturedVariance, Projection, ScoreSpectra, Similarity, reconstruction::Reconstruction};
 
 /// What was found out about the attention of one model on one text. Parts that were not asked for, or cannot be had, are
 /// not there; `notes` say why.
@@ -25,6 +25,8 @@ pub struct Analysis {
     pub captured: Option<CapturedVariance>,
     /// Energy in spaces that were found elsewhere.
     pub projections: Vec<Projection>,
+    /// Scores restored from some of their pairs.
+    pub reconstruction: Option<Reconstruction>,
     /// What could not be had or is to be known, in whole sentences.
     pub notes: Vec<String>,
     /// Time that it took.
@@ -32,6 +34,13 @@ pub struct Analysis {
 }
 
 impl Analysis {
+    /// Without what only the engine needs: what restores maps from some of their pairs, which is large.
+    #[must_use]
+    pub fn light(mut self) -> Self {
+        self.reconstruction = self.reconstruction.map(Reconstruction::light);
+        self
+    }
+
     /// The similarity by one measure.
     pub fn similarity(&self, measure: super::Measure) -> Option<&Similarity> {
         self.similarity.iter().find(|similarity| similarity.measure == measure)

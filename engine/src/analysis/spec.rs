@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Measure;
+use crate::attention::HeadAt;
 
 /// What is to be found out about the attention of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +19,26 @@ pub struct AnalysisSpec {
     pub spectrum: Option<SpectrumSpec>,
     /// Captured variance of query and key weights.
     pub captured: bool,
+    /// Restoring scores from some of their pairs.
+    pub reconstruction: Option<ReconstructionSpec>,
+}
+
+/// Whose scores are restored from some of their pairs. All layers and heads together always are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReconstructionSpec {
+    /// Those of each layer for itself too.
+    pub layers: bool,
+    /// Those of one head for itself too.
+    pub head: Option<HeadAt>,
+    /// Pairs of whole maps beside pairs of each query, where maps are small enough.
+    pub whole: bool,
+}
+
+impl Default for ReconstructionSpec {
+    fn default() -> Self {
+        Self { layers: false, head: None, whole: true }
+    }
 }
 
 /// Which spectra.
@@ -58,6 +79,7 @@ impl AnalysisSpec {
             similarity: vec![Measure::TotalVariation],
             spectrum: Some(spectrum),
             captured: true,
+            reconstruction: None,
         }
     }
 }
@@ -71,6 +93,7 @@ impl Default for AnalysisSpec {
             similarity: vec![Measure::TotalVariation],
             spectrum: Some(SpectrumSpec::default()),
             captured: true,
+            reconstruction: None,
         }
     }
 }

@@ -4,7 +4,7 @@ use candle_core::{DType, Device, Tensor};
 
 use super::{
     Analysis, AnalysisError, AnalysisSpec, CapturedVariance, MapBatch, ProjectionSum, ScoreBatch, ScoreShape,
-    SimilaritySum, SpectraSum,
+    SimilaritySum, SpectraSum, reconstruction::ReconstructionSum,
 };
 use crate::{
     attention::{Cell, ModelPlan},
@@ -86,7 +86,11 @@ pub fn look(
         .iter()
         .map(|basis| ProjectionSum::new(shape.clone(), &basis.directions))
         .collect::<Result<_, _>>()?;
-    let needs_scores = spectra.is_some() || !projections.is_empty();
+    let mut reconstruction =
+        spec.reconstruction.as_ref().map(|spec| ReconstructionSum::new(shape.clone(), spec, look.free)).transpose()?;
+    let needs_scores = spectra.is_some() || !projections.is_empty() || reconstruction.is_some();
+    // Restoring scores takes its time once all are there.
+    let streaming = if reconstruction.is_some() { 0.5 } else { 0.95 };
     let mut whole = 0;
     for batch in batches {
         if (look.should_stop)() {
@@ -143,10 +147,15 @@ pub fn look(
                 for sum in &mut projections {
                     sum.add(&scores)?;
                 }
+                if let Some(sum) = &mut reconstruction {
+                    let first = analysis.examples - batch.batch as u64;
+                    let numbers: Vec<u64> = rows.iter().map(|row| first + *row as u64).collect();
+                    sum.add(&scores, &numbers)?;
+                }
                 whole += rows.len() as u64;
             }
         }
-        (look.tell)(0.95 * (analysis.examples as f64 / look.examples.max(1) as f64).min(1.0));
+        (look.tell)(streaming * (analysis.examples as f64 / look.examples.max(1) as f64).min(1.0));
     }
     analysis.similarity = similarity.iter().map(SimilaritySum::finish).collect::<Result<_, _>>()?;
     if needs_scores && whole == 0 {
@@ -154,7 +163,7 @@ pub fn look(
     }
     if needs_scores && whole < analysis.examples {
         analysis.notes.push(format!(
-            "{} of {} examples are shorter than {} tokens; spectra leave them out.",
+            "{} of {} examples are shorter than {} tokens; what is said of scores leaves them out.",
             analysis.examples - whole,
             analysis.examples,
             look.tokens
@@ -171,6 +180,12 @@ pub fn look(
             ));
         }
         analysis.spectra = Some(found);
+    }
+    if let Some(sum) = reconstruction {
+        let tell = |share: f64| (look.tell)(streaming + (0.98 - streaming) * share);
+        let (found, notes) = sum.finish(plan, &tell, look.should_stop)?;
+        analysis.notes.extend(notes);
+        analysis.reconstruction = Some(found);
     }
     analysis.projections =
         projections.into_iter().zip(look.bases).map(|(sum, basis)| sum.finish(basis.name.clone())).collect();

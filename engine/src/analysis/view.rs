@@ -62,6 +62,18 @@ impl MapView {
         Ok(self.layer(origin.layer)?.and_then(|maps| maps.of(origin.head, self.tokens)))
     }
 
+    /// The scores of a head before the softmax, scaled, `[n, n]`, query by query; none where the head has none. Those of a
+    /// head that borrows are its lender's.
+    ///
+    /// # Errors
+    /// If they cannot be computed.
+    pub fn scores(&self, head: HeadAt) -> Result<Option<Vec<f32>>, AnalysisError> {
+        let Some(origin) = self.model.plan().head_plan.origin(head) else { return Ok(None) };
+        let Some(hidden) = self.hidden.get(origin.layer) else { return Ok(None) };
+        let Some(scores) = self.model.scores(origin.layer, hidden)? else { return Ok(None) };
+        Ok(self.of_layer(origin.layer, &scores)?.of(origin.head, self.tokens))
+    }
+
     /// All maps, made small.
     ///
     /// # Errors
@@ -93,10 +105,14 @@ impl MapView {
     fn layer(&self, layer: usize) -> Result<Option<LayerMaps>, AnalysisError> {
         let Some(hidden) = self.hidden.get(layer) else { return Ok(None) };
         let Some(maps) = self.model.own_maps(layer, hidden)? else { return Ok(None) };
+        self.of_layer(layer, &maps).map(Some)
+    }
+
+    fn of_layer(&self, layer: usize, maps: &Tensor) -> Result<LayerMaps, AnalysisError> {
         let row = self.model.plan().head_plan.row(layer).iter().enumerate();
         let heads = row.filter(|(_, cell)| matches!(cell, crate::attention::Cell::Compute)).map(|(head, _)| head);
         let values = maps.to_dtype(DType::F32)?.to_device(&Device::Cpu)?.flatten_all()?.to_vec1()?;
-        Ok(Some(LayerMaps { heads: heads.collect(), values }))
+        Ok(LayerMaps { heads: heads.collect(), values })
     }
 }
 

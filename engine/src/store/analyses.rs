@@ -10,7 +10,8 @@ use crate::analysis::{Analysis, AnalysisSpec};
 
 macro_rules! columns {
     () => {
-        "number, id, run, target, step, text, examples, tokens, created_ms, json_extract(spec, '$.shuffled') AS shuffled"
+        "number, id, run, target, step, text, examples, tokens, created_ms, json_extract(spec, '$.shuffled') AS shuffled, \
+         json_extract(spec, '$.reconstruction') IS NOT NULL AS reconstructs"
     };
 }
 
@@ -136,13 +137,14 @@ fn summary(row: &SqliteRow) -> sqlx::Result<AnalysisSummary> {
         examples: row.try_get::<i64, _>("examples")? as u64,
         tokens: row.try_get::<i64, _>("tokens")? as u64,
         created_ms: row.try_get("created_ms")?,
+        reconstructs: row.try_get("reconstructs")?,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{CapturedVariance, LayerEnergies, Measure, Similarity};
+    use crate::analysis::{CapturedVariance, LayerEnergies, Measure, ReconstructionSpec, Similarity};
     use crate::store::{NewRun, NewSnapshot, OpenMode};
 
     fn example() -> Analysis {
@@ -188,8 +190,15 @@ mod tests {
         let store = Store::open(&path, OpenMode::ReadWrite).unwrap();
         let [summary] = &store.analyses().unwrap()[..] else { panic!("one") };
         assert_eq!((&summary.id, &summary.run, summary.step), (&id, &Some(run), Some(7)));
+        assert!(!summary.reconstructs);
         assert_eq!(summary.shuffled, Some(true));
         assert_eq!(store.analysis(&id).unwrap(), example());
+        let reconstruction = Some(ReconstructionSpec::default());
+        let spec = AnalysisSpec { reconstruction, ..AnalysisSpec::default() };
+        let other = AnalysisId::from("other");
+        store.record_analysis(&other, None, &spec, &example()).unwrap();
+        assert!(store.analyses().unwrap().iter().any(|found| found.reconstructs && found.id == other));
+        store.set_analysis_deleted(&other, true).unwrap();
         store.set_analysis_deleted(&id, true).unwrap();
         assert!(store.analyses().unwrap().is_empty());
         assert!(matches!(store.analysis(&AnalysisId::from("x")), Err(StoreError::NoSuchAnalysis { .. })));

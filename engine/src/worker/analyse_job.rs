@@ -40,7 +40,7 @@ pub(super) fn analyse_job(bench: &Bench, job: AnalyseJob, steering: &Steering) {
                 // What was found out is shown all the same.
                 bench.outbox.send(Event::Warning { run: None, message: error.to_string() });
             }
-            bench.outbox.send(Event::Analysed { analysis: job.analysis.clone(), result: Box::new(analysis) });
+            bench.outbox.send(Event::Analysed { analysis: job.analysis.clone(), result: Box::new(analysis.light()) });
             end(true, None);
         }
         Err(why) => end(false, why),
@@ -108,6 +108,7 @@ fn carry_out(
         let spec = AnalysisSpec {
             similarity: Vec::new(),
             captured: false,
+            reconstruction: None,
             spectrum: Some(SpectrumSpec {
                 components,
                 patterns: components,

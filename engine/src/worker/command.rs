@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use crate::{
     analysis::AnalysisSpec,
     config::{Coverage, DataConfig, RunConfig},
@@ -253,6 +255,14 @@ pub enum Command {
         /// Head, from 0.
         head: usize,
     },
+    /// Puts a map of an open view together again from some of its pairs, as an analysis chose them; answered by
+    /// [`super::Event::Rebuilt`].
+    RebuildMap {
+        /// The view.
+        view: u64,
+        /// The map, and from what.
+        rebuild: Rebuild,
+    },
     /// Ends the engine; a run in progress is stopped with a checkpoint.
     Shutdown,
 }
@@ -306,6 +316,31 @@ pub enum MapText {
     Example(usize),
     /// Text that somebody wrote.
     Written(String),
+    /// One of the examples that an analysis of reconstruction measured its errors on and chose nothing from, with no token
+    /// hidden. It looked at `examples` examples of `tokens` tokens, spread evenly over the held-out text.
+    HeldOut {
+        /// Its number; counted on from the first where there are fewer.
+        number: usize,
+        /// Tokens of an example.
+        tokens: usize,
+        /// Examples of the analysis, both halves.
+        examples: usize,
+    },
+}
+
+/// A map that is to be put together from some of its pairs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Rebuild {
+    /// The analysis that chose pairs.
+    pub analysis: AnalysisId,
+    /// Which of its parts: a place among `Reconstruction::scopes`.
+    pub scope: usize,
+    /// Layer of the head, from 0.
+    pub layer: usize,
+    /// Head, from 0.
+    pub head: usize,
+    /// Pairs of each query.
+    pub k: usize,
 }
 
 /// A model, and the text on which its scores span a space.

@@ -222,7 +222,7 @@ impl Desk {
             }
             Command::ListAnalyses => self.send_analyses(),
             Command::LoadAnalysis { analysis } => self.store.analysis(&analysis).map(|found| {
-                self.outbox.send(Event::Analysed { analysis, result: Box::new(found) });
+                self.outbox.send(Event::Analysed { analysis, result: Box::new(found.light()) });
             }),
             Command::DeleteAnalysis { analysis, deleted } => {
                 let done = self.store.set_analysis_deleted(&analysis, deleted);
@@ -250,6 +250,10 @@ impl Desk {
             }
             Command::LoadMap { view, layer, head } => {
                 self.viewer.map(self.view_bench(), view, HeadAt::new(layer, head));
+                Ok(())
+            }
+            Command::RebuildMap { view, rebuild } => {
+                self.viewer.rebuild(self.view_bench(), view, rebuild);
                 Ok(())
             }
             Command::Devices => {

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::{
-    analysis::{Analysis, MapThumbnails},
+    analysis::{Analysis, MapThumbnails, reconstruction::RebuiltMap},
     config::Problem,
     speed::{MachineLimits, PointResult},
     store::{
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-use super::{DeviceInfo, GpuReading};
+use super::{DeviceInfo, GpuReading, Rebuild};
 
 /// Everything that the engine tells. Serialised with the variant's name in `event` and flat fields.
 #[derive(Clone, Debug, Serialize)]
@@ -456,6 +456,19 @@ pub enum Event {
         /// Its map, `[n, n]`, query by query; empty where the head has none.
         #[serde(skip)]
         values: Vec<f32>,
+    },
+    /// Answer to [`super::Command::RebuildMap`].
+    Rebuilt {
+        /// The view.
+        view: u64,
+        /// What was asked for.
+        rebuild: Rebuild,
+        /// The map beside itself; none where it cannot be put together.
+        #[serde(skip)]
+        rebuilt: Option<Box<RebuiltMap>>,
+        /// Why it cannot.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
     },
     /// The engine ended; nothing follows.
     Ended,

@@ -31,7 +31,7 @@ mod train_job;
 mod viewer;
 
 pub use checkpoints::choose_checkpoint;
-pub use command::{Approximation, Command, MapText, RunEdit, Subspace, Target, Which};
+pub use command::{Approximation, Command, MapText, Rebuild, RunEdit, Subspace, Target, Which};
 pub use device::{DeviceInfo, cores, devices};
 pub use engine::{Engine, EngineError, EngineOptions};
 pub use event::Event;

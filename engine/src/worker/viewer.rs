@@ -6,9 +6,17 @@ use std::{
 use candle_core::{DType, Device};
 use rayon::ThreadPoolBuilder;
 
-use super::{Event, MapText, Target, bench::STACK_BYTES, subject::Subject};
+use super::{Event, MapText, Rebuild, Target, bench::STACK_BYTES, subject::Subject};
 use crate::{
-    analysis::MapView, attention::HeadAt, checkpoint::load_model_dir, data::TextTokenizer, model::Model, store::Store,
+    analysis::{
+        MapView,
+        reconstruction::{RebuiltMap, Reconstruction},
+    },
+    attention::HeadAt,
+    checkpoint::load_model_dir,
+    data::TextTokenizer,
+    model::Model,
+    store::{AnalysisId, Store},
 };
 
 /// Views that are kept: two runs beside each other, and what was seen before them.
@@ -17,6 +25,9 @@ const KEPT: usize = 4;
 /// Examples among which [`MapText::Example`] chooses, spread evenly over the held-out text.
 const EXAMPLES: usize = 16;
 
+/// What is said of a view that gave way to others.
+const CLOSED: &str = "It is not open any more. Open it again.";
+
 /// Open views by their tickets, the oldest first.
 type Views = VecDeque<(u64, Arc<MapView>)>;
 
@@ -24,6 +35,21 @@ type Views = VecDeque<(u64, Arc<MapView>)>;
 #[derive(Clone, Default)]
 pub(super) struct Viewer {
     views: Arc<Mutex<Views>>,
+    /// What rebuilding does not read again for every k.
+    known: Arc<Mutex<Known>>,
+}
+
+/// The pairs of the analysis, and the scores of the map, that were asked for last.
+#[derive(Default)]
+struct Known {
+    pairs: Option<(AnalysisId, Arc<Reconstruction>)>,
+    scores: Option<KnownScores>,
+}
+
+struct KnownScores {
+    view: u64,
+    head: HeadAt,
+    scores: Arc<Vec<f32>>,
 }
 
 impl Viewer {
@@ -56,14 +82,31 @@ impl Viewer {
         });
     }
 
+    /// Answers with a map beside itself put together from some of its pairs.
+    pub(super) fn rebuild(&self, bench: ViewBench, view: u64, rebuild: Rebuild) {
+        let (shown, known) = (self.view(view), Arc::clone(&self.known));
+        let outbox = bench.outbox.clone();
+        spawn(&outbox, move || {
+            let found = match shown {
+                Some(shown) => rebuilt(&bench.store, &known, (view, &shown), &rebuild),
+                None => Err(CLOSED.to_owned()),
+            };
+            match found {
+                Ok(found) => Event::Rebuilt { view, rebuild, rebuilt: Some(Box::new(found)), why: None },
+                Err(why) => Event::Rebuilt { view, rebuild, rebuilt: None, why: Some(why) },
+            }
+        });
+    }
+
+    fn view(&self, view: u64) -> Option<Arc<MapView>> {
+        let views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        views.iter().find(|(known, _)| *known == view).map(|(_, view)| Arc::clone(view))
+    }
+
     /// Answers with one of the maps of a view.
     pub(super) fn map(&self, bench: ViewBench, view: u64, head: HeadAt) {
-        let known = {
-            let views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-            views.iter().find(|(known, _)| *known == view).map(|(_, view)| Arc::clone(view))
-        };
-        let Some(known) = known else {
-            bench.outbox.send(failed("the example", "It is not open any more. Open it again."));
+        let Some(known) = self.view(view) else {
+            bench.outbox.send(failed("the example", CLOSED));
             return;
         };
         spawn(&bench.outbox, move || match known.map(head) {
@@ -104,6 +147,42 @@ fn spawn(outbox: &super::outbox::Outbox, work: impl FnOnce() -> Event + Send + '
     }
 }
 
+/// A map of a view beside itself put together from some of its pairs. Pairs and scores are read once for all k.
+fn rebuilt(
+    store: &Store,
+    known: &Mutex<Known>,
+    (view, shown): (u64, &MapView),
+    rebuild: &Rebuild,
+) -> Result<RebuiltMap, String> {
+    let head = HeadAt::new(rebuild.layer, rebuild.head);
+    let (pairs, scores) = {
+        let known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        let pairs = known.pairs.as_ref().filter(|(analysis, _)| *analysis == rebuild.analysis);
+        let scores = known.scores.as_ref().filter(|known| (known.view, known.head) == (view, head));
+        (pairs.map(|(_, pairs)| Arc::clone(pairs)), scores.map(|known| Arc::clone(&known.scores)))
+    };
+    let pairs = if let Some(pairs) = pairs {
+        pairs
+    } else {
+        let found = store.analysis(&rebuild.analysis).map_err(|error| error.to_string())?;
+        let pairs = Arc::new(found.reconstruction.ok_or("The analysis did not ask for reconstruction.")?);
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.pairs = Some((rebuild.analysis.clone(), Arc::clone(&pairs)));
+        pairs
+    };
+    let scores = if let Some(scores) = scores {
+        scores
+    } else {
+        let found = shown.scores(head).map_err(|error| error.to_string())?;
+        let name = format!("L{}H{}", head.layer, head.head);
+        let scores = Arc::new(found.ok_or_else(|| format!("{name} has no scores: it is off."))?);
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.scores = Some(KnownScores { view, head, scores: Arc::clone(&scores) });
+        scores
+    };
+    pairs.rebuild(rebuild.scope, &scores, rebuild.k)
+}
+
 /// The view, the model's step, its name, and the tokens as text.
 fn show(
     bench: &ViewBench,
@@ -111,7 +190,7 @@ fn show(
     text: &MapText,
 ) -> Result<(MapView, Option<u64>, String, Vec<String>), String> {
     let (named, step, model, tokenizer, example) = match (target, text) {
-        (Target::Directory(_), MapText::Example(_)) => {
+        (Target::Directory(_), MapText::Example(_) | MapText::HeldOut { .. }) => {
             return Err("A model directory holds no text. Write some.".to_owned());
         }
         (Target::Directory(path), MapText::Written(_)) => {
@@ -129,6 +208,16 @@ fn show(
                     let count = held_out.spread_count(EXAMPLES).max(1);
                     held_out.spread(EXAMPLES, 1).nth(number % count).map(|batch| batch.input_ids)
                 }
+                MapText::HeldOut { number, tokens, examples } => {
+                    if *tokens > subject.model.plan().positions {
+                        return Err(format!("It reads at most {} tokens.", subject.model.plan().positions));
+                    }
+                    let held_out = subject.held_out(1, *tokens)?.with_mask_fraction(0.0);
+                    // Every second one, as the analysis counts.
+                    let count = (held_out.spread_count(*examples) / 2).max(1);
+                    let odd = held_out.spread(*examples, 1).skip(1).step_by(2).nth(number % count);
+                    odd.map(|batch| batch.input_ids)
+                }
                 MapText::Written(_) => None,
             };
             (subject.named, subject.step, subject.model, subject.corpus.tokenizer, example)
@@ -136,7 +225,7 @@ fn show(
     };
     let ids: Vec<u32> = match (text, example) {
         (_, Some(ids)) => ids,
-        (MapText::Example(_), None) => return Err("There is no held-out example.".to_owned()),
+        (MapText::Example(_) | MapText::HeldOut { .. }, None) => return Err("There is no held-out example.".to_owned()),
         (MapText::Written(text), None) => tokenizer.encode_framed(text).map_err(|error| error.to_string())?,
     };
     let most = model.plan().positions;

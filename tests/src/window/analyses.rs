@@ -87,6 +87,7 @@ pub fn fill_with_control(state: &mut State) {
             examples: 256,
             tokens: 32,
             created_ms: 0,
+            reconstructs: false,
         });
         state.apply(Event::Analysed { analysis: id, result: Box::new(found) });
     }

@@ -280,6 +280,7 @@ fn a_checkpoint_is_analysed_on_demand_and_shown_once_it_is_there() {
         examples: 256,
         tokens: 32,
         created_ms: 0,
+        reconstructs: false,
     };
     screen.state().apply(Event::Analyses { analyses: vec![summary.clone()] });
     screen.settle();

@@ -13,6 +13,7 @@ mod heads;
 mod live;
 mod opening;
 mod race;
+mod reconstruct;
 mod runs;
 mod shell;
 mod states;

@@ -7,3 +7,4 @@ mod panel;
 mod tokens;
 
 pub use panel::HeadsPanel;
+pub(super) use tokens::visible as visible_token;

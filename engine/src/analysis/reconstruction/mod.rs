@@ -5,24 +5,42 @@
 //! chooses P (equation 9), [`RestorationMap`] is the best R for it (equation 7), and the trace of the residual
 //! covariance (equation 8) is the mean squared error of that. [`RowCovariances`] takes samples as they come;
 //! [`RowReconstruction`] and [`WholeReconstruction`] are the errors as a figure shows them, beside those of projecting on
-//! as many eigenvectors, which is the best that any linear method can do.
+//! as many eigenvectors, which is the best that any linear method can do. [`ReconstructionSum`] makes a [`Reconstruction`]
+//! of the scores of a model as examples come: errors on the examples that everything was chosen from and on held-out ones,
+//! and what puts any map together from k pairs a query ([`Reconstruction::rebuild`]).
 
 mod choice;
+mod curve;
 mod eigen;
+mod flops;
+mod follow;
 mod greedy;
+mod rebuilt;
+mod report;
 mod restoration;
 mod row_covariances;
 mod rows;
+mod scope;
+mod sum;
+#[cfg(test)]
+mod sum_tests;
 #[cfg(test)]
 mod tests;
+mod vector;
 mod whole;
+mod whole_sum;
 
 pub use choice::RowChoice;
+pub use curve::ErrorCurve;
 pub use eigen::EigenProjection;
 pub use greedy::{Greedy, greedy};
+pub use rebuilt::RebuiltMap;
+pub use report::{Reconstruction, WholeCurves};
 pub use restoration::RestorationMap;
 pub use row_covariances::RowCovariances;
 pub use rows::RowReconstruction;
+pub use scope::{Scope, ScopeReconstruction};
+pub use sum::ReconstructionSum;
 pub use whole::{WholeReconstruction, WholeTooLarge, whole_bytes};
 
 /// Multiply-accumulates of a head's scores by rows, as a share of those of all scores: k of n pairs in each row and the

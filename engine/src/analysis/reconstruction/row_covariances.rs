@@ -1,7 +1,10 @@
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use rayon::prelude::*;
 
-use super::{EigenProjection, RestorationMap, choice::row_map};
+use super::{
+    EigenProjection, RestorationMap,
+    choice::{row_map, visible_block},
+};
 
 /// Second moments of every query's row of scores, `Q_i = E[row_i row_iᵀ]` (Eigen analysis, equation 5), as samples come.
 /// A sample is the map of scores of one head for one example: scaled, before mask and softmax, no mean subtracted.
@@ -70,6 +73,17 @@ impl RowCovariances {
         sums.iter().map(|sum| sum / count).collect()
     }
 
+    /// `Q_i` of the keys that a query sees alone. `[visible, visible]`
+    pub fn visible_row(&self, query: usize) -> Vec<f64> {
+        visible_block(&self.row(query), self.tokens, self.visible(query))
+    }
+
+    /// Adds the samples of others of the same size.
+    pub fn absorb(&mut self, other: &Self) {
+        self.sums.iter_mut().zip(&other.sums).for_each(|(sum, other)| *sum += other);
+        self.samples += other.samples;
+    }
+
     /// The mean square of a query's scores, summed over its keys: `Tr Q_i`.
     pub fn trace(&self, query: usize) -> f64 {
         let n = self.tokens;
@@ -105,7 +119,7 @@ impl RowCovariances {
         let n = self.tokens;
         let basis = |query: usize| {
             let visible = self.visible(query);
-            let block = super::choice::visible_block(&self.row(query), n, visible);
+            let block = visible_block(&self.row(query), n, visible);
             let found = EigenProjection::new(&block, visible, k.min(visible))?;
             let mut basis = vec![0.0; k * n];
             for (to, from) in basis.chunks_mut(n).zip(found.basis.chunks(visible.max(1))) {

@@ -26,6 +26,8 @@ pub enum Purpose {
     Probe = 9,
     /// Directions onto which large covariances are projected.
     Sketch = 10,
+    /// Pairs of attention scores that are computed by chance.
+    RandomPairs = 11,
     /// Tests and benchmarks.
     Test = 255,
 }

@@ -29,4 +29,6 @@ pub struct AnalysisSummary {
     pub tokens: u64,
     /// When it was found out, in unix milliseconds.
     pub created_ms: i64,
+    /// Whether scores were restored from some of their pairs.
+    pub reconstructs: bool,
 }

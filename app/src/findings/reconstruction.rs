@@ -1,0 +1,278 @@
+//! Scores restored from some of their pairs, as figures and words.
+
+use std::collections::BTreeMap;
+
+use headroom_engine::analysis::{
+    Analysis,
+    reconstruction::{ErrorCurve, Reconstruction, Scope, ScopeReconstruction},
+};
+
+use super::about;
+use crate::{
+    export::{Figure, FigureAxis, FigureSeries, MapFigure},
+    theme::{self, ColourMap},
+    widgets::{Axis, Dash, HeatAxis, HeatData, HeatScale, Quantity, Scale, Tone, format},
+};
+
+/// Errors of which tables say how many pairs they take.
+const ERRORS: [f64; 3] = [0.10, 0.05, 0.01];
+
+/// What a scope is called: `network`, `L3`, `L3H7`.
+pub fn scope_name(scope: Scope) -> String {
+    match scope {
+        Scope::Network => "network".to_owned(),
+        Scope::Layer { layer } => format!("L{layer}"),
+        Scope::Head { at } => format!("L{}H{}", at.layer, at.head),
+    }
+}
+
+fn metadata() -> BTreeMap<String, String> {
+    BTreeMap::from([("program".to_owned(), format!("headroom {}", env!("CARGO_PKG_VERSION")))])
+}
+
+/// Error curves over pairs and over FLOPs, with names that are fit for files.
+pub(super) fn figures(analysis: &Analysis) -> Vec<(String, Figure)> {
+    let Some(found) = &analysis.reconstruction else { return Vec::new() };
+    let mut all = Vec::new();
+    let n = found.tokens as f64;
+    for scope in &found.scopes {
+        let pairs: Vec<f64> = (0..=found.tokens).map(|k| k as f64).collect();
+        let title = format!("Error of scores restored from k pairs a query, {}", scope_name(scope.scope));
+        let slug = scope.scope.slug();
+        let curves = [&scope.greedy, &scope.eigen, &scope.random];
+        let x = Axis::new("Pairs of a query").quantity(Quantity::Count);
+        all.push((format!("reconstruction-{slug}"), figure(analysis, &title, (x, (0.0, n)), &lines(&pairs, curves))));
+    }
+    if let (Some(network), false) = (found.scopes.first(), found.score_flops.is_empty()) {
+        let mut series = lines(rising(&found.score_flops), [&network.greedy, &network.eigen, &network.random]);
+        // Projections need all scores first.
+        series.retain(|(name, ..)| !name.starts_with("eigenvectors"));
+        if let Some(whole) = &found.whole {
+            series.push((
+                "whole map, held out".to_owned(),
+                points(rising(&whole.flops), whole.greedy.honest()),
+                3,
+                Dash::Solid,
+            ));
+        }
+        let title = "Error of restored scores over FLOPs, relative to those of all pairs";
+        let x = Axis::new("FLOPs of scores, relative to all pairs");
+        all.push(("reconstruction-flops".to_owned(), figure(analysis, title, (x, (0.0, 1.5)), &series)));
+    }
+    if let Some(whole) = &found.whole {
+        let pairs: Vec<f64> = (0..=whole.pairs).map(|k| k as f64).collect();
+        let mut series = lines(&pairs, [&whole.greedy, &whole.eigen, &whole.random]);
+        if let Some(network) = found.scopes.first() {
+            series.push((
+                "rows, held out".to_owned(),
+                points(&computed_pairs(found), network.greedy.honest()),
+                3,
+                Dash::Solid,
+            ));
+        }
+        let title = "Error of whole maps restored from some of their pairs";
+        let x = Axis::new("Pairs of the map").quantity(Quantity::Count);
+        all.push(("reconstruction-whole".to_owned(), figure(analysis, title, (x, (0.0, whole.pairs as f64)), &series)));
+    }
+    all
+}
+
+/// Pairs of a whole map that are computed with k = 0, 1, ..., n of each query.
+pub fn computed_pairs(found: &Reconstruction) -> Vec<f64> {
+    let n = found.tokens;
+    let visible = |query: usize| if found.is_causal { query + 1 } else { n };
+    (0..=n).map(|k| (0..n).map(|query| k.min(visible(query))).sum::<usize>() as f64).collect()
+}
+
+/// FLOPs as long as more pairs cost more: beyond, computing all of them is better in every way.
+pub fn rising(flops: &[f64]) -> &[f64] {
+    let count = flops.windows(2).take_while(|pair| matches!(pair, [before, after] if after >= before)).count();
+    flops.get(..=count).unwrap_or_default()
+}
+
+type Line = (String, Vec<(f64, f64)>, u64, Dash);
+
+fn points(x: &[f64], errors: &[f64]) -> Vec<(f64, f64)> {
+    x.iter().copied().zip(errors.iter().copied()).collect()
+}
+
+fn lines(x: &[f64], curves: [&ErrorCurve; 3]) -> Vec<Line> {
+    let mut all = Vec::new();
+    for (colour, (name, curve)) in ["best pairs", "eigenvectors", "pairs by chance"].into_iter().zip(curves).enumerate()
+    {
+        let colour = colour as u64;
+        if curve.held_out.is_empty() {
+            all.push((format!("{name}, fitted"), points(x, &curve.fitted), colour, Dash::Solid));
+        } else {
+            all.push((format!("{name}, held out"), points(x, &curve.held_out), colour, Dash::Solid));
+            all.push((format!("{name}, fitted"), points(x, &curve.fitted), colour, Dash::Dashed));
+        }
+    }
+    all
+}
+
+/// Errors on a logarithmic axis, down to one in ten thousand.
+fn figure(analysis: &Analysis, title: &str, (x, range): (Axis, (f64, f64)), lines: &[Line]) -> Figure {
+    let series = lines.iter().map(|(name, points, colour, dash)| {
+        let points = points.iter().copied().filter(|(_, error)| *error > 0.0).collect();
+        let colour = theme::run_style(*colour).0;
+        FigureSeries { name: name.clone(), colour, dash: *dash, width: 1.6, points, ..FigureSeries::default() }
+    });
+    Figure {
+        title: title.to_owned(),
+        subtitle: about(analysis),
+        x: FigureAxis { axis: x, range },
+        y: FigureAxis { axis: Axis::new("Squared error, share of the variance").scale(Scale::Log), range: (1e-4, 2.0) },
+        series: series.collect(),
+        notes: analysis.notes.clone(),
+        metadata: metadata(),
+        ..Figure::default()
+    }
+}
+
+/// The order in which each query's pairs are computed, as maps.
+pub(super) fn maps(analysis: &Analysis) -> Vec<(String, MapFigure)> {
+    let Some(found) = &analysis.reconstruction else { return Vec::new() };
+    let n = found.tokens;
+    let map = |slug: String, name: String, ranks: &[f32]| {
+        let ranks = ranks.iter().map(|rank| if *rank < 0.0 { f32::NAN } else { rank + 1.0 }).collect();
+        let data = HeatData::new(n, n, ranks);
+        let tone = Tone::fitting(ColourMap::Viridis, HeatScale::Log, data.extent());
+        let axes = (HeatAxis::numbered("Query", ""), HeatAxis::numbered("Key", ""));
+        let title = format!("The order in which pairs are computed, {name}");
+        let figure = MapFigure {
+            subtitle: about(analysis),
+            value: "Place in the order".to_owned(),
+            metadata: metadata(),
+            ..MapFigure::new(title, data, axes, tone)
+        };
+        (format!("reconstruction-{slug}-order"), figure)
+    };
+    let scopes = found.scopes.iter().map(|scope| map(scope.scope.slug(), scope_name(scope.scope), &scope.ranks));
+    let whole = found.whole.iter().map(|whole| map("whole".to_owned(), "whole maps".to_owned(), &whole.ranks));
+    scopes.chain(whole).collect()
+}
+
+/// The main findings, a sentence each.
+pub(super) fn summary(found: &Reconstruction) -> Vec<String> {
+    let Some(network) = found.scopes.first() else { return Vec::new() };
+    let how = if found.held_out_examples == 0 { "on the same examples" } else { "on held-out examples" };
+    let mut lines = vec![format!(
+        "Scores restored from k of {} pairs of each query, chosen from {} maps of {} examples, errors {how} ({}):",
+        found.tokens,
+        format::count(network.samples),
+        format::count(found.examples),
+        format::count(found.held_out_examples),
+    )];
+    for error in ERRORS {
+        let least = |curve: &ErrorCurve| match curve.least(error) {
+            Some(k) => k.to_string(),
+            None => "more than all".to_owned(),
+        };
+        let flops = network.greedy.least(error).and_then(|k| found.score_flops.get(k).zip(found.forward_flops.get(k)));
+        let flops = flops.map_or_else(String::new, |(scores, forward)| {
+            format!("; FLOPs of scores {scores:.2}, of a forward pass {forward:.3} of those of all pairs")
+        });
+        lines.push(format!(
+            "  squared error {:.0} %: k = {} (eigenvectors {}, pairs by chance {}){flops}.",
+            100.0 * error,
+            least(&network.greedy),
+            least(&network.eigen),
+            least(&network.random),
+        ));
+    }
+    if let Some(whole) = &found.whole {
+        let [ten, five, one] = ERRORS.map(|error| {
+            whole.greedy.least(error).map_or_else(|| "more than all".to_owned(), |count| format::count(count as u64))
+        });
+        lines.push(format!(
+            "Chosen among all {} pairs of the map: {ten} pairs for 10 %, {five} for 5 %, {one} for 1 %.",
+            format::count(whole.pairs as u64)
+        ));
+    }
+    lines
+}
+
+/// A row a scope: pairs of each query for 10, 5 and 1 % of squared error (held out, where anything was), FLOPs of scores at
+/// 5 %, then pairs for 5 % on the examples that they were chosen from, eigenvectors and pairs by chance for the same.
+pub fn reconstruction_table(found: &Reconstruction) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let headings = vec![
+        "k for an error of",
+        "10 %",
+        "5 %",
+        "1 %",
+        "FLOPs at 5 %",
+        "5 % fitted",
+        "eigenvectors 5 %",
+        "by chance 5 %",
+        "maps",
+    ];
+    let dash = || "-".to_owned();
+    let least = |curve: &ErrorCurve, error: f64| curve.least(error).map_or_else(dash, |k| k.to_string());
+    let row = |scope: &ScopeReconstruction| {
+        let mut cells = vec![scope_name(scope.scope)];
+        cells.extend(ERRORS.map(|error| least(&scope.greedy, error)));
+        let flops = scope.greedy.least(0.05).and_then(|k| found.score_flops.get(k));
+        cells.push(flops.map_or_else(dash, |ratio| format!("{ratio:.2}")));
+        let fitted = scope.greedy.fitted.iter().position(|error| *error <= 0.05);
+        cells.push(fitted.map_or_else(dash, |k| k.to_string()));
+        cells.extend([least(&scope.eigen, 0.05), least(&scope.random, 0.05), format::count(scope.samples)]);
+        cells
+    };
+    (headings, found.scopes.iter().map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(pace: f64) -> ErrorCurve {
+        let errors: Vec<f64> = (0..=8).map(|k| if k == 8 { 0.0 } else { (-pace * f64::from(k)).exp() }).collect();
+        ErrorCurve { held_out: errors.iter().map(|error| (error * 1.5).min(1.0)).collect(), fitted: errors }
+    }
+
+    #[test]
+    fn flops_end_where_all_pairs_cost_less() {
+        assert_eq!(rising(&[0.0, 0.5, 1.2, 1.1, 1.0]), [0.0, 0.5, 1.2]);
+        assert_eq!((rising(&[]).len(), rising(&[0.0, 1.0]).len()), (0, 2));
+    }
+
+    #[test]
+    fn pairs_and_flops_for_an_error_are_said() {
+        let scope = ScopeReconstruction {
+            samples: 120,
+            greedy: curve(0.8),
+            eigen: curve(1.2),
+            random: curve(0.3),
+            ranks: (0..64).map(|place| (place % 8) as f32).collect(),
+            ..ScopeReconstruction::default()
+        };
+        let flops: Vec<f64> = (0..=8).map(|k| f64::from(k) / 8.0).collect();
+        let found = Reconstruction {
+            tokens: 8,
+            examples: 10,
+            held_out_examples: 10,
+            scopes: vec![scope],
+            score_flops: flops.clone(),
+            forward_flops: flops,
+            ..Reconstruction::default()
+        };
+        let text = summary(&found).join("\n");
+        for words in [
+            "k of 8 pairs",
+            "120 maps",
+            "on held-out examples",
+            "squared error 5 %: k = 5 (eigenvectors 3, pairs by chance 8); FLOPs of scores 0.62",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        let (headings, rows) = reconstruction_table(&found);
+        assert_eq!((headings.len(), rows[0].len()), (9, 9));
+        assert_eq!(rows[0][..6], ["network", "4", "5", "7", "0.62", "4"]);
+        let analysis = Analysis { reconstruction: Some(found), ..Analysis::default() };
+        let names: Vec<String> = figures(&analysis).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["reconstruction-network", "reconstruction-flops"]);
+        let (name, map) = maps(&analysis).remove(0);
+        assert_eq!((name.as_str(), map.data.at(3, 0)), ("reconstruction-network-order", 1.0));
+    }
+}

@@ -1,0 +1,12 @@
+//! The Reconstruct panel: how well scores are restored from some of their pairs, which pairs these are, and any map beside
+//! itself put together from k pairs of each query.
+
+mod ask;
+mod curves;
+mod maps;
+mod pairs;
+mod panel;
+mod source;
+mod words;
+
+pub use panel::ReconstructPanel;

@@ -1,0 +1,455 @@
+//! The panel itself.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use egui::{ComboBox, Key, Modifiers, RichText, ScrollArea, Slider, Ui};
+use headroom_engine::{
+    analysis::{Analysis, reconstruction::Reconstruction},
+    attention::HeadAt,
+    store::{AnalysisSummary, RunId, RunSummary},
+    worker::{MapText, Rebuild, Which},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ask::Ask,
+    curves::{self, Curves, Options},
+    maps::{Drawn, Maps, NAMES},
+    pairs::Pairs,
+    source::{Found, Source},
+    words,
+};
+use crate::{
+    findings::{reconstruction_table, scope_name},
+    inspector::{ExportBox, Taking, blank_ui, no_runs_ui, working_ui},
+    panels::{
+        Action, Panel, PanelContext,
+        heads::visible_token,
+        live::{picker_ui, shown_run},
+        snapshots::{Look, head_name, looking_ui, notes_ui, provenance, with_capital},
+    },
+    state::{MapsOf, ShownMaps, ShownRebuilt},
+    theme,
+    widgets::{HeatScale, format, rows_to_csv},
+};
+
+/// Below this width the parts stand below each other.
+const NARROW: f32 = 860.0;
+/// The height of the map of pairs.
+const PAIRS: f32 = 330.0;
+/// The height of the three maps.
+const MAPS: f32 = 380.0;
+/// Examples that can be chosen.
+const EXAMPLES: usize = 16;
+
+/// What the panel remembers between starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Memory {
+    options: Options,
+    look: Look,
+    is_scores: bool,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        // Rows are peaky: square roots show what is small beside it.
+        let look = Look { scale: HeatScale::SquareRoot, is_whole: false, ..Look::default() };
+        Self { options: Options::default(), look, is_scores: false }
+    }
+}
+
+/// Which figure leaves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Leaves {
+    Curves,
+    Pairs,
+    Map(usize),
+}
+
+/// Restores scores from some of their pairs.
+pub struct ReconstructPanel {
+    memory: Option<Memory>,
+    run: Option<RunId>,
+    source: Source,
+    ask: Ask,
+    scope: usize,
+    /// None: the least for 95 % of the variance.
+    k: Option<usize>,
+    head: HeadAt,
+    example: usize,
+    curves: Curves,
+    pairs: Pairs,
+    maps: Maps,
+    words: Option<(Arc<ShownMaps>, Vec<String>)>,
+    export: Option<ExportBox>,
+    leaves: Option<Leaves>,
+}
+
+impl Default for ReconstructPanel {
+    fn default() -> Self {
+        Self {
+            memory: None,
+            run: None,
+            source: Source::default(),
+            ask: Ask::default(),
+            scope: 0,
+            k: None,
+            head: HeadAt::new(0, 0),
+            example: 0,
+            curves: Curves::default(),
+            pairs: Pairs::default(),
+            maps: Maps::default(),
+            words: None,
+            export: None,
+            leaves: None,
+        }
+    }
+}
+
+impl Panel for ReconstructPanel {
+    fn title(&self) -> &'static str {
+        "Reconstruct"
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("reconstruct"));
+        match shown_run(cx) {
+            _ if !cx.state.runs_loaded && cx.state.current.is_none() => working_ui(ui, "Reading the runs…"),
+            None => no_runs_ui(
+                ui,
+                cx,
+                "How attention scores follow from some of them shows here once a run has a checkpoint.",
+            ),
+            Some(run) => {
+                ScrollArea::vertical()
+                    .auto_shrink([false, false])
+                    .show(ui, |ui| self.run_ui(ui, &run, &mut memory, cx));
+            }
+        }
+        if let Some(mut export) = self.export.take()
+            && export.ui(ui, cx)
+        {
+            self.export = Some(export);
+        }
+        cx.settings.set_panel("reconstruct", &memory);
+        self.memory = Some(memory);
+    }
+
+    fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        let has_any = shown_run(cx).is_some_and(|run| matches!(self.source.find(&run, cx).0, Found::Analysis(..)));
+        self.leaves = has_any.then_some(Leaves::Curves);
+        has_any
+    }
+
+    fn undo(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        let state = &mut *cx.state;
+        state.analysis.undo_delete(&mut state.messages)
+    }
+
+    fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
+        self.export.take().is_some() || self.ask.back()
+    }
+}
+
+impl ReconstructPanel {
+    fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        cx.state.want_record(&run.id);
+        if self.run.as_ref() != Some(&run.id) {
+            self.run = Some(run.id.clone());
+            (self.scope, self.k, self.example) = (0, None, 0);
+        }
+        let (found, all) = self.source.find(run, cx);
+        ui.horizontal_wrapped(|ui| {
+            picker_ui(ui, run, cx);
+            if let Found::Analysis(_, shown) = &found {
+                self.source.ui(ui, run, shown, &all, cx);
+            }
+            self.ask.button_ui(ui, run, cx);
+        });
+        self.ask.ui(ui, run, self.head, cx);
+        looking_ui(ui, cx);
+        match found {
+            Found::Reading => working_ui(ui, "Reading the analyses…"),
+            Found::Nothing => self.empty_ui(ui, run, cx),
+            Found::Analysis(analysis, summary) => {
+                if let Some(found) = analysis.reconstruction.as_ref().filter(|found| !found.scopes.is_empty()) {
+                    self.found_ui(ui, run, (&analysis, found, &summary), memory, cx);
+                } else {
+                    self.empty_ui(ui, run, cx);
+                }
+            }
+        }
+    }
+
+    fn empty_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        let has_any = cx.state.checkpoints.get(&run.id).is_some_and(|all| !all.is_empty());
+        let waits = cx.state.analysis.looking.iter().any(|looking| looking.run == run.id);
+        let heading = format!("No reconstruction of \"{}\" yet", run.name);
+        let sentence = if has_any {
+            "From how few pairs of each query all of its scores follow, which pairs these are, and what every head's map \
+             looks like put together from them."
+        } else {
+            "Scores are restored from those of a checkpoint: one is written at evaluations, or by Checkpoint in the top bar."
+        };
+        blank_ui(ui, &heading, sentence, |ui| {
+            if has_any && !waits {
+                let now = ui.button("Reconstruct its best checkpoint now").on_hover_text("Waits its turn in the queue");
+                if now.clicked() {
+                    self.ask.start(run, self.head, cx);
+                }
+            }
+        });
+    }
+
+    fn found_ui(
+        &mut self,
+        ui: &mut Ui,
+        run: &RunSummary,
+        (analysis, found, summary): (&Arc<Analysis>, &Reconstruction, &AnalysisSummary),
+        memory: &mut Memory,
+        cx: &mut PanelContext<'_>,
+    ) {
+        let palette = theme::palette(ui.visuals());
+        let n = found.tokens;
+        self.scope = self.scope.min(found.scopes.len() - 1);
+        let (told, metadata) = provenance(run, analysis, cx);
+        let chosen = format!(
+            "{}; chosen from {}, measured on {} others.",
+            with_capital(&told),
+            format::count(found.examples),
+            format::count(found.held_out_examples)
+        );
+        ui.label(RichText::new(chosen).small().color(palette.weak));
+        self.controls_ui(ui, found, memory, cx);
+        let Some(scope) = found.scopes.get(self.scope) else { return };
+        let k = self.k.unwrap_or_else(|| scope.greedy.least(0.05).unwrap_or(n / 4)).min(n);
+        self.curves.update(analysis, found, self.scope, memory.options);
+        self.pairs.update(analysis, self.scope, scope, n, k);
+        if ui.available_width() >= NARROW {
+            ui.columns(2, |columns| {
+                if let [left, right] = columns {
+                    self.curves.ui(left, k, memory.options);
+                    self.pairs.ui(right, scope, n, k, PAIRS);
+                }
+            });
+        } else {
+            self.curves.ui(ui, k, memory.options);
+            self.pairs.ui(ui, scope, n, k, PAIRS);
+        }
+        ui.horizontal_wrapped(|ui| self.slider_ui(ui, k, n, &words::choices(scope)));
+        for (place, line) in words::at(found, scope, k).into_iter().enumerate() {
+            let label = ui.label(RichText::new(line).color(palette.text));
+            if place == 0 {
+                label.on_hover_text(words::METHOD);
+            }
+        }
+        ui.add_space(8.0);
+        self.maps_ui(ui, run, (analysis, found, summary), k, memory, cx);
+        notes_ui(ui, analysis);
+        if let Some(Leaves::Curves | Leaves::Pairs) = self.leaves {
+            let name = scope_name(scope.scope);
+            let taking = if self.leaves.take() == Some(Leaves::Curves) {
+                let mut figure = self.curves.figure(k, memory.options, metadata);
+                (figure.title, figure.subtitle) = (format!("{}, {name}", curves::TITLE), with_capital(&told));
+                Taking::Figure(Box::new(figure))
+            } else {
+                let mut figure = self.pairs.figure(k);
+                (figure.title, figure.subtitle) = (format!("{}, {name}", figure.title), with_capital(&told));
+                figure.metadata = metadata;
+                Taking::Map(Box::new(figure))
+            };
+            self.export = Some(ExportBox::new("reconstruct", taking, cx));
+        }
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, found: &Reconstruction, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        ui.horizontal_wrapped(|ui| {
+            let name = |place: usize| found.scopes.get(place).map(|scope| with_capital(&scope_name(scope.scope)));
+            let text = name(self.scope).unwrap_or_default();
+            let combo = ComboBox::from_id_salt("scope").width(90.0).selected_text(text).show_ui(ui, |ui| {
+                for place in 0..found.scopes.len() {
+                    ui.selectable_value(&mut self.scope, place, name(place).unwrap_or_default());
+                }
+            });
+            combo.response.accessible_name("Whose scores").on_hover_text(
+                "Pairs and what restores the others from them, chosen for all heads together, for a layer or for a head",
+            );
+            memory.options.ui(ui);
+            ui.menu_button("Export", |ui| {
+                let maps = NAMES.iter().enumerate().map(|(place, name)| (Leaves::Map(place), *name));
+                let all = [(Leaves::Curves, curves::TITLE), (Leaves::Pairs, "Computed pairs")];
+                for (leaves, title) in all.into_iter().chain(maps) {
+                    if ui.button(format!("{title}…")).clicked() {
+                        self.leaves = Some(leaves);
+                        ui.close();
+                    }
+                }
+            });
+            if ui.button("Copy table").on_hover_text("k for errors of 10, 5 and 1 % as CSV").clicked() {
+                let (headings, rows) = reconstruction_table(found);
+                let headings: Vec<String> = headings.into_iter().map(str::to_owned).collect();
+                cx.act(Action::Copy("The table of pairs".to_owned(), rows_to_csv(&headings, &rows)));
+            }
+        });
+    }
+
+    fn slider_ui(&mut self, ui: &mut Ui, k: usize, n: usize, choices: &[(String, usize)]) {
+        let label = ui.label("Pairs of each query");
+        ui.spacing_mut().slider_width = (ui.available_width() - 420.0).clamp(120.0, 640.0);
+        let mut wanted = k;
+        let slider = ui.add(Slider::new(&mut wanted, 0..=n)).labelled_by(label.id);
+        let slider = slider.accessible_name("Pairs of each query");
+        if slider.has_focus() {
+            ui.input_mut(|input| {
+                if input.consume_key(Modifiers::NONE, Key::Home) {
+                    wanted = 0;
+                } else if input.consume_key(Modifiers::NONE, Key::End) {
+                    wanted = n;
+                }
+            });
+        }
+        for (text, place) in choices {
+            let button = ui.selectable_label(*place == k, text);
+            if button.on_hover_text("The least k that keeps so much of the scores, on held-out examples").clicked() {
+                wanted = *place;
+            }
+        }
+        if wanted != k {
+            self.k = Some(wanted);
+        }
+    }
+
+    /// The map of a head beside itself put together from k pairs.
+    fn maps_ui(
+        &mut self,
+        ui: &mut Ui,
+        run: &RunSummary,
+        (analysis, found, summary): (&Arc<Analysis>, &Reconstruction, &AnalysisSummary),
+        k: usize,
+        memory: &mut Memory,
+        cx: &mut PanelContext<'_>,
+    ) {
+        let palette = theme::palette(ui.visuals());
+        ui.label(RichText::new("A map put together from its pairs").color(palette.strong));
+        let scope = found.scopes.get(self.scope);
+        let why = if summary.run.as_ref() != Some(&run.id) {
+            Some("This analysis is of a model directory: maps are rebuilt of runs.")
+        } else if scope.is_some_and(|scope| !scope.has_factors) {
+            Some(
+                "What restores maps was too much to be kept for these. Choose the network, or look at shorter examples.",
+            )
+        } else {
+            None
+        };
+        if let Some(why) = why {
+            ui.label(RichText::new(why).color(palette.weak));
+            return;
+        }
+        let examples = usize::try_from(analysis.examples).unwrap_or(usize::MAX);
+        let of = MapsOf {
+            run: run.id.clone(),
+            which: analysis.step.map_or(Which::Best, Which::Step),
+            text: MapText::HeldOut { number: self.example, tokens: found.tokens, examples },
+        };
+        let maps = match cx.state.maps.maps(&of) {
+            None => {
+                ui.horizontal(|ui| {
+                    ui.add(egui::Spinner::new());
+                    ui.label("Reading the text with the model…");
+                });
+                return;
+            }
+            Some(Err(why)) => {
+                ui.label(RichText::new(format!("The maps cannot be shown. {why}")).color(palette.warning));
+                if ui.button("Try again").clicked() {
+                    cx.state.maps.again(&of);
+                }
+                return;
+            }
+            Some(Ok(maps)) => maps,
+        };
+        if self.head.layer >= maps.layers || self.head.head >= maps.heads {
+            self.head = HeadAt::new(0, 0);
+        }
+        ui.horizontal_wrapped(|ui| {
+            self.head_ui(ui, &maps, found.held_out_examples);
+            ui.selectable_value(&mut memory.is_scores, false, "Probabilities");
+            ui.selectable_value(&mut memory.is_scores, true, "Scores").on_hover_text("Before the softmax");
+            if !memory.is_scores {
+                memory.look.ui(ui);
+            }
+        });
+        let HeadAt { layer, head } = self.head;
+        let rebuild = Rebuild { analysis: summary.id.clone(), scope: self.scope, layer, head, k };
+        match cx.state.maps.rebuilt(&of, &rebuild) {
+            None => drop(ui.add(egui::Spinner::new())),
+            Some(Err(why)) => {
+                ui.label(RichText::new(format!("The map cannot be rebuilt. {why}")).color(palette.warning));
+                if ui.button("Try again").clicked() {
+                    cx.state.maps.rebuild_again(&of);
+                    cx.state.maps.again(&of);
+                }
+            }
+            Some(Ok(rebuilt)) => self.rebuilt_ui(ui, &maps, &rebuilt, memory, cx),
+        }
+    }
+
+    fn rebuilt_ui(
+        &mut self,
+        ui: &mut Ui,
+        maps: &Arc<ShownMaps>,
+        rebuilt: &ShownRebuilt,
+        memory: &Memory,
+        cx: &mut PanelContext<'_>,
+    ) {
+        if !self.words.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, maps)) {
+            self.words = Some((Arc::clone(maps), maps.tokens.iter().map(|token| visible_token(token)).collect()));
+        }
+        let words = self.words.as_ref().map_or(&[][..], |(_, words)| words);
+        let drawn = Drawn { rebuilt, is_scores: memory.is_scores, look: memory.look, words };
+        let is_wide = ui.available_width() >= NARROW;
+        self.maps.ui(ui, &drawn, is_wide, MAPS);
+        if let Some(Leaves::Map(place)) = self.leaves
+            && let Some(mut figure) = self.maps.figure(&drawn, place, &head_name(self.head))
+        {
+            self.leaves = None;
+            figure.subtitle = format!("{}, {} tokens", maps.target, maps.tokens.len());
+            figure.metadata = BTreeMap::from([
+                ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
+                ("model".to_owned(), maps.target.clone()),
+                ("text".to_owned(), maps.tokens.join(" ")),
+            ]);
+            self.export = Some(ExportBox::new("reconstruct", Taking::Map(Box::new(figure)), cx));
+        }
+    }
+
+    /// Which head, and what it reads.
+    fn head_ui(&mut self, ui: &mut Ui, maps: &ShownMaps, held_out: u64) {
+        let numbers = [
+            ("Layer of the map", 'L', &mut self.head.layer, maps.layers),
+            ("Head of the map", 'H', &mut self.head.head, maps.heads),
+        ];
+        for (name, letter, number, count) in numbers {
+            let combo =
+                ComboBox::from_id_salt(name).width(60.0).selected_text(format!("{letter}{number}")).show_ui(ui, |ui| {
+                    for other in 0..count {
+                        ui.selectable_value(number, other, format!("{letter}{other}"));
+                    }
+                });
+            combo.response.accessible_name(name);
+        }
+        let count = usize::try_from(held_out).unwrap_or(EXAMPLES).clamp(1, EXAMPLES);
+        self.example = self.example.min(count - 1);
+        let text = format!("Example {}", self.example + 1);
+        let combo = ComboBox::from_id_salt("example").width(110.0).selected_text(text).show_ui(ui, |ui| {
+            for example in 0..count {
+                ui.selectable_value(&mut self.example, example, format!("Example {}", example + 1));
+            }
+        });
+        combo
+            .response
+            .accessible_name("Text")
+            .on_hover_text("Examples of the held-out text from which no pair was chosen");
+    }
+}

@@ -1,0 +1,253 @@
+//! Reconstruct: its four states, the slider and what follows it, what is asked and what leaves.
+
+use std::time::Duration;
+
+use egui::{Key, Modifiers};
+use headroom_app::panels::PanelId;
+use headroom_engine::worker::{Command, Event, MapText, Which};
+use headroom_tests::{Screen, answer_maps, answer_rebuilt, example_run, fill_with_examples, fill_with_reconstruction};
+use tempfile::TempDir;
+
+use crate::common::{store, train, write_tiny};
+
+/// The panel on the run that trains, whose scores were restored.
+fn full() -> Screen {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    fill_with_reconstruction(screen.state(), &example_run(8));
+    screen.state().selection.focused = Some(example_run(8));
+    screen.click("Reconstruct");
+    answered(&mut screen);
+    screen
+}
+
+/// Lets the engine's answers come until nothing more is asked; what was asked.
+fn answered(screen: &mut Screen) -> Vec<Command> {
+    let mut all = Vec::new();
+    for _ in 0..4 {
+        let asked = screen.recorded();
+        answer_maps(screen.state(), &asked);
+        answer_rebuilt(screen.state(), &asked);
+        all.extend(asked);
+        screen.settle();
+    }
+    all
+}
+
+fn rebuilt_for(asked: &[Command]) -> Vec<usize> {
+    asked
+        .iter()
+        .filter_map(|command| if let Command::RebuildMap { rebuild, .. } = command { Some(rebuild.k) } else { None })
+        .collect()
+}
+
+#[test]
+fn while_anything_is_read_it_says_so_and_where_there_is_nothing_it_offers_to_look() {
+    let mut screen = Screen::recorder();
+    screen.click("Reconstruct");
+    assert_eq!(screen.window().settings.panel, PanelId::Reconstruct);
+    assert!(screen.has("Reading the runs…"), "{:#?}", screen.words());
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    assert!(screen.has("No runs yet"));
+    fill_with_examples(screen.state());
+    screen.state().selection.focused = Some(example_run(8));
+    screen.settle();
+    assert!(screen.has("Reading the analyses…"), "{:#?}", screen.words());
+    screen.state().apply(Event::Analyses { analyses: Vec::new() });
+    screen.settle();
+    assert!(screen.says("No reconstruction of \"grammar encoder"), "{:#?}", screen.words());
+    screen.recorded();
+    screen.click("Reconstruct its best checkpoint now");
+    let asked = screen.recorded().into_iter().find_map(|command| match command {
+        Command::Analyse { spec, .. } => spec.reconstruction,
+        _ => None,
+    });
+    assert!(asked.is_some_and(|spec| spec.layers && spec.whole));
+    assert!(screen.says("waits for its turn") && !screen.has("Reconstruct its best checkpoint now"));
+    // It failed: why, and the offer again.
+    let analysis = screen.state().analysis.looking[0].analysis.clone();
+    let why = Some("The second moments of rows of scores need 16384 MiB of memory, and 900 MiB are free.".to_owned());
+    screen.state().apply(Event::AnalyseEnded { analysis, complete: false, why });
+    screen.settle();
+    assert!(
+        screen.says("need 16384 MiB") && screen.has("Reconstruct its best checkpoint now"),
+        "{:#?}",
+        screen.words()
+    );
+    screen.state().selection.focused = Some(example_run(9));
+    screen.settle();
+    assert!(screen.says("one is written at evaluations"), "{:#?}", screen.words());
+}
+
+#[test]
+fn curves_pairs_and_a_map_beside_itself_rebuilt() {
+    let mut screen = full();
+    let lines = |screen: &Screen| screen.description("Chart: Error of restored scores").0;
+    assert!(lines(&screen).starts_with("6 lines."), "{}", lines(&screen));
+    for map in ["Map: computed pairs", "Map: True map", "Map: Rebuilt map", "Map: Rebuilt minus true"] {
+        assert!(screen.description(map).0.starts_with("27 × 27"), "{map}");
+    }
+    for words in [
+        "256 examples of 27 tokens",
+        "chosen from 128, measured on 128 others",
+        "on examples that had no part in it",
+        "for as many eigenvectors, which need all scores first",
+        "for pairs by chance",
+        "of the FLOPs of all pairs",
+        "off by 0.",
+    ] {
+        assert!(screen.says(words), "nothing says \"{words}\": {:#?}", screen.words());
+    }
+    screen.click("Fitted");
+    assert!(lines(&screen).starts_with("3 lines."), "{}", lines(&screen));
+    screen.choose("What errors are drawn over", "share of all pairs");
+    assert!(lines(&screen).starts_with("4 lines."), "with those of whole maps: {}", lines(&screen));
+    screen.choose("What errors are drawn over", "FLOPs of scores");
+    assert!(lines(&screen).starts_with("3 lines."), "eigenvectors have no FLOPs: {}", lines(&screen));
+    screen.choose("Whose scores", "L5");
+    answered(&mut screen);
+    screen.click("Scores");
+    screen.settle();
+    assert!(screen.description("Map: True map").0.contains(" to "), "{:?}", screen.description("Map: True map"));
+    let table = screen.click_to_copy("Copy table").expect("a table");
+    assert!(table.starts_with("k for an error of,10 %,") && table.contains("\nL2H1,"), "{table}");
+    for _ in 0..4 {
+        screen.step();
+    }
+    assert!(screen.repaint_delay() >= Duration::from_secs(1), "and it rests");
+}
+
+#[test]
+fn the_slider_rebuilds_the_map_and_the_pairs() {
+    let mut screen = full();
+    screen.recorded();
+    let told = |screen: &Screen, map: &str| screen.description(map).0;
+    let before =
+        (told(&screen, "Map: Rebuilt map"), told(&screen, "Map: Rebuilt minus true"), told(&screen, "Map: True map"));
+    screen.focus("Pairs of each query");
+    screen.press(Modifiers::NONE, Key::ArrowLeft);
+    screen.press(Modifiers::NONE, Key::ArrowLeft);
+    let asked = answered(&mut screen);
+    assert!(!rebuilt_for(&asked).is_empty());
+    let after =
+        (told(&screen, "Map: Rebuilt map"), told(&screen, "Map: Rebuilt minus true"), told(&screen, "Map: True map"));
+    assert!(before.0 != after.0 && before.1 != after.1, "{before:?}");
+    assert_eq!(before.2, after.2, "the true one stays");
+    screen.press(Modifiers::NONE, Key::End);
+    let asked = answered(&mut screen);
+    assert_eq!(rebuilt_for(&asked), [27], "one question for where it ends");
+    assert!(screen.says("The 27 pairs that are computed of each query"), "{:#?}", screen.words());
+    assert!(screen.says("This map from 27 pairs") && screen.says("off by 0.000 in total variation"));
+    screen.press(Modifiers::NONE, Key::Home);
+    assert_eq!(rebuilt_for(&answered(&mut screen)), [0]);
+    let choice = screen.words().into_iter().find(|word| word.starts_with("90 %: k = ")).unwrap();
+    screen.click(&choice);
+    let k: usize = choice.rsplit(' ').next().unwrap().parse().unwrap();
+    assert_eq!(rebuilt_for(&answered(&mut screen)), [k]);
+    // Another head, another example.
+    screen.choose("Head of the map", "H3");
+    screen.choose("Text", "Example 2");
+    let asked = answered(&mut screen);
+    let text =
+        asked.iter().find_map(|command| if let Command::LoadMaps { text, .. } = command { Some(text) } else { None });
+    assert_eq!(text, Some(&MapText::HeldOut { number: 1, tokens: 27, examples: 256 }));
+    assert!(asked.iter().any(|command| matches!(command, Command::RebuildMap { rebuild, .. } if rebuild.head == 3)));
+}
+
+#[test]
+fn a_map_that_cannot_be_rebuilt_says_why() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    fill_with_reconstruction(screen.state(), &example_run(8));
+    screen.state().selection.focused = Some(example_run(8));
+    screen.click("Reconstruct");
+    let why = "The maps of a run cannot be shown. The run has no checkpoint at step 400.".to_owned();
+    screen.state().apply(Event::Failed { run: None, why, what_to_do: String::new() });
+    screen.settle();
+    assert!(screen.says("no checkpoint at step 400") && screen.has("Chart: Error of restored scores"));
+    screen.click("Try again");
+    let asked = screen.recorded();
+    answer_maps(screen.state(), &asked);
+    screen.settle();
+    let asked = screen.recorded();
+    let Some(Command::RebuildMap { view, rebuild }) =
+        asked.into_iter().find(|command| matches!(command, Command::RebuildMap { .. }))
+    else {
+        panic!("the map is asked for")
+    };
+    let why = Some("Its scores are not finite. Choose an earlier checkpoint.".to_owned());
+    screen.state().apply(Event::Rebuilt { view, rebuild, rebuilt: None, why });
+    screen.settle();
+    assert!(screen.says("Its scores are not finite"), "{:#?}", screen.words());
+}
+
+#[test]
+fn its_form_asks_for_what_it_says_and_delete_comes_back() {
+    let mut screen = full();
+    screen.click("Reconstruct the scores of a checkpoint");
+    screen.click("L0H0 alone");
+    screen.recorded();
+    // The button, not the panel in the rail.
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.has("L0H0 alone"), "Esc closes the form");
+    screen.click("Delete the analysis");
+    assert!(screen.says("No reconstruction of"), "{:#?}", screen.words());
+    screen.press(Modifiers::COMMAND, Key::Z);
+    let back = |command: &Command| matches!(command, Command::DeleteAnalysis { deleted: false, .. });
+    assert!(screen.recorded().iter().any(back));
+}
+
+#[test]
+fn figures_leave_as_files() {
+    let folder = TempDir::new().unwrap();
+    for figure in ["Error of restored scores…", "Computed pairs…", "Rebuilt map…", "Rebuilt minus true…"] {
+        for (format, ending) in [("SVG", "svg"), ("CSV", "csv"), ("PNG", "png")] {
+            let mut screen = full();
+            let path = folder.path().join(format!("{}.{ending}", figure.len()));
+            screen.click("Export");
+            screen.click(figure);
+            screen.click(format);
+            screen.fill("File", &path.display().to_string());
+            screen.press(Modifiers::NONE, Key::Enter);
+            screen.wait("the file", |screen| path.exists() && !screen.has("Cancel"));
+            let bytes = std::fs::read(&path).unwrap();
+            assert!(bytes.len() > 200, "{figure} as {format}");
+            if ending == "svg" {
+                let text = String::from_utf8(bytes).unwrap();
+                assert!(text.starts_with("<svg") && text.contains("<text"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_trained_run_is_reconstructed_and_its_maps_are_rebuilt() {
+    let folder = TempDir::new().unwrap();
+    let mut screen = Screen::engine(&store(&folder));
+    let path = write_tiny(folder.path(), "tiny", 1);
+    let text = std::fs::read_to_string(&path).unwrap().replace("layers = 1", "layers = 2");
+    std::fs::write(&path, text).unwrap();
+    train(&mut screen, &path);
+    screen.click("Reconstruct");
+    screen.wait_for("Reconstruct its best checkpoint now");
+    screen.click("Reconstruct its best checkpoint now");
+    screen.wait_for("Map: Rebuilt map");
+    screen.settle();
+    assert!(screen.description("Map: Rebuilt map").0.starts_with("16 × 16"));
+    let error = |screen: &Screen| screen.words().into_iter().find(|word| word.starts_with("This map from"));
+    screen.focus("Pairs of each query");
+    screen.press(Modifiers::NONE, Key::Home);
+    screen.wait("the map from nothing", |screen| {
+        error(screen).is_some_and(|word| word.starts_with("This map from 0 pairs"))
+    });
+    assert!(screen.says("squared error of its scores 100 %"), "{:?}", error(&screen));
+    screen.press(Modifiers::NONE, Key::End);
+    screen.wait("the map from all pairs", |screen| screen.says("This map from 16 pairs"));
+    assert!(screen.says("off by 0.000 in total variation"), "{:?}", error(&screen));
+    let run = screen.state().runs[0].id.clone();
+    let analysis = screen.state().analysis.on_demand(&run)[0].clone();
+    assert!(analysis.reconstructs && analysis.run == Some(run));
+    assert_eq!(Which::default(), Which::Best);
+    screen.close();
+}
