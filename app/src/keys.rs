@@ -39,7 +39,7 @@ pub const HELP: &[(&str, &[(&str, &str)])] = &[
             ("Ctrl+K", "Palette: every action, preset and run by name"),
             ("?", "This help"),
             ("Esc", "Close, or back"),
-            ("1 to 9", "Open a panel"),
+            ("1 to 9, 0", "Open a panel"),
             ("[ and ]", "Show or hide the panels' names and the inspector"),
             ("F11", "Full screen and back"),
             ("Ctrl++ and Ctrl+-", "Larger and smaller; Ctrl+0 for the usual size"),
@@ -135,7 +135,7 @@ pub fn pressed(ctx: &Context) -> Vec<Pressed> {
             }
         }
         let digits =
-            [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8, Key::Num9];
+            [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8, Key::Num9, Key::Num0];
         for (key, panel) in digits.into_iter().zip(PanelId::ALL) {
             // With Shift a digit is another character on many layouts.
             let is_plain = |event: &Event| {

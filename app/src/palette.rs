@@ -68,7 +68,7 @@ pub fn entries(state: &State, panels: &[PanelId]) -> Vec<Entry> {
     all.push(Entry::new("Start the run that is set up", "Ctrl+Enter", Does::Press(Pressed::Start)));
     all.push(Entry::new("Race or sweep the config that is set up", "Baseline and variants", Does::Contest));
     for (index, panel) in PanelId::ALL.into_iter().enumerate().filter(|(_, panel)| panels.contains(panel)) {
-        let detail = format!("{}   {}", panel.about(), index + 1);
+        let detail = format!("{}   {}", panel.about(), (index + 1) % 10);
         all.push(Entry::new(format!("Open {}", panel.name()), detail, Does::Open(panel)));
     }
     for preset in presets() {

@@ -4,6 +4,7 @@
 //! Where there is none, these tests fail. After a wanted change: `UPDATE_SNAPSHOTS=1 cargo test -p headroom-tests --test
 //! pictures`, then look at every picture that changed.
 //! `cargo test -p headroom-tests --test pictures -- --ignored` writes the pictures of the README.
+#![expect(clippy::expect_used, reason = "test code: a broken premise is to end the test")]
 
 use std::{
     path::{Path, PathBuf},

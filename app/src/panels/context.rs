@@ -33,7 +33,7 @@ pub enum PanelId {
 }
 
 impl PanelId {
-    /// Every panel, in the order of the rail; the keys 1 to 9 open them.
+    /// Every panel, in the order of the rail; the keys 1 to 9 and 0 open them.
     pub const ALL: [Self; 10] = [
         Self::Configure,
         Self::Live,

@@ -13,11 +13,11 @@ pub fn rail_ui(ui: &mut Ui, panels: &[PanelId], open: PanelId, is_training: bool
             let name = RichText::new(panel.name());
             let name = if panel == PanelId::Live && is_training { name.color(palette.running) } else { name };
             let button = Button::selectable(panel == open, name)
-                .right_text(RichText::new((index + 1).to_string()).small().color(palette.weak))
+                .right_text(RichText::new(((index + 1) % 10).to_string()).small().color(palette.weak))
                 .min_size(egui::vec2(0.0, 30.0));
             let response = ui
                 .add(button)
-                .on_hover_text(format!("{} (key {})", panel.about(), index + 1))
+                .on_hover_text(format!("{} (key {})", panel.about(), (index + 1) % 10))
                 .accessible_name(panel.name());
             if response.clicked() {
                 clicked = Some(panel);
