@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use egui::{RichText, ScrollArea, Ui};
 use headroom_engine::{
-    analysis::Analysis,
+    analysis::{Analysis, AnalysisSpec, ReconstructionSpec},
     config::{RunConfig, from_toml},
     store::{RunId, RunSummary},
+    worker::Which,
 };
 
 use super::{
@@ -17,7 +18,7 @@ use super::{
     saving::{Source, saving_ui},
 };
 use crate::{
-    inspector::{no_runs_ui, working_ui},
+    inspector::{base_dir, no_runs_ui, working_ui},
     panels::{
         Panel, PanelContext,
         live::{picker_ui, shown_run},
@@ -143,6 +144,7 @@ impl AdviserPanel {
         let (charts, pointed) = (&mut self.charts, &mut self.pointed);
         *pointed = pointed.filter(|at| at.layer < now.grid.layers() && at.head < now.grid.heads());
         let source = Source { run, given: config, words: &words, step: analysis.step };
+        let mut wants_look = false;
         if ui.available_width() >= NARROW {
             ui.columns(2, |columns| {
                 if let [left, right] = columns {
@@ -151,7 +153,7 @@ impl AdviserPanel {
                     right.vertical(|ui| {
                         dimensions_ui(ui, known, now, memory, charts);
                         ui.separator();
-                        pairs_ui(ui, known, now, memory, charts);
+                        wants_look = pairs_ui(ui, known, now, memory, charts);
                         ui.separator();
                         saving_ui(ui, &source, now, memory, cx);
                     });
@@ -162,9 +164,14 @@ impl AdviserPanel {
             ui.separator();
             dimensions_ui(ui, known, now, memory, charts);
             ui.separator();
-            pairs_ui(ui, known, now, memory, charts);
+            wants_look = pairs_ui(ui, known, now, memory, charts);
             ui.separator();
             saving_ui(ui, &source, now, memory, cx);
+        }
+        if wants_look && !cx.state.analysis.looking.iter().any(|looking| looking.run == run.id) {
+            let reconstruction = ReconstructionSpec { whole: false, ..ReconstructionSpec::default() };
+            let spec = AnalysisSpec { reconstruction: Some(reconstruction), ..AnalysisSpec::default() };
+            cx.state.analysis.look(&run.id, Which::Best, spec, Vec::new(), base_dir());
         }
         notes_ui(ui, analysis);
     }

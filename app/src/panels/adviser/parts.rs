@@ -200,8 +200,8 @@ pub fn dimensions_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory
     ui.add(Label::new(RichText::new(words).small().color(palette.weak)).wrap());
 }
 
-/// How many pairs are enough.
-pub fn pairs_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory: &mut Memory, charts: &mut Charts) {
+/// How many pairs are enough. True when that is to be looked at first.
+pub fn pairs_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory: &mut Memory, charts: &mut Charts) -> bool {
     let is_known = known.adviser.errors().is_ok();
     let title = "How many pairs are enough";
     head_ui(ui, &mut memory.pairs, title, PAIRS, ("Error allowed", &mut memory.error), is_known);
@@ -223,8 +223,12 @@ pub fn pairs_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory: &mu
             None
         }
     };
+    if !is_known {
+        let button = ui.button("Look at reconstruction now");
+        return button.on_hover_text("On the best checkpoint; waits its turn in the queue").clicked();
+    }
     if known.errors.is_empty() {
-        return;
+        return false;
     }
     PartChart {
         salt: "pairs",
@@ -238,4 +242,5 @@ pub fn pairs_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory: &mu
         empty: "Reconstruction was not looked at",
     }
     .show(ui, &mut charts.states[2], &mut charts.shared);
+    false
 }
