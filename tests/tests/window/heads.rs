@@ -236,6 +236,10 @@ fn mixing_matrices_are_shown_while_the_run_trains_and_exported() {
     let step = |screen: &mut Screen| screen.state().mixing[&run][0].record.step;
     let first = step(&mut screen);
     screen.wait("newer ones while it trains", |screen| step(screen) > first);
+    // What stands above it grows while a run trains: nothing moves under the pointer once it pauses.
+    screen.click("Pause the current run");
+    screen.wait("the pause", |screen| screen.state().current.as_ref().is_some_and(|current| current.is_paused));
+    screen.settle();
     let csv = folder.path().join("mixing.csv");
     screen.click("Export the mixing matrix of layer 0");
     screen.click("CSV");

@@ -33,7 +33,8 @@ pub(super) fn paint_cell(
     let centre = rect.center();
     let fill = match cell {
         HeadCell::Computes | HeadCell::Borrows { .. } if family.is_some() => {
-            theme::run_colour(family.unwrap_or(0) as u64)
+            // The first colour of runs is that of heads that compute.
+            theme::run_colour(family.unwrap_or(0) as u64 + 1)
         }
         HeadCell::Computes => palette.computes,
         HeadCell::Borrows { .. } => palette.borrows,

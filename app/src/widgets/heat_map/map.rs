@@ -4,7 +4,7 @@ use super::{
     HeatAxis, HeatData, HeatScale, Tone,
     bar::bar_ui,
     draw::{axes_ui, hatching, outline},
-    layout::{HeatLayout, View},
+    layout::{HeatLayout, LINE, View},
     navigate::moves,
     tiles::Tiles,
 };
@@ -168,7 +168,20 @@ impl<'a> HeatMap<'a> {
         let (rows, columns) = self.axes.unwrap_or((&nothing, &nothing));
         let shape = (self.data.rows(), self.data.columns());
         let room = self.room.unwrap_or_else(|| Vec2::new(ui.available_width(), 420.0));
-        let layout = HeatLayout::new(shape, (rows, columns), room, self.has_bar, self.is_stretched);
+        let layout_of = |rows: &HeatAxis, columns: &HeatAxis| {
+            HeatLayout::new(shape, (rows, columns), room, self.has_bar, self.is_stretched)
+        };
+        let mut layout = layout_of(rows, columns);
+        // Names that show only when a part is magnified take no room before.
+        let cell = View::whole(shape.0, shape.1).cell(layout.plot);
+        let is_whole = state.view.is_none() || state.shape != shape;
+        let (bare_rows, bare_columns) = (HeatAxis::plain(&rows.title), HeatAxis::plain(&columns.title));
+        let fits = |axis: &HeatAxis, step: f32| !is_whole || axis.every(step, LINE - 1.0).is_some();
+        let rows = if fits(rows, cell.y) { rows } else { &bare_rows };
+        let columns = if fits(columns, cell.x) { columns } else { &bare_columns };
+        if !rows.has_labels() || !columns.has_labels() {
+            layout = layout_of(rows, columns);
+        }
         let (outer, _) = ui.allocate_exact_size(layout.outer.size(), Sense::empty());
         let layout = layout.at(outer.min);
         let plot = layout.plot;
