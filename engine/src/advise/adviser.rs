@@ -69,7 +69,7 @@ impl Advice {
 impl Adviser {
     /// Takes in what is known. `run` is the id of the run, from whose scores pairs would be chosen; `parameters` how many
     /// numbers it trained, where known; `errors` the share of its scores' energy that is lost with 0, 1, ... pairs of each
-    /// row, in all layers but the last, where that was measured.
+    /// row, where that was measured.
     ///
     /// # Errors
     /// Every problem of the config: a run that was trained has none.
