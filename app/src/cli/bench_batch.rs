@@ -3,7 +3,8 @@
 use headroom_engine::{attention::estimated_vocabulary, speed::largest_batch, train::TrainError};
 
 use super::{
-    args::{ConfigArgs, LargestBatchArgs},
+    bench_args::LargestBatchArgs,
+    common_args::ConfigArgs,
     config_source::GivenConfig,
     error::{CliError, CliResult},
     plain, print,

@@ -9,7 +9,8 @@ use headroom_engine::{
 use serde_json::json;
 
 use super::{
-    args::{BenchCompareArgs, BenchShowArgs, JsonArgs},
+    bench_args::{BenchCompareArgs, BenchShowArgs},
+    common_args::JsonArgs,
     error::{CliError, CliResult},
     files::{self, Files},
     hint, open, plain, print,

@@ -9,7 +9,7 @@ use headroom_engine::{
 use serde_json::json;
 
 use super::{
-    args::BenchStepArgs,
+    bench_args::BenchStepArgs,
     error::{CliError, CliResult},
     print, signals,
     table::Table,

@@ -9,8 +9,9 @@ use headroom_engine::{
 };
 
 use super::{
-    args::{BenchSweepArgs, ConfigArgs},
+    bench_args::BenchSweepArgs,
     bench_show,
+    common_args::ConfigArgs,
     config_source::GivenConfig,
     error::{CliError, CliResult, joined},
     open, plain, print, refused, signals,

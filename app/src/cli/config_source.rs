@@ -6,7 +6,7 @@ use std::{
 use headroom_engine::config::{ConfigError, RunConfig, from_toml_with, nearest, preset, presets};
 
 use super::{
-    args::ConfigArgs,
+    common_args::ConfigArgs,
     error::{CliError, CliResult},
 };
 

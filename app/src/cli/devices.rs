@@ -2,7 +2,7 @@
 
 use headroom_engine::worker::devices;
 
-use super::{args::JsonArgs, error::CliResult, plain, print, table::Table};
+use super::{common_args::JsonArgs, error::CliResult, plain, print, table::Table};
 
 /// Lists the devices, and why others cannot be used.
 pub fn run(args: &JsonArgs) -> CliResult {

@@ -4,7 +4,8 @@ use clap::Parser;
 
 use super::{
     advise, analyse,
-    args::{BenchTask, Cli, Task},
+    args::{Cli, Task},
+    bench_args::BenchTask,
     bench_batch, bench_show, bench_step, bench_sweep, compare, completions, devices, domains,
     error::CliResult,
     estimate, eval, export, open, panics, presets, print, race, resume, runs, show, sweep, train,

@@ -7,10 +7,12 @@
 mod advise;
 mod analyse;
 mod args;
+mod bench_args;
 mod bench_batch;
 mod bench_show;
 mod bench_step;
 mod bench_sweep;
+mod common_args;
 mod compare;
 mod completions;
 mod config_source;

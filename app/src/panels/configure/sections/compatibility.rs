@@ -12,7 +12,7 @@ use super::{
         field::Words,
         form::{Form, note_ui},
     },
-    attention::Judged,
+    judged::Judged,
 };
 
 const COMPATIBILITY: &str = "attention.compatibility";

@@ -9,7 +9,7 @@ use super::{
         field::Words,
         form::{Form, note_ui},
     },
-    attention::Judged,
+    judged::Judged,
 };
 
 const COVERAGE: &str = "attention.coverage";

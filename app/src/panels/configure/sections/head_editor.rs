@@ -8,7 +8,7 @@ use super::{
         form::Form,
         heads::{assign, edit, first_lender, fit},
     },
-    attention::Judged,
+    judged::Judged,
 };
 use crate::{
     state::MarkedHeads,

@@ -9,7 +9,7 @@ use super::{
         field::Words,
         form::{Form, note_ui},
     },
-    attention::Judged,
+    judged::Judged,
 };
 use crate::widgets::format;
 

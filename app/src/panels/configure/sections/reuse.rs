@@ -13,8 +13,8 @@ use super::{
         form::{Form, note_ui},
         heads::{most, usual_reuse},
     },
-    attention::Judged,
     head_editor::HeadEditor,
+    judged::Judged,
 };
 
 const REUSE: &str = "attention.reuse";

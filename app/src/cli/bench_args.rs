@@ -1,0 +1,190 @@
+//! The arguments of `bench` and what is below it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::common_args::JsonArgs;
+
+/// `bench`.
+#[derive(Debug, Subcommand)]
+pub enum BenchTask {
+    /// Time whole training steps of one model on random tokens.
+    Step(BenchStepArgs),
+    /// Time training steps while fields of a config take several values, side against side, and keep what was found.
+    Sweep(BenchSweepArgs),
+    /// Find the largest batch that fits into memory, and take one step with it.
+    LargestBatch(LargestBatchArgs),
+    /// List what was measured, newest first.
+    List(JsonArgs),
+    /// Show what was measured.
+    Show(BenchShowArgs),
+    /// Compare two benchmarks: the points that both have, and the ratio of their medians.
+    Compare(BenchCompareArgs),
+}
+
+/// `bench sweep`.
+#[derive(Args, Debug)]
+pub struct BenchSweepArgs {
+    /// The base: a TOML file or a preset's name. Its text is never read.
+    #[arg(value_name = "CONFIG", default_value = "grammar-decoder")]
+    pub config: String,
+    /// A field and its values, as in `--axis data.sequence_length=128,256,512`. Once or twice; points are all
+    /// combinations.
+    #[arg(long, value_name = "FIELD=VALUES", required = true)]
+    pub axis: Vec<String>,
+    /// A side to compare at every point, as in `--side narrow:model.width=128,model.heads=2`; a name alone is the base.
+    #[arg(long, value_name = "NAME:FIELD=VALUE")]
+    pub side: Vec<String>,
+    /// What to call it [default: the swept fields].
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Replace a field of the base, as in `--set model.layers=4 train.batch=8`.
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    pub set: Vec<String>,
+    /// Tokens of the vocabulary [default: as the tokenizer is expected to have].
+    #[arg(long)]
+    pub vocabulary: Option<usize>,
+    /// Steps of each side and repeat that count.
+    #[arg(long, default_value_t = 10)]
+    pub steps: usize,
+    /// Steps before them that do not.
+    #[arg(long, default_value_t = 2)]
+    pub warmup: usize,
+    /// How often each point is built and measured anew.
+    #[arg(long, default_value_t = 1)]
+    pub repeats: usize,
+    /// Look for the largest batch that fits into memory as well, at every point and for every side.
+    #[arg(long)]
+    pub largest_batch: bool,
+    /// Bytes that the search for the largest batch may use [default: nearly all that is free].
+    #[arg(long, value_name = "BYTES", requires = "largest_batch")]
+    pub memory: Option<u64>,
+    /// Replace `threads`.
+    #[arg(long)]
+    pub threads: Option<usize>,
+    /// Replace `device`: `cpu`, `cuda:0`, `metal`.
+    #[arg(long)]
+    pub device: Option<String>,
+    /// Answer as CSV.
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `bench largest-batch`.
+#[derive(Args, Debug)]
+pub struct LargestBatchArgs {
+    /// The config: a TOML file or a preset's name. Its text is never read.
+    #[arg(value_name = "CONFIG", default_value = "grammar-decoder")]
+    pub config: String,
+    /// Replace a field of the config, as in `--set model.layers=4 data.sequence_length=512`.
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    pub set: Vec<String>,
+    /// Tokens of the vocabulary [default: as the tokenizer is expected to have].
+    #[arg(long)]
+    pub vocabulary: Option<usize>,
+    /// Bytes that may be used [default: nearly all that is free].
+    #[arg(long, value_name = "BYTES")]
+    pub memory: Option<u64>,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `bench show`.
+#[derive(Args, Debug)]
+pub struct BenchShowArgs {
+    /// Its number in `bench list`, its id, the beginning of one, or its name.
+    #[arg(value_name = "BENCHMARK")]
+    pub benchmark: String,
+    /// Answer as CSV.
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Write figures of every measured quantity (SVG, PNG, CSV), the table as CSV and everything as JSON into this
+    /// directory too.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// `bench compare`.
+#[derive(Args, Debug)]
+pub struct BenchCompareArgs {
+    /// What the other is measured against.
+    #[arg(value_name = "BENCHMARK")]
+    pub first: String,
+    /// The other.
+    #[arg(value_name = "OTHER")]
+    pub second: String,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `bench step`.
+#[derive(Args, Debug)]
+pub struct BenchStepArgs {
+    /// `encoder` or `decoder`.
+    #[arg(long, default_value = "decoder")]
+    pub kind: String,
+    /// Width of the residual stream.
+    #[arg(long, default_value_t = 256)]
+    pub width: usize,
+    /// Layers.
+    #[arg(long, default_value_t = 6)]
+    pub layers: usize,
+    /// Attention heads of each layer.
+    #[arg(long, default_value_t = 4)]
+    pub heads: usize,
+    /// Inner width of the feed-forward block [default: four times the width].
+    #[arg(long)]
+    pub feed_forward: Option<usize>,
+    /// Tokens of an example.
+    #[arg(long, default_value_t = 128)]
+    pub sequence_length: usize,
+    /// Examples of a forward pass.
+    #[arg(long, default_value_t = 16)]
+    pub batch: usize,
+    /// Tokens of the vocabulary; the table is the matrix of the head too.
+    #[arg(long, default_value_t = 8192)]
+    pub vocabulary: usize,
+    /// Dropout probability.
+    #[arg(long, default_value_t = 0.0)]
+    pub dropout: f64,
+    /// Steps that count.
+    #[arg(long, default_value_t = 20)]
+    pub steps: usize,
+    /// Steps before them that do not.
+    #[arg(long, default_value_t = 3)]
+    pub warmup: usize,
+    /// Threads that compute [default: every core].
+    #[arg(long)]
+    pub threads: Option<usize>,
+    /// `cpu`, `cuda:0`, `metal`.
+    #[arg(long, default_value = "cpu")]
+    pub device: String,
+    /// Which heads score: a kind with its numbers, as in `--reuse first:layers=2,heads=4` or `--reuse alternate`. A
+    /// custom table goes through `--set`.
+    #[arg(long, value_name = "KIND[:FIELD=VALUE,...]")]
+    pub reuse: Option<String>,
+    /// How a pair is scored, as in `--compatibility collaborative:d_k=64`.
+    #[arg(long, value_name = "KIND[:FIELD=VALUE,...]")]
+    pub compatibility: Option<String>,
+    /// How many pairs are scored, as in `--coverage partial:k=16,restore=common`.
+    #[arg(long, value_name = "KIND[:FIELD=VALUE,...]")]
+    pub coverage: Option<String>,
+    /// Set any other field of the config, as in `--set model.norm=post`.
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    pub set: Vec<String>,
+    /// Add what each kind of operation takes, beside the limits of the machine.
+    #[arg(long)]
+    pub profile: bool,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}

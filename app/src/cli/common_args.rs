@@ -1,0 +1,54 @@
+//! Arguments that several commands share.
+
+use clap::Args;
+
+/// A config and what to change in it.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ConfigArgs {
+    /// A TOML file, a preset's name, or `-` for standard input.
+    #[arg(value_name = "CONFIG")]
+    pub config: Option<String>,
+    /// Replace a field of the config, as in `--set model.layers=4 train.batch=8`. Paths start at the current folder.
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    pub set: Vec<String>,
+    /// Replace `seed`.
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Replace `name`.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Replace `device`: `cpu`, `cuda:0`, `metal`.
+    #[arg(long)]
+    pub device: Option<String>,
+    /// Replace `threads`.
+    #[arg(long)]
+    pub threads: Option<usize>,
+    /// Replace `train.steps`.
+    #[arg(long)]
+    pub steps: Option<u64>,
+}
+
+impl ConfigArgs {
+    /// The shortcuts as overrides.
+    pub fn shortcuts(&self) -> Vec<String> {
+        let quoted = |text: &String| toml::Value::String(text.clone()).to_string();
+        [
+            self.seed.map(|seed| format!("seed={seed}")),
+            self.name.as_ref().map(|name| format!("name={}", quoted(name))),
+            self.device.as_ref().map(|device| format!("device={}", quoted(device))),
+            self.threads.map(|threads| format!("threads={threads}")),
+            self.steps.map(|steps| format!("train.steps={steps}")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// Only how to answer.
+#[derive(Args, Debug)]
+pub struct JsonArgs {
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}

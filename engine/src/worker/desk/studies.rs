@@ -1,0 +1,130 @@
+//! What the desk does with jobs that find something out: looks at attention, advice from them, benchmarks.
+
+use std::path::Path;
+
+use super::{
+    super::{
+        Event, Target, Which,
+        job::{AnalyseJob, Job, MeasureJob},
+        subject::Subject,
+    },
+    Desk,
+};
+use crate::{
+    analysis::AnalysisSpec,
+    config::RunConfig,
+    store::{Advised, AnalysisId, BenchmarkId, StoreError},
+};
+
+impl Desk {
+    pub(super) fn compare_domains(
+        &mut self,
+        config: RunConfig,
+        base_dir: &Path,
+        tag: String,
+        spec: &AnalysisSpec,
+        analyses: [AnalysisId; 4],
+    ) -> Result<(), StoreError> {
+        let of = |shuffled: bool| {
+            let mut config = config.clone();
+            config.data.shuffled = shuffled;
+            config.name = format!("{}, {}", config.name, if shuffled { "shuffled" } else { "in order" });
+            config
+        };
+        let runs = self.enqueue(vec![of(false), of(true)], base_dir, &[tag])?;
+        let looks = runs.iter().flat_map(|run| [false, true].map(|shuffled| (run, shuffled)));
+        let jobs: Vec<AnalyseJob> = looks
+            .zip(analyses)
+            .map(|((run, shuffled), analysis)| AnalyseJob {
+                analysis,
+                target: Target::Run { run: run.clone(), which: Which::Best },
+                data: None,
+                spec: AnalysisSpec { shuffled: Some(shuffled), ..spec.clone() },
+                subspaces: Vec::new(),
+            })
+            .collect();
+        for job in jobs {
+            self.analyse(job);
+        }
+        Ok(())
+    }
+
+    pub(super) fn train_advice(
+        &mut self,
+        config: RunConfig,
+        again: Option<RunConfig>,
+        base_dir: &Path,
+        tag: &str,
+        mut advised: Advised,
+    ) -> Result<(), StoreError> {
+        self.store.run(advised.source.as_str())?;
+        let configs: Vec<RunConfig> = again.into_iter().chain([config]).collect();
+        let runs = self.enqueue(configs, base_dir, &[tag.to_owned()])?;
+        let Some((run, beside)) = runs.split_last() else { return Ok(()) };
+        advised.beside = beside.first().cloned();
+        self.store.record_advice(run, &advised)?;
+        self.store.add_tag(&advised.source, tag)?;
+        self.send_advice()?;
+        self.send_runs()
+    }
+
+    pub(super) fn send_advice(&self) -> Result<(), StoreError> {
+        self.outbox.send(Event::Advice { advice: self.store.advice()? });
+        Ok(())
+    }
+
+    pub(super) fn analyse(&mut self, job: AnalyseJob) {
+        let (analysis, target) = (job.analysis.clone(), Subject::name(&job.target));
+        let run = match &job.target {
+            Target::Run { run, .. } => Some(run.clone()),
+            Target::Directory(_) => None,
+        };
+        let position = self.queue.len() + usize::from(self.current.is_some());
+        self.outbox.send(Event::AnalyseQueued { analysis, run, target, position });
+        self.queue.push_back(Job::Analyse(Box::new(job)));
+        self.next_job();
+    }
+
+    pub(super) fn cancel_analysis(&mut self, analysis: &AnalysisId) {
+        if let Some(current) = self.current.as_ref().filter(|current| current.analysis.as_ref() == Some(analysis)) {
+            current.steering.stop();
+        } else if let Some(place) = self.queue.iter().position(|job| job.analysis() == Some(analysis)) {
+            self.queue.remove(place);
+            self.outbox.send(Event::AnalyseEnded { analysis: analysis.clone(), complete: false, why: None });
+        }
+    }
+
+    pub(super) fn send_analyses(&self) -> Result<(), StoreError> {
+        self.outbox.send(Event::Analyses { analyses: self.store.analyses()? });
+        Ok(())
+    }
+
+    pub(super) fn measure(&mut self, job: MeasureJob) {
+        let (benchmark, name) = (job.benchmark.clone(), job.name.clone());
+        if let Err(error) = job.spec.points() {
+            let why = Some(error.to_string());
+            self.outbox.send(Event::MeasureEnded { benchmark, name, complete: false, why });
+            return;
+        }
+        let position = self.queue.len() + usize::from(self.current.is_some());
+        self.outbox.send(Event::MeasureQueued { benchmark, name, position });
+        self.queue.push_back(Job::Measure(Box::new(job)));
+        self.next_job();
+    }
+
+    pub(super) fn cancel_measure(&mut self, benchmark: &BenchmarkId) {
+        if let Some(current) = self.current.as_ref().filter(|current| current.benchmark.as_ref() == Some(benchmark)) {
+            current.steering.stop();
+        } else if let Some(place) = self.queue.iter().position(|job| job.benchmark() == Some(benchmark))
+            && let Some(Job::Measure(job)) = self.queue.remove(place)
+        {
+            let MeasureJob { benchmark, name, .. } = *job;
+            self.outbox.send(Event::MeasureEnded { benchmark, name, complete: false, why: None });
+        }
+    }
+
+    pub(super) fn send_benchmarks(&self) -> Result<(), StoreError> {
+        self.outbox.send(Event::Benchmarks { benchmarks: self.store.benchmarks()? });
+        Ok(())
+    }
+}
