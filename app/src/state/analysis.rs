@@ -195,8 +195,7 @@ impl AnalysisState {
         self.on_demand(run).iter().find(of).cloned()
     }
 
-    /// Puts a look at a run's checkpoint, on its held-out text, into the engine's queue; it is shown once it is there, but
-    /// where the order of the text was named: then it belongs beside others.
+    /// Puts a look at a run's checkpoint, on its held-out text, into the engine's queue; it is shown once it is there.
     pub fn look(
         &mut self,
         run: &RunId,
@@ -205,7 +204,7 @@ impl AnalysisState {
         subspaces: Vec<Subspace>,
         base_dir: PathBuf,
     ) -> AnalysisId {
-        let (analysis, opens) = (AnalysisId::new(), spec.shuffled.is_none());
+        let analysis = AnalysisId::new();
         self.wishes.push(Command::Analyse {
             analysis: analysis.clone(),
             target: Target::Run { run: run.clone(), which },
@@ -214,8 +213,17 @@ impl AnalysisState {
             subspaces,
             base_dir,
         });
-        self.looking.push(Looking { opens, ..Looking::new(analysis.clone(), run.clone()) });
+        self.looking.push(Looking { opens: true, ..Looking::new(analysis.clone(), run.clone()) });
         analysis
+    }
+
+    /// The same for the best checkpoint and one order of the text; it is not shown alone, since it belongs beside others.
+    pub fn look_beside(&mut self, run: &RunId, shuffled: bool, base_dir: PathBuf) {
+        let spec = AnalysisSpec { shuffled: Some(shuffled), ..AnalysisSpec::default() };
+        let analysis = self.look(run, Which::Best, spec, Vec::new(), base_dir);
+        if let Some(looking) = self.looking.iter_mut().find(|looking| looking.analysis == analysis) {
+            looking.opens = false;
+        }
     }
 
     /// Ends a look; nothing of it is kept.

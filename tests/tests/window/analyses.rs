@@ -10,7 +10,8 @@ use headroom_engine::{
     worker::{Command, Event, Target, Which},
 };
 use headroom_tests::{
-    EXAMPLE_STEPS, Screen, answer_maps, example_analysis, example_run, fill_with_analyses, fill_with_examples,
+    EXAMPLE_STEPS, Screen, answer_maps, example_analysis, example_run, fill_with_analyses, fill_with_control,
+    fill_with_examples,
 };
 use tempfile::TempDir;
 
@@ -455,4 +456,26 @@ fn groups_are_marked_on_the_head_map_of_configure() {
     screen.click("Remove the marks");
     assert_eq!(marked(&screen), 0);
     assert!(!screen.says("Stripes:"), "{:#?}", screen.words());
+}
+
+#[test]
+fn analyses_of_other_texts_and_lengths_stand_beside_each_other() {
+    let mut screen = full("Spectra");
+    fill_with_control(screen.state());
+    screen.settle();
+    screen.choose("Curves beside the network", "analyses on demand");
+    let lines = screen.description("Chart: Energy in the first components").0;
+    assert!(lines.starts_with("4 lines."), "the network, without means, two on demand: {lines}");
+    // Another length and order are asked for where everything else is.
+    screen.recorded();
+    screen.click("Analyse a checkpoint");
+    screen.fill("Tokens", "16");
+    screen.choose("Order of the text", "text shuffled");
+    screen.click("Analyse");
+    let spec = screen.recorded().into_iter().find_map(|command| match command {
+        Command::Analyse { spec, .. } => Some(spec),
+        _ => None,
+    });
+    let spec = spec.expect("the engine is asked");
+    assert_eq!((spec.tokens, spec.shuffled), (Some(16), Some(true)));
 }

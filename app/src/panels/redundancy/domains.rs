@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use egui::{Button, RichText, Ui};
 use headroom_engine::{
-    analysis::{Analysis, AnalysisSpec, Measure, Similarity},
+    analysis::{Analysis, Measure, Similarity},
     config::from_toml,
     store::{AnalysisId, RunId, RunSummary},
-    worker::Which,
 };
 
 use super::matrix;
@@ -124,8 +123,7 @@ impl DomainsView {
             let button = button.on_hover_text("On the best checkpoints; waits its turn in the queue");
             if button.on_disabled_hover_text("Both runs need a checkpoint first").clicked() {
                 for (run, shuffled) in missing {
-                    let spec = AnalysisSpec { shuffled: Some(shuffled), ..AnalysisSpec::default() };
-                    cx.state.analysis.look(&run, Which::Best, spec, Vec::new(), base_dir());
+                    cx.state.analysis.look_beside(&run, shuffled, base_dir());
                 }
             }
         }

@@ -14,6 +14,10 @@ pub struct AskForm {
     /// None: the best.
     step: Option<u64>,
     examples: usize,
+    /// Tokens of an example; 0: as the model was trained.
+    tokens: usize,
+    /// Whether the text is read shuffled; none: as the run read it.
+    order: Option<bool>,
     measures: Vec<Measure>,
     has_heads: bool,
     /// Whose space the scores are projected on as well: a run, and the step of its checkpoint; none: the best.
@@ -26,6 +30,8 @@ impl Default for AskForm {
             is_open: false,
             step: None,
             examples: 256,
+            tokens: 0,
+            order: None,
             measures: vec![Measure::default()],
             has_heads: false,
             space: None,
@@ -68,6 +74,25 @@ impl AskForm {
             ui.add(examples)
                 .labelled_by(label.id)
                 .on_hover_text("Examples of the held-out text, spread evenly over it");
+            let label = ui.label("Tokens");
+            let tokens = DragValue::new(&mut self.tokens).range(0..=65_536).custom_formatter(|tokens, _| {
+                if tokens < 1.0 { "as trained".to_owned() } else { format!("{tokens:.0}") }
+            });
+            ui.add(tokens).labelled_by(label.id).on_hover_text(
+                "Tokens of an example, at most as many as the model has positions; 0: as it was trained. Analyses of other \
+                 lengths can stand beside each other in Spectra",
+            );
+            let order = |order: Option<bool>| match order {
+                None => "text as trained on",
+                Some(false) => "text in order",
+                Some(true) => "text shuffled",
+            };
+            let combo = ComboBox::from_id_salt("order").width(130.0).selected_text(order(self.order)).show_ui(ui, |ui| {
+                for choice in [None, Some(false), Some(true)] {
+                    ui.selectable_value(&mut self.order, choice, order(choice));
+                }
+            });
+            combo.response.accessible_name("Order of the text");
             for measure in Measure::ALL {
                 let mut is_wanted = self.measures.contains(&measure);
                 let name = super::with_capital(measure.label());
@@ -118,6 +143,8 @@ impl AskForm {
         self.is_open = false;
         let spec = AnalysisSpec {
             examples: self.examples,
+            tokens: (self.tokens > 0).then_some(self.tokens),
+            shuffled: self.order,
             similarity: Measure::ALL.into_iter().filter(|measure| self.measures.contains(measure)).collect(),
             spectrum: Some(SpectrumSpec { heads: self.has_heads, ..SpectrumSpec::default() }),
             ..AnalysisSpec::default()

@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, sync::Arc};
 use egui::{Color32, Ui};
 use headroom_engine::{
     analysis::{Analysis, ScoreSpectra, Spectrum},
-    store::{RunId, RunSummary},
+    store::{AnalysisSummary, RunId, RunSummary},
 };
 
 use super::options::{Beside, Options};
 use crate::{
     export::Figure,
-    panels::PanelContext,
+    panels::{PanelContext, snapshots::with_capital},
     theme,
     widgets::{Axis, Chart, ChartLine, ChartState, Dash, Quantity, Scale, Series, SharedX, format},
 };
@@ -61,6 +61,7 @@ impl Curves {
             Beside::Layers => Vec::new(),
             Beside::Steps => other_steps(run, analysis, steps, cx),
             Beside::Runs => other_runs(run, cx),
+            Beside::OnDemand => on_demand(run, analysis, cx),
         };
         let all: Vec<Arc<Analysis>> =
             std::iter::once(analysis).chain(others.iter().map(|other| &other.analysis)).cloned().collect();
@@ -158,6 +159,29 @@ fn other_runs(run: &RunSummary, cx: &mut PanelContext<'_>) -> Vec<Other> {
     found.collect()
 }
 
+/// What was found on demand of the run, but for what is shown.
+fn on_demand(run: &RunSummary, analysis: &Arc<Analysis>, cx: &mut PanelContext<'_>) -> Vec<Other> {
+    let all = cx.state.analysis.on_demand(&run.id);
+    let own: Vec<_> = all.into_iter().filter(|found| found.run.as_ref() == Some(&run.id)).take(MOST_RUNS).collect();
+    let last = own.len().saturating_sub(1).max(1) as f32;
+    let other = |(place, found): (usize, AnalysisSummary)| {
+        let result = cx.state.analysis.result(&found.id)?;
+        (!Arc::ptr_eq(&result, analysis)).then(|| Other {
+            analysis: result,
+            name: told(found.step, found.tokens, &found.data),
+            colour: theme::ramp(place as f32 / last),
+            dash: Dash::Solid,
+        })
+    };
+    own.into_iter().enumerate().filter_map(other).collect()
+}
+
+/// What tells an analysis from others of its run.
+fn told(step: Option<u64>, tokens: u64, data: &str) -> String {
+    let step = step.map_or_else(String::new, |step| format!("step {}, ", format::count(step)));
+    with_capital(&format!("{step}{} tokens, {data}", format::count(tokens)))
+}
+
 fn curve(spectrum: &Spectrum, options: Options) -> Series {
     let points = spectrum.cumulative().into_iter().zip(1_u32..);
     let scale = if options.is_share { spectrum.dimension as f64 } else { 1.0 };
@@ -181,6 +205,7 @@ fn lines(run: &RunSummary, analysis: &Analysis, others: &[Other], options: Optio
             analysis.step.map_or_else(|| "Shown".to_owned(), |step| format!("Step {}", format::count(step)))
         }
         Beside::Runs => run.name.clone(),
+        Beside::OnDemand => told(analysis.step, analysis.tokens as u64, &analysis.data),
     };
     let mut lines = vec![Line { name, series: curve(&spectra.network, options), colour, dash, width: 3.0 }];
     if let Some(without) = spectra.row_mean_subtracted.as_ref().filter(|_| options.without_row_means) {

@@ -14,16 +14,19 @@ pub enum Beside {
     Steps,
     /// Those of the runs whose eye is open.
     Runs,
+    /// Those of everything that was found on demand of the run: other lengths, texts, checkpoints.
+    OnDemand,
 }
 
 impl Beside {
-    const ALL: [Self; 3] = [Self::Layers, Self::Steps, Self::Runs];
+    const ALL: [Self; 4] = [Self::Layers, Self::Steps, Self::Runs, Self::OnDemand];
 
     fn label(self) -> &'static str {
         match self {
             Self::Layers => "its layers",
             Self::Steps => "several steps",
             Self::Runs => "runs that are shown",
+            Self::OnDemand => "analyses on demand",
         }
     }
 }
