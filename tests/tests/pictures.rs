@@ -375,7 +375,7 @@ fn adviser(theme: ThemeChoice) -> Screen {
     screen.state().apply(Event::Analyses { analyses: Vec::new() });
     screen.state().selection.focused = Some(run);
     screen.window().settings.panel = PanelId::Adviser;
-    screen.resize(egui::vec2(1280.0, 1360.0));
+    screen.resize(egui::vec2(1280.0, 1440.0));
     screen
 }
 

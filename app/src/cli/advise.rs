@@ -6,7 +6,7 @@ use headroom_engine::{
     advise::{Advice, Adviser, Outcome, Prediction, Verdict, Wishes},
     analysis::Analysis,
     config::{RunConfig, free_tag, from_toml, to_toml},
-    store::{AdviceRecord, Advised, AnalysisId, RunFilter, RunId, RunRecord, Store},
+    store::{AdviceRecord, Advised, RunFilter, RunId, RunRecord, RunState, RunSummary, Store},
     worker::Command,
 };
 use serde_json::{Value as Json, json};
@@ -37,8 +37,13 @@ pub fn run(store: Option<&Path>, args: &AdviseArgs) -> CliResult {
     })?;
     let analysis = analysis(&reading, store, &record, args)?;
     let id = record.summary.id.clone();
-    let (parameters, errors) = (record.summary.parameters, findings::score_errors(&analysis));
-    let adviser = Adviser::new(&config, id.as_str(), parameters, &analysis, errors)
+    // Looks while a run trains do not ask how scores are reconstructed: another look at the same run may.
+    let other = match (&args.analysis, findings::score_errors(&analysis, &config)) {
+        (None, None) => with_errors(&reading, &id, &config)?,
+        _ => None,
+    };
+    let errors = findings::score_errors(other.as_ref().unwrap_or(&analysis), &config);
+    let adviser = Adviser::new(&config, id.as_str(), record.summary.parameters, &analysis, errors)
         .map_err(|problems| CliError::problems(&format!("The config of the run {id}"), &problems))?;
     let mut wishes = Wishes { similarity: args.similarity, energy: args.energy, error: args.error };
     if wishes.is_empty() {
@@ -63,10 +68,16 @@ pub fn run(store: Option<&Path>, args: &AdviseArgs) -> CliResult {
     let Some(kept) = kept else { return Err(CliError::Failed("What was predicted was not kept.".to_owned())) };
     let (advised, outcome) = outcome(&reading, &kept)?;
     if args.json {
-        return print::json(&outcome_json(&advised, &kept, &outcome));
+        print::json(&outcome_json(&advised, &kept, &outcome))?;
+    } else {
+        print::line("")?;
+        tell_outcome(&reading, &advised, &kept, &outcome)?;
     }
-    print::line("")?;
-    tell_outcome(&reading, &advised, &kept, &outcome)
+    let RunSummary { id, name, state, .. } = &advised.summary;
+    if *state == RunState::Finished {
+        return Ok(());
+    }
+    Err(CliError::Failed(format!("The advised run {name} ({id}) did not train to its end: {state}.")))
 }
 
 /// What is advised from: what was named, else the last look while it trained, else the newest on demand.
@@ -94,16 +105,7 @@ fn analysis(reading: &Store, store: Option<&Path>, record: &RunRecord, args: &Ad
         }
         return Ok(reading.live_analysis(run, step)?);
     }
-    if args.error.is_some() {
-        // Looks while a run trains do not ask how scores are reconstructed.
-        for known in listed.iter().filter(|found| found.run.as_ref() == Some(run)) {
-            let found = reading.analysis(&known.id)?;
-            if findings::score_errors(&found).is_some() {
-                return Ok(found);
-            }
-        }
-    }
-    newest(reading, run)?.ok_or_else(|| {
+    newest(reading, record)?.ok_or_else(|| {
         let command = hint::command(&format!("analyse {run}"), store);
         CliError::BadInput(format!(
             "The attention of the run {run} was not looked at, so that there is nothing to advise from. Look first with: \
@@ -112,19 +114,39 @@ fn analysis(reading: &Store, store: Option<&Path>, record: &RunRecord, args: &Ad
     })
 }
 
-/// The last look at a run while it trained, else the newest analysis on demand of it.
-fn newest(reading: &Store, run: &RunId) -> CliResult<Option<Analysis>> {
+/// The newest analysis on demand that says how a run's scores are reconstructed.
+fn with_errors(reading: &Store, run: &RunId, config: &RunConfig) -> CliResult<Option<Analysis>> {
+    for known in reading.analyses()?.iter().filter(|found| found.reconstructs && found.run.as_ref() == Some(run)) {
+        let found = reading.analysis(&known.id)?;
+        if findings::score_errors(&found, config).is_some() {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// The last look at a run while it trained, else the newest analysis on demand of its own text that compared heads.
+fn newest(reading: &Store, record: &RunRecord) -> CliResult<Option<Analysis>> {
+    let run = &record.summary.id;
     if let Some(step) = reading.live_analyses(run)?.last() {
         return Ok(Some(reading.live_analysis(run, *step)?));
     }
-    let listed = reading.analyses()?;
-    let own: Option<&AnalysisId> = listed.iter().find(|found| found.run.as_ref() == Some(run)).map(|found| &found.id);
-    Ok(own.map(|id| reading.analysis(id)).transpose()?)
+    let config = from_toml(&record.config_toml).unwrap_or_default();
+    let mut first = None;
+    for known in reading.analyses()?.iter().filter(|found| found.run.as_ref() == Some(run)) {
+        let found = reading.analysis(&known.id)?;
+        if findings::is_own_text(&found, &config) && !found.similarity.is_empty() {
+            return Ok(Some(found));
+        }
+        first = first.or(Some(found));
+    }
+    Ok(first)
 }
 
 fn words(analysis: &Analysis) -> String {
     let step = analysis.step.map(|step| format!("step {}, ", plain::count(step))).unwrap_or_default();
-    format!("{step}{} examples of {} tokens", plain::count(analysis.examples), analysis.tokens)
+    let data = if analysis.data.is_empty() { String::new() } else { format!(" of {}", analysis.data) };
+    format!("{step}{} examples of {} tokens{data}", plain::count(analysis.examples), analysis.tokens)
 }
 
 fn as_json(record: &RunRecord, analysis: &Analysis, advice: &Advice) -> Json {
@@ -325,7 +347,7 @@ fn outcome(reading: &Store, kept: &AdviceRecord) -> CliResult<(RunRecord, Outcom
     // What was trained again beside it is the fairer comparison.
     let before = kept.advised.beside.as_ref().unwrap_or(&kept.advised.source);
     let before = reading.run(before.as_str()).or_else(|_| reading.run(kept.advised.source.as_str()))?;
-    let (old, new) = (newest(reading, &before.summary.id)?, newest(reading, &after.summary.id)?);
+    let (old, new) = (newest(reading, &before)?, newest(reading, &after)?);
     let outcome = Outcome::new(
         &kept.advised.prediction,
         &findings::trained(&before.summary, old.as_ref()),

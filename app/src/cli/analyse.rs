@@ -30,15 +30,20 @@ pub fn run(store: Option<&Path>, args: &AnalyseArgs) -> CliResult {
     if let Some(out) = &args.out {
         files::refuse_file(out)?;
     }
-    let found = match &args.live {
-        Some(step) => live(store, args, step)?,
-        None => look(store, args)?,
+    let (found, id) = if let Some(step) = &args.live {
+        (live(store, args, step)?, None)
+    } else {
+        let id = AnalysisId::new();
+        (look(store, args, &id)?, Some(id))
     };
     let written = args.out.as_deref().map(|out| write(out, &found)).transpose()?;
     if args.json {
-        return print::json_line(&json!({ "event": "analysed", "result": found }));
+        return print::json_line(&json!({ "event": "analysed", "analysis": id, "result": found }));
     }
     tell(&found)?;
+    if let Some(id) = id {
+        print::line(format!("Kept as analysis {id}"))?;
+    }
     match (&args.out, written) {
         (Some(out), Some(count)) => print::line(format!("Wrote {count} files to {}", out.display())),
         _ => Ok(()),
@@ -76,7 +81,7 @@ fn live(store: Option<&Path>, args: &AnalyseArgs, step: &str) -> CliResult<Analy
 }
 
 /// Looks now.
-fn look(store: Option<&Path>, args: &AnalyseArgs) -> CliResult<Analysis> {
+fn look(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResult<Analysis> {
     let current_dir = std::env::current_dir()
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
     let (target, trained_on) = target(store, &args.target, args.which, &current_dir)?;
@@ -100,10 +105,9 @@ fn look(store: Option<&Path>, args: &AnalyseArgs) -> CliResult<Analysis> {
         || subspaces.iter().any(|other| matches!(other.target, Target::Run { .. }));
     let engine = open::engine(store, needs_store)?;
     signals::listen();
-    let analysis = AnalysisId::new();
+    let analysis = id.clone();
     let spec = AnalysisSpec { shuffled: args.shuffled, ..args.look.beside(!args.subspace.is_empty()) };
     let spec = Box::new(spec);
-    let id = analysis.clone();
     engine.send(Command::Analyse { analysis, target, data, spec, subspaces, base_dir: current_dir })?;
     let (mut found, mut stage, mut is_stopping) = (None, String::new(), false);
     let outcome = loop {

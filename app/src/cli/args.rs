@@ -259,7 +259,7 @@ pub struct AnalyseArgs {
     pub which: Which,
     /// What was found while the run trained, at this step (the last look without a number), instead of looking now.
     #[arg(long, value_name = "STEP", num_args = 0..=1, default_missing_value = "last",
-          conflicts_with_all = ["data", "shuffled", "subspace"])]
+          conflicts_with_all = ["data", "shuffled", "subspace", "tokens", "reconstruction", "heads", "exact"])]
     pub live: Option<String>,
     #[command(flatten)]
     pub look: LookArgs,
@@ -322,7 +322,8 @@ pub struct AdviseArgs {
     /// Let heads borrow maps that are at least this similar to their own, 0 to 1. Without any of the three: 0.9.
     #[arg(long, value_name = "SHARE", value_parser = share, num_args = 0..=1, default_missing_value = "0.9")]
     pub similarity: Option<f64>,
-    /// Let all heads share as many dimensions of queries and keys as keep this share of their energy, 0 to 1.
+    /// Let all heads share as many dimensions of queries and keys as keep this share of the energy of `W_Q W_K^T`,
+    /// summed over heads, 0 to 1. Single heads may keep less of theirs.
     #[arg(long, value_name = "SHARE", value_parser = share, num_args = 0..=1, default_missing_value = "0.95")]
     pub energy: Option<f64>,
     /// Let each query score as many pairs as restore the others within this share of their energy, 0 to 1.

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use headroom_engine::{
     analysis::{Analysis, Similarity},
+    config::RunConfig,
     store::{AnalysisId, RunFilter},
     worker::{Command, Engine, Event},
 };
@@ -69,6 +70,7 @@ fn carry_out(
     if !problems.is_empty() {
         return Err(CliError::problems(&given.label, &problems));
     }
+    refuse_look(args, &given.config)?;
     let tag = {
         let runs = open::reading(store)?.map(|store| store.runs(RunFilter::ALL)).transpose()?.unwrap_or_default();
         let taken = runs.iter().flat_map(|run| run.tags.iter().map(String::as_str)).collect();
@@ -130,7 +132,27 @@ fn carry_out(
     Ok(complete)
 }
 
+/// Looks that neither model can be looked at with are refused before anything is trained.
+fn refuse_look(args: &DomainsArgs, config: &RunConfig) -> CliResult {
+    let spec = args.look.spec();
+    let (most, layers, heads) = (config.data.sequence_length, config.model.layers, config.model.heads);
+    if let Some(tokens) = spec.tokens.filter(|tokens| *tokens > most) {
+        return Err(CliError::BadInput(format!("Examples of {tokens} tokens are longer than the models' {most}.")));
+    }
+    match spec.reconstruction.and_then(|wanted| wanted.head) {
+        Some(at) if at.layer >= layers || at.head >= heads => Err(CliError::BadInput(format!(
+            "There is no head {} of layer {}: the config has layers 0 to {} and heads 0 to {}.",
+            at.head,
+            at.layer,
+            layers.saturating_sub(1),
+            heads.saturating_sub(1)
+        ))),
+        _ => Ok(()),
+    }
+}
+
 fn tell(found: &[Analysis]) -> CliResult {
+    let told = |value: f64| if value.is_nan() { "-".to_owned() } else { plain::number(value) };
     print::line("")?;
     let mut table = Table::new(["trained on", "reads", "neighbouring layers", "further apart", "energy in 1 %"]);
     for ((model, text), analysis) in LOOKS.iter().zip(found) {
@@ -142,8 +164,8 @@ fn tell(found: &[Analysis]) -> CliResult {
         table.row([
             (*model).to_owned(),
             (*text).to_owned(),
-            plain::number(near),
-            plain::number(far),
+            told(near),
+            told(far),
             share.unwrap_or_else(|| "-".to_owned()),
         ]);
     }

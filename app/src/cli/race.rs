@@ -38,6 +38,16 @@ fn family(kind: &str, config: &RunConfig) -> CliResult<Side> {
     if let Some(answer) = Answer::of_kind(kind.trim(), config) {
         return Ok(Side { name: answer.words(), overrides: vec![answer.to_override()] });
     }
+    let mut deeper = config.clone();
+    deeper.model.layers = deeper.model.layers.max(3);
+    if Answer::of_kind(kind.trim(), &deeper).is_some() {
+        return Err(CliError::BadInput(format!(
+            "`{kind}` changes nothing in a model of {} {}: the first layer has nobody to borrow from, and the last one \
+             computes everything. Leave it out, or take more layers.",
+            config.model.layers,
+            if config.model.layers == 1 { "layer" } else { "layers" }
+        )));
+    }
     let known: Vec<&str> = Answer::all(config).iter().map(Answer::kind).collect();
     let hint = nearest(kind, known.iter().copied()).map(|near| format!(" Did you mean `{near}`?"));
     let (hint, known) = (hint.unwrap_or_default(), known.join(", "));

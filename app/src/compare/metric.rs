@@ -15,6 +15,9 @@ pub fn series_title(series: &str) -> String {
         series_names::VALIDATION_PERPLEXITY => "Perplexity".to_owned(),
         series_names::VALIDATION_MASKED_ACCURACY => "Masked accuracy".to_owned(),
         series_names::COVERAGE_SCORE_ERROR => "Error of restored scores".to_owned(),
+        series_names::PROBE_ADJACENT_SIMILARITY => "Likeness of neighbouring layers".to_owned(),
+        series_names::PROBE_FAR_SIMILARITY => "Likeness of layers apart".to_owned(),
+        series_names::PROBE_ENERGY_IN_1_PERCENT => "Energy in 1 % of eigenvalues".to_owned(),
         series_names::SYSTEM_CPU_PERCENT => "Processor use".to_owned(),
         series_names::SYSTEM_MEMORY_BYTES => "Memory".to_owned(),
         series_names::SYSTEM_PEAK_MEMORY_BYTES => "Peak memory".to_owned(),
@@ -37,7 +40,7 @@ pub fn series_unit(series: &str) -> &'static str {
 
 /// A value of a series as people read it.
 pub fn metric_value(series: &str, value: f64) -> String {
-    if series.ends_with("accuracy") {
+    if is_share(series) {
         format::percent(value)
     } else if series.ends_with("_bytes") && value.is_finite() && value >= 0.0 {
         format::bytes(value as u64)
@@ -50,9 +53,14 @@ pub fn metric_value(series: &str, value: f64) -> String {
     }
 }
 
+/// Whether its values are shares, 0 to 1.
+fn is_share(series: &str) -> bool {
+    series.ends_with("accuracy") || series == series_names::PROBE_ENERGY_IN_1_PERCENT
+}
+
 /// The y axis of a chart of this series.
 pub fn series_axis(series: &str) -> Axis {
-    let quantity = if series.ends_with("accuracy") {
+    let quantity = if is_share(series) {
         Quantity::Fraction
     } else if series.ends_with("_bytes") {
         Quantity::Bytes
@@ -74,6 +82,8 @@ mod tests {
     #[test]
     fn values_carry_the_unit_that_fits_the_series() {
         assert_eq!(metric_value(series_names::VALIDATION_MASKED_ACCURACY, 0.41), "41 %");
+        assert_eq!(metric_value(series_names::PROBE_ENERGY_IN_1_PERCENT, 0.616), "62 %");
+        assert_eq!(metric_value(series_names::SYSTEM_GPU_PERCENT, 41.0), "41.0 %");
         assert_eq!(metric_value(series_names::SYSTEM_MEMORY_BYTES, 1024.0), "1.0 KiB");
         assert_eq!(metric_value(series_names::VALIDATION_LOSS, f64::NAN), "NaN");
         assert_eq!(series_axis(series_names::TRAIN_LOSS).title(), "Training loss (nats/token)");

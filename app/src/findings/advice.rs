@@ -49,8 +49,9 @@ pub fn measured_words(prediction: &Prediction) -> Vec<String> {
             format!(" It has {} now: this saves nothing.", dimensions.present)
         };
         words.push(format!(
-            "{} shared dimensions keep {} of the energy of W_Q W_K^T or more; layer {} needs them all. The weights of queries \
-             alone need {}, those of keys {}.{fewer}",
+            "{} shared dimensions keep {} of the energy of W_Q W_K^T, summed over heads, or more; layer {} needs them all. \
+             Single heads may keep less, since heads can cancel in the sum: the weights of queries alone need {}, those of \
+             keys {}.{fewer}",
             dimensions.d_k,
             format::percent(dimensions.kept),
             dimensions.layer,
@@ -66,6 +67,15 @@ pub fn measured_words(prediction: &Prediction) -> Vec<String> {
             format::percent(pairs.error)
         ));
     }
+    let (old, new) = (&prediction.present, &prediction.proposed);
+    let changes = prediction.heads.as_ref().is_some_and(|heads| heads.replaced > 0)
+        || prediction.dimensions.is_some()
+        || prediction.pairs.is_some();
+    if changes && new.flops_per_step >= old.flops_per_step {
+        words.push("This costs no fewer FLOPs than the trained model: nothing is saved by it.".to_owned());
+    } else if changes && new.memory_bytes > old.memory_bytes {
+        words.push("It takes more memory than the trained model.".to_owned());
+    }
     words
 }
 
@@ -76,10 +86,20 @@ pub fn advised_config(source: &str, config: &RunConfig, prediction: &Prediction)
     RunConfig { name: format!("{source}: {words}"), ..config.clone() }
 }
 
-/// The error of restored scores over pairs of each row, where an analysis has it: on held-out examples where there were some.
-/// One choice of pairs for all layers, as training makes it; the last layer counts here, though it would score all pairs.
-pub fn score_errors(analysis: &Analysis) -> Option<&[f64]> {
-    analysis.reconstruction.as_ref()?.scope(Scope::Network).map(|found| found.greedy.honest())
+/// Whether an analysis is of what a run was trained for: the text that it was evaluated on, in its order, as long examples.
+pub fn is_own_text(analysis: &Analysis, config: &RunConfig) -> bool {
+    analysis.tokens == config.data.sequence_length
+        && analysis.data.starts_with("held-out text")
+        && analysis.data.ends_with(", shuffled") == config.data.shuffled
+}
+
+/// The error of restored scores over pairs of each row, where an analysis of a run's own text has it, measured on examples
+/// that nothing was chosen from. One choice of pairs for all layers, as training makes it; the last layer counts here, though
+/// it would score all pairs.
+pub fn score_errors<'a>(analysis: &'a Analysis, config: &RunConfig) -> Option<&'a [f64]> {
+    let found = analysis.reconstruction.as_ref().filter(|found| found.held_out_examples > 0)?;
+    let network = found.scope(Scope::Network).filter(|_| is_own_text(analysis, config))?;
+    Some(network.greedy.honest())
 }
 
 /// What is known of a run.

@@ -7,7 +7,7 @@ mod npy;
 mod reconstruction;
 mod words;
 
-pub use advice::{advised_config, measured_words, outcome_rows, saving_rows, score_errors, trained};
+pub use advice::{advised_config, is_own_text, measured_words, outcome_rows, saving_rows, score_errors, trained};
 pub use curves::figures;
 pub use maps::maps;
 pub use npy::npy;

@@ -122,7 +122,10 @@ fn figure(analysis: &Analysis, title: &str, (x, range): (Axis, (f64, f64)), line
         title: title.to_owned(),
         subtitle: about(analysis),
         x: FigureAxis { axis: x, range },
-        y: FigureAxis { axis: Axis::new("Squared error, share of the variance").scale(Scale::Log), range: (1e-4, 2.0) },
+        y: FigureAxis {
+            axis: Axis::new("Squared error, share of the scores' squares").scale(Scale::Log),
+            range: (1e-4, 2.0),
+        },
         series: series.collect(),
         notes: analysis.notes.clone(),
         metadata: metadata(),

@@ -2,6 +2,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use headroom_engine::{
     analysis::{Analysis, AnalysisSpec},
+    config::RunConfig,
     store::{AnalysisId, AnalysisSummary, RunId},
     worker::{Command, Event, Subspace, Target, Which},
 };
@@ -59,6 +60,8 @@ pub struct MarkedHeads {
     pub threshold: f64,
     /// The groups.
     pub marks: HeadMarks,
+    /// The run's config, where it is known.
+    pub config: Option<Box<RunConfig>>,
 }
 
 /// Analyses: those that runs kept while they trained, and those that were asked for.

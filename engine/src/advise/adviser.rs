@@ -106,8 +106,11 @@ impl Adviser {
             Some(captured) => fits(captured.layers.len(), plan.heads).map(|()| captured.clone()),
         };
         let errors = errors.filter(|errors| errors.len() > 1).map(<[f64]>::to_vec).ok_or_else(|| {
-            "How well scores are reconstructed from some of them was not measured. Look at reconstruction first."
-                .to_owned()
+            format!(
+                "How well scores are reconstructed from some of them was not measured on held-out examples of {} tokens of the \
+                 run's own text. Look at reconstruction first.",
+                config.data.sequence_length
+            )
         });
         Ok(Self { run: run.to_owned(), vocabulary, plan: plan.head_plan, present, borrowing, captured, errors, config })
     }
@@ -166,6 +169,9 @@ impl Adviser {
 
     /// How many pairs leave an error.
     pub fn pairs(&self, limit: f64) -> Result<PairAdvice, String> {
+        if !self.config.attention.coverage.is_full() {
+            return Err("The run leaves out pairs already.".to_owned());
+        }
         let tokens = self.config.data.sequence_length;
         PairAdvice::new(self.errors.as_ref().map_err(Clone::clone)?, limit, tokens).ok_or_else(|| {
             format!("No number of pairs below {tokens} restores the others within {:.1} %.", 100.0 * limit)

@@ -93,7 +93,7 @@ impl Outcome {
 
 /// Why something is not there.
 fn waiting(run: &Trained<'_>, why: &str) -> String {
-    if run.has_finished { why.to_owned() } else { "the run has not ended".to_owned() }
+    if run.has_finished { why.to_owned() } else { "the run did not train to its end".to_owned() }
 }
 
 fn costs(prediction: &Prediction, before: &Trained<'_>, after: &Trained<'_>) -> Vec<OutcomeRow> {

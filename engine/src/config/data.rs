@@ -103,6 +103,18 @@ impl fmt::Display for Source {
     }
 }
 
+impl Source {
+    /// What the held-out text is called: the file of its own, where there is one.
+    pub fn held_out_name(&self) -> String {
+        match self {
+            Self::File(FileSource { validation_path: Some(path), .. }) => {
+                path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
 impl Default for Source {
     fn default() -> Self {
         Self::Grammar(GrammarSource::default())

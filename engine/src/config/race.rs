@@ -42,9 +42,24 @@ impl Race {
                     "Two variants are called `{name}`. Give each a name of its own."
                 )));
             }
-            entrants.push(Entrant::new(&base.name, name.clone(), &text, overrides.clone()));
+            let entrant = Entrant::new(&base.name, name.clone(), &text, overrides.clone());
+            if let Some(same) = entrants.iter().find(|known| is_same(known, &entrant)) {
+                return Err(SpecError::Other(format!(
+                    "`{name}` is the same config as `{}`. Leave it out, or change something in it.",
+                    same.name
+                )));
+            }
+            entrants.push(entrant);
         }
         Ok(entrants)
+    }
+}
+
+/// Whether two can be trained and differ in their names alone.
+fn is_same(a: &Entrant, b: &Entrant) -> bool {
+    match (&a.config, &b.config) {
+        (Ok(a), Ok(b)) => *a == RunConfig { name: a.name.clone(), ..b.clone() },
+        _ => false,
     }
 }
 
@@ -97,6 +112,8 @@ mod tests {
         assert_eq!(entrants.len(), 3);
         assert!(entrants[1].problems()[0].field.starts_with("model."), "{:?}", entrants[1]);
         assert!(entrants[2].problems()[0].message.contains("`width`"), "{:?}", entrants[2]);
+        let error = race(&["same:model.layers=3", "again:model.layers=3"]).entrants().unwrap_err().to_string();
+        assert!(error.contains("`again` is the same config as `same`"), "{error}");
         let error = race(&["standard:model.layers=2"]).entrants().unwrap_err().to_string();
         assert!(error.contains("`standard`"), "{error}");
     }

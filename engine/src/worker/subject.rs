@@ -96,7 +96,7 @@ impl Subject {
         };
         let mut words = match data {
             Some(data) => data.source.to_string(),
-            None => format!("held-out text of {}", config.data.source),
+            None => format!("held-out text of {}", config.data.source.held_out_name()),
         };
         if is_shuffled {
             words.push_str(", shuffled");

@@ -147,7 +147,7 @@ fn the_slider_rebuilds_the_map_and_the_pairs() {
     assert_eq!(rebuilt_for(&answered(&mut screen)), [k]);
     // Another head, another example.
     screen.choose("Head of the map", "H3");
-    screen.choose("Text", "Example 2");
+    screen.choose("Text", "Held-out example 2");
     let asked = answered(&mut screen);
     let text =
         asked.iter().find_map(|command| if let Command::LoadMaps { text, .. } = command { Some(text) } else { None });

@@ -89,7 +89,7 @@ impl Derived {
 
 impl OfAnalysis {
     fn new(run: &RunSummary, config: &RunConfig, analysis: &Analysis) -> Result<Self, String> {
-        let errors = findings::score_errors(analysis);
+        let errors = findings::score_errors(analysis, config);
         let adviser = Adviser::new(config, run.id.as_str(), run.parameters, analysis, errors)
             .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
         let energies = adviser.captured().map_or_else(

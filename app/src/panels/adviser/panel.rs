@@ -81,10 +81,10 @@ impl AdviserPanel {
             picker_ui(ui, run, cx);
             source_ui(ui, run, cx);
             self.ask.button_ui(ui, run, cx);
-            if let Shown::Analysis { steps, step, .. } = &shown {
-                self.scrubber.ui(ui, steps, *step);
-            }
         });
+        if let Shown::Analysis { steps, step, .. } = &shown {
+            ui.horizontal(|ui| self.scrubber.ui(ui, steps, *step));
+        }
         self.ask.ui(ui, run, cx);
         looking_ui(ui, cx);
         ui.vertical(|ui| {

@@ -232,11 +232,11 @@ pub fn pairs_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory: &mu
     }
     PartChart {
         salt: "pairs",
-        title: "Error of the other scores",
+        title: "Error of restored scores",
         curves: &[("error", &known.errors)],
         axes: (
             Axis::new("Pairs of each row k").quantity(Quantity::Count),
-            Axis::new("Share of the energy").quantity(Quantity::Fraction),
+            Axis::new("Share of the scores' squares").quantity(Quantity::Fraction),
         ),
         place,
         empty: "Reconstruction was not looked at",

@@ -8,11 +8,15 @@ use super::{
     draft::Draft,
     file::ConfigFile,
     form::{Form, Labels},
-    sections::{HeadEditor, Judged, SourceMemory, attention_ui, data_ui, model_ui, picked, probe_ui, run_ui, train_ui},
+    sections::{
+        HeadEditor, Judged, MarksWish, SourceMemory, attention_ui, data_ui, model_ui, picked, probe_ui, run_ui,
+        train_ui,
+    },
     start::Start,
     summary::summary_ui,
 };
 use crate::{
+    inspector,
     panels::{
         Action, Panel, PanelContext,
         welcome::{Choice, welcome_ui},
@@ -214,8 +218,15 @@ impl ConfigurePanel {
             });
         });
         let touched = (form.touched, form.is_step);
-        if self.editor.take_unmark() {
-            cx.state.analysis.marked = None;
+        match self.editor.take_marks_wish() {
+            Some(MarksWish::Remove) => cx.state.analysis.marked = None,
+            Some(MarksWish::OpenConfig) => {
+                let config = cx.state.analysis.marked.as_ref().and_then(|marked| marked.config.clone());
+                if let Some(config) = config {
+                    cx.act(Action::Configure(config, inspector::base_dir()));
+                }
+            }
+            None => {}
         }
         match touched {
             (Some(_), true) => self.draft.stepped(before),

@@ -9,7 +9,7 @@ use crate::{
     panels::snapshots::{Look, head_name},
     state::ShownMaps,
     theme,
-    widgets::{HeatAxis, HeatMap, HeatState, Tone},
+    widgets::{Extent, HeatAxis, HeatData, HeatMap, HeatState, Tone},
 };
 
 /// The sides that a thumbnail may have.
@@ -29,6 +29,16 @@ pub fn grid_ui(
     height: f32,
 ) -> Option<HeadAt> {
     let palette = theme::palette(ui.visuals());
+    // One scale for all of them, so that they can be compared.
+    let tone = if look.is_whole {
+        Tone::between(look.colours, look.scale, 0.0, 1.0)
+    } else {
+        let whole = maps.thumbnails.iter().map(HeatData::extent).reduce(Extent::with);
+        whole.map_or_else(
+            || Tone::between(look.colours, look.scale, 0.0, 1.0),
+            |whole| Tone::fitting(look.colours, look.scale, whole),
+        )
+    };
     let heads = maps.heads.max(1) as f32;
     let side = ((ui.available_width() - NUMBERS - 10.0) / heads - GAP).floor().clamp(LEAST, MOST);
     let step = side + GAP;
@@ -61,7 +71,7 @@ pub fn grid_ui(
                     .scope_builder(UiBuilder::new().max_rect(rect), |ui| {
                         HeatMap::new(&name, map)
                             .axes(&plain, &plain)
-                            .tone(Tone::between(look.colours, look.scale, 0.0, 1.0))
+                            .tone(tone)
                             .cell_name(&cell_name)
                             .without_bar()
                             .stretched()

@@ -177,7 +177,7 @@ fn chart<'a>(lines: &'a [ChartLine<'a>], options: Options) -> Chart<'a> {
     Chart::new("errors", TITLE, lines)
         .x_axis(options.over.axis())
         .y_axis(
-            Axis::new("Squared error, share of the variance")
+            Axis::new("Squared error, share of the scores' squares")
                 .quantity(Quantity::Fraction)
                 .scale(Scale::log_if(!options.is_linear)),
         )

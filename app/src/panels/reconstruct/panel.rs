@@ -441,10 +441,10 @@ impl ReconstructPanel {
         }
         let count = usize::try_from(held_out).unwrap_or(EXAMPLES).clamp(1, EXAMPLES);
         self.example = self.example.min(count - 1);
-        let text = format!("Example {}", self.example + 1);
+        let text = format!("Held-out example {}", self.example + 1);
         let combo = ComboBox::from_id_salt("example").width(110.0).selected_text(text).show_ui(ui, |ui| {
             for example in 0..count {
-                ui.selectable_value(&mut self.example, example, format!("Example {}", example + 1));
+                ui.selectable_value(&mut self.example, example, format!("Held-out example {}", example + 1));
             }
         });
         combo

@@ -14,7 +14,7 @@ pub const METHOD: &str = "Eigen analysis of self-attention and its reconstructio
 /// An error as a share.
 fn share(error: Option<f64>) -> String {
     match error {
-        Some(error) if error >= 10.0 => format!("{} times the variance", format::significant(error, 2)),
+        Some(error) if error >= 10.0 => format!("{} times the scores' squares", format::significant(error, 2)),
         Some(error) => format::percent(error),
         None => "unknown".to_owned(),
     }
@@ -86,7 +86,7 @@ mod tests {
             "is 7.5 %",
             "(6.2 % on those",
             "1.9 % for as many eigenvectors",
-            "30 times the variance for pairs by chance",
+            "30 times the scores' squares for pairs by chance",
             "125 % of the FLOPs of all pairs: more than",
         ] {
             assert!(lines.contains(words), "{words}: {lines}");

@@ -2,8 +2,9 @@ use std::sync::Arc;
 
 use headroom_engine::{
     analysis::{Analysis, Measure, Similarity},
-    attention::HeadAt,
-    store::RunSummary,
+    attention::{Cell, HeadAt, HeadPlan},
+    config::{RunConfig, from_toml},
+    store::{RunId, RunSummary},
 };
 
 use crate::{
@@ -26,9 +27,26 @@ pub struct Derived {
     pub grid: HeadGrid,
     /// Groups of heads that are alike, the largest first.
     pub groups: Vec<Vec<HeadAt>>,
+    /// How many heads borrow by the plan of a run.
+    borrowers: Option<(RunId, usize)>,
 }
 
 impl Derived {
+    /// How many heads of a run borrow their maps by its plan: found once.
+    pub fn borrowers(&mut self, run: &RunId, config_toml: &str) -> usize {
+        if let Some((known, count)) = &self.borrowers
+            && known == run
+        {
+            return *count;
+        }
+        let plan = from_toml(config_toml)
+            .ok()
+            .and_then(|config| HeadPlan::derive(&config.attention, config.model.layers, config.model.heads).ok());
+        let count = plan.map_or(0, |plan| plan.iter().filter(|(_, cell)| matches!(cell, Cell::Borrow { .. })).count());
+        self.borrowers = Some((run.clone(), count));
+        count
+    }
+
     /// Brings everything up to date.
     pub fn update(&mut self, analysis: &Arc<Analysis>, similarity: &Similarity, threshold: f64) {
         let is_same = self
@@ -55,7 +73,13 @@ impl Derived {
 
 impl Derived {
     /// The groups as Configure marks them.
-    pub fn marked(&self, run: &RunSummary, similarity: &Similarity, threshold: f64) -> MarkedHeads {
+    pub fn marked(
+        &self,
+        run: &RunSummary,
+        config: Option<RunConfig>,
+        similarity: &Similarity,
+        threshold: f64,
+    ) -> MarkedHeads {
         let groups = self.groups.iter().map(|group| group.iter().copied().map(spot).collect()).collect();
         MarkedHeads {
             run: run.name.clone(),
@@ -63,6 +87,7 @@ impl Derived {
             heads: similarity.heads,
             threshold,
             marks: HeadMarks { groups, words: format!("alike in \"{}\"", run.name) },
+            config: config.map(Box::new),
         }
     }
 }

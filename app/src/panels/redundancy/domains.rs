@@ -164,12 +164,7 @@ impl DomainsView {
     /// Colours that mean the same in all four.
     fn tone(&self, look: Look) -> Tone {
         let extents = self.cells.iter().filter_map(|cell| cell.found.as_ref()).map(|found| found.matrix.extent());
-        let whole = extents.reduce(|a, b| Extent {
-            least: a.least.min(b.least),
-            least_positive: a.least_positive.min(b.least_positive),
-            most: a.most.max(b.most),
-            has_gaps: a.has_gaps || b.has_gaps,
-        });
+        let whole = extents.reduce(Extent::with);
         match whole {
             Some(extent) if !look.is_whole => Tone::fitting(look.colours, look.scale, extent),
             _ => Tone::between(look.colours, look.scale, 0.0, 1.0),

@@ -36,17 +36,21 @@ pub fn groups_ui(
     let spare = grouped - derived.groups.len();
     ui.label(match derived.groups.len() {
         0 => "No two heads are that similar.".to_owned(),
-        1 => format!("1 group of {grouped} heads: {spare} of {heads} maps could be borrowed."),
-        groups => format!("{groups} groups hold {grouped} heads: {spare} of {heads} maps could be borrowed."),
+        1 => format!("1 group of {grouped} heads: {spare} of {heads} maps repeat another of their group."),
+        groups => {
+            format!("{groups} groups hold {grouped} heads: {spare} of {heads} maps repeat another of their group.")
+        }
     });
+    let words = "Heads of one layer cannot borrow from each other: which heads could, Adviser tells.";
+    ui.label(RichText::new(words).small().color(palette.weak));
     let shown = HeadMap::new("groups", &derived.grid).selectable().selected(head.map(spot)).show(ui);
     if let Some(chosen) = shown.chosen {
         *head = Some(head_at(chosen));
     }
     let has_any = !derived.groups.is_empty();
-    let button = ui.add_enabled(has_any, Button::new("Mark them in Configure"));
-    let wants_marks =
-        button.on_hover_text("Shows the groups on the head map on which you choose who borrows").clicked();
+    let about = "Shows the groups on the head map on which you choose who borrows";
+    let button = Button::new("Mark them in Configure");
+    let wants_marks = ui.horizontal(|ui| ui.add_enabled(has_any, button).on_hover_text(about).clicked()).inner;
     for (place, group) in derived.groups.iter().enumerate().take(MOST) {
         let names: Vec<String> = group.iter().take(12).map(|at| head_name(*at)).collect();
         let more = if group.len() > 12 { format!(" and {} more", group.len() - 12) } else { String::new() };

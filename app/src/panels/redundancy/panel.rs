@@ -6,6 +6,7 @@ use egui::{ComboBox, RichText, ScrollArea, Ui};
 use headroom_engine::{
     analysis::{Analysis, Measure, Similarity},
     attention::HeadAt,
+    config::from_toml,
     store::RunSummary,
 };
 use serde::{Deserialize, Serialize};
@@ -134,10 +135,10 @@ impl RedundancyPanel {
                 self.ask.button_ui(ui, run, cx);
             }
             self.domains.button_ui(ui, run, cx);
-            if let (Shown::Analysis { steps, step, .. }, false) = (&shown, self.domains.is_shown(cx)) {
-                self.scrubber.ui(ui, steps, *step);
-            }
         });
+        if let (Shown::Analysis { steps, step, .. }, false) = (&shown, self.domains.is_shown(cx)) {
+            ui.horizontal(|ui| self.scrubber.ui(ui, steps, *step));
+        }
         if !self.domains.is_shown(cx) {
             self.ask.ui(ui, run, cx);
         }
@@ -184,6 +185,16 @@ impl RedundancyPanel {
             told(far),
             with_capital(&words),
         ));
+        let record = cx.state.records.get(&run.id);
+        let borrowers = record.map_or(0, |record| self.derived.borrowers(&run.id, &record.config_toml));
+        if borrowers > 0 {
+            let heads = if borrowers == 1 { "1 head borrows" } else { "Some heads borrow" };
+            let words = format!(
+                "{heads} by this run's plan ({borrowers} of {}): their maps are their lenders', which is no finding.",
+                similarity.layers * similarity.heads
+            );
+            ui.label(RichText::new(words).color(palette.warning));
+        }
         ui.add_space(4.0);
         let is_wide = ui.available_width() >= NARROW;
         let (derived, pair, head) = (&self.derived, &mut self.pair, &mut self.head);
@@ -216,7 +227,9 @@ impl RedundancyPanel {
             cx.act(Action::Open(PanelId::Heads));
         }
         if wants_marks {
-            cx.state.analysis.marked = Some(self.derived.marked(run, similarity, memory.threshold));
+            let record = cx.state.records.get(&run.id);
+            let config = record.and_then(|record| from_toml(&record.config_toml).ok());
+            cx.state.analysis.marked = Some(self.derived.marked(run, config, similarity, memory.threshold));
             cx.act(Action::Open(PanelId::Configure));
         }
         ui.add_space(8.0);

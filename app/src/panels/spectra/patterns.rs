@@ -91,7 +91,8 @@ impl Patterns {
             self.large.reset();
         }
         let Some((place, map)) = self.chosen.and_then(|place| Some((place, self.maps.get(place)?))) else {
-            let words = "Orange adds to a score, blue takes from it. Click one to see it large.";
+            let words = "Orange and blue pull scores apart; which is which means nothing, since a component's sign is arbitrary. Click one to see \
+                         it large.";
             ui.label(RichText::new(words).small().color(palette.weak));
             return;
         };

@@ -31,6 +31,19 @@ pub struct Extent {
     pub has_gaps: bool,
 }
 
+impl Extent {
+    /// That of two maps together.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            least: self.least.min(other.least),
+            least_positive: self.least_positive.min(other.least_positive),
+            most: self.most.max(other.most),
+            has_gaps: self.has_gaps || other.has_gaps,
+        }
+    }
+}
+
 /// The values at one size.
 #[derive(Debug)]
 pub(super) struct Level {

@@ -21,7 +21,7 @@ fn what_came_out_stands_beside_what_was_predicted_and_what_is_missing_says_why()
     let waiting = Outcome::new(&prediction, &before, &Trained::default());
     for what in ["Parameters", "Time of a step", "Borrowed maps", "Dimensions", "Error", "Best", "Its difference"] {
         let row = row(&waiting, what);
-        assert!(row.came_out.is_none() && row.note == "the run has not ended", "{row:?}");
+        assert!(row.came_out.is_none() && row.note == "the run did not train to its end", "{row:?}");
     }
     let mut trained = analysis(planted(3, 2, 0.3, &[(at(0, 0), at(1, 0), 1.0)]));
     trained.captured.as_mut().unwrap().layers[2].all_products = vec![1.0];

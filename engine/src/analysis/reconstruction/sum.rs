@@ -54,6 +54,15 @@ impl ReconstructionSum {
             ));
         }
         if let Some(HeadAt { layer, head }) = spec.head
+            && (layer >= shape.computing.len() || head >= shape.heads)
+        {
+            return Err(AnalysisError::Impossible(format!(
+                "There is no head {head} of layer {layer}: the model has layers 0 to {} and heads 0 to {}.",
+                shape.computing.len().saturating_sub(1),
+                shape.heads.saturating_sub(1)
+            )));
+        }
+        if let Some(HeadAt { layer, head }) = spec.head
             && !shape.computing.get(layer).is_some_and(|heads| heads.contains(&head))
         {
             return Err(AnalysisError::Impossible(format!(

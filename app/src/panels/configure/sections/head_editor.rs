@@ -24,8 +24,17 @@ const FIELD: &str = "attention.reuse";
 pub struct HeadEditor {
     selected: Option<HeadSpot>,
     said: Option<(RunConfig, String)>,
-    /// The marks are to go.
-    unmark: bool,
+    /// What is wanted of the marks.
+    marks: Option<MarksWish>,
+}
+
+/// What is wanted of the marks on the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarksWish {
+    /// That they go.
+    Remove,
+    /// The config of the run that they come from.
+    OpenConfig,
 }
 
 /// What the user wants in a frame.
@@ -61,7 +70,7 @@ impl HeadEditor {
         wanted = map.edit.map(Wanted::Edit).or(wanted);
         self.words_ui(ui, config, grid, map.pointed);
         if let Some(marked) = judged.marked {
-            self.unmark |= marked_ui(ui, marked, fits(&marked));
+            self.marks = marked_ui(ui, marked, fits(&marked)).or(self.marks);
         }
         if let Some(at) = self.selected {
             wanted = chosen_ui(ui, config, grid, at).or(wanted);
@@ -81,9 +90,9 @@ impl HeadEditor {
         form.is_step = true;
     }
 
-    /// Whether the marks are to go, once.
-    pub fn take_unmark(&mut self) -> bool {
-        std::mem::take(&mut self.unmark)
+    /// What is wanted of the marks, once.
+    pub fn take_marks_wish(&mut self) -> Option<MarksWish> {
+        self.marks.take()
     }
 
     /// A line that is always there, so that nothing moves: what the last change brought about, the head that is pointed
@@ -106,9 +115,9 @@ impl HeadEditor {
     }
 }
 
-/// What the stripes on the map are; true when they are to go.
-fn marked_ui(ui: &mut Ui, marked: &MarkedHeads, fits: bool) -> bool {
-    let MarkedHeads { run, layers, heads, threshold, .. } = marked;
+/// What the stripes on the map are, and what can be done with them.
+fn marked_ui(ui: &mut Ui, marked: &MarkedHeads, fits: bool) -> Option<MarksWish> {
+    let MarkedHeads { run, layers, heads, threshold, config, .. } = marked;
     let words = if fits {
         format!("Stripes: groups of heads that are alike in \u{201C}{run}\u{201D}, from {threshold:.2} on.")
     } else {
@@ -116,7 +125,14 @@ fn marked_ui(ui: &mut Ui, marked: &MarkedHeads, fits: bool) -> bool {
     };
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(words).small().color(theme::palette(ui.visuals()).weak));
-        ui.small_button("Remove the marks").clicked()
+        let mut wish = None;
+        if !fits && config.is_some() && ui.button("Open its config").clicked() {
+            wish = Some(MarksWish::OpenConfig);
+        }
+        if ui.button("Remove the marks").clicked() {
+            wish = Some(MarksWish::Remove);
+        }
+        wish
     })
     .inner
 }
