@@ -54,11 +54,11 @@ pub fn run(store: Option<&Path>, args: &AdviseArgs) -> CliResult {
         return if args.json {
             print::json(&as_json(&record, &analysis, &advice))
         } else {
-            tell(&record, &analysis, &adviser, &advice)
+            tell(store, &record, &analysis, &adviser, &advice)
         };
     }
     if !args.json {
-        tell(&record, &analysis, &adviser, &advice)?;
+        tell(store, &record, &analysis, &adviser, &advice)?;
         print::line("")?;
     }
     let trained = trained(store, args, &reading, &record, &config, &analysis, &advice);
@@ -172,7 +172,13 @@ fn as_json(record: &RunRecord, analysis: &Analysis, advice: &Advice) -> Json {
     })
 }
 
-fn tell(record: &RunRecord, analysis: &Analysis, adviser: &Adviser, advice: &Advice) -> CliResult {
+fn tell(
+    store: Option<&Path>,
+    record: &RunRecord,
+    analysis: &Analysis,
+    adviser: &Adviser,
+    advice: &Advice,
+) -> CliResult {
     let (run, name) = (&record.summary.id, &record.summary.name);
     print::line(format!("Advice for {name} ({run}), from {}", words(analysis)))?;
     // What could be had at the usual thresholds stands there too, wished for or not.
@@ -204,11 +210,18 @@ fn tell(record: &RunRecord, analysis: &Analysis, adviser: &Adviser, advice: &Adv
         format!("error {error}"),
         match adviser.pairs(error) {
             Ok(found) => format!("{} of {}", found.k, found.tokens),
-            Err(why) => why,
+            Err(_) => "not known".to_owned(),
         },
         taken(advice.wishes.error.is_some()).to_owned(),
     ]);
     print::line(found.text().trim_end())?;
+    if let Err(why) = adviser.pairs(error) {
+        print::line(format!("Pairs: {}", plain::ascii(&why)))?;
+        if adviser.errors().is_err() {
+            let look = hint::command(&format!("analyse {run} --similarity --captured --reconstruction"), store);
+            print::line(format!("  {look}"))?;
+        }
+    }
     if let Some(Ok(heads)) = &advice.heads {
         let borrowed: Vec<String> = heads
             .heads
