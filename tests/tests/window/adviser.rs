@@ -184,3 +184,26 @@ fn a_trained_model_is_advised_trained_and_compared_in_the_window() {
     screen.wait_for_words("Predicted and come out: one: 2 heads borrow");
     screen.close();
 }
+
+#[test]
+fn charts_leave_as_figures_and_esc_closes_the_box() {
+    let folder = TempDir::new().unwrap();
+    for (chart, column) in [("Heads that could borrow…", "heads"), ("Energy of W_Q W_K^T, all heads of a layer…", "L1")]
+    {
+        let mut screen = full();
+        let csv = folder.path().join("chart.csv");
+        screen.click("Export");
+        screen.click(chart);
+        screen.click("CSV");
+        screen.fill("File", &csv.display().to_string());
+        screen.press(Modifiers::NONE, Key::Enter);
+        screen.wait("the file", |screen| csv.exists() && !screen.has("Cancel"));
+        let rows = std::fs::read_to_string(&csv).unwrap();
+        assert!(rows.contains(column) && rows.lines().count() > 3, "{rows}");
+        std::fs::remove_file(&csv).unwrap();
+        screen.click("Export");
+        screen.click(chart);
+        screen.press(Modifiers::NONE, Key::Escape);
+        assert!(!screen.has("CSV"), "{:#?}", screen.words());
+    }
+}

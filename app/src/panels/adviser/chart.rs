@@ -1,8 +1,11 @@
 //! The small charts with the slider's place on them.
 
+use std::collections::BTreeMap;
+
 use egui::{Color32, Ui};
 
 use crate::{
+    export::Figure,
     theme,
     widgets::{Axis, Chart, ChartLine, ChartState, Dash, Series, SharedX},
 };
@@ -26,9 +29,20 @@ pub struct PartChart<'a> {
     pub empty: &'a str,
 }
 
+/// What the charts remember.
+#[derive(Default)]
+pub struct Charts {
+    states: [ChartState; 3],
+    shared: SharedX,
+    /// The chart that is to leave as a figure, by number.
+    pub wanted: Option<usize>,
+    /// It, once it was drawn.
+    pub leaving: Option<Figure>,
+}
+
 impl PartChart<'_> {
-    /// Draws it.
-    pub fn show(&self, ui: &mut Ui, state: &mut ChartState, shared: &mut SharedX) {
+    /// Draws it as chart number `number`; leaves it in `charts` as a figure where that is wanted.
+    pub fn show(&self, ui: &mut Ui, number: usize, charts: &mut Charts) {
         let palette = theme::palette(ui.visuals());
         let last = self.curves.len().saturating_sub(1).max(1) as f32;
         let colour = |place: usize| -> Color32 {
@@ -48,12 +62,20 @@ impl PartChart<'_> {
                 lines.push(ChartLine { colour: palette.strong, dash: Dash::Dashed, width: 1.2, ..place });
             }
         }
-        Chart::new(self.salt, self.title, &lines)
-            .x_axis(self.axes.0.clone())
-            .y_axis(self.axes.1.clone())
-            .smoothing(0.0)
-            .height(HEIGHT)
-            .empty_text(self.empty)
-            .show(ui, state, shared);
+        let Some(state) = charts.states.get_mut(number) else { return };
+        let chart = || {
+            Chart::new(self.salt, self.title, &lines)
+                .x_axis(self.axes.0.clone())
+                .y_axis(self.axes.1.clone())
+                .smoothing(0.0)
+                .height(HEIGHT)
+                .legend(self.curves.len() > 1)
+                .empty_text(self.empty)
+        };
+        chart().show(ui, state, &mut charts.shared);
+        if charts.wanted == Some(number) {
+            charts.wanted = None;
+            charts.leaving = Some(chart().figure(state, &charts.shared, BTreeMap::new()));
+        }
     }
 }

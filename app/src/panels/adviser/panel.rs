@@ -11,14 +11,16 @@ use headroom_engine::{
 };
 
 use super::{
+    chart::Charts,
     derived::Derived,
     memory::Memory,
     outcome::Outcomes,
-    parts::{Charts, dimensions_ui, heads_ui, pairs_ui},
+    parts::{CHARTS, dimensions_ui, heads_ui, pairs_ui},
     saving::{Source, saving_ui},
 };
 use crate::{
-    inspector::{base_dir, no_runs_ui, working_ui},
+    export::Figure,
+    inspector::{ExportBox, Taking, base_dir, no_runs_ui, working_ui},
     panels::{
         Panel, PanelContext,
         live::{picker_ui, shown_run},
@@ -44,6 +46,7 @@ pub struct AdviserPanel {
     config: Option<(RunId, Result<RunConfig, String>)>,
     /// The head whose reason is told.
     pointed: Option<HeadSpot>,
+    export: Option<ExportBox>,
 }
 
 impl Panel for AdviserPanel {
@@ -62,12 +65,23 @@ impl Panel for AdviserPanel {
                     .show(ui, |ui| self.run_ui(ui, &run, &mut memory, cx));
             }
         }
+        if let Some(mut export) = self.export.take()
+            && export.ui(ui, cx)
+        {
+            self.export = Some(export);
+        }
         cx.settings.set_panel("adviser", &memory);
         self.memory = Some(memory);
     }
 
+    fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        let has_any = shown_run(cx).and_then(|run| cx.state.analysis.steps(&run.id)).is_some_and(|s| !s.is_empty());
+        self.charts.wanted = has_any.then_some(0);
+        has_any
+    }
+
     fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
-        self.pointed.take().is_some()
+        self.export.take().is_some() || self.pointed.take().is_some()
     }
 }
 
@@ -126,13 +140,22 @@ impl AdviserPanel {
             }
             None => return,
         };
-        let (words, _) = provenance(run, analysis, cx);
+        let (words, metadata) = provenance(run, analysis, cx);
         ui.label(format!("What this model could save. {}.", with_capital(&words)));
         if analysis.step == Some(0) {
             let words = "Before the first step nothing is learnt yet: go on to a later one.";
             ui.label(RichText::new(words).color(palette.warning));
         }
         ui.add_space(4.0);
+        let wanted = &mut self.charts.wanted;
+        ui.menu_button("Export", |ui| {
+            for (number, title) in CHARTS.into_iter().enumerate() {
+                if ui.button(format!("{title}…")).clicked() {
+                    *wanted = Some(number);
+                    ui.close();
+                }
+            }
+        });
         let (known, now) = match self.derived.update(run, config, analysis, memory) {
             Ok(found) => found,
             Err(why) => {
@@ -167,6 +190,10 @@ impl AdviserPanel {
             wants_look = pairs_ui(ui, known, now, memory, charts);
             ui.separator();
             saving_ui(ui, &source, now, memory, cx);
+        }
+        if let Some(figure) = self.charts.leaving.take() {
+            let figure = Figure { subtitle: with_capital(&words), metadata, ..figure };
+            self.export = Some(ExportBox::new("adviser", Taking::Figure(Box::new(figure)), cx));
         }
         if wants_look && !cx.state.analysis.looking.iter().any(|looking| looking.run == run.id) {
             let reconstruction = ReconstructionSpec { whole: false, ..ReconstructionSpec::default() };

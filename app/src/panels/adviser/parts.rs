@@ -4,14 +4,14 @@ use egui::{Label, RichText, Slider, Ui};
 use headroom_engine::attention::HeadAt;
 
 use super::{
-    chart::PartChart,
+    chart::{Charts, PartChart},
     derived::{OfAnalysis, OfThresholds},
     memory::Memory,
 };
 use crate::{
     panels::{redundancy::spot, snapshots::head_name},
     theme,
-    widgets::{Axis, ChartState, HeadMap, HeadSpot, Quantity, SharedX, format},
+    widgets::{Axis, HeadMap, HeadSpot, Quantity, format},
 };
 
 /// Heads that are written out.
@@ -28,12 +28,9 @@ const PAIRS: &str = "In all layers but the last each query scores k keys; its ot
     R = C_P̄P C_PP⁻¹. The error is what that leaves of the scores' energy in the trained model. Pairs and R come from its best \
     checkpoint. (Eigen analysis, section 3)";
 
-/// What the charts remember.
-#[derive(Default)]
-pub struct Charts {
-    states: [ChartState; 3],
-    shared: SharedX,
-}
+/// The charts' titles, by number.
+pub const CHARTS: [&str; 3] =
+    ["Heads that could borrow", "Energy of W_Q W_K^T, all heads of a layer", "Error of restored scores"];
 
 /// A section's switch with what it is, and its slider; whether the slider can do anything.
 fn head_ui(ui: &mut Ui, is_on: &mut bool, title: &str, help: &str, slider: (&str, &mut f64), is_known: bool) {
@@ -92,13 +89,13 @@ pub fn heads_ui(
     let place = known.adviser.borrowing().ok().map(|found| (memory.similarity, found.count(memory.similarity) as f64));
     PartChart {
         salt: "could borrow",
-        title: "Heads that could borrow",
+        title: CHARTS[0],
         curves: &[("heads", &known.borrowers)],
         axes: (Axis::new("Similarity from"), Axis::new("Heads").quantity(Quantity::Count)),
         place,
         empty: "The maps were not compared",
     }
-    .show(ui, &mut charts.states[0], &mut charts.shared);
+    .show(ui, 0, charts);
     let shown = HeadMap::new("adviser", &now.grid).selectable().selected(*pointed).height(260.0).show(ui);
     if shown.chosen.is_some() {
         *pointed = shown.chosen;
@@ -181,7 +178,7 @@ pub fn dimensions_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory
         known.energies.iter().map(|(name, series)| (name.as_str(), series)).collect();
     PartChart {
         salt: "shared dimensions",
-        title: "Energy of W_Q W_K^T, all heads of a layer",
+        title: CHARTS[1],
         curves: &curves,
         axes: (
             Axis::new("Dimensions d_k").quantity(Quantity::Count),
@@ -190,7 +187,7 @@ pub fn dimensions_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory
         place: Some((found.d_k as f64, memory.energy)),
         empty: "The weights were not looked at",
     }
-    .show(ui, &mut charts.states[1], &mut charts.shared);
+    .show(ui, 1, charts);
     let palette = theme::palette(ui.visuals());
     let words = format!(
         "The weights of queries alone need {} for that share, those of keys {}.",
@@ -232,7 +229,7 @@ pub fn pairs_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory: &mu
     }
     PartChart {
         salt: "pairs",
-        title: "Error of restored scores",
+        title: CHARTS[2],
         curves: &[("error", &known.errors)],
         axes: (
             Axis::new("Pairs of each row k").quantity(Quantity::Count),
@@ -241,6 +238,6 @@ pub fn pairs_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory: &mu
         place,
         empty: "Reconstruction was not looked at",
     }
-    .show(ui, &mut charts.states[2], &mut charts.shared);
+    .show(ui, 2, charts);
     false
 }
