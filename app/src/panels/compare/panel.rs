@@ -41,6 +41,8 @@ pub struct ComparePanel {
     table: ComparedTable,
     export: Option<ExportBox>,
     wants_export: bool,
+    /// The metric that no run had yet, and the one that is shown instead.
+    instead: Option<(String, String)>,
 }
 
 impl Panel for ComparePanel {
@@ -103,13 +105,22 @@ impl ComparePanel {
     fn runs_ui(&mut self, ui: &mut Ui, runs: &[RunSummary], view: &mut View, cx: &mut PanelContext<'_>) {
         let missing = self.configs.want(cx.state, runs.iter().map(|run| run.id.clone()));
         let series: BTreeSet<&String> = runs.iter().flat_map(|run| run.metrics.keys()).collect();
+        // What no run had yet is shown as soon as one has it, unless the user turned to something else meanwhile.
+        if let Some((wished, instead)) = self.instead.take() {
+            if *instead == view.metric && series.contains(&wished) {
+                view.metric = wished;
+            } else if *instead == view.metric {
+                self.instead = Some((wished, instead));
+            }
+        }
         if !series.contains(&view.metric) && !series.is_empty() {
             let usual = [series_names::VALIDATION_LOSS, series_names::TRAIN_LOSS].map(str::to_owned);
             // What is there before the first step is no reason to turn to it: the losses follow.
             let is_early = |name: &str| name.starts_with("probe/") || name.starts_with("system/");
             let other = || series.iter().find(|name| !is_early(name)).copied();
             if let Some(fallback) = usual.iter().find(|name| series.contains(name)).or_else(other) {
-                view.metric.clone_from(fallback);
+                let wished = std::mem::replace(&mut view.metric, fallback.clone());
+                self.instead = Some((wished, fallback.clone()));
             }
         }
         if view.second.as_ref().is_some_and(|second| !series.contains(second) || *second == view.metric) {

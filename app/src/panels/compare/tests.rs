@@ -43,6 +43,20 @@ fn working_it_counts_what_is_loading() {
 }
 
 #[test]
+fn a_metric_that_comes_later_is_turned_to_once_it_is_there() {
+    let full = state();
+    let mut early = state();
+    for run in &mut early.runs {
+        run.metrics.retain(|name, _| name == "train/loss");
+    }
+    let (mut driver, mut panel) = open(early);
+    assert!(driver.has("Chart: Training loss"), "{:#?}", driver.names());
+    driver.state.runs = full.runs;
+    driver.settle(&mut panel);
+    assert!(driver.has("Chart: Validation loss"), "{:#?}", driver.names());
+}
+
+#[test]
 fn a_run_that_failed_without_points_is_counted_not_hidden_in_silence() {
     let mut failed = state();
     let run = examples::summary(9, "failed");
