@@ -88,9 +88,7 @@ pub fn advised_config(source: &str, config: &RunConfig, prediction: &Prediction)
 
 /// Whether an analysis is of what a run was trained for: the text that it was evaluated on, in its order, as long examples.
 pub fn is_own_text(analysis: &Analysis, config: &RunConfig) -> bool {
-    analysis.tokens == config.data.sequence_length
-        && analysis.data.starts_with("held-out text")
-        && analysis.data.ends_with(", shuffled") == config.data.shuffled
+    analysis.is_own_text && analysis.tokens == config.data.sequence_length
 }
 
 /// The error of restored scores over pairs of each row, where an analysis of a run's own text has it, measured on examples

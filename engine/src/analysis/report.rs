@@ -13,6 +13,8 @@ pub struct Analysis {
     pub step: Option<u64>,
     /// The text in words.
     pub data: String,
+    /// Whether that is the held-out text of the model's run, in the order in which the run read it.
+    pub is_own_text: bool,
     /// Examples that were looked at.
     pub examples: u64,
     /// Tokens of an example.

@@ -269,6 +269,7 @@ impl Trainer {
             target: self.config.name.clone(),
             step: Some(self.progress.step),
             data: "the probe batch".to_owned(),
+            is_own_text: true,
             secs,
             ..found
         }))

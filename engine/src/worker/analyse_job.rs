@@ -139,6 +139,7 @@ fn carry_out(
         target: subject.named.clone(),
         step: subject.step,
         data: subject.data.clone(),
+        is_own_text: subject.is_own_text,
         notes,
         secs: started.elapsed().as_secs_f64(),
         ..found

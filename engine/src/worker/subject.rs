@@ -21,6 +21,8 @@ pub(super) struct Subject {
     pub(super) step: Option<u64>,
     /// The text in words.
     pub(super) data: String,
+    /// Whether it is the held-out text of the run in its own order.
+    pub(super) is_own_text: bool,
     pub(super) model: Model,
     pub(super) parameters: ParameterSet,
     /// Whether it is known on which text it was trained.
@@ -68,6 +70,7 @@ impl Subject {
         let has_text = config.is_some() || loaded.config.is_some();
         let mut config = config.or(loaded.config).unwrap_or_default();
         let is_shuffled = shuffled.unwrap_or(data.unwrap_or(&config.data).shuffled);
+        let is_own_text = data.is_none() && is_shuffled == config.data.shuffled;
         config.data.shuffled = is_shuffled;
         let architecture = loaded.plan.architecture;
         let told = |error: DataError| error.to_string();
@@ -103,7 +106,7 @@ impl Subject {
         }
         let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| error.to_string())?;
         let parameters = loaded.parameters;
-        Ok(Self { named, run, step, data: words, model, parameters, has_text, config, corpus, device })
+        Ok(Self { named, run, step, data: words, is_own_text, model, parameters, has_text, config, corpus, device })
     }
 
     /// The longest examples that both config and model have.

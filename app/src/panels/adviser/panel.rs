@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use egui::{RichText, ScrollArea, Ui};
+use egui::{RichText, Ui};
 use headroom_engine::{
     analysis::{Analysis, AnalysisSpec, ReconstructionSpec},
     config::{RunConfig, from_toml},
@@ -20,11 +20,14 @@ use super::{
 };
 use crate::{
     export::Figure,
-    inspector::{ExportBox, Taking, base_dir, no_runs_ui, working_ui},
+    inspector::{ExportBox, Taking, base_dir, working_ui},
     panels::{
         Panel, PanelContext,
-        live::{picker_ui, shown_run},
-        snapshots::{AskForm, Scrubber, Shown, empty_ui, looking_ui, notes_ui, provenance, source_ui, with_capital},
+        live::picker_ui,
+        snapshots::{
+            AskForm, Scrubber, Shown, empty_ui, export_ui, has_analysis, looking_ui, notes_ui, of_run_ui, provenance,
+            source_ui, with_capital,
+        },
     },
     theme,
     widgets::HeadSpot,
@@ -56,26 +59,16 @@ impl Panel for AdviserPanel {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("adviser"));
-        match shown_run(cx) {
-            _ if !cx.state.runs_loaded && cx.state.current.is_none() => working_ui(ui, "Reading the runs…"),
-            None => no_runs_ui(ui, cx, "What a trained model could save shows here, by what was measured of it."),
-            Some(run) => {
-                ScrollArea::vertical()
-                    .auto_shrink([false, false])
-                    .show(ui, |ui| self.run_ui(ui, &run, &mut memory, cx));
-            }
-        }
-        if let Some(mut export) = self.export.take()
-            && export.ui(ui, cx)
-        {
-            self.export = Some(export);
-        }
+        of_run_ui(ui, cx, "What a trained model could save shows here, by what was measured of it.", |ui, run, cx| {
+            self.run_ui(ui, run, &mut memory, cx);
+        });
+        export_ui(&mut self.export, ui, cx);
         cx.settings.set_panel("adviser", &memory);
         self.memory = Some(memory);
     }
 
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
-        let has_any = shown_run(cx).and_then(|run| cx.state.analysis.steps(&run.id)).is_some_and(|s| !s.is_empty());
+        let has_any = has_analysis(cx);
         self.charts.wanted = has_any.then_some(0);
         has_any
     }
@@ -191,6 +184,8 @@ impl AdviserPanel {
             ui.separator();
             saving_ui(ui, &source, now, memory, cx);
         }
+        // A chart that was not drawn does not leave later, unasked.
+        self.charts.wanted = None;
         if let Some(figure) = self.charts.leaving.take() {
             let figure = Figure { subtitle: with_capital(&words), metadata, ..figure };
             self.export = Some(ExportBox::new("adviser", Taking::Figure(Box::new(figure)), cx));

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use egui::{ComboBox, RichText, ScrollArea, TextEdit, Ui};
+use egui::{ComboBox, RichText, TextEdit, Ui};
 use headroom_engine::{
     attention::HeadAt,
     store::{RunId, RunSummary},
@@ -19,11 +19,11 @@ use super::{
     tokens::{Kept, difference},
 };
 use crate::{
-    inspector::{ExportBox, Taking, blank_ui, no_runs_ui, working_ui},
+    inspector::{ExportBox, Taking, blank_ui, working_ui},
     panels::{
         Panel, PanelContext,
         live::{picker_ui, shown_run},
-        snapshots::{Look, head_name, with_capital},
+        snapshots::{Look, export_ui, head_name, of_run_ui, with_capital},
     },
     state::{MapsOf, ShownMaps},
     theme,
@@ -119,20 +119,10 @@ impl Panel for HeadsPanel {
             self.run = Some(run);
             (self.head, self.beside, self.locked) = (first, Beside::Head(second), None);
         }
-        match shown_run(cx) {
-            _ if !cx.state.runs_loaded && cx.state.current.is_none() => working_ui(ui, "Reading the runs…"),
-            None => no_runs_ui(ui, cx, "The attention maps of every head show here once a run has a checkpoint."),
-            Some(run) => {
-                ScrollArea::vertical()
-                    .auto_shrink([false, false])
-                    .show(ui, |ui| self.run_ui(ui, &run, &mut memory, cx));
-            }
-        }
-        if let Some(mut export) = self.export.take()
-            && export.ui(ui, cx)
-        {
-            self.export = Some(export);
-        }
+        of_run_ui(ui, cx, "The attention maps of every head show here once a run has a checkpoint.", |ui, run, cx| {
+            self.run_ui(ui, run, &mut memory, cx);
+        });
+        export_ui(&mut self.export, ui, cx);
         cx.settings.set_panel("heads", &memory);
         self.memory = Some(memory);
     }

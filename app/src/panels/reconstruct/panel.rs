@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use egui::{ComboBox, Key, Modifiers, RichText, ScrollArea, Slider, Ui};
+use egui::{ComboBox, Key, Modifiers, RichText, Slider, Ui};
 use headroom_engine::{
     analysis::{Analysis, reconstruction::Reconstruction},
     attention::HeadAt,
@@ -21,12 +21,12 @@ use super::{
 };
 use crate::{
     findings::{reconstruction_table, scope_name},
-    inspector::{ExportBox, Taking, blank_ui, no_runs_ui, working_ui},
+    inspector::{ExportBox, Taking, blank_ui, working_ui},
     panels::{
         Action, Panel, PanelContext,
         heads::visible_token,
         live::{picker_ui, shown_run},
-        snapshots::{Look, head_name, looking_ui, notes_ui, provenance, with_capital},
+        snapshots::{Look, export_ui, head_name, looking_ui, notes_ui, of_run_ui, provenance, with_capital},
     },
     state::{MapsOf, ShownMaps, ShownRebuilt},
     theme,
@@ -114,24 +114,13 @@ impl Panel for ReconstructPanel {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("reconstruct"));
-        match shown_run(cx) {
-            _ if !cx.state.runs_loaded && cx.state.current.is_none() => working_ui(ui, "Reading the runs…"),
-            None => no_runs_ui(
-                ui,
-                cx,
-                "How attention scores follow from some of them shows here once a run has a checkpoint.",
-            ),
-            Some(run) => {
-                ScrollArea::vertical()
-                    .auto_shrink([false, false])
-                    .show(ui, |ui| self.run_ui(ui, &run, &mut memory, cx));
-            }
-        }
-        if let Some(mut export) = self.export.take()
-            && export.ui(ui, cx)
-        {
-            self.export = Some(export);
-        }
+        of_run_ui(
+            ui,
+            cx,
+            "How attention scores follow from some of them shows here once a run has a checkpoint.",
+            |ui, run, cx| self.run_ui(ui, run, &mut memory, cx),
+        );
+        export_ui(&mut self.export, ui, cx);
         cx.settings.set_panel("reconstruct", &memory);
         self.memory = Some(memory);
     }

@@ -93,7 +93,13 @@ impl DomainsView {
 
     /// The button that shows it; nothing for a run that has no control.
     pub fn button_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
-        self.pair = pair_of(run, cx);
+        let is_known = self.pair.as_ref().is_some_and(|pair| {
+            let is_there = |id: &RunId| cx.state.runs.iter().any(|other| other.id == *id);
+            pair.contains(&run.id) && pair.iter().all(is_there)
+        });
+        if !is_known {
+            self.pair = pair_of(run, cx);
+        }
         if self.pair.is_none() {
             return;
         }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use egui::{ComboBox, RichText, ScrollArea, Ui};
+use egui::{ComboBox, RichText, Ui};
 use headroom_engine::{
     analysis::{Analysis, Measure, Similarity},
     attention::HeadAt,
@@ -20,13 +20,13 @@ use super::{
     ranked::{self, ranked_ui},
 };
 use crate::{
-    inspector::{ExportBox, Taking, no_runs_ui, working_ui},
+    inspector::{ExportBox, Taking, working_ui},
     panels::{
         Action, Panel, PanelContext, PanelId,
-        live::{picker_ui, shown_run},
+        live::picker_ui,
         snapshots::{
-            AskForm, Look, Scrubber, Shown, empty_ui, formula, looking_ui, notes_ui, provenance, source_ui,
-            with_capital,
+            AskForm, Look, Scrubber, Shown, empty_ui, export_ui, formula, has_analysis, looking_ui, notes_ui,
+            of_run_ui, provenance, source_ui, with_capital,
         },
     },
     theme,
@@ -86,20 +86,10 @@ impl Panel for RedundancyPanel {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("redundancy"));
-        match shown_run(cx) {
-            _ if !cx.state.runs_loaded && cx.state.current.is_none() => working_ui(ui, "Reading the runs…"),
-            None => no_runs_ui(ui, cx, "Which heads and layers attend alike shows here while a run trains."),
-            Some(run) => {
-                ScrollArea::vertical()
-                    .auto_shrink([false, false])
-                    .show(ui, |ui| self.run_ui(ui, &run, &mut memory, cx));
-            }
-        }
-        if let Some(mut export) = self.export.take()
-            && export.ui(ui, cx)
-        {
-            self.export = Some(export);
-        }
+        of_run_ui(ui, cx, "Which heads and layers attend alike shows here while a run trains.", |ui, run, cx| {
+            self.run_ui(ui, run, &mut memory, cx);
+        });
+        export_ui(&mut self.export, ui, cx);
         cx.settings.set_panel("redundancy", &memory);
         self.memory = Some(memory);
     }
@@ -109,7 +99,7 @@ impl Panel for RedundancyPanel {
             self.leaves = Some(Leaves::Domain(0));
             return true;
         }
-        let has_any = shown_run(cx).and_then(|run| cx.state.analysis.steps(&run.id)).is_some_and(|s| !s.is_empty());
+        let has_any = has_analysis(cx);
         self.leaves = has_any.then_some(Leaves::Matrix);
         has_any
     }

@@ -3,6 +3,7 @@
 
 mod ask;
 mod empty;
+mod frame;
 mod look;
 mod scrubber;
 mod shown;
@@ -10,6 +11,7 @@ mod source;
 
 pub use ask::{AskForm, looking_ui};
 pub use empty::empty_ui;
+pub use frame::{export_ui, has_analysis, of_run_ui};
 pub use look::Look;
 pub use scrubber::Scrubber;
 pub use shown::{Shown, formula, head_name, notes_ui, provenance, with_capital};

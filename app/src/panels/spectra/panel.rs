@@ -19,12 +19,13 @@ use super::{
     words::words,
 };
 use crate::{
-    inspector::{ExportBox, Taking, no_runs_ui, working_ui},
+    inspector::{ExportBox, Taking, working_ui},
     panels::{
         Action, Panel, PanelContext,
-        live::{picker_ui, shown_run},
+        live::picker_ui,
         snapshots::{
-            AskForm, Look, Scrubber, Shown, empty_ui, looking_ui, notes_ui, provenance, source_ui, with_capital,
+            AskForm, Look, Scrubber, Shown, empty_ui, export_ui, has_analysis, looking_ui, notes_ui, of_run_ui,
+            provenance, source_ui, with_capital,
         },
     },
     theme,
@@ -79,26 +80,19 @@ impl Panel for SpectraPanel {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("spectra"));
-        match shown_run(cx) {
-            _ if !cx.state.runs_loaded && cx.state.current.is_none() => working_ui(ui, "Reading the runs…"),
-            None => no_runs_ui(ui, cx, "In how small a space attention scores live shows here while a run trains."),
-            Some(run) => {
-                ScrollArea::vertical()
-                    .auto_shrink([false, false])
-                    .show(ui, |ui| self.run_ui(ui, &run, &mut memory, cx));
-            }
-        }
-        if let Some(mut export) = self.export.take()
-            && export.ui(ui, cx)
-        {
-            self.export = Some(export);
-        }
+        of_run_ui(
+            ui,
+            cx,
+            "In how small a space attention scores live shows here while a run trains.",
+            |ui, run, cx| self.run_ui(ui, run, &mut memory, cx),
+        );
+        export_ui(&mut self.export, ui, cx);
         cx.settings.set_panel("spectra", &memory);
         self.memory = Some(memory);
     }
 
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
-        let has_any = shown_run(cx).and_then(|run| cx.state.analysis.steps(&run.id)).is_some_and(|s| !s.is_empty());
+        let has_any = has_analysis(cx);
         self.leaves = has_any.then_some(Leaves::Curves);
         has_any
     }
