@@ -7,8 +7,8 @@ use crate::{
     },
     config::{MapMemoryChoice, NormPlacement},
     ops::{
-        self, Affine, AttentionParts, FeedForwardParts, Frame, Gelu, Gradients, LayerParts, MapMemory, MaskSpec, Norm,
-        NormAt,
+        self, Affine, AttentionParts, BlockDropout, FeedForwardParts, Frame, Gelu, Gradients, LayerParts, MapMemory,
+        MaskSpec, Norm, NormAt,
     },
 };
 
@@ -35,8 +35,17 @@ pub(super) struct Pass<'a> {
     pub gradients: Option<&'a Gradients>,
     /// What single operations keep of attention maps.
     pub map_memory: MapMemoryChoice,
+    /// Whether the caller asks for attention maps.
+    pub keep_maps: bool,
     /// Whether whole parts of the model are single operations; otherwise they are composed of small ones.
     pub in_blocks: bool,
+}
+
+impl Pass<'_> {
+    /// What single operations keep of the maps of sequences of `tokens`.
+    fn map_memory(&self, tokens: usize) -> MapMemory {
+        if self.map_memory.keeps(tokens) { MapMemory::Keep } else { MapMemory::Recompute }
+    }
 }
 
 /// Dropout sites of a layer: maps, attention output, feed-forward output.
@@ -70,7 +79,7 @@ impl Layer {
             output: attention.output.clone(),
             mask: pass.mask.clone(),
             dropout: pass.dropout.block(site),
-            memory: if pass.map_memory.keeps(tokens) { MapMemory::Keep } else { MapMemory::Recompute },
+            memory: pass.map_memory(tokens),
         });
         let feed_forward = FeedForwardParts {
             frame: frame(&self.feed_forward_norm, site + 2),
@@ -82,7 +91,7 @@ impl Layer {
     }
 
     /// The residual stream after this layer, composed of small operations, and the maps of the heads that attend; none
-    /// in a layer without attention.
+    /// in a layer without attention, and where nobody asks for them and the attention core has none to show.
     ///
     /// Norm first: `x + f(norm(x))`. Norm last: `norm(x + f(x))`.
     ///
@@ -99,18 +108,25 @@ impl Layer {
         let Pass { mask, dropout, .. } = pass;
         let mut maps = None;
         let x = if let Some((attention, norm)) = &self.attention {
-            self.sublayer(x, norm, |x| {
+            self.sublayer(x, norm, dropout.block(site + 1), |x| {
+                if !pass.keep_maps {
+                    let memory = pass.map_memory(x.dim(1)?);
+                    let drop = dropout.block(site);
+                    if let Some(output) = attention.forward_in_core(x, mask, drop.as_ref(), memory, lenders)? {
+                        return Ok(output);
+                    }
+                }
                 let attended = attention.forward(x, None, mask, dropout, site, lenders)?;
                 maps = Some(attended.maps);
-                dropout.apply(&attended.output, site + 1)
+                Ok(attended.output)
             })?
         } else {
             lenders.push(None, mask, None);
             x.clone()
         };
-        let x = self.sublayer(&x, &self.feed_forward_norm, |x| {
-            let inner = ops::gelu(&self.feed_forward_in.forward(x)?, self.activation)?; // [b, t, f]
-            dropout.apply(&self.feed_forward_out.forward(&inner)?, site + 2)
+        let x = self.sublayer(&x, &self.feed_forward_norm, dropout.block(site + 2), |x| {
+            let inner = ops::gelu_of_linear(x, &self.feed_forward_in, self.activation)?; // [b, t, f]
+            self.feed_forward_out.forward(&inner)
         })?;
         Ok((x, maps))
     }
@@ -125,10 +141,16 @@ impl Layer {
         }
     }
 
-    fn sublayer(&self, x: &Tensor, norm: &Norm, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    fn sublayer(
+        &self,
+        x: &Tensor,
+        norm: &Norm,
+        drop: Option<BlockDropout>,
+        f: impl FnOnce(&Tensor) -> Result<Tensor>,
+    ) -> Result<Tensor> {
         match self.placement {
-            NormPlacement::Pre => x + f(&norm.forward(x)?)?,
-            NormPlacement::Post => norm.forward(&(x + f(x)?)?),
+            NormPlacement::Pre => ops::residual(x, &f(&norm.forward(x)?)?, drop.as_ref()),
+            NormPlacement::Post => norm.forward(&ops::residual(x, &f(x)?, drop.as_ref())?),
         }
     }
 }

@@ -225,7 +225,8 @@ impl Model {
         let loss = if self.has_blocks() {
             ops::head_loss(&self.before_table(&rows.hidden)?, self.head_parts(rows.labels), self.gradients.as_ref())?
         } else {
-            let labels = Tensor::new(rows.labels.as_slice(), self.device())?;
+            // Read on the processor in any case.
+            let labels = Tensor::new(rows.labels.as_slice(), &Device::Cpu)?;
             ops::cross_entropy(&self.logits(&rows.hidden)?, &labels)?
         };
         let labelled = labels.iter().filter(|label| **label != IGNORED_LABEL).count();
@@ -243,7 +244,7 @@ impl Model {
         }
         let logits = self.logits(&rows.hidden)?.detach();
         let labelled = rows.labels.len();
-        let labels = Tensor::new(rows.labels.as_slice(), self.device())?;
+        let labels = Tensor::new(rows.labels.as_slice(), &Device::Cpu)?;
         let loss = ops::cross_entropy(&logits, &labels)?.to_dtype(DType::F64)?.to_scalar::<f64>()?;
         let predicted = logits.argmax(D::Minus1)?.to_vec1::<u32>()?;
         let correct =
@@ -338,6 +339,7 @@ impl Model {
             dropout: &dropout,
             gradients: self.gradients.as_ref(),
             map_memory: options.map_memory,
+            keep_maps: options.keep_maps,
             in_blocks: self.has_blocks(),
         };
         let mut x = self.embed(input, [b, t], &pass)?; // [b, t, d]
@@ -403,7 +405,7 @@ impl Model {
     /// What is compared with the token table: the hidden states, after an encoder's transform. `[.., d]`
     fn before_table(&self, hidden: &Tensor) -> Result<Tensor, ModelError> {
         Ok(match &self.head {
-            Some(head) => head.norm.forward(&ops::gelu(&head.dense.forward(hidden)?, activation(&self.plan))?)?,
+            Some(head) => head.norm.forward(&ops::gelu_of_linear(hidden, &head.dense, activation(&self.plan))?)?,
             None => hidden.clone(),
         })
     }

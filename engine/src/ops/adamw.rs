@@ -9,7 +9,7 @@ use super::element::{InPlace, is_fused, slice_mut};
 use super::gradients::Values;
 use super::kernels::AdamWScalars;
 use super::profile::{Work, span};
-use super::{Gradients, Parameter, threaded};
+use super::{Gradients, Parameter, gpu, threaded};
 
 /// The name of the step count in [`AdamW::state`].
 const STEP: &str = "optimizer.step";
@@ -108,21 +108,38 @@ impl AdamW {
         self.step += 1;
         let AdamWConfig { beta1, beta2, epsilon, weight_decay } = self.config;
         let steps = self.step as f64;
+        let scalars = AdamWScalars {
+            gradient_scale: grads.factor(),
+            beta1,
+            one_minus_beta1: 1.0 - beta1,
+            beta2,
+            one_minus_beta2: 1.0 - beta2,
+            inverse_sqrt_correction2: 1.0 / (1.0 - beta2.powf(steps)).sqrt(),
+            epsilon,
+            step_size: learning_rate / (1.0 - beta1.powf(steps)),
+            shrink: 1.0,
+        };
+        let mut together = Vec::new();
         for Slot { parameter, moments } in &mut self.slots {
-            let scalars = AdamWScalars {
-                gradient_scale: grads.factor(),
-                beta1,
-                one_minus_beta1: 1.0 - beta1,
-                beta2,
-                one_minus_beta2: 1.0 - beta2,
-                inverse_sqrt_correction2: 1.0 / (1.0 - beta2.powf(steps)).sqrt(),
-                epsilon,
-                step_size: learning_rate / (1.0 - beta1.powf(steps)),
-                shrink: if parameter.decay { 1.0 - learning_rate * weight_decay } else { 1.0 },
-            };
-            grads.read(parameter, |gradient| moments.update(parameter, gradient, scalars))?;
+            let shrink = if parameter.decay { 1.0 - learning_rate * weight_decay } else { 1.0 };
+            grads.read(parameter, |gradient| match (&mut *moments, gradient) {
+                (Moments::Tensors(m, v), Values::Elsewhere(Some(gradient)))
+                    if gpu::has_kernels(&parameter.var) && parameter.var.dtype() == DType::F32 =>
+                {
+                    together.push(gpu::Update {
+                        parameter: parameter.var.as_detached_tensor(),
+                        gradient: gradient.contiguous()?,
+                        first_moment: m.clone(),
+                        second_moment: v.clone(),
+                        shrink,
+                    });
+                    Ok(())
+                }
+                (moments, gradient) => moments.update(parameter, gradient, AdamWScalars { shrink, ..scalars }),
+            })?;
         }
-        Ok(())
+        let elements: usize = together.iter().map(|update| update.parameter.elem_count()).sum();
+        span("optimiser", Work::pass::<f32>(7 * elements), || gpu::update_all(&together, &scalars))
     }
 
     /// A copy of the moments and of the step count on the CPU, to be saved: `NAME.exp_avg`, `NAME.exp_avg_sq` and
@@ -216,8 +233,8 @@ impl Moments {
         Ok(match self {
             Self::Single(m, v) => (Tensor::from_slice(m, shape, device)?, Tensor::from_slice(v, shape, device)?),
             Self::Double(m, v) => (Tensor::from_slice(m, shape, device)?, Tensor::from_slice(v, shape, device)?),
-            // These are replaced by an update, not written.
-            Self::Tensors(m, v) => (m.to_device(device)?, v.to_device(device)?),
+            // An update may write them where they lie.
+            Self::Tensors(m, v) => (m.to_device(device)?.copy()?, v.to_device(device)?.copy()?),
         })
     }
 

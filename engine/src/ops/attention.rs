@@ -1,10 +1,14 @@
 //! The products of attention, and the heads they work on.
 
-use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
+use candle_core::{CpuStorage, CustomOp2, DType, Layout, Result, Shape, Tensor, bail};
 
+use super::blocks::{BlockDropout, MapMemory};
 use super::composed;
+use super::dropout::dropout;
 use super::element::{Element, Reading, by_dtype, check_dtype, is_fused, output, tensor};
+use super::gpu::{self, CoreMask, CoreMemory};
 use super::profile::{Work, span};
+use super::softmax::{MaskSpec, masked_softmax};
 use super::threaded::{Batch, batched_product};
 
 /// `q kᵀ` of every head, not scaled. Heads are read where they lie, transposed views included.
@@ -43,6 +47,53 @@ pub fn attention_mix(probs: &Tensor, v: &Tensor) -> Result<Tensor> {
         return composed::attention_mix(probs, v);
     }
     probs.apply_op2(v, HeadProduct { is_second_transposed: false })
+}
+
+/// Whether [`attention_core`] is one operation for tensors like this one, and not composed of others.
+pub fn has_attention_core(x: &Tensor) -> bool {
+    gpu::has_kernels(x)
+}
+
+/// `dropout(softmax(scale q kᵀ)) v` of every head over the visible keys. As one operation it holds on to the maps before
+/// dropout, or to nothing: then they are computed again in the backward pass, some queries at a time, and never there as
+/// a whole (after Dao et al., `FlashAttention`, 2022, with products of whole chunks).
+///
+/// # Shapes
+/// `q` `[b, h, t, d]`, `k` `[b, h, s, d]`, `v` `[b, h, s, d']`; result `[b, h, t, d']`.
+///
+/// # Errors
+/// If the shapes or the element types do not fit.
+pub fn attention_core(
+    [q, k, v]: [&Tensor; 3],
+    scale: f64,
+    mask: &MaskSpec,
+    drop: Option<&BlockDropout>,
+    memory: MapMemory,
+) -> Result<Tensor> {
+    let ((b, h, t, d), s) = (q.dims4()?, k.dim(2)?);
+    if k.dims() != [b, h, s, d] || v.dims4()?.2 != s || v.dims().get(..2) != Some(&[b, h]) {
+        bail!("Queries {:?}, keys {:?} and values {:?} are not of one attention.", q.shape(), k.shape(), v.shape())
+    }
+    if let Some(keys) = mask.keys.as_ref().filter(|keys| keys.dims() != [b, s] || keys.dtype() != DType::U8) {
+        bail!("The key mask must be of shape [{b}, {s}] and type U8, not {:?} and {:?}.", keys.shape(), keys.dtype())
+    }
+    check_dtype("attention core", "keys", k, q.dtype())?;
+    check_dtype("attention core", "values", v, q.dtype())?;
+    let drop = drop.filter(|drop| drop.probability > 0.0);
+    if has_attention_core(q) && t * s * d > 0 {
+        let dropout = drop.map(|drop| drop.stream.mask(drop.probability));
+        let memory = match memory {
+            MapMemory::Keep => CoreMemory::Keep,
+            MapMemory::Recompute => CoreMemory::Recompute(None),
+        };
+        return gpu::attention_core([q, k, v], CoreMask { scale, mask: mask.clone(), dropout }, memory);
+    }
+    let probs = masked_softmax(&attention_scores(q, k)?, scale, mask)?;
+    let probs = match drop {
+        Some(BlockDropout { probability, stream }) => dropout(&probs, *probability, stream)?,
+        None => probs,
+    };
+    attention_mix(&probs, v)
 }
 
 /// `[b, t, h*d]` as `[b, h, t, d]`: a view, nothing is copied.
@@ -153,7 +204,6 @@ mod tests {
     use candle_core::DType;
     use proptest::prelude::*;
 
-    use super::super::softmax::{MaskSpec, masked_softmax};
     use super::super::testing::{
         DTYPES, assert_close, assert_differences, assert_matches, assert_same_for_any_threads, numbers, values,
         variable,

@@ -6,7 +6,7 @@ use candle_core::{CpuStorage, CustomOp1, DType, Layout, Result, Shape, Tensor, b
 
 use super::composed;
 use super::element::{Element, Reading, by_dtype, is_fused, output, slice, tensor};
-use super::threaded;
+use super::{gpu, threaded};
 
 /// The label of a position that does not count.
 pub const IGNORED_LABEL: i64 = -100;
@@ -33,6 +33,9 @@ pub fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
     let is_legal = |label: i64| label == IGNORED_LABEL || usize::try_from(label).is_ok_and(|label| label < width);
     if let Some((row, label)) = labels.iter().enumerate().find(|&(_, &label)| !is_legal(label)) {
         bail!("Label {label} of row {row} is outside of the vocabulary, which has {width} entries.")
+    }
+    if gpu::has_kernels(logits) {
+        return gpu::cross_entropy(logits, &labels);
     }
     if !is_fused(logits) {
         return composed::cross_entropy(logits, &labels);

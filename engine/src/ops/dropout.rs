@@ -2,10 +2,11 @@
 
 use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, bail};
 
+use super::blocks::BlockDropout;
 use super::composed;
 use super::element::{Element, Reading, by_dtype, is_fused, output, slice, tensor};
 use super::random::DropoutStream;
-use super::threaded;
+use super::{gpu, threaded};
 
 /// Inverted dropout: each element becomes zero with the given probability and is divided by `1 - probability`
 /// otherwise, so that its mean stays (Srivastava et al., 2014).
@@ -16,19 +17,45 @@ use super::threaded;
 /// # Errors
 /// If the probability is not in [0, 1], or the stream's step or site is out of its range.
 pub fn dropout(x: &Tensor, probability: f64, stream: &DropoutStream) -> Result<Tensor> {
+    check(probability, stream)?;
+    if probability == 0.0 {
+        return Ok(x.clone());
+    }
+    if gpu::has_kernels(x) {
+        return gpu::dropout(x, stream.mask(probability));
+    }
+    if !is_fused(x) {
+        return composed::dropout(x, probability, stream);
+    }
+    x.contiguous()?.apply_op1(Dropout { probability, stream: *stream })
+}
+
+/// `base + dropout(x)`, in one pass where there is an operation for it; none = no dropout.
+///
+/// # Errors
+/// As [`dropout()`], or if the shapes differ.
+pub fn residual(base: &Tensor, x: &Tensor, drop: Option<&BlockDropout>) -> Result<Tensor> {
+    let drop = drop.filter(|drop| drop.probability > 0.0);
+    if gpu::has_kernels(x) && base.shape() == x.shape() && base.dtype() == x.dtype() {
+        if let Some(BlockDropout { probability, stream }) = drop {
+            check(*probability, stream)?;
+        }
+        return gpu::residual(base, x, drop.map(|drop| drop.stream.mask(drop.probability)));
+    }
+    match drop {
+        Some(BlockDropout { probability, stream }) => base + dropout(x, *probability, stream)?,
+        None => base + x,
+    }
+}
+
+fn check(probability: f64, stream: &DropoutStream) -> Result<()> {
     if !(0.0..=1.0).contains(&probability) {
         bail!("A dropout probability of {probability} is not between 0 and 1.")
     }
     if !stream.is_in_range() {
         bail!("Dropout has no mask of its own for step {} at site {}.", stream.step, stream.site)
     }
-    if probability == 0.0 {
-        return Ok(x.clone());
-    }
-    if !is_fused(x) {
-        return composed::dropout(x, probability, stream);
-    }
-    x.contiguous()?.apply_op1(Dropout { probability, stream: *stream })
+    Ok(())
 }
 
 struct Dropout {

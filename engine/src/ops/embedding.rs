@@ -6,7 +6,7 @@ use candle_core::{CpuStorage, CustomOp1, DType, Layout, Result, Shape, Tensor, b
 
 use super::composed;
 use super::element::{Element, Reading, by_dtype, is_fused, output, slice, tensor};
-use super::threaded;
+use super::{gpu, threaded};
 
 /// The rows of `table` at `ids`. The gradient of a row is the sum over the places of its id, always in the same order.
 ///
@@ -26,6 +26,9 @@ pub fn embedding(table: &Tensor, ids: &Tensor) -> Result<Tensor> {
     }
     let mut shape = ids.dims().to_vec();
     shape.push(width);
+    if gpu::has_kernels(table) && !values.is_empty() {
+        return gpu::embedding(table, values, shape);
+    }
     if !is_fused(table) {
         return composed::embedding(table, ids, &shape);
     }

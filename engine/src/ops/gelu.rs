@@ -4,7 +4,7 @@ use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor};
 
 use super::composed;
 use super::element::{Element, Reading, by_dtype, is_fused, output, slice, tensor};
-use super::{kernels, threaded};
+use super::{Affine, gpu, kernels, threaded};
 
 /// Which form of the unit a model was made with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,10 +22,30 @@ pub enum Gelu {
 /// # Errors
 /// If the element type is not a floating-point one.
 pub fn gelu(x: &Tensor, kind: Gelu) -> Result<Tensor> {
+    if gpu::has_kernels(x) {
+        return gpu::gelu(x, None, kind);
+    }
     if !is_fused(x) {
         return composed::gelu(x, kind);
     }
     x.contiguous()?.apply_op1(GeluOp { kind })
+}
+
+/// [`gelu()`] of a linear map of every row; the bias is added in the same pass where that saves one.
+///
+/// # Shapes
+/// `x` `[.., inputs]`; result `[.., outputs]`.
+///
+/// # Errors
+/// If the shapes or the element types do not fit.
+pub fn gelu_of_linear(x: &Tensor, map: &Affine, kind: Gelu) -> Result<Tensor> {
+    match &map.bias {
+        Some(bias) if gpu::has_kernels(x) && bias.dims() == [map.sizes()?.1] => {
+            let inner = Affine { bias: None, ..map.clone() };
+            gpu::gelu(&inner.forward(x)?, Some(bias), kind)
+        }
+        _ => gelu(&map.forward(x)?, kind),
+    }
 }
 
 struct GeluOp {

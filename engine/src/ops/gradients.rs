@@ -10,7 +10,7 @@ use candle_core::{DType, Device, Result, Shape, Tensor, TensorId, bail};
 use super::element::{Element, Reading, by_dtype, is_fused};
 use super::profile::{Work, span};
 use super::threaded::{Pooled, Slot};
-use super::{Parameter, threaded};
+use super::{Parameter, gpu, threaded};
 
 /// What is added to the norm before dividing by it, as `PyTorch` does.
 const CLIP_EPSILON: f64 = 1e-6;
@@ -213,17 +213,28 @@ impl Gradients {
 
     fn norm(&self) -> Result<f64> {
         let mut total = 0.0;
+        // Those on a GPU are read back together.
+        let mut together = Vec::new();
         for entry in &self.0.entries {
             let cell = entry.cell();
             if !cell.filled {
                 continue;
             }
             total += match &cell.values {
+                Values::Elsewhere(Some(tensor))
+                    if gpu::has_kernels(tensor) && matches!(tensor.dtype(), DType::F32 | DType::F64) =>
+                {
+                    together.push(tensor.contiguous()?);
+                    0.0
+                }
                 Values::Single(values) => threaded::sum_of_squares(values),
                 Values::Double(values) => threaded::sum_of_squares(values),
                 Values::Elsewhere(Some(tensor)) => sum_of_squares(tensor)?,
                 Values::Elsewhere(None) => 0.0,
             };
+        }
+        for tensors in together.chunk_by(|a, b| a.dtype() == b.dtype()) {
+            total += gpu::squares_of(tensors)?;
         }
         Ok(total.sqrt() * self.factor().abs())
     }

@@ -4,7 +4,7 @@ use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
 
 use super::composed;
 use super::element::{Element, Reading, by_dtype, check_dtype, is_fused, output, slice, tensor};
-use super::threaded;
+use super::{gpu, threaded};
 
 /// `y = (x - mean) / sqrt(variance + epsilon) * gain + bias` over the last dimension, with the biased variance
 /// (Ba, Kiros and Hinton, 2016).
@@ -26,6 +26,9 @@ pub fn layer_norm(x: &Tensor, gain: &Tensor, bias: &Tensor, epsilon: f64) -> Res
     }
     check_dtype("layer norm", "gain", gain, x.dtype())?;
     check_dtype("layer norm", "bias", bias, x.dtype())?;
+    if gpu::has_kernels(x) {
+        return gpu::layer_norm(x, gain, bias, epsilon);
+    }
     if !is_fused(x) {
         return composed::layer_norm(x, gain, bias, epsilon);
     }

@@ -4,6 +4,7 @@ use candle_core::{CpuStorage, CustomOp2, CustomOp3, Layout, Result, Shape, Tenso
 
 use super::composed;
 use super::element::{Element, Reading, by_dtype, check_dtype, is_fused, output, slice, tensor};
+use super::gpu;
 use super::profile::{Work, span};
 use super::threaded::{self, Orientation};
 
@@ -52,6 +53,9 @@ fn apply(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, orientation: Orient
     let mut shape = leading.to_vec();
     shape.push(outputs);
     let op = Linear { sizes: [rows, inputs, outputs], shape: shape.into(), orientation };
+    if gpu::has_kernels(x) {
+        return gpu::linear(x, weight, bias, orientation);
+    }
     if !is_fused(x) {
         return composed::linear(x, weight, bias, orientation == Orientation::OutputsFirst);
     }

@@ -7,8 +7,9 @@
 //! 1. `kernels`: pure functions on slices, compiled for several vector widths.
 //! 2. `threaded`: forward and backward on slices over rayon's current pool. Work is cut by shape alone, so results are
 //!    bitwise the same for any number of threads.
-//! 3. this module: thin custom operations of candle. On a device other than the CPU, or for half precision, the same
-//!    functions are composed of candle's differentiable operations (`composed`).
+//! 3. this module: thin custom operations of candle. On NVIDIA GPUs the same functions have kernels of their own (`gpu`);
+//!    on other devices, and for half precision on the CPU, they are composed of candle's differentiable operations
+//!    (`composed`).
 //!
 //! Beside them: [`random`], the one source of randomness, and [`AdamW`] with its [`Parameter`]s and [`Gradients`].
 //!
@@ -24,6 +25,7 @@ mod dropout;
 mod element;
 mod embedding;
 mod gelu;
+mod gpu;
 mod gradients;
 mod kernels;
 mod layer_norm;
@@ -45,16 +47,18 @@ mod threaded;
 
 pub use adamw::{AdamW, AdamWConfig};
 pub use affine::{Affine, Orientation};
-pub use attention::{attention_mix, attention_scores, merge_heads, split_heads};
+pub use attention::{attention_core, attention_mix, attention_scores, has_attention_core, merge_heads, split_heads};
 pub use blocks::{
     AttentionParts, BlockDropout, CollaborativeScores, EmbedParts, FeedForwardParts, Frame, HeadMap, HeadParts,
     HeadProjections, HeadResult, KeyValueGroups, LayerParts, MapMemory, Stacked, Wanted, embed, has_blocks,
     head_evaluation, head_loss, stack,
 };
 pub use cross_entropy::{IGNORED_LABEL, cross_entropy};
-pub use dropout::dropout;
+pub use dropout::{dropout, residual};
 pub use embedding::embedding;
-pub use gelu::{Gelu, gelu};
+pub use gelu::{Gelu, gelu, gelu_of_linear};
+#[cfg(test)]
+pub(crate) use gpu::emulating;
 pub use gradients::Gradients;
 pub use kernels::{Matrix, MatrixMut, Real, add_js_divergences, add_l1_distances};
 pub use layer_norm::layer_norm;

@@ -6,6 +6,7 @@ use candle_core::{CpuStorage, CustomOp1, DType, Layout, Result, Shape, Tensor, b
 
 use super::composed;
 use super::element::{Element, Reading, by_dtype, is_fused, output, slice, tensor};
+use super::gpu;
 use super::threaded::{self, SoftmaxShape};
 
 /// Which keys each query may attend to.
@@ -37,6 +38,9 @@ pub fn masked_softmax(scores: &Tensor, scale: f64, mask: &MaskSpec) -> Result<Te
             keys.shape(),
             keys.dtype()
         )
+    }
+    if gpu::has_kernels(scores) {
+        return gpu::masked_softmax(scores, scale, mask);
     }
     if !is_fused(scores) {
         return composed::masked_softmax(scores, scale, mask);

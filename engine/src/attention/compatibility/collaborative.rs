@@ -12,7 +12,10 @@
 
 use candle_core::{Result, Tensor};
 
-use super::{Family, Initial, LayerCoverage, LayerHeads, Loaded, Piece, scored::Scored};
+use super::{
+    Family, Initial, LayerCoverage, LayerHeads, Loaded, Piece,
+    scored::{Scored, Scores},
+};
 use crate::{
     config::Collaborative,
     ops::{Affine, CollaborativeScores, HeadProjections, split_heads},
@@ -68,14 +71,12 @@ pub(super) fn score(
             let (b, _, m, _) = k.dims4()?;
             let k = k.broadcast_as((b, c, m, width))?;
             let content = content.forward(y)?.transpose(1, 2)?; // [b, c, m]
-            Some(if coverage.is_partial() {
-                // A column more, so that restored scores come from whole ones: query · key + 1 · content.
-                let one = Tensor::ones((b, c, q.dim(2)?, 1), q.dtype(), q.device())?;
-                let k = Tensor::cat(&[&k.contiguous()?, &content.unsqueeze(3)?], 3)?;
-                coverage.products(&Tensor::cat(&[&q, &one], 3)?, &k)?
-            } else {
-                coverage.products(&q, &k)?.broadcast_add(&content.unsqueeze(2)?)? // [b, c, n, m]
-            })
+            let scores = Scores::Products { q, k, content: Some(content) };
+            // Restored scores come from whole ones: the content is a column more.
+            match if coverage.is_partial() { scores.clone().factors()? } else { None } {
+                Some([q, k]) => Some(coverage.products(&q, &k)?),
+                None => Some(scores),
+            }
         }
         None => None,
     };

@@ -1,9 +1,16 @@
 use candle_core::{Result, Tensor, bail};
 
-use super::{LayerCoverage, LayerHeads, Lenders, family::score, scored::Scored};
+use super::{
+    LayerCoverage, LayerHeads, Lenders,
+    family::score,
+    scored::{Scored, Scores},
+};
 use crate::{
     attention::Dropout,
-    ops::{Affine, HeadMap, HeadProjections, MaskSpec, attention_mix, masked_softmax, merge_heads},
+    ops::{
+        Affine, BlockDropout, HeadMap, HeadProjections, MapMemory, MaskSpec, attention_core, attention_mix,
+        has_attention_core, masked_softmax, merge_heads,
+    },
 };
 
 /// Attention of one layer, composed of small differentiable operations, for every way to score and every reuse.
@@ -54,7 +61,36 @@ impl HeadAttention {
         self.forward_scaled(x, memory, mask, dropout, (site, scale), lenders)
     }
 
-    /// The same with scores multiplied by another scale.
+    /// What is added to the residual stream, by the attention core; none where that is no single operation, or where maps
+    /// are borrowed, lent or not those of all pairs. Maps are nowhere to be seen then.
+    ///
+    /// # Shapes
+    /// `x` `[b, n, d]`; result the same.
+    ///
+    /// # Errors
+    /// If the shapes do not fit.
+    pub fn forward_in_core(
+        &self,
+        x: &Tensor,
+        mask: &MaskSpec,
+        drop: Option<&BlockDropout>,
+        memory: MapMemory,
+        lenders: &mut Lenders,
+    ) -> Result<Option<Tensor>> {
+        let heads = &self.heads;
+        let is_own = heads.computed() > 0 && heads.computed() == heads.attending() && heads.lends_until.is_none();
+        if !is_own || !matches!(self.coverage, LayerCoverage::Full) || !has_attention_core(x) {
+            return Ok(None);
+        }
+        let Scored { raw, values } = score(&self.projections, heads, &self.coverage, x, x)?;
+        let Some([q, k]) = raw.map(Scores::factors).transpose()?.flatten() else { return Ok(None) };
+        let scale = 1.0 / (heads.head_size as f64).sqrt();
+        let mixed = merge_heads(&attention_core([&q, &k, &values], scale, mask, drop, memory)?)?; // [b, n, h d_k]
+        lenders.push(None, mask, None);
+        Ok(Some(self.output.forward(&mixed)?))
+    }
+
+    /// [`Self::forward`] with scores multiplied by another scale.
     pub(super) fn forward_scaled(
         &self,
         x: &Tensor,
@@ -66,7 +102,7 @@ impl HeadAttention {
     ) -> Result<AttentionOutput> {
         let y = memory.unwrap_or(x);
         let Scored { raw, values } = score(&self.projections, &self.heads, &self.coverage, x, y)?;
-        let raw = raw.map(|raw| self.coverage.used(raw)).transpose()?;
+        let raw = raw.map(|raw| self.coverage.used(raw.whole()?)).transpose()?;
         let own = raw.map(|raw| masked_softmax(&raw, scale, mask)).transpose()?; // [b, c, n, m]
         let maps = self.gather(own.as_ref(), lenders, mask)?; // [b, h, n, m]
         lenders.push(own.as_ref(), mask, self.heads.lends_until);
@@ -83,7 +119,7 @@ impl HeadAttention {
     pub fn scores(&self, x: &Tensor) -> Result<Option<Tensor>> {
         let scale = 1.0 / (self.heads.head_size as f64).sqrt();
         let raw = score(&self.projections, &self.heads, &self.coverage, x, x)?.raw;
-        raw.map(|raw| self.coverage.used(raw)? * scale).transpose()
+        raw.map(|raw| self.coverage.used(raw.whole()?)? * scale).transpose()
     }
 
     /// The maps of all attending heads side by side: runs of neighbours from one layer are taken at once.

@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use candle_core::{Result, Tensor};
 
-use crate::ops::{PairSets, attention_scores, partial_scores, project_scores};
+use super::scored::Scores;
+use crate::ops::{PairSets, partial_scores, project_scores};
 
 /// How many pairs of a layer are scored, with what it takes to do without the others.
 #[derive(Clone, Debug, Default)]
@@ -30,12 +31,12 @@ impl LayerCoverage {
         matches!(self, Self::Partial { .. })
     }
 
-    /// `q kᵀ` of all heads, at the pairs that are scored; the others follow. `[b, h, n, d]` to `[b, h, n, n]`
-    pub(super) fn products(&self, q: &Tensor, k: &Tensor) -> Result<Tensor> {
-        match self {
-            Self::Partial { pairs, restore } => partial_scores(q, k, restore, pairs),
-            Self::Full | Self::Eigen { .. } => attention_scores(q, k),
-        }
+    /// `q kᵀ` of all heads, at the pairs that are scored; the others follow. `q`, `k` `[b, h, n, d]`
+    pub(super) fn products(&self, q: &Tensor, k: &Tensor) -> Result<Scores> {
+        Ok(match self {
+            Self::Partial { pairs, restore } => Scores::Whole(partial_scores(q, k, restore, pairs)?),
+            Self::Full | Self::Eigen { .. } => Scores::Products { q: q.clone(), k: k.clone(), content: None },
+        })
     }
 
     /// What is used of the scores of all pairs. Projections are linear, so that the scale may follow.

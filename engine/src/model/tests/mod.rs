@@ -3,6 +3,7 @@
 mod blocks;
 mod coverage;
 mod families;
+mod gpu;
 mod gradients;
 mod invariance;
 mod parameters;

@@ -29,7 +29,7 @@ pub(super) use cross_entropy::{
 #[cfg(test)]
 pub(super) use dispatch::{force_level, supported_levels};
 pub use distance::{add_js_divergences, add_l1_distances};
-pub(super) use dropout::DropoutMask;
+pub(super) use dropout::{DropoutMask, keep_threshold};
 pub(super) use elementwise::{add, add_assign, add_product, multiply_assign, scale, sum_of_squares};
 pub(super) use gather::{add_gathered, gathered_products, scatter_added};
 pub(super) use gelu::{

@@ -225,7 +225,12 @@ fn ways_to_score_give_the_numbers_of_the_goldens() {
             HeadAttention { projections, output: golden.map("Wo", "bo"), heads, coverage: LayerCoverage::Full };
         let x = golden.get("X");
         let raw = score(&attention.projections, &attention.heads, &LayerCoverage::Full, &x, &x).unwrap().raw.unwrap();
-        golden.check("scores", &(raw / (d_k as f64).sqrt()).unwrap(), &golden.get("scores"), tolerance);
+        golden.check(
+            "scores",
+            &(raw.whole().unwrap() / (d_k as f64).sqrt()).unwrap(),
+            &golden.get("scores"),
+            tolerance,
+        );
         let got = attention.forward(&x, None, &golden.mask(), &NO_DROPOUT, 0, &mut Lenders::default()).unwrap();
         golden.check("maps", &got.maps, &golden.get("probs"), tolerance);
         golden.check("output", &got.output, &golden.get("output"), tolerance);
@@ -269,7 +274,7 @@ fn collaborative_heads_give_the_numbers_of_the_goldens() {
             .unwrap()
             .raw
             .unwrap();
-        golden.check("scores", &(raw * scale).unwrap(), &golden.get("scores"), tolerance);
+        golden.check("scores", &(raw.whole().unwrap() * scale).unwrap(), &golden.get("scores"), tolerance);
         let (mask, mut lenders) = (golden.mask(), Lenders::default());
         let got = attention.forward_scaled(&x, y.as_ref(), &mask, &NO_DROPOUT, (0, scale), &mut lenders).unwrap();
         golden.check("maps", &got.maps, &golden.get("probs"), tolerance);
@@ -304,7 +309,7 @@ fn the_content_bias_stands_for_the_query_bias() {
                 .raw
                 .unwrap();
             let scale = 1.0 / (golden.size("dk") as f64).sqrt();
-            golden.check(scores, &(raw * scale).unwrap(), &golden.get(scores), tolerance);
+            golden.check(scores, &(raw.whole().unwrap() * scale).unwrap(), &golden.get(scores), tolerance);
             let mask = MaskSpec::default();
             let got = attention.forward(&x, y.as_ref(), &mask, &NO_DROPOUT, 0, &mut Lenders::default()).unwrap();
             golden.check("maps", &got.maps, &golden.get("probs"), tolerance);

@@ -48,7 +48,7 @@ fn a_key_bias_changes_no_map() {
     };
     let x = normal(&[B, T, WIDTH], 1.0, 1);
     let raw = |projections: &HeadProjections| {
-        score(projections, &plain(), &LayerCoverage::Full, &x, &x).unwrap().raw.unwrap()
+        score(projections, &plain(), &LayerCoverage::Full, &x, &x).unwrap().raw.unwrap().whole().unwrap()
     };
     let difference = (raw(&attention.projections) - raw(&without)).unwrap().abs().unwrap();
     assert!(numbers(&difference).iter().any(|x| *x > 0.1), "the bias is there");
@@ -176,7 +176,7 @@ fn groups_without_a_head_are_not_there() {
     )
     .unwrap();
     assert_eq!(
-        (scored.raw.unwrap().dims(), scored.values.dims()),
+        (scored.raw.unwrap().whole().unwrap().dims(), scored.values.dims()),
         ([1, 1, 2, 2].as_slice(), [1, 3, 2, D_K].as_slice())
     );
 }

@@ -51,7 +51,8 @@ fn moments(compatibility: &Compatibility) -> [[f64; 2]; 2] {
             }
         }
         let projections = family.projections(&heads, &loaded).unwrap();
-        let raw = numbers(&score(&projections, &heads, &LayerCoverage::Full, &x, &x).unwrap().raw.unwrap()); // [1, h, 2, 2]
+        let raw =
+            numbers(&score(&projections, &heads, &LayerCoverage::Full, &x, &x).unwrap().raw.unwrap().whole().unwrap()); // [1, h, 2, 2]
         for of_head in raw.chunks(4) {
             for (pair, values) in [[of_head[1], of_head[2]], [of_head[0], of_head[3]]].into_iter().enumerate() {
                 for value in values {

@@ -1,0 +1,75 @@
+//! Sums over the rows of a matrix: gradients of biases and gains.
+
+use candle_core::{Result, Tensor};
+
+use super::{
+    buffer::{Buffer, address},
+    device::run,
+    launch::{Launch, wide},
+};
+
+/// Columns and rows of a block, as in `kernels/columns.cu`.
+const COLUMNS_A_BLOCK: usize = 32;
+const ROWS_A_CHUNK: usize = 256;
+
+/// A normalised input, for the gradient of a gain.
+#[derive(Clone, Copy, Debug)]
+pub struct Normalised<'a> {
+    /// Before the norm. `[.., width]`
+    pub x: &'a Tensor,
+    /// `[rows]`
+    pub mean: &'a Tensor,
+    /// `[rows]`
+    pub inverse_deviation: &'a Tensor,
+}
+
+/// The sum of the rows of `dy`, and of the rows of `dy` times what was normalised. `[.., width]` to `[width]`
+///
+/// # Errors
+/// If the device fails.
+pub fn column_sums(dy: &Tensor, normalised: Option<Normalised<'_>>) -> Result<(Tensor, Option<Tensor>)> {
+    let (device, dtype) = (dy.device(), dy.dtype());
+    let width = dy.dims().last().copied().unwrap_or(1);
+    let rows = dy.elem_count() / width.max(1);
+    let chunks = rows.div_ceil(ROWS_A_CHUNK);
+    let sums = Buffer::new(device, (chunks, width), wide(dtype))?;
+    let products = normalised.map(|_| Buffer::new(device, (chunks, width), wide(dtype))).transpose()?;
+    let [x, mean, inverse_deviation] = match normalised {
+        Some(Normalised { x, mean, inverse_deviation }) => [address(x)?, address(mean)?, address(inverse_deviation)?],
+        None => [0; 3],
+    };
+    let launch = Launch::grid("column_chunks", dtype, [width.div_ceil(COLUMNS_A_BLOCK), chunks])?
+        .with(address(dy)?)
+        .with(x)
+        .with(mean)
+        .with(inverse_deviation)
+        .with(sums.address()?)
+        .with(products.as_ref().map_or(Ok(0), Buffer::address)?)
+        .size(rows)
+        .size(width);
+    run(device, &launch)?;
+    let total = |parts: &Buffer| {
+        let total = Buffer::new(device, width, dtype)?;
+        let launch = Launch::grid("column_totals", dtype, [width.div_ceil(256), 1])?
+            .with(parts.address()?)
+            .with(total.address()?)
+            .size(chunks)
+            .size(width);
+        run(device, &launch)?;
+        Ok::<_, candle_core::Error>(total.into_tensor())
+    };
+    Ok((total(&sums)?, products.as_ref().map(total).transpose()?))
+}
+
+/// Adds a bias to every row in place.
+///
+/// # Errors
+/// If the device fails.
+pub fn add_bias(rows: &Buffer, count: usize, bias: &Tensor) -> Result<()> {
+    let launch = Launch::elements("add_bias", bias.dtype(), count)?
+        .with(rows.address()?)
+        .with(address(bias)?)
+        .size(count)
+        .size(bias.elem_count());
+    run(bias.device(), &launch)
+}

@@ -1,0 +1,112 @@
+// What all kernels share. Every kernel takes one structure whose fields have eight bytes each, so that the host can fill
+// it without knowing how a compiler lays it out. Sums run in an order that depends on shapes alone: a result is the same
+// every time.
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+// Numbers of two bytes, as bits.
+struct Half {
+    unsigned short bits;
+};
+struct Bfloat {
+    unsigned short bits;
+};
+
+// What is computed in: single precision, double for doubles.
+template <typename T>
+struct Wide {
+    typedef float Type;
+};
+template <>
+struct Wide<double> {
+    typedef double Type;
+};
+
+#ifndef EMULATED
+__device__ inline float half_to_float(unsigned short bits) {
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+    return x;
+}
+__device__ inline unsigned short float_to_half(float x) {
+    unsigned short bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+#endif
+
+__device__ inline float wide(float x) { return x; }
+__device__ inline double wide(double x) { return x; }
+__device__ inline float wide(Half x) { return half_to_float(x.bits); }
+__device__ inline float wide(Bfloat x) { return __uint_as_float((u32)x.bits << 16); }
+
+// Rounds to the nearest number, ties to the even one.
+__device__ inline void narrow(float x, float* y) { *y = x; }
+__device__ inline void narrow(double x, double* y) { *y = x; }
+__device__ inline void narrow(float x, Half* y) { y->bits = float_to_half(x); }
+__device__ inline void narrow(float x, Bfloat* y) {
+    u32 bits = __float_as_uint(x);
+    bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+    y->bits = is_nan ? (unsigned short)0x7fff : (unsigned short)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+__device__ inline float exponential(float x) { return expf(x); }
+__device__ inline double exponential(double x) { return exp(x); }
+__device__ inline float logarithm(float x) { return logf(x); }
+__device__ inline double logarithm(double x) { return log(x); }
+__device__ inline float error_function(float x) { return erff(x); }
+__device__ inline double error_function(double x) { return erf(x); }
+__device__ inline float root(float x) { return sqrtf(x); }
+__device__ inline double root(double x) { return sqrt(x); }
+
+// Below every score that a softmax takes seriously.
+template <typename W>
+__device__ inline W lowest();
+template <>
+__device__ inline float lowest<float>() { return -3.0e38f; }
+template <>
+__device__ inline double lowest<double>() { return -1.0e308; }
+
+const u32 WARP = 32;
+const u32 MOST_WARPS = 32;
+
+// The sum over the block, for all of its threads. The block has whole warps.
+template <typename W>
+__device__ W block_sum(W x) {
+    __shared__ W parts[MOST_WARPS];
+    for (u32 distance = WARP / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(0xffffffffu, x, distance);
+    if (threadIdx.x % WARP == 0) parts[threadIdx.x / WARP] = x;
+    __syncthreads();
+    W total = 0;
+    for (u32 warp = 0; warp < blockDim.x / WARP; ++warp) total += parts[warp];
+    __syncthreads();
+    return total;
+}
+
+// The largest over the block, for all of its threads; numbers that are not numbers are passed over.
+template <typename W>
+__device__ W block_max(W x) {
+    __shared__ W parts[MOST_WARPS];
+    for (u32 distance = WARP / 2; distance > 0; distance /= 2) {
+        W other = __shfl_xor_sync(0xffffffffu, x, distance);
+        x = other > x ? other : x;
+    }
+    if (threadIdx.x % WARP == 0) parts[threadIdx.x / WARP] = x;
+    __syncthreads();
+    W most = parts[0];
+    for (u32 warp = 1; warp < blockDim.x / WARP; ++warp) most = parts[warp] > most ? parts[warp] : most;
+    __syncthreads();
+    return most;
+}
+
+// The kernel NAME for one type of elements, which calls the function of the same name.
+#ifndef EMULATED
+#define KERNEL(NAME, ARGS, TYPE, SUFFIX) \
+    extern "C" __global__ void NAME##_##SUFFIX(const ARGS args) { NAME<TYPE>(args); }
+#endif
+#define FOR_REALS(NAME, ARGS) KERNEL(NAME, ARGS, float, f32) KERNEL(NAME, ARGS, double, f64)
+#define FOR_ALL(NAME, ARGS) \
+    FOR_REALS(NAME, ARGS) KERNEL(NAME, ARGS, Half, f16) KERNEL(NAME, ARGS, Bfloat, bf16)

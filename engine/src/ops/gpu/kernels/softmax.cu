@@ -1,0 +1,115 @@
+// Softmax of rows of attention scores with scale, mask and dropout. A block has one row.
+
+struct SoftmaxArgs {
+    const void* x;
+    void* y;
+    // [b, key_stride] of u8, or null: keys that no query sees are zero.
+    const u8* keys;
+    u64 key_stride;
+    double scale;
+    // Keys of a row.
+    u64 width;
+    // Rows of a batch entry: heads times queries.
+    u64 rows_per_batch;
+    // Queries of a head.
+    u64 queries;
+    // Query i of these sees the keys j <= i + reach, if causal.
+    i64 reach;
+    u64 is_causal;
+    // Where these rows lie among all, for the places of dropout: queries of a head, the first one here, keys of a row.
+    u64 all_queries, first_query, all_keys;
+    Dropout dropout;
+};
+
+// The place of a row's first element among all.
+__device__ inline u64 first_place(const SoftmaxArgs& a, u64 row) {
+    return ((row / a.queries) * a.all_queries + a.first_query + row % a.queries) * a.all_keys;
+}
+
+template <typename T>
+__device__ void softmax(const SoftmaxArgs& a) {
+    typedef typename Wide<T>::Type W;
+    u64 row = blockIdx.x;
+    const T* x = (const T*)a.x + row * a.width;
+    T* y = (T*)a.y + row * a.width;
+    const u8* keys = a.keys ? a.keys + (row / a.rows_per_batch) * a.key_stride : 0;
+    i64 last = a.is_causal ? (i64)(row % a.queries) + a.reach : (i64)a.width;
+    u32 width = (u32)a.width;
+    u32 seen = last < 0 ? 0 : (last + 1 < (i64)width ? (u32)(last + 1) : width);
+    W scale = (W)a.scale;
+    W most = lowest<W>();
+    for (u32 j = threadIdx.x; j < seen; j += blockDim.x) {
+        if (keys && !keys[j]) continue;
+        W score = scale * wide(x[j]);
+        most = score > most ? score : most;
+    }
+    most = block_max(most);
+    W total = 0;
+    for (u32 j = threadIdx.x; j < seen; j += blockDim.x) {
+        if (!keys || keys[j]) total += exponential(scale * wide(x[j]) - most);
+    }
+    total = block_sum(total);
+    // A row that sees nothing has nothing.
+    W inverse = total == 0 ? (W)0 : 1 / total;
+    u64 first = first_place(a, row);
+    bool drops = a.dropout.threshold > 0;
+    // Four places a thread, those of one block of random words.
+    u64 lead = drops ? first % 4 : 0;
+    for (u64 quad = threadIdx.x; quad * 4 < width + lead; quad += blockDim.x) {
+        u32 words[4] = {0, 0, 0, 0};
+        if (drops) philox(a.dropout, first / 4 + quad, words);
+        for (u32 lane = 0; lane < 4; ++lane) {
+            u64 at = quad * 4 + lane;
+            if (at < lead || at - lead >= width) continue;
+            u32 j = (u32)(at - lead);
+            W value = 0;
+            if (j < seen && (!keys || keys[j])) value = exponential(scale * wide(x[j]) - most) * inverse;
+            if (drops) value *= kept<W>(a.dropout, words[lane]);
+            narrow(value, &y[j]);
+        }
+    }
+}
+FOR_ALL(softmax, SoftmaxArgs)
+
+struct SoftmaxGradientArgs {
+    // Probabilities before dropout, and the gradient of what came after it.
+    const void *y, *dy;
+    void* dx;
+    double scale;
+    u64 width, queries, all_queries, first_query, all_keys;
+    Dropout dropout;
+};
+
+// dx = scale y (g - sum(y g)) with g = mask dy.
+template <typename T>
+__device__ void softmax_gradient(const SoftmaxGradientArgs& a) {
+    typedef typename Wide<T>::Type W;
+    u64 row = blockIdx.x;
+    const T *y = (const T*)a.y + row * a.width, *dy = (const T*)a.dy + row * a.width;
+    T* dx = (T*)a.dx + row * a.width;
+    u64 width = a.width;
+    u64 first = ((row / a.queries) * a.all_queries + a.first_query + row % a.queries) * a.all_keys;
+    bool drops = a.dropout.threshold > 0;
+    u64 lead = drops ? first % 4 : 0;
+    W dot = 0;
+    for (u32 pass = 0; pass < 2; ++pass) {
+        for (u64 quad = threadIdx.x; quad * 4 < width + lead; quad += blockDim.x) {
+            u32 words[4] = {0, 0, 0, 0};
+            if (drops) philox(a.dropout, first / 4 + quad, words);
+            for (u32 lane = 0; lane < 4; ++lane) {
+                u64 at = quad * 4 + lane;
+                if (at < lead || at - lead >= width) continue;
+                u64 j = at - lead;
+                W g = wide(dy[j]);
+                if (drops) g *= kept<W>(a.dropout, words[lane]);
+                if (pass == 0) {
+                    dot += wide(y[j]) * g;
+                } else {
+                    narrow((W)a.scale * wide(y[j]) * (g - dot), &dx[j]);
+                }
+            }
+        }
+        if (pass == 0) dot = block_sum(dot);
+    }
+}
+FOR_ALL(softmax_gradient, SoftmaxGradientArgs)

@@ -1,0 +1,80 @@
+//! The linear layer: the vendor's product, the bias added where the product lies.
+
+use candle_core::{Result, Tensor};
+
+use super::{
+    buffer::Buffer,
+    columns::{add_bias, column_sums},
+    tracked::{Backward, tracked2, tracked3},
+};
+use crate::ops::Orientation;
+
+/// See [`crate::ops::linear()`]; shapes were checked by the caller.
+///
+/// # Errors
+/// If the device fails.
+pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, orientation: Orientation) -> Result<Tensor> {
+    let (x, weight) = (x.contiguous()?, weight.contiguous()?);
+    let (first, second) = weight.dims2()?;
+    let (inputs, outputs, matrix) = match orientation {
+        Orientation::InputsFirst => (first, second, weight.clone()),
+        Orientation::OutputsFirst => (second, first, weight.t()?),
+    };
+    let rows = x.elem_count() / inputs;
+    let mut shape = x.dims().to_vec();
+    shape.pop();
+    shape.push(outputs);
+    let flat = x.detach().reshape((rows, inputs))?;
+    let y = Buffer::product(&flat, &matrix, [1, rows, inputs, outputs], shape)?;
+    let backward = Linear { sizes: [rows, inputs, outputs], orientation };
+    match bias {
+        Some(bias) => {
+            let bias = bias.contiguous()?;
+            add_bias(&y, rows * outputs, &bias)?;
+            tracked3([&x, &weight, &bias], y, backward)
+        }
+        None => tracked2([&x, &weight], y, backward),
+    }
+}
+
+struct Linear {
+    /// Rows, inputs, outputs.
+    sizes: [usize; 3],
+    orientation: Orientation,
+}
+
+impl Linear {
+    fn gradients(&self, x: &Tensor, weight: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 2]> {
+        let [rows, inputs, outputs] = self.sizes;
+        let dy = dy.reshape((rows, outputs))?;
+        let matrix = match self.orientation {
+            Orientation::InputsFirst => weight.detach().t()?,
+            Orientation::OutputsFirst => weight.detach(),
+        };
+        let dx = || dy.matmul(&matrix)?.reshape(x.shape());
+        let flat = x.detach().reshape((rows, inputs))?;
+        let dw = || match self.orientation {
+            Orientation::InputsFirst => flat.t()?.matmul(&dy),
+            Orientation::OutputsFirst => dy.t()?.matmul(&flat),
+        };
+        Ok([x.track_op().then(dx).transpose()?, weight.track_op().then(dw).transpose()?])
+    }
+}
+
+impl Backward<2> for Linear {
+    const NAME: &'static str = "linear";
+
+    fn backward(&self, [x, weight]: [&Tensor; 2], _: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 2]> {
+        self.gradients(x, weight, dy)
+    }
+}
+
+impl Backward<3> for Linear {
+    const NAME: &'static str = "linear with bias";
+
+    fn backward(&self, [x, weight, bias]: [&Tensor; 3], _: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 3]> {
+        let [dx, dw] = self.gradients(x, weight, dy)?;
+        let db = if bias.track_op() { Some(column_sums(dy, None)?.0) } else { None };
+        Ok([dx, dw, db])
+    }
+}

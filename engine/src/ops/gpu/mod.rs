@@ -1,0 +1,45 @@
+//! Kernels of our own for NVIDIA GPUs, and what calls them.
+//!
+//! A kernel is CUDA C++ in `kernels/`, compiled for the card when it is first used. What is launched and with which
+//! numbers is a [`Launch`], plain data. So the same operations run on a processor in the tests: `emulation/` compiles the
+//! same sources with a C++ compiler and runs the threads of a block as coroutines, and every operation is held against
+//! its slow reference there, in every element type. What only a GPU can show is how fast they are.
+//!
+//! Matrix products are the vendor's. Every sum has an order that depends on shapes alone. Results are tensors that
+//! candle's backward pass knows ([`tracked`]); nothing here waits for the GPU, but the norm of the gradients.
+
+mod attention;
+mod buffer;
+mod columns;
+mod cross_entropy;
+mod cuda;
+mod device;
+mod dropout;
+mod embedding;
+#[cfg(test)]
+mod emulated;
+mod gelu;
+mod launch;
+mod layer_norm;
+mod linear;
+mod optimiser;
+mod softmax;
+mod source;
+#[cfg(test)]
+mod tests;
+mod tracked;
+
+pub use attention::{CoreMask, CoreMemory, attention_core};
+pub use cross_entropy::cross_entropy;
+pub use device::has_kernels;
+#[cfg(test)]
+pub use device::is_emulating;
+pub use dropout::{dropout, residual};
+pub use embedding::embedding;
+#[cfg(test)]
+pub use emulated::emulating;
+pub use gelu::gelu;
+pub use layer_norm::layer_norm;
+pub use linear::linear;
+pub use optimiser::{Update, squares_of, update_all};
+pub use softmax::masked_softmax;

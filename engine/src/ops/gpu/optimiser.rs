@@ -1,0 +1,98 @@
+//! The optimiser and the norm of the gradients, over all parameters at once.
+
+use candle_core::{DType, Device, Result, Tensor};
+
+use super::{
+    buffer::{Buffer, address},
+    device::run,
+    launch::Launch,
+};
+use crate::ops::kernels::AdamWScalars;
+
+/// Elements of a block, as in `kernels/optimiser.cu`.
+const ELEMENTS_A_BLOCK: usize = 4096;
+
+/// One parameter that is to be moved, in single precision.
+#[derive(Debug)]
+pub struct Update {
+    /// Written.
+    pub parameter: Tensor,
+    /// Read.
+    pub gradient: Tensor,
+    /// Written.
+    pub first_moment: Tensor,
+    /// Written.
+    pub second_moment: Tensor,
+    /// What the parameter is multiplied with: its decay.
+    pub shrink: f64,
+}
+
+/// The list that the kernels read, and how many blocks it takes.
+#[derive(Default)]
+struct List {
+    numbers: Vec<i64>,
+    length: usize,
+    blocks: usize,
+}
+
+impl List {
+    fn push(&mut self, addresses: [u64; 4], count: usize, shrink: f64) {
+        let rest = [count as u64, self.blocks as u64, shrink.to_bits()];
+        self.numbers.extend(addresses.into_iter().chain(rest).map(u64::cast_signed));
+        self.length += 1;
+        self.blocks += count.div_ceil(ELEMENTS_A_BLOCK);
+    }
+}
+
+/// One step of `AdamW` on all parameters, all on one device.
+///
+/// # Errors
+/// If the device fails.
+pub fn update_all(updates: &[Update], scalars: &AdamWScalars<f64>) -> Result<()> {
+    let mut list = List::default();
+    for Update { parameter, gradient, first_moment, second_moment, shrink } in updates {
+        let addresses = [address(parameter)?, address(gradient)?, address(first_moment)?, address(second_moment)?];
+        list.push(addresses, parameter.elem_count(), *shrink);
+    }
+    let Some(first) = updates.first() else { return Ok(()) };
+    let device = first.parameter.device();
+    let (blocks, length) = (list.blocks, list.length);
+    let list = Tensor::from_vec(list.numbers, (length, 7), device)?;
+    let launch = Launch::grid("adamw", DType::F32, [blocks, 1])?
+        .with(address(&list)?)
+        .size(length)
+        .real(scalars.gradient_scale)
+        .real(scalars.beta1)
+        .real(scalars.one_minus_beta1)
+        .real(scalars.beta2)
+        .real(scalars.one_minus_beta2)
+        .real(scalars.inverse_sqrt_correction2)
+        .real(scalars.epsilon)
+        .real(scalars.step_size);
+    run(device, &launch)
+}
+
+/// The sum of the squares of all elements of tensors of one device and one element type, `f32` or `f64`. Waits for the
+/// device.
+///
+/// # Errors
+/// If the device fails.
+pub fn squares_of(gradients: &[Tensor]) -> Result<f64> {
+    let mut list = List::default();
+    for gradient in gradients {
+        list.push([0, address(gradient)?, 0, 0], gradient.elem_count(), 0.0);
+    }
+    let Some(first) = gradients.first() else { return Ok(0.0) };
+    let device: &Device = first.device();
+    let (blocks, length) = (list.blocks, list.length);
+    let list = Tensor::from_vec(list.numbers, (length, 7), device)?;
+    let sums = Buffer::new(device, blocks, DType::F64)?;
+    let launch =
+        Launch::grid("squares", first.dtype(), [blocks, 1])?.with(address(&list)?).size(length).with(sums.address()?);
+    run(device, &launch)?;
+    let total = Buffer::new(device, (), DType::F64)?;
+    let launch =
+        Launch::grid("mean", DType::F64, [1, 1])?.with(sums.address()?).with(total.address()?).size(blocks).real(1.0);
+    run(device, &launch)?;
+    total.into_tensor().to_scalar()
+}

@@ -1,0 +1,370 @@
+use candle_core::{CpuStorage, DType, Device, Storage, Tensor, Var};
+use half::{bf16, f16};
+use proptest::prelude::*;
+
+use super::*;
+use crate::ops::{
+    self, AdamW, AdamWConfig, Affine, BlockDropout, DropoutStream, Gelu, Gradients, IGNORED_LABEL, MaskSpec,
+    Orientation, Parameter, composed,
+    random::{Purpose, Stream},
+    testing::{assert_close, numbers, value_and_gradients, values, variable},
+};
+
+/// Element types with how close they come to double precision: some roundings of the largest number.
+const DTYPES: [(DType, f64); 4] = [(DType::F32, 3e-5), (DType::F64, 1e-11), (DType::F16, 1e-2), (DType::BF16, 8e-2)];
+
+const STREAM: DropoutStream = DropoutStream { seed: 3 | 5 << 32, step: 5, site: 7 };
+
+/// Holds kernels against a reference in double precision, in value and in the gradient of every input.
+fn held(
+    shapes: &[&[usize]],
+    ours: impl Fn(&[Tensor]) -> candle_core::Result<Tensor>,
+    reference: impl Fn(&[Tensor]) -> candle_core::Result<Tensor>,
+) {
+    for (dtype, tolerance) in DTYPES {
+        let inputs: Vec<Var> = (1..).zip(shapes).map(|(index, shape)| variable(index, shape, dtype)).collect();
+        let double = |var: &Var| Var::from_tensor(&var.as_detached_tensor().to_dtype(DType::F64).unwrap()).unwrap();
+        let exact: Vec<Var> = inputs.iter().map(double).collect();
+        let (value, gradients) = emulating(|| value_and_gradients(&inputs, &ours));
+        let (exact_value, exact_gradients) = value_and_gradients(&exact, &reference);
+        let what = |name: &str| format!("{name} of {shapes:?} in {dtype:?}");
+        let close = |ours: &Tensor, exact: &Tensor, what: &str| {
+            let largest = values(exact).into_iter().fold(1.0_f64, |largest, x| largest.max(x.abs()));
+            assert_close(&ours.to_dtype(DType::F64).unwrap(), exact, tolerance * largest, what);
+        };
+        close(&value, &exact_value, &what("the value"));
+        for (index, (ours, exact)) in gradients.iter().zip(&exact_gradients).enumerate() {
+            assert_eq!(ours.dtype(), dtype);
+            close(ours, exact, &what(&format!("gradient {index}")));
+        }
+    }
+}
+
+fn keys(b: usize, s: usize) -> Tensor {
+    let mut stream = Stream::new(9, Purpose::Test, (b * s) as u64);
+    // The last batch entry sees nothing at all.
+    let keys = (0..b * s).map(|i| u8::from(i < (b - 1) * s && stream.below(3) > 0)).collect::<Vec<_>>();
+    Tensor::from_vec(keys, (b, s), &Device::Cpu).unwrap()
+}
+
+#[test]
+fn numbers_of_16_bits_come_back_and_are_rounded_to_the_nearest() {
+    fn through<T: candle_core::WithDType>(xs: &[T], base: Option<&[T]>) -> Vec<T> {
+        let tensor = |xs: &[T]| Tensor::from_slice(xs, xs.len(), &Device::Cpu).unwrap();
+        let x = tensor(xs);
+        let y = emulating(|| match base {
+            Some(base) => residual(&tensor(base), &x, None).unwrap(),
+            None => dropout::launched(None, &x, None).unwrap().into_tensor(),
+        });
+        y.to_vec1().unwrap()
+    }
+    let all = 0..=u16::MAX;
+    let halves: Vec<f16> = all.clone().map(f16::from_bits).filter(|x| !x.is_nan()).collect();
+    assert_eq!(through(&halves, None), halves);
+    let brains: Vec<bf16> = all.map(bf16::from_bits).filter(|x| !x.is_nan()).collect();
+    assert_eq!(through(&brains, None), brains);
+    assert!(through(&[f16::NAN], None)[0].is_nan() && through(&[bf16::NAN], None)[0].is_nan());
+    // Sums are computed in 32 bits and rounded once.
+    let mut stream = Stream::new(1, Purpose::Test, 2);
+    let mut bits = || (0..20_000).map(|_| stream.next_u32() as u16).collect::<Vec<_>>();
+    let (a, b) = (bits(), bits());
+    let halves = |bits: &[u16]| bits.iter().map(|&x| f16::from_bits(x & 0xbfff)).collect::<Vec<_>>();
+    let sums = through(&halves(&a), Some(&halves(&b)));
+    for ((a, b), sum) in halves(&a).iter().zip(halves(&b)).zip(sums) {
+        assert_eq!(sum, f16::from_f32(a.to_f32() + b.to_f32()), "{a} + {b}");
+    }
+    let brains = |bits: &[u16]| bits.iter().map(|&x| bf16::from_bits(x & 0xbfff)).collect::<Vec<_>>();
+    let sums = through(&brains(&a), Some(&brains(&b)));
+    for ((a, b), sum) in brains(&a).iter().zip(brains(&b)).zip(sums) {
+        assert_eq!(sum, bf16::from_f32(a.to_f32() + b.to_f32()), "{a} + {b}");
+    }
+}
+
+fn check_softmax([b, h, t, s]: [usize; 4]) {
+    for (causal, keys) in [(false, None), (true, None), (false, Some(keys(b, s))), (true, Some(keys(b, s)))] {
+        let mask = MaskSpec { causal, keys };
+        held(
+            &[&[b, h, t, s]],
+            |v| ops::masked_softmax(&v[0], 0.7, &mask),
+            |v| composed::masked_softmax(&v[0], 0.7, &mask),
+        );
+    }
+}
+
+#[test]
+fn softmax_matches_the_reference() {
+    for shape in [[2, 3, 7, 7], [2, 1, 4, 9], [2, 1, 9, 4], [1, 1, 1, 1], [1, 2, 3, 130], [2, 1, 2, 1303]] {
+        check_softmax(shape);
+    }
+}
+
+#[test]
+fn extreme_scores_stay_finite_and_a_nan_shows() {
+    let x = Var::new(&[[[[1e30_f32, -1e30, 3e38, 0.0], [-3e38, -3e38, -3e38, -3e38]]]], &Device::Cpu).unwrap();
+    emulating(|| {
+        let y = ops::masked_softmax(&x, 1.0, &MaskSpec::default()).unwrap();
+        assert_eq!(values(&y)[..4], [0.0, 0.0, 1.0, 0.0]);
+        let gradients = y.sqr().unwrap().sum_all().unwrap().backward().unwrap();
+        assert!(values(gradients.get(&x).unwrap()).iter().all(|g| g.is_finite()));
+        let nan = Tensor::new(&[[[[f32::NAN, 0.0]]]], &Device::Cpu).unwrap();
+        let y = ops::masked_softmax(&nan, 1.0, &MaskSpec::default()).unwrap();
+        assert!(values(&y).iter().any(|y| y.is_nan()), "a NaN must not be hidden");
+    });
+}
+
+#[test]
+fn dropout_drops_what_the_processor_drops() {
+    for count in [1, 2, 5, 4096, 70_001] {
+        let x = numbers(1, &[count], DType::F32);
+        for probability in [0.1, 0.5, 1.0] {
+            let plain = ops::dropout(&x, probability, &STREAM).unwrap();
+            let kernel = emulating(|| ops::dropout(&x, probability, &STREAM).unwrap());
+            assert_eq!(values(&plain), values(&kernel));
+        }
+    }
+    held(&[&[3, 7, 11]], |v| ops::dropout(&v[0], 0.4, &STREAM), |v| ops::dropout(&v[0], 0.4, &STREAM));
+    for drop in [None, Some(BlockDropout { probability: 0.3, stream: STREAM })] {
+        let ours = |v: &[Tensor]| ops::residual(&v[0].transpose(0, 1)?, &v[1], drop.as_ref());
+        held(&[&[7, 3, 11], &[3, 7, 11]], ours, ours);
+    }
+}
+
+fn check_layer_norm(rows: usize, d: usize) {
+    held(
+        &[&[rows, d], &[d], &[d]],
+        |v| ops::layer_norm(&v[0], &v[1], &v[2], 1e-1),
+        |v| composed::layer_norm(&v[0], &v[1], &v[2], 1e-1),
+    );
+}
+
+#[test]
+fn layer_norm_matches_the_reference() {
+    for (rows, d) in [(5, 7), (1, 1), (3, 33), (300, 6), (4, 1030)] {
+        check_layer_norm(rows, d);
+    }
+    // A large mean costs no digits.
+    let x = ((numbers(1, &[3, 40], DType::F32) * 16.0).unwrap().round().unwrap() + 4096.0).unwrap();
+    let (ones, zeros) = (x.ones_like().unwrap().get(0).unwrap(), x.zeros_like().unwrap().get(0).unwrap());
+    let norm = |x: &Tensor| emulating(|| ops::layer_norm(x, &ones, &zeros, 1e-5).unwrap());
+    assert_close(&norm(&x), &norm(&(&x - 4096.0).unwrap()), 1e-5, "a shifted row");
+}
+
+#[test]
+fn gelu_matches_the_reference() {
+    for kind in [Gelu::Exact, Gelu::Tanh] {
+        held(&[&[3, 1001]], |v| ops::gelu(&v[0], kind), |v| composed::gelu(&v[0], kind));
+        for (d, f) in [(5, 3), (4, 300)] {
+            let ours = |v: &[Tensor]| {
+                let orientation = Orientation::InputsFirst;
+                let map = Affine { weight: v[1].clone(), bias: Some(v[2].clone()), orientation };
+                ops::gelu_of_linear(&v[0], &map, kind)
+            };
+            held(&[&[2, 7, d], &[d, f], &[f]], ours, |v| {
+                composed::gelu(&composed::linear(&v[0], &v[1], Some(&v[2]), false)?, kind)
+            });
+        }
+        let x = Var::new(&[1e4_f32, -1e4, 1e19, -1e19, 50.0, -50.0], &Device::Cpu).unwrap();
+        let (y, slope) = emulating(|| {
+            let y = ops::gelu(&x, kind).unwrap();
+            let slope = y.sum_all().unwrap().backward().unwrap().get(&x).unwrap().clone();
+            (values(&y), values(&slope))
+        });
+        let sizes: Vec<f64> = y.iter().map(|y| y.abs()).collect();
+        assert_eq!(sizes, [1e4, 0.0, f64::from(1e19_f32), 0.0, 50.0, 0.0]);
+        assert_eq!(slope, [1.0, 0.0, 1.0, 0.0, 1.0, 0.0]);
+        let nan = Tensor::new(&[f32::NAN], &Device::Cpu).unwrap();
+        assert!(emulating(|| values(&ops::gelu(&nan, kind).unwrap()))[0].is_nan(), "a NaN must not be hidden");
+    }
+}
+
+#[test]
+fn linear_matches_the_reference() {
+    // More rows than a chunk of the bias's gradient.
+    for (leading, i, o) in [(&[2, 7][..], 5, 3), (&[1], 1, 1), (&[600], 4, 37)] {
+        let mut x = leading.to_vec();
+        x.push(i);
+        held(
+            &[&x, &[i, o], &[o]],
+            |v| ops::linear(&v[0], &v[1], Some(&v[2])),
+            |v| composed::linear(&v[0], &v[1], Some(&v[2]), false),
+        );
+        held(
+            &[&x, &[o, i]],
+            |v| ops::linear_transposed(&v[0], &v[1], None),
+            |v| composed::linear(&v[0], &v[1], None, true),
+        );
+    }
+    // Strided inputs, a broadcast gradient.
+    held(
+        &[&[5, 9, 2], &[10, 4]],
+        |v| ops::linear(&v[0].transpose(0, 2)?, &v[1].narrow(0, 3, 5)?, None)?.sum(2),
+        |v| composed::linear(&v[0].transpose(0, 2)?, &v[1].narrow(0, 3, 5)?, None, false)?.sum(2),
+    );
+}
+
+fn check_cross_entropy(n: usize, v: usize) {
+    let mut stream = Stream::new(4, Purpose::Test, n as u64);
+    let label = |stream: &mut Stream| stream.below(v as u64) as i64;
+    let labels: Vec<i64> =
+        (0..n).map(|_| if stream.below(3) == 0 { IGNORED_LABEL } else { label(&mut stream) }).collect();
+    let tensor = Tensor::from_slice(&labels, n, &Device::Cpu).unwrap();
+    let weigh = |loss: Tensor| loss.to_dtype(DType::F64)? * 3.0;
+    held(
+        &[&[n, v]],
+        |x| weigh(ops::cross_entropy(&x[0], &tensor)?),
+        |x| weigh(composed::cross_entropy(&x[0], &labels)?),
+    );
+}
+
+#[test]
+fn cross_entropy_matches_the_reference() {
+    for (n, v) in [(14, 5), (3, 1), (37, 1003)] {
+        check_cross_entropy(n, v);
+    }
+    let x = Var::new(&[[1e4_f32, -1e4, 0.0], [-1e4, -1e4, -1e4]], &Device::Cpu).unwrap();
+    emulating(|| {
+        let loss = ops::cross_entropy(&x, &Tensor::new(&[1_i64, 0], &Device::Cpu).unwrap()).unwrap();
+        assert!((values(&loss)[0] - 0.5 * (2e4 + 3.0_f64.ln())).abs() < 1e-3);
+        assert!(values(loss.backward().unwrap().get(&x).unwrap()).iter().all(|g| g.is_finite()));
+        let none = ops::cross_entropy(&x, &Tensor::new(&[IGNORED_LABEL; 2], &Device::Cpu).unwrap()).unwrap();
+        assert_eq!(values(&none), [0.0]);
+        assert_eq!(values(none.backward().unwrap().get(&x).unwrap()), [0.0; 6]);
+    });
+}
+
+#[test]
+fn embedding_matches_the_reference() {
+    for (shape, rows, width) in [(&[2, 7][..], 11, 5), (&[9], 1, 3), (&[40, 3], 300, 170)] {
+        let mut stream = Stream::new(2, Purpose::Test, 1);
+        let ids: Vec<u32> = (0..shape.iter().product()).map(|_| stream.below(rows as u64) as u32).collect();
+        let ids = Tensor::from_vec(ids, shape, &Device::Cpu).unwrap();
+        let mut result = shape.to_vec();
+        result.push(width);
+        held(&[&[rows, width]], |v| ops::embedding(&v[0], &ids), |v| composed::embedding(&v[0], &ids, &result));
+    }
+}
+
+/// Everything that changes the core: causal or not, padding or not, dropout or not.
+fn check_core([b, h, t, s, d]: [usize; 5], memory: CoreMemory) {
+    let drop = BlockDropout { probability: 0.3, stream: STREAM };
+    for (causal, keys) in [(false, None), (true, None), (true, Some(keys(b, s)))] {
+        for drop in [None, Some(&drop)] {
+            let mask = MaskSpec { causal, keys: keys.clone() };
+            let dropout = drop.map(|drop| drop.stream.mask(drop.probability));
+            held(
+                &[&[b, h, t, d], &[b, h, s, d], &[b, h, s, d + 1]],
+                |v| attention_core([&v[0], &v[1], &v[2]], CoreMask { scale: 0.4, mask: mask.clone(), dropout }, memory),
+                // The reference composes softmax, dropout and products.
+                |v| ops::attention_core([&v[0], &v[1], &v[2]], 0.4, &mask, drop, ops::MapMemory::Keep),
+            );
+        }
+    }
+}
+
+#[test]
+fn the_attention_core_matches_the_reference_however_it_is_cut() {
+    for memory in [1, 3, 64].map(|queries| CoreMemory::Recompute(Some(queries))).into_iter().chain([CoreMemory::Keep]) {
+        check_core([2, 2, 7, 7, 3], memory);
+    }
+    check_core([1, 3, 5, 9, 2], CoreMemory::Recompute(Some(2)));
+    check_core([2, 1, 9, 5, 2], CoreMemory::Recompute(Some(4)));
+    check_core([1, 1, 70, 70, 4], CoreMemory::Recompute(None));
+}
+
+/// Three steps on the GPU and on the processor, clipped, from the same weights.
+#[test]
+fn the_optimiser_moves_all_parameters_as_the_processor_does() {
+    let sizes = [1, 5000, 4096, 8193, 31];
+    let run = || {
+        let parameters: Vec<Parameter> = (0..)
+            .zip(sizes)
+            .map(|(i, size)| Parameter {
+                name: format!("p{i}"),
+                var: variable(i, &[size], DType::F32),
+                decay: i % 2 == 0,
+            })
+            .collect();
+        let mut optimiser =
+            AdamW::new(parameters.clone(), AdamWConfig { weight_decay: 0.1, ..Default::default() }).unwrap();
+        let mut norms = Vec::new();
+        for step in 0..3 {
+            let loss = parameters.iter().enumerate().map(|(i, parameter)| {
+                let target = numbers(50 + step, &[sizes[i]], DType::F32);
+                (parameter.var.as_tensor() - target).unwrap().sqr().unwrap().sum_all().unwrap()
+            });
+            let loss = loss.reduce(|a, b| (a + b).unwrap()).unwrap();
+            let gradients = Gradients::collect(loss.backward().unwrap(), &parameters).unwrap();
+            norms.push(gradients.clip(1.0).unwrap());
+            optimiser.step(&gradients, 1e-2).unwrap();
+        }
+        let state = optimiser.state().unwrap();
+        let mut again = AdamW::new(parameters.clone(), AdamWConfig::default()).unwrap();
+        again.load_state(&state).unwrap();
+        assert_eq!(again.step_count(), 3);
+        let weights = parameters.iter().map(|parameter| parameter.var.as_detached_tensor()).collect::<Vec<_>>();
+        (norms, weights, state)
+    };
+    let (norms, weights, state) = run();
+    let (gpu_norms, gpu_weights, gpu_state) = emulating(run);
+    for (norm, gpu) in norms.iter().zip(&gpu_norms) {
+        assert!((gpu / norm - 1.0).abs() < 1e-6, "{gpu} instead of {norm}");
+    }
+    for (ours, processor) in gpu_weights.iter().zip(&weights) {
+        assert_close(ours, processor, 1e-6, "a parameter");
+    }
+    assert!(state.keys().eq(gpu_state.keys()));
+    for (name, moment) in &state {
+        let gpu = gpu_state.get(name).unwrap().to_dtype(DType::F64).unwrap();
+        assert_close(&gpu, &moment.to_dtype(DType::F64).unwrap(), 1e-6, name);
+    }
+}
+
+#[test]
+fn the_norm_of_a_gradient_that_is_none_is_none() {
+    let parameter = Parameter { name: "w".to_owned(), var: variable(1, &[9], DType::F32), decay: false };
+    emulating(|| {
+        let loss = (parameter.var.as_tensor() * f64::NAN).unwrap().sum_all().unwrap();
+        let gradients = Gradients::collect(loss.backward().unwrap(), std::slice::from_ref(&parameter)).unwrap();
+        assert!(gradients.global_norm().unwrap().is_nan());
+        assert_eq!(gradients.first_non_finite().unwrap().as_deref(), Some("w"));
+    });
+}
+
+#[test]
+fn results_are_written_whole_and_buffers_are_not_filled_before() {
+    let buffer = buffer::Buffer::new(&Device::Cpu, (2, 3), DType::F32).unwrap();
+    let (storage, shape) = buffer.into_storage();
+    assert_eq!(shape.dims(), [2, 3]);
+    assert!(matches!(storage, Storage::Cpu(CpuStorage::F32(data)) if data.iter().all(|x| x.is_nan())));
+}
+
+#[test]
+fn a_kernel_that_is_not_there_is_named() {
+    let launch = launch::Launch::rows("nothing", DType::F32, 1, 1).unwrap();
+    assert!(device::run(&Device::Cpu, &launch).unwrap_err().to_string().contains("nothing_f32"));
+    assert!(launch::Launch::rows("softmax", DType::U32, 1, 1).is_err());
+    assert!(launch::Launch::rows("softmax", DType::F32, 1 << 40, 1).unwrap_err().to_string().contains("batch"));
+}
+
+#[test]
+fn only_this_thread_is_emulated_and_only_for_so_long() {
+    let x = numbers(1, &[2], DType::F32);
+    assert!(!has_kernels(&x));
+    emulating(|| {
+        assert!(has_kernels(&x));
+        assert!(!std::thread::scope(|scope| scope.spawn(|| has_kernels(&x)).join().unwrap()));
+        assert!(!has_kernels(&numbers(1, &[0], DType::F32)), "kernels are not launched for nothing");
+    });
+    assert!(!has_kernels(&x));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn any_shape_matches(b in 1_usize..3, h in 1_usize..3, t in 1_usize..9, s in 1_usize..50, d in 1_usize..40) {
+        check_softmax([b, h, t, s]);
+        check_layer_norm(b * t, d);
+        check_cross_entropy(t, s);
+        check_core([b, h, t, s, d], CoreMemory::Recompute(Some(h + 1)));
+    }
+}

@@ -1,0 +1,165 @@
+//! Results that candle's backward pass knows how to differentiate.
+
+use std::sync::{Mutex, PoisonError};
+
+use candle_core::{
+    CpuStorage, CudaStorage, CustomOp1, CustomOp2, CustomOp3, Layout, Result, Shape, Storage, Tensor, bail,
+};
+
+use super::buffer::Buffer;
+
+/// How gradients flow back through an operation of `N` tensors.
+pub trait Backward<const N: usize>: Send + Sync + 'static {
+    /// What the operation is called.
+    const NAME: &'static str;
+
+    /// The gradients of the inputs, given that of the result, which is contiguous; none for inputs that need none
+    /// ([`Tensor::track_op`]).
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn backward(&self, inputs: [&Tensor; N], result: &Tensor, gradient: &Tensor) -> Result<[Option<Tensor>; N]>;
+}
+
+/// An operation whose result was computed before: candle takes it where it would compute it.
+struct Made<B> {
+    result: Mutex<Option<Buffer>>,
+    backward: B,
+}
+
+impl<B> Made<B> {
+    fn new(result: Buffer, backward: B) -> Self {
+        Self { result: Mutex::new(Some(result)), backward }
+    }
+
+    fn take(&self) -> Result<(Storage, Shape)> {
+        match self.result.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(result) => Ok(result.into_storage()),
+            None => bail!("The result of an operation was taken twice."),
+        }
+    }
+
+    fn cpu(&self) -> Result<(CpuStorage, Shape)> {
+        match self.take()? {
+            (Storage::Cpu(storage), shape) => Ok((storage, shape)),
+            _ => bail!("The result of an operation lies elsewhere than its inputs."),
+        }
+    }
+
+    fn cuda(&self) -> Result<(CudaStorage, Shape)> {
+        match self.take()? {
+            (Storage::Cuda(storage), shape) => Ok((storage, shape)),
+            _ => bail!("The result of an operation lies elsewhere than its inputs."),
+        }
+    }
+}
+
+/// `result` as a tensor that is a function of one other.
+///
+/// # Errors
+/// If they lie on different devices.
+pub fn tracked1<B: Backward<1>>(x: &Tensor, result: Buffer, backward: B) -> Result<Tensor> {
+    x.apply_op1(Made::new(result, backward))
+}
+
+/// `result` as a tensor that is a function of two others.
+///
+/// # Errors
+/// If they lie on different devices.
+pub fn tracked2<B: Backward<2>>([x, y]: [&Tensor; 2], result: Buffer, backward: B) -> Result<Tensor> {
+    x.apply_op2(y, Made::new(result, backward))
+}
+
+/// `result` as a tensor that is a function of three others.
+///
+/// # Errors
+/// If they lie on different devices.
+pub fn tracked3<B: Backward<3>>([x, y, z]: [&Tensor; 3], result: Buffer, backward: B) -> Result<Tensor> {
+    x.apply_op3(y, z, Made::new(result, backward))
+}
+
+impl<B: Backward<1>> CustomOp1 for Made<B> {
+    fn name(&self) -> &'static str {
+        B::NAME
+    }
+
+    fn cpu_fwd(&self, _: &CpuStorage, _: &Layout) -> Result<(CpuStorage, Shape)> {
+        self.cpu()
+    }
+
+    fn cuda_fwd(&self, _: &CudaStorage, _: &Layout) -> Result<(CudaStorage, Shape)> {
+        self.cuda()
+    }
+
+    fn bwd(&self, x: &Tensor, result: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
+        let [dx] = self.backward.backward([x], result, &gradient.contiguous()?)?;
+        Ok(dx)
+    }
+}
+
+impl<B: Backward<2>> CustomOp2 for Made<B> {
+    fn name(&self) -> &'static str {
+        B::NAME
+    }
+
+    fn cpu_fwd(&self, _: &CpuStorage, _: &Layout, _: &CpuStorage, _: &Layout) -> Result<(CpuStorage, Shape)> {
+        self.cpu()
+    }
+
+    fn cuda_fwd(&self, _: &CudaStorage, _: &Layout, _: &CudaStorage, _: &Layout) -> Result<(CudaStorage, Shape)> {
+        self.cuda()
+    }
+
+    fn bwd(
+        &self,
+        x: &Tensor,
+        y: &Tensor,
+        result: &Tensor,
+        gradient: &Tensor,
+    ) -> Result<(Option<Tensor>, Option<Tensor>)> {
+        let [dx, dy] = self.backward.backward([x, y], result, &gradient.contiguous()?)?;
+        Ok((dx, dy))
+    }
+}
+
+impl<B: Backward<3>> CustomOp3 for Made<B> {
+    fn name(&self) -> &'static str {
+        B::NAME
+    }
+
+    fn cpu_fwd(
+        &self,
+        _: &CpuStorage,
+        _: &Layout,
+        _: &CpuStorage,
+        _: &Layout,
+        _: &CpuStorage,
+        _: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        self.cpu()
+    }
+
+    fn cuda_fwd(
+        &self,
+        _: &CudaStorage,
+        _: &Layout,
+        _: &CudaStorage,
+        _: &Layout,
+        _: &CudaStorage,
+        _: &Layout,
+    ) -> Result<(CudaStorage, Shape)> {
+        self.cuda()
+    }
+
+    fn bwd(
+        &self,
+        x: &Tensor,
+        y: &Tensor,
+        z: &Tensor,
+        result: &Tensor,
+        gradient: &Tensor,
+    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+        let [dx, dy, dz] = self.backward.backward([x, y, z], result, &gradient.contiguous()?)?;
+        Ok((dx, dy, dz))
+    }
+}
