@@ -2,7 +2,7 @@
 
 use headroom_engine::{
     config::{RunConfig, from_toml_with},
-    speed::{MachineLimits, StepSpeed, StepTime, compare, in_pool, machine_limits, peak_memory_bytes},
+    speed::{MachineLimits, StepSpeed, StepTime, compare, in_pool, limits_of, peak_memory_bytes},
     store::Machine,
     train::TrainError,
 };
@@ -97,7 +97,7 @@ fn measure(args: &BenchStepArgs, config: &RunConfig) -> Result<Measured, TrainEr
         times: times.into_iter().flatten().collect(),
         profiled,
         operations,
-        limits: args.profile.then(machine_limits),
+        limits: args.profile.then(|| limits_of(config)).transpose()?,
         peak_memory_bytes,
         parameters: subject.parameters(),
         tokens: subject.tokens(),
@@ -188,11 +188,20 @@ fn print_table(args: &BenchStepArgs, threads: usize, measured: &Measured) -> Cli
     Ok(())
 }
 
+/// What has these limits.
+pub fn limited(limits: MachineLimits) -> String {
+    match limits.threads {
+        0 => "this GPU".to_owned(),
+        1 => "this machine with 1 thread".to_owned(),
+        threads => format!("this machine with {threads} threads"),
+    }
+}
+
 /// Every kind of operation beside what the machine could do at best.
 fn print_operations(measured: &Measured, limits: MachineLimits) -> CliResult {
     print::line(format!(
-        "\nLimits of this machine with {} threads: products {}/s, copies {}/s.",
-        limits.threads,
+        "\nLimits of {}: products {}/s, copies {}/s.",
+        limited(limits),
         format::flops(limits.product_flops_per_sec),
         format::bytes(limits.copy_bytes_per_sec as u64),
     ))?;

@@ -10,7 +10,7 @@ use headroom_engine::{
 
 use super::{
     bench_args::BenchSweepArgs,
-    bench_show,
+    bench_show, bench_step,
     common_args::ConfigArgs,
     config_source::GivenConfig,
     error::{CliError, CliResult, joined},
@@ -105,8 +105,8 @@ fn follow(engine: &Engine, name: String, spec: SweepSpec) -> CliResult<(Benchmar
                 }
             }
             Event::MeasuredPoint { limits: Some(limits), point: None, .. } => print::aside(format!(
-                "This machine with {} threads: products {}/s, copies {}/s.",
-                limits.threads,
+                "Limits of {}: products {}/s, copies {}/s.",
+                bench_step::limited(limits),
                 plain::flops(limits.product_flops_per_sec),
                 plain::bytes(limits.copy_bytes_per_sec as u64),
             )),

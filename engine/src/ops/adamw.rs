@@ -138,8 +138,7 @@ impl AdamW {
                 (moments, gradient) => moments.update(parameter, gradient, AdamWScalars { shrink, ..scalars }),
             })?;
         }
-        let elements: usize = together.iter().map(|update| update.parameter.elem_count()).sum();
-        span("optimiser", Work::pass::<f32>(7 * elements), || gpu::update_all(&together, &scalars))
+        gpu::update_all(&together, &scalars)
     }
 
     /// A copy of the moments and of the step count on the CPU, to be saved: `NAME.exp_avg`, `NAME.exp_avg_sq` and

@@ -12,7 +12,7 @@ use super::{IGNORED_LABEL, threaded};
 
 /// See [`super::linear()`].
 pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, is_transposed: bool) -> Result<Tensor> {
-    let weight = if is_transposed { weight.t()?.contiguous()? } else { weight.contiguous()? };
+    let weight = if is_transposed { weight.contiguous()?.t()? } else { weight.contiguous()? };
     let (inputs, outputs) = weight.dims2()?;
     let mut shape = x.dims().to_vec();
     shape.pop();
@@ -75,7 +75,7 @@ pub fn masked_softmax(scores: &Tensor, scale: f64, mask: &MaskSpec) -> Result<Te
 
 /// See [`super::attention_scores`].
 pub fn attention_scores(q: &Tensor, k: &Tensor) -> Result<Tensor> {
-    q.contiguous()?.matmul(&k.transpose(2, 3)?.contiguous()?)
+    q.contiguous()?.matmul(&k.contiguous()?.t()?)
 }
 
 /// See [`super::attention_mix`].

@@ -67,7 +67,7 @@ pub use norm::Norm;
 pub use pair_sets::{PairSets, RowPairs, restored_pairs};
 pub use parameter::Parameter;
 pub use partial::{partial_scores, project_scores};
-pub use probes::{copy_rate_probe, product_rate_probe};
+pub use probes::{copy_rate_probe, device_copy_probe, device_product_probe, product_rate_probe};
 pub use process::tune_process;
 pub use random::DropoutStream;
 pub use softmax::{MaskSpec, masked_softmax, softmax};

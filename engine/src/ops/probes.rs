@@ -1,5 +1,6 @@
 //! Work of a known size, to measure what the machine can do.
 
+use candle_core::{DType, Device, Result, Tensor};
 use rayon::prelude::*;
 
 use super::kernels::{Matrix, MatrixMut, product};
@@ -36,4 +37,37 @@ pub fn copy_rate_probe() -> impl Fn() -> u64 {
         to.par_chunks_mut(1 << 20).zip(from.par_chunks(1 << 20)).for_each(|(to, from)| to.copy_from_slice(from));
         (2 * COPIED * size_of::<f32>()) as u64
     }
+}
+
+/// The same with the products and the memory of a device: matrices of `side` numbers a side, of type `dtype`.
+///
+/// # Errors
+/// If memory does not suffice.
+pub fn device_product_probe(device: &Device, dtype: DType, side: usize) -> Result<impl Fn() -> Result<u64>> {
+    const PRODUCTS: usize = 8;
+    let x = Tensor::ones((side, side), dtype, device)?;
+    let y = x.affine(0.25, 0.0)?;
+    Ok(move || {
+        for _ in 0..PRODUCTS {
+            x.matmul(&y)?;
+        }
+        x.device().synchronize()?;
+        Ok((PRODUCTS * 2 * side * side * side) as u64)
+    })
+}
+
+/// A function that copies `count` single-precision numbers on a device and gives the bytes read and written.
+///
+/// # Errors
+/// If memory does not suffice.
+pub fn device_copy_probe(device: &Device, count: usize) -> Result<impl Fn() -> Result<u64>> {
+    const COPIES: usize = 4;
+    let from = Tensor::ones(count, DType::F32, device)?;
+    Ok(move || {
+        for _ in 0..COPIES {
+            from.copy()?;
+        }
+        from.device().synchronize()?;
+        Ok((COPIES * 2 * count * size_of::<f32>()) as u64)
+    })
 }

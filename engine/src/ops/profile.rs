@@ -41,9 +41,14 @@ pub fn record<R>(f: impl FnOnce() -> R) -> (R, Vec<OperationTime>) {
     (result, found.into_iter().map(named).collect())
 }
 
+/// Whether times are taken: what runs on a GPU must then be waited for.
+pub(super) fn is_on() -> bool {
+    IS_ON.load(Ordering::Relaxed)
+}
+
 /// Runs an operation under a name, with the work that it does.
 pub(super) fn span<R>(name: &'static str, work: Work, f: impl FnOnce() -> R) -> R {
-    if !IS_ON.load(Ordering::Relaxed) {
+    if !is_on() {
         return f();
     }
     let start = Instant::now();
@@ -68,15 +73,25 @@ pub(super) struct Work {
 impl Work {
     /// Reading and writing so many elements of type `T`.
     pub fn pass<T>(elements: usize) -> Self {
-        Self { flops: 0, bytes: (elements * size_of::<T>()) as u64 }
+        Self::moving(elements, size_of::<T>())
+    }
+
+    /// Reading and writing so many elements of `size` bytes.
+    pub fn moving(elements: usize, size: usize) -> Self {
+        Self { flops: 0, bytes: (elements * size) as u64 }
+    }
+
+    /// The product of matrices as [`Work::product`] counts it, of elements of `size` bytes.
+    pub fn product_of(size: usize, [rows, inner, columns]: [usize; 3]) -> Self {
+        Self {
+            flops: 2 * (rows * inner * columns) as u64,
+            ..Self::moving(rows * inner + inner * columns + rows * columns, size)
+        }
     }
 
     /// The product of a `rows` by `inner` and an `inner` by `columns` matrix.
     pub fn product<T>(rows: usize, inner: usize, columns: usize) -> Self {
-        Self {
-            flops: 2 * (rows * inner * columns) as u64,
-            ..Self::pass::<T>(rows * inner + inner * columns + rows * columns)
-        }
+        Self::product_of(size_of::<T>(), [rows, inner, columns])
     }
 
     /// The same so many times.

@@ -2,8 +2,8 @@ use rayon::ThreadPool;
 
 use super::{
     LargestBatch, MachineLimits, Measurement, Outcome, Point, PointResult, SideResult, SpecError, Spread, StepSpeed,
-    StepTime, Subject, SweepResult, SweepSpec, largest_batch, machine_limits, peak_memory_bytes, pool,
-    reset_peak_memory, resident_memory_bytes,
+    StepTime, Subject, SweepResult, SweepSpec, largest_batch, limits_of, peak_memory_bytes, pool, reset_peak_memory,
+    resident_memory_bytes,
 };
 use crate::{
     attention::{Cost, ModelPlan, Workload},
@@ -95,12 +95,9 @@ pub fn measure(spec: &SweepSpec, watch: &mut dyn SweepWatch) -> Result<SweepResu
     Ok(result)
 }
 
-/// The limits of the processor with the threads of the base config; a GPU's are not known.
+/// The limits of what the base config computes on, none where its memory is full.
 fn limits(spec: &SweepSpec) -> Option<MachineLimits> {
-    if spec.base.device != DeviceChoice::Cpu {
-        return None;
-    }
-    pool::in_pool(spec.base.threads_used(), machine_limits).ok()
+    limits_of(&spec.base).ok()
 }
 
 /// The point that is measured.

@@ -23,7 +23,7 @@ pub use crate::config::{Axis, Setting, Side, SpecError};
 pub use csv::sweep_csv;
 pub use energy::CpuEnergy;
 pub use largest::{LargestBatch, largest_batch};
-pub use limits::{MachineLimits, machine_limits};
+pub use limits::{MachineLimits, limits_of};
 pub use measure::{SweepProgress, SweepWatch, measure};
 pub use measurement::{Measurement, Outcome, PointResult, SideResult, SweepResult};
 pub use memory::{peak_memory_bytes, reset_peak_memory, resident_memory_bytes};

@@ -161,6 +161,7 @@ impl Stepper {
         if let Some(scale) = self.arithmetic.scale_mut() {
             scale.succeed();
         }
+        self.device.synchronize()?;
         spent.optimiser_secs += start.elapsed().as_secs_f64();
         Ok(Ok(Stepped { loss: spent.loss / accumulation as f64, grad_norm, ..spent }))
     }
@@ -199,6 +200,8 @@ impl Stepper {
             }
             model.backward(&loss)?;
             drop(loss);
+            // A GPU is done later than it is told.
+            self.device.synchronize()?;
             spent.backward_secs += start.elapsed().as_secs_f64();
         }
         Ok(Ok(()))

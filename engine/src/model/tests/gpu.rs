@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     config::MapMemoryChoice,
     model::ForwardOptions,
-    ops::{AdamW, AdamWConfig, emulating},
+    ops::{AdamW, AdamWConfig, Gradients, emulating, profile},
 };
 
 /// The loss and all gradients of one pass with dropout and padding.
@@ -82,6 +82,28 @@ fn three_steps_of_training_move_the_weights_as_on_the_processor() {
 }
 
 #[test]
+fn a_profile_names_the_operations() {
+    let plan = plan(Architecture::Encoder, NormPlacement::Post);
+    let ((_, gradients), operations) =
+        profile::record(|| emulating(|| pass(&plan, DType::F32, MapMemoryChoice::Recompute)));
+    assert!(!gradients.is_empty());
+    for part in [
+        "embeddings",
+        "linear map",
+        "linear map, gradient of weights",
+        "attention: scores",
+        "attention: softmax",
+        "attention: products, gradient",
+        "layer norm, gradient",
+        "GELU",
+        "loss, gradient",
+    ] {
+        let found = operations.iter().find(|operation| operation.name == part);
+        assert!(found.is_some_and(|found| found.calls > 0 && found.bytes > 0), "{part}: {operations:?}");
+    }
+}
+
+#[test]
 fn maps_that_somebody_asks_for_are_there() {
     for plan in mixed_plans() {
         let parameters = wide(&plan, DType::F32);
@@ -104,7 +126,7 @@ fn models_of_16_bits_train() {
             let parameters = ParameterSet::init(&plan, 5, DType::F32, &Device::Cpu).unwrap();
             let (b, t) = (2, POSITIONS);
             let run = || {
-                let gradients = crate::ops::Gradients::new(&parameters.optimiser_parameters()).unwrap();
+                let gradients = Gradients::new(&parameters.optimiser_parameters()).unwrap();
                 let model = Model::trainable_in(&plan, &parameters, dtype, &gradients).unwrap();
                 let loss = model.loss(&input(&tokens(b, t), b, t), &labels(b, t), &ForwardOptions::default()).unwrap();
                 model.backward(&loss).unwrap();

@@ -4,11 +4,12 @@ use candle_core::{D, DType, Result, Tensor};
 
 use super::{
     buffer::Buffer,
+    device::timed,
     dropout::launched,
     softmax::{Rows, probabilities, score_gradient},
     tracked::{Backward, tracked3},
 };
-use crate::ops::{MaskSpec, kernels::DropoutMask};
+use crate::ops::{MaskSpec, kernels::DropoutMask, profile::Work};
 
 /// Elements of the scores that are there at once where maps are computed again.
 const ELEMENTS_AT_ONCE: usize = 1 << 25;
@@ -71,7 +72,9 @@ pub fn attention_core([q, k, v]: [&Tensor; 3], with: CoreMask, memory: CoreMemor
         };
         let values = v.detach().narrow(2, 0, rows.keys)?;
         let sizes = [b * h, rows.queries, rows.keys, v.dim(D::Minus1)?];
-        parts.push(Buffer::product(&dropped, &values, sizes, (b, h, rows.queries, sizes[3]))?);
+        let work = Work::product_of(q.dtype().size_in_bytes(), [sizes[1], sizes[2], sizes[3]]).times(b * h);
+        let shape = (b, h, rows.queries, sizes[3]);
+        parts.push(timed(&q, "attention: mix", work, || Buffer::product(&dropped, &values, sizes, shape))?);
     }
     let result = match (parts.pop(), parts.is_empty()) {
         (Some(only), true) => only,
@@ -90,7 +93,16 @@ fn scores(q: &Tensor, k: &Tensor, rows: Rows) -> Result<Tensor> {
     let q = q.detach().narrow(2, rows.first_query, rows.queries)?;
     let k = k.detach().narrow(2, 0, rows.keys)?.t()?;
     let sizes = [b * h, rows.queries, d, rows.keys];
-    Ok(Buffer::product(&q, &k, sizes, (b, h, rows.queries, rows.keys))?.into_tensor())
+    let work = Work::product_of(q.dtype().size_in_bytes(), [rows.queries, d, rows.keys]).times(b * h);
+    let shape = (b, h, rows.queries, rows.keys);
+    timed(&q, "attention: scores", work, || Ok(Buffer::product(&q, &k, sizes, shape)?.into_tensor()))
+}
+
+/// A product of the backward pass.
+fn multiplied(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    let ((b, h, rows, inner), columns) = (x.dims4()?, y.dim(D::Minus1)?);
+    let work = Work::product_of(x.dtype().size_in_bytes(), [rows, inner, columns]).times(b * h);
+    timed(x, "attention: products, gradient", work, || x.matmul(y))
 }
 
 struct Core {
@@ -178,17 +190,18 @@ impl Backward<3> for Core {
             let (maps, dropped) = self.maps(q, k, rows)?;
             let dy = dy.narrow(2, rows.first_query, rows.queries)?;
             if v.track_op() {
-                dv.add(&dropped.transpose(2, 3)?.matmul(&dy)?)?;
+                dv.add(&multiplied(&dropped.transpose(2, 3)?, &dy)?)?;
             }
             drop(dropped);
-            let gradient = dy.matmul(&all_v.narrow(2, 0, rows.keys)?.t()?)?;
+            let gradient = multiplied(&dy, &all_v.narrow(2, 0, rows.keys)?.t()?)?;
             let gradient = score_gradient(&maps, &gradient, self.with.scale, rows, self.with.dropout.as_ref())?;
             let gradient = gradient.into_tensor();
             if q.track_op() {
-                dq.push(gradient.matmul(&all_k.narrow(2, 0, rows.keys)?)?);
+                dq.push(multiplied(&gradient, &all_k.narrow(2, 0, rows.keys)?)?);
             }
             if k.track_op() {
-                dk.add(&gradient.transpose(2, 3)?.matmul(&all_q.narrow(2, rows.first_query, rows.queries)?)?)?;
+                let q = all_q.narrow(2, rows.first_query, rows.queries)?;
+                dk.add(&multiplied(&gradient.transpose(2, 3)?, &q)?)?;
             }
         }
         let dq = if dq.is_empty() { None } else { Some(Tensor::cat(&dq, 2)?.contiguous()?) };

@@ -4,9 +4,11 @@ use candle_core::{Result, Tensor};
 
 use super::{
     buffer::{Buffer, address},
-    device::run,
+    device::{passes, run, timed},
     launch::{Launch, wide},
 };
+
+use crate::ops::profile::Work;
 
 /// Columns and rows of a block, as in `kernels/columns.cu`.
 const COLUMNS_A_BLOCK: usize = 32;
@@ -28,6 +30,11 @@ pub struct Normalised<'a> {
 /// # Errors
 /// If the device fails.
 pub fn column_sums(dy: &Tensor, normalised: Option<Normalised<'_>>) -> Result<(Tensor, Option<Tensor>)> {
+    let work = passes(dy, 1 + usize::from(normalised.is_some()));
+    timed(dy, "gradients of biases and gains", work, || launched(dy, normalised))
+}
+
+fn launched(dy: &Tensor, normalised: Option<Normalised<'_>>) -> Result<(Tensor, Option<Tensor>)> {
     let (device, dtype) = (dy.device(), dy.dtype());
     let width = dy.dims().last().copied().unwrap_or(1);
     let rows = dy.elem_count() / width.max(1);
@@ -71,5 +78,6 @@ pub fn add_bias(rows: &Buffer, count: usize, bias: &Tensor) -> Result<()> {
         .with(address(bias)?)
         .size(count)
         .size(bias.elem_count());
-    run(bias.device(), &launch)
+    let work = Work::moving(2 * count, bias.dtype().size_in_bytes());
+    timed(bias, "biases", work, || run(bias.device(), &launch))
 }

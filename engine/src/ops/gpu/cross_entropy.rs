@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor};
 
 use super::{
     buffer::{Buffer, address},
-    device::run,
+    device::{passes, run, timed},
     launch::{Launch, wide},
     tracked::{Backward, tracked1},
 };
@@ -29,7 +29,7 @@ pub fn cross_entropy(logits: &Tensor, labels: &[i64]) -> Result<Tensor> {
         .with(log_sum_exp.address()?)
         .with(losses.address()?)
         .size(width);
-    run(device, &launch)?;
+    timed(&logits, "loss", passes(&logits, 1), || run(device, &launch))?;
     let loss = Buffer::new(device, (), wide(dtype))?;
     let launch = Launch::grid("mean", wide(dtype), [1, 1])?
         .with(losses.address()?)
@@ -62,7 +62,7 @@ impl Backward<1> for CrossEntropy {
             .with(dx.address()?)
             .size(width)
             .real(self.inverse_count);
-        run(logits.device(), &launch)?;
+        timed(logits, "loss, gradient", passes(logits, 2), || run(logits.device(), &launch))?;
         Ok([Some(dx.into_tensor())])
     }
 }

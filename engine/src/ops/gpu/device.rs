@@ -6,6 +6,7 @@ use super::cuda;
 #[cfg(test)]
 use super::emulated;
 use super::launch::Launch;
+use crate::ops::profile::{self, Work, span};
 
 /// Whether the operations of this module can take a tensor.
 pub fn has_kernels(tensor: &Tensor) -> bool {
@@ -22,6 +23,28 @@ pub fn has_kernels(tensor: &Tensor) -> bool {
 #[cfg(test)]
 pub fn is_emulating() -> bool {
     emulated::is_on()
+}
+
+/// Runs an operation on the device of `on` under a name, for the profile of a step: only while one is taken, the device is
+/// waited for before and after.
+///
+/// # Errors
+/// As `f`, or if the device fails.
+pub fn timed<R>(on: &Tensor, name: &'static str, work: Work, f: impl FnOnce() -> Result<R>) -> Result<R> {
+    if !profile::is_on() {
+        return f();
+    }
+    on.device().synchronize()?;
+    span(name, work, || {
+        let result = f()?;
+        on.device().synchronize()?;
+        Ok(result)
+    })
+}
+
+/// The work of reading and writing tensors of the size of `x` so often.
+pub fn passes(x: &Tensor, count: usize) -> Work {
+    Work::moving(count * x.elem_count(), x.dtype().size_in_bytes())
 }
 
 /// Launches a kernel; it has run before anything that is launched later.

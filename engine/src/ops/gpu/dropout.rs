@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor};
 
 use super::{
     buffer::{Buffer, address},
-    device::run,
+    device::{passes, run, timed},
     launch::Launch,
     tracked::{Backward, tracked1, tracked2},
 };
@@ -51,7 +51,7 @@ pub(super) fn launched(base: Option<&Tensor>, x: &Tensor, mask: Option<&DropoutM
         .with(y.address()?)
         .size(x.elem_count())
         .dropout(mask);
-    run(x.device(), &launch)?;
+    timed(x, "dropout and residual", passes(x, 2 + usize::from(base.is_some())), || run(x.device(), &launch))?;
     Ok(y)
 }
 

@@ -4,10 +4,11 @@ use candle_core::{Result, Shape, Tensor};
 
 use super::{
     buffer::{Buffer, address},
-    device::run,
+    device::{passes, run, timed},
     launch::Launch,
     tracked::{Backward, tracked1},
 };
+use crate::ops::profile::Work;
 
 /// See [`crate::ops::embedding()`]; ids were checked by the caller, `shape` is that of the result.
 ///
@@ -24,7 +25,8 @@ pub fn embedding(table: &Tensor, ids: Vec<u32>, shape: impl Into<Shape>) -> Resu
         .with(address(&places)?)
         .with(y.address()?)
         .size(width);
-    run(device, &launch)?;
+    let work = Work::moving(2 * ids.len() * width, table.dtype().size_in_bytes());
+    timed(&table, "embeddings", work, || run(device, &launch))?;
     tracked1(&table, y, Embedding { ids })
 }
 
@@ -69,7 +71,8 @@ impl Backward<1> for Embedding {
             .with(address(&places)?)
             .with(dtable.address()?)
             .size(width);
-        run(device, &launch)?;
+        let work = passes(dy, 1) + passes(table, 1);
+        timed(dy, "embeddings, gradient", work, || run(device, &launch))?;
         Ok([Some(dtable.into_tensor())])
     }
 }

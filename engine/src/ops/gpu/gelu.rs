@@ -5,7 +5,7 @@ use candle_core::{Result, Tensor};
 use super::{
     buffer::{Buffer, address},
     columns::column_sums,
-    device::run,
+    device::{passes, run, timed},
     launch::Launch,
     tracked::{Backward, tracked1, tracked2},
 };
@@ -42,7 +42,8 @@ fn launched(x: &Tensor, bias: Option<&Tensor>, dy: Option<&Tensor>, kind: Gelu) 
         .size(count)
         .size(bias.map_or(1, Tensor::elem_count))
         .with(u64::from(kind == Gelu::Tanh));
-    run(x.device(), &launch)?;
+    let name = if dy.is_some() { "GELU, gradient" } else { "GELU" };
+    timed(x, name, passes(x, 2 + usize::from(dy.is_some())), || run(x.device(), &launch))?;
     Ok(y)
 }
 

@@ -5,7 +5,7 @@ use candle_core::{Result, Tensor};
 use super::{
     buffer::{Buffer, address},
     columns::{Normalised, column_sums},
-    device::run,
+    device::{passes, run, timed},
     launch::{Launch, wide},
     tracked::{Backward, tracked3},
 };
@@ -30,7 +30,7 @@ pub fn layer_norm(x: &Tensor, gain: &Tensor, bias: &Tensor, epsilon: f64) -> Res
         .with(inverse_deviation.address()?)
         .size(width)
         .real(epsilon);
-    run(device, &launch)?;
+    timed(&x, "layer norm", passes(&x, 2), || run(device, &launch))?;
     let kept = LayerNorm { mean: mean.into_tensor(), inverse_deviation: inverse_deviation.into_tensor() };
     tracked3([&x, &gain, &bias], y, kept)
 }
@@ -58,7 +58,7 @@ impl Backward<3> for LayerNorm {
                 .with(address(inverse_deviation)?)
                 .with(dx.address()?)
                 .size(width);
-            run(device, &launch)?;
+            timed(x, "layer norm, gradient", passes(x, 3), || run(device, &launch))?;
             Some(dx.into_tensor())
         } else {
             None

@@ -5,9 +5,10 @@ use candle_core::{Result, Tensor};
 use super::{
     buffer::Buffer,
     columns::{add_bias, column_sums},
+    device::timed,
     tracked::{Backward, tracked2, tracked3},
 };
-use crate::ops::Orientation;
+use crate::ops::{Orientation, profile::Work};
 
 /// See [`crate::ops::linear()`]; shapes were checked by the caller.
 ///
@@ -25,7 +26,9 @@ pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, orientation: O
     shape.pop();
     shape.push(outputs);
     let flat = x.detach().reshape((rows, inputs))?;
-    let y = Buffer::product(&flat, &matrix, [1, rows, inputs, outputs], shape)?;
+    let work = Work::product_of(x.dtype().size_in_bytes(), [rows, inputs, outputs]);
+    let sizes = [1, rows, inputs, outputs];
+    let y = timed(&flat, "linear map", work, || Buffer::product(&flat, &matrix, sizes, shape))?;
     let backward = Linear { sizes: [rows, inputs, outputs], orientation };
     match bias {
         Some(bias) => {
@@ -51,11 +54,14 @@ impl Linear {
             Orientation::InputsFirst => weight.detach().t()?,
             Orientation::OutputsFirst => weight.detach(),
         };
-        let dx = || dy.matmul(&matrix)?.reshape(x.shape());
+        let work = Work::product_of(x.dtype().size_in_bytes(), self.sizes);
+        let dx = || timed(&dy, "linear map, gradient of input", work, || dy.matmul(&matrix)?.reshape(x.shape()));
         let flat = x.detach().reshape((rows, inputs))?;
-        let dw = || match self.orientation {
-            Orientation::InputsFirst => flat.t()?.matmul(&dy),
-            Orientation::OutputsFirst => dy.t()?.matmul(&flat),
+        let dw = || {
+            timed(&dy, "linear map, gradient of weights", work, || match self.orientation {
+                Orientation::InputsFirst => flat.t()?.matmul(&dy),
+                Orientation::OutputsFirst => dy.t()?.matmul(&flat),
+            })
         };
         Ok([x.track_op().then(dx).transpose()?, weight.track_op().then(dw).transpose()?])
     }

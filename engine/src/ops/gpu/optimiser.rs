@@ -4,10 +4,10 @@ use candle_core::{DType, Device, Result, Tensor};
 
 use super::{
     buffer::{Buffer, address},
-    device::run,
+    device::{run, timed},
     launch::Launch,
 };
-use crate::ops::kernels::AdamWScalars;
+use crate::ops::{kernels::AdamWScalars, profile::Work};
 
 /// Elements of a block, as in `kernels/optimiser.cu`.
 const ELEMENTS_A_BLOCK: usize = 4096;
@@ -69,7 +69,8 @@ pub fn update_all(updates: &[Update], scalars: &AdamWScalars<f64>) -> Result<()>
         .real(scalars.inverse_sqrt_correction2)
         .real(scalars.epsilon)
         .real(scalars.step_size);
-    run(device, &launch)
+    let elements: usize = updates.iter().map(|update| update.parameter.elem_count()).sum();
+    timed(&first.parameter, "optimiser", Work::pass::<f32>(7 * elements), || run(device, &launch))
 }
 
 /// The sum of the squares of all elements of tensors of one device and one element type, `f32` or `f64`. Waits for the

@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor};
 
 use super::{
     buffer::{Buffer, address},
-    device::run,
+    device::{passes, run, timed},
     launch::Launch,
     tracked::{Backward, tracked1},
 };
@@ -65,7 +65,7 @@ pub(super) fn probabilities(
         .size(rows.first_query)
         .size(rows.all_keys)
         .dropout(dropout);
-    run(device, &launch)?;
+    timed(scores, "attention: softmax", passes(scores, 2), || run(device, &launch))?;
     Ok(y)
 }
 
@@ -94,7 +94,7 @@ pub(super) fn score_gradient(
         .size(rows.first_query)
         .size(rows.all_keys)
         .dropout(dropout);
-    run(device, &launch)?;
+    timed(gradient, "attention: softmax, gradient", passes(gradient, 3), || run(device, &launch))?;
     Ok(dx)
 }
 
