@@ -71,6 +71,13 @@ fn devices_name_the_processor() {
     assert_eq!(cpu["available"], true);
     assert!(cpu["memory_bytes"].as_u64().unwrap() > 0 && cpu["cores"].as_u64().unwrap() > 0, "{cpu}");
     assert!(program.run(&["devices"]).expect_code(0).stdout.contains("cpu"));
+    let checks = program.run(&["devices", "--check", "cpu", "--json"]).expect_code(0).json();
+    let checks = checks.as_array().unwrap();
+    assert!(checks.len() > 40, "every way to score, every reuse: {}", checks.len());
+    assert!(checks.iter().all(|check| check["loss_error"].as_f64().unwrap() <= check["tolerance"].as_f64().unwrap()));
+    let absent = program.run(&["devices", "--check", "cuda:7"]);
+    assert!(absent.expect_code(1).stderr.contains("cuda:7"));
+    program.run(&["devices", "--check", "abacus"]).expect_code(2);
     assert!(!program.store_path().exists(), "asking for devices made a store");
 }
 

@@ -6,7 +6,7 @@ use headroom_engine::{analysis::Measure, worker::Which};
 
 use super::{
     bench_args::BenchTask,
-    common_args::{ConfigArgs, JsonArgs},
+    common_args::{ConfigArgs, DevicesArgs},
     scope::ScopeArg,
 };
 
@@ -43,8 +43,8 @@ pub enum Task {
     Compare(CompareArgs),
     /// Print a script with which a shell completes commands and options.
     Completions(CompletionsArgs),
-    /// List the devices that runs can compute on.
-    Devices(JsonArgs),
+    /// List the devices that runs can compute on, or check whether one computes rightly.
+    Devices(DevicesArgs),
     /// Train a config on its text and on the same text shuffled, and look at the attention of both on both.
     Domains(DomainsArgs),
     /// Count parameters, FLOPs and memory of a config without running it.

@@ -1,6 +1,7 @@
 //! Arguments that several commands share.
 
 use clap::Args;
+use headroom_engine::config::DeviceChoice;
 
 /// A config and what to change in it.
 #[derive(Args, Clone, Debug, Default)]
@@ -48,6 +49,18 @@ impl ConfigArgs {
 /// Only how to answer.
 #[derive(Args, Debug)]
 pub struct JsonArgs {
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What is asked of devices.
+#[derive(Args, Debug)]
+pub struct DevicesArgs {
+    /// Compare loss and gradients of small models on this device with the processor's in double precision: `cpu`,
+    /// `cuda:0`, `metal:0`.
+    #[arg(long, value_name = "DEVICE")]
+    pub check: Option<DeviceChoice>,
     /// Answer as JSON.
     #[arg(long)]
     pub json: bool,

@@ -1,11 +1,23 @@
-//! `headroom devices`: where runs can compute.
+//! `headroom devices`: where runs can compute, and whether they compute rightly there.
 
-use headroom_engine::worker::devices;
+use headroom_engine::{
+    config::DeviceChoice,
+    speed::{DeviceCheck, check_device},
+    worker::devices,
+};
 
-use super::{common_args::JsonArgs, error::CliResult, plain, print, table::Table};
+use super::{
+    common_args::DevicesArgs,
+    error::{CliError, CliResult},
+    plain, print, signals,
+    table::Table,
+};
 
-/// Lists the devices, and why others cannot be used.
-pub fn run(args: &JsonArgs) -> CliResult {
+/// Lists the devices, and why others cannot be used; or checks one.
+pub fn run(args: &DevicesArgs) -> CliResult {
+    if let Some(device) = args.check {
+        return check(device, args.json);
+    }
     let devices = devices();
     if args.json {
         return print::json(&devices);
@@ -32,4 +44,49 @@ pub fn run(args: &JsonArgs) -> CliResult {
         }
     }
     Ok(())
+}
+
+/// Small models on a device beside the same in double precision on the processor.
+fn check(device: DeviceChoice, json: bool) -> CliResult {
+    let mut checks: Vec<DeviceCheck> = Vec::new();
+    let done = check_device(device, |check| {
+        checks.push(check.clone());
+        if !json {
+            print::aside(format!("{}, {}: {}", check.what, check.precision.name(), verdict(check)));
+        }
+        !signals::is_stop_wanted()
+    });
+    done.map_err(|error| CliError::Failed(error.to_string()))?;
+    if json {
+        print::json(&checks)?;
+    } else {
+        let mut table = Table::new(["model", "precision", "loss off by", "gradients off by", "allowed", "verdict"]);
+        for check in &checks {
+            table.row([
+                check.what.clone(),
+                check.precision.name().to_owned(),
+                format!("{:.1e}", check.loss_error),
+                format!("{:.1e}", check.gradient_error),
+                format!("{:.0e}", check.tolerance),
+                verdict(check).to_owned(),
+            ]);
+        }
+        print::block(&table.text())?;
+    }
+    let wrong = checks.iter().filter(|check| !check.passes()).count();
+    if wrong > 0 {
+        return Err(CliError::Failed(format!(
+            "{wrong} of {} models come out otherwise on {device} than on the processor, by more than rounding explains: do \
+             not trust results of this device, and report the table with the device's name and driver.",
+            checks.len()
+        )));
+    }
+    if !json {
+        print::line(format!("{device} computes what the processor computes: {} models.", checks.len()))?;
+    }
+    Ok(())
+}
+
+fn verdict(check: &DeviceCheck) -> &'static str {
+    if check.passes() { "as it should be" } else { "WRONG" }
 }

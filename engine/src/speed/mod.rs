@@ -6,6 +6,7 @@
 //! point; [`measure`] carries it out, and what comes of it is a [`SweepResult`]. May be used from the store and the
 //! worker; uses train and what is below it.
 
+mod check;
 mod csv;
 mod energy;
 mod largest;
@@ -20,6 +21,7 @@ mod step;
 mod summary;
 
 pub use crate::config::{Axis, Setting, Side, SpecError};
+pub use check::{DeviceCheck, check_device};
 pub use csv::sweep_csv;
 pub use energy::CpuEnergy;
 pub use largest::{LargestBatch, largest_batch};

@@ -134,7 +134,7 @@ pub fn compare(
 
 /// Tokens drawn evenly from the vocabulary; a decoder predicts each next one, an encoder the share that its config
 /// hides.
-fn random_batch(config: &RunConfig, vocabulary: usize, micro_step: u64) -> Batch {
+pub(super) fn random_batch(config: &RunConfig, vocabulary: usize, micro_step: u64) -> Batch {
     let (batch, sequence) = (config.train.batch, config.data.sequence_length);
     let mut stream = Stream::new(config.seed, Purpose::Test, micro_step);
     let mut token = || stream.below(vocabulary as u64) as u32;

@@ -1,0 +1,274 @@
+//! Whether a device computes what the processor computes.
+
+use candle_core::{DType, Device, Tensor};
+use serde::Serialize;
+
+use super::step::random_batch;
+use crate::{
+    attention::ModelPlan,
+    config::{
+        Architecture, AttentionConfig, Compatibility, DeviceChoice, MapMemoryChoice, Precision, Reuse, RunConfig,
+        attention_words,
+    },
+    model::{ForwardOptions, Model, ModelInput, ParameterSet, dtype, open_device},
+    ops::Gradients,
+    train::{Stepper, TrainError, dtype_of},
+};
+
+/// Entries of the vocabulary of the models.
+const VOCABULARY: usize = 211;
+/// How far weights are from their initial ones, so that maps are not almost even.
+const SPREAD: f64 = 3.0;
+/// What the loss is multiplied with before its backward pass in 16 bits, so that small gradients are not lost.
+const LOSS_FACTOR: f64 = 256.0;
+/// Steps of the model that is trained.
+const STEPS: u64 = 3;
+
+/// One small model on a device beside the same model on the processor in double precision.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DeviceCheck {
+    /// Which model, and what was done with it.
+    pub what: String,
+    /// What the device computed in.
+    pub precision: Precision,
+    /// How far the loss is off, as a part of it.
+    pub loss_error: f64,
+    /// How far the gradients are off: the norm of the difference over the norm, all parameters together.
+    pub gradient_error: f64,
+    /// How far they may be: what rounding explains.
+    pub tolerance: f64,
+}
+
+impl DeviceCheck {
+    /// Whether loss and gradients are as they should be.
+    pub fn passes(&self) -> bool {
+        self.loss_error <= self.tolerance && self.gradient_error <= self.tolerance
+    }
+}
+
+/// Holds a device against the processor in double precision: the loss and all gradients of small models, with dropout, of
+/// every way to score a pair and every reuse of maps, in 32 bits and for some of them in 16; and some steps of training.
+/// Each result is told at once; `told` ends the check when it answers false.
+///
+/// # Errors
+/// If the device is not there or fails.
+pub fn check_device(choice: DeviceChoice, mut told: impl FnMut(&DeviceCheck) -> bool) -> Result<(), TrainError> {
+    let device = open_device(choice)?;
+    for config in configs() {
+        let precisions: &[Precision] = if config.attention.reuse == Reuse::default() {
+            &[Precision::F32, Precision::F16, Precision::Bf16]
+        } else {
+            &[Precision::F32]
+        };
+        let exact = pass(&config, Precision::F64, &Device::Cpu)?;
+        for &precision in precisions {
+            let found = pass(&config, precision, &device)?;
+            if !told(&compared(words(&config), precision, &found, &exact)) {
+                return Ok(());
+            }
+        }
+    }
+    for kind in Architecture::ALL {
+        let config = config(kind, AttentionConfig::default());
+        let (found, exact) = (train(&config, Precision::F32, &device)?, train(&config, Precision::F64, &Device::Cpu)?);
+        if !told(&compared(format!("{}, {STEPS} steps of training", kind_words(kind)), Precision::F32, &found, &exact))
+        {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// The models: every way to score, every reuse, in both architectures by turns.
+fn configs() -> Vec<RunConfig> {
+    let ways = Compatibility::examples(4, 64).into_iter().flat_map(|compatibility| {
+        Architecture::ALL.map(|kind| {
+            config(kind, AttentionConfig { compatibility: compatibility.clone(), ..AttentionConfig::default() })
+        })
+    });
+    let reuses = Reuse::examples(3, 4).into_iter().filter(|reuse| *reuse != Reuse::default()).flat_map(|reuse| {
+        Architecture::ALL
+            .map(|kind| config(kind, AttentionConfig { reuse: reuse.clone(), ..AttentionConfig::default() }))
+    });
+    let mut configs: Vec<RunConfig> = ways.chain(reuses).collect();
+    for (number, config) in configs.iter_mut().enumerate() {
+        // The encoder of one way, the decoder of the next.
+        if (number / 2 + number) % 2 == 1 {
+            config.train.map_memory = MapMemoryChoice::Recompute;
+        }
+    }
+    configs
+}
+
+fn config(kind: Architecture, attention: AttentionConfig) -> RunConfig {
+    let mut config = RunConfig::default();
+    config.model.kind = kind;
+    (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (3, 4, 64, 96);
+    config.model.dropout = 0.1;
+    (config.data.sequence_length, config.train.batch) = (70, 3);
+    (config.train.mask_fraction, config.train.learning_rate) = (0.3, 1e-3);
+    config.attention = attention;
+    config
+}
+
+fn words(config: &RunConfig) -> String {
+    let memory = match config.train.map_memory {
+        MapMemoryChoice::Recompute => ", maps computed again",
+        MapMemoryChoice::Auto | MapMemoryChoice::Keep => "",
+    };
+    format!("{}, {}{memory}", kind_words(config.model.kind), attention_words(&config.attention))
+}
+
+fn kind_words(kind: Architecture) -> &'static str {
+    match kind {
+        Architecture::Encoder => "encoder",
+        Architecture::Decoder => "decoder",
+    }
+}
+
+/// Numbers that two devices should share: a loss, and others whose norm is compared.
+struct Found {
+    loss: f64,
+    others: Vec<f64>,
+}
+
+fn compared(what: String, precision: Precision, found: &Found, exact: &Found) -> DeviceCheck {
+    let norm = |numbers: &mut dyn Iterator<Item = f64>| numbers.map(|x| x * x).sum::<f64>().sqrt();
+    let difference = norm(&mut found.others.iter().zip(&exact.others).map(|(a, b)| a - b));
+    DeviceCheck {
+        what,
+        precision,
+        loss_error: (found.loss / exact.loss - 1.0).abs(),
+        gradient_error: difference / norm(&mut exact.others.iter().copied()),
+        tolerance: match precision {
+            Precision::F64 => 1e-9,
+            Precision::F32 => 1e-5,
+            Precision::F16 => 1e-2,
+            Precision::Bf16 => 8e-2,
+        },
+    }
+}
+
+/// Weights that every device gets alike, in the type that they are trained in.
+fn weights(plan: &ModelPlan, precision: Precision, device: &Device) -> Result<ParameterSet, TrainError> {
+    let tensors = ParameterSet::init(plan, 1, DType::F32, &Device::Cpu)?.tensors();
+    let spread = |(name, tensor): (String, Tensor)| {
+        let tensor = if tensor.rank() > 1 { (tensor * SPREAD)? } else { tensor };
+        Ok::<_, TrainError>((name, tensor.to_dtype(dtype_of(precision))?.to_device(device)?))
+    };
+    Ok(ParameterSet::from_tensors(plan, tensors.into_iter().map(spread).collect::<Result<_, _>>()?)?)
+}
+
+/// The loss and the gradients of a batch.
+fn pass(config: &RunConfig, precision: Precision, device: &Device) -> Result<Found, TrainError> {
+    let plan = ModelPlan::resolve(config, VOCABULARY).map_err(TrainError::Config)?;
+    let parameters = weights(&plan, precision, device)?;
+    let gradients = Gradients::new(&parameters.optimiser_parameters())?;
+    let model = Model::trainable_in(&plan, &parameters, dtype(precision), &gradients)?;
+    let batch = random_batch(config, VOCABULARY, 0);
+    let input = ModelInput::new(&batch.input_ids, None, batch.batch, batch.sequence, device)?;
+    let map_memory = config.train.map_memory;
+    let options = ForwardOptions { dropout: Some((1, 0)), map_memory, ..ForwardOptions::default() };
+    let mut loss = model.loss(&input, &batch.labels, &options)?;
+    let value = loss.loss.to_dtype(DType::F64)?.to_scalar()?;
+    if precision.is_half() {
+        loss.loss = (loss.loss * LOSS_FACTOR)?;
+    }
+    model.backward(&loss)?;
+    if precision.is_half() {
+        gradients.scale(1.0 / LOSS_FACTOR);
+    }
+    let mut others = Vec::new();
+    for (_, gradient) in gradients.iter() {
+        let gradient = gradient.to_device(&Device::Cpu)?.to_dtype(DType::F64)?;
+        others.extend(gradient.flatten_all()?.to_vec1::<f64>()?);
+    }
+    Ok(Found { loss: value, others })
+}
+
+/// The loss of the last of some steps, and the gradients' norms of all of them.
+fn train(config: &RunConfig, precision: Precision, device: &Device) -> Result<Found, TrainError> {
+    let plan = ModelPlan::resolve(config, VOCABULARY).map_err(TrainError::Config)?;
+    let parameters = weights(&plan, precision, device)?;
+    let mut stepper = Stepper::new(&plan, &parameters, &config.train, precision, 1, device)?;
+    let mut found = Found { loss: f64::NAN, others: Vec::new() };
+    for step in 0..STEPS {
+        let rate = config.train.learning_rate;
+        let stepped = stepper.step(step, 1, rate, |micro_step| random_batch(config, VOCABULARY, micro_step))?;
+        match stepped {
+            Ok(stepped) => {
+                found.loss = stepped.loss;
+                found.others.push(stepped.grad_norm);
+            }
+            Err(divergence) => {
+                return Err(TrainError::State(format!("the checked model diverged in {}", divergence.place)));
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::emulating;
+
+    fn all() -> Vec<DeviceCheck> {
+        let mut checks = Vec::new();
+        check_device(DeviceChoice::Cpu, |check| {
+            checks.push(check.clone());
+            true
+        })
+        .unwrap();
+        checks
+    }
+
+    #[test]
+    fn the_processor_passes_in_every_precision() {
+        let checks = all();
+        for check in &checks {
+            assert!(check.passes() && check.gradient_error > 0.0, "{check:?}");
+        }
+        let of = |precision| checks.iter().filter(|check| check.precision == precision).count();
+        assert_eq!(of(Precision::F16), of(Precision::Bf16));
+        assert!(of(Precision::F32) > of(Precision::F16) && of(Precision::F16) > 10);
+        let mut names: Vec<_> = checks.iter().map(|check| (&check.what, check.precision.name())).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), checks.len(), "{names:?}");
+    }
+
+    #[test]
+    fn the_kernels_of_a_gpu_pass_emulated() {
+        // The first model of each architecture: the others are held against the processor where models are tested.
+        let mut checks = Vec::new();
+        emulating(|| {
+            check_device(DeviceChoice::Cpu, |check| {
+                checks.push(check.clone());
+                checks.len() < 6
+            })
+        })
+        .unwrap();
+        assert!(checks.iter().all(DeviceCheck::passes), "{checks:?}");
+        assert_eq!(checks.len(), 6);
+    }
+
+    #[test]
+    fn an_error_that_rounding_does_not_explain_fails() {
+        let exact = Found { loss: 5.0, others: vec![3.0, 4.0] };
+        let check = |loss: f64, second: f64, precision| {
+            compared(String::new(), precision, &Found { loss, others: vec![3.0, second] }, &exact)
+        };
+        assert!(check(5.0, 4.0, Precision::F32).passes());
+        assert!(!check(5.001, 4.0, Precision::F32).passes());
+        assert!(!check(5.0, 4.01, Precision::F32).passes());
+        assert!(check(5.0, 4.01, Precision::F16).passes());
+        assert!(!check(f64::NAN, 4.0, Precision::Bf16).passes());
+        assert!(!check(5.0, f64::NAN, Precision::Bf16).passes());
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_an_error() {
+        assert!(check_device(DeviceChoice::Cuda(99), |_| true).is_err());
+    }
+}
