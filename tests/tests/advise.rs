@@ -100,5 +100,10 @@ fn what_cannot_be_advised_says_why() {
     assert!(advice["dimensions"]["missing"].as_str().unwrap().contains("did not look at the weights"), "{advice}");
     let refused = ["advise", &run, "--error", "0.1", "--train"];
     let _ = program.run(&refused).expect_code(2).expect_words(&["reconstruction first", "Nothing was started"]);
+    // Scores of another text say nothing of the run's own.
+    let shuffled = ["analyse", &run, "--shuffled", "--reconstruction", "--examples", "4", "--json"];
+    let shuffled = program.run(&shuffled).expect_code(0).json();
+    assert!(shuffled["result"]["reconstruction"].is_object());
+    let _ = program.run(&refused).expect_code(2).expect_words(&["reconstruction first"]);
     assert_eq!(program.run(&["runs", "--json"]).expect_code(0).json().as_array().unwrap().len(), 1);
 }

@@ -21,7 +21,7 @@ fn a_run_is_looked_at_while_it_trains_and_on_demand() {
     let live = program.run(&["analyse", &run, "--live", "0", "--json"]).expect_code(0).json();
     assert_eq!((&live["event"], &live["result"]["step"]), (&"analysed".into(), &0.into()));
     let last = program.run(&["analyse", &run, "--live", "--json"]).expect_code(0).json();
-    assert_eq!(last["result"]["step"], 8);
+    assert_eq!((&last["result"]["step"], &last["result"]["is_own_text"]), (&8.into(), &true.into()));
     let _ = program.run(&["analyse", &run, "--live", "5"]).expect_code(2).expect_words(&["after step 5", "steps 0"]);
     let looked = program.run(&["analyse", &run, "--which", "last", "--examples", "6", "--json"]).expect_code(0).json();
     let result = &looked["result"];
@@ -78,9 +78,13 @@ fn other_texts_and_other_spaces() {
     assert!(share(0, 3) > share(1, 3), "no space of four dimensions holds more than the first four of its own");
     let shuffled = program.run(&["analyse", &run, "--shuffled", "--json"]).expect_code(0).json();
     assert!(shuffled["result"]["data"].as_str().unwrap().ends_with("shuffled"));
+    // Advice is drawn from what a run was trained for alone.
+    let is_own = |look: &Value| look["result"]["is_own_text"].as_bool().unwrap();
+    assert!(is_own(&own) && !is_own(&shuffled));
     let text = program.write("other.txt", sentences(200));
     let named = program.run(&["analyse", &run, "--data", text.to_str().unwrap(), "--json"]).expect_code(0).json();
     assert_eq!(named["result"]["data"], "other.txt");
+    assert!(!is_own(&named));
     let to = program.path("exported");
     let _ = program.run(&["export", &run, "--to", to.to_str().unwrap()]).expect_code(0);
     let _ = program.run(&["analyse", to.to_str().unwrap()]).expect_code(2).expect_words(&["--data"]);

@@ -12,7 +12,7 @@ use crate::ops::profile::Work;
 
 /// Columns and rows of a block, as in `kernels/columns.cu`.
 const COLUMNS_A_BLOCK: usize = 32;
-const ROWS_A_CHUNK: usize = 256;
+const ROWS_A_CHUNK: usize = 64;
 
 /// A normalised input, for the gradient of a gain.
 #[derive(Clone, Copy, Debug)]

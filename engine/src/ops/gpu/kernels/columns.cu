@@ -2,7 +2,7 @@
 
 const u32 COLUMNS_A_BLOCK = 32;
 const u32 ROWS_A_PASS = 8;
-const u32 ROWS_A_CHUNK = 256;
+const u32 ROWS_A_CHUNK = 64;
 
 struct ColumnsArgs {
     const void* dy;
