@@ -58,7 +58,7 @@ pub struct JsonArgs {
 #[derive(Args, Debug)]
 pub struct DevicesArgs {
     /// Compare loss and gradients of small models on this device with the processor's in double precision: `cpu`,
-    /// `cuda:0`, `metal:0`.
+    /// `cuda:0`, `metal`.
     #[arg(long, value_name = "DEVICE")]
     pub check: Option<DeviceChoice>,
     /// Answer as JSON.
