@@ -268,6 +268,11 @@ fn widgets(p: &Palette) -> Widgets {
     }
 }
 
+/// A colour made pale, on light and dark alike: of what is drawn and not to be relied on.
+pub fn pale(colour: Color32) -> Color32 {
+    mix(colour, Color32::from_gray(0x88), 0.6)
+}
+
 /// `a` towards `b` by `amount` in 0..=1, in gamma space.
 pub fn mix(a: Color32, b: Color32, amount: f32) -> Color32 {
     let channel =

@@ -136,7 +136,7 @@ fn scores_are_restored_from_some_of_their_pairs() {
     );
     for (arguments, code, words) in [
         (vec!["analyse", &run, "--scope", "everything"], 2, vec!["everything", "L3H7"]),
-        (vec!["analyse", &run, "--scope", "L7H0"], 1, vec!["no head 0 of layer 7", "layers 0 to"]),
+        (vec!["analyse", &run, "--scope", "L7H0"], 2, vec!["no head 0 of layer 7", "layers 0 to"]),
     ] {
         let _ = program.run(&arguments).expect_code(code).expect_words(&words);
     }
@@ -148,11 +148,25 @@ fn scores_are_restored_from_some_of_their_pairs() {
 fn what_cannot_be_looked_at_is_said() {
     let program = program();
     let run = program.train(TINY_DECODER, &["--set", "probe.every=0"]);
+    let encoder = program.train(TINY_ENCODER, &["--set", "train.steps=2"]);
+    let beyond = format!("{run}@77777");
+    program.write("short.txt", "fox");
+    program.write("report.pdf", sentences(100));
     for (arguments, code, words) in [
         (vec!["analyse", &run, "--live"], 2, vec!["was not looked at while it trained"]),
         (vec!["analyse", &run, "--similarity", "euclid"], 2, vec!["euclid", "total_variation"]),
-        (vec!["analyse", &run, "--tokens", "100000"], 1, vec!["positions"]),
-        (vec!["analyse", &run, "--which", "77777"], 1, vec!["no checkpoint"]),
+        (vec!["analyse", &run, "--tokens", "100000"], 2, vec!["positions"]),
+        (vec!["analyse", &run, "--which", "77777"], 2, vec!["no checkpoint"]),
+        (vec!["analyse", &run, "--subspace", &beyond], 2, vec!["no checkpoint"]),
+        (vec!["analyse", &encoder, "--data", "short.txt"], 2, vec!["no example", "longer than one example"]),
+        (vec!["analyse", &run, "--data", "nowhere.txt"], 2, vec!["nowhere.txt"]),
+        (vec!["analyse", &run, "--data", "report.pdf"], 2, vec!["report.pdf", "ending"]),
+        (vec!["analyse", &encoder, "--tokens", "2"], 2, vec!["2 tokens leave no room", "at least 3"]),
+        (vec!["eval", &run, "--which", "77777"], 2, vec!["no checkpoint"]),
+        (vec!["eval", &run, "--data", "nowhere.txt"], 2, vec!["nowhere.txt"]),
+        (vec!["eval", &run, "--data", "report.pdf"], 2, vec!["report.pdf", "ending"]),
+        (vec!["eval", &run, "--coverage", "partial:k=99"], 2, vec!["k is 99", "1 to 15"]),
+        (vec!["eval", "nobody"], 2, vec!["nobody"]),
         (vec!["analyse", &run, "--subspace", "nobody"], 2, vec!["nobody"]),
         (vec!["analyse", "nobody"], 2, vec!["nobody"]),
     ] {

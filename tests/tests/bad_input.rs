@@ -288,6 +288,10 @@ fn a_config_that_is_none() {
 fn a_device_that_is_not_there() {
     let program = program();
     refused(&program, TINY_DECODER, &["--device", "cuda:15"], &["device", "NVIDIA"]);
+    let _ = program.run(&["bench", "step", "--device", "cuda:15"]).expect_code(2).expect_words(&["NVIDIA"]);
+    program.write("c.toml", TINY_DECODER);
+    let sweep = ["bench", "sweep", "c.toml", "--axis", "device=cuda:15", "--steps", "1"];
+    let _ = program.run(&sweep).expect_code(2).expect_words(&["NVIDIA", "No point could be measured"]);
 }
 
 #[test]

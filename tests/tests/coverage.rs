@@ -84,8 +84,13 @@ fn a_run_goes_on_along_its_curve_before_and_after_its_pairs_were_chosen() {
         // Of a model that leaves out pairs itself, no others are left out.
         let _ = program
             .run(&["eval", &run, "--coverage", "partial:k=3"])
-            .expect_code(1)
+            .expect_code(2)
             .expect_words(&["trained to leave out pairs"]);
+        // What the model came to before its pairs were chosen is not its best.
+        let best = shown["metrics"]["validation/loss"]["best_step"].as_u64().unwrap();
+        assert!(best > WARM_UP, "best at step {best}");
+        let told = program.run(&["show", &run]).expect_code(0).stdout;
+        assert!(told.contains("after step 25, until which all were scored"), "{told}");
     }
 }
 
@@ -148,7 +153,7 @@ fn a_model_trained_with_all_pairs_is_evaluated_with_some() {
             ("eigen:k=0", "from 1 to 15"),
             ("partial:k=2,restore=common", "Nothing is trained here"),
         ] {
-            let _ = program.run(&["eval", &run, "--coverage", coverage]).expect_code(1).expect_words(&[words]);
+            let _ = program.run(&["eval", &run, "--coverage", coverage]).expect_code(2).expect_words(&[words]);
         }
         let _ = program
             .run(&["eval", &run, "--coverage", "parial:k=2"])

@@ -103,6 +103,15 @@ fn what_cannot_be_swept_is_refused_before_anything_is_measured() {
         let answer = program.run(&arguments).expect_code(2).expect_words(&words);
         assert_eq!(answer.stdout, "", "{arguments:?}");
     }
+    for (axis, words) in [
+        ("model.heads=3", ["model.heads=3: model.width", "nothing was measured"]),
+        ("model.heads=3,5", ["model.heads=5: model.width", "16 is not divisible by 5"]),
+        ("attention.compatibility.kind=symetric", ["symetric", "`symmetric`"]),
+    ] {
+        let arguments = ["bench", "sweep", "tiny.toml", "--axis", axis, "--steps", "1", "--json"];
+        let answer = program.run(&arguments).expect_code(2).expect_words(&words);
+        assert_eq!(answer.json()["event"], "refused", "{arguments:?}");
+    }
     let _ = program.run(&["bench", "sweep"]).expect_code(2).expect_words(&["--axis"]);
     assert!(!program.store_path().exists(), "a refusal made a store");
     let _ = program.run(&["bench", "show", "nothing"]).expect_code(2);
@@ -186,7 +195,7 @@ fn a_tiny_sweep_comes_in_and_is_there_after_a_restart() {
     screen.click("Export data…");
     screen.fill("File", &json.display().to_string());
     screen.click("Export");
-    screen.wait("the file", |_| json.is_file());
+    screen.wait("the file", |screen| json.is_file() && !screen.has("Cancel"));
     let written: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
     assert_eq!(written["results"]["points"].as_array().unwrap().len(), 3);
     assert_eq!(written["spec"]["axes"][0]["field"], "data.sequence_length");

@@ -5,9 +5,9 @@ use std::path::Path;
 use headroom_engine::{
     advise::{Advice, Adviser, Outcome, Prediction, Verdict, Wishes},
     analysis::Analysis,
-    config::{RunConfig, free_tag, from_toml, to_toml},
+    config::{RunConfig, counted, free_tag, from_toml, to_toml},
     store::{AdviceRecord, Advised, RunFilter, RunId, RunRecord, RunState, RunSummary, Store},
-    worker::Command,
+    worker::{Command, Which, choose_checkpoint},
 };
 use serde_json::{Value as Json, json};
 
@@ -42,7 +42,9 @@ pub fn run(store: Option<&Path>, args: &AdviseArgs) -> CliResult {
         (None, None) => with_errors(&reading, &id, &config)?,
         _ => None,
     };
-    let errors = findings::score_errors(other.as_ref().unwrap_or(&analysis), &config);
+    let of_errors = other.as_ref().unwrap_or(&analysis);
+    let errors = findings::score_errors(of_errors, &config);
+    let best = choose_checkpoint(&reading.checkpoints(&id)?, Which::Best).map(|best| best.step).ok();
     let adviser = Adviser::new(&config, id.as_str(), record.summary.parameters, &analysis, errors)
         .map_err(|problems| CliError::problems(&format!("The config of the run {id}"), &problems))?;
     let mut wishes = Wishes { similarity: args.similarity, energy: args.energy, error: args.error };
@@ -50,18 +52,19 @@ pub fn run(store: Option<&Path>, args: &AdviseArgs) -> CliResult {
         wishes.similarity = Wishes::USUAL.similarity;
     }
     let advice = adviser.advise(wishes);
+    let sources = findings::sources_words(&analysis, errors.map(|_| of_errors), best);
     if !args.train {
         return if args.json {
-            print::json(&as_json(&record, &analysis, &advice))
+            print::json(&as_json(&record, &analysis, &sources, &advice))
         } else {
-            tell(store, &record, &analysis, &adviser, &advice)
+            tell(store, &record, (&analysis, &sources), &adviser, &advice)
         };
     }
     if !args.json {
-        tell(store, &record, &analysis, &adviser, &advice)?;
+        tell(store, &record, (&analysis, &sources), &adviser, &advice)?;
         print::line("")?;
     }
-    let trained = trained(store, args, &reading, &record, &config, &analysis, &advice);
+    let trained = trained(store, args, &reading, &record, &config, (&analysis, &sources), &advice);
     let run = trained.inspect_err(|error| refused::tell(args.json, error))?;
     let reading = open::reading_existing(store)?;
     let kept = reading.advice()?.into_iter().find(|kept| kept.run == run);
@@ -144,12 +147,10 @@ fn newest(reading: &Store, record: &RunRecord) -> CliResult<Option<Analysis>> {
 }
 
 fn words(analysis: &Analysis) -> String {
-    let step = analysis.step.map(|step| format!("step {}, ", plain::count(step))).unwrap_or_default();
-    let data = if analysis.data.is_empty() { String::new() } else { format!(" of {}", analysis.data) };
-    format!("{step}{} examples of {} tokens{data}", plain::count(analysis.examples), analysis.tokens)
+    plain::ascii(&findings::look_words(analysis))
 }
 
-fn as_json(record: &RunRecord, analysis: &Analysis, advice: &Advice) -> Json {
+fn as_json(record: &RunRecord, analysis: &Analysis, sources: &[String], advice: &Advice) -> Json {
     fn part<T: serde::Serialize>(part: Option<&Result<T, String>>) -> Json {
         match part {
             None => Json::Null,
@@ -161,6 +162,7 @@ fn as_json(record: &RunRecord, analysis: &Analysis, advice: &Advice) -> Json {
         "event": "advised",
         "run": record.summary.id,
         "analysis": { "step": analysis.step, "examples": analysis.examples, "tokens": analysis.tokens, "data": analysis.data },
+        "sources": sources,
         "wishes": advice.wishes,
         "heads": part(advice.heads.as_ref()),
         "dimensions": part(advice.dimensions.as_ref()),
@@ -175,12 +177,15 @@ fn as_json(record: &RunRecord, analysis: &Analysis, advice: &Advice) -> Json {
 fn tell(
     store: Option<&Path>,
     record: &RunRecord,
-    analysis: &Analysis,
+    (analysis, sources): (&Analysis, &[String]),
     adviser: &Adviser,
     advice: &Advice,
 ) -> CliResult {
     let (run, name) = (&record.summary.id, &record.summary.name);
     print::line(format!("Advice for {name} ({run}), from {}", words(analysis)))?;
+    for sentence in sources {
+        print::line(plain::ascii(sentence))?;
+    }
     // What could be had at the usual thresholds stands there too, wished for or not.
     let threshold = advice.wishes.similarity.or(Wishes::USUAL.similarity).unwrap_or(1.0);
     let energy = advice.wishes.energy.or(Wishes::USUAL.energy).unwrap_or(1.0);
@@ -238,7 +243,7 @@ fn tell(
             print::line(line)?;
         }
         if borrowed.len() > MOST_NAMED {
-            print::line(format!("  and {} more heads", borrowed.len() - MOST_NAMED))?;
+            print::line(format!("  and {}", counted(borrowed.len() - MOST_NAMED, "more head")))?;
         }
     }
     if let Ok(prediction) = &advice.prediction
@@ -284,7 +289,7 @@ fn trained(
     reading: &Store,
     record: &RunRecord,
     config: &RunConfig,
-    analysis: &Analysis,
+    (analysis, sources): (&Analysis, &[String]),
     advice: &Advice,
 ) -> CliResult<RunId> {
     let Some(prediction) = advice.to_keep().filter(|_| advice.why_not().is_none()) else {
@@ -309,7 +314,11 @@ fn trained(
         source: source.id.clone(),
         beside: None,
         step: analysis.step,
-        words: words(analysis),
+        words: if advice.pairs.is_some() && !sources.is_empty() {
+            format!("{} ({})", words(analysis), plain::ascii(sources.join(" ").trim_end_matches('.')))
+        } else {
+            words(analysis)
+        },
         prediction: prediction.clone(),
     };
     let mut course = Course::new(1 + usize::from(again.is_some()), args.json);
@@ -363,8 +372,8 @@ fn outcome(reading: &Store, kept: &AdviceRecord) -> CliResult<(RunRecord, Outcom
     let (old, new) = (newest(reading, &before)?, newest(reading, &after)?);
     let outcome = Outcome::new(
         &kept.advised.prediction,
-        &findings::trained(&before.summary, old.as_ref()),
-        &findings::trained(&after.summary, new.as_ref()),
+        &findings::trained(&before.summary, kept.advised.beside.is_some(), old.as_ref()),
+        &findings::trained(&after.summary, false, new.as_ref()),
     );
     Ok((after, outcome))
 }
@@ -390,7 +399,10 @@ fn tell_outcome(reading: &Store, advised: &RunRecord, kept: &AdviceRecord, outco
     };
     print::line(format!(
         "{} ({}, {}), against {against}; advised from {}",
-        advised.summary.name, advised.summary.id, advised.summary.state, kept.advised.words
+        advised.summary.name,
+        advised.summary.id,
+        findings::stands_words(&advised.summary),
+        kept.advised.words
     ))?;
     let mut table = Table::new(["", "before", "predicted", "came out", ""]);
     for row in findings::outcome_rows(outcome) {

@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use headroom_engine::{
     analysis::{Analysis, AnalysisSpec, Measure, ReconstructionSpec, SpectrumSpec},
-    config::{DataConfig, from_toml},
+    config::{DataConfig, counted, from_toml},
     store::AnalysisId,
     worker::{Command, Event, Subspace, Target, Which},
 };
@@ -45,7 +45,7 @@ pub fn run(store: Option<&Path>, args: &AnalyseArgs) -> CliResult {
         print::line(format!("Kept as analysis {id}"))?;
     }
     match (&args.out, written) {
-        (Some(out), Some(count)) => print::line(format!("Wrote {count} files to {}", out.display())),
+        (Some(out), Some(count)) => print::line(format!("Wrote {} to {}", counted(count, "file"), out.display())),
         _ => Ok(()),
     }
 }
@@ -122,7 +122,9 @@ fn look(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResult<
                 stage = now;
             }
             Some(Event::Analysed { result, .. }) => found = Some(*result),
-            Some(Event::AnalyseEnded { why: Some(why), .. }) => break Err(CliError::Failed(why)),
+            Some(Event::AnalyseEnded { why: Some(why), is_refusal, .. }) => {
+                break Err(if is_refusal { CliError::BadInput(why) } else { CliError::Failed(why) });
+            }
             Some(Event::AnalyseEnded { complete: false, .. }) => {
                 break Err(CliError::Failed("It was stopped; nothing is kept.".to_owned()));
             }
@@ -251,6 +253,9 @@ pub(super) fn write(out: &Path, found: &Analysis) -> CliResult<usize> {
     }
     for array in found.arrays() {
         files.put(&format!("{}.npy", array.name), &findings::npy(&array))?;
+    }
+    if let Some(reconstruction) = &found.reconstruction {
+        files.put("reconstruction.csv", findings::reconstruction_csv(reconstruction).as_bytes())?;
     }
     let all = serde_json::to_string_pretty(found).map_err(|error| CliError::Failed(error.to_string()))?;
     files.put("analysis.json", all.as_bytes())?;

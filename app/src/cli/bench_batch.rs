@@ -1,6 +1,6 @@
 //! `headroom bench largest-batch`: how many examples of a forward pass fit into memory.
 
-use headroom_engine::{attention::estimated_vocabulary, speed::largest_batch, train::TrainError};
+use headroom_engine::{attention::estimated_vocabulary, config::counted, speed::largest_batch};
 
 use super::{
     bench_args::LargestBatchArgs,
@@ -16,9 +16,7 @@ pub fn run(args: &LargestBatchArgs) -> CliResult {
     let config = GivenConfig::read(&given)?.config;
     let vocabulary = args.vocabulary.unwrap_or_else(|| estimated_vocabulary(&config));
     let found = largest_batch(&config, vocabulary, args.memory).map_err(|error| match error {
-        TrainError::Config(_) | TrainError::Memory { .. } | TrainError::OutOfMemory { .. } => {
-            CliError::BadInput(error.to_string())
-        }
+        refused if refused.is_refusal() => CliError::BadInput(refused.to_string()),
         other => CliError::Failed(other.to_string()),
     })?;
     if args.json {
@@ -29,7 +27,10 @@ pub fn run(args: &LargestBatchArgs) -> CliResult {
         return print::line(format!("Not even one example fits: it needs {needed}, {free} may be used."));
     }
     print::line(format!(
-        "{} examples fit: they need {needed} by the estimate, {free} may be used. A step was taken with them.",
-        plain::count(found.batch as u64)
+        "{} {needed} by the estimate, {free} may be used. A step was taken with as many.",
+        match found.batch {
+            1 => "1 example fits: it needs".to_owned(),
+            more => format!("{} fit: they need", counted(more, "example")),
+        }
     ))
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use headroom_engine::{
+    config::counted,
     speed::{Outcome, PointRatio, Setting, point_ratios, sweep_csv},
     store::{BenchmarkRecord, BenchmarkSummary},
 };
@@ -58,7 +59,7 @@ pub fn show(store: Option<&Path>, args: &BenchShowArgs) -> CliResult {
     let record = open::reading_existing(store)?.benchmark(&args.benchmark)?;
     if let Some(out) = &args.out {
         let count = write(out, &record)?;
-        print::aside(format!("Wrote {count} files to {}.", out.display()));
+        print::aside(format!("Wrote {} to {}.", counted(count, "file"), out.display()));
     }
     if args.json {
         print::json(&record)
@@ -107,7 +108,7 @@ pub fn compare(store: Option<&Path>, args: &BenchCompareArgs) -> CliResult {
 /// The whole benchmark as a table.
 pub fn print_record(record: &BenchmarkRecord) -> CliResult {
     let BenchmarkRecord { summary, spec, results } = record;
-    print::line(format!("{} ({}), {} points, {}.", summary.name, summary.id, points(summary), made_by(summary)))?;
+    print::line(format!("{} ({}), {}, {}.", summary.name, summary.id, points_words(summary), made_by(summary)))?;
     let fields = spec.axes.iter().map(|axis| axis.field.clone());
     let columns = [
         "side",
@@ -190,6 +191,11 @@ fn millis(seconds: f64) -> String {
 
 fn points(known: &BenchmarkSummary) -> String {
     if known.is_complete() { known.points.to_string() } else { format!("{} of {}", known.points, known.points_total) }
+}
+
+fn points_words(known: &BenchmarkSummary) -> String {
+    let all = counted(known.points_total, "point");
+    if known.is_complete() { all } else { format!("{} of {all}", known.points) }
 }
 
 /// What measured and on what: device, processor and program.

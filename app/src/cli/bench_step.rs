@@ -1,7 +1,7 @@
 //! `headroom bench step`: how long a training step takes, and where its time goes.
 
 use headroom_engine::{
-    config::{RunConfig, from_toml_with},
+    config::{RunConfig, counted, from_toml_with},
     speed::{MachineLimits, StepSpeed, StepTime, compare, in_pool, limits_of, peak_memory_bytes},
     store::Machine,
     train::TrainError,
@@ -108,9 +108,7 @@ fn measure(args: &BenchStepArgs, config: &RunConfig) -> Result<Measured, TrainEr
 
 fn failed(error: TrainError) -> CliError {
     match error {
-        TrainError::Config(_) | TrainError::Memory { .. } | TrainError::OutOfMemory { .. } => {
-            CliError::BadInput(error.to_string())
-        }
+        refused if refused.is_refusal() => CliError::BadInput(refused.to_string()),
         TrainError::State(message) => CliError::Failed(message),
         other => CliError::Failed(other.to_string()),
     }
@@ -151,12 +149,13 @@ fn spread(measured: &Measured, part: Part) -> [f64; 3] {
 fn print_table(args: &BenchStepArgs, threads: usize, measured: &Measured) -> CliResult {
     let [_, step, _] = spread(measured, |time| time.step_secs);
     print::line(format!(
-        "{} of {} layers, width {}: {} parameters, {} tokens a step, {threads} threads on {}.",
+        "{} of {}, width {}: {}, {} a step, {} on {}.",
         args.kind,
-        args.layers,
-        args.width,
-        format::count(measured.parameters),
-        format::count(measured.tokens),
+        counted(args.layers, "layer"),
+        format::count(args.width as u64),
+        counted(measured.parameters, "parameter"),
+        counted(measured.tokens, "token"),
+        counted(threads, "thread"),
         args.device,
     ))?;
     let mut table = Table::new(["part", "median", "least", "most", "share"]);
@@ -192,8 +191,7 @@ fn print_table(args: &BenchStepArgs, threads: usize, measured: &Measured) -> Cli
 pub fn limited(limits: MachineLimits) -> String {
     match limits.threads {
         0 => "this GPU".to_owned(),
-        1 => "this machine with 1 thread".to_owned(),
-        threads => format!("this machine with {threads} threads"),
+        threads => format!("this machine with {}", counted(threads, "thread")),
     }
 }
 

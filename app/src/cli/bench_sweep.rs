@@ -3,7 +3,8 @@
 use std::{path::Path, time::Duration};
 
 use headroom_engine::{
-    speed::{Axis, Side, SpecError, SweepSpec},
+    config::counted,
+    speed::{Axis, Outcome, Point, Setting, Side, SpecError, SweepSpec},
     store::{BenchmarkId, BenchmarkRecord},
     worker::{Command, Engine, Event},
 };
@@ -21,6 +22,8 @@ use super::{
 const PATIENCE: Duration = Duration::from_millis(50);
 /// How long the engine may take to write down what is left.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_mins(1);
+/// So many problems of points that cannot be built are told.
+const MOST_TOLD: usize = 10;
 
 /// Measures, and keeps what was measured; Ctrl-C ends it with what there is.
 pub fn run(store: Option<&Path>, args: &BenchSweepArgs) -> CliResult {
@@ -39,11 +42,12 @@ pub fn run(store: Option<&Path>, args: &BenchSweepArgs) -> CliResult {
         bench_show::print_record(&record)?;
     }
     if complete {
-        Ok(())
+        refuse_nothing(&record)
     } else {
         let (points, all) = (record.summary.points, record.summary.points_total);
         Err(CliError::Failed(format!(
-            "Stopped after {points} of {all} points; they are kept as {}.",
+            "Stopped after {points} of {}; what was measured is kept as {}.",
+            counted(all, "point"),
             record.summary.id
         )))
     }
@@ -69,8 +73,47 @@ fn spec(args: &BenchSweepArgs) -> CliResult<SweepSpec> {
     let BenchSweepArgs { vocabulary, warmup, steps, repeats, largest_batch, memory: memory_bytes, .. } = *args;
     let spec =
         SweepSpec { base: given.config, vocabulary, axes, sides, warmup, steps, repeats, largest_batch, memory_bytes };
-    spec.points().map_err(bad)?;
+    let points = spec.points().map_err(bad)?;
+    refuse_what_cannot_be_built(&points)?;
     Ok(spec)
+}
+
+/// A point that cannot be built is a result; nothing but such points is a mistake.
+fn refuse_what_cannot_be_built(points: &[Point]) -> CliResult {
+    let subjects = || points.iter().flat_map(|point| point.subjects.iter().map(move |subject| (point, subject)));
+    if subjects().any(|(_, subject)| subject.problems.is_empty()) {
+        return Ok(());
+    }
+    let mut lines = vec!["None of these points can be built; nothing was measured. Correct the fields:".to_owned()];
+    let mut problems = Vec::new();
+    for (point, subject) in subjects() {
+        let at = point.settings.iter().map(Setting::to_override).collect::<Vec<_>>().join(", ");
+        let side = if points.iter().any(|point| point.subjects.len() > 1) {
+            format!(" ({})", subject.side)
+        } else {
+            String::new()
+        };
+        lines.extend(subject.problems.iter().map(|problem| format!("  {at}{side}: {problem}")));
+        problems.extend(subject.problems.iter().cloned());
+    }
+    let more = lines.len().saturating_sub(1 + MOST_TOLD);
+    if more > 0 {
+        lines.truncate(1 + MOST_TOLD);
+        lines.push(format!("  and {} of other points", counted(more, "problem")));
+    }
+    Err(CliError::Problems { message: lines.join("\n"), problems })
+}
+
+/// Whether anything was measured; where nothing was, it is said why the command did not do what it is for.
+fn refuse_nothing(record: &BenchmarkRecord) -> CliResult {
+    let outcomes = || record.results.points.iter().flat_map(|point| &point.sides).map(|side| &side.outcome);
+    if outcomes().next().is_none() || outcomes().any(|outcome| outcome.measurement().is_some()) {
+        return Ok(());
+    }
+    let id = &record.summary.id;
+    let why = format!("No point could be measured; what kept each from it is kept as {id}.");
+    let is_mistaken = outcomes().all(|outcome| matches!(outcome, Outcome::Invalid { .. }));
+    Err(if is_mistaken { CliError::BadInput(why) } else { CliError::Failed(why) })
 }
 
 /// The swept fields and their values.

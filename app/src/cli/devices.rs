@@ -1,7 +1,7 @@
 //! `headroom devices`: where runs can compute, and whether they compute rightly there.
 
 use headroom_engine::{
-    config::DeviceChoice,
+    config::{DeviceChoice, counted},
     speed::{DeviceCheck, check_device},
     worker::devices,
 };
@@ -82,7 +82,7 @@ fn check(device: DeviceChoice, json: bool) -> CliResult {
         )));
     }
     if !json {
-        print::line(format!("{device} computes what the processor computes: {} models.", checks.len()))?;
+        print::line(format!("{device} computes what the processor computes, in {}.", counted(checks.len(), "model")))?;
     }
     Ok(())
 }

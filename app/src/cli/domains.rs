@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use headroom_engine::{
     analysis::{Analysis, Similarity},
-    config::RunConfig,
+    config::{RunConfig, counted},
     store::{AnalysisId, RunFilter},
     worker::{Command, Engine, Event},
 };
@@ -137,7 +137,11 @@ fn refuse_look(args: &DomainsArgs, config: &RunConfig) -> CliResult {
     let spec = args.look.spec();
     let (most, layers, heads) = (config.data.sequence_length, config.model.layers, config.model.heads);
     if let Some(tokens) = spec.tokens.filter(|tokens| *tokens > most) {
-        return Err(CliError::BadInput(format!("Examples of {tokens} tokens are longer than the models' {most}.")));
+        return Err(CliError::BadInput(format!(
+            "Examples of {} are longer than the models' {}. Ask for at most that many with --tokens.",
+            counted(tokens, "token"),
+            counted(most, "position")
+        )));
     }
     match spec.reconstruction.and_then(|wanted| wanted.head) {
         Some(at) if at.layer >= layers || at.head >= heads => Err(CliError::BadInput(format!(

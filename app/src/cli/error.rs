@@ -1,6 +1,10 @@
 use std::process::ExitCode;
 
-use headroom_engine::{config::Problem, store::StoreError, worker::EngineError};
+use headroom_engine::{
+    config::{Problem, counted},
+    store::StoreError,
+    worker::EngineError,
+};
 
 /// How a command ends when it does not do what was asked.
 #[derive(Debug)]
@@ -28,7 +32,7 @@ impl CliError {
     pub fn problems(config: &str, problems: &[Problem]) -> Self {
         let count = match problems.len() {
             1 => "a problem".to_owned(),
-            n => format!("{n} problems"),
+            n => counted(n, "problem"),
         };
         let mut lines = vec![format!("{config} has {count}; nothing was started.")];
         lines.extend(problems.iter().map(|problem| format!("  {problem}")));

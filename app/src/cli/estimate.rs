@@ -2,7 +2,7 @@
 
 use headroom_engine::{
     attention::{Cost, ModelPlan, ParameterMatch, Part, Workload, estimated_vocabulary},
-    config::Tokenizer,
+    config::{Tokenizer, counted},
 };
 use serde_json::json;
 
@@ -65,5 +65,5 @@ pub fn run(args: &EstimateArgs) -> CliResult {
         print::line(format!("{found}."))?;
     }
     let about = if is_exact { "" } else { "; the tokenizer decides the exact number" };
-    print::line(format!("Counted for a vocabulary of {} tokens{about}.", plain::count(vocabulary as u64)))
+    print::line(format!("Counted for a vocabulary of {}{about}.", counted(vocabulary, "token")))
 }

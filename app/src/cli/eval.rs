@@ -6,7 +6,7 @@ use std::{
 };
 
 use headroom_engine::{
-    config::{Coverage, DataConfig, FileSource, Source, from_toml},
+    config::{Coverage, DataConfig, FileSource, Source, counted, from_toml},
     store::RunRecord,
     worker::{Approximation, Command, Event, Target},
 };
@@ -56,6 +56,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
             Some(Event::Failed { why, what_to_do, .. }) => {
                 break Err(CliError::Failed(joined(&why, &what_to_do)));
             }
+            Some(Event::Refused { why }) => break Err(CliError::BadInput(why)),
             Some(Event::Warning { message, .. }) => print::aside(format!("Warning: {message}")),
             Some(Event::Ended) => {
                 break Err(CliError::Failed("The engine ended before the evaluation did.".to_owned()));
@@ -111,7 +112,7 @@ fn tell(event: &Event) -> CliResult {
     let Event::Evaluation { target, loss, perplexity, masked_accuracy, tokens, coverage, score_error } = event else {
         return Ok(());
     };
-    print::line(format!("{target}: loss {} nats a token, on {} tokens", plain::number(*loss), plain::count(*tokens)))?;
+    print::line(format!("{target}: loss {} nats a token, on {}", plain::number(*loss), counted(*tokens, "token")))?;
     if let (Some(coverage), Some(error)) = (coverage, score_error) {
         let error = 100.0 * error;
         print::line(format!(

@@ -4,6 +4,7 @@ use std::{
 };
 
 use headroom_engine::{
+    config::counted,
     store::{RunId, RunState},
     worker::{Command, Engine, Event},
 };
@@ -156,27 +157,27 @@ impl Follower {
             }
             _ => String::new(),
         };
-        let (steps, time) = (plain::count(*step), plain::duration(*train_secs));
+        let (steps, time) = (counted(*step, "step"), plain::duration(*train_secs));
         let go_on = format!("Go on with: {}", self.resume_command(run));
         match state {
             RunState::Finished => {
-                let text = format!("Finished: {name} ({run}), {steps} steps in {time}.{best}");
+                let text = format!("Finished: {name} ({run}), {steps} in {time}.{best}");
                 if self.progress.is_json() { Ok(()) } else { unless_left(print::line(text)) }
             }
             RunState::Stopped => {
-                Err(CliError::Failed(format!("Stopped: {name} ({run}), after {steps} steps.{best} {go_on}")))
+                Err(CliError::Failed(format!("Stopped: {name} ({run}), after {steps}.{best} {go_on}")))
             }
             RunState::Cancelled => Err(CliError::Failed(format!("Cancelled: {name} ({run}), before its first step."))),
             RunState::Diverged => {
-                Err(CliError::Failed(spaced(&[&format!("Diverged: {name} ({run}), after {steps} steps.{best}"), &why])))
+                Err(CliError::Failed(spaced(&[&format!("Diverged: {name} ({run}), after {steps}.{best}"), &why])))
             }
             // What was given could not be used: nothing was trained.
             RunState::Failed if !self.is_started && *step == 0 => Err(CliError::BadInput(why)),
             RunState::Failed => {
-                Err(CliError::Failed(spaced(&[&format!("Failed: {name} ({run}), after {steps} steps."), &why, &go_on])))
+                Err(CliError::Failed(spaced(&[&format!("Failed: {name} ({run}), after {steps}."), &why, &go_on])))
             }
             other => Err(CliError::Failed(spaced(&[
-                &format!("The run ended as {other}: {name} ({run}), after {steps} steps."),
+                &format!("The run ended as {other}: {name} ({run}), after {steps}."),
                 &why,
                 &go_on,
             ]))),

@@ -3,7 +3,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use headroom_engine::worker::Event;
+use headroom_engine::{config::counted, worker::Event};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
@@ -182,7 +182,7 @@ fn sentence(event: &Event) -> Option<String> {
     let text = match event {
         Event::Queued { run, name, position, .. } => match position {
             0 => format!("Run {run}: {name}"),
-            before => format!("Run {run}: {name}, after {before} others"),
+            before => format!("Run {run}: {name}, after {}", counted(*before, "other")),
         },
         Event::Preparing { stage, .. } => format!("Preparing: {stage}"),
         Event::Started {
@@ -200,11 +200,11 @@ fn sentence(event: &Event) -> Option<String> {
             let from =
                 if *first_step == 0 { String::new() } else { format!(", from step {}", plain::count(*first_step)) };
             format!(
-                "Training {} parameters for {} steps{from}, on {device} with {threads} threads; {} tokens of text, {} \
-                 held out, vocabulary {}{}",
-                plain::count(*parameters),
-                plain::count(*steps),
-                plain::count(*train_tokens),
+                "Training {} for {}{from}, on {device} with {}; {} of text, {} held out, vocabulary {}{}",
+                counted(*parameters, "parameter"),
+                counted(*steps, "step"),
+                counted(*threads, "thread"),
+                counted(*train_tokens, "token"),
                 plain::count(*validation_tokens),
                 plain::count(*vocabulary as u64),
                 parameter_match.as_ref().map(|text| format!("\n{text}.")).unwrap_or_default(),
@@ -235,8 +235,10 @@ fn sentence(event: &Event) -> Option<String> {
             format!("Sample at step {}:\n  {}", plain::count(*step), examples.join("\n  "))
         }
         Event::PairsChosen { step, k, score_error, .. } => format!(
-            "From step {} on, {k} pairs of each row are scored; {:.2} % of the scores' mean square is lost",
+            "From step {} on, {} of each row {} scored; {:.2} % of the scores' mean square is lost",
             plain::count(*step + 1),
+            counted(*k, "pair"),
+            if *k == 1 { "is" } else { "are" },
             100.0 * score_error,
         ),
         Event::Checkpointed { step, path, bytes, .. } => {

@@ -8,7 +8,7 @@ use std::{
 
 use headroom_engine::{
     attention::{ModelPlan, estimated_vocabulary},
-    config::{Entrant, Problem, RunConfig, free_tag, runs_of},
+    config::{Entrant, Problem, RunConfig, counted, free_tag, runs_of},
     store::{RunFilter, RunId},
     worker::{Command, Engine, Event},
 };
@@ -200,9 +200,9 @@ impl Course {
                         .map(|loss| format!(" Best validation loss {}.", plain::number(loss)))
                         .unwrap_or_default();
                     let why = why.as_ref().map(|why| format!(" {why}")).unwrap_or_default();
-                    let (steps, time) = (plain::count(*step), plain::duration(*train_secs));
+                    let (steps, time) = (counted(*step, "step"), plain::duration(*train_secs));
                     let name = self.name(run);
-                    self.tell(&format!("Ended as {state}: {name}, {steps} steps in {time}.{best}{why}"))?;
+                    self.tell(&format!("Ended as {state}: {name}, {steps} in {time}.{best}{why}"))?;
                 }
                 Event::Checkpointed { .. }
                 | Event::Evaluated { .. }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use headroom_engine::{
     attention::ParameterMatch,
-    config::from_toml,
-    store::{RunRecord, Store},
+    config::{counted, from_toml},
+    store::{RunRecord, Store, series_names},
 };
 use serde_json::{Map, Value, json};
 
@@ -82,21 +82,33 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
     fact("training time", plain::duration(run.train_secs));
     fact("parameters", run.parameters.map(plain::count).unwrap_or_default());
     fact("matched", parameter_match(record).unwrap_or_default());
-    fact("device", format!("{}, {} threads", run.device, run.threads));
+    fact("device", format!("{}, {}", run.device, counted(run.threads, "thread")));
     fact("seed", run.seed.to_string());
     fact("tags", run.tags.join(", "));
     fact("note", run.note.clone());
-    fact("machine", format!("{}, {} cores, {}", record.machine.cpu, record.machine.cores, record.machine.os));
+    fact(
+        "machine",
+        format!("{}, {}, {}", record.machine.cpu, counted(record.machine.cores, "core"), record.machine.os),
+    );
     let commit = record.git_commit.as_ref().map(|commit| {
         format!(", commit {commit}{}", if record.git_dirty == Some(true) { " with changes" } else { "" })
     });
     fact("program", format!("{}{}", record.program_version, commit.unwrap_or_default()));
     fact("data hash", record.data_hash.clone().unwrap_or_default());
-    let resumes: Vec<String> =
-        record.attempts.iter().skip(1).map(|attempt| format!("at step {}", plain::count(attempt.first_step))).collect();
+    let resumes: Vec<String> = record
+        .attempts
+        .iter()
+        .skip(1)
+        .map(|attempt| format!("from step {} on", plain::count(attempt.first_step)))
+        .collect();
     fact("resumed", resumes.join(", "));
 
-    let mut metrics = Table::new(["metric", "last", "best", "at step"]);
+    if let Some(chosen) = run.metrics.get(series_names::COVERAGE_SCORE_ERROR).filter(|chosen| chosen.last_step > 0) {
+        let step = plain::count(chosen.last_step);
+        fact("pairs chosen", format!("after step {step}, until which all were scored; best values are those after it"));
+    }
+
+    let mut metrics = Table::new(["metric", "last", "best", "best at step"]);
     for (name, series) in &run.metrics {
         metrics.row([
             name.clone(),

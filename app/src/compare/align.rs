@@ -1,5 +1,7 @@
 //! Bringing the curves of several runs to the same x, so that they can be averaged.
 
+use headroom_engine::config::counted;
+
 use super::Summary;
 
 /// Grid points when curves with different x are interpolated.
@@ -25,7 +27,8 @@ impl Alignment {
             Self::Exact => format!("Runs have their points at the same {x}; nothing was interpolated."),
             Self::Shared => format!("Only the {x} values that all runs of a group share are used."),
             Self::Interpolated(points) => {
-                format!("Values were interpolated linearly in {x}, at {points} points; nothing was extrapolated.")
+                let points = counted(points, "point");
+                format!("Values were interpolated linearly in {x}, at {points}; nothing was extrapolated.")
             }
         }
     }

@@ -1,12 +1,13 @@
 //! What the adviser says, as rows of words: the saving, and what was predicted beside what came out.
 
 use headroom_engine::{
-    advise::{Outcome, OutcomeRow, Prediction, Trained, Unit},
+    advise::{Outcome, OutcomeRow, Prediction, Stands, Trained, Unit},
     analysis::{Analysis, reconstruction::Scope},
-    config::{RunConfig, attention_words},
+    config::{RunConfig, attention_words, counted},
     store::{RunState, RunSummary, series_names},
 };
 
+use super::reliable_words;
 use crate::widgets::format;
 
 /// What a model costs and what the advised one would: what, now, then, the difference as a share.
@@ -33,9 +34,10 @@ pub fn measured_words(prediction: &Prediction) -> Vec<String> {
     if let Some(heads) = &prediction.heads {
         words.push(match (heads.mean_similarity, heads.least_similarity) {
             (Some(mean), Some(least)) => format!(
-                "{} of {} maps are replaced by maps that are {} like them, {} at least.",
-                heads.replaced,
-                heads.maps,
+                "{} of {} {} replaced by maps that are {} like them, {} at least.",
+                format::count(heads.replaced as u64),
+                counted(heads.maps, "map"),
+                if heads.replaced == 1 { "is" } else { "are" },
                 format::fixed(mean, 3),
                 format::fixed(least, 3)
             ),
@@ -49,10 +51,11 @@ pub fn measured_words(prediction: &Prediction) -> Vec<String> {
             format!(" It has {} now: this saves nothing.", dimensions.present)
         };
         words.push(format!(
-            "{} shared dimensions keep {} of the energy of W_Q W_K^T, summed over heads, or more; layer {} needs them all. \
+            "{} {} {} of the energy of W_Q W_K^T, summed over heads, or more; layer {} needs them all. \
              Single heads may keep less, since heads can cancel in the sum: the weights of queries alone need {}, those of \
              keys {}.{fewer}",
-            dimensions.d_k,
+            counted(dimensions.d_k, "shared dimension"),
+            if dimensions.d_k == 1 { "keeps" } else { "keep" },
             format::percent(dimensions.kept),
             dimensions.layer,
             dimensions.queries,
@@ -61,9 +64,10 @@ pub fn measured_words(prediction: &Prediction) -> Vec<String> {
     }
     if let Some(pairs) = &prediction.pairs {
         words.push(format!(
-            "{} of {} pairs of each row leave an error of {} of the scores' energy.",
-            pairs.k,
-            pairs.tokens,
+            "{} of {} of each row {} an error of {} of the scores' energy.",
+            format::count(pairs.k as u64),
+            counted(pairs.tokens, "pair"),
+            if pairs.k == 1 { "leaves" } else { "leave" },
             format::percent(pairs.error)
         ));
     }
@@ -100,16 +104,73 @@ pub fn score_errors<'a>(analysis: &'a Analysis, config: &RunConfig) -> Option<&'
     Some(network.greedy.honest())
 }
 
-/// What is known of a run.
-pub fn trained<'a>(run: &RunSummary, analysis: Option<&'a Analysis>) -> Trained<'a> {
+/// An analysis in words: its step, on how many examples of which text.
+pub fn look_words(analysis: &Analysis) -> String {
+    let step = analysis.step.map(|step| format!("step {}, ", format::count(step))).unwrap_or_default();
+    let data = if analysis.data.is_empty() { String::new() } else { format!(" of {}", analysis.data) };
+    let examples = counted(analysis.examples, "example");
+    format!("{step}{examples} of {}{data}", counted(analysis.tokens as u64, "token"))
+}
+
+/// What is to be said where an advice rests on more than one look: heads and dimensions on one, pairs on `of_errors`, and
+/// where the checkpoint from which a run would take its pairs (of `best_step`) is another one than that which was looked at.
+pub fn sources_words(analysis: &Analysis, of_errors: Option<&Analysis>, best_step: Option<u64>) -> Vec<String> {
+    let mut words = Vec::new();
+    let Some(of_errors) = of_errors else { return words };
+    let place = |found: &Analysis| (found.step, found.data.clone(), found.tokens);
+    if place(analysis) != place(of_errors) {
+        words.push(format!(
+            "Two looks are put together: heads and dimensions follow from {}, the error of pairs from {}.",
+            look_words(analysis),
+            look_words(of_errors)
+        ));
+    }
+    let restored = of_errors.reconstruction.as_ref();
+    words.extend(restored.and_then(|found| reliable_words(found, found.scope(Scope::Network)?)));
+    if let (Some(step), Some(best)) = (of_errors.step, best_step.filter(|best| Some(*best) != of_errors.step)) {
+        words.push(format!(
+            "The error of pairs was measured at step {}; the advised run would take its pairs from the best checkpoint, that \
+             of step {}, whose error may be another one.",
+            format::count(step),
+            format::count(best)
+        ));
+    }
+    words
+}
+
+/// Where a run stands, as a part of a sentence.
+pub fn stands_words(run: &RunSummary) -> String {
+    let of = run.steps_total.map(|steps| format!(" of {}", format::count(steps))).unwrap_or_default();
+    let step = format::count(run.steps_done);
+    match run.state {
+        RunState::Queued => "waits for its turn".to_owned(),
+        RunState::Running => format!("trains now: step {step}{of}"),
+        RunState::Paused => format!("is paused at step {step}{of}"),
+        RunState::Finished => "finished".to_owned(),
+        ended => format!("{ended} at step {step}{of}"),
+    }
+}
+
+/// What is known of a run; `is_beside` where it was trained again for a comparison.
+pub fn trained<'a>(run: &'a RunSummary, is_beside: bool, analysis: Option<&'a Analysis>) -> Trained<'a> {
     let last = |series: &str| run.metrics.get(series).map(|metric| metric.last);
+    let best = run.metrics.get(series_names::VALIDATION_LOSS);
     Trained {
-        has_finished: run.state == RunState::Finished,
+        stands: match run.state {
+            RunState::Queued => Stands::Waits,
+            RunState::Running | RunState::Paused => Stands::Trains,
+            RunState::Finished => Stands::Finished,
+            _ => Stands::EndedEarly,
+        },
+        steps_done: run.steps_done,
+        steps_total: run.steps_total,
+        is_beside,
+        computed_on: Some((run.device.as_str(), run.threads)),
         parameters: run.parameters,
         flops_per_step: run.flops_per_step,
         step_secs: (run.steps_done > 0 && run.train_secs > 0.0).then(|| run.train_secs / run.steps_done as f64),
         peak_memory_bytes: last(series_names::SYSTEM_PEAK_MEMORY_BYTES),
-        best_validation_loss: run.metrics.get(series_names::VALIDATION_LOSS).and_then(|metric| metric.best),
+        best_validation_loss: best.and_then(|metric| metric.best.zip(metric.best_step)),
         score_error: last(series_names::COVERAGE_SCORE_ERROR),
         analysis,
     }
@@ -119,7 +180,9 @@ pub fn trained<'a>(run: &RunSummary, analysis: Option<&'a Analysis>) -> Trained<
 pub fn outcome_rows(outcome: &Outcome) -> Vec<[String; 5]> {
     let row = |row: &OutcomeRow| {
         let write = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| number(row.unit, value));
-        [row.what.clone(), write(row.present), write(row.predicted), write(row.came_out), row.note.clone()]
+        let at = row.at_step.map(|step| format!(" (step {})", format::count(step))).unwrap_or_default();
+        let came_out = write(row.came_out) + &at;
+        [row.what.clone(), write(row.present), write(row.predicted), came_out, row.note.clone()]
     };
     outcome.rows.iter().map(row).collect()
 }
@@ -128,6 +191,7 @@ fn number(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Count => format::count(value as u64),
         Unit::Flops => format::flops(value),
+        Unit::Bytes => format::bytes(value as u64),
         Unit::Ratio | Unit::Share => format::percent(value),
         Unit::ByteDifference => {
             let sign = if value < 0.0 { format::MINUS } else { '+' };
@@ -136,5 +200,32 @@ fn number(unit: Unit, value: f64) -> String {
         Unit::Similarity => format::fixed(value, 3),
         Unit::Loss => format::number(value),
         Unit::LossDifference => format::delta(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_that_are_put_together_are_told_apart() {
+        let look = |step: u64, data: &str| Analysis {
+            step: Some(step),
+            data: data.to_owned(),
+            examples: 1,
+            tokens: 32,
+            ..Analysis::default()
+        };
+        let (own, later, other) = (look(400, "text"), look(600, "text"), look(400, "another text"));
+        assert!(sources_words(&own, None, Some(600)).is_empty(), "nothing rests on pairs");
+        assert!(sources_words(&own, Some(&own), Some(400)).is_empty());
+        let words = sources_words(&own, Some(&later), Some(600)).join(" ");
+        assert!(
+            words.contains("from step 400, 1 example of 32 tokens of text, the error of pairs from step 600"),
+            "{words}"
+        );
+        assert!(!words.contains("best checkpoint"), "{words}");
+        let words = sources_words(&own, Some(&other), Some(1200)).join(" ");
+        assert!(words.contains("of another text") && words.contains("that of step 1,200"), "{words}");
     }
 }

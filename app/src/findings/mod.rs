@@ -7,9 +7,14 @@ mod npy;
 mod reconstruction;
 mod words;
 
-pub use advice::{advised_config, is_own_text, measured_words, outcome_rows, saving_rows, score_errors, trained};
+pub use advice::{
+    advised_config, is_own_text, look_words, measured_words, outcome_rows, saving_rows, score_errors, sources_words,
+    stands_words, trained,
+};
 pub use curves::figures;
 pub use maps::maps;
 pub use npy::npy;
-pub use reconstruction::{computed_pairs, reconstruction_table, rising, scope_name};
+pub use reconstruction::{
+    UNRELIABLE, computed_pairs, parted, reconstruction_csv, reconstruction_table, reliable_words, rising, scope_name,
+};
 pub use words::{about, layer_name, layer_table, summary};

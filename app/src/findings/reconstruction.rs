@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use headroom_engine::analysis::{
-    Analysis,
-    reconstruction::{ErrorCurve, Reconstruction, Scope, ScopeReconstruction},
+use headroom_engine::{
+    analysis::{
+        Analysis,
+        reconstruction::{ErrorCurve, Reconstruction, Scope, ScopeReconstruction},
+    },
+    config::counted,
 };
 
 use super::about;
@@ -41,19 +44,19 @@ pub(super) fn figures(analysis: &Analysis) -> Vec<(String, Figure)> {
         let slug = scope.scope.slug();
         let curves = [&scope.greedy, &scope.eigen, &scope.random];
         let x = Axis::new("Pairs of a query").quantity(Quantity::Count);
-        all.push((format!("reconstruction-{slug}"), figure(analysis, &title, (x, (0.0, n)), &lines(&pairs, curves))));
+        let reliable = scope.reliable_pairs(found.tokens);
+        let mut figure = figure(analysis, &title, (x, (0.0, n)), &lines(&pairs, curves, reliable));
+        figure.notes.extend(reliable_words(found, scope));
+        all.push((format!("reconstruction-{slug}"), figure));
     }
     if let (Some(network), false) = (found.scopes.first(), found.score_flops.is_empty()) {
-        let mut series = lines(rising(&found.score_flops), [&network.greedy, &network.eigen, &network.random]);
+        let curves = [&network.greedy, &network.eigen, &network.random];
+        let mut series = lines(rising(&found.score_flops), curves, network.reliable_pairs(found.tokens));
         // Projections need all scores first.
         series.retain(|(name, ..)| !name.starts_with("eigenvectors"));
         if let Some(whole) = &found.whole {
-            series.push((
-                "whole map, held out".to_owned(),
-                points(rising(&whole.flops), whole.greedy.honest()),
-                3,
-                Dash::Solid,
-            ));
+            let points = points(rising(&whole.flops), whole.greedy.honest());
+            held_out(&mut series, "whole map, held out", &points, 3, whole.reliable_pairs());
         }
         let title = "Error of restored scores over FLOPs, relative to those of all pairs";
         let x = Axis::new("FLOPs of scores, relative to all pairs");
@@ -61,14 +64,11 @@ pub(super) fn figures(analysis: &Analysis) -> Vec<(String, Figure)> {
     }
     if let Some(whole) = &found.whole {
         let pairs: Vec<f64> = (0..=whole.pairs).map(|k| k as f64).collect();
-        let mut series = lines(&pairs, [&whole.greedy, &whole.eigen, &whole.random]);
+        let curves = [&whole.greedy, &whole.eigen, &whole.random];
+        let mut series = lines(&pairs, curves, whole.reliable_pairs());
         if let Some(network) = found.scopes.first() {
-            series.push((
-                "rows, held out".to_owned(),
-                points(&computed_pairs(found), network.greedy.honest()),
-                3,
-                Dash::Solid,
-            ));
+            let points = points(&computed_pairs(found), network.greedy.honest());
+            held_out(&mut series, "rows, held out", &points, 3, network.reliable_pairs(found.tokens));
         }
         let title = "Error of whole maps restored from some of their pairs";
         let x = Axis::new("Pairs of the map").quantity(Quantity::Count);
@@ -90,22 +90,81 @@ pub fn rising(flops: &[f64]) -> &[f64] {
     flops.get(..=count).unwrap_or_default()
 }
 
-type Line = (String, Vec<(f64, f64)>, u64, Dash);
+/// What a curve is called where errors on other text are not to be relied on.
+pub const UNRELIABLE: &str = "too few samples";
+
+/// A line of a figure: name, points, colour, dash, whether it can be relied on.
+type Line = (String, Vec<(f64, f64)>, u64, Dash, bool);
+
+/// The points as far as they can be relied on, and those from there on.
+pub fn parted<T: Clone>(points: &[T], reliable: usize) -> (Vec<T>, Vec<T>) {
+    let sound = points.get(..=reliable).unwrap_or(points).to_vec();
+    let rest = points.get(reliable..).filter(|rest| rest.len() > 1).unwrap_or_default().to_vec();
+    (sound, rest)
+}
+
+/// Where the curves of a part stop being reliable, and why; nothing where all of them are.
+pub fn reliable_words(found: &Reconstruction, scope: &ScopeReconstruction) -> Option<String> {
+    let reliable = scope.reliable_pairs(found.tokens);
+    (reliable < found.tokens && found.held_out_examples > 0).then(|| {
+        format!(
+            "Errors beyond k = {} are not reliable: pairs were chosen from {} of {} scores a query, too few to fit more, so \
+             that they say more of these maps than of the model. Ask for more examples.",
+            format::count(reliable as u64),
+            counted(scope.samples, "map"),
+            format::count(found.tokens as u64)
+        )
+    })
+}
+
+/// Every error of every part as CSV, one row a part and k; `reliable` is false where the fit is to too few maps, so that
+/// nobody draws that unknowingly.
+pub fn reconstruction_csv(found: &Reconstruction) -> String {
+    let mut out = "scope,k,samples,reliable,best_pairs_fitted,best_pairs_held_out,eigenvectors_fitted,\
+                   eigenvectors_held_out,by_chance_fitted,by_chance_held_out,score_flops,forward_flops\n"
+        .to_owned();
+    for scope in &found.scopes {
+        for k in 0..=found.tokens {
+            // With all pairs computed nothing is fitted.
+            let is_reliable = k <= scope.reliable_pairs(found.tokens) || k == found.tokens;
+            let mut cells =
+                vec![scope_name(scope.scope), k.to_string(), scope.samples.to_string(), is_reliable.to_string()];
+            let curves = [&scope.greedy, &scope.eigen, &scope.random];
+            let errors = curves.iter().flat_map(|curve| [&curve.fitted, &curve.held_out]);
+            let numbers = errors.chain([&found.score_flops, &found.forward_flops]);
+            cells.extend(numbers.map(|of| of.get(k).map_or_else(String::new, f64::to_string)));
+            out.push_str(&cells.join(","));
+            out.push('\n');
+        }
+    }
+    out
+}
 
 fn points(x: &[f64], errors: &[f64]) -> Vec<(f64, f64)> {
     x.iter().copied().zip(errors.iter().copied()).collect()
 }
 
-fn lines(x: &[f64], curves: [&ErrorCurve; 3]) -> Vec<Line> {
+/// A line of errors on other text, whose end is a line of its own where it is not to be relied on.
+fn held_out(all: &mut Vec<Line>, name: &str, points: &[(f64, f64)], colour: u64, reliable: usize) {
+    let (sound, rest) = parted(points, reliable);
+    all.push((name.to_owned(), sound, colour, Dash::Solid, true));
+    if !rest.is_empty() {
+        all.push((format!("{name}, {UNRELIABLE}"), rest, colour, Dash::Dotted, false));
+    }
+}
+
+fn lines(x: &[f64], curves: [&ErrorCurve; 3], reliable: usize) -> Vec<Line> {
     let mut all = Vec::new();
     for (colour, (name, curve)) in ["best pairs", "eigenvectors", "pairs by chance"].into_iter().zip(curves).enumerate()
     {
         let colour = colour as u64;
         if curve.held_out.is_empty() {
-            all.push((format!("{name}, fitted"), points(x, &curve.fitted), colour, Dash::Solid));
+            all.push((format!("{name}, fitted"), points(x, &curve.fitted), colour, Dash::Solid, true));
         } else {
-            all.push((format!("{name}, held out"), points(x, &curve.held_out), colour, Dash::Solid));
-            all.push((format!("{name}, fitted"), points(x, &curve.fitted), colour, Dash::Dashed));
+            // Projections are not fitted to scores: their errors have no pole.
+            let reliable = if colour == 1 { usize::MAX - 1 } else { reliable };
+            held_out(&mut all, &format!("{name}, held out"), &points(x, &curve.held_out), colour, reliable);
+            all.push((format!("{name}, fitted"), points(x, &curve.fitted), colour, Dash::Dashed, true));
         }
     }
     all
@@ -113,10 +172,11 @@ fn lines(x: &[f64], curves: [&ErrorCurve; 3]) -> Vec<Line> {
 
 /// Errors on a logarithmic axis, down to one in ten thousand.
 fn figure(analysis: &Analysis, title: &str, (x, range): (Axis, (f64, f64)), lines: &[Line]) -> Figure {
-    let series = lines.iter().map(|(name, points, colour, dash)| {
+    let series = lines.iter().map(|(name, points, colour, dash, is_reliable)| {
         let points = points.iter().copied().filter(|(_, error)| *error > 0.0).collect();
         let colour = theme::run_style(*colour).0;
-        FigureSeries { name: name.clone(), colour, dash: *dash, width: 1.6, points, ..FigureSeries::default() }
+        let (colour, width) = if *is_reliable { (colour, 1.6) } else { (theme::pale(colour), 1.0) };
+        FigureSeries { name: name.clone(), colour, dash: *dash, width, points, ..FigureSeries::default() }
     });
     Figure {
         title: title.to_owned(),
@@ -161,10 +221,10 @@ pub(super) fn summary(found: &Reconstruction) -> Vec<String> {
     let Some(network) = found.scopes.first() else { return Vec::new() };
     let how = if found.held_out_examples == 0 { "on the same examples" } else { "on held-out examples" };
     let mut lines = vec![format!(
-        "Scores restored from k of {} pairs of each query, chosen from {} maps of {} examples, errors {how} ({}):",
-        found.tokens,
-        format::count(network.samples),
-        format::count(found.examples),
+        "Scores restored from k of {} of each query, chosen from {} of {}, errors {how} ({}):",
+        counted(found.tokens as u64, "pair"),
+        counted(network.samples, "map"),
+        counted(found.examples, "example"),
         format::count(found.held_out_examples),
     )];
     for error in ERRORS {
@@ -262,7 +322,7 @@ mod tests {
         };
         let text = summary(&found).join("\n");
         for words in [
-            "k of 8 pairs",
+            "k of 8 pairs of each query",
             "120 maps",
             "on held-out examples",
             "squared error 5 %: k = 5 (eigenvectors 3, pairs by chance 8); FLOPs of scores 0.62",
@@ -275,7 +335,51 @@ mod tests {
         let analysis = Analysis { reconstruction: Some(found), ..Analysis::default() };
         let names: Vec<String> = figures(&analysis).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["reconstruction-network", "reconstruction-flops"]);
+        assert!(
+            figures(&analysis).iter().all(|(_, figure)| !figure.series.iter().any(|one| one.name.contains("too few")))
+        );
         let (name, map) = maps(&analysis).remove(0);
         assert_eq!((name.as_str(), map.data.at(3, 0)), ("reconstruction-network-order", 1.0));
+    }
+
+    #[test]
+    fn errors_of_too_few_samples_are_pale_named_and_marked_in_the_table() {
+        let scope = |samples: u64| ScopeReconstruction {
+            samples,
+            greedy: curve(0.8),
+            eigen: curve(1.2),
+            random: curve(0.3),
+            ..ScopeReconstruction::default()
+        };
+        let of = |samples: u64| Reconstruction {
+            tokens: 8,
+            examples: 1,
+            held_out_examples: 1,
+            scopes: vec![scope(samples)],
+            ..Reconstruction::default()
+        };
+        let (few, enough) = (of(6), of(16));
+        assert_eq!((reliable_words(&enough, &enough.scopes[0]), few.scopes[0].reliable_pairs(8)), (None, 3));
+        let words = reliable_words(&few, &few.scopes[0]).unwrap();
+        assert!(words.contains("beyond k = 3") && words.contains("from 6 maps of 8 scores"), "{words}");
+        let analysis = Analysis { reconstruction: Some(few.clone()), ..Analysis::default() };
+        let (_, figure) = figures(&analysis).remove(0);
+        let names: Vec<&str> = figure.series.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names.iter().filter(|name| name.ends_with(", too few samples")).count(), 2, "{names:?}");
+        let line = |name: &str| figure.series.iter().find(|one| one.name == name).unwrap();
+        let (sound, rest) = (line("best pairs, held out"), line("best pairs, held out, too few samples"));
+        assert_eq!((sound.points.len(), sound.points[3].0, rest.points[0].0), (4, 3.0, 3.0));
+        assert!(sound.colour != rest.colour && figure.notes.contains(&words));
+        assert_eq!(line("eigenvectors, held out").points.len(), 8, "all but the last, whose error is 0");
+        let csv = reconstruction_csv(&few);
+        let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+        assert!(rows.iter().all(|row| row.len() == rows[0].len()) && rows.len() == 10, "{csv}");
+        assert_eq!(rows[0][..4], ["scope", "k", "samples", "reliable"]);
+        assert_eq!(
+            (&rows[4][..4], &rows[5][..4]),
+            (&["network", "3", "6", "true"][..], &["network", "4", "6", "false"][..])
+        );
+        assert_eq!(rows[9][3], "true", "nothing is fitted where all are computed");
+        assert!(reconstruction_csv(&enough).lines().skip(1).all(|line| line.split(',').nth(3) == Some("true")));
     }
 }

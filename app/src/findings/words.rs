@@ -1,4 +1,7 @@
-use headroom_engine::analysis::{Analysis, LayerEnergies, Spectrum, SpectrumMethod};
+use headroom_engine::{
+    analysis::{Analysis, LayerEnergies, Spectrum, SpectrumMethod},
+    config::counted,
+};
 
 use crate::widgets::format;
 
@@ -13,11 +16,11 @@ pub fn layer_name(layer: usize) -> String {
 /// Whose attention it is, on which text.
 pub fn about(analysis: &Analysis) -> String {
     let step = match analysis.step {
-        Some(step) if !analysis.target.contains("step") => format!(", step {step}"),
+        Some(step) if !analysis.target.contains("step") => format!(", step {}", format::count(step)),
         _ => String::new(),
     };
     let Analysis { target, data, examples, tokens, .. } = analysis;
-    format!("{target}{step} on {data}: {examples} examples of {tokens} tokens")
+    format!("{target}{step} on {data}: {} of {}", counted(*examples, "example"), counted(*tokens, "token"))
 }
 
 /// The main findings, a sentence each.
@@ -39,10 +42,10 @@ pub fn summary(analysis: &Analysis) -> Vec<String> {
     if let Some(spectra) = &analysis.spectra {
         let count = spectra.network.dimension.div_ceil(100);
         lines.push(format!(
-            "Scores of {} tokens: the largest 1 % ({}) of {} eigenvalues hold {:.1} % of the energy; {}.",
-            spectra.tokens,
+            "Scores of {}: the largest 1 % ({}) of {} hold {:.1} % of the energy; {}.",
+            counted(spectra.tokens, "token"),
             format::count(count as u64),
-            format::count(spectra.network.dimension as u64),
+            counted(spectra.network.dimension, "eigenvalue"),
             100.0 * spectra.network.share_of(count),
             components_words(&spectra.network)
         ));
@@ -56,7 +59,8 @@ pub fn summary(analysis: &Analysis) -> Vec<String> {
         ));
         if let SpectrumMethod::Sketch { rank } = spectra.method {
             lines.push(format!(
-                "Eigenvalues are from a sketch of {rank} directions: lower bounds, with {:.2} % of the energy left over.",
+                "Eigenvalues are from a sketch of {}: lower bounds, with {:.2} % of the energy left over.",
+                counted(rank, "direction"),
                 100.0 * spectra.network.missing()
             ));
         }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use headroom_engine::{
     attention::ParameterMatch,
-    config::from_toml,
+    config::{counted, from_toml},
     store::{RunRecord, RunSummary},
 };
 
@@ -76,7 +76,7 @@ pub fn facts(record: &RunRecord, run: &RunSummary) -> Vec<Fact> {
     let hash = record.data_hash.clone().unwrap_or_else(|| "not known yet".to_owned());
     facts.push(Fact::new("Data hash", hash, "Of text and tokenizer: the same hash is the same data"));
     let machine = &record.machine;
-    facts.push(Fact::new("Processor", format!("{}, {} cores", machine.cpu, machine.cores), ""));
+    facts.push(Fact::new("Processor", format!("{}, {}", machine.cpu, counted(machine.cores, "core")), ""));
     facts.push(Fact::new("System", machine.os.clone(), ""));
     facts
 }

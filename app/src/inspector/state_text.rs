@@ -1,7 +1,10 @@
 //! What a run's state means, in words.
 
 use egui::Color32;
-use headroom_engine::store::{RunState, RunSummary};
+use headroom_engine::{
+    config::counted,
+    store::{RunState, RunSummary},
+};
 
 use crate::{theme::Palette, widgets::format};
 
@@ -33,26 +36,30 @@ pub fn colour(state: RunState, palette: &Palette) -> Color32 {
 
 /// Why the run is in its state, as a sentence.
 pub fn why(run: &RunSummary) -> String {
-    let steps = format::count(run.steps_done);
-    let of = run.steps_total.map_or_else(String::new, |total| format!(" of {}", format::count(total)));
+    let done = counted(run.steps_done, "step");
+    let steps = match run.steps_total {
+        Some(total) => format!("{} of {}", format::count(run.steps_done), counted(total, "step")),
+        None => done.clone(),
+    };
+    let are = if run.steps_total.unwrap_or(run.steps_done) == 1 { "is" } else { "are" };
     match run.state {
         RunState::Queued => "It waits for its turn.".to_owned(),
-        RunState::Running => format!("It trains now: {steps}{of} steps are done."),
-        RunState::Paused => format!("You paused it after {steps}{of} steps."),
-        RunState::Finished => format!("It did all its {steps} steps."),
-        RunState::Stopped => format!("It was stopped after {steps}{of} steps."),
+        RunState::Running => format!("It trains now: {steps} {are} done."),
+        RunState::Paused => format!("You paused it after {steps}."),
+        RunState::Finished if run.steps_done == 1 => "It did its only step.".to_owned(),
+        RunState::Finished => format!("It did all its {done}."),
+        RunState::Stopped => format!("It was stopped after {steps}."),
         RunState::Diverged => match &run.diverged {
             Some(diverged) => {
                 let place = diverged.at.as_ref().map_or_else(String::new, |at| format!(", first in {at}"));
                 format!("A value became non-finite at step {}{place}.", format::count(diverged.step))
             }
-            None => format!("A value became non-finite after {steps} steps."),
+            None => format!("A value became non-finite after {done}."),
         },
-        RunState::Failed => run
-            .failure
-            .as_ref()
-            .map_or_else(|| format!("It failed after {steps} steps."), |failure| failure.why.clone()),
-        RunState::Interrupted => format!("The program ended while the run trained; {steps}{of} steps are kept."),
+        RunState::Failed => {
+            run.failure.as_ref().map_or_else(|| format!("It failed after {done}."), |failure| failure.why.clone())
+        }
+        RunState::Interrupted => format!("The program ended while the run trained; {steps} {are} kept."),
         RunState::Cancelled => "It was taken out of the queue before it started.".to_owned(),
     }
 }

@@ -1,7 +1,10 @@
 //! The first page: ready configs as cards, two clicks from a moving curve.
 
 use egui::{Align, Button, Frame, Layout, Margin, RichText, ScrollArea, Sense, Stroke, Ui, UiBuilder, Vec2};
-use headroom_engine::config::{Preset, PresetGroup, RunConfig, Source, presets};
+use headroom_engine::{
+    config::counted,
+    config::{Preset, PresetGroup, RunConfig, Source, presets},
+};
 
 use super::configure::{Estimate, expected_secs, expected_words};
 use crate::{state::State, theme, widgets::format};
@@ -85,7 +88,8 @@ fn card_ui(ui: &mut Ui, preset: &Preset, config: &RunConfig, state: &State) -> b
 
 /// Size and expected time.
 fn facts(config: &RunConfig, state: &State) -> String {
-    let shape = format!("{} layers of width {}", config.model.layers, config.model.width);
+    let shape =
+        format!("{} of width {}", counted(config.model.layers, "layer"), format::count(config.model.width as u64));
     // A preset for the user's own text names no file yet; its cost is known all the same.
     let mut known = config.clone();
     let own_text = matches!(known.data.source, Source::File(_));
@@ -97,7 +101,7 @@ fn facts(config: &RunConfig, state: &State) -> String {
             let steps = estimate.steps.unwrap_or_default();
             let (secs, _) = expected_secs(&estimate, state, steps);
             let parameters = format::parameters(estimate.cost.parameters);
-            format!("{parameters}, {shape}, {} steps, {}", format::count(steps), expected_words(secs))
+            format!("{parameters}, {shape}, {}, {}", counted(steps, "step"), expected_words(secs))
         }
         Err(_) => shape,
     }

@@ -2,6 +2,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use egui::{Align, Button, Color32, Layout, RichText, ScrollArea, Ui};
 
+use headroom_engine::config::counted;
+
 use crate::{
     messages::{Level, Message, Messages},
     theme::{self, Palette},
@@ -52,7 +54,7 @@ pub fn strip_ui(ui: &mut Ui, messages: &Messages) -> bool {
         ui.label(RichText::new(age(latest.at)).small().color(palette.weak)).on_hover_text(clock(latest.at) + " UTC");
         let errors = messages.unseen_errors();
         if errors > usize::from(latest.level == Level::Error) {
-            let words = if errors == 1 { "1 error".to_owned() } else { format!("{errors} errors") };
+            let words = counted(errors, "error");
             ui.label(RichText::new(words).small().color(palette.error));
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {

@@ -1,5 +1,5 @@
 use egui::{Align, Button, Layout, ProgressBar, RichText, Ui};
-use headroom_engine::worker::Command;
+use headroom_engine::{config::counted, worker::Command};
 
 use super::queue_ui;
 use crate::{
@@ -30,10 +30,10 @@ pub fn top_bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, right: impl FnOnce(&mu
                     let text = match cx.state.speed.now() {
                         _ if cx.state.engine_ended => "The engine has ended.".to_owned(),
                         Some(now) => format!(
-                            "Measuring {}: {} of {} points.",
+                            "Measuring {}: {} of {}.",
                             now.name,
                             now.points.len(),
-                            now.spec.point_count()
+                            counted(now.spec.point_count(), "point")
                         ),
                         None => "Nothing computes.".to_owned(),
                     };

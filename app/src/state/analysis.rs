@@ -293,7 +293,7 @@ impl AnalysisState {
                     self.found.remove(&oldest);
                 }
             }
-            Event::AnalyseEnded { analysis, complete, why } => {
+            Event::AnalyseEnded { analysis, complete, why, .. } => {
                 let Some(place) = self.looking.iter().position(|looking| looking.analysis == analysis) else { return };
                 let looking = self.looking.remove(place);
                 match why {
@@ -375,14 +375,17 @@ mod tests {
         assert_eq!(state.looking[0].at.as_ref().map(|at| at.1), Some(0.5));
         let result = Box::new(Analysis { examples: 9, ..Analysis::default() });
         state.apply(Event::Analysed { analysis: first.clone(), result }, &mut messages);
-        state.apply(Event::AnalyseEnded { analysis: first.clone(), complete: true, why: None }, &mut messages);
+        state.apply(
+            Event::AnalyseEnded { analysis: first.clone(), complete: true, why: None, is_refusal: false },
+            &mut messages,
+        );
         assert_eq!((state.looking.len(), state.opened(&run())), (0, Some(first.clone())));
         assert_eq!(state.result(&first).map(|found| found.examples), Some(9));
         let second = look(&mut state);
         state.cancel(&second);
         assert!(state.looking[0].is_cancelling);
         let why = Some("The scores of layer 1 are not finite.".to_owned());
-        state.apply(Event::AnalyseEnded { analysis: second, complete: false, why }, &mut messages);
+        state.apply(Event::AnalyseEnded { analysis: second, complete: false, why, is_refusal: false }, &mut messages);
         assert_eq!(state.opened(&run()), Some(first.clone()), "what was shown stays");
         assert!(messages.newest_first().any(|message| message.what.contains("not finite")));
         state.delete(&first, &mut messages);

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use headroom_engine::{
-    config::RunConfig,
+    config::{RunConfig, counted},
     speed::{MachineLimits, PointResult, SweepSpec},
     store::{BenchmarkId, BenchmarkRecord, BenchmarkSummary},
     worker::{Command, Event},
@@ -144,10 +144,11 @@ impl SpeedState {
             Event::MeasureEnded { benchmark, name, complete, why } => {
                 let known = self.of(&benchmark).map(|measuring| (measuring.name.clone(), measuring.points.len()));
                 let (name, points) = known.unwrap_or((name, 0));
+                let told = counted(points, "point");
                 match why {
                     Some(why) => messages.push_error(format!("\"{name}\" could not be measured. {why}"), ""),
-                    None if complete => messages.push_info(format!("Measured \"{name}\": {points} points.")),
-                    None => messages.push_info(format!("The measurement \"{name}\" was ended after {points} points.")),
+                    None if complete => messages.push_info(format!("Measured \"{name}\": {told}.")),
+                    None => messages.push_info(format!("The measurement \"{name}\" was ended after {told}.")),
                 }
                 self.measuring.retain(|measuring| measuring.benchmark != benchmark);
                 if points > 0 {

@@ -1,7 +1,7 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Instant};
 
 use headroom_engine::{
-    config::Problem,
+    config::{Problem, counted},
     store::{CheckpointRecord, RunId, RunRecord, RunState, RunSummary, SnapshotData, TextSample, snapshot_kinds},
     worker::{Command, DeviceInfo, Event, RunEdit},
 };
@@ -330,9 +330,10 @@ impl State {
             }
             Event::PairsChosen { run, step, k, score_error, .. } => {
                 let text = format!(
-                    "From step {} on, \"{}\" scores {k} pairs of each row; {:.2} % of the scores' mean square is lost.",
+                    "From step {} on, \"{}\" scores {} of each row; {:.2} % of the scores' mean square is lost.",
                     format::count(step + 1),
                     self.run_name(&run),
+                    counted(k, "pair"),
                     100.0 * score_error
                 );
                 self.messages.push(Level::Info, text, "", Some(run));
@@ -364,6 +365,7 @@ impl State {
                 self.maps.failed(&why);
                 self.messages.push(Level::Error, why, what_to_do, run);
             }
+            Event::Refused { why } => self.messages.push(Level::Error, why, "", None),
             Event::Warning { run, message } => self.messages.push(Level::Warning, message, "", run),
             Event::Finished { run, state, step, why, .. } => {
                 let name = self.run_name(&run);
@@ -412,8 +414,8 @@ impl State {
                     (None, None) => String::new(),
                 };
                 self.messages.push_info(format!(
-                    "Evaluated {target} on {} tokens: loss {} nats per token{more}.",
-                    format::count(tokens),
+                    "Evaluated {target} on {}: loss {} nats per token{more}.",
+                    counted(tokens, "token"),
                     format::number(loss)
                 ));
             }
@@ -460,7 +462,7 @@ impl State {
         let place = match position {
             0 => "It is next.".to_owned(),
             1 => "One run is before it.".to_owned(),
-            more => format!("{more} runs are before it."),
+            more => format!("{} are before it.", counted(more, "run")),
         };
         self.messages.push(Level::Info, format!("Queued \"{name}\". {place}"), "", Some(run.clone()));
         self.names.insert(run.clone(), name.to_owned());
@@ -488,15 +490,16 @@ impl State {
         self.waiting.retain(|waiting| *waiting != run);
         self.series.touch(&run, Instant::now());
         self.refresh_record(&run);
+        let steps = counted(step, "step");
         let step = format::count(step);
         let because = why.map_or_else(String::new, |why| format!(" {why}"));
         let (level, what) = match state {
-            RunState::Finished => (Level::Info, format!("\"{name}\" finished after {step} steps.{because}")),
-            RunState::Stopped => (Level::Info, format!("\"{name}\" was stopped after {step} steps.{because}")),
+            RunState::Finished => (Level::Info, format!("\"{name}\" finished after {steps}.{because}")),
+            RunState::Stopped => (Level::Info, format!("\"{name}\" was stopped after {steps}.{because}")),
             RunState::Cancelled => (Level::Info, format!("\"{name}\" was taken out of the queue.{because}")),
             RunState::Diverged => (Level::Error, format!("\"{name}\" diverged at step {step}.{because}")),
-            RunState::Failed => (Level::Error, format!("\"{name}\" failed after {step} steps.{because}")),
-            other => (Level::Warning, format!("\"{name}\" ended as {other} after {step} steps.{because}")),
+            RunState::Failed => (Level::Error, format!("\"{name}\" failed after {steps}.{because}")),
+            other => (Level::Warning, format!("\"{name}\" ended as {other} after {steps}.{because}")),
         };
         let what_to_do = match state {
             RunState::Diverged => {

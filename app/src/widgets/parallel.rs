@@ -8,6 +8,8 @@ use egui::{
     TextStyle, Ui, WidgetInfo, pos2, vec2,
 };
 
+use headroom_engine::config::counted;
+
 use super::{Axis, Scale, Tick};
 use crate::{
     export::{ParallelFigure, ParallelFigureAxis, ParallelFigureLine},
@@ -165,10 +167,10 @@ impl<'a> Parallel<'a> {
         response.widget_info(|| WidgetInfo::labeled(Role::Figure, ui.is_enabled(), &said));
         ui.ctx().accesskit_node_builder(response.id, |node| {
             node.set_description(format!(
-                "{} axes, {} of {} lines pass the brushes.",
+                "{} axes, {} of {} pass the brushes.",
                 self.axes.len(),
                 passing.len(),
-                self.lines.len()
+                counted(self.lines.len(), "line")
             ));
         });
         let ids = passing.iter().filter_map(|&line| self.lines.get(line)).map(|line| line.id);

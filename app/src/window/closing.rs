@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use egui::{Context, Frame, Id, Margin, Modal, RichText, ViewportCommand};
-use headroom_engine::worker::Command;
+use headroom_engine::{config::counted, worker::Command};
 
 use super::headroom_window::HeadroomWindow;
 use crate::{theme, widgets::format};
@@ -87,7 +87,7 @@ impl HeadroomWindow {
                 let done = if current.preparing.is_some() || current.step == 0 {
                     "It has not done a step yet.".to_owned()
                 } else {
-                    format!("{} of {} steps are done.", format::count(current.step), format::count(current.steps))
+                    format!("{} of {} are done.", format::count(current.step), counted(current.steps, "step"))
                 };
                 ui.label(format!(
                     "{done} Closing the window stops it after the step in progress and writes a checkpoint. The next \

@@ -24,7 +24,7 @@ pub use borrowing::{Borrowing, Lent};
 pub use costs::{Costs, vocabulary_of};
 pub use dimensions::DimensionAdvice;
 pub use heads::{HeadAdvice, HeadVerdict, Verdict};
-pub use outcome::{Outcome, OutcomeRow, Trained, Unit};
+pub use outcome::{Outcome, OutcomeRow, Stands, Trained, Unit};
 pub use pairs::PairAdvice;
 pub use prediction::Prediction;
 pub use wishes::Wishes;

@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::config::counted;
+
 use super::{Costs, DimensionAdvice, HeadAdvice, PairAdvice, Wishes};
 
 /// What an advised model should come to, as it was known before it was trained. There is no loss in it: what it costs is
@@ -25,9 +27,9 @@ impl Prediction {
     pub fn words(&self) -> String {
         let heads = self.heads.as_ref().map(HeadAdvice::borrowers).filter(|count| *count > 0);
         let heads =
-            heads.map(|count| if count == 1 { "1 head borrows".to_owned() } else { format!("{count} heads borrow") });
+            heads.map(|count| format!("{} {}", counted(count, "head"), if count == 1 { "borrows" } else { "borrow" }));
         let dimensions = self.dimensions.as_ref().map(|dimensions| format!("d_k {}", dimensions.d_k));
-        let pairs = self.pairs.map(|pairs| format!("{} pairs a row", pairs.k));
+        let pairs = self.pairs.map(|pairs| format!("{} a row", counted(pairs.k, "pair")));
         [heads, dimensions, pairs].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     attention::{Cell, ModelPlan},
+    config::{counted, grouped},
     data::{Batch, IGNORED},
     model::{ForwardOptions, Model, ModelInput},
 };
@@ -163,20 +164,22 @@ pub fn look(
     }
     if needs_scores && whole < analysis.examples {
         analysis.notes.push(format!(
-            "{} of {} examples are shorter than {} tokens; what is said of scores leaves them out.",
-            analysis.examples - whole,
-            analysis.examples,
-            look.tokens
+            "{} of {} {} shorter than {}; what is said of scores leaves them out.",
+            grouped(analysis.examples - whole),
+            counted(analysis.examples, "example"),
+            if analysis.examples - whole == 1 { "is" } else { "are" },
+            counted(look.tokens, "token")
         ));
     }
     if let Some(spectra) = spectra {
         let found = spectra.finish()?;
         if found.network.is_rank_deficient() {
             analysis.notes.push(format!(
-                "The covariance of whole maps has {} dimensions and only {} samples, so that its rank is at most that. \
+                "The covariance of whole maps has {} and only {}, so that its rank is at most that. \
                  Its leading eigenvalues and all shares of energy are those of the samples; more examples show more \
                  dimensions.",
-                found.network.dimension, found.network.samples
+                counted(found.network.dimension, "dimension"),
+                counted(found.network.samples, "sample")
             ));
         }
         analysis.spectra = Some(found);

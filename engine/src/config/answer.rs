@@ -1,7 +1,7 @@
 use super::{
     AllEndReuse, AlternateReuse, AttentionConfig, Biases, Collaborative, Compatibility, Coverage, DEFAULT_STEPS,
     EigenCoverage, FirstReuse, FullReuse, Grouped, Latent, PartialCoverage, PartialReuse, Restore, Reuse, RunConfig,
-    SkipReuse, Standard,
+    SkipReuse, Standard, counted,
 };
 
 /// An answer to one of the questions about attention that can be trained: what a variant of a race changes.
@@ -121,12 +121,16 @@ fn compatibility_words(compatibility: &Compatibility) -> String {
 fn coverage_words(coverage: &Coverage) -> String {
     match coverage {
         Coverage::Full(_) => "all pairs".to_owned(),
-        Coverage::Partial(PartialCoverage { k, restore: Restore::Fixed, .. }) => format!("{k} pairs a row, fixed R"),
-        Coverage::Partial(PartialCoverage { k, restore: Restore::Common, .. }) => format!("{k} pairs a row, common R"),
-        Coverage::Partial(PartialCoverage { k, restore: Restore::PerLayer, .. }) => {
-            format!("{k} pairs a row, R per layer")
+        Coverage::Partial(PartialCoverage { k, restore: Restore::Fixed, .. }) => {
+            format!("{} a row, fixed R", counted(*k, "pair"))
         }
-        Coverage::Eigen(EigenCoverage { k }) => format!("{k} eigenvectors a row"),
+        Coverage::Partial(PartialCoverage { k, restore: Restore::Common, .. }) => {
+            format!("{} a row, common R", counted(*k, "pair"))
+        }
+        Coverage::Partial(PartialCoverage { k, restore: Restore::PerLayer, .. }) => {
+            format!("{} a row, R per layer", counted(*k, "pair"))
+        }
+        Coverage::Eigen(EigenCoverage { k }) => format!("{} a row", counted(*k, "eigenvector")),
     }
 }
 

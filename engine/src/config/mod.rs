@@ -8,6 +8,7 @@ mod answer;
 mod attention;
 mod axis;
 mod compatibility;
+mod counted;
 mod coverage;
 mod data;
 mod device;
@@ -30,6 +31,7 @@ pub use axis::{Axis, Setting, Side, SpecError};
 pub use compatibility::{
     Biases, Collaborative, Compatibility, Grouped, Latent, Pairwise, SharedWeight, Standard, Symmetric,
 };
+pub use counted::{counted, grouped};
 pub use coverage::{Coverage, EigenCoverage, PartialCoverage, Restore};
 pub use data::{
     ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, RandomSource, Source, Tokenizer,

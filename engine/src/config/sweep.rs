@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Axis, Entrant, RunConfig, Setting, SpecError, to_toml};
+use super::{Axis, Entrant, RunConfig, Setting, SpecError, counted, to_toml};
 
 /// Configs of a sweep at most.
 const MOST_CONFIGS: usize = 256;
@@ -92,7 +92,10 @@ impl Sweep {
             return other(format!("A list takes as many values of each field: {}.", lengths.join(", ")));
         }
         if self.count() > MOST_CONFIGS {
-            return other(format!("These fields make {} configs, at most {MOST_CONFIGS} are trained.", self.count()));
+            return other(format!(
+                "These fields make {}, at most {MOST_CONFIGS} are trained.",
+                counted(self.count(), "config")
+            ));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::{
     DataError, Documents, Progress, Split, Stage, TextTokenizer, TokenStream, generate_grammar, generate_random,
     load_files, memory, split,
 };
-use crate::config::{Architecture, DataConfig, FileSource, Source, Tokenizer};
+use crate::config::{Architecture, DataConfig, FileSource, Source, Tokenizer, counted};
 
 /// Seeds the order of shuffled text, the same for every run so that runs can be compared.
 const SHUFFLE_SEED: u64 = 0x7368_7566_666c_6564;
@@ -145,9 +145,12 @@ impl Corpus {
         let validation = encoder.encode(&texts.validation)?;
         if validation.ids.len() < FEW_TOKENS && !train.ids.is_empty() {
             warnings.push(format!(
-                "Only {} tokens are held out, so the validation loss will be noisy. Give more text or raise \
+                "Only {} held out, so the validation loss will be noisy. Give more text or raise \
                  data.validation_fraction.",
-                validation.ids.len()
+                match validation.ids.len() {
+                    1 => "1 token is".to_owned(),
+                    count => format!("{} are", counted(count as u64, "token")),
+                }
             ));
         }
         let data_hash = hash(texts, &tokenizer);

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use super::memory::words;
+use crate::config::counted;
 
 /// Why text could not become tokens. Every message says what failed, why, what to do, and the path last.
 #[derive(Debug, thiserror::Error)]
@@ -27,8 +28,9 @@ pub enum DataError {
 
     /// A folder without a text file.
     #[error(
-        "The folder holds no text: no file ends in .txt, .jsonl, .csv or .tsv, with or without .gz ({skipped} other files). \
-         Choose another folder or rename the files: {}", path.display()
+        "The folder holds no text: no file ends in .txt, .jsonl, .csv or .tsv, with or without .gz ({}). \
+         Choose another folder or rename the files: {}",
+        counted(*skipped, "other file"), path.display()
     )]
     NothingUsable {
         /// The folder.
@@ -199,7 +201,7 @@ pub enum DataError {
 
     /// The text does not fill one example.
     #[error(
-        "The {part} text is too short: it has {tokens} tokens and one example needs {needed}. Give more text or lower data.sequence_length"
+        "The {part} text is too short: it has {} and one example needs {needed}. Give more text or lower data.sequence_length", counted(*tokens, "token")
     )]
     TooShort {
         /// `training` or `validation`.
@@ -212,8 +214,9 @@ pub enum DataError {
 
     /// The text does not fill one batch.
     #[error(
-        "The training text fills {windows} examples of {sequence} tokens and one batch needs {batch}. \
-         Lower train.batch to {windows} or less, lower data.sequence_length, or give more text"
+        "The training text fills {} of {sequence} tokens and one batch needs {batch}. \
+         Lower train.batch to {windows} or less, lower data.sequence_length, or give more text",
+        counted(*windows, "example")
     )]
     TooFewExamples {
         /// Examples that the text fills.

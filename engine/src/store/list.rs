@@ -5,9 +5,10 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::edit::known_number;
 use super::fault::Fault;
+use super::summary::best_since;
 use super::{
     AttemptRecord, Direction, Divergence, Failure, Machine, Parent, RunFilter, RunId, RunRecord, RunState, RunSummary,
-    SeriesSummary, Store, StoreError, StorePaths, instance,
+    SeriesSummary, Store, StoreError, StorePaths, instance, series_names,
 };
 
 /// Columns of a summary, read by place: there may be ten thousand rows.
@@ -224,7 +225,7 @@ async fn metrics(
         ),
     };
     let mut metrics: HashMap<i64, BTreeMap<String, SeriesSummary>> = HashMap::new();
-    for row in query.fetch_all(connection).await? {
+    for row in query.fetch_all(&mut *connection).await? {
         let Some((name, direction)) = series.get(&row.try_get(1)?) else { continue };
         let summary = SeriesSummary {
             last: row.try_get::<Option<f64>, _>(2)?.unwrap_or(f64::NAN),
@@ -235,6 +236,23 @@ async fn metrics(
             count: row.try_get::<i64, _>(6)? as u64,
         };
         metrics.entry(row.try_get(0)?).or_default().insert(name.clone(), summary);
+    }
+    let ids: HashMap<&str, i64> = series.iter().map(|(id, (name, _))| (name.as_str(), *id)).collect();
+    for (run, metrics) in &mut metrics {
+        let Some(chosen) = metrics.get(series_names::COVERAGE_SCORE_ERROR).map(|found| found.last_step) else {
+            continue;
+        };
+        // Until then all pairs were scored: that was another model.
+        for (name, summary) in metrics.iter_mut() {
+            let is_before = summary.best_step.is_some_and(|step| step <= chosen);
+            if is_before && (name.starts_with("train/") || name.starts_with("validation/")) {
+                let Some(series) = ids.get(name.as_str()) else { continue };
+                let at = (*run, *series);
+                let best = best_since(&mut *connection, at, summary.direction, chosen as i64 + 1).await?;
+                summary.best = best.map(|(_, value)| value);
+                summary.best_step = best.map(|(step, _)| step as u64);
+            }
+        }
     }
     Ok(metrics)
 }

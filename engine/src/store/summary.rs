@@ -133,6 +133,25 @@ async fn recompute(connection: &mut SqliteConnection, run: i64, series: i64) -> 
     Ok(())
 }
 
+/// The best visible point of a series from `first` on.
+pub(crate) async fn best_since(
+    connection: &mut SqliteConnection,
+    (run, series): (i64, i64),
+    direction: Direction,
+    first: i64,
+) -> sqlx::Result<Option<(i64, f64)>> {
+    let mut best: Option<(i64, f64)> = None;
+    for window in windows(connection, run).await? {
+        let window = Window { start: window.start.max(first), ..window };
+        if let Some((step, value)) = best_in(connection, run, series, window, direction).await?
+            && direction.improves(value, best.map(|(_, best)| best))
+        {
+            best = Some((step, value));
+        }
+    }
+    Ok(best)
+}
+
 async fn count_in(connection: &mut SqliteConnection, run: i64, series: i64, window: Window) -> sqlx::Result<i64> {
     sqlx::query_scalar(
         "SELECT COUNT(*) FROM points WHERE run = ? AND series = ? AND attempt = ? AND step >= ? AND step < ?",

@@ -3,6 +3,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::counted;
+
 /// Trouble with the store that does no harm to training. Sent when it begins and when it ends, not at every retry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -75,7 +77,11 @@ impl fmt::Display for StoreWarning {
                 path.display()
             ),
             Self::Lost { points } => {
-                write!(f, "{points} points were lost: neither the store nor a file could be written for too long.")
+                write!(
+                    f,
+                    "{} lost: neither the store nor a file could be written for too long.",
+                    if *points == 1 { "1 point was".to_owned() } else { format!("{} were", counted(*points, "point")) }
+                )
             }
             Self::NetworkFolder { path, file_system } => write!(
                 f,

@@ -1,7 +1,7 @@
 use thiserror::Error;
 
 use crate::{
-    config::Problem,
+    config::{Problem, counted},
     data::{DataError, memory},
     generate::GenerateError,
     model::ModelError,
@@ -11,7 +11,7 @@ use crate::{
 #[derive(Debug, Error)]
 pub enum TrainError {
     /// The config cannot be carried out.
-    #[error("The config has {} problem(s): {}", .0.len(), join(.0))]
+    #[error("The config has {}: {}", counted(.0.len(), "problem"), join(.0))]
     Config(Vec<Problem>),
     /// The text cannot be used.
     #[error(transparent)]
@@ -69,6 +69,19 @@ pub enum TrainError {
 }
 
 impl TrainError {
+    /// Whether it is what was asked for that cannot be, rather than the attempt that failed.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Config(_)
+            | Self::Covariances { .. }
+            | Self::Data(_)
+            | Self::Memory { .. }
+            | Self::Model(ModelError::Device { .. })
+            | Self::OutOfMemory { .. } => true,
+            Self::Generate(_) | Self::Model(_) | Self::Scores | Self::State(_) | Self::Tensor(_) => false,
+        }
+    }
+
     /// The same, with the estimated need in bytes where it is about memory that a device refused.
     #[must_use]
     pub fn with_memory(self, needed: u64) -> Self {

@@ -11,9 +11,11 @@ use super::{
     job::AnalyseJob,
     steering::Steering,
     subject::Subject,
+    trouble::Trouble,
 };
 use crate::{
     analysis::{Analysis, AnalysisError, AnalysisSpec, Basis, Look, SpectrumSpec, examples_at_once, look},
+    config::counted,
     data::memory,
 };
 
@@ -22,8 +24,10 @@ const APART: Duration = Duration::from_millis(50);
 
 /// Looks at the attention of a run's checkpoint or of a model directory, and keeps what it found.
 pub(super) fn analyse_job(bench: &Bench, job: AnalyseJob, steering: &Steering) {
-    let end = |complete, why| {
-        bench.outbox.send(Event::AnalyseEnded { analysis: job.analysis.clone(), complete, why });
+    let end = |complete, trouble: Option<Trouble>| {
+        let is_refusal = trouble.as_ref().is_some_and(|trouble| trouble.is_refusal);
+        let why = trouble.map(|trouble| trouble.why);
+        bench.outbox.send(Event::AnalyseEnded { analysis: job.analysis.clone(), complete, why, is_refusal });
     };
     let pool = ThreadPoolBuilder::new()
         .stack_size(STACK_BYTES)
@@ -31,7 +35,9 @@ pub(super) fn analyse_job(bench: &Bench, job: AnalyseJob, steering: &Steering) {
         .build();
     let outcome = match pool {
         Ok(pool) => pool.install(|| carry_out(bench, &job, steering)),
-        Err(error) => Err(Some(format!("The threads of the analysis could not be started: {error}."))),
+        Err(error) => {
+            Err(Some(Trouble::failure(format!("The threads of the analysis could not be started: {error}."))))
+        }
     };
     crate::ops::release_buffers();
     match outcome {
@@ -43,7 +49,7 @@ pub(super) fn analyse_job(bench: &Bench, job: AnalyseJob, steering: &Steering) {
             bench.outbox.send(Event::Analysed { analysis: job.analysis.clone(), result: Box::new(analysis.light()) });
             end(true, None);
         }
-        Err(why) => end(false, why),
+        Err(trouble) => end(false, trouble),
     }
 }
 
@@ -52,10 +58,12 @@ fn carry_out(
     bench: &Bench,
     job: &AnalyseJob,
     steering: &Steering,
-) -> Result<(Analysis, Option<crate::store::RunId>), Option<String>> {
+) -> Result<(Analysis, Option<crate::store::RunId>), Option<Trouble>> {
     let started = Instant::now();
     let named = Subject::name(&job.target);
-    let failed = |why: String| Some(format!("The attention of {named} could not be looked at. {why}"));
+    let failed =
+        |trouble: Trouble| Some(trouble.told(|why| format!("The attention of {named} could not be looked at. {why}")));
+    let refused = |why: String| failed(Trouble::refusal(why));
     let stages = 1 + job.subspaces.len();
     let told = Cell::new(None::<Instant>);
     let tell = |stage: usize, what: &str, fraction: f64| {
@@ -70,17 +78,18 @@ fn carry_out(
     };
     tell(0, "Loading the model", 0.0);
     let subject =
-        Subject::load_from(&bench.store, &job.target, job.data.as_deref(), job.spec.shuffled).map_err(failed)?;
+        Subject::load_from(&bench.store, &job.target, job.data.as_deref(), job.spec.shuffled).map_err(refused)?;
     let tokens = job.spec.tokens.unwrap_or_else(|| subject.tokens());
     if tokens > subject.model.plan().positions {
-        return Err(failed(format!(
-            "It has {} positions, so that examples of {tokens} tokens cannot be read. Ask for at most that many.",
-            subject.model.plan().positions
+        return Err(refused(format!(
+            "It has {}, so that examples of {} cannot be read. Ask for at most that many.",
+            counted(subject.model.plan().positions, "position"),
+            counted(tokens, "token")
         )));
     }
     let stage = |stage: usize, subject: &Subject, spec: &AnalysisSpec, bases: &[Basis]| {
         let at_once = examples_at_once(subject.model.plan(), tokens);
-        let held_out = subject.held_out(at_once, tokens).map_err(AnalysisOrWords::Words)?;
+        let held_out = subject.held_out(at_once, tokens).map_err(|why| Some(Trouble::refusal(why)))?;
         let wanted = Look {
             spec,
             examples: held_out.spread_count(spec.examples),
@@ -94,16 +103,12 @@ fn carry_out(
             },
         };
         look(&subject.model, held_out.spread(spec.examples, at_once), &subject.device, &wanted)
-            .map_err(AnalysisOrWords::Analysis)
+            .map_err(|error| (!matches!(error, AnalysisError::Stopped)).then(|| Trouble::from(error)))
     };
-    let ended = |error: AnalysisOrWords| match error {
-        AnalysisOrWords::Analysis(AnalysisError::Stopped) => None,
-        AnalysisOrWords::Analysis(error) => failed(error.to_string()),
-        AnalysisOrWords::Words(why) => failed(why),
-    };
+    let ended = |trouble: Option<Trouble>| trouble.and_then(failed);
     let mut bases = Vec::new();
     for (number, Subspace { target, data }) in job.subspaces.iter().enumerate() {
-        let other = Subject::load(bench, target, data.as_deref()).map_err(failed)?;
+        let other = Subject::load(bench, target, data.as_deref()).map_err(refused)?;
         let components = job.spec.spectrum.as_ref().map_or(SpectrumSpec::default().components, |spec| spec.components);
         let spec = AnalysisSpec {
             similarity: Vec::new(),
@@ -121,7 +126,7 @@ fn carry_out(
         };
         if tokens > other.model.plan().positions {
             let (name, positions) = (&other.named, other.model.plan().positions);
-            return Err(failed(format!(
+            return Err(refused(format!(
                 "{name} has {positions} positions, so that its space cannot be found with examples of {tokens} tokens."
             )));
         }
@@ -133,7 +138,14 @@ fn carry_out(
     let mut notes = found.notes.clone();
     let given = found.examples;
     if given < job.spec.examples as u64 {
-        notes.insert(0, format!("The text has {given} whole examples of {tokens} tokens, fewer than asked for."));
+        notes.insert(
+            0,
+            format!(
+                "The text has {} of {}, fewer than asked for.",
+                counted(given, "whole example"),
+                counted(tokens, "token")
+            ),
+        );
     }
     let analysis = Analysis {
         target: subject.named.clone(),
@@ -145,9 +157,4 @@ fn carry_out(
         ..found
     };
     Ok((analysis, subject.run))
-}
-
-enum AnalysisOrWords {
-    Analysis(AnalysisError),
-    Words(String),
 }

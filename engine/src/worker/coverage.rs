@@ -4,7 +4,7 @@ use std::path::Path;
 
 use candle_core::Device;
 
-use super::{Approximation, Event, Which, bench::Bench, checkpoints, steering::Steering};
+use super::{Approximation, Event, Which, bench::Bench, checkpoints, steering::Steering, trouble::Trouble};
 use crate::{
     attention::ModelPlan,
     checkpoint::load_model_dir,
@@ -107,44 +107,46 @@ pub(super) fn approximate(
     corpus: Option<&Corpus>,
     n: usize,
     steering: &Steering,
-) -> Result<Approximated, String> {
+) -> Result<Approximated, Trouble> {
+    let refuse = |why: &str| Err(Trouble::refusal(why));
+    let failure = |error: &dyn std::fmt::Display| Trouble::failure(error.to_string());
     if !plan.coverage.is_full() {
-        return Err(
-            "It was trained to leave out pairs; evaluate it as it is, or name a model that scores all of them."
-                .to_owned(),
+        return refuse(
+            "It was trained to leave out pairs; evaluate it as it is, or name a model that scores all of them.",
         );
     }
     if let Coverage::Partial(PartialCoverage { restore, .. }) = &wanted.coverage
         && *restore != Restore::Fixed
     {
-        return Err("Nothing is trained here; use restore = \"fixed\", or train a run with this coverage.".to_owned());
+        return refuse("Nothing is trained here; use restore = \"fixed\", or train a run with this coverage.");
     }
     if wanted.examples == 0 {
-        return Err("Pairs and directions come from examples; use at least one.".to_owned());
+        return refuse("Pairs and directions come from examples; use at least one.");
     }
     let k = wanted.coverage.k().unwrap_or(0);
     if k == 0 || k >= n {
-        return Err(format!("k is {k}, but must be from 1 to {} for sequences of {n} tokens.", n.saturating_sub(1)));
+        let most = n.saturating_sub(1);
+        return refuse(&format!("k is {k}, but must be from 1 to {most} for sequences of {n} tokens."));
     }
-    let parameters = parameters.with_positions(plan, n).map_err(words)?;
+    let parameters = parameters.with_positions(plan, n).map_err(|error| failure(&error))?;
     let exact = ModelPlan { positions: n, ..plan.clone() };
     let goal = ModelPlan { coverage: wanted.coverage.of_model(), ..exact.clone() };
     if !(0..goal.layers).any(|layer| goal.approximates(layer)) {
-        return Err("No head before its last layer computes a map, so that there is nothing to leave out.".to_owned());
+        return refuse("No head before its last layer computes a map, so that there is nothing to leave out.");
     }
     let own;
     let corpus = if let Some(corpus) = corpus {
         corpus
     } else {
-        own = load_corpus(bench, config, plan)?;
+        own = load_corpus(bench, config, plan).map_err(Trouble::refusal)?;
         &own
     };
-    let model = Model::frozen(&exact, &parameters).map_err(words)?;
-    let batcher = batcher(corpus, config, n).map_err(words)?;
+    let model = Model::frozen(&exact, &parameters).map_err(|error| failure(&error))?;
+    let batcher = batcher(corpus, config, n)?;
     let stopped = || steering.should_stop();
-    let found = row_covariances(&model, &batcher, wanted.examples, &Device::Cpu, &stopped).map_err(words)?;
-    let chosen = choose(&goal, &found.ok_or("It was stopped.")?).map_err(words)?;
-    let parameters = parameters.covering(&goal, &chosen.state).map_err(words)?;
+    let found = row_covariances(&model, &batcher, wanted.examples, &Device::Cpu, &stopped)?;
+    let chosen = choose(&goal, &found.ok_or_else(|| Trouble::failure("It was stopped."))?)?;
+    let parameters = parameters.covering(&goal, &chosen.state).map_err(|error| failure(&error))?;
     Ok(Approximated { plan: goal, parameters, score_error: chosen.report.score_error })
 }
 

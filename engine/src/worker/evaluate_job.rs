@@ -7,6 +7,7 @@ use super::{
     job::EvaluateJob,
     steering::Steering,
     subject::Subject,
+    trouble::Trouble,
 };
 use crate::{
     config::{Architecture, AttentionConfig, attention_words},
@@ -24,37 +25,40 @@ pub(super) fn evaluate_job(bench: &Bench, job: EvaluateJob, steering: &Steering)
         .build();
     let outcome = match pool {
         Ok(pool) => pool.install(|| measure(bench, &job, steering, &named)),
-        Err(error) => Err(format!("The threads of the evaluation could not be started: {error}.")),
+        Err(error) => Err(Trouble::failure(format!("The threads of the evaluation could not be started: {error}."))),
     };
-    bench.outbox.send(outcome.unwrap_or_else(|why| Event::Failed {
-        run: None,
-        why: format!("{named} could not be evaluated. {why}"),
-        what_to_do: String::new(),
+    bench.outbox.send(outcome.unwrap_or_else(|trouble| {
+        let why = format!("{named} could not be evaluated. {}", trouble.why);
+        if trouble.is_refusal {
+            Event::Refused { why }
+        } else {
+            Event::Failed { run: None, why, what_to_do: String::new() }
+        }
     }));
 }
 
-fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -> Result<Event, String> {
-    let mut subject = Subject::load(bench, &job.target, job.data.as_deref())?;
+fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -> Result<Event, Trouble> {
+    let mut subject = Subject::load(bench, &job.target, job.data.as_deref()).map_err(Trouble::refusal)?;
     let mut score_error = None;
     if let Some(wanted) = &job.coverage {
         if !subject.has_text {
             let why = "Pairs and directions come from the text that a model was trained on, and this folder does not say \
                        which; name a run.";
-            return Err(why.to_owned());
+            return Err(Trouble::refusal(why));
         }
         let own = job.data.is_none().then_some(&subject.corpus);
         let model = (subject.model.plan(), &subject.parameters);
         let n = subject.tokens();
         let found = coverage::approximate(bench, model, wanted, &subject.config, own, n, steering)?;
-        subject.model = Model::frozen(&found.plan, &found.parameters).map_err(|error| error.to_string())?;
+        subject.model = Model::frozen(&found.plan, &found.parameters).map_err(failure)?;
         score_error = Some(found.score_error);
     }
     let plan = subject.model.plan();
-    let held_out = subject.held_out(subject.config.train.batch, subject.tokens())?;
+    let held_out = subject.held_out(subject.config.train.batch, subject.tokens()).map_err(Trouble::refusal)?;
     let limit = if job.data.is_some() { 0 } else { subject.config.train.evaluate_batches };
     let found = evaluate(&subject.model, held_out.batches(limit), &subject.device, &|| steering.should_stop())
-        .map_err(|error| error.to_string())?
-        .ok_or_else(|| "It was stopped.".to_owned())?;
+        .map_err(failure)?
+        .ok_or_else(|| Trouble::failure("It was stopped."))?;
     let architecture = plan.architecture;
     Ok(Event::Evaluation {
         target: named.to_owned(),
@@ -67,4 +71,8 @@ fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -
         }),
         score_error,
     })
+}
+
+fn failure(error: impl std::fmt::Display) -> Trouble {
+    Trouble::failure(error.to_string())
 }

@@ -170,6 +170,11 @@ pub enum Event {
         /// What to do about it.
         what_to_do: String,
     },
+    /// A request that cannot be carried out as it was made: what it names is not there or does not fit.
+    Refused {
+        /// What cannot be, why, and what to do.
+        why: String,
+    },
     /// Something to know that stops nothing.
     Warning {
         /// The run, if one is meant.
@@ -383,6 +388,8 @@ pub enum Event {
         /// Why not, and what to do; none where it was cancelled.
         #[serde(skip_serializing_if = "Option::is_none")]
         why: Option<String>,
+        /// Whether it is what was asked for that cannot be, rather than the attempt that failed.
+        is_refusal: bool,
     },
     /// Answer to [`super::Command::ListAnalyses`], and after each change.
     Analyses {

@@ -87,7 +87,12 @@ fn work(bench: &Bench, inbox: &Receiver<(Job, Arc<Steering>)>, notes: &Sender<No
                 bench.outbox.send(Event::MeasureEnded { benchmark, name, complete: false, why });
             }
             if let Some(analysis) = analysis {
-                bench.outbox.send(Event::AnalyseEnded { analysis, complete: false, why: Some(why.clone()) });
+                bench.outbox.send(Event::AnalyseEnded {
+                    analysis,
+                    complete: false,
+                    why: Some(why.clone()),
+                    is_refusal: false,
+                });
             }
             if let Some(run) = run {
                 bench.outbox.send(Event::Finished {

@@ -28,6 +28,7 @@ mod resume;
 mod steering;
 mod subject;
 mod train_job;
+mod trouble;
 mod viewer;
 
 pub use checkpoints::choose_checkpoint;

@@ -5,7 +5,7 @@ use candle_core::{DType, Device};
 use super::{Target, bench::Bench, checkpoints};
 use crate::{
     checkpoint,
-    config::{DataConfig, RunConfig, from_toml},
+    config::{DataConfig, RunConfig, counted, from_toml},
     data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
     model::{Model, ParameterSet},
     store::{RunId, Store},
@@ -115,8 +115,24 @@ impl Subject {
     }
 
     /// Its text in batches of examples of `tokens`.
+    ///
+    /// # Errors
+    /// In words: why the text or the length does not do.
     pub(super) fn held_out(&self, batch: usize, tokens: usize) -> Result<HeldOut, String> {
-        let held_out = HeldOut::new(&self.corpus, batch, tokens).map_err(|error| error.to_string())?;
+        let held_out = HeldOut::new(&self.corpus, batch, tokens).map_err(|error| match error {
+            // Nobody spoke of the fields of a config.
+            DataError::BadShape { least, .. } => {
+                let around = if least > 2 { " between the special tokens around it" } else { "" };
+                format!("Examples of {tokens} tokens leave no room for text{around}. Ask for at least {least} tokens.")
+            }
+            DataError::TooShort { tokens: given, needed, .. } => format!(
+                "The text ({}) is too short: it has {}, and one example needs {needed}. Give a longer text, or ask for \
+                 shorter examples.",
+                self.data,
+                counted(given as u64, "token")
+            ),
+            other => other.to_string(),
+        })?;
         Ok(held_out.with_mask_fraction(self.config.train.mask_fraction))
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     },
     attention::HeadAt,
     checkpoint::load_model_dir,
+    config::{counted, grouped},
     data::TextTokenizer,
     model::Model,
     store::{AnalysisId, Store},
@@ -210,7 +211,7 @@ fn show(
                 }
                 MapText::HeldOut { number, tokens, examples } => {
                     if *tokens > subject.model.plan().positions {
-                        return Err(format!("It reads at most {} tokens.", subject.model.plan().positions));
+                        return Err(format!("It reads at most {}.", counted(subject.model.plan().positions, "token")));
                     }
                     let held_out = subject.held_out(1, *tokens)?.with_mask_fraction(0.0);
                     // Every second one, as the analysis counts.
@@ -230,7 +231,11 @@ fn show(
     };
     let most = model.plan().positions;
     if ids.len() > most {
-        return Err(format!("The text has {} tokens, the model reads at most {most}. Shorten it.", ids.len()));
+        return Err(format!(
+            "The text has {}, the model reads at most {}. Shorten it.",
+            counted(ids.len(), "token"),
+            grouped(most)
+        ));
     }
     if ids.is_empty() {
         return Err("The text has no token. Write some words.".to_owned());

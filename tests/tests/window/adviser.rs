@@ -147,9 +147,52 @@ fn what_came_out_stands_beside_what_was_predicted() {
         assert!(screen.says(words), "no {words} in {:#?}", screen.words());
     }
     assert!(screen.says("was not looked at"), "its maps: {:#?}", screen.words());
+    assert!(screen.says("at different times"), "how its time was taken: {:#?}", screen.words());
     screen.click("Compare their curves");
     assert_eq!(screen.window().settings.panel, PanelId::Compare);
     assert_eq!(screen.state().selection.baseline, Some(example_run(0)));
+}
+
+#[test]
+fn while_the_advised_run_trains_numbers_say_of_which_step_they_are() {
+    let mut screen = full();
+    let prediction = adviser().advise(Wishes { similarity: Some(0.5), ..Wishes::default() }).prediction.unwrap();
+    let advised =
+        Advised { source: example_run(0), beside: None, step: Some(400), words: "step 400".to_owned(), prediction };
+    let run = example_run(8);
+    let record = AdviceRecord { run: run.clone(), created_ms: 0, advised };
+    let config = from_toml(&example_record(0).config_toml).unwrap();
+    let looked = |screen: &mut Screen, step: u64| {
+        let analysis = example_analysis(config.model.layers, config.model.heads, step);
+        screen.state().analysis.take_steps(run.clone(), vec![step]);
+        screen.state().analysis.take(run.clone(), step, analysis);
+        screen.settle();
+    };
+    looked(&mut screen, 0);
+    screen.state().apply(Event::Advice { advice: vec![record] });
+    screen.settle();
+    assert!(screen.says("Trains now: step ") && screen.says("the run trains now: step "), "{:#?}", screen.words());
+    assert!(!screen.says("(step 0)") && !screen.says("1 by construction"), "nothing came out: {:#?}", screen.words());
+    looked(&mut screen, 200);
+    assert!(screen.says("(step 200)") && screen.says("1 by construction"), "{:#?}", screen.words());
+    let difference = screen.words().iter().any(|word| word.contains("below 0: better than before"));
+    assert!(!difference, "half a training is not compared with a whole one: {:#?}", screen.words());
+}
+
+#[test]
+fn pairs_that_would_come_from_another_checkpoint_say_so() {
+    let mut screen = full();
+    let config = from_toml(&example_record(0).config_toml).unwrap();
+    let mut analysis = example_analysis(config.model.layers, config.model.heads, 150);
+    let mut restored = headroom_tests::example_reconstruction();
+    (analysis.is_own_text, analysis.tokens) = (true, config.data.sequence_length);
+    restored.scopes[0].samples = 20;
+    analysis.reconstruction = Some(restored);
+    screen.state().analysis.take_steps(example_run(0), vec![150]);
+    screen.state().analysis.take(example_run(0), 150, analysis);
+    screen.settle();
+    assert!(screen.says("was measured at step 150; the advised run would take its pairs"), "{:#?}", screen.words());
+    assert!(screen.says("Errors beyond k = 10 are not reliable"), "{:#?}", screen.words());
 }
 
 #[test]

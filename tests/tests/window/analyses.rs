@@ -269,7 +269,12 @@ fn a_checkpoint_is_analysed_on_demand_and_shown_once_it_is_there() {
     }];
     let result = Box::new(found);
     screen.state().apply(Event::Analysed { analysis: analysis.clone(), result });
-    screen.state().apply(Event::AnalyseEnded { analysis: analysis.clone(), complete: true, why: None });
+    screen.state().apply(Event::AnalyseEnded {
+        analysis: analysis.clone(),
+        complete: true,
+        why: None,
+        is_refusal: false,
+    });
     let summary = AnalysisSummary {
         id: analysis.clone(),
         number: 1,
@@ -325,7 +330,7 @@ fn a_look_that_failed_says_why() {
     screen.click("Analyse its best checkpoint now");
     let analysis = screen.state().analysis.looking[0].analysis.clone();
     let why = Some("An exact covariance of 16,384 dimensions needs 2 GiB, and 1 GiB is free.".to_owned());
-    screen.state().apply(Event::AnalyseEnded { analysis, complete: false, why });
+    screen.state().apply(Event::AnalyseEnded { analysis, complete: false, why, is_refusal: false });
     screen.settle();
     assert!(screen.says("needs 2 GiB") && screen.has("Analyse its best checkpoint now"), "{:#?}", screen.words());
 }

@@ -68,7 +68,7 @@ fn while_anything_is_read_it_says_so_and_where_there_is_nothing_it_offers_to_loo
     // It failed: why, and the offer again.
     let analysis = screen.state().analysis.looking[0].analysis.clone();
     let why = Some("The second moments of rows of scores need 16384 MiB of memory, and 900 MiB are free.".to_owned());
-    screen.state().apply(Event::AnalyseEnded { analysis, complete: false, why });
+    screen.state().apply(Event::AnalyseEnded { analysis, complete: false, why, is_refusal: false });
     screen.settle();
     assert!(
         screen.says("need 16384 MiB") && screen.has("Reconstruct its best checkpoint now"),
@@ -116,6 +116,31 @@ fn curves_pairs_and_a_map_beside_itself_rebuilt() {
         screen.step();
     }
     assert!(screen.repaint_delay() >= Duration::from_secs(1), "and it rests");
+}
+
+#[test]
+fn errors_of_too_few_samples_are_told_apart_and_marked() {
+    let mut screen = full();
+    assert!(!screen.says("are not reliable"), "{:#?}", screen.words());
+    let mut found = headroom_tests::example_reconstruction();
+    found.scopes[0].samples = 20;
+    let run = example_run(8);
+    let summary = screen.state().analysis.on_demand(&run)[0].clone();
+    let shown = screen.state().analysis.result(&summary.id).unwrap();
+    let analysis = headroom_engine::analysis::Analysis { reconstruction: Some(found), ..(*shown).clone() };
+    screen.state().apply(Event::Analysed { analysis: summary.id, result: Box::new(analysis) });
+    answered(&mut screen);
+    assert!(
+        screen.says("Errors beyond k = 10 are not reliable: pairs were chosen from 20 maps"),
+        "{:#?}",
+        screen.words()
+    );
+    let told = screen.description("Chart: Error of restored scores").0;
+    assert!(told.starts_with("8 lines."), "two of six end as lines of their own: {told}");
+    let table = screen.click_to_copy("Copy all errors").expect("a table");
+    assert!(table.starts_with("scope,k,samples,reliable,"), "{table}");
+    assert!(table.contains("\nnetwork,10,20,true,") && table.contains("\nnetwork,11,20,false,"), "{table}");
+    assert!(table.contains("\nL0,11,6144,true,"), "{table}");
 }
 
 #[test]

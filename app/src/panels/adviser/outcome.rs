@@ -75,8 +75,8 @@ impl Outcomes {
                 if !self.0.iter().any(|(known, _)| *known == key) {
                     let outcome = Outcome::new(
                         &advised.prediction,
-                        &findings::trained(&before_run, old.as_deref()),
-                        &findings::trained(&after_run, new.as_deref()),
+                        &findings::trained(&before_run, beside.is_some(), old.as_deref()),
+                        &findings::trained(&after_run, false, new.as_deref()),
                     );
                     self.0.retain(|(known, _)| known.run != key.run);
                     self.0.push((key, findings::outcome_rows(&outcome)));
@@ -84,8 +84,8 @@ impl Outcomes {
                 let Some((_, rows)) = self.0.iter().find(|(known, _)| known.run == record.run) else { return };
                 let how = if beside.is_some() { "trained again beside it" } else { "trained before" };
                 let words = format!(
-                    "{}, against \"{}\", {how}; advised from {}.",
-                    super::super::snapshots::with_capital(&after_run.state.to_string()),
+                    "{}. Against \"{}\", {how}; advised from {}.",
+                    super::super::snapshots::with_capital(&findings::stands_words(&after_run)),
                     cx.state.run_name(&before),
                     advised.words
                 );
@@ -100,7 +100,8 @@ impl Outcomes {
                         ui.label(present);
                         ui.label(predicted);
                         ui.label(RichText::new(came_out).strong());
-                        ui.label(RichText::new(note).small().color(palette.weak));
+                        ui.add(Label::new(RichText::new(note).small().color(palette.weak)).truncate())
+                            .on_hover_text(note);
                         ui.end_row();
                     }
                 });

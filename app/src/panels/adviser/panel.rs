@@ -7,7 +7,7 @@ use headroom_engine::{
     analysis::{Analysis, AnalysisSpec, ReconstructionSpec},
     config::{RunConfig, from_toml},
     store::{RunId, RunSummary},
-    worker::Which,
+    worker::{Which, choose_checkpoint},
 };
 
 use super::{
@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     export::Figure,
+    findings,
     inspector::{ExportBox, Taking, base_dir, working_ui},
     panels::{
         Panel, PanelContext,
@@ -159,6 +160,9 @@ impl AdviserPanel {
         };
         let (charts, pointed) = (&mut self.charts, &mut self.pointed);
         *pointed = pointed.filter(|at| at.layer < now.grid.layers() && at.head < now.grid.heads());
+        let best = cx.state.checkpoints.get(&run.id).and_then(|all| choose_checkpoint(all, Which::Best).ok());
+        let of_errors = known.adviser.errors().is_ok().then_some(analysis.as_ref());
+        let sources = findings::sources_words(analysis, of_errors, best.map(|best| best.step));
         let source = Source { run, given: config, words: &words, step: analysis.step };
         let mut wants_look = false;
         if ui.available_width() >= NARROW {
@@ -169,7 +173,7 @@ impl AdviserPanel {
                     right.vertical(|ui| {
                         dimensions_ui(ui, known, now, memory, charts);
                         ui.separator();
-                        wants_look = pairs_ui(ui, known, now, memory, charts);
+                        wants_look = pairs_ui(ui, known, now, memory, &sources, charts);
                         ui.separator();
                         saving_ui(ui, &source, now, memory, cx);
                     });
@@ -180,7 +184,7 @@ impl AdviserPanel {
             ui.separator();
             dimensions_ui(ui, known, now, memory, charts);
             ui.separator();
-            wants_look = pairs_ui(ui, known, now, memory, charts);
+            wants_look = pairs_ui(ui, known, now, memory, &sources, charts);
             ui.separator();
             saving_ui(ui, &source, now, memory, cx);
         }

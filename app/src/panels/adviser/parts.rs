@@ -1,7 +1,7 @@
 //! The three sections: which heads, how many dimensions, how many pairs.
 
 use egui::{Label, RichText, Slider, Ui};
-use headroom_engine::attention::HeadAt;
+use headroom_engine::{attention::HeadAt, config::counted};
 
 use super::{
     chart::{Charts, PartChart},
@@ -80,10 +80,9 @@ pub fn heads_ui(
                 let best = known.adviser.borrowing().ok().and_then(|found| found.steps().first().copied());
                 let best =
                     best.map_or_else(String::new, |best| format!(" The first could at {}.", format::fixed(best, 3)));
-                format!("None of {computing} heads could borrow.{best}")
+                format!("None of {} could borrow.{best}", counted(computing, "head"))
             }
-            1 => format!("1 of {computing} heads could borrow."),
-            more => format!("{more} of {computing} heads could borrow."),
+            could => format!("{} of {} could borrow.", format::count(could as u64), counted(computing, "head")),
         },
     );
     let place = known.adviser.borrowing().ok().map(|found| (memory.similarity, found.count(memory.similarity) as f64));
@@ -198,7 +197,14 @@ pub fn dimensions_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory
 }
 
 /// How many pairs are enough. True when that is to be looked at first.
-pub fn pairs_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory: &mut Memory, charts: &mut Charts) -> bool {
+pub fn pairs_ui(
+    ui: &mut Ui,
+    known: &OfAnalysis,
+    now: &OfThresholds,
+    memory: &mut Memory,
+    sources: &[String],
+    charts: &mut Charts,
+) -> bool {
     let is_known = known.adviser.errors().is_ok();
     let title = "How many pairs are enough";
     head_ui(ui, &mut memory.pairs, title, PAIRS, ("Error allowed", &mut memory.error), is_known);
@@ -207,9 +213,9 @@ pub fn pairs_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory: &mu
             told_ui(
                 ui,
                 &format!(
-                    "k = {} of {} pairs of each row leave an error of {}.",
+                    "k = {} of {} of each row leave an error of {}.",
                     format::count(found.k as u64),
-                    format::count(found.tokens as u64),
+                    counted(found.tokens, "pair"),
                     format::percent(found.error)
                 ),
             );
@@ -223,6 +229,10 @@ pub fn pairs_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory: &mu
     if !is_known {
         let button = ui.button("Look at reconstruction now");
         return button.on_hover_text("On the best checkpoint; waits its turn in the queue").clicked();
+    }
+    for words in sources {
+        let palette = theme::palette(ui.visuals());
+        ui.add(Label::new(RichText::new(words).small().color(palette.warning)).wrap());
     }
     if known.errors.is_empty() {
         return false;

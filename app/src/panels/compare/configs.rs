@@ -1,7 +1,7 @@
 //! The differences of the configs of the compared runs.
 
 use egui::{CollapsingHeader, Grid, RichText, ScrollArea, TextEdit, Ui};
-use headroom_engine::store::RunSummary;
+use headroom_engine::{config::counted, store::RunSummary};
 
 use super::view::View;
 use crate::{
@@ -39,7 +39,7 @@ impl ConfigSection {
             if loaded.len() < ordered.len() {
                 ui.horizontal(|ui| {
                     ui.add(egui::Spinner::new().size(14.0));
-                    ui.label(format!("Loading {} configs…", ordered.len() - loaded.len()));
+                    ui.label(format!("Loading {}…", counted(ordered.len() - loaded.len(), "config")));
                 });
             }
             let name = |run: &RunSummary| cx.state.run_name(&run.id);
@@ -58,8 +58,9 @@ impl ConfigSection {
             self.bar_ui(ui, view, cx);
             if left_out > 0 {
                 let text = format!(
-                    "The first {MOST} runs are compared; {} more are left out.",
-                    format::count(left_out as u64)
+                    "The first {MOST} runs are compared; {} more {} left out.",
+                    format::count(left_out as u64),
+                    if left_out == 1 { "is" } else { "are" }
                 );
                 ui.label(RichText::new(text).color(theme::palette(ui.visuals()).weak));
             }

@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use egui::{RichText, Ui};
-use headroom_engine::store::{Direction, RunSummary, series_names};
+use headroom_engine::{
+    config::counted,
+    store::{Direction, RunSummary, series_names},
+};
 use serde_json::Value;
 
 use super::{lines::Bundle, view::View};
@@ -82,7 +85,7 @@ impl ParallelView {
                 figure.notes.push(format!("{} of {} pass the brushes.", format::count(passing), format::count(all)));
             }
             if left_out > 0 {
-                figure.notes.push(format!("Without {left_out} more keys that differ."));
+                figure.notes.push(format!("Without {}.", counted(left_out, "more differing key")));
             }
             self.figure = Some(figure);
         }

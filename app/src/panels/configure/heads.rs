@@ -2,7 +2,7 @@
 
 use headroom_engine::{
     attention::{Cell, Draft, HeadAt, HeadPlan, ParameterMatch},
-    config::{CustomReuse, Reuse, RunConfig},
+    config::{CustomReuse, Reuse, RunConfig, counted},
 };
 
 use crate::widgets::{HeadCell, HeadEdit, HeadGrid, HeadSpot};
@@ -119,7 +119,7 @@ fn change(config: &mut RunConfig, mut table: Table, at: HeadSpot, draft: Draft) 
     let moved = set(&mut table, at, draft)?;
     let mut notes = Vec::new();
     if moved > 0 {
-        let words = if moved == 1 { "1 head".to_owned() } else { format!("{moved} heads") };
+        let words = counted(moved, "head");
         notes.push(format!("{words} borrowed from it: now from its own lender, or computing."));
     }
     notes.extend(write(config, &table));
@@ -283,7 +283,11 @@ fn judged(read: &[Vec<Result<Draft, String>>]) -> (HeadGrid, Table) {
 /// A head that borrows, judged among the layers so far.
 fn borrowed(cells: &[Vec<HeadCell>], heads: usize, layer: usize, from: HeadAt) -> Result<(HeadCell, Draft), String> {
     if from.head >= heads {
-        return Err(format!("it borrows from {from}, but there are {heads} heads, counted from 0"));
+        return Err(format!(
+            "it borrows from {from}, but there {} {}, counted from 0",
+            if heads == 1 { "is" } else { "are" },
+            counted(heads, "head")
+        ));
     }
     if from.layer >= layer {
         return Err(format!("it borrows from {from}; a lender stands in an earlier layer"));

@@ -1,7 +1,10 @@
 use std::{path::PathBuf, time::Duration};
 
 use egui::{Button, Frame, Margin, RichText, ScrollArea, Stroke, Ui};
-use headroom_engine::config::{Problem, RunConfig, presets};
+use headroom_engine::{
+    config::counted,
+    config::{Problem, RunConfig, presets},
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -268,7 +271,7 @@ fn section(ui: &mut Ui, name: &str, problems: &[Problem], paths: &[&str], add: i
         ui.horizontal(|ui| {
             ui.label(RichText::new(name).strong());
             if wrong > 0 {
-                let words = if wrong == 1 { "1 problem".to_owned() } else { format!("{wrong} problems") };
+                let words = counted(wrong, "problem");
                 ui.label(RichText::new(words).small().color(palette.error));
             }
         });

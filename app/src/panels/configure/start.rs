@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use egui::{Button, Label, RichText, Sense, Ui, Vec2};
-use headroom_engine::config::Problem;
+use headroom_engine::config::{Problem, counted};
 
 use super::{draft::Draft, field::sentence, form::Labels};
 use crate::{
@@ -104,7 +104,7 @@ impl Start {
                 Field::new("Seeds").label_width(40.0).width(28.0).help("How many runs, each with the next seed");
             field.integer(ui, &mut self.seeds, 1..=MOST_SEEDS, 1);
             let seeds = self.seeds.clamp(1, MOST_SEEDS);
-            let button = Button::new(format!("Queue {seeds} seeds"));
+            let button = Button::new(format!("Queue {}", counted(seeds, "seed")));
             let hover = "Queues the run once for each seed: curves of several seeds make a band in Compare";
             let response =
                 ui.add_enabled(can_start, button).on_hover_text(hover).accessible_name("Add seeds to the queue");
@@ -117,7 +117,7 @@ impl Start {
 }
 
 fn count(problems: usize) -> String {
-    if problems == 1 { "1 problem".to_owned() } else { format!("{problems} problems") }
+    counted(problems, "problem")
 }
 
 fn problems_ui(ui: &mut Ui, problems: &[Problem], labels: &Labels) -> Option<String> {

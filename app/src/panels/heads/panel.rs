@@ -8,6 +8,7 @@ use std::{
 use egui::{ComboBox, RichText, TextEdit, Ui};
 use headroom_engine::{
     attention::HeadAt,
+    config::counted,
     store::{RunId, RunSummary},
     worker::{MapText, Which},
 };
@@ -233,20 +234,26 @@ impl HeadsPanel {
             });
         });
         let step = maps.step.map_or_else(String::new, |step| format!("step {}, ", format::count(step)));
-        let line = format!("{step}{} tokens; square: query down, key across", format::count(maps.tokens.len() as u64));
+        let line = format!("{step}{}; square: query down, key across", counted(maps.tokens.len(), "token"));
         ui.label(RichText::new(with_capital(&line)).small().color(palette.weak));
         let chosen = [Some(self.head), if let Beside::Head(at) = self.beside { Some(at) } else { None }];
+        // Down to where the panel ends, wherever it is scrolled to.
+        let room = ui.clip_rect().height() - (ui.cursor().top() - ui.min_rect().top()) - 16.0;
         let clicked = if ui.available_width() >= NARROW && self.beside == Beside::Nothing {
             let mut clicked = None;
             ui.columns(2, |columns| {
                 if let [left, right] = columns {
-                    clicked = grid_ui(left, maps, memory.look, &mut self.thumbnails, &chosen, LARGE + 60.0);
+                    clicked = grid_ui(left, maps, memory.look, &mut self.thumbnails, &chosen, room.max(LARGE + 60.0));
                     self.large_ui(right, of, maps, memory, cx);
                 }
             });
             clicked
         } else {
-            let clicked = grid_ui(ui, maps, memory.look, &mut self.thumbnails, &chosen, 260.0);
+            // Three maps beside each other are as high as a third of the width allows, less their colour bars.
+            let three =
+                if self.beside == Beside::Nothing { LARGE } else { LARGE.min(ui.available_width() / 3.0 - 40.0) };
+            let height = (room - three - 60.0).max(260.0);
+            let clicked = grid_ui(ui, maps, memory.look, &mut self.thumbnails, &chosen, height);
             self.large_ui(ui, of, maps, memory, cx);
             clicked
         };
@@ -387,7 +394,7 @@ impl HeadsPanel {
 
 fn taking(mut figure: crate::export::MapFigure, maps: &ShownMaps) -> Taking {
     figure.title = format!("Attention of {}", figure.title);
-    figure.subtitle = format!("{}, {} tokens", maps.target, maps.tokens.len());
+    figure.subtitle = format!("{}, {}", maps.target, counted(maps.tokens.len(), "token"));
     figure.metadata = BTreeMap::from([
         ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
         ("model".to_owned(), maps.target.clone()),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     export::Figure,
-    findings::{computed_pairs, rising},
+    findings::{UNRELIABLE, computed_pairs, parted, rising},
     theme,
     widgets::{Axis, Chart, ChartLine, ChartState, Dash, Quantity, Scale, Series, SharedX},
 };
@@ -193,13 +193,19 @@ fn lines(found: &Reconstruction, scope: &ScopeReconstruction, places: &[f64], op
         points.filter(|(_, error)| options.is_linear || *error > LEAST).collect()
     };
     let mut all = Vec::new();
-    let mut add = |name: &str, number: u64, places: &[f64], curve: &ErrorCurve| {
+    let mut add = |name: &str, number: u64, places: &[f64], curve: &ErrorCurve, reliable: usize| {
         let colour = theme::run_style(number).0;
         let width = if number == 0 { 3.0 } else { ChartLine::WIDTH };
         let has_held_out = !curve.held_out.is_empty();
         if has_held_out {
-            let series = series(places, &curve.held_out);
-            all.push(Line { name: format!("{name}, held out"), series, colour, dash: Dash::Solid, width });
+            let (sound, rest) = parted(&curve.held_out, reliable);
+            let held_out = series(places, &sound);
+            all.push(Line { name: format!("{name}, held out"), series: held_out, colour, dash: Dash::Solid, width });
+            let rest = series(places.get(reliable..).unwrap_or_default(), &rest);
+            if !rest.is_empty() {
+                let (colour, dash, width) = (theme::pale(colour), Dash::Dotted, ChartLine::WIDTH);
+                all.push(Line { name: format!("{name}, {UNRELIABLE}"), series: rest, colour, dash, width });
+            }
         }
         if !has_held_out || !options.hides_fitted {
             let dash = if has_held_out { Dash::Dashed } else { Dash::Solid };
@@ -210,12 +216,14 @@ fn lines(found: &Reconstruction, scope: &ScopeReconstruction, places: &[f64], op
     if places.is_empty() {
         return Vec::new();
     }
-    add("Best pairs", 0, places, &scope.greedy);
+    let reliable = scope.reliable_pairs(found.tokens);
+    add("Best pairs", 0, places, &scope.greedy, reliable);
     // A projection needs all scores first: it has no FLOPs to save.
     if options.over != Over::Flops {
-        add("Eigenvectors", 1, places, &scope.eigen);
+        // Nor are they fitted to scores: their errors have no pole.
+        add("Eigenvectors", 1, places, &scope.eigen, found.tokens);
     }
-    add("Pairs by chance", 2, places, &scope.random);
+    add("Pairs by chance", 2, places, &scope.random, reliable);
     if let Some(whole) = found.whole.as_ref().filter(|_| options.over != Over::Pairs) {
         let share = |k: usize| k as f64 / whole.pairs.max(1) as f64;
         let places: Vec<f64> = match options.over {
@@ -225,7 +233,8 @@ fn lines(found: &Reconstruction, scope: &ScopeReconstruction, places: &[f64], op
         let most = if options.over == Over::Flops { 2.0 } else { f64::INFINITY };
         // Its restoring soon costs more than all pairs: what lies far beyond them says nothing.
         let within = places.iter().take_while(|place| **place <= most).count();
-        add("Pairs of the whole map", 3, places.get(..within).unwrap_or_default(), &whole.greedy);
+        let places = places.get(..within).unwrap_or_default();
+        add("Pairs of the whole map", 3, places, &whole.greedy, whole.reliable_pairs());
     }
     all
 }
@@ -240,6 +249,7 @@ mod tests {
     fn curves_stand_at_pairs_shares_or_flops() {
         let curve = ErrorCurve { fitted: vec![1.0, 0.25, 0.0], held_out: vec![1.0, 0.5, 0.0] };
         let scope = ScopeReconstruction {
+            samples: 4,
             greedy: curve.clone(),
             eigen: curve.clone(),
             random: curve.clone(),
@@ -273,5 +283,16 @@ mod tests {
         let flops = of(Over::Flops, true);
         assert_eq!((flops.len(), flops[0].series.x()), (5, &[0.0, 1.25][..]), "beyond, all pairs cost less");
         assert_eq!(flops[4].series.x(), [0.0, 1.5], "far beyond all pairs");
+        // From two maps one pair can be fitted: beyond, the line is another one.
+        let scope = ScopeReconstruction { samples: 2, ..scope.clone() };
+        let options = Options { is_linear: true, ..Options::default() };
+        let few = lines(&found, &scope, &Over::Pairs.places(&found), options);
+        let told: Vec<(&str, usize)> = few.iter().map(|line| (line.name.as_str(), line.series.x().len())).collect();
+        assert_eq!(
+            told[..3],
+            [("Best pairs, held out", 2), ("Best pairs, too few samples", 2), ("Best pairs, fitted", 3)]
+        );
+        assert_eq!((few[1].series.x()[0], few.len()), (1.0, 8), "eigenvectors are whole");
+        assert!(few[0].colour != few[1].colour);
     }
 }

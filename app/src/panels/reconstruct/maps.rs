@@ -1,6 +1,7 @@
 //! A map, the same put together from some of its pairs, and what is between them.
 
 use egui::{RichText, Ui, vec2};
+use headroom_engine::config::counted;
 
 use crate::{
     export::MapFigure,
@@ -44,19 +45,26 @@ impl Drawn<'_> {
         (HeatAxis::names("Query", self.words.to_vec()), HeatAxis::names("Key", self.words.to_vec()))
     }
 
-    /// The same colours for the same values in the first two.
+    /// The same colours for the same values in the first two, and the same at every k in all three: they follow from the
+    /// true map alone, so that what the slider changes is seen.
     fn tone(&self, place: usize) -> Tone {
-        let [truth, rebuilt, difference] = self.maps();
-        if place == 2 {
-            return Tone::fitting(ColourMap::Difference, HeatScale::Linear, difference.extent());
+        let [truth, _, _] = self.maps();
+        let truth = truth.extent();
+        let largest = truth.least.abs().max(truth.most.abs());
+        if self.is_scores {
+            // Scores have a sign. From nothing computed to all, differences go from minus the scores to zero.
+            return Tone::between(ColourMap::Difference, HeatScale::Linear, -largest, largest);
         }
-        if self.look.is_whole && !self.is_scores {
+        let is_whole = self.look.is_whole;
+        if place == 2 {
+            let (scale, most) = (self.look.scale, if is_whole { 1.0 } else { largest });
+            let low = if scale == HeatScale::Log { most * 1e-3 } else { -most };
+            return Tone::between(ColourMap::Difference, scale, low, most);
+        }
+        if is_whole {
             return Tone::between(self.look.colours, self.look.scale, 0.0, 1.0);
         }
-        let (a, b) = (truth.extent(), rebuilt.extent());
-        let (low, high) = (a.least.min(b.least), a.most.max(b.most));
-        let scale = if self.is_scores { HeatScale::Linear } else { self.look.scale };
-        Tone::between(self.look.colours, scale, low, high)
+        Tone::fitting(self.look.colours, self.look.scale, truth)
     }
 }
 
@@ -77,9 +85,9 @@ impl Maps {
         let ShownRebuilt { k, score_error, map_distance, largest_distance, .. } = *drawn.rebuilt;
         let palette = theme::palette(ui.visuals());
         let text = format!(
-            "This map from {} pairs of each query: squared error of its scores {} of their squares; its probabilities are \
+            "This map from {} of each query: squared error of its scores {} of their squares; its probabilities are \
              off by {} in total variation, at most {} for a query (0 = the same, 1 = nothing in common).",
-            format::count(k as u64),
+            counted(k as u64, "pair"),
             format::percent(score_error),
             format::fixed(map_distance, 3),
             format::fixed(largest_distance, 3),
@@ -93,7 +101,8 @@ impl Maps {
     /// One of them as it leaves.
     pub fn figure(&self, drawn: &Drawn<'_>, place: usize, head: &str) -> Option<MapFigure> {
         let (map, state) = (drawn.maps().get(place)?, self.states.get(place)?);
-        let title = format!("{} of {head}, {} pairs of each query", NAMES.get(place)?, drawn.rebuilt.k);
+        let title =
+            format!("{} of {head}, {} of each query", NAMES.get(place)?, counted(drawn.rebuilt.k as u64, "pair"));
         let figure = MapFigure::new(title, map.clone(), drawn.axes(), drawn.tone(place));
         let value = if place == 2 { "Difference" } else { drawn.value() }.to_owned();
         Some(MapFigure { value, ..figure }.seen(state.seen(map)))
@@ -103,7 +112,10 @@ impl Maps {
 fn one_ui(ui: &mut Ui, drawn: &Drawn<'_>, place: usize, state: &mut HeatState, height: f32) {
     let palette = theme::palette(ui.visuals());
     let (Some(name), Some(map)) = (NAMES.get(place), drawn.maps().get(place)) else { return };
-    ui.label(RichText::new(*name).color(palette.strong));
+    let label = ui.label(RichText::new(*name).color(palette.strong));
+    label.on_hover_text(
+        "The same colours at every k: they follow from the true map. Values beyond have those of the ends.",
+    );
     let (rows, columns) = drawn.axes();
     let word = |at: usize| drawn.words.get(at).map_or("", String::as_str);
     let cell_name = |query: usize, key: usize| format!("{query} \"{}\" looks at {key} \"{}\"", word(query), word(key));
@@ -114,4 +126,47 @@ fn one_ui(ui: &mut Ui, drawn: &Drawn<'_>, place: usize, state: &mut HeatState, h
         .cell_name(&cell_name)
         .room(vec2(ui.available_width(), height))
         .show(ui, state);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rebuilt(k: usize, part: f32) -> ShownRebuilt {
+        let three = |truth: [f32; 4]| {
+            let rebuilt = truth.map(|value| value * part);
+            let apart = [0, 1, 2, 3].map(|at| rebuilt[at] - truth[at]);
+            [truth, rebuilt, apart].map(|values| HeatData::new(2, 2, values.to_vec()))
+        };
+        ShownRebuilt {
+            k,
+            scores: three([-4.0, 1.0, 2.0, 3.0]),
+            maps: three([0.25, 0.75, 0.5, 0.5]),
+            ..ShownRebuilt::default()
+        }
+    }
+
+    #[test]
+    fn colours_are_the_same_at_every_k_and_scores_have_a_neutral_middle() {
+        let (few, most) = (rebuilt(1, 0.25), rebuilt(9, 3.0));
+        for (is_scores, is_whole) in [(false, false), (false, true), (true, false)] {
+            for scale in HeatScale::ALL {
+                let look = Look { scale, is_whole, ..Look::default() };
+                let tone =
+                    |rebuilt: &ShownRebuilt, place: usize| Drawn { rebuilt, is_scores, look, words: &[] }.tone(place);
+                for place in 0..3 {
+                    let found = tone(&few, place);
+                    assert_eq!(found, tone(&most, place), "{is_scores} {is_whole} {scale:?} {place}");
+                    assert_eq!(found.colours.is_diverging(), is_scores || place == 2);
+                    if found.colours.is_diverging() {
+                        assert_eq!(found.place(0.0), Some(0.5), "{scale:?}");
+                        let (up, down) = (found.place(0.5).unwrap(), found.place(-0.5).unwrap());
+                        assert!(up > 0.5 && (up + down - 1.0).abs() < 1e-6, "{scale:?} {up} {down}");
+                    }
+                }
+            }
+        }
+        let scores = Drawn { rebuilt: &few, is_scores: true, look: Look::default(), words: &[] };
+        assert_eq!((scores.tone(1).low, scores.tone(1).high), (-4.0, 4.0));
+    }
 }

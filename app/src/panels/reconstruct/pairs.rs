@@ -29,7 +29,10 @@ fn tone(k: usize) -> Tone {
 
 /// What the map is, also of the exported figure.
 fn title(k: usize) -> String {
-    format!("The {} pairs that are computed of each query", format::count(k as u64))
+    match k {
+        1 => "The pair that is computed of each query".to_owned(),
+        k => format!("The {} pairs that are computed of each query", format::count(k as u64)),
+    }
 }
 
 impl Pairs {

@@ -6,6 +6,7 @@ use egui::{ComboBox, Key, Modifiers, RichText, Slider, Ui};
 use headroom_engine::{
     analysis::{Analysis, reconstruction::Reconstruction},
     attention::HeadAt,
+    config::counted,
     store::{AnalysisSummary, RunId, RunSummary},
     worker::{MapText, Rebuild, Which},
 };
@@ -20,7 +21,7 @@ use super::{
     words,
 };
 use crate::{
-    findings::{reconstruction_table, scope_name},
+    findings::{reconstruction_csv, reconstruction_table, reliable_words, scope_name},
     inspector::{ExportBox, Taking, blank_ui, working_ui},
     panels::{
         Action, Panel, PanelContext,
@@ -204,10 +205,13 @@ impl ReconstructPanel {
         self.scope = self.scope.min(found.scopes.len() - 1);
         let (told, metadata) = provenance(run, analysis, cx);
         let chosen = format!(
-            "{}; chosen from {}, measured on {} others.",
+            "{}; chosen from {}, measured on {}.",
             with_capital(&told),
             format::count(found.examples),
-            format::count(found.held_out_examples)
+            match found.held_out_examples {
+                0 => "the same".to_owned(),
+                others => counted(others, "other"),
+            }
         );
         ui.label(RichText::new(chosen).small().color(palette.weak));
         self.controls_ui(ui, found, memory, cx);
@@ -226,6 +230,10 @@ impl ReconstructPanel {
             self.curves.ui(ui, k, memory.options);
             self.pairs.ui(ui, scope, n, k, PAIRS);
         }
+        let unreliable = reliable_words(found, scope);
+        if let Some(words) = &unreliable {
+            ui.add(egui::Label::new(RichText::new(words).small().color(palette.warning)).wrap());
+        }
         ui.horizontal_wrapped(|ui| self.slider_ui(ui, k, n, &words::choices(scope)));
         for (place, line) in words::at(found, scope, k).into_iter().enumerate() {
             let label = ui.label(RichText::new(line).color(palette.text));
@@ -241,6 +249,7 @@ impl ReconstructPanel {
             let taking = if self.leaves.take() == Some(Leaves::Curves) {
                 let mut figure = self.curves.figure(k, memory.options, metadata);
                 (figure.title, figure.subtitle) = (format!("{}, {name}", curves::TITLE), with_capital(&told));
+                figure.notes.extend(unreliable);
                 Taking::Figure(Box::new(figure))
             } else {
                 let mut figure = self.pairs.figure(k);
@@ -279,6 +288,10 @@ impl ReconstructPanel {
                 let (headings, rows) = reconstruction_table(found);
                 let headings: Vec<String> = headings.into_iter().map(str::to_owned).collect();
                 cx.act(Action::Copy("The table of pairs".to_owned(), rows_to_csv(&headings, &rows)));
+            }
+            let all = "The errors of every k of every part as CSV, with what is not to be relied on marked";
+            if ui.button("Copy all errors").on_hover_text(all).clicked() {
+                cx.act(Action::Copy("All errors".to_owned(), reconstruction_csv(found)));
             }
         });
     }
@@ -403,7 +416,7 @@ impl ReconstructPanel {
             && let Some(mut figure) = self.maps.figure(&drawn, place, &head_name(self.head))
         {
             self.leaves = None;
-            figure.subtitle = format!("{}, {} tokens", maps.target, maps.tokens.len());
+            figure.subtitle = format!("{}, {}", maps.target, counted(maps.tokens.len(), "token"));
             figure.metadata = BTreeMap::from([
                 ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
                 ("model".to_owned(), maps.target.clone()),

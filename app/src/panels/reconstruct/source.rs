@@ -3,6 +3,7 @@ use std::sync::Arc;
 use egui::{ComboBox, Ui};
 use headroom_engine::{
     analysis::Analysis,
+    config::counted,
     store::{AnalysisId, AnalysisSummary, RunId, RunSummary},
 };
 
@@ -84,5 +85,5 @@ impl Source {
 fn name(found: &AnalysisSummary, run: &RunSummary) -> String {
     let step = found.step.map_or_else(String::new, |step| format!("step {}, ", format::count(step)));
     let of = if found.run.as_ref() == Some(&run.id) { String::new() } else { format!("{}, ", found.target) };
-    with_capital(&format!("{of}{step}{} × {} tokens", format::count(found.examples), found.tokens))
+    with_capital(&format!("{of}{step}{} × {}", format::count(found.examples), counted(found.tokens, "token")))
 }

@@ -1,6 +1,9 @@
 //! What restoring scores comes to, in plain words.
 
-use headroom_engine::analysis::reconstruction::{ErrorCurve, Reconstruction, ScopeReconstruction};
+use headroom_engine::{
+    analysis::reconstruction::{ErrorCurve, Reconstruction, ScopeReconstruction},
+    config::counted,
+};
 
 use crate::widgets::format;
 
@@ -23,7 +26,6 @@ fn share(error: Option<f64>) -> String {
 /// What k pairs of each query come to.
 pub fn at(found: &Reconstruction, scope: &ScopeReconstruction, k: usize) -> Vec<String> {
     let error = |curve: &ErrorCurve| share(curve.honest().get(k).copied());
-    let pairs = if k == 1 { "pair" } else { "pairs" };
     let fitted = if found.held_out_examples > 0 {
         format!(
             " on examples that had no part in it ({} on those that the pairs were chosen from)",
@@ -33,9 +35,9 @@ pub fn at(found: &Reconstruction, scope: &ScopeReconstruction, k: usize) -> Vec<
         " on the examples that the pairs were chosen from".to_owned()
     };
     let mut lines = vec![format!(
-        "With {} {pairs} of each query computed and the others restored from them, the squared error of the scores is {} of \
+        "With {} of each query computed and the others restored from them, the squared error of the scores is {} of \
          their squares{fitted}; {} for as many eigenvectors, which need all scores first; {} for pairs by chance.",
-        format::count(k as u64),
+        counted(k, "pair"),
         error(&scope.greedy),
         error(&scope.eigen),
         error(&scope.random),

@@ -1,13 +1,13 @@
 //! Groups of heads that are alike, on a head map.
 
 use egui::{Button, RichText, Slider, Ui};
-use headroom_engine::{analysis::Similarity, attention::HeadAt};
+use headroom_engine::{analysis::Similarity, attention::HeadAt, config::counted};
 
 use super::derived::{Derived, head_at, spot};
 use crate::{
     panels::snapshots::head_name,
     theme,
-    widgets::{HeadMap, format, group_letters},
+    widgets::{HeadMap, group_letters},
 };
 
 /// Groups that are written out.
@@ -36,10 +36,13 @@ pub fn groups_ui(
     let spare = grouped - derived.groups.len();
     ui.label(match derived.groups.len() {
         0 => "No two heads are that similar.".to_owned(),
-        1 => format!("1 group of {grouped} heads: {spare} of {heads} maps repeat another of their group."),
-        groups => {
-            format!("{groups} groups hold {grouped} heads: {spare} of {heads} maps repeat another of their group.")
-        }
+        // A group has two heads at least.
+        groups => format!(
+            "{} {} {grouped} heads: {spare} of {heads} maps {} another of their group.",
+            counted(groups, "group"),
+            if groups == 1 { "of" } else { "hold" },
+            if spare == 1 { "repeats" } else { "repeat" }
+        ),
     });
     let words = "Heads of one layer cannot borrow from each other: which heads could, Adviser tells.";
     ui.label(RichText::new(words).small().color(palette.weak));
@@ -58,7 +61,7 @@ pub fn groups_ui(
         ui.label(RichText::new(words).small().color(palette.weak));
     }
     if derived.groups.len() > MOST {
-        let words = format!("and {} more groups", format::count((derived.groups.len() - MOST) as u64));
+        let words = format!("and {}", counted(derived.groups.len() - MOST, "more group"));
         ui.label(RichText::new(words).small().color(palette.weak));
     }
     wants_marks

@@ -48,7 +48,9 @@ pub fn heads_ui(ui: &mut Ui, similarity: &Similarity, head: &mut Option<HeadAt>)
         });
     });
     if like.len() > MOST {
-        let more = format!("{} more are less alike.", format::count((like.len() - MOST) as u64));
+        let more = like.len() - MOST;
+        let are = if more == 1 { "is" } else { "are" };
+        let more = format!("{} more {are} less alike.", format::count(more as u64));
         ui.label(RichText::new(more).small().color(palette.weak));
     }
     *head = chosen.or(*head);

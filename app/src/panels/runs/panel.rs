@@ -6,6 +6,7 @@ use egui::{
     Align, Id, Key, Layout, PointerButton, Pos2, RichText, ScrollArea, TextEdit, Ui, containers::menu::menu_style,
 };
 use headroom_engine::{
+    config::counted,
     store::{RunId, RunSummary},
     worker::{Command, RunEdit},
 };
@@ -178,16 +179,16 @@ impl RunsPanel {
         let (shown, all) = (self.order.numbers().len() as u64, cx.state.runs.len() as u64);
         ui.horizontal_wrapped(|ui| {
             let count = if shown == all {
-                format!("{} runs", format::count(all))
+                counted(all, "run")
             } else {
-                format!("{} of {} runs", format::count(shown), format::count(all))
+                format!("{} of {}", format::count(shown), counted(all, "run"))
             };
             ui.label(RichText::new(count).color(palette.weak));
             if let Some(error) = self.order.error() {
                 ui.label(RichText::new(error.describe(&memory.filter)).color(palette.error));
             } else if missing > 0 {
                 ui.add(egui::Spinner::new().size(14.0));
-                ui.label(format!("Reading the configs of {} runs…", format::count(missing as u64)));
+                ui.label(format!("Reading the configs of {}…", counted(missing, "run")));
             } else if let Some(unknown) = self.order.unknown_field(&cx.state.runs, &self.configs) {
                 ui.label(RichText::new(unknown).color(palette.warning));
             }

@@ -4,6 +4,7 @@ use egui::{RichText, Ui};
 use headroom_engine::{
     analysis::{Analysis, Measure},
     attention::HeadAt,
+    config::counted,
     store::RunSummary,
 };
 
@@ -74,9 +75,7 @@ pub fn formula(measure: Measure) -> String {
 
 /// On what an analysis rests, in a line, and as an exported figure says it.
 pub fn provenance(run: &RunSummary, analysis: &Analysis, cx: &PanelContext<'_>) -> (String, BTreeMap<String, String>) {
-    let examples = if analysis.examples == 1 { "example" } else { "examples" };
-    let mut words =
-        format!("{} {examples} of {} tokens", format::count(analysis.examples), format::count(analysis.tokens as u64));
+    let mut words = format!("{} of {}", counted(analysis.examples, "example"), counted(analysis.tokens, "token"));
     if let Some(step) = analysis.step {
         words = format!("step {}, {words}", format::count(step));
     }

@@ -1,5 +1,8 @@
 use egui::{ComboBox, Ui};
-use headroom_engine::store::{AnalysisSummary, RunSummary};
+use headroom_engine::{
+    config::counted,
+    store::{AnalysisSummary, RunSummary},
+};
 
 use crate::{panels::PanelContext, widgets::format};
 
@@ -36,6 +39,7 @@ pub fn source_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
 fn name(found: &AnalysisSummary, run: &RunSummary) -> String {
     let step = found.step.map_or_else(String::new, |step| format!("step {}, ", format::count(step)));
     let of = if found.run.as_ref() == Some(&run.id) { String::new() } else { format!("{}, ", found.target) };
-    let name = format!("{of}{step}{} × {} tokens, {}", format::count(found.examples), found.tokens, found.data);
+    let name =
+        format!("{of}{step}{} × {}, {}", format::count(found.examples), counted(found.tokens, "token"), found.data);
     super::with_capital(&name)
 }

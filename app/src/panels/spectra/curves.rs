@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use egui::{Color32, Ui};
 use headroom_engine::{
     analysis::{Analysis, ScoreSpectra, Spectrum},
+    config::counted,
     store::{AnalysisSummary, RunId, RunSummary},
 };
 
@@ -179,7 +180,7 @@ fn on_demand(run: &RunSummary, analysis: &Arc<Analysis>, cx: &mut PanelContext<'
 /// What tells an analysis from others of its run.
 fn told(step: Option<u64>, tokens: u64, data: &str) -> String {
     let step = step.map_or_else(String::new, |step| format!("step {}, ", format::count(step)));
-    with_capital(&format!("{step}{} tokens, {data}", format::count(tokens)))
+    with_capital(&format!("{step}{}, {data}", counted(tokens, "token")))
 }
 
 fn curve(spectrum: &Spectrum, options: Options) -> Series {

@@ -1,6 +1,9 @@
 //! What a spectrum does and does not know, in plain words.
 
-use headroom_engine::analysis::{ScoreSpectra, SpectrumMethod};
+use headroom_engine::{
+    analysis::{ScoreSpectra, SpectrumMethod},
+    config::counted,
+};
 
 use crate::widgets::format;
 
@@ -15,19 +18,20 @@ pub fn words(spectra: &ScoreSpectra) -> Vec<(String, bool)> {
         SpectrumMethod::Exact => "Eigenvalues of the covariance itself: exact.".to_owned(),
         SpectrumMethod::Gram => "Eigenvalues from the products of the samples with each other: exact.".to_owned(),
         SpectrumMethod::Sketch { rank } => format!(
-            "The largest eigenvalues from a random sketch of {} directions: never too large, the last of them too small. \
+            "The largest eigenvalues from a random sketch of {}: never too large, the last of them too small. \
              The whole energy is exact.",
-            format::count(rank as u64)
+            counted(rank, "direction")
         ),
     };
     all.push((format!("{method} Second moments: no mean is subtracted."), false));
     if network.is_rank_deficient() {
         all.push((
             format!(
-                "There were {} samples for {} dimensions: eigenvalues beyond the samples are zero for that reason alone, \
+                "There {} {} for {}: eigenvalues beyond the samples are zero for that reason alone, \
                  and more text may need more components.",
-                format::count(network.samples),
-                format::count(network.dimension as u64)
+                if network.samples == 1 { "was" } else { "were" },
+                counted(network.samples, "sample"),
+                counted(network.dimension, "dimension")
             ),
             true,
         ));

@@ -2,7 +2,7 @@
 
 use egui::{ComboBox, DragValue, RichText, TextEdit, Ui};
 use headroom_engine::{
-    config::{RunConfig, preset, presets},
+    config::{RunConfig, counted, preset, presets},
     speed::{Axis, Side, SpecError, SweepSpec},
 };
 use serde::{Deserialize, Serialize};
@@ -123,8 +123,7 @@ impl Form {
         self.sides_ui(ui);
         ui.horizontal_wrapped(|ui| {
             let label = match verdict {
-                Ok(spec) if spec.point_count() == 1 => "Start: 1 point".to_owned(),
-                Ok(spec) => format!("Start: {} points", spec.point_count()),
+                Ok(spec) => format!("Start: {}", counted(spec.point_count(), "point")),
                 Err(_) => "Start".to_owned(),
             };
             let button = ui.add_enabled(verdict.is_ok(), egui::Button::new(label));

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use egui::{CollapsingHeader, ComboBox, Grid, ProgressBar, RichText, ScrollArea, Ui};
 use headroom_engine::{
+    config::counted,
     speed::{MachineLimits, PointResult, Setting, SweepSpec, point_ratios, sweep_csv},
     store::{BenchmarkId, BenchmarkRecord, BenchmarkSummary},
 };
@@ -375,7 +376,8 @@ fn measuring_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     ui.label(format!("Waits for its turn: {}", measuring.name));
                 }
                 Some((label, fraction)) => {
-                    let text = format!("{} of {} points", measuring.points.len(), measuring.spec.point_count());
+                    let text =
+                        format!("{} of {}", measuring.points.len(), counted(measuring.spec.point_count(), "point"));
                     let bar = ProgressBar::new(*fraction as f32).desired_width(220.0).text(text);
                     ui.add(bar).accessible_name("Progress of the measurement");
                     ui.label(if label.is_empty() { "Measuring the limits of the machine" } else { label.as_str() });
@@ -410,8 +412,8 @@ fn shown(memory: &mut Memory, cx: &mut PanelContext<'_>) -> Option<Shown> {
 /// Where and with what a benchmark was measured.
 fn made_by(summary: &BenchmarkSummary) -> String {
     let machine = &summary.machine;
-    let (cpu, cores, system) = (&machine.cpu, machine.cores, &machine.os);
-    format!("{}; {cpu}, {cores} cores, {system}; Headroom {}", summary.device_words(), summary.program())
+    let (cpu, cores, system) = (&machine.cpu, counted(machine.cores, "core"), &machine.os);
+    format!("{}; {cpu}, {cores}, {system}; Headroom {}", summary.device_words(), summary.program())
 }
 
 /// Whether both are measured over the same numbers, so that one chart can show them.

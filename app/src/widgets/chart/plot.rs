@@ -8,6 +8,8 @@ use egui::{
 };
 use egui_plot::{AxisHints, Plot, PlotBounds, PlotItemBase, PlotTransform};
 
+use headroom_engine::config::counted;
+
 use super::curve::{Misfit, Settings};
 use super::hover;
 use super::line::ChartLine;
@@ -407,7 +409,7 @@ impl<'a> Chart<'a> {
             let range = |axis: &Axis, (lo, hi): (f64, f64)| {
                 format!("{} {} to {}", axis.title(), axis.quantity.value(lo), axis.quantity.value(hi))
             };
-            let lines = if self.lines.len() == 1 { "1 line".to_owned() } else { format!("{} lines", self.lines.len()) };
+            let lines = counted(self.lines.len(), "line");
             let mut text = format!("{lines}. {}. {}.", range(x, shown.x_range), range(y, shown.y_range));
             if shown.dropped > 0 {
                 text = format!("{text} {}", dropped_note(shown.dropped));

@@ -39,7 +39,7 @@ pub use report::{Reconstruction, WholeCurves};
 pub use restoration::RestorationMap;
 pub use row_covariances::RowCovariances;
 pub use rows::RowReconstruction;
-pub use scope::{Scope, ScopeReconstruction};
+pub use scope::{Scope, ScopeReconstruction, reliable_pairs};
 pub use sum::ReconstructionSum;
 pub use whole::{WholeReconstruction, WholeTooLarge, whole_bytes};
 

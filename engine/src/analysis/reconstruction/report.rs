@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{ErrorCurve, Scope, ScopeReconstruction};
+use super::{ErrorCurve, Scope, ScopeReconstruction, reliable_pairs};
 
 /// How well maps of scores are restored from some of their pairs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -45,6 +45,13 @@ pub struct WholeCurves {
     pub flops: Vec<f64>,
     /// When each pair is computed, from 0; -1 where a query does not see a key. `[n, n]`
     pub ranks: Vec<f32>,
+}
+
+impl WholeCurves {
+    /// The most pairs of the map whose errors on other text say something of the model; see [`reliable_pairs`].
+    pub fn reliable_pairs(&self) -> usize {
+        reliable_pairs(self.samples, self.pairs)
+    }
 }
 
 impl Reconstruction {

@@ -42,6 +42,14 @@ impl Scope {
     }
 }
 
+/// The most of `most` pairs that can be fitted to so many maps: half as many as there are maps.
+///
+/// A least-squares fit of k numbers to S samples is off on other samples by about S / (S - k) times what it has to be: twice as
+/// much at k = S / 2, without any limit near k = S. Errors beyond speak of the sample, not of the model.
+pub fn reliable_pairs(samples: u64, most: usize) -> usize {
+    usize::try_from(samples / 2).unwrap_or(usize::MAX).min(most)
+}
+
 /// What comes of computing k pairs of each query and restoring the others, for every k = 0, 1, ..., n.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -75,6 +83,11 @@ impl ScopeReconstruction {
     /// Fewer maps than a row has scores: the second moments cannot have full rank, and what was fitted flatters.
     pub fn is_rank_deficient(&self, tokens: usize) -> bool {
         self.samples < tokens as u64
+    }
+
+    /// The most pairs of a query whose errors on other text say something of the model; see [`reliable_pairs`].
+    pub fn reliable_pairs(&self, tokens: usize) -> usize {
+        reliable_pairs(self.samples, tokens)
     }
 
     /// A query's keys in the order in which they are computed. `tokens` is n.

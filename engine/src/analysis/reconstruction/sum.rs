@@ -7,6 +7,7 @@ use super::{
 use crate::{
     analysis::{AnalysisError, ReconstructionSpec, ScoreBatch, ScoreShape},
     attention::{HeadAt, ModelPlan},
+    config::{counted, grouped},
 };
 
 /// Bytes of what restores maps that an analysis keeps; what does not fit is left out and said.
@@ -236,21 +237,28 @@ impl ReconstructionSum {
                     .to_owned(),
             );
         }
-        let deficient: Vec<&ScopeReconstruction> =
-            found.scopes.iter().filter(|scope| scope.is_rank_deficient(n)).collect();
-        if let Some(fewest) = deficient.iter().map(|scope| scope.samples).min() {
+        let few: Vec<&ScopeReconstruction> = found.scopes.iter().filter(|scope| scope.reliable_pairs(n) < n).collect();
+        if let Some(fewest) = few.iter().min_by_key(|scope| scope.samples) {
+            let rank = if fewest.is_rank_deficient(n) {
+                "fewer than there are scores, so that their second moments have not full rank and errors on the same maps \
+                 reach 0 early"
+            } else {
+                "few for so many scores"
+            };
             self.notes.push(format!(
-                "Rows of {n} scores were chosen from {fewest} maps{}: fewer than there are scores, so that their second \
-                 moments have not full rank and errors on the same maps reach 0 early. The held-out errors say what holds \
-                 of other text; more examples make them smaller.",
-                if deficient.len() < found.scopes.len() { " in some parts" } else { "" }
+                "Rows of {n} scores were chosen from {}{}: {rank}. Errors on other text are marked where more than {} are \
+                 computed: there they say more of the few maps than of the model. Ask for more examples.",
+                counted(fewest.samples, "map"),
+                if few.len() < found.scopes.len() { " in some parts" } else { "" },
+                counted(fewest.reliable_pairs(n) as u64, "pair")
             ));
         }
         if let Some(whole) = found.whole.as_ref().filter(|whole| whole.samples < whole.pairs as u64) {
             self.notes.push(format!(
-                "Whole maps of {} pairs were chosen from {} maps: their second moments have not full rank, so that only the \
+                "Whole maps of {} pairs were chosen from {}: their second moments have not full rank, so that only the \
                  held-out errors say what holds of other text.",
-                whole.pairs, whole.samples
+                grouped(whole.pairs as u64),
+                counted(whole.samples, "map")
             ));
         }
         let left_out = found.scopes.iter().filter(|scope| !scope.has_factors).count();

@@ -270,6 +270,8 @@ fn few_examples_and_broken_scores_are_told_of() {
     assert!(one.scopes[0].greedy.held_out.is_empty() && notes.iter().any(|note| note.contains("only one example")));
     assert!(one.scopes[0].is_rank_deficient(N) && notes.iter().any(|note| note.contains("chosen from 3 maps")));
     assert!(one.scopes[0].greedy.honest()[3..].iter().all(|error| *error < 1e-9), "three samples have rank three");
+    assert_eq!((one.scopes[0].reliable_pairs(N), one.scopes[0].reliable_pairs(1)), (1, 1), "three maps fit one pair");
+    assert!(notes.iter().any(|note| note.contains("marked where more than 1 pair are computed")), "{notes:?}");
     let (four, notes) = finished(4).unwrap();
     assert!(four.scopes[0].greedy.held_out[N] == 0.0 && notes.iter().any(|note| note.contains("chosen from 6 maps")));
     let mut sum = ReconstructionSum::new(shape(true, 1), &ReconstructionSpec::default(), None).unwrap();

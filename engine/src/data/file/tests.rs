@@ -149,7 +149,7 @@ fn a_folder_is_read_in_the_order_of_its_paths() {
     let useless = Folder::new();
     useless.file("picture.png", [0; 4]);
     let error = load(useless.0.path(), None, None).unwrap_err().to_string();
-    assert!(error.contains("(1 other files)"), "{error}");
+    assert!(error.contains("(1 other file)"), "{error}");
 }
 
 /// Stops at once.

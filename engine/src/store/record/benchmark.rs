@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Machine, RunId};
+use crate::config::counted;
 use crate::speed::{SweepResult, SweepSpec};
 
 /// The name of a benchmark that never changes; made as those of runs are.
@@ -80,7 +81,7 @@ impl BenchmarkSummary {
             text.as_ref().map(|text| format!(", {before}{text}")).unwrap_or_default()
         };
         let (name, driver) = (named(&self.device_name, ""), named(&self.driver, "driver "));
-        format!("{}{name}{driver}, {} threads, {}", self.device, self.threads, self.precision)
+        format!("{}{name}{driver}, {}, {}", self.device, counted(self.threads, "thread"), self.precision)
     }
 
     /// Whether every point was measured.

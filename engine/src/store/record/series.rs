@@ -102,7 +102,8 @@ pub struct SeriesSummary {
     pub last: f64,
     /// The highest step.
     pub last_step: u64,
-    /// Best finite value; none for a series without a direction.
+    /// Best finite value; none for a series without a direction. Of what a run trains and is judged by only after its pairs
+    /// were chosen, where it leaves out pairs: before that it was another model, which scored all of them.
     pub best: Option<f64>,
     /// Step of the best value: the first, if it was reached again.
     pub best_step: Option<u64>,

@@ -75,6 +75,36 @@ impl Stranger {
 }
 
 #[test]
+fn the_best_of_a_run_that_leaves_out_pairs_is_of_after_they_were_chosen() {
+    let folder = folder();
+    let store = open(&folder);
+    let writer = store.writer().unwrap();
+    let losses = [(10, 1.0), (20, 2.0), (30, 1.75), (40, 1.5), (50, 1.625)];
+    let [plain, late, early, fresh] = ["plain", "late", "early", "fresh"].map(|name| {
+        let run = running(&store, name);
+        for (step, loss) in losses {
+            writer.log(&run, series_names::VALIDATION_LOSS, step, loss, step, step);
+        }
+        run
+    });
+    for (run, step) in [(&late, 20), (&early, 0), (&fresh, 50)] {
+        writer.log(run, series_names::COVERAGE_SCORE_ERROR, step, 0.1, step, step);
+    }
+    writer.flush().unwrap();
+    let best = |run: &RunId| {
+        let one = store.run(run.as_str()).unwrap().summary.metrics[series_names::VALIDATION_LOSS].clone();
+        let all = store.runs(RunFilter::ALL).unwrap();
+        let listed = &all.iter().find(|listed| listed.id == *run).unwrap().metrics[series_names::VALIDATION_LOSS];
+        assert_eq!(*listed, one, "a list says the same as a run by itself");
+        assert_eq!((one.last, one.count), (1.625, 5), "only the best is another one");
+        (one.best, one.best_step)
+    };
+    assert_eq!((best(&plain), best(&early)), ((Some(1.0), Some(10)), (Some(1.0), Some(10))));
+    assert_eq!(best(&late), (Some(1.5), Some(40)));
+    assert_eq!(best(&fresh), (None, None), "nothing was evaluated since");
+}
+
+#[test]
 fn a_run_is_created_changed_and_read_again() {
     let folder = folder();
     let id = {

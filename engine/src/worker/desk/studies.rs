@@ -90,7 +90,12 @@ impl Desk {
             current.steering.stop();
         } else if let Some(place) = self.queue.iter().position(|job| job.analysis() == Some(analysis)) {
             self.queue.remove(place);
-            self.outbox.send(Event::AnalyseEnded { analysis: analysis.clone(), complete: false, why: None });
+            self.outbox.send(Event::AnalyseEnded {
+                analysis: analysis.clone(),
+                complete: false,
+                why: None,
+                is_refusal: false,
+            });
         }
     }
 

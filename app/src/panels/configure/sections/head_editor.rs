@@ -1,7 +1,7 @@
 //! The map of all heads, to be clicked, and a line for the head that was clicked last.
 
 use egui::{Button, ComboBox, Label, RichText, Ui};
-use headroom_engine::config::RunConfig;
+use headroom_engine::config::{RunConfig, counted};
 
 use super::{
     super::{
@@ -121,7 +121,10 @@ fn marked_ui(ui: &mut Ui, marked: &MarkedHeads, fits: bool) -> Option<MarksWish>
     let words = if fits {
         format!("Stripes: groups of heads that are alike in \u{201C}{run}\u{201D}, from {threshold:.2} on.")
     } else {
-        format!("The groups of \u{201C}{run}\u{201D} are of {layers} × {heads} heads and are not shown on other maps.")
+        format!(
+            "The groups of \u{201C}{run}\u{201D} are of {layers} × {} and are not shown on other maps.",
+            counted(*heads, "head")
+        )
     };
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(words).small().color(theme::palette(ui.visuals()).weak));

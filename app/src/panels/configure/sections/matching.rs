@@ -1,7 +1,10 @@
 //! Layers that make up for what was saved.
 
 use egui::{ComboBox, Ui};
-use headroom_engine::config::{Baseline, RunConfig};
+use headroom_engine::{
+    config::counted,
+    config::{Baseline, RunConfig},
+};
 
 use super::{
     super::{
@@ -66,7 +69,7 @@ fn what_it_did(matched: &Matched) -> String {
     let Matched { added, given, parameters, baseline_parameters } = *matched;
     let (of, against) = (four_digits(parameters), four_digits(baseline_parameters));
     if added > 0 {
-        return format!("{} layers instead of {given}: {of} against {against} parameters.", given + added);
+        return format!("{} instead of {given}: {of} against {against} parameters.", counted(given + added, "layer"));
     }
     if parameters >= baseline_parameters {
         return format!("No layer is added: nothing was saved ({of} against {against} parameters).");

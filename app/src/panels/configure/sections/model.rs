@@ -1,5 +1,8 @@
 use egui::Ui;
-use headroom_engine::config::{Architecture, ModelConfig, NormPlacement};
+use headroom_engine::{
+    config::counted,
+    config::{Architecture, ModelConfig, NormPlacement},
+};
 
 use super::super::{
     field::Words,
@@ -56,7 +59,7 @@ pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig) {
     form.size(ui, HEADS, &mut model.heads, 1);
     form.size(ui, WIDTH, &mut model.width, 32);
     if model.heads > 0 && model.width.is_multiple_of(model.heads) {
-        note_ui(ui, &format!("Each head works in {} dimensions.", model.head_size()));
+        note_ui(ui, &format!("Each head works in {}.", counted(model.head_size(), "dimension")));
     }
     form.size(ui, FEED_FORWARD, &mut model.feed_forward, 64);
     form.decimal(ui, DROPOUT, &mut model.dropout);
