@@ -204,8 +204,9 @@ impl RedundancyPanel {
         if is_wide {
             ui.columns(2, |columns| {
                 if let [first, second] = columns {
-                    left(first, head);
-                    wants_marks = groups_ui(second, similarity, derived, threshold, head);
+                    // Columns set their text to both edges; what stands in one of them does not.
+                    first.vertical(|ui| left(ui, head));
+                    second.vertical(|ui| wants_marks = groups_ui(ui, similarity, derived, threshold, head));
                 }
             });
         } else {
@@ -226,8 +227,8 @@ impl RedundancyPanel {
         if is_wide {
             ui.columns(2, |columns| {
                 if let [first, second] = columns {
-                    ranked_ui(first, derived, &mut self.ranked, &mut self.shared);
-                    heads_ui(second, similarity, head);
+                    first.vertical(|ui| ranked_ui(ui, derived, &mut self.ranked, &mut self.shared));
+                    second.vertical(|ui| heads_ui(ui, similarity, head));
                 }
             });
         } else {

@@ -37,7 +37,7 @@ impl HeatLayout {
         has_bar: bool,
         is_stretched: bool,
     ) -> Self {
-        let title = |axis: &HeatAxis| if axis.title.is_empty() { 0.0 } else { LINE + 2.0 };
+        let title = |axis: &HeatAxis| if axis.title.is_empty() { 0.0 } else { LINE + 5.0 };
         let letters = |axis: &HeatAxis, count| axis.longest(count) as f32 * LETTER;
         let beside = |labels: f32| if labels > 0.0 { labels + GAP } else { 0.0 };
         let left = title(row_axis) + beside(letters(row_axis, rows));
