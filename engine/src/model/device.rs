@@ -35,8 +35,50 @@ fn open_cuda(ordinal: usize) -> candle_core::Result<Device> {
         unsafe {
             cuda.disable_event_tracking();
         }
+        pool::keep_what_is_freed(cuda);
     }
     Ok(device)
+}
+
+/// Gives memory that a GPU's pool keeps for later use back to the driver, so that it counts as free. Nothing where there is
+/// no such pool.
+pub fn give_memory_back(device: &Device) {
+    #[cfg(feature = "cuda")]
+    if let Device::Cuda(cuda) = device {
+        pool::give_back(cuda);
+    }
+    #[cfg(not(feature = "cuda"))]
+    let _ = device;
+}
+
+/// The pool that a GPU's memory is taken from.
+#[cfg(feature = "cuda")]
+#[expect(unsafe_code, reason = "the driver's own interface is all there is")]
+mod pool {
+    use candle_core::{
+        CudaDevice,
+        cuda_backend::cudarc::driver::{DriverError, result, sys},
+    };
+
+    fn of(device: &CudaDevice) -> Result<sys::CUmemoryPool, DriverError> {
+        // SAFETY: the device is that of a living context.
+        unsafe { result::device::get_default_mem_pool(device.cuda_stream().context().cu_device()) }
+    }
+
+    /// Without this every wait for the GPU gives all freed memory back, and the next step asks for it anew.
+    pub fn keep_what_is_freed(device: &CudaDevice) {
+        let mut all = u64::MAX;
+        let threshold = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        // A device without pools works as before.
+        // SAFETY: the pool is the device's own, and the attribute's value has 64 bits.
+        let _ = of(device)
+            .and_then(|pool| unsafe { result::mem_pool::set_attribute(pool, threshold, (&raw mut all).cast()) });
+    }
+
+    pub fn give_back(device: &CudaDevice) {
+        // SAFETY: the pool is the device's own; what is in use stays.
+        let _ = of(device).and_then(|pool| unsafe { result::mem_pool::trim_to(pool, 0) });
+    }
 }
 
 /// The element type that a model computes in.

@@ -21,7 +21,7 @@ mod tests;
 mod transformer;
 
 pub use coverage_state::CoverageState;
-pub use device::{dtype, open_device};
+pub use device::{dtype, give_memory_back, open_device};
 pub use diagnosis::NonFinite;
 pub use error::ModelError;
 pub use input::{ForwardOptions, ModelInput};

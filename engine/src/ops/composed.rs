@@ -114,7 +114,7 @@ pub fn cross_entropy(logits: &Tensor, labels: &[i64]) -> Result<Tensor> {
 
 /// See [`super::partial_scores`].
 pub fn partial_scores(q: &Tensor, k: &Tensor, restore: &Tensor, pairs: &PairSets) -> Result<Tensor> {
-    let (b, h, t, d) = q.dims4()?;
+    let (b, h, t, _) = q.dims4()?;
     let (device, most) = (q.device(), pairs.k());
     let others = pairs.rows().iter().take(t).map(|row| row.restored.len()).max().unwrap_or(0);
     // Every query gets as many slots as the largest needs. Those without use read key 0 and a row of zeros, and nothing
@@ -136,16 +136,27 @@ pub fn partial_scores(q: &Tensor, k: &Tensor, restore: &Tensor, pairs: &PairSets
         slots.extend(slot_of);
     }
     let keys = Tensor::from_vec(keys, t * most, device)?;
-    let chosen = k.contiguous()?.index_select(&keys, 2)?.reshape((b, h, t, most, d))?;
-    let exact = q.contiguous()?.unsqueeze(3)?.broadcast_mul(&chosen)?.sum(D::Minus1)?; // [b, h, t, k]
+    // A product of all pairs costs a device less than k rows of keys for every query, which would have to be copied.
+    let keys = keys.reshape((1, 1, t, most))?.broadcast_as((b, h, t, most))?.contiguous()?;
+    let exact = attention_scores(q, k)?.gather(&keys, 3)?; // [b, h, t, k]
     let exact = exact.permute((2, 0, 1, 3))?.reshape((t, b * h, most))?.contiguous()?;
-    let zeros = Tensor::zeros((1, most), restore.dtype(), device)?;
-    let rows = Tensor::from_vec(rows, t * others, device)?;
-    let weights = Tensor::cat(&[restore, &zeros], 0)?.index_select(&rows, 0)?.reshape((t, others, most))?;
-    let rest = exact.matmul(&weights.transpose(1, 2)?.contiguous()?)?; // [t, b h, others]
     // The last slot is for keys that are not seen.
     let unseen = Tensor::zeros((t, b * h, 1), q.dtype(), device)?;
-    let all = Tensor::cat(&[&exact, &rest, &unseen], 2)?;
+    let all = if others > 0 {
+        let zeros = Tensor::zeros((1, most), restore.dtype(), device)?;
+        let rows = Tensor::from_vec(rows, t * others, device)?;
+        let weights = Tensor::cat(&[restore, &zeros], 0)?.index_select(&rows, 0)?.reshape((t, others, most))?;
+        let rest = exact.matmul(&weights.transpose(1, 2)?.contiguous()?)?; // [t, b h, others]
+        Tensor::cat(&[&exact, &rest, &unseen], 2)?
+    } else if restore.track_op() {
+        // Nothing is restored: the gradient of the map is zero, and it is one all the same.
+        // (A product with zero would be cut out of candle's graph.)
+        let sum = restore.sum_all()?;
+        let nothing = (&sum - &sum)?;
+        Tensor::cat(&[&exact, &unseen.broadcast_add(&nothing)?], 2)?
+    } else {
+        Tensor::cat(&[&exact, &unseen], 2)?
+    };
     let slots = Tensor::from_vec(slots, (t, 1, t), device)?.broadcast_as((t, b * h, t))?.contiguous()?;
     all.gather(&slots, 2)?.reshape((t, b, h, t))?.permute((1, 2, 0, 3))?.contiguous()
 }

@@ -10,7 +10,7 @@ use crate::{
     config::DeviceChoice,
     model::open_device,
     ops::profile::OperationTime,
-    train::{TrainError, free_memory},
+    train::{TrainError, free_memory, unclaimed_memory},
 };
 
 /// How long steps are taken in a row to see their energy: GPUs renew their reading some ten times a second.
@@ -218,7 +218,8 @@ impl At<'_> {
                 built.step()?;
             }
             if is_gpu {
-                let now = free_memory(&device);
+                // The pool keeps what the peak took.
+                let now = unclaimed_memory(&device);
                 found.device_memory_bytes = free_before.zip(now).map(|(before, now)| before.saturating_sub(now));
             }
             found.peak_memory_bytes = peak_memory_bytes().filter(|_| can_forget);

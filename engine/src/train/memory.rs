@@ -1,7 +1,7 @@
 use candle_core::Device;
 
 use super::TrainError;
-use crate::{attention::Cost, data::memory};
+use crate::{attention::Cost, data::memory, model::give_memory_back};
 
 /// Need against what is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +27,20 @@ impl MemoryCheck {
     }
 }
 
-/// Free memory of a device in bytes; `None` where it cannot be asked.
+/// Free memory of a device in bytes; `None` where it cannot be asked. What a GPU's pool keeps for later use is given back
+/// first.
 pub fn free_memory(device: &Device) -> Option<u64> {
+    if !device.is_cpu() {
+        // What was freed last may still be on its way.
+        device.synchronize().ok()?;
+        give_memory_back(device);
+    }
+    unclaimed_memory(device)
+}
+
+/// Memory of a device that nobody holds, in bytes; `None` where it cannot be asked. On a GPU it shrinks to what the peak left
+/// over.
+pub fn unclaimed_memory(device: &Device) -> Option<u64> {
     match device {
         Device::Cpu => memory::free_bytes(),
         #[cfg(feature = "cuda")]

@@ -21,7 +21,7 @@ pub use coverage::{Chosen, CoverageReport, choose, row_covariances};
 pub use error::TrainError;
 pub use evaluate::{Found, evaluate};
 pub use looks::LOOK_SHARE;
-pub use memory::{MemoryCheck, free_memory};
+pub use memory::{MemoryCheck, free_memory, unclaimed_memory};
 pub use report::{Control, Divergence, EvaluationReport, Hooks, Moment, Outcome, StepReport};
 pub use run::train;
 pub use stepper::{Stepped, Stepper};

@@ -1,18 +1,19 @@
 //! The attention core, from queries, keys and values to mixed values, as one operation.
 
-use candle_core::{D, DType, Result, Tensor};
+use candle_core::{D, Result, Tensor, bail};
 
 use super::{
-    buffer::Buffer,
-    device::timed,
+    buffer::{Buffer, address},
+    device::{passes, run, timed},
     dropout::launched,
+    launch::{Launch, wide},
     softmax::{Rows, probabilities, score_gradient},
     tracked::{Backward, tracked3},
 };
 use crate::ops::{MaskSpec, kernels::DropoutMask, profile::Work};
 
 /// Elements of the scores that are there at once where maps are computed again.
-const ELEMENTS_AT_ONCE: usize = 1 << 25;
+const ELEMENTS_AT_ONCE: usize = 1 << 26;
 /// Queries of a chunk come in multiples of this.
 const CHUNK: usize = 64;
 
@@ -21,7 +22,7 @@ const CHUNK: usize = 64;
 pub enum CoreMemory {
     /// The maps.
     Keep,
-    /// Nothing: they are computed again, for so many queries at a time; none = as many as fit into 32 Mi scores. Scores
+    /// Nothing: they are computed again, for so many queries at a time; none = as many as fit into 64 Mi scores. Scores
     /// are never there as a whole, and keys that no query of a chunk may see are left out.
     Recompute(Option<usize>),
 }
@@ -154,27 +155,36 @@ impl Core {
     }
 }
 
-/// The sum of parts of one gradient, each of the first keys.
+/// The sum of parts of one gradient, each of the first keys; the first part is of all of them. Parts of 16 bits are added
+/// up in 32.
 struct Sum {
-    total: Option<Tensor>,
+    total: Option<Buffer>,
     keys: usize,
 }
 
 impl Sum {
     fn add(&mut self, part: &Tensor) -> Result<()> {
-        let missing = self.keys - part.dim(2)?;
-        // Parts of 16 bits are added up in 32.
-        let dtype = if part.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
-        let part = part.to_dtype(dtype)?.pad_with_zeros(2, 0, missing)?;
-        self.total = Some(match self.total.take() {
-            Some(total) => (total + part)?,
-            None => part,
-        });
+        let (b, h, keys, width) = part.dims4()?;
+        let is_first = self.total.is_none();
+        let total = match self.total.take() {
+            Some(total) => total,
+            None if keys == self.keys => Buffer::new(part.device(), (b, h, keys, width), wide(part.dtype()))?,
+            None => bail!("The first part of a gradient must be of all keys."),
+        };
+        let launch = Launch::elements("add_keys", part.dtype(), part.elem_count())?
+            .with(address(part)?)
+            .with(total.address()?)
+            .size(keys * width)
+            .size(self.keys * width)
+            .size(part.elem_count())
+            .with(u64::from(is_first));
+        timed(part, "attention: sums over chunks", passes(part, 3), || run(part.device(), &launch))?;
+        self.total = Some(total);
         Ok(())
     }
 
     fn finish(self, like: &Tensor) -> Result<Option<Tensor>> {
-        self.total.map(|total| total.to_dtype(like.dtype())?.contiguous()).transpose()
+        self.total.map(|total| total.into_tensor().to_dtype(like.dtype())).transpose()
     }
 }
 
@@ -186,7 +196,8 @@ impl Backward<3> for Core {
         let mut dq = Vec::new();
         let sum = || Sum { total: None, keys: self.rows.all_keys };
         let (mut dk, mut dv) = (sum(), sum());
-        for rows in self.chunks() {
+        // The last queries see all keys.
+        for rows in self.chunks().into_iter().rev() {
             let (maps, dropped) = self.maps(q, k, rows)?;
             let dy = dy.narrow(2, rows.first_query, rows.queries)?;
             if v.track_op() {
@@ -204,6 +215,7 @@ impl Backward<3> for Core {
                 dk.add(&multiplied(&gradient.transpose(2, 3)?, &q)?)?;
             }
         }
+        dq.reverse();
         let dq = if dq.is_empty() { None } else { Some(Tensor::cat(&dq, 2)?.contiguous()?) };
         Ok([dq, dk.finish(k)?, dv.finish(v)?])
     }

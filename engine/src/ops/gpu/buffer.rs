@@ -64,6 +64,11 @@ impl Buffer {
         address_in(&self.storage, &Layout::contiguous(&self.shape))
     }
 
+    /// Where its memory is.
+    pub fn device(&self) -> Device {
+        self.storage.device()
+    }
+
     /// The storage alone.
     pub fn into_storage(self) -> (Storage, Shape) {
         (self.storage, self.shape)

@@ -1,6 +1,6 @@
 //! Sums over the rows of a matrix: gradients of biases and gains.
 
-use candle_core::{Result, Tensor};
+use candle_core::{DType, Result, Shape, Tensor};
 
 use super::{
     buffer::{Buffer, address},
@@ -11,7 +11,7 @@ use super::{
 use crate::ops::profile::Work;
 
 /// Columns and rows of a block, as in `kernels/columns.cu`.
-const COLUMNS_A_BLOCK: usize = 32;
+pub(super) const COLUMNS_A_BLOCK: usize = 32;
 const ROWS_A_CHUNK: usize = 64;
 
 /// A normalised input, for the gradient of a gain.
@@ -45,7 +45,7 @@ fn launched(dy: &Tensor, normalised: Option<Normalised<'_>>) -> Result<(Tensor, 
         Some(Normalised { x, mean, inverse_deviation }) => [address(x)?, address(mean)?, address(inverse_deviation)?],
         None => [0; 3],
     };
-    let launch = Launch::grid("column_chunks", dtype, [width.div_ceil(COLUMNS_A_BLOCK), chunks])?
+    let launch = Launch::grid("column_chunks", dtype, [chunks, width.div_ceil(COLUMNS_A_BLOCK)])?
         .with(address(dy)?)
         .with(x)
         .with(mean)
@@ -55,17 +55,36 @@ fn launched(dy: &Tensor, normalised: Option<Normalised<'_>>) -> Result<(Tensor, 
         .size(rows)
         .size(width);
     run(device, &launch)?;
-    let total = |parts: &Buffer| {
-        let total = Buffer::new(device, width, dtype)?;
-        let launch = Launch::grid("column_totals", dtype, [width.div_ceil(256), 1])?
-            .with(parts.address()?)
-            .with(total.address()?)
-            .size(chunks)
-            .size(width);
-        run(device, &launch)?;
-        Ok::<_, candle_core::Error>(total.into_tensor())
-    };
+    let total = |parts: &Buffer| totals(parts, chunks, None, (width, dtype), width);
     Ok((total(&sums)?, products.as_ref().map(total).transpose()?))
+}
+
+/// Sums of groups of chunks, each in the order of its chunks: all of `chunks` are one group, or `groups` says where each of
+/// so many starts, with the end of the last. `chunks` `[count, width]` in what is computed in; result of the shape and the
+/// type of `like`, whose last dimension has `width` numbers.
+///
+/// # Errors
+/// If the device fails.
+pub(super) fn totals(
+    chunks: &Buffer,
+    count: usize,
+    groups: Option<(&Tensor, usize)>,
+    (shape, dtype): (impl Into<Shape>, DType),
+    width: usize,
+) -> Result<Tensor> {
+    let totals = Buffer::new(&chunks.device(), shape, dtype)?;
+    let (starts, groups) = match groups {
+        Some((starts, groups)) => (address(starts)?, groups),
+        None => (0, 1),
+    };
+    let launch = Launch::grid("column_totals", dtype, [groups, width.div_ceil(COLUMNS_A_BLOCK)])?
+        .with(chunks.address()?)
+        .with(starts)
+        .with(totals.address()?)
+        .size(count)
+        .size(width);
+    run(&chunks.device(), &launch)?;
+    Ok(totals.into_tensor())
 }
 
 /// Adds a bias to every row in place.

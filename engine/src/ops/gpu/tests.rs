@@ -234,7 +234,7 @@ fn cross_entropy_matches_the_reference() {
 
 #[test]
 fn embedding_matches_the_reference() {
-    for (shape, rows, width) in [(&[2, 7][..], 11, 5), (&[9], 1, 3), (&[40, 3], 300, 170)] {
+    for (shape, rows, width) in [(&[2, 7][..], 11, 5), (&[9], 1, 3), (&[40, 3], 300, 170), (&[700], 2, 40)] {
         let mut stream = Stream::new(2, Purpose::Test, 1);
         let ids: Vec<u32> = (0..shape.iter().product()).map(|_| stream.below(rows as u64) as u32).collect();
         let ids = Tensor::from_vec(ids, shape, &Device::Cpu).unwrap();

@@ -62,6 +62,11 @@ __device__ inline double error_function(double x) { return erf(x); }
 __device__ inline float root(float x) { return sqrtf(x); }
 __device__ inline double root(double x) { return sqrt(x); }
 
+// i % n, which is quick for small numbers.
+__device__ inline u64 modulo(u64 i, u64 n) {
+    return (i | n) >> 32 ? i % n : (u64)((u32)i % (u32)n);
+}
+
 // Below every score that a softmax takes seriously.
 template <typename W>
 __device__ inline W lowest();

@@ -40,7 +40,7 @@ __device__ void gelu(const GeluArgs& a) {
         u64 i = ((u64)blockIdx.x * 4 + step) * blockDim.x + threadIdx.x;
         if (i >= a.count) return;
         W value = wide(x[i]);
-        if (bias) value += wide(bias[i % a.width]);
+        if (bias) value += wide(bias[modulo(i, a.width)]);
         W part, slope;
         gate(value, a.is_tanh != 0, &part, &slope);
         if (!dy) {

@@ -38,12 +38,16 @@ __device__ void adamw(const AdamwArgs& a) {
     const W* gradient = (const W*)entry.gradient;
     u64 first = (blockIdx.x - entry.first_block) * ELEMENTS_A_BLOCK;
     u64 end = first + ELEMENTS_A_BLOCK < entry.count ? first + ELEMENTS_A_BLOCK : entry.count;
+    W shrink = (W)entry.shrink;
     for (u64 i = first + threadIdx.x; i < end; i += blockDim.x) {
-        W g = (W)a.gradient_scale * gradient[i];
-        m[i] = (W)a.beta1 * m[i] + (W)a.one_minus_beta1 * g;
-        v[i] = (W)a.beta2 * v[i] + (W)a.one_minus_beta2 * (g * g);
-        W denominator = root(v[i]) * (W)a.inverse_sqrt_correction2 + (W)a.epsilon;
-        p[i] = p[i] * (W)entry.shrink - (W)a.step_size * m[i] / denominator;
+        // All is read before anything is written: the compiler cannot know that these are different places.
+        W g = (W)a.gradient_scale * gradient[i], old_m = m[i], old_v = v[i], old_p = p[i];
+        W new_m = (W)a.beta1 * old_m + (W)a.one_minus_beta1 * g;
+        W new_v = (W)a.beta2 * old_v + (W)a.one_minus_beta2 * (g * g);
+        W denominator = root(new_v) * (W)a.inverse_sqrt_correction2 + (W)a.epsilon;
+        m[i] = new_m;
+        v[i] = new_v;
+        p[i] = old_p * shrink - (W)a.step_size * new_m / denominator;
     }
 }
 FOR_REALS(adamw, AdamwArgs)

@@ -51,21 +51,26 @@ __device__ void softmax(const SoftmaxArgs& a) {
     total = block_sum(total);
     // A row that sees nothing has nothing.
     W inverse = total == 0 ? (W)0 : 1 / total;
-    u64 first = first_place(a, row);
-    bool drops = a.dropout.threshold > 0;
+    if (a.dropout.threshold == 0) {
+        for (u32 j = threadIdx.x; j < width; j += blockDim.x) {
+            W value = 0;
+            if (j < seen && (!keys || keys[j])) value = exponential(scale * wide(x[j]) - most) * inverse;
+            narrow(value, &y[j]);
+        }
+        return;
+    }
     // Four places a thread, those of one block of random words.
-    u64 lead = drops ? first % 4 : 0;
+    u64 first = first_place(a, row), lead = first % 4;
     for (u64 quad = threadIdx.x; quad * 4 < width + lead; quad += blockDim.x) {
-        u32 words[4] = {0, 0, 0, 0};
-        if (drops) philox(a.dropout, first / 4 + quad, words);
+        u32 words[4];
+        philox(a.dropout, first / 4 + quad, words);
         for (u32 lane = 0; lane < 4; ++lane) {
             u64 at = quad * 4 + lane;
             if (at < lead || at - lead >= width) continue;
             u32 j = (u32)(at - lead);
             W value = 0;
             if (j < seen && (!keys || keys[j])) value = exponential(scale * wide(x[j]) - most) * inverse;
-            if (drops) value *= kept<W>(a.dropout, words[lane]);
-            narrow(value, &y[j]);
+            narrow(value * kept<W>(a.dropout, words[lane]), &y[j]);
         }
     }
 }
@@ -88,20 +93,26 @@ __device__ void softmax_gradient(const SoftmaxGradientArgs& a) {
     const T *y = (const T*)a.y + row * a.width, *dy = (const T*)a.dy + row * a.width;
     T* dx = (T*)a.dx + row * a.width;
     u64 width = a.width;
-    u64 first = ((row / a.queries) * a.all_queries + a.first_query + row % a.queries) * a.all_keys;
-    bool drops = a.dropout.threshold > 0;
-    u64 lead = drops ? first % 4 : 0;
     W dot = 0;
+    if (a.dropout.threshold == 0) {
+        for (u64 j = threadIdx.x; j < width; j += blockDim.x) dot += wide(y[j]) * wide(dy[j]);
+        dot = block_sum(dot);
+        for (u64 j = threadIdx.x; j < width; j += blockDim.x) {
+            narrow((W)a.scale * wide(y[j]) * (wide(dy[j]) - dot), &dx[j]);
+        }
+        return;
+    }
+    u64 first = ((row / a.queries) * a.all_queries + a.first_query + row % a.queries) * a.all_keys;
+    u64 lead = first % 4;
     for (u32 pass = 0; pass < 2; ++pass) {
         for (u64 quad = threadIdx.x; quad * 4 < width + lead; quad += blockDim.x) {
-            u32 words[4] = {0, 0, 0, 0};
-            if (drops) philox(a.dropout, first / 4 + quad, words);
+            u32 words[4];
+            philox(a.dropout, first / 4 + quad, words);
             for (u32 lane = 0; lane < 4; ++lane) {
                 u64 at = quad * 4 + lane;
                 if (at < lead || at - lead >= width) continue;
                 u64 j = at - lead;
-                W g = wide(dy[j]);
-                if (drops) g *= kept<W>(a.dropout, words[lane]);
+                W g = wide(dy[j]) * kept<W>(a.dropout, words[lane]);
                 if (pass == 0) {
                     dot += wide(y[j]) * g;
                 } else {
@@ -113,3 +124,29 @@ __device__ void softmax_gradient(const SoftmaxGradientArgs& a) {
     }
 }
 FOR_ALL(softmax_gradient, SoftmaxGradientArgs)
+
+struct AddKeysArgs {
+    // Of the first keys. [heads, keys, width]
+    const void* part;
+    // Of all of them, in what is computed in. [heads, all_keys, width]
+    void* total;
+    // keys times width, all_keys times width, and elements of the part.
+    u64 part_stride, total_stride, count;
+    // Whether these are all keys and the first part: the total is written, not added to.
+    u64 is_first;
+};
+
+// Adds a part of the gradient of keys or values to the whole, four elements a thread.
+template <typename T>
+__device__ void add_keys(const AddKeysArgs& a) {
+    typedef typename Wide<T>::Type W;
+    for (u32 step = 0; step < 4; ++step) {
+        u64 i = ((u64)blockIdx.x * 4 + step) * blockDim.x + threadIdx.x;
+        if (i >= a.count) return;
+        u64 within = modulo(i, a.part_stride);
+        W* to = (W*)a.total + (i - within) / a.part_stride * a.total_stride + within;
+        W value = wide(((const T*)a.part)[i]);
+        *to = a.is_first ? value : *to + value;
+    }
+}
+FOR_ALL(add_keys, AddKeysArgs)
