@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Rows whose logits exist at the same time inside of one operation.
-const HEAD_ROWS: u64 = 512;
+const HEAD_ROWS: u64 = 1024;
 
 /// What each part of a layer keeps.
 pub(super) struct LayerActivations {

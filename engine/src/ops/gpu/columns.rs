@@ -60,8 +60,8 @@ fn launched(dy: &Tensor, normalised: Option<Normalised<'_>>) -> Result<(Tensor, 
 }
 
 /// Sums of groups of chunks, each in the order of its chunks: all of `chunks` are one group, or `groups` says where each of
-/// so many starts, with the end of the last. `chunks` `[count, width]` in what is computed in; result of the shape and the
-/// type of `like`, whose last dimension has `width` numbers.
+/// so many starts, with the end of the last. `chunks` `[count, width]` in what is computed in; result of `shape`, whose
+/// last dimension has `width` numbers, and of type `dtype`.
 ///
 /// # Errors
 /// If the device fails.

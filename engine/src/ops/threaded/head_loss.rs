@@ -6,7 +6,7 @@ use super::{parallel_product, parallel_product_with_bias};
 use crate::ops::kernels::{self, Matrix, MatrixMut, cross_entropy_gradient_in_place, index_of_largest, log_sum_exp};
 
 /// Rows whose logits exist at the same time.
-const ROWS: usize = 512;
+const ROWS: usize = 1024;
 
 /// A head whose matrix is a table of one row for each token.
 #[derive(Clone, Copy, Debug)]
