@@ -150,9 +150,9 @@ pub fn partial_scores(q: &Tensor, k: &Tensor, restore: &Tensor, pairs: &PairSets
         Tensor::cat(&[&exact, &rest, &unseen], 2)?
     } else if restore.track_op() {
         // Nothing is restored: the gradient of the map is zero, and it is one all the same.
-        // (A product with zero would be cut out of candle's graph.)
+        // (A product with the number zero would be cut out of candle's graph, one with a tensor is not.)
         let sum = restore.sum_all()?;
-        let nothing = (&sum - &sum)?;
+        let nothing = (&sum * sum.zeros_like()?)?;
         Tensor::cat(&[&exact, &unseen.broadcast_add(&nothing)?], 2)?
     } else {
         Tensor::cat(&[&exact, &unseen], 2)?
