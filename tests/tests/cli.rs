@@ -76,7 +76,7 @@ fn devices_name_the_processor() {
     assert!(checks.len() > 40, "every way to score, every reuse: {}", checks.len());
     assert!(checks.iter().all(|check| check["loss_error"].as_f64().unwrap() <= check["tolerance"].as_f64().unwrap()));
     let absent = program.run(&["devices", "--check", "cuda:7"]);
-    assert!(absent.expect_code(1).stderr.contains("cuda:7"));
+    assert!(absent.expect_code(2).stderr.contains("cuda:7"));
     let _ = program.run(&["devices", "--check", "abacus"]).expect_code(2);
     assert!(!program.store_path().exists(), "asking for devices made a store");
 }

@@ -15,10 +15,7 @@ pub fn run(args: &LargestBatchArgs) -> CliResult {
     let given = ConfigArgs { config: Some(args.config.clone()), set: args.set.clone(), ..ConfigArgs::default() };
     let config = GivenConfig::read(&given)?.config;
     let vocabulary = args.vocabulary.unwrap_or_else(|| estimated_vocabulary(&config));
-    let found = largest_batch(&config, vocabulary, args.memory).map_err(|error| match error {
-        refused if refused.is_refusal() => CliError::BadInput(refused.to_string()),
-        other => CliError::Failed(other.to_string()),
-    })?;
+    let found = largest_batch(&config, vocabulary, args.memory).map_err(|error| CliError::of_training(&error))?;
     if args.json {
         return print::json(&found);
     }

@@ -42,7 +42,9 @@ pub fn run(args: &BenchStepArgs) -> CliResult {
         return Err(CliError::BadInput("--steps is 0: there would be nothing to measure.".to_owned()));
     }
     let threads = config.threads_used();
-    let measured = in_pool(threads, || measure(args, &config)).map_err(failed)?.map_err(failed)?;
+    let measured = in_pool(threads, || measure(args, &config))
+        .map_err(|error| CliError::of_training(&error))?
+        .map_err(|error| CliError::of_training(&error))?;
     if args.json { print_json(args, threads, &measured) } else { print_table(args, threads, &measured) }
 }
 
@@ -104,14 +106,6 @@ fn measure(args: &BenchStepArgs, config: &RunConfig) -> Result<Measured, TrainEr
         flops_per_step: subject.cost().flops_per_step,
         predicted_memory_bytes: subject.cost().memory_bytes,
     })
-}
-
-fn failed(error: TrainError) -> CliError {
-    match error {
-        refused if refused.is_refusal() => CliError::BadInput(refused.to_string()),
-        TrainError::State(message) => CliError::Failed(message),
-        other => CliError::Failed(other.to_string()),
-    }
 }
 
 fn print_json(args: &BenchStepArgs, threads: usize, measured: &Measured) -> CliResult {

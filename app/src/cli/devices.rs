@@ -56,7 +56,7 @@ fn check(device: DeviceChoice, json: bool) -> CliResult {
         }
         !signals::is_stop_wanted()
     });
-    done.map_err(|error| CliError::Failed(error.to_string()))?;
+    done.map_err(|error| CliError::of_training(&error))?;
     if json {
         print::json(&checks)?;
     } else {

@@ -3,6 +3,7 @@ use std::process::ExitCode;
 use headroom_engine::{
     config::{Problem, counted},
     store::StoreError,
+    train::TrainError,
     worker::EngineError,
 };
 
@@ -37,6 +38,15 @@ impl CliError {
         let mut lines = vec![format!("{config} has {count}; nothing was started.")];
         lines.extend(problems.iter().map(|problem| format!("  {problem}")));
         Self::Problems { message: lines.join("\n"), problems: problems.to_vec() }
+    }
+
+    /// Trouble with a model that was to be computed: bad input where what was asked for cannot be, in the error's words.
+    pub fn of_training(error: &TrainError) -> Self {
+        match error {
+            refused if refused.is_refusal() => Self::BadInput(refused.to_string()),
+            TrainError::State(message) => Self::Failed(message.clone()),
+            other => Self::Failed(other.to_string()),
+        }
     }
 
     /// Trouble with the store, told as `message`: bad input where something was named that is not there, or a store

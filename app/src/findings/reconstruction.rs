@@ -155,14 +155,12 @@ fn held_out(all: &mut Vec<Line>, name: &str, points: &[(f64, f64)], colour: u64,
 
 fn lines(x: &[f64], curves: [&ErrorCurve; 3], reliable: usize) -> Vec<Line> {
     let mut all = Vec::new();
-    for (colour, (name, curve)) in ["best pairs", "eigenvectors", "pairs by chance"].into_iter().zip(curves).enumerate()
-    {
-        let colour = colour as u64;
+    // Projections are not fitted to scores: their errors have no pole.
+    let named = [("best pairs", reliable), ("eigenvectors", x.len()), ("pairs by chance", reliable)];
+    for (colour, ((name, reliable), curve)) in (0..).zip(named.into_iter().zip(curves)) {
         if curve.held_out.is_empty() {
             all.push((format!("{name}, fitted"), points(x, &curve.fitted), colour, Dash::Solid, true));
         } else {
-            // Projections are not fitted to scores: their errors have no pole.
-            let reliable = if colour == 1 { usize::MAX - 1 } else { reliable };
             held_out(&mut all, &format!("{name}, held out"), &points(x, &curve.held_out), colour, reliable);
             all.push((format!("{name}, fitted"), points(x, &curve.fitted), colour, Dash::Dashed, true));
         }

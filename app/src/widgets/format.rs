@@ -43,7 +43,7 @@ pub fn integer(n: i64) -> String {
 
 /// A count: `1,234,567`.
 pub fn count(n: u64) -> String {
-    group(&n.to_string())
+    headroom_engine::config::grouped(n)
 }
 
 /// With exactly this many decimals: `1,234.50`.

@@ -1,6 +1,6 @@
 //! The products of attention, and the heads they work on.
 
-use candle_core::{CpuStorage, CustomOp2, DType, Layout, Result, Shape, Tensor, bail};
+use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
 
 use super::blocks::{BlockDropout, MapMemory};
 use super::composed;
@@ -74,11 +74,12 @@ pub fn attention_core(
     if k.dims() != [b, h, s, d] || v.dims4()?.2 != s || v.dims().get(..2) != Some(&[b, h]) {
         bail!("Queries {:?}, keys {:?} and values {:?} are not of one attention.", q.shape(), k.shape(), v.shape())
     }
-    if let Some(keys) = mask.keys.as_ref().filter(|keys| keys.dims() != [b, s] || keys.dtype() != DType::U8) {
-        bail!("The key mask must be of shape [{b}, {s}] and type U8, not {:?} and {:?}.", keys.shape(), keys.dtype())
-    }
+    mask.check(b, s)?;
     check_dtype("attention core", "keys", k, q.dtype())?;
     check_dtype("attention core", "values", v, q.dtype())?;
+    if let Some(drop) = drop {
+        drop.check()?;
+    }
     let drop = drop.filter(|drop| drop.probability > 0.0);
     if has_attention_core(q) && t * s * d > 0 {
         let dropout = drop.map(|drop| drop.stream.mask(drop.probability));

@@ -17,7 +17,7 @@ use super::{gpu, threaded};
 /// # Errors
 /// If the probability is not in [0, 1], or the stream's step or site is out of its range.
 pub fn dropout(x: &Tensor, probability: f64, stream: &DropoutStream) -> Result<Tensor> {
-    check(probability, stream)?;
+    BlockDropout { probability, stream: *stream }.check()?;
     if probability == 0.0 {
         return Ok(x.clone());
     }
@@ -37,8 +37,8 @@ pub fn dropout(x: &Tensor, probability: f64, stream: &DropoutStream) -> Result<T
 pub fn residual(base: &Tensor, x: &Tensor, drop: Option<&BlockDropout>) -> Result<Tensor> {
     let drop = drop.filter(|drop| drop.probability > 0.0);
     if gpu::has_kernels(x) && base.shape() == x.shape() && base.dtype() == x.dtype() {
-        if let Some(BlockDropout { probability, stream }) = drop {
-            check(*probability, stream)?;
+        if let Some(drop) = drop {
+            drop.check()?;
         }
         return gpu::residual(base, x, drop.map(|drop| drop.stream.mask(drop.probability)));
     }
@@ -48,14 +48,18 @@ pub fn residual(base: &Tensor, x: &Tensor, drop: Option<&BlockDropout>) -> Resul
     }
 }
 
-fn check(probability: f64, stream: &DropoutStream) -> Result<()> {
-    if !(0.0..=1.0).contains(&probability) {
-        bail!("A dropout probability of {probability} is not between 0 and 1.")
+impl BlockDropout {
+    /// Refuses a probability that is none, and a stream that has no mask of its own.
+    pub(super) fn check(&self) -> Result<()> {
+        let Self { probability, stream } = self;
+        if !(0.0..=1.0).contains(probability) {
+            bail!("A dropout probability of {probability} is not between 0 and 1.")
+        }
+        if !stream.is_in_range() {
+            bail!("Dropout has no mask of its own for step {} at site {}.", stream.step, stream.site)
+        }
+        Ok(())
     }
-    if !stream.is_in_range() {
-        bail!("Dropout has no mask of its own for step {} at site {}.", stream.step, stream.site)
-    }
-    Ok(())
 }
 
 struct Dropout {

@@ -71,4 +71,4 @@ pub use probes::{copy_rate_probe, device_copy_probe, device_product_probe, produ
 pub use process::tune_process;
 pub use random::DropoutStream;
 pub use softmax::{MaskSpec, masked_softmax, softmax};
-pub use threaded::{NormAt, parallel_product, release_buffers};
+pub use threaded::{HEAD_ROWS, NormAt, parallel_product, release_buffers};

@@ -30,8 +30,10 @@ pub struct OperationTime {
 
 /// Runs `f` and gives what the operations in it took, by name.
 ///
-/// Operations of other threads count too: nothing else should compute meanwhile.
+/// Operations of other threads count too: nothing else should compute meanwhile. Whoever records at the same time waits.
 pub fn record<R>(f: impl FnOnce() -> R) -> (R, Vec<OperationTime>) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _only = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     totals().clear();
     IS_ON.store(true, Ordering::Relaxed);
     let result = f();

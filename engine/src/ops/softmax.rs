@@ -18,6 +18,23 @@ pub struct MaskSpec {
     pub keys: Option<Tensor>,
 }
 
+impl MaskSpec {
+    /// Refuses a key mask of another shape than `[b, s]`, or another element type.
+    ///
+    /// # Errors
+    /// With both shapes.
+    pub(super) fn check(&self, b: usize, s: usize) -> Result<()> {
+        match &self.keys {
+            Some(keys) if keys.dims() != [b, s] || keys.dtype() != DType::U8 => bail!(
+                "The key mask of {b} sequences of {s} keys must be of shape [{b}, {s}] and type U8, not {:?} and {:?}.",
+                keys.shape(),
+                keys.dtype()
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// `softmax(scale * scores)` over the visible keys.
 ///
 /// What is hidden gets a probability of exactly zero, whatever its score; a row that sees nothing is all zeros.
@@ -29,16 +46,7 @@ pub struct MaskSpec {
 /// If the mask is not `u8` of shape `[b, s]`.
 pub fn masked_softmax(scores: &Tensor, scale: f64, mask: &MaskSpec) -> Result<Tensor> {
     let (b, h, t, s) = scores.dims4()?;
-    if let Some(keys) = &mask.keys
-        && (keys.dims() != [b, s] || keys.dtype() != DType::U8)
-    {
-        bail!(
-            "The key mask of scores of shape {:?} must be of shape [{b}, {s}] and type U8, not {:?} and {:?}.",
-            scores.shape(),
-            keys.shape(),
-            keys.dtype()
-        )
-    }
+    mask.check(b, s)?;
     if gpu::has_kernels(scores) {
         return gpu::masked_softmax(scores, scale, mask);
     }

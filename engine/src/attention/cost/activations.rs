@@ -4,10 +4,8 @@ use super::{Workload, scoring::Scoring};
 use crate::{
     attention::{Cell, ModelPlan},
     config::Architecture,
+    ops::HEAD_ROWS,
 };
-
-/// Rows whose logits exist at the same time inside of one operation.
-const HEAD_ROWS: u64 = 1024;
 
 /// What each part of a layer keeps.
 pub(super) struct LayerActivations {
@@ -147,7 +145,7 @@ pub(super) fn head(plan: &ModelPlan, work: &Workload) -> u64 {
     let row = predicted.saturating_mul(plan.width as u64);
     let logits = if work.in_blocks {
         // Some rows at a time; the gradients of the hidden states and of the table are computed with them.
-        let rows = predicted.min(HEAD_ROWS).saturating_add(plan.width as u64);
+        let rows = predicted.min(HEAD_ROWS as u64).saturating_add(plan.width as u64);
         rows.saturating_mul(plan.vocabulary as u64).saturating_add(row)
     } else {
         predicted.saturating_mul(plan.vocabulary as u64).saturating_mul(2)

@@ -44,15 +44,10 @@ fn every_legal_combination_trains_and_every_variable_has_a_gradient() {
         let fixed = parameters.state().clone();
         let model = Model::trainable(&plan, &parameters).unwrap();
         let mut optimiser = AdamW::new(parameters.optimiser_parameters(), AdamWConfig::default()).unwrap();
-        let (b, t) = (2, POSITIONS);
         let mut losses = Vec::new();
         for step in 0..3 {
-            let options = ForwardOptions { dropout: Some((1, step)), ..ForwardOptions::default() };
-            let loss = model.loss(&input(&tokens(b, t), b, t), &labels(b, t), &options).unwrap();
-            losses.push(numbers(&loss.loss)[0]);
+            losses.push(pass_of_step(&model, step));
             let gradients = model.gradients().unwrap();
-            gradients.reset();
-            model.backward(&loss).unwrap();
             assert_eq!(gradients.first_non_finite().unwrap(), None, "{what}");
             for (name, gradient) in gradients.iter() {
                 // A key bias does nothing in the last layer, which scores every pair.

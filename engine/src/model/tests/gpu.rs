@@ -59,14 +59,10 @@ fn three_steps_of_training_move_the_weights_as_on_the_processor() {
             let (b, t) = (2, POSITIONS);
             let mut losses = Vec::new();
             for step in 0..3 {
-                let options = ForwardOptions { dropout: Some((1, step)), ..ForwardOptions::default() };
-                let loss = model.loss(&input(&tokens(b, t), b, t), &labels(b, t), &options).unwrap();
+                losses.push(pass_of_step(&model, step));
                 let gradients = model.gradients().unwrap();
-                gradients.reset();
-                model.backward(&loss).unwrap();
                 gradients.clip(1.0).unwrap();
                 optimiser.step(gradients, 1e-2).unwrap();
-                losses.push(numbers(&loss.loss)[0]);
             }
             let evaluation = frozen(&plan, &parameters).evaluate(&input(&tokens(b, t), b, t), &labels(b, t)).unwrap();
             losses.push(evaluation.loss_sum);

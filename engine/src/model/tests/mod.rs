@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use candle_core::{DType, Device, Tensor};
 
-use super::{Model, ModelInput, ParameterSet, specifications};
+use super::{ForwardOptions, Model, ModelInput, ParameterSet, specifications};
 use crate::{
     attention::ModelPlan,
     config::{Architecture, AttentionConfig, Compatibility, NormPlacement, Reuse, RunConfig},
@@ -98,6 +98,16 @@ fn input(ids: &[u32], b: usize, t: usize) -> ModelInput {
 /// A label at every second position.
 fn labels(b: usize, t: usize) -> Vec<i64> {
     (0..b * t).map(|i| if i % 2 == 0 { (i * 5 % VOCABULARY) as i64 } else { super::IGNORED_LABEL }).collect()
+}
+
+/// One pass with the dropout of a step: its loss, with the gradients in the model's set.
+fn pass_of_step(model: &Model, step: u64) -> f64 {
+    let (b, t) = (2, POSITIONS);
+    let options = ForwardOptions { dropout: Some((1, step)), ..ForwardOptions::default() };
+    let loss = model.loss(&input(&tokens(b, t), b, t), &labels(b, t), &options).unwrap();
+    model.gradients().unwrap().reset();
+    model.backward(&loss).unwrap();
+    numbers(&loss.loss)[0]
 }
 
 fn numbers(tensor: &Tensor) -> Vec<f64> {

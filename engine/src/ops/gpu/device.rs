@@ -13,16 +13,10 @@ pub fn has_kernels(tensor: &Tensor) -> bool {
     let is_device = match tensor.device() {
         Device::Cuda(_) => cfg!(feature = "cuda"),
         #[cfg(test)]
-        Device::Cpu => is_emulating(),
+        Device::Cpu => emulated::is_on(),
         _ => false,
     };
     is_device && tensor.elem_count() > 0 && matches!(tensor.dtype(), DType::F32 | DType::F64 | DType::F16 | DType::BF16)
-}
-
-/// Whether this thread's tensors on the CPU stand in for such on a GPU.
-#[cfg(test)]
-pub fn is_emulating() -> bool {
-    emulated::is_on()
 }
 
 /// Runs an operation on the device of `on` under a name, for the profile of a step: only while one is taken, the device is

@@ -32,12 +32,10 @@ mod tracked;
 pub use attention::{CoreMask, CoreMemory, attention_core};
 pub use cross_entropy::cross_entropy;
 pub use device::has_kernels;
-#[cfg(test)]
-pub use device::is_emulating;
 pub use dropout::{dropout, residual};
 pub use embedding::embedding;
 #[cfg(test)]
-pub use emulated::emulating;
+pub use emulated::{emulating, is_on as is_emulating};
 pub use gelu::gelu;
 pub use layer_norm::layer_norm;
 pub use linear::linear;

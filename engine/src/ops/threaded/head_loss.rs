@@ -5,8 +5,8 @@ use super::rows::{Rows, Slab};
 use super::{parallel_product, parallel_product_with_bias};
 use crate::ops::kernels::{self, Matrix, MatrixMut, cross_entropy_gradient_in_place, index_of_largest, log_sum_exp};
 
-/// Rows whose logits exist at the same time.
-const ROWS: usize = 1024;
+/// Rows whose logits exist at the same time inside of one operation.
+pub const HEAD_ROWS: usize = 1024;
 
 /// A head whose matrix is a table of one row for each token.
 #[derive(Clone, Copy, Debug)]
@@ -86,10 +86,10 @@ impl<T: Pooled> HeadLoss<'_, T> {
         {
             gradients.table.fill(T::ZERO);
         }
-        let mut logits = Rows::take(ROWS.min(rows), vocabulary);
-        let mut results = vec![RowResult::default(); ROWS.min(rows)];
-        for first in (0..rows).step_by(ROWS) {
-            let count = ROWS.min(rows - first);
+        let mut logits = Rows::take(HEAD_ROWS.min(rows), vocabulary);
+        let mut results = vec![RowResult::default(); HEAD_ROWS.min(rows)];
+        for first in (0..rows).step_by(HEAD_ROWS) {
+            let count = HEAD_ROWS.min(rows - first);
             if count < results.len() {
                 logits = Rows::take(count, vocabulary);
                 results.truncate(count);

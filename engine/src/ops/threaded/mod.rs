@@ -37,6 +37,7 @@ pub(super) use elementwise::{adamw, add_assign, all_finite, dropout, fill, map, 
 pub(super) use embed::{Embed, EmbedState};
 pub(super) use embedding::{embedding, embedding_backward};
 pub(super) use feed_forward_block::{FeedForwardBlock, FeedForwardSlots, FeedForwardState};
+pub use head_loss::HEAD_ROWS;
 pub(super) use head_loss::{HeadGradients, HeadLoss};
 pub(super) use heads::{Columns, CoreHead, CoreHeads, HeadScores, Side};
 pub(super) use layer_norm::{layer_norm, layer_norm_backward};

@@ -22,7 +22,8 @@ struct SoftmaxArgs {
 };
 
 // The place of a row's first element among all.
-__device__ inline u64 first_place(const SoftmaxArgs& a, u64 row) {
+template <typename Args>
+__device__ inline u64 first_place(const Args& a, u64 row) {
     return ((row / a.queries) * a.all_queries + a.first_query + row % a.queries) * a.all_keys;
 }
 
@@ -102,8 +103,7 @@ __device__ void softmax_gradient(const SoftmaxGradientArgs& a) {
         }
         return;
     }
-    u64 first = ((row / a.queries) * a.all_queries + a.first_query + row % a.queries) * a.all_keys;
-    u64 lead = first % 4;
+    u64 first = first_place(a, row), lead = first % 4;
     for (u32 pass = 0; pass < 2; ++pass) {
         for (u64 quad = threadIdx.x; quad * 4 < width + lead; quad += blockDim.x) {
             u32 words[4];
