@@ -105,25 +105,6 @@ pub(super) fn recovered(dir: &Path) -> PathBuf {
     }
 }
 
-/// Removes a model directory with what a crash left beside it, so that it is gone or whole. One that is not there is
-/// no error.
-///
-/// # Errors
-/// If the directory holds files that are not a model's.
-pub fn remove_model_dir(dir: &Path) -> Result<(), CheckpointError> {
-    let failed = |error| CheckpointError::io("remove the model", dir)(error);
-    let target = std::path::absolute(dir).map_err(failed)?;
-    recover(&target).map_err(failed)?;
-    if !target.exists() {
-        return Ok(());
-    }
-    refuse_foreign(&target)?;
-    let scratch = Scratch::beside(&target)?;
-    // An empty directory of our own gives way; the model takes its name, which is removed when dropped.
-    fs::remove_dir(&scratch.path).map_err(failed)?;
-    fs::rename(&target, &scratch.path).map_err(failed)
-}
-
 fn recover(target: &Path) -> io::Result<()> {
     let target = std::path::absolute(target)?;
     let old = parent(&target).join(sibling(&target, "old"));
@@ -139,8 +120,12 @@ fn refuse_foreign(target: &Path) -> Result<(), CheckpointError> {
     };
     let mut names: Vec<String> = entries
         .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .filter(|name| !FILES.contains(&name.as_str()))
+        .filter_map(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            // A folder of that name may hold anything.
+            let is_ours = FILES.contains(&name.as_str()) && entry.file_type().is_ok_and(|kind| !kind.is_dir());
+            (!is_ours).then_some(name)
+        })
         .collect();
     if names.is_empty() {
         return Ok(());
@@ -170,7 +155,7 @@ fn remove_if_there(path: &Path) -> io::Result<()> {
 }
 
 /// Tells this process's directories from those of a crashed one, whose process number may come again.
-fn nonce() -> &'static str {
+pub(super) fn nonce() -> &'static str {
     static NONCE: OnceLock<String> = OnceLock::new();
     NONCE.get_or_init(|| {
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
@@ -187,6 +172,43 @@ fn sync_dir(path: &Path) -> io::Result<()> {
 /// Windows cannot open a directory as a file; its file systems keep names by journal.
 #[cfg(not(unix))]
 fn sync_dir(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// What a thing in a folder is, where it is no file: "a folder", "a pipe", "a device", "a socket".
+pub(crate) fn kind_words(kind: fs::FileType) -> &'static str {
+    if kind.is_dir() {
+        return "a folder";
+    }
+    if kind.is_symlink() {
+        return "a link";
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        if kind.is_fifo() {
+            return "a pipe";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+        if kind.is_block_device() || kind.is_char_device() {
+            return "a device";
+        }
+    }
+    "something else"
+}
+
+/// Refuses a model directory in which a pipe, a device or a folder has the name of a file: reading it might never end.
+pub(super) fn refuse_other_kinds(dir: &Path) -> Result<(), CheckpointError> {
+    for file in FILES {
+        if let Ok(there) = fs::metadata(dir.join(file))
+            && !there.is_file()
+        {
+            let why = format!("it is no file but {}", kind_words(there.file_type()));
+            return Err(CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() });
+        }
+    }
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use candle_core::{DType, Device};
 
 use super::{
     CONFIG, CheckpointError, RUN_CONFIG, TOKENIZER, TRAINING_STATE, TrainingState, WEIGHTS,
-    directory::{is_model, recovered},
+    directory::{is_model, recovered, refuse_other_kinds},
     hugging_face,
     manifest::Manifest,
     tensors,
@@ -16,6 +16,9 @@ use crate::{
     config::{RunConfig, from_toml},
     model::{ModelError, ParameterSet},
 };
+
+/// More steps than any run can do; counting on from here overflows nothing.
+const MOST_STEPS: u64 = 1 << 53;
 
 /// A model that was read from a directory.
 #[derive(Clone, Debug)]
@@ -40,6 +43,7 @@ pub fn load_model_dir(dir: &Path, dtype: DType, device: &Device) -> Result<Loade
     if !is_model(dir) {
         return Err(CheckpointError::NotFound { path: dir.clone() });
     }
+    refuse_other_kinds(dir)?;
     let manifest = Manifest::read(dir)?;
     if let Some(manifest) = &manifest {
         for file in [CONFIG, WEIGHTS, TOKENIZER, RUN_CONFIG] {
@@ -79,6 +83,7 @@ pub fn load_training_state(dir: &Path, device: &Device) -> Result<TrainingState,
     if !is_model(dir) {
         return Err(CheckpointError::NotFound { path: dir.clone() });
     }
+    refuse_other_kinds(dir)?;
     if let Some(manifest) = Manifest::read(dir)? {
         if !manifest.holds(TRAINING_STATE) {
             return Err(CheckpointError::NoTrainingState { path: dir.clone() });
@@ -92,6 +97,9 @@ pub fn load_training_state(dir: &Path, device: &Device) -> Result<TrainingState,
     let header = metadata.get("headroom").ok_or_else(|| damaged("it says nothing about its run".to_owned()))?;
     let Header { step, tokens, best, progress } =
         serde_json::from_str(header).map_err(|error| damaged(error.to_string()))?;
+    if step > MOST_STEPS {
+        return Err(damaged(format!("it says {step} steps, more than any run can do")));
+    }
     Ok(TrainingState { step, tokens, best, optimiser, progress })
 }
 

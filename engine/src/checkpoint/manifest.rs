@@ -10,11 +10,17 @@ use super::{CheckpointError, MANIFEST};
 /// The format of directories that this program writes.
 const FORMAT: u64 = 1;
 
+/// What the field `program` begins with.
+const PROGRAM: &str = "headroom";
+
 /// What `headroom.json` holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     format: u64,
     program: String,
+    /// The run that the directory is a checkpoint of; none for exports, and for checkpoints of programs before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
     files: BTreeMap<String, Entry>,
 }
 
@@ -26,12 +32,13 @@ struct Entry {
 }
 
 impl Manifest {
-    /// Reads the files of a directory as they are.
-    pub fn of(dir: &Path, files: &[&str]) -> Result<Self, CheckpointError> {
+    /// Reads the files of a directory as they are; `run`: whose checkpoint it is, if a run's.
+    pub fn of(dir: &Path, files: &[&str], run: Option<&str>) -> Result<Self, CheckpointError> {
         let entry = |file: &&str| Ok(((*file).to_owned(), measure(&dir.join(file))?));
         Ok(Self {
             format: FORMAT,
-            program: format!("headroom {}", env!("CARGO_PKG_VERSION")),
+            program: format!("{PROGRAM} {}", env!("CARGO_PKG_VERSION")),
+            run: run.map(str::to_owned),
             files: files.iter().map(entry).collect::<Result<_, CheckpointError>>()?,
         })
     }
@@ -48,13 +55,36 @@ impl Manifest {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(CheckpointError::io("read headroom.json", dir)(error)),
         };
+        Self::parse(&text, dir).map(Some)
+    }
+
+    /// The manifest with this text, of the directory `dir`.
+    fn parse(text: &str, dir: &Path) -> Result<Self, CheckpointError> {
         let damaged = |why: String| CheckpointError::Damaged { file: MANIFEST.to_owned(), why, path: dir.to_owned() };
-        let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        let value: serde_json::Value = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
         match value.get("format").and_then(serde_json::Value::as_u64) {
             Some(found) if found > FORMAT => {
                 Err(CheckpointError::NewerFormat { found, known: FORMAT, path: dir.to_owned() })
             }
-            _ => serde_json::from_value(value).map(Some).map_err(|error| damaged(error.to_string())),
+            _ => serde_json::from_value(value).map_err(|error| damaged(error.to_string())),
+        }
+    }
+
+    /// Whether a text is a manifest of a program of ours that names no other run than `run`.
+    ///
+    /// # Errors
+    /// In words: why it is not.
+    pub fn marks(text: &str, run: &str) -> Result<(), String> {
+        let manifest = Self::parse(text, Path::new("")).map_err(|error| match error {
+            CheckpointError::NewerFormat { .. } => "its headroom.json was written by a newer Headroom".to_owned(),
+            _ => "its headroom.json cannot be read".to_owned(),
+        })?;
+        if manifest.program.split(' ').next() != Some(PROGRAM) {
+            return Err("its headroom.json was written by another program".to_owned());
+        }
+        match manifest.run {
+            Some(other) if other != run => Err("its headroom.json names another run".to_owned()),
+            _ => Ok(()),
         }
     }
 

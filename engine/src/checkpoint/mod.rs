@@ -18,6 +18,7 @@ mod error;
 mod hugging_face;
 mod load;
 mod manifest;
+mod removal;
 mod save;
 mod space;
 mod special_tokens;
@@ -27,9 +28,10 @@ mod tests;
 mod training_state;
 mod weights;
 
-pub use directory::remove_model_dir;
+pub(crate) use directory::kind_words;
 pub use error::CheckpointError;
 pub use load::{LoadedModel, load_model_dir, load_training_state};
+pub(crate) use removal::{Removable, check_removable, remove_marked};
 pub use save::{ModelDirectory, SavedModel, save_model_dir};
 pub use training_state::{BestMetric, TrainingState};
 

@@ -29,6 +29,9 @@ pub struct ModelDirectory<'a> {
     pub config: Option<&'a RunConfig>,
     /// What it takes to continue training; none for an export.
     pub training: Option<&'a TrainingState>,
+    /// The id of the run that it is a checkpoint of: only a directory that names its run is removed with it. None for an
+    /// export.
+    pub run: Option<&'a str>,
 }
 
 /// What was saved.
@@ -105,7 +108,7 @@ fn write(dir: &Path, contents: &ModelDirectory) -> Result<SavedModel, Checkpoint
         scratch.sync(TRAINING_STATE)?;
         files.push(TRAINING_STATE);
     }
-    let manifest = Manifest::of(&scratch.path, &files)?;
+    let manifest = Manifest::of(&scratch.path, &files, contents.run)?;
     let path = scratch.path.join(MANIFEST);
     fs::write(&path, manifest.text()).map_err(CheckpointError::io("write headroom.json", &path))?;
     scratch.sync(MANIFEST)?;

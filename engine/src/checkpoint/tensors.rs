@@ -8,6 +8,8 @@ use std::{
 use candle_core::{Device, Tensor};
 use safetensors::{SafeTensorError, SafeTensors};
 
+#[cfg(unix)]
+use super::CONFIG;
 use super::CheckpointError;
 
 /// Writes tensors with one line of metadata.
@@ -17,13 +19,25 @@ pub(super) fn write(
     metadata: (&str, String),
 ) -> Result<(), CheckpointError> {
     let metadata = HashMap::from([(metadata.0.to_owned(), metadata.1)]);
-    safetensors::serialize_to_file(tensors.iter(), Some(metadata), path).map_err(|error| {
-        let source = match error {
-            SafeTensorError::IoError(source) => source,
-            other => std::io::Error::other(other.to_string()),
-        };
-        CheckpointError::io("write the weights", path)(source)
-    })
+    let written = safetensors::serialize_to_file(tensors.iter(), Some(metadata), path).map_err(|error| match error {
+        SafeTensorError::IoError(source) => source,
+        other => std::io::Error::other(other.to_string()),
+    });
+    written.and_then(|()| share(path)).map_err(CheckpointError::io("write the weights", path))
+}
+
+/// Gives a file the rights of `config.json` beside it, which the user's umask made: `safetensors` writes for the owner alone.
+#[cfg(unix)]
+fn share(path: &Path) -> std::io::Result<()> {
+    let beside = std::fs::metadata(path.with_file_name(CONFIG))?;
+    std::fs::set_permissions(path, beside.permissions())
+}
+
+/// Elsewhere a file takes its rights from its folder.
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the signature of its twin")]
+fn share(_path: &Path) -> std::io::Result<()> {
+    Ok(())
 }
 
 /// Tensors by name, and the file's metadata.

@@ -53,6 +53,7 @@ fn save(dir: &Path, config: &RunConfig, seed: u64, training: Option<&TrainingSta
         tokenizer_json: Some(TOKENIZER_TEXT),
         config: Some(config),
         training,
+        run: None,
     };
     let saved = save_model_dir(dir, &contents).unwrap();
     let sizes = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len());
@@ -140,8 +141,14 @@ fn double_precision_is_kept() {
     let plan = plan(&config);
     let parameters = ParameterSet::init(&plan, 1, DType::F64, &Device::Cpu).unwrap();
     let tensors = parameters.tensors();
-    let contents =
-        ModelDirectory { plan: &plan, tensors: &tensors, tokenizer_json: None, config: None, training: None };
+    let contents = ModelDirectory {
+        plan: &plan,
+        tensors: &tensors,
+        tokenizer_json: None,
+        config: None,
+        training: None,
+        run: None,
+    };
     save_model_dir(&dir, &contents).unwrap();
     assert_eq!(names(&dir), ["config.json", "headroom.json", "model.safetensors"]);
     assert!(fs::read_to_string(dir.join("config.json")).unwrap().contains("float64"));
@@ -185,6 +192,7 @@ fn training_continues_from_a_checkpoint_as_if_never_stopped() {
             tokenizer_json: None,
             config: Some(&config),
             training: Some(&state),
+            run: None,
         };
         save_model_dir(&dir, &contents).unwrap();
         train(&plan, &parameters, &mut optimiser, 3, 3);
@@ -278,8 +286,14 @@ fn too_little_space_is_seen_before_anything_is_written() {
     let kept = save(&dir, &config, 1, None);
     let plan = plan(&config);
     let tensors = ParameterSet::init(&plan, 2, DType::F32, &Device::Cpu).unwrap().tensors();
-    let contents =
-        ModelDirectory { plan: &plan, tensors: &tensors, tokenizer_json: None, config: None, training: None };
+    let contents = ModelDirectory {
+        plan: &plan,
+        tensors: &tensors,
+        tokenizer_json: None,
+        config: None,
+        training: None,
+        run: None,
+    };
     let error = save_with(&dir, &contents, Some(1_000)).unwrap_err();
     assert!(error.to_string().contains("1000 bytes are free"), "{error}");
     let loaded = load(&dir).unwrap();
@@ -288,7 +302,7 @@ fn too_little_space_is_seen_before_anything_is_written() {
 }
 
 #[test]
-fn folders_with_other_files_are_never_replaced_or_removed() {
+fn folders_with_other_files_are_never_replaced() {
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("thesis");
     fs::create_dir(&dir).unwrap();
@@ -296,11 +310,16 @@ fn folders_with_other_files_are_never_replaced_or_removed() {
     let config = config(Architecture::Decoder, NormPlacement::Pre);
     let plan = plan(&config);
     let tensors = ParameterSet::init(&plan, 2, DType::F32, &Device::Cpu).unwrap().tensors();
-    let contents =
-        ModelDirectory { plan: &plan, tensors: &tensors, tokenizer_json: None, config: None, training: None };
+    let contents = ModelDirectory {
+        plan: &plan,
+        tensors: &tensors,
+        tokenizer_json: None,
+        config: None,
+        training: None,
+        run: None,
+    };
     let error = save_model_dir(&dir, &contents).unwrap_err();
     assert!(error.to_string().contains("chapter.tex"), "{error}");
-    assert!(remove_model_dir(&dir).is_err());
     assert_eq!(names(&dir), ["chapter.tex"]);
     assert_eq!(names(parent.path()), ["thesis"]);
     let file = parent.path().join("file");
@@ -310,15 +329,33 @@ fn folders_with_other_files_are_never_replaced_or_removed() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "text");
 }
 
+/// Weights were for the owner alone, beside files that everybody could read.
+#[cfg(unix)]
 #[test]
-fn removing_leaves_nothing() {
+fn every_file_follows_the_umask() {
+    use std::os::unix::fs::PermissionsExt as _;
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("m");
-    save(&dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, None);
-    remove_model_dir(&dir).unwrap();
-    assert!(names(parent.path()).is_empty());
-    remove_model_dir(&dir).unwrap();
-    assert!(matches!(load(&dir), Err(CheckpointError::NotFound { .. })));
+    save(&dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, Some(&training()));
+    let plain = parent.path().join("plain");
+    fs::write(&plain, "text").unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    for name in names(&dir) {
+        assert_eq!(mode(&dir.join(&name)), mode(&plain), "{name}");
+    }
+}
+
+/// A pipe in place of the weights was waited for without end.
+#[cfg(unix)]
+#[test]
+fn pipes_are_refused_by_kind() {
+    let error = after(|dir| {
+        fs::remove_file(dir.join(TOKENIZER_CONFIG)).ok();
+        fs::remove_file(dir.join(WEIGHTS)).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(dir.join(WEIGHTS)).status().unwrap();
+        assert!(made.success());
+    });
+    assert!(error.to_string().contains("it is no file but a pipe"), "{error}");
 }
 
 /// What loading says after `break_it` changed a good directory.

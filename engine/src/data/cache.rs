@@ -29,6 +29,11 @@ impl<'a> TokenizerCache<'a> {
         train: impl FnOnce() -> Result<TextTokenizer, DataError>,
     ) -> Result<TextTokenizer, DataError> {
         let parts = [TRAINER.as_bytes(), settings.as_bytes()].into_iter().chain(documents.iter().map(str::as_bytes));
+        // A store from elsewhere may have a link in its place.
+        let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|there| there.is_symlink());
+        if is_link(self.folder) || self.folder.parent().is_some_and(is_link) {
+            return train();
+        }
         let path = self.folder.join(format!("tokenizer-{}.json", sha256_hex(parts)));
         if let Some(known) = read(&path) {
             return Ok(known);
@@ -46,7 +51,11 @@ impl<'a> TokenizerCache<'a> {
     /// Writes beside the entry, syncs, renames: a reader never sees half of it.
     fn write(&self, path: &PathBuf, json: &str) -> std::io::Result<()> {
         std::fs::create_dir_all(self.folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(self.folder)?;
+        let mut new = tempfile::Builder::new();
+        // As for any other file, the user's umask decides.
+        #[cfg(unix)]
+        new.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut file = new.tempfile_in(self.folder)?;
         writeln!(file, "{}", sha256_hex([json.as_bytes()]))?;
         file.write_all(json.as_bytes())?;
         file.as_file().sync_all()?;
@@ -56,6 +65,7 @@ impl<'a> TokenizerCache<'a> {
 }
 
 fn read(path: &Path) -> Option<TextTokenizer> {
+    path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
     let entry = std::fs::read_to_string(path).ok()?;
     let (checksum, json) = entry.split_once('\n')?;
     (checksum == sha256_hex([json.as_bytes()])).then(|| TextTokenizer::from_json(json).ok()).flatten()

@@ -1,10 +1,10 @@
 //! What was predicted of runs that the adviser proposed; kept and gone with these runs.
 
-use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
 
 use super::clock::now_ms;
 use super::edit::known_number;
-use super::fault::Fault;
+use super::fields::Fields;
 use super::{AdviceRecord, Advised, RunId, Store, StoreError};
 
 impl Store {
@@ -42,25 +42,24 @@ impl Store {
             )
             .fetch_all(connection)
             .await?;
-            let record = |row: &sqlx::sqlite::SqliteRow| -> Result<AdviceRecord, Fault> {
-                let (run, source): (String, String) = (row.try_get(0)?, row.try_get(1)?);
-                let run = RunId::from(run);
-                let prediction: String = row.try_get(6)?;
-                let prediction = serde_json::from_str(&prediction).map_err(|error| {
-                    Fault::Store(StoreError::AdviceUnreadable { run: run.clone(), reason: error.to_string() })
-                })?;
-                let advised = Advised {
-                    source: source.into(),
-                    beside: row.try_get::<Option<String>, _>(2)?.map(RunId::from),
-                    step: row.try_get::<Option<i64>, _>(3)?.map(|step| step as u64),
-                    words: row.try_get(4)?,
-                    prediction,
-                };
-                Ok(AdviceRecord { run, created_ms: row.try_get(5)?, advised })
-            };
-            rows.iter().map(record).collect()
+            let records: Vec<AdviceRecord> = rows.iter().filter_map(record).collect();
+            if records.len() < rows.len() {
+                self.warn_hidden("advice");
+            }
+            Ok(records)
         })
     }
+}
+
+/// What a row says; none where it cannot be read.
+fn record(row: &SqliteRow) -> Option<AdviceRecord> {
+    let mut fields = Fields::new(row);
+    let (run, source, beside) = (fields.id(0), fields.id(1), fields.optional_id(2));
+    let (step, words, created_ms) = (fields.optional_count(3), fields.text(4), fields.time(5));
+    let prediction = serde_json::from_str(&fields.text(6)).ok();
+    fields.finish(()).ok()?;
+    let advised = Advised { source: source?, beside, step, words, prediction: prediction? };
+    Some(AdviceRecord { run: run?, created_ms, advised })
 }
 
 #[cfg(test)]
@@ -86,8 +85,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("headroom.db");
         let advised = Advised {
-            source: RunId::from("source"),
-            beside: Some(RunId::from("beside")),
+            source: "0000000s0e".parse().unwrap(),
+            beside: Some("000000bes1".parse().unwrap()),
             step: Some(40),
             words: "step 40, 16 examples".to_owned(),
             prediction: prediction(),

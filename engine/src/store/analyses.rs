@@ -5,13 +5,15 @@ use sqlx::sqlite::SqliteRow;
 
 use super::clock::now_ms;
 use super::fault::Fault;
+use super::fields::Fields;
 use super::{AnalysisId, AnalysisSummary, RunId, Store, StoreError, snapshot_kinds};
 use crate::analysis::{Analysis, AnalysisSpec};
 
 macro_rules! columns {
     () => {
-        "number, id, run, target, step, text, examples, tokens, created_ms, json_extract(spec, '$.shuffled') AS shuffled, \
-         json_extract(spec, '$.reconstruction') IS NOT NULL AS reconstructs"
+        "number, id, run, target, step, text, examples, tokens, created_ms, \
+         CASE WHEN json_valid(spec) THEN json_extract(spec, '$.shuffled') END AS shuffled, \
+         CASE WHEN json_valid(spec) THEN json_extract(spec, '$.reconstruction') IS NOT NULL ELSE 0 END AS reconstructs"
     };
 }
 
@@ -88,7 +90,11 @@ impl Store {
             ))
             .fetch_all(connection)
             .await?;
-            rows.iter().map(|row| Ok(summary(row)?)).collect()
+            let found: Vec<AnalysisSummary> = rows.iter().filter_map(summary).collect();
+            if found.len() < rows.len() {
+                self.warn_hidden("analyses");
+            }
+            Ok(found)
         })
     }
 
@@ -101,10 +107,12 @@ impl Store {
                 .await?;
             let missing = || Fault::Store(StoreError::NoSuchAnalysis { query: id.to_string(), newest: Vec::new() });
             let row = row.ok_or_else(missing)?;
-            let (facts, data): (String, Vec<u8>) = (row.try_get(0)?, row.try_get(1)?);
+            let unreadable = |reason| Fault::Store(StoreError::AnalysisUnreadable { id: id.to_string(), reason });
+            let mut fields = Fields::new(&row);
+            let read = (fields.text(0), fields.optional_bytes(1).unwrap_or_default());
+            let (facts, data) = fields.finish(read).map_err(|problems| unreadable(problems.join("; ")))?;
             let (words, _) = data.as_chunks::<4>();
             let values: Vec<f32> = words.iter().map(|word| f32::from_le_bytes(*word)).collect();
-            let unreadable = |reason| Fault::Store(StoreError::AnalysisUnreadable { id: id.to_string(), reason });
             Analysis::unpack(&facts, &values).map_err(unreadable)
         })
     }
@@ -123,22 +131,25 @@ impl Store {
     }
 }
 
-fn summary(row: &SqliteRow) -> sqlx::Result<AnalysisSummary> {
-    let id: String = row.try_get("id")?;
-    let run: Option<String> = row.try_get("run")?;
-    Ok(AnalysisSummary {
-        id: id.into(),
-        number: row.try_get::<i64, _>("number")? as u64,
-        run: run.map(RunId::from),
-        target: row.try_get("target")?,
-        step: row.try_get::<Option<i64>, _>("step")?.map(|step| step as u64),
-        data: row.try_get("text")?,
-        shuffled: row.try_get::<Option<i64>, _>("shuffled")?.map(|shuffled| shuffled != 0),
-        examples: row.try_get::<i64, _>("examples")? as u64,
-        tokens: row.try_get::<i64, _>("tokens")? as u64,
-        created_ms: row.try_get("created_ms")?,
-        reconstructs: row.try_get("reconstructs")?,
-    })
+/// What a row says; none where it cannot be read.
+fn summary(row: &SqliteRow) -> Option<AnalysisSummary> {
+    let mut fields = Fields::new(row);
+    let (id, run) = (fields.id(1), fields.optional_id(2));
+    let summary = AnalysisSummary {
+        number: fields.count(0),
+        run,
+        target: fields.text(3),
+        step: fields.optional_count(4),
+        data: fields.text(5),
+        examples: fields.count(6),
+        tokens: fields.count(7),
+        created_ms: fields.time(8),
+        // The spec of another version may hold anything.
+        shuffled: row.try_get::<Option<i64>, _>(9).ok().flatten().map(|shuffled| shuffled != 0),
+        reconstructs: fields.flag(10),
+        id: id?,
+    };
+    fields.finish(summary).ok()
 }
 
 #[cfg(test)]
@@ -195,12 +206,12 @@ mod tests {
         assert_eq!(store.analysis(&id).unwrap(), example());
         let reconstruction = Some(ReconstructionSpec::default());
         let spec = AnalysisSpec { reconstruction, ..AnalysisSpec::default() };
-        let other = AnalysisId::from("other");
+        let other = "0000000the".parse::<AnalysisId>().unwrap();
         store.record_analysis(&other, None, &spec, &example()).unwrap();
         assert!(store.analyses().unwrap().iter().any(|found| found.reconstructs && found.id == other));
         store.set_analysis_deleted(&other, true).unwrap();
         store.set_analysis_deleted(&id, true).unwrap();
         assert!(store.analyses().unwrap().is_empty());
-        assert!(matches!(store.analysis(&AnalysisId::from("x")), Err(StoreError::NoSuchAnalysis { .. })));
+        assert!(matches!(store.analysis(&AnalysisId::new()), Err(StoreError::NoSuchAnalysis { .. })));
     }
 }

@@ -7,10 +7,11 @@ use super::clock::now_ms;
 use super::edit::known_number;
 use super::entry::OtherEntry;
 use super::fault::Fault;
+use super::fields::Fields;
 use super::windows::windows;
 use super::{
     CheckpointKind, CheckpointRecord, NewCheckpoint, NewSnapshot, RunId, SnapshotData, SnapshotRecord, Store,
-    StoreError, TextSample, snapshot_kinds,
+    StoreError, TextSample, inside, snapshot_kinds,
 };
 
 impl Store {
@@ -31,8 +32,18 @@ impl Store {
         })
     }
 
-    /// A run's checkpoints by step.
+    /// A run's checkpoints by step. One that is not to be read says why ([`CheckpointRecord::problem`]); records that cannot
+    /// be read are left out.
     pub fn checkpoints(&self, run: &RunId) -> Result<Vec<CheckpointRecord>, StoreError> {
+        let (records, hidden) = self.checkpoints_and_hidden(run)?;
+        if hidden > 0 {
+            self.warn_hidden("checkpoints");
+        }
+        Ok(records)
+    }
+
+    /// A run's checkpoints, and the number of records that cannot be read.
+    pub(crate) fn checkpoints_and_hidden(&self, run: &RunId) -> Result<(Vec<CheckpointRecord>, usize), StoreError> {
         self.read(async |connection| {
             let number = known_number(connection, run).await?;
             let rows = sqlx::query(
@@ -42,19 +53,33 @@ impl Store {
             .bind(number)
             .fetch_all(connection)
             .await?;
-            let read = |row: &SqliteRow| {
-                Ok(CheckpointRecord {
-                    step: row.try_get::<i64, _>(0)? as u64,
-                    path: self.paths().kept_path(row.try_get(1)?),
-                    kind: CheckpointKind::parse(row.try_get(2)?).unwrap_or(CheckpointKind::Kept),
-                    metric: row.try_get(3)?,
-                    value: row.try_get(4)?,
-                    bytes: row.try_get::<i64, _>(5)? as u64,
-                    created_ms: row.try_get(6)?,
-                })
-            };
-            Ok(rows.iter().map(read).collect::<sqlx::Result<_>>()?)
+            let records: Vec<_> = rows.iter().filter_map(|row| self.checkpoint_record(run, row)).collect();
+            let hidden = rows.len() - records.len();
+            Ok((records, hidden))
         })
+    }
+
+    fn checkpoint_record(&self, run: &RunId, row: &SqliteRow) -> Option<CheckpointRecord> {
+        let mut fields = Fields::new(row);
+        let (kept, kind) = (fields.text(1), fields.text(2));
+        let name = self.paths().checkpoint_name(run, &kept);
+        let record = CheckpointRecord {
+            step: fields.count(0),
+            path: match &name {
+                Ok(name) => self.paths().checkpoints(run).join(name),
+                Err(_) => self.paths().kept_path(&kept),
+            },
+            kind: CheckpointKind::parse(&kind).unwrap_or(CheckpointKind::Kept),
+            metric: fields.optional_text(3),
+            value: fields.optional_real(4),
+            bytes: fields.count(5),
+            created_ms: fields.time(6),
+            problem: match &name {
+                Ok(name) => inside::checkpoint_problem(self.paths(), run, name),
+                Err(why) => Some(why.clone()),
+            },
+        };
+        fields.finish(record).ok()
     }
 
     /// Keeps a snapshot of the run's newest attempt, and waits for it.
@@ -79,13 +104,18 @@ impl Store {
             let windows = windows(connection, number).await?;
             let mut records = Vec::with_capacity(rows.len());
             for row in &rows {
-                let (step, attempt): (i64, i64) = (row.try_get(1)?, row.try_get(9)?);
+                let (Ok(step), Ok(attempt)) = (row.try_get::<i64, _>(1), row.try_get::<i64, _>(9)) else {
+                    self.warn_hidden("snapshots");
+                    continue;
+                };
                 let is_seen = |window: &super::windows::Window| {
                     window.attempt == attempt
                         && ((window.start..window.end).contains(&step) || (step == 0 && window.start == 1))
                 };
-                if windows.iter().any(is_seen) {
-                    records.push(snapshot_record(row)?);
+                match snapshot_record(row) {
+                    Ok(record) if windows.iter().any(is_seen) => records.push(record),
+                    Ok(_) => {}
+                    Err(_) => self.warn_hidden("snapshots"),
                 }
             }
             Ok(records)
@@ -103,7 +133,10 @@ impl Store {
             .fetch_optional(connection)
             .await?;
             let row = row.ok_or(Fault::Store(StoreError::NoSuchSnapshot { id }))?;
-            Ok(SnapshotData { record: snapshot_record(&row)?, data: row.try_get(9)? })
+            let unreadable = |problems: Vec<String>| {
+                Fault::Store(StoreError::SnapshotUnreadable { id, reason: problems.join("; ") })
+            };
+            Ok(SnapshotData { record: snapshot_record(&row).map_err(unreadable)?, data: row.try_get(9)? })
         })
     }
 
@@ -130,18 +163,20 @@ impl Store {
     }
 }
 
-fn snapshot_record(row: &SqliteRow) -> sqlx::Result<SnapshotRecord> {
+fn snapshot_record(row: &SqliteRow) -> Result<SnapshotRecord, Vec<String>> {
     let place = |place: i64| u32::try_from(place).ok();
-    let shape: &str = row.try_get(6)?;
-    Ok(SnapshotRecord {
-        id: row.try_get(0)?,
-        step: row.try_get::<i64, _>(1)? as u64,
-        kind: row.try_get(2)?,
-        layer: place(row.try_get(3)?),
-        head: place(row.try_get(4)?),
-        dtype: row.try_get(5)?,
+    let mut fields = Fields::new(row);
+    let shape = fields.text(6);
+    let record = SnapshotRecord {
+        id: fields.whole(0),
+        step: fields.count(1),
+        kind: fields.text(2),
+        layer: place(fields.whole(3)),
+        head: place(fields.whole(4)),
+        dtype: fields.text(5),
         shape: shape.split(',').filter_map(|size| size.parse().ok()).collect(),
-        created_ms: row.try_get(7)?,
-        bytes: row.try_get::<i64, _>(8)? as u64,
-    })
+        created_ms: fields.time(7),
+        bytes: fields.count(8),
+    };
+    fields.finish(record)
 }

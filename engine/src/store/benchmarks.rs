@@ -1,10 +1,10 @@
 //! Benchmarks: written as they are measured, so that nothing is lost when a program dies.
 
-use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::clock::now_ms;
 use super::fault::Fault;
+use super::fields::Fields;
 use super::find::numbered;
 use super::{BenchmarkId, BenchmarkRecord, BenchmarkSummary, Machine, MeasuredDevice, Store, StoreError};
 use crate::speed::{SweepResult, SweepSpec};
@@ -89,7 +89,11 @@ impl Store {
             ))
             .fetch_all(connection)
             .await?;
-            rows.iter().map(|row| Ok(summary(row)?)).collect()
+            let found: Vec<BenchmarkSummary> = rows.iter().filter_map(summary).collect();
+            if found.len() < rows.len() {
+                self.warn_hidden("benchmarks");
+            }
+            Ok(found)
         })
     }
 
@@ -112,14 +116,6 @@ impl Store {
             Ok(())
         })
     }
-
-    /// Removes every benchmark that was deleted before `before_ms` (unix milliseconds) for good.
-    pub fn purge_deleted_benchmarks(&self, before_ms: i64) -> Result<(), StoreError> {
-        self.change(async move |connection| {
-            sqlx::query("DELETE FROM benchmarks WHERE deleted_ms < ?").bind(before_ms).execute(connection).await?;
-            Ok(())
-        })
-    }
 }
 
 async fn record(connection: &mut SqliteConnection, id: &BenchmarkId) -> Result<BenchmarkRecord, Fault> {
@@ -127,44 +123,45 @@ async fn record(connection: &mut SqliteConnection, id: &BenchmarkId) -> Result<B
         .bind(id.as_str())
         .fetch_one(connection)
         .await?;
-    let summary = summary(&row)?;
-    let unreadable = |what: &str, error: serde_json::Error| {
-        let id = summary.id.clone();
-        StoreError::BenchmarkUnreadable { id, reason: format!("{what}: {error}") }
+    let unreadable = |what: &str, reason: String| StoreError::BenchmarkUnreadable {
+        id: id.clone(),
+        reason: format!("{what}: {reason}"),
     };
-    let (spec, results): (String, String) = (row.try_get("spec")?, row.try_get("results")?);
+    let summary = summary(&row).ok_or_else(|| unreadable("its record", "it is damaged".to_owned()))?;
+    let mut fields = Fields::new(&row);
+    let (spec, results) = (fields.text(18), fields.text(19));
+    fields.finish(()).map_err(|problems| unreadable("its record", problems.join("; ")))?;
+    let told = |what: &'static str| move |error: serde_json::Error| unreadable(what, error.to_string());
     Ok(BenchmarkRecord {
-        spec: serde_json::from_str(&spec).map_err(|error| unreadable("what was to be measured", error))?,
-        results: serde_json::from_str(&results).map_err(|error| unreadable("what was measured", error))?,
+        spec: serde_json::from_str(&spec).map_err(told("what was to be measured"))?,
+        results: serde_json::from_str(&results).map_err(told("what was measured"))?,
         summary,
     })
 }
 
-fn summary(row: &SqliteRow) -> sqlx::Result<BenchmarkSummary> {
-    let id: String = row.try_get("id")?;
-    let number = |column: &str| Ok::<u64, sqlx::Error>(row.try_get::<i64, _>(column)? as u64);
-    Ok(BenchmarkSummary {
-        id: id.into(),
-        number: number("number")?,
-        name: row.try_get("name")?,
-        created_ms: row.try_get("created_ms")?,
-        ended_ms: row.try_get("ended_ms")?,
-        machine: Machine {
-            cpu: row.try_get("machine_cpu")?,
-            cores: row.try_get("machine_cores")?,
-            os: row.try_get("machine_os")?,
-        },
-        program_version: row.try_get("program_version")?,
-        git_commit: row.try_get("git_commit")?,
-        git_dirty: row.try_get("git_dirty")?,
-        device: row.try_get("device")?,
-        device_name: row.try_get("device_name")?,
-        driver: row.try_get("driver")?,
-        threads: row.try_get("threads")?,
-        precision: row.try_get("precision")?,
-        points: number("points")?,
-        points_total: number("points_total")?,
-    })
+/// What a row says; none where it cannot be read.
+fn summary(row: &SqliteRow) -> Option<BenchmarkSummary> {
+    let mut fields = Fields::new(row);
+    let id = fields.id(1);
+    let summary = BenchmarkSummary {
+        number: fields.count(0),
+        name: fields.text(2),
+        created_ms: fields.time(3),
+        ended_ms: fields.optional_time(4),
+        program_version: fields.text(5),
+        git_commit: fields.optional_text(6),
+        git_dirty: fields.optional_whole(7).map(|dirty| dirty != 0),
+        machine: Machine { cpu: fields.text(8), cores: fields.small(9), os: fields.text(10) },
+        device: fields.text(11),
+        device_name: fields.optional_text(12),
+        driver: fields.optional_text(13),
+        threads: fields.small(14),
+        precision: fields.text(15),
+        points: fields.count(16),
+        points_total: fields.count(17),
+        id: id?,
+    };
+    fields.finish(summary).ok()
 }
 
 /// The benchmark that `query` means; `all` is newest first.
@@ -225,7 +222,7 @@ mod tests {
         store.set_benchmark_deleted(&id, false).unwrap();
         assert_eq!(store.benchmarks().unwrap().len(), 1);
         store.set_benchmark_deleted(&id, true).unwrap();
-        store.purge_deleted_benchmarks(i64::MAX).unwrap();
+        assert_eq!(store.purge_deleted(i64::MAX).unwrap().purged.len(), 1);
         store.set_benchmark_deleted(&id, false).unwrap();
         assert_eq!(store.benchmarks().unwrap(), []);
     }

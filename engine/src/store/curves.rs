@@ -1,8 +1,8 @@
-use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::edit::known_number;
 use super::fault::Fault;
+use super::fields::Fields;
 use super::windows::{Window, windows};
 use super::{Cursor, Cut, RunId, SeriesData, Store, StoreError};
 
@@ -45,7 +45,11 @@ async fn series(
         if let Some(step) = data.steps.last().filter(|_| data.len() > index) {
             cursor = Cursor { revision, attempt: window.attempt, step: *step as i64 };
             if window.attempt > 1 && !is_same {
-                data.cuts.push(Cut { attempt: window.attempt as u32, first_step: window.start as u64, index });
+                data.cuts.push(Cut {
+                    attempt: u32::try_from(window.attempt).unwrap_or(u32::MAX),
+                    first_step: window.start.max(0) as u64,
+                    index,
+                });
             }
         }
     }
@@ -72,10 +76,16 @@ async fn read_window(
     .fetch_all(connection)
     .await?;
     for row in &rows {
-        data.steps.push(row.try_get::<i64, _>(0)? as u64);
-        data.values.push(row.try_get::<Option<f64>, _>(1)?.unwrap_or(f64::NAN));
-        data.wall_ms.push(row.try_get::<i64, _>(2)? as u64);
-        data.tokens.push(row.try_get::<i64, _>(3)? as u64);
+        let mut fields = Fields::new(row);
+        let (step, wall_ms, tokens) = (fields.count(0), fields.count(2), fields.count(3));
+        let value = fields.optional_real(1).unwrap_or(f64::NAN);
+        // A point that cannot be read hides itself alone.
+        if fields.finish(()).is_ok() {
+            data.steps.push(step);
+            data.values.push(value);
+            data.wall_ms.push(wall_ms);
+            data.tokens.push(tokens);
+        }
     }
     Ok(())
 }

@@ -1,6 +1,3 @@
-use std::fs;
-use std::io;
-
 use sqlx::sqlite::SqliteConnection;
 
 use super::apply::{Keys, Source, apply, run_number};
@@ -92,39 +89,6 @@ impl Store {
     /// Brings a deleted run back.
     pub fn undelete(&self, run: &RunId) -> Result<(), StoreError> {
         self.set(run, "UPDATE runs SET deleted_ms = NULL WHERE number = ?1 AND ?2", true)
-    }
-
-    /// Deletes a run and its files for good. A run that is being worked on is refused.
-    pub fn purge(&self, run: &RunId) -> Result<(), StoreError> {
-        let id = run.clone();
-        self.change(async move |connection| {
-            let number = number_at_rest(connection, &id).await?;
-            Ok(remove(connection, number).await?)
-        })?;
-        // Gives the pages back to the file system a few at a time.
-        self.outside_transaction(async |connection| {
-            sqlx::query("PRAGMA incremental_vacuum(10000)").execute(connection).await?;
-            Ok(())
-        })?;
-        let path = self.paths().run(run);
-        match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(StoreError::FilesLeft { path, reason: error.to_string() })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Purges every run that was deleted before `before_ms` (unix milliseconds); returns how many.
-    pub fn purge_deleted(&self, before_ms: i64) -> Result<usize, StoreError> {
-        let runs: Vec<String> = self.read(async |connection| {
-            let runs = sqlx::query_scalar("SELECT id FROM runs WHERE deleted_ms < ?");
-            Ok(runs.bind(before_ms).fetch_all(connection).await?)
-        })?;
-        for run in &runs {
-            self.purge(&run.as_str().into())?;
-        }
-        Ok(runs.len())
     }
 
     /// Writes an entry and waits for it.
@@ -237,10 +201,11 @@ async fn begin(
         .bind(number)
         .fetch_one(&mut *connection)
         .await?;
+    // An owner that is no program's name is no living program.
     if let (Some(state), Some(owner)) = (RunState::parse(&state), owner)
         && state.is_active()
         && owner != instance
-        && presence::is_alive(paths, &owner)
+        && owner.parse().is_ok_and(|owner| presence::is_alive(paths, &owner))
     {
         return Err(StoreError::RunIsActive { run: run.clone(), state }.into());
     }
@@ -274,11 +239,4 @@ async fn begin(
         summary::recompute_run(connection, number).await?;
     }
     Ok(attempt)
-}
-
-/// Deletes every row of a run. Most tables follow the run's own row.
-async fn remove(connection: &mut SqliteConnection, run: i64) -> sqlx::Result<()> {
-    sqlx::query("DELETE FROM points WHERE run = ?").bind(run).execute(&mut *connection).await?;
-    sqlx::query("DELETE FROM runs WHERE number = ?").bind(run).execute(connection).await?;
-    Ok(())
 }

@@ -33,6 +33,14 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// What is there is no file.
+    #[error("The store is to be a file, and this is {kind}. Name another place with --store or HEADROOM_STORE: {}", path.display())]
+    NotAFile {
+        /// What stands where a file of the store is kept.
+        path: PathBuf,
+        /// What it is: "a pipe".
+        kind: &'static str,
+    },
     /// The file is an SQLite database of some other program.
     #[error("The file is not a store of Headroom: it is the database of another program. Name another place with --store or HEADROOM_STORE; this file was left as it is: {}", path.display())]
     OtherProgram {
@@ -122,6 +130,26 @@ pub enum StoreError {
         /// Ids and names of the runs that fit.
         candidates: Vec<String>,
     },
+    /// The record of a run cannot be read.
+    #[error(
+        "The record of run #{number} is damaged: {why}. Other runs are not affected; `headroom runs` lists what is damaged."
+    )]
+    RunDamaged {
+        /// Its number.
+        number: i64,
+        /// What is wrong.
+        why: String,
+    },
+    /// A file or folder of a run is not where runs keep theirs, or is reached through a link.
+    #[error("{what} is left alone, because it {why}. The folder of the store: {}", path.display())]
+    LeftAlone {
+        /// What was to be read, written or removed.
+        what: String,
+        /// Why it is not touched, after "it".
+        why: String,
+        /// The store's folder.
+        path: PathBuf,
+    },
     /// A run that is being worked on cannot be deleted.
     #[error("The run {run} is {state}. Stop it first.")]
     RunIsActive {
@@ -161,6 +189,14 @@ pub enum StoreError {
     NoSuchSnapshot {
         /// The key.
         id: i64,
+    },
+    /// What is written about a snapshot cannot be read.
+    #[error("The snapshot {id} cannot be read: {reason}.")]
+    SnapshotUnreadable {
+        /// The key.
+        id: i64,
+        /// What is wrong.
+        reason: String,
     },
     /// The run's own files could not be removed.
     #[error("The run was deleted, but its files could not be removed ({reason}). Remove them by hand: {}", path.display())]
@@ -253,6 +289,8 @@ mod tests {
             StoreError::NotWritable { path: path(), reason: reason() },
             StoreError::Missing { path: path() },
             StoreError::NotADatabase { path: path() },
+            StoreError::NotAFile { path: path(), kind: "a pipe" },
+            StoreError::LeftAlone { what: "The folder x".to_owned(), why: "is a link".to_owned(), path: path() },
             StoreError::OtherProgram { path: path() },
             StoreError::Corrupt { path: path(), reason: reason() },
             StoreError::Newer { path: path(), found: 9, known: 1 },

@@ -1,3 +1,6 @@
+use sqlx::sqlite::SqliteRow;
+
+use super::fields::Fields;
 use super::list::record;
 use super::{RunRecord, Store, StoreError};
 
@@ -11,14 +14,18 @@ impl Store {
     /// first of these ways that fits any run decides; deleted runs are found by id only.
     pub fn run(&self, query: &str) -> Result<RunRecord, StoreError> {
         self.read(async |connection| {
-            let known: Vec<(i64, String, String, bool)> =
-                sqlx::query_as("SELECT number, id, name, deleted_ms IS NOT NULL FROM runs ORDER BY number DESC")
-                    .fetch_all(&mut *connection)
-                    .await?;
-            let known: Vec<Known> = known
-                .into_iter()
-                .map(|(number, id, name, is_deleted)| Known { number, id, name, is_deleted })
-                .collect();
+            let rows = sqlx::query("SELECT number, id, name, deleted_ms IS NOT NULL FROM runs ORDER BY number DESC")
+                .fetch_all(&mut *connection)
+                .await?;
+            let known = |row: &SqliteRow| {
+                let mut fields = Fields::new(row);
+                // A damaged run is found by what of it can be read.
+                let mut text =
+                    |place| String::from_utf8_lossy(&fields.optional_bytes(place).unwrap_or_default()).into_owned();
+                let (id, name) = (text(1), text(2));
+                Known { number: fields.whole(0), id, name, is_deleted: fields.flag(3) }
+            };
+            let known: Vec<Known> = rows.iter().map(known).collect();
             record(connection, find(&known, query.trim())?, self.paths()).await
         })
     }

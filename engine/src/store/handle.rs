@@ -1,3 +1,4 @@
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -12,7 +13,7 @@ use super::job::Change;
 use super::reader::{Readers, quiet_runtime};
 use super::spill::Spill;
 use super::thread::{Message, WriterThread};
-use super::{StoreError, StorePaths, StoreWarning, StoreWriter, dead, network, open};
+use super::{StoreError, StorePaths, StoreWarning, StoreWriter, dead, kinds, network, open};
 
 /// Entries that wait for the writing thread at most.
 const QUEUE: usize = 65_536;
@@ -45,6 +46,10 @@ struct Inner {
     warnings: Receiver<StoreWarning>,
     warn: Sender<StoreWarning>,
     writing: Option<Writing>,
+    /// The number of the last run whose config was read, and what is wrong with configs by the number of their run.
+    configs: Mutex<(i64, BTreeMap<i64, String>)>,
+    /// Tables of which it was said that rows of them are left out.
+    told_hidden: Mutex<BTreeSet<&'static str>>,
 }
 
 #[derive(Debug)]
@@ -62,9 +67,24 @@ impl Store {
     /// format, or (for reading only) of an older one or missing; another program holds it for longer than 5 seconds.
     pub fn open(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
         let paths = StorePaths::for_database(path);
+        kinds::check(&paths)?;
         match mode {
             OpenMode::ReadWrite => Self::open_for_writing(paths),
             OpenMode::ReadOnly => Self::open_for_reading(paths),
+        }
+    }
+
+    /// Opens the store for writing where that is possible, so that runs of programs that died are told from running ones, and
+    /// for reading only where it is locked, full, or lies on a disk that cannot be written.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
+        match Self::open(path, OpenMode::ReadWrite) {
+            Err(StoreError::Locked { .. } | StoreError::NotWritable { .. } | StoreError::Full { .. }) => {
+                Self::open(path, OpenMode::ReadOnly)
+            }
+            outcome => outcome,
         }
     }
 
@@ -81,7 +101,7 @@ impl Store {
             let fault = |fault: Fault| fault.at(paths.database());
             dead::clean_up(&mut connection, &paths, &mut found).await.map_err(fault)?;
             let instance = Instance::claim(&paths).map_err(failed)?;
-            open::register(&mut connection, instance.id()).await.map_err(|error| fault(error.into()))?;
+            open::register(&mut connection, instance.id().as_str()).await.map_err(|error| fault(error.into()))?;
             Ok::<_, StoreError>((connection, instance))
         })?;
         drop(opening);
@@ -89,9 +109,9 @@ impl Store {
             let _ = warn.try_send(warning);
         }
         let (messages, inbox) = bounded(QUEUE);
-        let id = instance.id().to_owned();
+        let id = instance.id().to_string();
         let thread = WriterThread {
-            spill: Spill::new(instance::spill_path(&paths, &id)),
+            spill: Spill::new(instance::spill_path(&paths, instance.id())),
             paths: paths.clone(),
             instance,
             runtime,
@@ -107,7 +127,7 @@ impl Store {
         let writer = StoreWriter::new(messages, warn.clone());
         let writing = Some(Writing { writer, instance: id, thread: Mutex::new(Some(thread)) });
         let readers = Readers::new(paths.database().to_owned(), false);
-        Ok(Self { inner: Arc::new(Inner { paths, readers, warnings, warn, writing }) })
+        Ok(Self::with(Inner::new(paths, readers, (warn, warnings), writing)))
     }
 
     fn open_for_reading(paths: StorePaths) -> Result<Self, StoreError> {
@@ -134,7 +154,40 @@ impl Store {
         for warning in network_warning(&paths) {
             let _ = warn.try_send(warning);
         }
-        Ok(Self { inner: Arc::new(Inner { paths, readers, warnings, warn, writing: None }) })
+        Ok(Self::with(Inner::new(paths, readers, (warn, warnings), None)))
+    }
+
+    fn with(inner: Inner) -> Self {
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Whether it can be changed.
+    pub fn is_writable(&self) -> bool {
+        self.inner.writing.is_some()
+    }
+
+    /// The training thread's way in, or, for a store that is open for reading only, one that leads nowhere.
+    pub(crate) fn writer_if_any(&self) -> StoreWriter {
+        self.writer().unwrap_or_else(|_| StoreWriter::nowhere(self.inner.warn.clone()))
+    }
+
+    /// What is known of configs: the number of the last run whose config was read, and what is wrong by number.
+    pub(crate) fn known_configs(&self) -> (i64, BTreeMap<i64, String>) {
+        self.inner.configs.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn keep_known_configs(&self, upto: i64, unreadable: &BTreeMap<i64, String>) {
+        let mut known = self.inner.configs.lock().unwrap_or_else(PoisonError::into_inner);
+        if upto > known.0 {
+            *known = (upto, unreadable.clone());
+        }
+    }
+
+    /// Says once that rows of a table are left out.
+    pub(crate) fn warn_hidden(&self, table: &'static str) {
+        if self.inner.told_hidden.lock().unwrap_or_else(PoisonError::into_inner).insert(table) {
+            let _ = self.inner.warn.try_send(StoreWarning::RowsHidden { table: table.to_owned() });
+        }
     }
 
     /// Where things are.
@@ -155,6 +208,7 @@ impl Store {
     /// Marks runs of programs that died as interrupted, and returns them. Done at open; a window that stays open calls
     /// it now and then.
     pub fn mark_interrupted(&self) -> Result<Vec<super::RunId>, StoreError> {
+        self.writing()?;
         let paths = self.inner.paths.clone();
         let opening = instance::lock_opening(&paths).map_err(|error| open::not_writable(&paths, &error))?;
         let warn = self.inner.warn.clone();
@@ -215,6 +269,18 @@ impl Store {
     fn writing(&self) -> Result<&Writing, StoreError> {
         let missing = || StoreError::ReadOnly { path: self.inner.paths.database().to_owned() };
         self.inner.writing.as_ref().ok_or_else(missing)
+    }
+}
+
+impl Inner {
+    fn new(
+        paths: StorePaths,
+        readers: Readers,
+        (warn, warnings): (Sender<StoreWarning>, Receiver<StoreWarning>),
+        writing: Option<Writing>,
+    ) -> Self {
+        let configs = Mutex::new((i64::MIN, BTreeMap::new()));
+        Self { paths, readers, warnings, warn, writing, configs, told_hidden: Mutex::default() }
     }
 }
 

@@ -5,10 +5,12 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::edit::known_number;
 use super::fault::Fault;
+use super::fields::Fields;
+use super::instance::{self, InstanceId};
 use super::summary::best_since;
 use super::{
-    AttemptRecord, Direction, Divergence, Failure, Machine, Parent, RunFilter, RunId, RunRecord, RunState, RunSummary,
-    SeriesSummary, Store, StoreError, StorePaths, instance, series_names,
+    AttemptRecord, DamagedRun, Direction, Divergence, Failure, Machine, Parent, RunFilter, RunId, RunList, RunRecord,
+    RunState, RunSummary, SeriesSummary, Store, StoreError, StorePaths, series_names,
 };
 
 /// Columns of a summary, read by place: there may be ten thousand rows.
@@ -22,9 +24,15 @@ macro_rules! summary_columns {
 }
 
 impl Store {
-    /// The table of runs with what each series comes to, in the order of their making.
+    /// The table of runs with what each series comes to, in the order of their making. Damaged runs are left out, see
+    /// [`Store::run_list`].
     pub fn runs(&self, filter: RunFilter) -> Result<Vec<RunSummary>, StoreError> {
-        self.read(async |connection| {
+        Ok(self.run_list(filter)?.runs)
+    }
+
+    /// The table of runs, and beside it the runs whose records cannot be read: one of these hides no other.
+    pub fn run_list(&self, filter: RunFilter) -> Result<RunList, StoreError> {
+        let (list, hidden) = self.read(async |connection| {
             let rows = sqlx::query(concat!(
                 "SELECT ",
                 summary_columns!(),
@@ -34,31 +42,76 @@ impl Store {
             .bind(filter.include_deleted)
             .fetch_all(&mut *connection)
             .await?;
-            let mut tags = tags(connection, None).await?;
-            let mut metrics = metrics(connection, None).await?;
+            let unreadable = self.unreadable_configs(connection).await?;
+            let mut hidden = Vec::new();
+            let mut tags = tags(connection, None, &mut hidden).await?;
+            let mut metrics = metrics(connection, None, &mut hidden).await?;
             let mut owners = Owners::new(self.paths());
-            let mut runs = Vec::with_capacity(rows.len());
+            let mut list = RunList { runs: Vec::with_capacity(rows.len()), damaged: Vec::new() };
             for row in &rows {
-                let (number, mut run) = summary(row, &mut owners)?;
-                run.tags = tags.remove(&number).unwrap_or_default();
-                run.metrics = metrics.remove(&number).unwrap_or_default();
-                runs.push(run);
+                match summary(row, &mut owners, &unreadable) {
+                    Ok((number, mut run)) => {
+                        run.tags = tags.remove(&number).unwrap_or_default();
+                        run.metrics = metrics.remove(&number).unwrap_or_default();
+                        list.runs.push(run);
+                    }
+                    Err(damaged) => list.damaged.push(damaged),
+                }
             }
-            Ok(runs)
-        })
+            Ok((list, hidden))
+        })?;
+        for table in hidden {
+            self.warn_hidden(table);
+        }
+        Ok(list)
     }
 
-    /// Configs as JSON of the given runs; those that are gone are left out.
+    /// What is wrong with configs, by the number of the run. A config never changes once it is there, so that each is read
+    /// once.
+    async fn unreadable_configs(&self, connection: &mut SqliteConnection) -> sqlx::Result<BTreeMap<i64, String>> {
+        let (mut upto, mut unreadable) = self.known_configs();
+        loop {
+            let rows = sqlx::query(
+                "SELECT number, config_toml, config_json FROM runs LEFT JOIN run_configs ON run = number
+                 WHERE number > ? ORDER BY number LIMIT 500",
+            )
+            .bind(upto)
+            .fetch_all(&mut *connection)
+            .await?;
+            for row in &rows {
+                let number: i64 = row.try_get(0)?;
+                upto = upto.max(number);
+                let mut fields = Fields::new(row);
+                let (_, json) = (fields.text(1), fields.text(2));
+                let mut problems = fields.problems();
+                if problems.is_empty()
+                    && let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&json)
+                {
+                    problems.push(format!("`config_json` is no JSON: {error}"));
+                }
+                if !problems.is_empty() {
+                    unreadable.insert(number, problems.join("; "));
+                }
+            }
+            if rows.is_empty() {
+                break;
+            }
+        }
+        self.keep_known_configs(upto, &unreadable);
+        Ok(unreadable)
+    }
+
+    /// Configs as JSON of the given runs; those that are gone or cannot be read are left out.
     pub fn configs(&self, runs: &[RunId]) -> Result<Vec<(RunId, serde_json::Value)>, StoreError> {
         self.read(async |connection| {
             let mut configs = Vec::with_capacity(runs.len());
             for run in runs {
-                let json: Option<String> =
-                    sqlx::query_scalar("SELECT config_json FROM run_configs JOIN runs ON number = run WHERE id = ?")
-                        .bind(run.as_str())
-                        .fetch_optional(&mut *connection)
-                        .await?;
-                configs.extend(json.map(|json| (run.clone(), serde_json::from_str(&json).unwrap_or_default())));
+                let row = sqlx::query("SELECT config_json FROM run_configs JOIN runs ON number = run WHERE id = ?")
+                    .bind(run.as_str())
+                    .fetch_optional(&mut *connection)
+                    .await?;
+                let json = row.and_then(|row| Fields::new(&row).optional_bytes(0));
+                configs.extend(json.and_then(|json| Some((run.clone(), serde_json::from_slice(&json).ok()?))));
             }
             Ok(configs)
         })
@@ -83,43 +136,59 @@ pub(crate) async fn record(
         "SELECT ",
         summary_columns!(),
         ", program_version, git_commit, git_dirty, data_hash, machine_cpu, machine_cores, machine_os, config_toml,
-         config_json FROM runs JOIN run_configs ON run = number WHERE number = ?"
+         config_json FROM runs LEFT JOIN run_configs ON run = number WHERE number = ?"
     ))
     .bind(number)
     .fetch_one(&mut *connection)
     .await?;
-    let (_, mut summary) = summary(&row, &mut Owners::new(paths))?;
-    summary.tags = tags(connection, Some(number)).await?.remove(&number).unwrap_or_default();
-    summary.metrics = metrics(connection, Some(number)).await?.remove(&number).unwrap_or_default();
-    let attempts: Vec<(u32, i64, i64, Option<i64>)> =
-        sqlx::query_as("SELECT attempt, first_step, started_ms, ended_ms FROM attempts WHERE run = ? ORDER BY attempt")
+    let first = summary(&row, &mut Owners::new(paths), &BTreeMap::new());
+    let mut fields = Fields::new(&row);
+    let (program_version, git_commit) = (fields.text(28), fields.optional_text(29));
+    let (git_dirty, data_hash) = (fields.optional_whole(30).map(|dirty| dirty != 0), fields.optional_text(31));
+    let machine = Machine { cpu: fields.text(32), cores: fields.small(33), os: fields.text(34) };
+    let (config_toml, json) = (fields.text(35), fields.text(36));
+    let mut problems = fields.problems();
+    let config = serde_json::from_str(&json);
+    if let Err(error) = &config
+        && problems.is_empty()
+    {
+        problems.push(format!("`config_json` is no JSON: {error}"));
+    }
+    let mut summary = match first {
+        Ok((_, summary)) if problems.is_empty() => summary,
+        Ok(_) => return Err(StoreError::RunDamaged { number, why: problems.join("; ") }.into()),
+        Err(mut damaged) => {
+            damaged.problems.extend(problems);
+            return Err(StoreError::RunDamaged { number, why: damaged.why() }.into());
+        }
+    };
+    summary.tags = tags(connection, Some(number), &mut Vec::new()).await?.remove(&number).unwrap_or_default();
+    summary.metrics = metrics(connection, Some(number), &mut Vec::new()).await?.remove(&number).unwrap_or_default();
+    let attempts =
+        sqlx::query("SELECT attempt, first_step, started_ms, ended_ms FROM attempts WHERE run = ? ORDER BY attempt")
             .bind(number)
             .fetch_all(&mut *connection)
             .await?;
-    let attempts = attempts
-        .into_iter()
-        .map(|(attempt, first_step, started_ms, ended_ms)| AttemptRecord {
-            attempt,
-            first_step: first_step as u64,
-            started_ms,
-            ended_ms,
-        })
-        .collect();
-    let config: String = row.try_get("config_json")?;
+    let attempt = |row: &SqliteRow| {
+        let mut fields = Fields::new(row);
+        let attempt = AttemptRecord {
+            attempt: fields.small(0),
+            first_step: fields.count(1),
+            started_ms: fields.time(2),
+            ended_ms: fields.optional_time(3),
+        };
+        fields.finish(attempt).ok()
+    };
     Ok(RunRecord {
         summary,
-        config_toml: row.try_get("config_toml")?,
-        config: serde_json::from_str(&config).unwrap_or_default(),
-        program_version: row.try_get("program_version")?,
-        git_commit: row.try_get("git_commit")?,
-        git_dirty: row.try_get("git_dirty")?,
-        data_hash: row.try_get("data_hash")?,
-        machine: Machine {
-            cpu: row.try_get("machine_cpu")?,
-            cores: row.try_get("machine_cores")?,
-            os: row.try_get("machine_os")?,
-        },
-        attempts,
+        config_toml,
+        config: config.unwrap_or_default(),
+        program_version,
+        git_commit,
+        git_dirty,
+        data_hash,
+        machine,
+        attempts: attempts.iter().filter_map(attempt).collect(),
     })
 }
 
@@ -139,82 +208,120 @@ impl<'a> Owners<'a> {
         if let Some(is_alive) = self.known.get(owner) {
             return *is_alive;
         }
-        let is_alive = instance::is_alive(self.paths, owner);
+        // An owner that is no program's name is no living program.
+        let is_alive = owner.parse::<InstanceId>().is_ok_and(|owner| instance::is_alive(self.paths, &owner));
         self.known.insert(owner.to_owned(), is_alive);
         is_alive
     }
 }
 
 /// A summary without tags and metrics, and its number.
-fn summary(row: &SqliteRow, owners: &mut Owners) -> sqlx::Result<(i64, RunSummary)> {
-    let unsigned = |place: usize| row.try_get::<i64, _>(place).map(|value| value as u64);
-    let optional = |place: usize| row.try_get::<Option<i64>, _>(place).map(|value| value.map(|value| value as u64));
-    let number: i64 = row.try_get(0)?;
-    let state = RunState::parse(row.try_get(3)?).unwrap_or(RunState::Failed);
+fn summary(
+    row: &SqliteRow,
+    owners: &mut Owners,
+    unreadable: &BTreeMap<i64, String>,
+) -> Result<(i64, RunSummary), DamagedRun> {
+    let mut fields = Fields::new(row);
+    let number = fields.whole(0);
+    let positive = fields.count(0);
+    let id = fields.id(1);
+    let name = fields.text(2);
+    let word = fields.text(3);
+    let state = RunState::parse(&word);
+    if state.is_none() {
+        fields.wrong(3, &format!("is {word:?}, which is no state"));
+    }
+    let state = state.unwrap_or(RunState::Failed);
     // Its program died, and nobody has written that down yet.
-    let is_orphan = state.is_active() && !owners.is_alive(row.try_get(24)?);
+    let owner = row.try_get::<Option<&str>, _>(24).ok().flatten();
+    let is_orphan = state.is_active() && !owners.is_alive(owner);
     let state = if is_orphan { RunState::Interrupted } else { state };
-    let failure = match (row.try_get(15)?, row.try_get(16)?) {
-        (Some(why), what_to_do) => Some(Failure { why, what_to_do: Option::unwrap_or_default(what_to_do) }),
+    let failure = match (fields.optional_text(15), fields.optional_text(16)) {
+        (Some(why), what_to_do) => Some(Failure { why, what_to_do: what_to_do.unwrap_or_default() }),
         _ => None,
     };
-    let at = row.try_get(18)?;
-    let diverged = optional(17)?.map(|step| Divergence { step, at });
-    let parent_run: Option<String> = row.try_get(19)?;
-    let parent = parent_run.zip(optional(20)?).map(|(run, step)| Parent { run: run.into(), step });
-    let run = RunSummary {
-        id: RunId::from(row.try_get::<&str, _>(1)?),
-        number: number as u64,
-        name: row.try_get(2)?,
+    let at = fields.optional_text(18);
+    let diverged = fields.optional_count(17).map(|step| Divergence { step, at });
+    let parent = fields.optional_id(19).zip(fields.optional_count(20)).map(|(run, step)| Parent { run, step });
+    let deleted_ms = fields.optional_time(23);
+    let run = id.clone().map(|id| RunSummary {
+        id,
+        number: positive,
+        name: name.clone(),
         state,
-        seed: unsigned(4)?,
-        device: row.try_get(5)?,
-        threads: row.try_get(6)?,
-        parameters: optional(7)?,
-        flops_per_step: optional(25)?,
-        train_tokens: optional(26)?,
-        held_out_hash: row.try_get(27)?,
-        created_ms: row.try_get(8)?,
-        started_ms: row.try_get(9)?,
-        ended_ms: row.try_get(10)?,
-        steps_done: unsigned(11)?,
-        steps_total: optional(12)?,
-        tokens: unsigned(13)?,
-        train_secs: row.try_get(14)?,
+        // All bits of a seed are its own.
+        seed: fields.whole(4) as u64,
+        device: fields.text(5),
+        threads: fields.small(6),
+        parameters: fields.optional_count(7),
+        flops_per_step: fields.optional_large(25),
+        train_tokens: fields.optional_count(26),
+        held_out_hash: fields.optional_text(27),
+        created_ms: fields.time(8),
+        started_ms: fields.optional_time(9),
+        ended_ms: fields.optional_time(10),
+        steps_done: fields.count(11),
+        steps_total: fields.optional_count(12),
+        tokens: fields.count(13),
+        train_secs: fields.secs(14),
         failure,
         diverged,
         parent,
-        note: row.try_get(21)?,
+        note: fields.text(21),
         tags: Vec::new(),
-        archived: row.try_get(22)?,
-        deleted_ms: row.try_get(23)?,
+        archived: fields.flag(22),
+        deleted_ms,
         metrics: BTreeMap::new(),
-    };
-    Ok((number, run))
+    });
+    let mut problems = fields.problems();
+    problems.extend(unreadable.get(&number).cloned());
+    match run {
+        Some(run) if problems.is_empty() => Ok((number, run)),
+        _ => {
+            let name = row.try_get::<Option<&str>, _>(2).ok().flatten().map(str::to_owned);
+            Err(DamagedRun { number, id, name, deleted_ms, problems })
+        }
+    }
 }
 
-/// Labels by run, sorted; of one run or of all.
-async fn tags(connection: &mut SqliteConnection, run: Option<i64>) -> sqlx::Result<HashMap<i64, Vec<String>>> {
+/// Labels by run, sorted; of one run or of all. A label that cannot be read is left out, and its table noted in `hidden`.
+async fn tags(
+    connection: &mut SqliteConnection,
+    run: Option<i64>,
+    hidden: &mut Vec<&'static str>,
+) -> sqlx::Result<HashMap<i64, Vec<String>>> {
     let query = match run {
-        Some(run) => sqlx::query_as("SELECT run, tag FROM tags WHERE run = ? ORDER BY tag").bind(run),
-        None => sqlx::query_as("SELECT run, tag FROM tags ORDER BY run, tag"),
+        Some(run) => sqlx::query("SELECT run, tag FROM tags WHERE run = ? ORDER BY tag").bind(run),
+        None => sqlx::query("SELECT run, tag FROM tags ORDER BY run, tag"),
     };
     let mut tags: HashMap<i64, Vec<String>> = HashMap::new();
-    for (run, tag) in query.fetch_all(connection).await? {
-        tags.entry(run).or_default().push(tag);
+    for row in &query.fetch_all(connection).await? {
+        let mut fields = Fields::new(row);
+        let (run, tag) = (fields.whole(0), fields.text(1));
+        match fields.finish(tag) {
+            Ok(tag) => tags.entry(run).or_default().push(tag),
+            Err(_) => hidden.push("tags"),
+        }
     }
     Ok(tags)
 }
 
-/// What each series comes to, by run; of one run or of all. Series all of whose points are hidden are left out.
+/// What each series comes to, by run; of one run or of all. Series all of whose points are hidden are left out, and so are
+/// rows that cannot be read: their table is noted in `hidden`.
 async fn metrics(
     connection: &mut SqliteConnection,
     run: Option<i64>,
+    hidden: &mut Vec<&'static str>,
 ) -> sqlx::Result<HashMap<i64, BTreeMap<String, SeriesSummary>>> {
-    let series: Vec<(i64, String, String)> =
-        sqlx::query_as("SELECT id, name, direction FROM series").fetch_all(&mut *connection).await?;
-    let series: HashMap<i64, (String, Direction)> =
-        series.into_iter().map(|(id, name, direction)| (id, (name, Direction::parse(&direction)))).collect();
+    let mut series: HashMap<i64, (String, Direction)> = HashMap::new();
+    for row in &sqlx::query("SELECT id, name, direction FROM series").fetch_all(&mut *connection).await? {
+        let mut fields = Fields::new(row);
+        let (id, name, direction) = (fields.whole(0), fields.text(1), fields.text(2));
+        match fields.finish((name, Direction::parse(&direction))) {
+            Ok(known) => drop(series.insert(id, known)),
+            Err(_) => hidden.push("series"),
+        }
+    }
     let query = match run {
         Some(run) => sqlx::query(
             "SELECT run, series, last, last_step, best, best_step, count FROM series_summary WHERE run = ? AND count > 0",
@@ -225,17 +332,22 @@ async fn metrics(
         ),
     };
     let mut metrics: HashMap<i64, BTreeMap<String, SeriesSummary>> = HashMap::new();
-    for row in query.fetch_all(&mut *connection).await? {
-        let Some((name, direction)) = series.get(&row.try_get(1)?) else { continue };
+    for row in &query.fetch_all(&mut *connection).await? {
+        let mut fields = Fields::new(row);
+        let (run, of) = (fields.whole(0), fields.whole(1));
+        let Some((name, direction)) = series.get(&of) else { continue };
         let summary = SeriesSummary {
-            last: row.try_get::<Option<f64>, _>(2)?.unwrap_or(f64::NAN),
-            last_step: row.try_get::<i64, _>(3)? as u64,
-            best: row.try_get(4)?,
-            best_step: row.try_get::<Option<i64>, _>(5)?.map(|step| step as u64),
+            last: fields.optional_real(2).unwrap_or(f64::NAN),
+            last_step: fields.count(3),
+            best: fields.optional_real(4),
+            best_step: fields.optional_count(5),
             direction: *direction,
-            count: row.try_get::<i64, _>(6)? as u64,
+            count: fields.count(6),
         };
-        metrics.entry(row.try_get(0)?).or_default().insert(name.clone(), summary);
+        match fields.finish(summary) {
+            Ok(summary) => drop(metrics.entry(run).or_default().insert(name.clone(), summary)),
+            Err(_) => hidden.push("series_summary"),
+        }
     }
     let ids: HashMap<&str, i64> = series.iter().map(|(id, (name, _))| (name.as_str(), *id)).collect();
     for (run, metrics) in &mut metrics {
@@ -248,9 +360,10 @@ async fn metrics(
             if is_before && (name.starts_with("train/") || name.starts_with("validation/")) {
                 let Some(series) = ids.get(name.as_str()) else { continue };
                 let at = (*run, *series);
-                let best = best_since(&mut *connection, at, summary.direction, chosen as i64 + 1).await?;
+                // Points that cannot be read have no best value.
+                let best = best_since(&mut *connection, at, summary.direction, chosen as i64 + 1).await.ok().flatten();
                 summary.best = best.map(|(_, value)| value);
-                summary.best_step = best.map(|(step, _)| step as u64);
+                summary.best_step = best.map(|(step, _)| step.max(0) as u64);
             }
         }
     }

@@ -5,6 +5,11 @@
 //! writes every 250 ms what was logged meanwhile, in one transaction; while the database cannot be written it appends
 //! to a spill file beside it, which is brought in later. Readers have read-only connections of their own.
 //!
+//! A store may come from anywhere, so that ids and paths in it are data of strangers: they become [`RunId`] and the like only by
+//! parsing, what they name is looked for inside of the open folder without following a link (`inside`), and a row that
+//! cannot be read hides itself alone (`fields`). Opening and reading remove nothing of anybody's; what was deleted goes by
+//! `purge`, when the user asks.
+//!
 //! A program that has the store open holds a locked file beside it. A run whose program lost that lock died with it,
 //! and becomes interrupted at the next open. The schema is changed only by adding a file to `migrations/`.
 
@@ -20,14 +25,18 @@ mod edit;
 mod entry;
 mod error;
 mod fault;
+mod fields;
 mod find;
 mod handle;
+mod inside;
 mod instance;
 mod job;
+mod kinds;
 mod list;
 mod network;
 mod open;
 mod paths;
+mod purge;
 mod reader;
 mod record;
 mod size;

@@ -22,7 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const WRITER_PATIENCE_MS: &str = "PRAGMA busy_timeout = 250";
 
 /// Every table, touched once so that damage shows at the door.
-const TOUCH: [&str; 12] = [
+const TOUCH: [&str; 14] = [
+    "SELECT 1 FROM advice LIMIT 1",
+    "SELECT 1 FROM analyses LIMIT 1",
     "SELECT 1 FROM attempts LIMIT 1",
     "SELECT 1 FROM benchmarks LIMIT 1",
     "SELECT 1 FROM checkpoints LIMIT 1",
@@ -79,6 +81,7 @@ pub(crate) async fn open_writer(paths: &StorePaths) -> Result<SqliteConnection, 
         .filename(path)
         .create_if_missing(true)
         .busy_timeout(PATIENCE)
+        .pragma("trusted_schema", "OFF")
         .disable_statement_logging();
     let mut connection = SqliteConnection::connect_with(&plain).await.map_err(fault)?;
     let found = version(&mut connection, path).await?;
@@ -97,9 +100,7 @@ pub(crate) async fn open_writer(paths: &StorePaths) -> Result<SqliteConnection, 
         sqlx::query("PRAGMA application_id = 1214603620").execute(&mut connection).await.map_err(fault)?;
     }
     MIGRATIONS.run(&mut connection).await.map_err(|error| migration_error(&error, path))?;
-    for sql in TOUCH {
-        sqlx::query(sql).fetch_optional(&mut connection).await.map_err(fault)?;
-    }
+    touch(&mut connection, path).await?;
     sqlx::query(WRITER_PATIENCE_MS).execute(&mut connection).await.map_err(fault)?;
     Ok(connection)
 }
@@ -111,9 +112,28 @@ pub(crate) async fn check_readable(connection: &mut SqliteConnection, path: &Pat
         Some(found) if found == known => {}
         found => return Err(StoreError::Older { path: path.to_owned(), found: found.unwrap_or(0), known }),
     }
+    touch(connection, path).await
+}
+
+/// Sees that every table is there and can be read, and that nothing is there that no migration makes: a view in place of a
+/// table, or a trigger, would do what its maker wants whenever a run is listed or changed.
+async fn touch(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
+    let foreign: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(|error| StoreError::from_sqlx(&error, path))?;
+    if foreign > 0 {
+        let reason = "it holds triggers or views, which no Headroom makes".to_owned();
+        return Err(StoreError::Corrupt { path: path.to_owned(), reason });
+    }
     for sql in TOUCH {
-        let touched = sqlx::query(sql).fetch_optional(&mut *connection).await;
-        touched.map_err(|error| StoreError::from_sqlx(&error, path))?;
+        sqlx::query(sql).fetch_optional(&mut *connection).await.map_err(|error| {
+            match StoreError::from_sqlx(&error, path) {
+                // A table or a column is missing.
+                StoreError::Database { path, reason } => StoreError::Corrupt { path, reason },
+                other => other,
+            }
+        })?;
     }
     Ok(())
 }
@@ -124,7 +144,7 @@ async fn version(connection: &mut SqliteConnection, path: &Path) -> Result<Optio
     let path = path.to_owned();
     let application: i64 =
         sqlx::query_scalar("PRAGMA application_id").fetch_one(&mut *connection).await.map_err(fault)?;
-    let tables: Vec<String> = sqlx::query_scalar("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    let tables: Vec<Vec<u8>> = sqlx::query_scalar("SELECT CAST(name AS BLOB) FROM sqlite_schema WHERE type = 'table'")
         .fetch_all(&mut *connection)
         .await
         .map_err(fault)?;
@@ -132,7 +152,7 @@ async fn version(connection: &mut SqliteConnection, path: &Path) -> Result<Optio
         return if tables.is_empty() && application == 0 { Ok(None) } else { Err(StoreError::OtherProgram { path }) };
     }
     // The mark is set before the first migration; a crash between the two leaves a store of format 0.
-    if !tables.iter().any(|table| table == "_sqlx_migrations") {
+    if !tables.iter().any(|table| table == b"_sqlx_migrations") {
         return Ok(Some(0));
     }
     let found: Option<i64> =

@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::RunId;
 
@@ -99,6 +99,15 @@ impl StorePaths {
         name.into()
     }
 
+    /// The files that SQLite may keep beside the database.
+    pub(crate) fn sqlite_files(&self) -> [PathBuf; 3] {
+        ["-journal", "-shm", "-wal"].map(|ending| {
+            let mut name = self.database.clone().into_os_string();
+            name.push(ending);
+            name.into()
+        })
+    }
+
     /// A path as it is kept in the database: relative to the root where it lies inside, with `/` between parts.
     pub(crate) fn to_kept(&self, path: &Path) -> String {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -111,11 +120,39 @@ impl StorePaths {
         }
     }
 
-    /// The path that was kept as `kept`.
+    /// The path that was kept as `kept`; it may lie anywhere, see [`Self::checkpoint_name`].
     pub(crate) fn kept_path(&self, kept: &str) -> PathBuf {
         // Joining an absolute path gives that path.
         self.root.join(kept)
     }
+
+    /// The name of the folder of a run's checkpoint whose path was kept as `kept`.
+    ///
+    /// # Errors
+    /// In words: it is no folder of a checkpoint of that run in this store.
+    pub(crate) fn checkpoint_name(&self, run: &RunId, kept: &str) -> Result<String, String> {
+        let path = Path::new(kept);
+        // Absolute paths inside of the store are as good as others.
+        let inside = if path.is_absolute() { path.strip_prefix(&self.root).ok() } else { Some(path) };
+        let plain = |part: Component<'_>| match part {
+            Component::Normal(name) => name.to_str().map(str::to_owned),
+            _ => None,
+        };
+        let parts: Option<Vec<String>> = inside.and_then(|inside| inside.components().map(plain).collect());
+        let parts: Option<Vec<&str>> = parts.as_ref().map(|parts| parts.iter().map(String::as_str).collect());
+        match parts.as_deref() {
+            Some(["runs", id, "checkpoints", name]) if *id == run.as_str() && is_checkpoint(name) => {
+                Ok((*name).to_owned())
+            }
+            _ => Err(format!("it is not in the run's own folder of checkpoints, but at {kept:?}")),
+        }
+    }
+}
+
+/// Whether a name is that of the folder of a checkpoint: `step-` and digits.
+pub(crate) fn is_checkpoint(name: &str) -> bool {
+    name.strip_prefix("step-")
+        .is_some_and(|digits| (1..=20).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -150,10 +187,42 @@ mod tests {
     fn paths_inside_the_root_are_kept_relative() {
         let folder = tempfile::tempdir().unwrap();
         let paths = StorePaths::for_database(&folder.path().join("a.db"));
-        let inside = paths.checkpoints(&RunId::from("0000000001")).join("step-10");
+        let inside = paths.checkpoints(&"0000000001".parse().unwrap()).join("step-10");
         assert_eq!(paths.to_kept(&inside), "runs/0000000001/checkpoints/step-10");
         assert_eq!(paths.kept_path("runs/0000000001/checkpoints/step-10"), inside);
         let outside = std::path::absolute("/elsewhere/step-10").unwrap();
         assert_eq!(paths.kept_path(&paths.to_kept(&outside)), outside);
+    }
+
+    #[test]
+    fn a_checkpoint_lies_in_the_folder_of_its_run_or_nowhere() {
+        let paths = StorePaths::for_database(Path::new("/s/a.db"));
+        let run: RunId = "0000000001".parse().unwrap();
+        let name = |kept: &str| paths.checkpoint_name(&run, kept);
+        let own = "runs/0000000001/checkpoints/step-00000010";
+        assert_eq!(name(own), Ok("step-00000010".to_owned()));
+        assert_eq!(name(&format!("/s/{own}")), Ok("step-00000010".to_owned()), "as some stores have it");
+        for kept in [
+            "",
+            "/",
+            "/home/me/victim",
+            "../victim",
+            "runs",
+            "runs/0000000001",
+            "runs/0000000001/checkpoints",
+            "runs/0000000002/checkpoints/step-1",
+            "runs/0000000001/checkpoints/..",
+            "runs/0000000001/checkpoints/step-1/..",
+            "runs/0000000001/checkpoints/../../../victim",
+            "runs/0000000001/checkpoints/step-1/x",
+            "step-1",
+            "runs/0000000001/checkpoints/step-",
+            "runs/0000000001/checkpoints/step-1x",
+            "/t/runs/0000000001/checkpoints/step-1",
+            "runs/0000000001/checkpoints/.step-1.headroom-old",
+            "runs/0000000001/checkpoints/step-1\0",
+        ] {
+            assert!(name(kept).is_err(), "{kept:?}");
+        }
     }
 }

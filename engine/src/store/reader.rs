@@ -77,6 +77,7 @@ impl Readers {
             .read_only(true)
             .immutable(self.is_immutable)
             .busy_timeout(PATIENCE)
+            .pragma("trusted_schema", "OFF")
             .row_buffer_size(4096)
             .disable_statement_logging();
         let connection = runtime.block_on(SqliteConnection::connect_with(&options));

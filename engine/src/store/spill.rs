@@ -97,10 +97,10 @@ fn checksum(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
     use crate::store::entry::Point;
-    use crate::store::{NewSnapshot, RunId, entry::OtherEntry};
+    use crate::store::{NewSnapshot, entry::OtherEntry};
 
     fn point(step: u64, value: f64) -> Entry {
-        let (run, series) = (RunId::from("0000000001"), "train/loss".into());
+        let (run, series) = ("0000000001".parse().unwrap(), "train/loss".into());
         Entry::Point(Point { run, series, attempt: 1, step, value, wall_ms: step, tokens: step })
     }
 
@@ -109,7 +109,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut spill = Spill::new(folder.path().join("spill"));
         let snapshot = OtherEntry::Snapshot {
-            run: RunId::from("0000000001"),
+            run: "0000000001".parse().unwrap(),
             attempt: 2,
             snapshot: NewSnapshot::text(3, "line one\nline two"),
             at_ms: 4,

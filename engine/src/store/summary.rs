@@ -67,7 +67,7 @@ async fn append(connection: &mut SqliteConnection, rows: &[Row]) -> sqlx::Result
     )
     .bind(first.run)
     .bind(first.series)
-    .bind(known.count.unwrap_or(0) + rows.len() as i64)
+    .bind(known.count.unwrap_or(0).saturating_add(rows.len() as i64))
     .bind(last.attempt)
     .bind(last.step)
     .bind((!last.value.is_nan()).then_some(last.value))

@@ -149,7 +149,7 @@ impl WriterThread {
             Vec::new()
         };
         let Self { runtime, connection, state, paths, instance, .. } = self;
-        let source = Source { paths, instance: instance.id(), is_late: false };
+        let source = Source { paths, instance: instance.id().as_str(), is_late: false };
         let written = runtime.block_on(async {
             let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
             apply(&mut transaction, &spilled, &mut state.keys, source).await?;

@@ -43,6 +43,11 @@ pub enum StoreWarning {
         /// Points lost so far.
         points: u64,
     },
+    /// Rows of a table cannot be read and are left out; everything else is shown.
+    RowsHidden {
+        /// The table.
+        table: String,
+    },
     /// The store lies on a network file system, where SQLite cannot promise that writers keep out of each other's way.
     NetworkFolder {
         /// The store's folder.
@@ -82,6 +87,9 @@ impl fmt::Display for StoreWarning {
                     "{} lost: neither the store nor a file could be written for too long.",
                     if *points == 1 { "1 point was".to_owned() } else { format!("{} were", counted(*points, "point")) }
                 )
+            }
+            Self::RowsHidden { table } => {
+                write!(f, "Some rows of the table `{table}` cannot be read and are left out; everything else is shown.")
             }
             Self::NetworkFolder { path, file_system } => write!(
                 f,

@@ -38,6 +38,12 @@ impl StoreWriter {
         Self { shared: Arc::new(Shared { messages, warnings, attempts, lost }) }
     }
 
+    /// A writer whose entries go nowhere, as for a store that is open for reading only.
+    pub(crate) fn nowhere(warnings: Sender<StoreWarning>) -> Self {
+        // With no receiver every entry is dropped at once.
+        Self::new(bounded(0).0, warnings)
+    }
+
     /// Logs one value of a series at a step of the run's newest attempt (see [`super::Store::begin_attempt`]).
     ///
     /// `wall_ms`: milliseconds of training until then, over all attempts, pauses left out; `tokens`: tokens trained on

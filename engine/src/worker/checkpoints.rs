@@ -3,14 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use super::Which;
-use crate::{
-    checkpoint::remove_model_dir,
-    store::{CheckpointKind, CheckpointRecord, RunId, Store},
-};
+use crate::store::{CheckpointKind, CheckpointRecord, RunId, Store, StoreError};
 
 /// The folder of the checkpoint of a step inside the run's checkpoint folder.
 pub(super) fn folder(checkpoints: &Path, step: u64) -> PathBuf {
     checkpoints.join(format!("step-{step:08}"))
+}
+
+/// Where the checkpoint of a step is to be written. The folder around it is made, and lies in the store for certain.
+pub(super) fn place(store: &Store, run: &RunId, step: u64) -> Result<PathBuf, StoreError> {
+    Ok(folder(&store.prepare_checkpoints(run)?, step))
+}
+
+/// Removes the files of one of a run's checkpoints. What cannot be removed, or is not ours to remove, only takes room.
+pub(super) fn remove(store: &Store, run: &RunId, path: &Path) {
+    let _ = store.remove_checkpoint(run, path);
 }
 
 /// The checkpoint that is meant, or in words why there is none.
@@ -21,6 +28,9 @@ pub fn choose_checkpoint(records: &[CheckpointRecord], which: Which) -> Result<&
         Which::Last => newest,
         Which::Step(step) => records.iter().find(|record| record.step == step),
     };
+    if let Some(CheckpointRecord { step, problem: Some(problem), .. }) = found {
+        return Err(format!("The checkpoint of step {step} is not used: {problem}."));
+    }
     found.ok_or_else(|| {
         let mut steps: Vec<u64> = records.iter().map(|record| record.step).collect();
         steps.dedup();
@@ -44,8 +54,7 @@ pub(super) fn prune(store: &Store, run: &RunId, keep: usize) {
         // First the record, then the folder: a crash in between leaves a folder that `sweep` finds, never a record
         // of a checkpoint that is not there.
         if !is_needed && store.forget_checkpoint(run, &old.path).is_ok() {
-            // What cannot be removed now only takes room.
-            let _ = remove_model_dir(&old.path);
+            remove(store, run, &old.path);
         }
     }
 }
@@ -53,18 +62,7 @@ pub(super) fn prune(store: &Store, run: &RunId, keep: usize) {
 /// Removes checkpoint folders that no record names: what a crash left between a checkpoint and its record.
 /// Only for a run that does not train.
 pub(super) fn sweep(store: &Store, run: &RunId) {
-    let Ok(records) = store.checkpoints(run) else { return };
-    let Ok(entries) = std::fs::read_dir(store.paths().checkpoints(run)) else { return };
-    for entry in entries.flatten() {
-        let path = entry.path();
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if name.starts_with("step-") && records.iter().all(|record| record.path != path) {
-            let _ = remove_model_dir(&path);
-        } else if name.contains(".headroom-new-") {
-            let _ = std::fs::remove_dir_all(path);
-        }
-    }
+    store.sweep_checkpoints(run);
 }
 
 #[cfg(test)]
@@ -80,6 +78,7 @@ mod tests {
             value: None,
             bytes: 0,
             created_ms: 0,
+            problem: None,
         }
     }
 
@@ -93,5 +92,10 @@ mod tests {
         let why = choose_checkpoint(&records, Which::Step(25)).unwrap_err();
         assert!(why.contains("10, 20, 30"), "{why}");
         assert!(choose_checkpoint(&[], Which::Best).unwrap_err().contains("no checkpoint yet"));
+        let mut elsewhere = records;
+        elsewhere[0].problem = Some("it is elsewhere".to_owned());
+        let why = choose_checkpoint(&elsewhere, Which::Best).unwrap_err();
+        assert_eq!(why, "The checkpoint of step 10 is not used: it is elsewhere.");
+        assert_eq!(choose_checkpoint(&elsewhere, Which::Last).unwrap().step, 30);
     }
 }

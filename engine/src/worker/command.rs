@@ -102,6 +102,17 @@ pub enum Command {
         /// The change.
         edit: RunEdit,
     },
+    /// Lists what was deleted and can be brought back, with what stands in the way of purging it; answered by
+    /// [`super::Event::Deleted`].
+    ListDeleted {
+        /// Only what was deleted before this moment, unix milliseconds.
+        before_ms: i64,
+    },
+    /// Removes for good what was deleted, runs with their files; answered by [`super::Event::Purged`].
+    Purge {
+        /// Only what was deleted before this moment, unix milliseconds.
+        before_ms: i64,
+    },
     /// Asks what cannot be answered from a config alone: do its files exist, is its device there, is there
     /// memory enough; answered by [`super::Event::Checked`] with the same ticket.
     Check {

@@ -1,4 +1,5 @@
 use std::{
+    cell::RefCell,
     collections::VecDeque,
     path::{Path, PathBuf},
     sync::Arc,
@@ -23,7 +24,8 @@ use crate::{
     attention::{HeadAt, ModelPlan, estimated_vocabulary},
     config::{DataConfig, RunConfig, from_toml, to_toml},
     store::{
-        AnalysisId, BenchmarkId, NewRun, RunFilter, RunId, RunState, StateDetails, Store, StoreError, StoreWriter,
+        AnalysisId, BenchmarkId, DamagedRun, NewRun, RunFilter, RunId, RunList, RunState, StateDetails, Store,
+        StoreError, StoreWriter,
     },
 };
 
@@ -66,6 +68,8 @@ pub(super) struct Desk {
     looked_after: Instant,
     /// Size and time of the store's files when they were last looked at.
     trace: Option<Trace>,
+    /// The damaged runs that were told of.
+    damaged: RefCell<Vec<DamagedRun>>,
 }
 
 /// The job in progress.
@@ -101,6 +105,7 @@ impl Desk {
             runs_sent: Instant::now(),
             looked_after: Instant::now(),
             trace: None,
+            damaged: RefCell::default(),
         })
     }
 
@@ -182,6 +187,10 @@ impl Desk {
                 self.store.samples(&run).map(|samples| self.outbox.send(Event::Samples { run, samples }))
             }
             Command::Edit { run, edit } => self.edit(&run, edit),
+            Command::ListDeleted { before_ms } => {
+                self.store.deleted(before_ms).map(|deleted| self.outbox.send(Event::Deleted { deleted }))
+            }
+            Command::Purge { before_ms } => self.purge(before_ms),
             Command::Check { config, base_dir, ticket } => {
                 check::check(self.outbox.clone(), config.anchored(&base_dir), ticket);
                 Ok(())
@@ -454,10 +463,23 @@ impl Desk {
 
     fn send_runs(&self) -> Result<(), StoreError> {
         let filter = RunFilter { include_archived: true, include_deleted: false };
-        let mut runs = self.store.runs(filter)?;
+        let RunList { mut runs, damaged } = self.store.run_list(filter)?;
         runs.reverse();
         self.outbox.send(Event::Runs { runs });
+        // Nobody is told of damage where there was none and is none.
+        if self.damaged.replace(damaged.clone()) != damaged {
+            self.outbox.send(Event::Damaged { runs: damaged });
+        }
         Ok(())
+    }
+
+    fn purge(&self, before_ms: i64) -> Result<(), StoreError> {
+        let report = self.store.purge_deleted(before_ms)?;
+        self.outbox.send(Event::Purged { report });
+        self.send_advice()?;
+        self.send_benchmarks()?;
+        self.send_analyses()?;
+        self.send_runs()
     }
 
     fn send_run(&self, run: &RunId) -> Result<(), StoreError> {

@@ -2,7 +2,7 @@ use std::{
     path::PathBuf,
     sync::Arc,
     thread::JoinHandle,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use crossbeam_channel::{Sender, TrySendError, bounded};
@@ -13,9 +13,6 @@ use crate::store::{OpenMode, Store, StoreError};
 
 /// Commands that may wait before [`EngineError::Busy`].
 const WAITING_COMMANDS: usize = 4096;
-
-/// Deleted runs and benchmarks can be brought back for a week; then they and their files go.
-const KEEP_DELETED_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// How an engine is started.
 pub struct EngineOptions {
@@ -52,12 +49,17 @@ pub struct Engine {
 impl Engine {
     /// Opens the store and starts the threads.
     pub fn start(options: EngineOptions) -> Result<Self, EngineError> {
-        let store = Store::open(&options.store, OpenMode::ReadWrite)?;
-        let writer = store.writer()?;
-        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
-        // A store that cannot be changed now is not a reason not to start.
-        let _ = store.purge_deleted(now_ms - KEEP_DELETED_MS);
-        let _ = store.purge_deleted_benchmarks(now_ms - KEEP_DELETED_MS);
+        Self::start_on(Store::open(&options.store, OpenMode::ReadWrite)?, options)
+    }
+
+    /// The same for questions that change nothing, evaluations and exports: a store that cannot be written is opened for
+    /// reading only.
+    pub fn start_for_reading(options: EngineOptions) -> Result<Self, EngineError> {
+        Self::start_on(Store::open_to_read(&options.store)?, options)
+    }
+
+    fn start_on(store: Store, options: EngineOptions) -> Result<Self, EngineError> {
+        let writer = store.writer_if_any();
         let outbox = Outbox::new(options.wake);
         let (notes, inbox) = bounded(WAITING_COMMANDS);
         let desk = Desk::new(store, writer, outbox.clone(), inbox, notes.clone()).map_err(EngineError::Thread)?;

@@ -8,7 +8,8 @@ use crate::{
     speed::{MachineLimits, PointResult},
     store::{
         AdviceRecord, AnalysisId, AnalysisSummary, BenchmarkId, BenchmarkRecord, BenchmarkSummary, CheckpointRecord,
-        RunId, RunRecord, RunState, RunSummary, SeriesData, SnapshotData, SnapshotRecord, TextSample,
+        DamagedRun, Deleted, PurgeReport, RunId, RunRecord, RunState, RunSummary, SeriesData, SnapshotData,
+        SnapshotRecord, TextSample,
     },
 };
 
@@ -224,6 +225,22 @@ pub enum Event {
     Runs {
         /// All runs, newest first, deleted ones left out.
         runs: Vec<RunSummary>,
+    },
+    /// The runs whose records cannot be read; with [`Event::Runs`], whenever they are others than before.
+    Damaged {
+        /// These runs, in the order of their making; deleted ones left out.
+        runs: Vec<DamagedRun>,
+    },
+    /// Answer to [`super::Command::ListDeleted`].
+    Deleted {
+        /// What was deleted, oldest first, with the reason where it would stay.
+        deleted: Vec<Deleted>,
+    },
+    /// Answer to [`super::Command::Purge`].
+    Purged {
+        /// What is gone, and what stayed.
+        #[serde(flatten)]
+        report: PurgeReport,
     },
     /// Answer to [`super::Command::LoadRun`].
     Run {

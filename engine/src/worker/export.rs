@@ -46,6 +46,7 @@ fn copy(from: &Path, to: &Path, precision: Precision) -> Result<(), CheckpointEr
         tokenizer_json: model.tokenizer_json.as_deref(),
         config: model.config.as_ref(),
         training: None,
+        run: None,
     };
     save_model_dir(to, &directory).map(drop)
 }

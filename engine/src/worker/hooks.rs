@@ -9,7 +9,7 @@ use super::{
 use crate::{
     analysis::{Analysis, AnalysisError},
     attention::{Cost, ParameterMatch, Workload},
-    checkpoint::{ModelDirectory, remove_model_dir, save_model_dir},
+    checkpoint::{ModelDirectory, save_model_dir},
     model::{Mixing, mixing_matrices},
     store::{
         CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunState, StateDetails, StoreWriter,
@@ -342,7 +342,13 @@ impl Hooks for RunHooks<'_> {
         if let Err(error) = self.writer.flush() {
             self.warn(error.to_string());
         }
-        let path = checkpoints::folder(&self.bench.store.paths().checkpoints(run), step);
+        let path = match checkpoints::place(&self.bench.store, run, step) {
+            Ok(path) => path,
+            Err(error) => {
+                self.warn(format!("The checkpoint of step {step} could not be written; training goes on. {error}"));
+                return;
+            }
+        };
         let state = moment.resumable.then(|| training_state(trainer));
         let saved = state.transpose().map_err(|error| error.to_string()).and_then(|state| {
             let directory = ModelDirectory {
@@ -351,6 +357,7 @@ impl Hooks for RunHooks<'_> {
                 tokenizer_json: Some(trainer.corpus().tokenizer.to_json()),
                 config: Some(trainer.config()),
                 training: state.as_ref(),
+                run: Some(run.as_str()),
             };
             save_model_dir(&path, &directory).map(|saved| saved.bytes).map_err(|error| error.to_string())
         });
@@ -372,8 +379,7 @@ impl Hooks for RunHooks<'_> {
             let _ = self.writer.flush();
             for old in before.iter().filter(|old| old.kind == CheckpointKind::Best && old.path != path) {
                 if !before.iter().any(|other| other.path == old.path && other.kind != CheckpointKind::Best) {
-                    // What cannot be removed now only takes room.
-                    let _ = remove_model_dir(&old.path);
+                    checkpoints::remove(&self.bench.store, run, &old.path);
                 }
             }
         }

@@ -115,7 +115,7 @@ mod tests {
         let sender = outbox.clone();
         let thread = std::thread::Builder::new()
             .name("sender".to_owned())
-            .spawn(move || sender.send(Event::Paused { run: RunId::from("x"), step: 1 }))
+            .spawn(move || sender.send(Event::Paused { run: RunId::new(), step: 1 }))
             .unwrap();
         assert!(matches!(outbox.wait(Duration::from_secs(10)), Some(Event::Paused { step: 1, .. })));
         thread.join().unwrap();

@@ -42,6 +42,13 @@ pub(super) fn newest_state(bench: &Bench, job: &TrainJob, device: &Device) -> Op
     records.sort_by_key(|record| std::cmp::Reverse(record.step));
     records.dedup_by(|a, b| a.path == b.path);
     for record in records {
+        if let Some(problem) = record.problem {
+            bench.outbox.send(Event::Warning {
+                run: Some(job.run.clone()),
+                message: format!("The checkpoint of step {} is not used: {problem}.", record.step),
+            });
+            continue;
+        }
         match load(&record.path, job, device) {
             Ok(Some(resume)) => return Some(resume),
             Ok(None) => {}

@@ -64,4 +64,8 @@ pub struct CheckpointRecord {
     pub bytes: u64,
     /// When it was written, unix milliseconds.
     pub created_ms: i64,
+    /// Why it is neither read nor removed, after a colon: the store says that it is elsewhere, or it is reached through a
+    /// link. None for any that a program of ours recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }

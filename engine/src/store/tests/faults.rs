@@ -129,7 +129,7 @@ fn entries_are_held_in_memory_when_nothing_can_be_written() {
     let folder = folder();
     let store = open(&folder);
     let (run, writer) = (running(&store, "held"), store.writer().unwrap());
-    let spill = instance::spill_path(store.paths(), store.instance().unwrap());
+    let spill = instance::spill_path(store.paths(), &store.instance().unwrap().parse().unwrap());
     std::fs::create_dir(&spill).unwrap();
     let mut stranger = Stranger::new(&database(&folder));
     stranger.execute("BEGIN EXCLUSIVE");
@@ -178,9 +178,12 @@ fn runs_of_a_dead_program_become_interrupted() {
     store.set_state(&finished, RunState::Finished, StateDetails::default()).unwrap();
     // The first three belong to a program that was killed: its row and its lock file are there, its lock is not.
     let mut stranger = Stranger::new(&database(&folder));
-    stranger.execute("INSERT INTO instances (id, pid, host, started_ms) VALUES ('4000000-dead', 4000000, 'here', 0)");
-    stranger.execute("UPDATE runs SET owner = '4000000-dead' WHERE name IN ('queued', 'paused') AND owner IS NOT NULL");
-    std::fs::write(store.paths().beside("4000000-dead.lock"), "").unwrap();
+    stranger
+        .execute("INSERT INTO instances (id, pid, host, started_ms) VALUES ('4000000-000000dead', 4000000, 'here', 0)");
+    stranger.execute(
+        "UPDATE runs SET owner = '4000000-000000dead' WHERE name IN ('queued', 'paused') AND owner IS NOT NULL",
+    );
+    std::fs::write(store.paths().beside("4000000-000000dead.lock"), "").unwrap();
     let state = |store: &Store, run| store.record(run).unwrap().summary.state;
     {
         let reader = Store::open(&database(&folder), OpenMode::ReadOnly).unwrap();
@@ -198,12 +201,12 @@ fn runs_of_a_dead_program_become_interrupted() {
         assert!(matches!(second.begin_attempt(&live, 1), Err(StoreError::RunIsActive { .. })), "one program a run");
         assert!(second.record(&paused).unwrap().attempts[0].ended_ms.is_some());
     }
-    assert!(!store.paths().beside("4000000-dead.lock").exists());
+    assert!(!store.paths().beside("4000000-000000dead.lock").exists());
     assert_eq!(stranger.count("SELECT COUNT(*) FROM instances"), 1, "only the one that is open");
     assert!(store.mark_interrupted().unwrap().is_empty());
     // Resumed here, it belongs to this program.
     assert_eq!(store.begin_attempt(&paused, 1).unwrap(), 2);
-    stranger.execute("UPDATE runs SET owner = '4000001-dead' WHERE name = 'paused'");
+    stranger.execute("UPDATE runs SET owner = '4000001-000000dead' WHERE name = 'paused'");
     assert_eq!(store.mark_interrupted().unwrap(), [paused]);
 }
 
@@ -213,7 +216,7 @@ fn closing_leaves_no_run_active_and_no_file_behind() {
     let run = running(&open(&folder), "left");
     let mut files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().flatten().map(|file| file.file_name()).collect();
     files.sort();
-    assert_eq!(files, ["headroom.db", "headroom.db.opening"]);
+    assert_eq!(files, ["headroom.db"]);
     let store = Store::open(&database(&folder), OpenMode::ReadOnly).unwrap();
     assert_eq!(store.record(&run).unwrap().summary.state, RunState::Interrupted);
 }
@@ -252,7 +255,10 @@ fn files_that_are_no_store_are_refused_and_left_alone() {
     let missing = folder.path().join("missing.db");
     assert!(matches!(Store::open(&missing, OpenMode::ReadOnly), Err(StoreError::Missing { .. })));
     assert!(!missing.exists());
-    assert!(matches!(Store::open(folder.path(), OpenMode::ReadWrite), Err(StoreError::NotWritable { .. })));
+    for mode in [OpenMode::ReadWrite, OpenMode::ReadOnly] {
+        let error = Store::open(folder.path(), mode).unwrap_err();
+        assert!(matches!(error, StoreError::NotAFile { kind: "a folder", .. }), "{error}");
+    }
     let inside_a_file = foreign.join("deeper").join("a.db");
     assert!(matches!(Store::open(&inside_a_file, OpenMode::ReadWrite), Err(StoreError::Folder { .. })));
 }

@@ -11,8 +11,13 @@ use super::*;
 mod faults;
 mod measure;
 mod property;
+#[cfg(unix)]
+mod strangers;
 
 const LOSS: &str = series_names::TRAIN_LOSS;
+
+/// A manifest as programs wrote it before it named its run.
+const MARK: &str = r#"{"format":1,"program":"headroom 0.1.0","files":{}}"#;
 
 fn folder() -> TempDir {
     tempfile::tempdir().unwrap()
@@ -234,8 +239,9 @@ fn runs_are_deleted_brought_back_and_purged() {
     store.set_state(&run, RunState::Stopped, StateDetails::default()).unwrap();
     let checkpoint = store.paths().checkpoints(&run).join("step-5");
     std::fs::create_dir_all(&checkpoint).unwrap();
-    std::fs::write(checkpoint.join("model"), "12345").unwrap();
-    assert_eq!(store.run_bytes(&run), 5);
+    std::fs::write(checkpoint.join("config.json"), "12345").unwrap();
+    std::fs::write(checkpoint.join("headroom.json"), MARK).unwrap();
+    assert_eq!(store.run_bytes(&run), 5 + MARK.len() as u64);
     store.delete(&run).unwrap();
     assert!(store.runs(RunFilter::default()).unwrap().is_empty());
     assert_eq!(store.runs(RunFilter::ALL).unwrap().len(), 1);
@@ -244,8 +250,8 @@ fn runs_are_deleted_brought_back_and_purged() {
     store.set_archived(&run, true).unwrap();
     assert!(store.runs(RunFilter::default()).unwrap().is_empty());
     store.delete(&run).unwrap();
-    assert_eq!(store.purge_deleted(0).unwrap(), 0);
-    assert_eq!(store.purge_deleted(i64::MAX).unwrap(), 1);
+    assert_eq!(store.purge_deleted(0).unwrap(), PurgeReport::default());
+    assert_eq!(store.purge_deleted(i64::MAX).unwrap().purged[0].bytes, 5 + MARK.len() as u64);
     assert!(!store.paths().run(&run).exists());
     assert!(matches!(store.record(&run), Err(StoreError::NoSuchRun { .. })));
     let mut stranger = Stranger::new(&database(&folder));
