@@ -103,7 +103,7 @@ fn look(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResult<
     let subspaces: Vec<Subspace> = args.subspace.iter().map(other).collect::<CliResult<_>>()?;
     let needs_store = matches!(target, Target::Run { .. })
         || subspaces.iter().any(|other| matches!(other.target, Target::Run { .. }));
-    let engine = open::engine(store, needs_store)?;
+    let engine = open::engine_for_reading(store, needs_store)?;
     signals::listen();
     let analysis = id.clone();
     let spec = AnalysisSpec { shuffled: args.shuffled, ..args.look.beside(!args.subspace.is_empty()) };

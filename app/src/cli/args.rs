@@ -55,6 +55,8 @@ pub enum Task {
     Export(ExportArgs),
     /// List the presets, or print one as TOML.
     Presets(PresetsArgs),
+    /// Remove for good what was deleted: runs with their files, benchmarks, analyses. Nothing else ever does.
+    Purge(PurgeArgs),
     /// Train a config's baseline and variants of it, with the same seeds and data, and compare them.
     Race(RaceArgs),
     /// Go on with a run that ended early.
@@ -151,6 +153,23 @@ pub struct PresetsArgs {
     /// The preset to print as TOML; without it, a list.
     pub name: Option<String>,
     /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `purge`.
+#[derive(Args, Debug)]
+pub struct PurgeArgs {
+    /// Only what was deleted more than so many days ago.
+    #[arg(long, value_name = "DAYS", default_value_t = 0)]
+    pub older_than: u32,
+    /// List what would go and what would stay, and remove nothing.
+    #[arg(long, conflicts_with = "yes")]
+    pub dry_run: bool,
+    /// Remove without asking.
+    #[arg(long)]
+    pub yes: bool,
+    /// Answer as one JSON object; needs --yes or --dry-run.
     #[arg(long)]
     pub json: bool,
 }

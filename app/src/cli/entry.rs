@@ -8,7 +8,7 @@ use super::{
     bench_args::BenchTask,
     bench_batch, bench_show, bench_step, bench_sweep, compare, completions, devices, domains,
     error::CliResult,
-    estimate, eval, export, open, panics, presets, print, race, resume, runs, show, sweep, train,
+    estimate, eval, export, open, panics, presets, print, purge, race, resume, runs, show, sweep, train,
 };
 
 /// The program: reads the arguments, does what they say, answers with the exit code.
@@ -54,6 +54,7 @@ fn dispatch(cli: Cli) -> CliResult {
         Some(Task::Eval(args)) => eval::run(store, &args),
         Some(Task::Export(args)) => export::run(store, &args),
         Some(Task::Presets(args)) => presets::run(&args),
+        Some(Task::Purge(args)) => purge::run(store, &args),
         Some(Task::Race(args)) => race::run(store, &args),
         Some(Task::Resume(args)) => resume::run(store, &args),
         Some(Task::Runs(args)) => runs::run(store, &args),

@@ -62,9 +62,11 @@ impl CliError {
             | StoreError::NoSuchBenchmark { .. }
             | StoreError::NoSuchRun { .. }
             | StoreError::NotADatabase { .. }
+            | StoreError::NotAFile { .. }
             | StoreError::NotWritable { .. }
             | StoreError::Older { .. }
-            | StoreError::OtherProgram { .. } => Self::BadInput(message),
+            | StoreError::OtherProgram { .. }
+            | StoreError::RunDamaged { .. } => Self::BadInput(message),
             _ => Self::Failed(message),
         }
     }

@@ -48,7 +48,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         }
         None => None,
     };
-    let engine = open::engine(store, !is_directory)?;
+    let engine = open::engine_for_reading(store, !is_directory)?;
     engine.send(Command::Evaluate { target, data, coverage, base_dir: current_dir })?;
     let outcome = loop {
         match engine.wait_event(Duration::from_millis(200)) {

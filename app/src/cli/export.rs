@@ -20,7 +20,7 @@ pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
     let to = std::path::absolute(&args.to)
         .map_err(|error| CliError::BadInput(format!("The directory {} cannot be used: {error}.", args.to.display())))?;
     refuse_occupied(&to)?;
-    let engine = open::engine(store, true)?;
+    let engine = open::engine_for_reading(store, true)?;
     engine.send(Command::Export { run: run.clone(), which: args.which, to })?;
     let outcome = loop {
         match engine.wait_event(Duration::from_millis(200)) {

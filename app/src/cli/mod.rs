@@ -32,6 +32,7 @@ mod plain;
 mod presets;
 mod print;
 mod progress;
+mod purge;
 mod race;
 mod race_follow;
 mod race_table;

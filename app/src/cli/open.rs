@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use headroom_engine::{
-    store::{OpenMode, RunFilter, RunRecord, Store, StoreError, StorePaths},
+    store::{RunFilter, RunRecord, Store, StoreError, StorePaths},
     worker::{Engine, EngineError, EngineOptions},
 };
 
@@ -44,12 +44,7 @@ pub fn reading(given: Option<&Path>) -> CliResult<Option<Store>> {
     if !path.exists() {
         return Err(StoreError::Missing { path }.into());
     }
-    match Store::open(&path, OpenMode::ReadWrite) {
-        Err(StoreError::Locked { .. } | StoreError::NotWritable { .. } | StoreError::Full { .. }) => {
-            Ok(Some(Store::open(&path, OpenMode::ReadOnly)?))
-        }
-        outcome => Ok(Some(outcome?)),
-    }
+    Ok(Some(Store::open_to_read(&path)?))
 }
 
 /// Opens the store to read a run that must be there.
@@ -91,6 +86,15 @@ pub fn engine(given: Option<&Path>, must_exist: bool) -> CliResult<Engine> {
         return Err(StoreError::Missing { path: store }.into());
     }
     Ok(Engine::start(EngineOptions { store, wake: None })?)
+}
+
+/// The same for commands that change nothing in the store, which may be one that cannot be written.
+pub fn engine_for_reading(given: Option<&Path>, must_exist: bool) -> CliResult<Engine> {
+    let store = path(given)?;
+    if must_exist && !store.exists() {
+        return Err(StoreError::Missing { path: store }.into());
+    }
+    Ok(Engine::start_for_reading(EngineOptions { store, wake: None })?)
 }
 
 /// Opens the window.

@@ -257,7 +257,7 @@ mod tests {
 
     fn step(step: u64) -> Event {
         Event::Step {
-            run: "r".into(),
+            run: "000000000r".parse().unwrap(),
             step,
             steps: 3,
             loss: 2.5,
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn samples_stand_on_lines_of_their_own_and_their_marks_are_explained_once() {
-        let event = |text: &str| Event::Sample { run: "r".into(), step: 50, text: text.to_owned() };
+        let event = |text: &str| Event::Sample { run: "000000000r".parse().unwrap(), step: 50, text: text.to_owned() };
         let decoder = event("a fox \u{bb} sees\nthe owl \u{bb} sleeps");
         assert_eq!(sentence(&decoder).unwrap(), "Sample at step 50:\n  a fox \u{bb} sees\n  the owl \u{bb} sleeps");
         let mut is_explained = false;
@@ -292,7 +292,8 @@ mod tests {
     #[test]
     fn a_stage_is_told_once() {
         let (mut told, mut stage) = (None, String::new());
-        let event = |fraction| Event::Preparing { run: "r".into(), stage: "reading text".into(), fraction };
+        let event =
+            |fraction| Event::Preparing { run: "000000000r".parse().unwrap(), stage: "reading text".into(), fraction };
         let lines: Vec<_> =
             [0.0, 0.5, 1.0].into_iter().filter_map(|f| sentence_now(&event(f), &mut told, &mut stage)).collect();
         assert_eq!(lines, ["Preparing: reading text"]);

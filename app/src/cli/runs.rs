@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use headroom_engine::store::{RunFilter, RunState, RunSummary, series_names};
+use headroom_engine::store::{DamagedRun, RunFilter, RunList, RunState, RunSummary, series_names};
+use serde_json::Value;
 
 use super::{
     args::RunsArgs,
-    error::{CliResult, joined},
+    error::{CliError, CliResult, joined},
     hint, open, plain, print,
     table::{Table, maybe},
 };
@@ -17,15 +18,19 @@ const TOLD: usize = 10;
 /// Lists runs, newest first.
 pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
     let filter = RunFilter { include_archived: args.all, include_deleted: false };
-    let mut runs = match open::reading(store)? {
-        Some(reading) => reading.runs(filter)?,
-        None => Vec::new(),
+    let reading = open::reading(store)?;
+    let RunList { mut runs, damaged } = match &reading {
+        Some(reading) => reading.run_list(filter)?,
+        None => RunList::default(),
     };
     runs.sort_by_key(|run| std::cmp::Reverse(run.number));
-    if args.json {
-        return print::json(&runs);
+    for warning in reading.iter().flat_map(|reading| reading.warnings().try_iter().collect::<Vec<_>>()) {
+        print::aside(format!("Warning: {warning}"));
     }
-    if runs.is_empty() {
+    if args.json {
+        return print::json(&with_damaged(&runs, &damaged)?);
+    }
+    if runs.is_empty() && damaged.is_empty() {
         let place = open::path(store)?;
         let start = hint::command("train grammar-decoder", store);
         return print::line(format!("No runs yet in {}\nStart one with: {start}", place.display()));
@@ -55,8 +60,44 @@ pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
             maybe(metric(series_names::VALIDATION_LOSS).and_then(|series| series.best)),
         ]);
     }
+    for run in damaged.iter().rev() {
+        let mut row = vec!["-".to_owned(); 9];
+        row.splice(..4, [run.number.to_string(), id(run), name(run), "damaged".to_owned()]);
+        table.row(row);
+    }
     print::block(&table.text())?;
-    print::block(&bad_ends(&runs))
+    print::block(&bad_ends(&runs))?;
+    let told: Vec<String> = damaged
+        .iter()
+        .rev()
+        .map(|run| format!("#{} {}: damaged, and left out elsewhere. {}.\n", run.number, name(run), run.why()))
+        .collect();
+    print::block(&if told.is_empty() { String::new() } else { format!("\n{}", told.concat()) })
+}
+
+/// All runs as JSON; damaged ones last, with the state "damaged".
+fn with_damaged(runs: &[RunSummary], damaged: &[DamagedRun]) -> CliResult<Vec<Value>> {
+    let unwritable =
+        |error: serde_json::Error| CliError::Failed(format!("The runs cannot be written as JSON: {error}."));
+    let mut all: Vec<Value> = runs.iter().map(serde_json::to_value).collect::<Result<_, _>>().map_err(unwritable)?;
+    for run in damaged.iter().rev() {
+        let mut value = serde_json::to_value(run).map_err(unwritable)?;
+        if let Some(object) = value.as_object_mut() {
+            object.insert("state".to_owned(), "damaged".into());
+        }
+        all.push(value);
+    }
+    Ok(all)
+}
+
+/// The id of a damaged run, where it can be read.
+fn id(run: &DamagedRun) -> String {
+    run.id.as_ref().map_or_else(|| "?".to_owned(), ToString::to_string)
+}
+
+/// Its name, where it can be read.
+fn name(run: &DamagedRun) -> String {
+    run.name.clone().unwrap_or_else(|| "?".to_owned())
 }
 
 /// Why runs failed or diverged, a line each, newest first.
