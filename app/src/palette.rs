@@ -31,6 +31,8 @@ pub enum Does {
     Theme(ThemeChoice),
     /// Opens or closes the log of messages.
     Log,
+    /// Lists what was deleted, to remove it for good.
+    Purge,
     /// Size of everything, times this in percent; 0 = the usual size.
     Zoom(u32),
 }
@@ -80,6 +82,7 @@ pub fn entries(state: &State, panels: &[PanelId]) -> Vec<Entry> {
         Entry::new("Export what is shown", "Ctrl+E", Does::Press(Pressed::Export)),
         Entry::new("Filter", "/", Does::Press(Pressed::Filter)),
         Entry::new("Show all messages", "", Does::Log),
+        Entry::new("Purge deleted runs", "Lists what goes, and asks", Does::Purge),
         Entry::new("Show or hide the inspector", "]", Does::Press(Pressed::Inspector)),
         Entry::new("Show or hide the rail", "[", Does::Press(Pressed::Rail)),
         Entry::new("Full screen and back", "F11", Does::Press(Pressed::FullScreen)),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use headroom_engine::{
     config::{RunConfig, to_toml},
     store::{
-        AttemptRecord, CheckpointKind, CheckpointRecord, Direction, Machine, RunId, RunRecord, RunState, RunSummary,
+        AttemptRecord, CheckpointKind, CheckpointRecord, Direction, Machine, RunRecord, RunState, RunSummary,
         SeriesSummary, series_names,
     },
 };
@@ -24,7 +24,7 @@ pub fn summary(number: u64, name: &str) -> RunSummary {
         count: 100,
     };
     RunSummary {
-        id: RunId::from(format!("{number:010}")),
+        id: format!("{number:010}").parse().unwrap_or_default(),
         number,
         name: name.to_owned(),
         state: RunState::Finished,
@@ -82,6 +82,7 @@ pub fn checkpoints() -> Vec<CheckpointRecord> {
         value,
         bytes: 5 << 20,
         created_ms: CREATED_MS,
+        problem: None,
     };
     vec![
         kept(90, CheckpointKind::Best, Some(1.25)),

@@ -105,6 +105,8 @@ pub enum Action {
     Say(Level, String, String),
     /// Undoes what was done last.
     Undo,
+    /// Lists what was deleted, to remove it for good.
+    Purge,
 }
 
 /// What a panel is given in every frame.

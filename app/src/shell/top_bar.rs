@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn progress_is_told_before_and_after_the_first_step() {
-        let mut current = CurrentRun::named(RunId::from("a"), "a");
+        let mut current = CurrentRun::named(RunId::new(), "a");
         assert_eq!(progress_words(&current).0, "Starting");
         current.preparing = Some(("Reading text".to_owned(), 0.5));
         assert_eq!(progress_words(&current).0, "Reading text 50 %");

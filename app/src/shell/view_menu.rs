@@ -23,6 +23,10 @@ pub fn view_menu_ui(ui: &mut Ui, settings: &Settings) -> Option<Does> {
                 chosen = Some(Does::Zoom(percent));
             }
         }
+        ui.separator();
+        if ui.button("Purge deleted runs…").on_hover_text("Lists what goes, and asks").clicked() {
+            chosen = Some(Does::Purge);
+        }
     });
     chosen
 }

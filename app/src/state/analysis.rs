@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     fn run() -> RunId {
-        RunId::from("1k7qz00001".to_owned())
+        "1k7qz00001".parse().unwrap()
     }
 
     #[test]

@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     fn of(example: usize) -> MapsOf {
-        MapsOf { run: RunId::from("a".to_owned()), which: Which::Best, text: MapText::Example(example) }
+        MapsOf { run: "000000000a".parse().unwrap(), which: Which::Best, text: MapText::Example(example) }
     }
 
     fn answer(state: &mut MapsState, view: u64) {
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn a_slider_that_moves_asks_for_one_map_at_a_time_and_shows_the_last() {
         let mut state = MapsState::default();
-        let wanted = |k| Rebuild { analysis: RunId::from("x".to_owned()), scope: 0, layer: 0, head: 1, k };
+        let wanted = |k| Rebuild { analysis: "000000000x".parse().unwrap(), scope: 0, layer: 0, head: 1, k };
         assert!(state.rebuilt(&of(0), &wanted(1)).is_none(), "not before the view is there");
         answer(&mut state, 1);
         state.take_wishes();

@@ -9,7 +9,7 @@ use super::*;
 use crate::{inspector::examples, messages::Level};
 
 fn id(text: &str) -> RunId {
-    RunId::from(text)
+    format!("{text:0>10}").parse().unwrap()
 }
 
 fn step(run: &str, step: u64) -> Event {

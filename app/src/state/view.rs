@@ -2,12 +2,15 @@ use std::{collections::BTreeMap, path::PathBuf, time::Instant};
 
 use headroom_engine::{
     config::{Problem, counted},
-    store::{CheckpointRecord, RunId, RunRecord, RunState, RunSummary, SnapshotData, TextSample, snapshot_kinds},
+    store::{
+        CheckpointRecord, DamagedRun, RunId, RunRecord, RunState, RunSummary, SnapshotData, TextSample, snapshot_kinds,
+    },
     worker::{Command, DeviceInfo, Event, RunEdit},
 };
 
 use super::{
-    AdviceState, AnalysisState, CurrentRun, MapsState, Selection, SeriesCache, SpeedState, StartFacts, SystemLoad,
+    AdviceState, AnalysisState, CurrentRun, MapsState, PurgeState, Selection, SeriesCache, SpeedState, StartFacts,
+    SystemLoad,
 };
 use crate::{
     compare::names_apart,
@@ -25,6 +28,10 @@ pub struct State {
     pub runs: Vec<RunSummary>,
     /// Whether the first list of runs has come.
     pub runs_loaded: bool,
+    /// Runs whose records cannot be read.
+    pub damaged: Vec<DamagedRun>,
+    /// What was deleted and can be removed for good.
+    pub purge: PurgeState,
     /// Whole records of runs that were asked for with [`State::want_record`].
     pub records: BTreeMap<RunId, RunRecord>,
     /// Checkpoints of runs whose record came, by step.
@@ -375,6 +382,18 @@ impl State {
                 self.system = Some(SystemLoad { cpu_percent, memory_bytes, free_bytes, gpus });
             }
             Event::Runs { runs } => self.take_runs(runs),
+            Event::Damaged { runs } => self.damaged = runs,
+            Event::Deleted { deleted } => self.purge.deleted = Some(deleted),
+            Event::Purged { report } => {
+                let is_gone = |run: &RunId| report.purged.iter().any(|gone| gone.id == run.as_str());
+                self.deleted.retain(|deleted| !is_gone(&deleted.run));
+                self.messages.push_info(format!(
+                    "Removed {} for good, {} of files.",
+                    counted(report.purged.len() as u64, "thing"),
+                    format::bytes(report.bytes())
+                ));
+                self.purge.done(report);
+            }
             Event::Run { record, checkpoints, folder } => {
                 let run = record.summary.id.clone();
                 self.answered(&run, Asked::Record);

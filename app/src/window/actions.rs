@@ -18,7 +18,8 @@ use crate::{
     keys::Pressed,
     palette::Does,
     panels::{Action, PanelContext, PanelId},
-    shell::PaletteBox,
+    shell::{PaletteBox, PurgeBox},
+    state::PurgeState,
 };
 
 impl HeadroomWindow {
@@ -94,6 +95,7 @@ impl HeadroomWindow {
             Does::ResumeRun(run) => self.actions.push(Action::Send(Command::ResumeRun { run })),
             Does::Theme(theme) => self.settings.theme = theme,
             Does::Log => self.log_open = !self.log_open,
+            Does::Purge => self.actions.push(Action::Purge),
             Does::Zoom(percent) => {
                 let zoom = if percent == 0 { 1.0 } else { ctx.zoom_factor() * percent as f32 / 100.0 };
                 ctx.set_zoom_factor(zoom.clamp(0.5, 3.0));
@@ -162,6 +164,11 @@ impl HeadroomWindow {
                 self.state.messages.push_info(format!("{what} is on the clipboard."));
             }
             Action::Say(level, what, what_to_do) => self.state.messages.push(level, what, what_to_do, None),
+            Action::Purge => {
+                self.state.purge = PurgeState::default();
+                self.over = Over::Purge(PurgeBox::default());
+                self.actions.push(Action::Send(Command::ListDeleted { before_ms: i64::MAX }));
+            }
             Action::Undo => self.undo(),
         }
     }

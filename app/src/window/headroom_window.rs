@@ -14,7 +14,9 @@ use crate::{
     palette::Does,
     panels::{Action, PanelContext, PanelId, Panels},
     settings::{Settings, ThemeChoice},
-    shell::{Outcome, PaletteBox, help_ui, interrupted_ui, log_ui, rail_ui, strip_ui, top_bar_ui, view_menu_ui},
+    shell::{
+        Outcome, PaletteBox, PurgeBox, help_ui, interrupted_ui, log_ui, rail_ui, strip_ui, top_bar_ui, view_menu_ui,
+    },
     state::State,
     theme,
 };
@@ -27,6 +29,7 @@ pub(super) enum Over {
     Help,
     Palette(PaletteBox),
     Contest(Box<ContestBox>),
+    Purge(PurgeBox),
 }
 
 /// The whole window, apart from the platform's part of it: tests draw it without one.
@@ -100,7 +103,7 @@ impl HeadroomWindow {
         let ctx = ui.ctx().clone();
         self.state.begin_frame();
         self.show_theme(&ctx);
-        if matches!(self.over, Over::Palette(_) | Over::Contest(_)) {
+        if matches!(self.over, Over::Palette(_) | Over::Contest(_) | Over::Purge(_)) {
             // Their keys are their own.
         } else {
             for pressed in keys::pressed(&ctx) {
@@ -248,6 +251,11 @@ impl HeadroomWindow {
             }
             Over::Contest(contest) => {
                 if !contest.ui(ctx, &self.state, &mut self.actions) {
+                    self.over = Over::Nothing;
+                }
+            }
+            Over::Purge(purge) => {
+                if !purge.ui(ctx, &mut self.state, &mut self.actions) {
                     self.over = Over::Nothing;
                 }
             }

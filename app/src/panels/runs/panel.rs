@@ -76,6 +76,7 @@ impl Panel for RunsPanel {
             let text = "The engine has ended: runs can be read but nothing can be changed. Restart the program.";
             ui.label(RichText::new(text).color(theme::palette(ui.visuals()).error));
         }
+        damaged_ui(ui, cx.state);
         if !cx.state.runs_loaded {
             working_ui(ui, "Reading the runs…");
         } else if cx.state.runs.is_empty() && !cx.state.can_undo_delete() {
@@ -158,6 +159,11 @@ impl RunsPanel {
             ui.menu_button("Copy table", |ui| self.copy_ui(ui, memory, cx));
             if cx.state.can_undo_delete() && ui.button("Undo delete").on_hover_text("Ctrl+Z").clicked() {
                 cx.act(Action::Undo);
+            }
+            if cx.state.can_undo_delete()
+                && ui.button("Purge…").on_hover_text("Removes deleted runs for good").clicked()
+            {
+                cx.act(Action::Purge);
             }
         });
         let wish = Wish {
@@ -392,6 +398,28 @@ impl RunsPanel {
             None => {}
         }
     }
+}
+
+/// Runs whose records cannot be read, each with what is wrong.
+fn damaged_ui(ui: &mut Ui, state: &State) {
+    if state.damaged.is_empty() {
+        return;
+    }
+    let error = theme::palette(ui.visuals()).error;
+    let count = state.damaged.len() as u64;
+    let title = format!(
+        "{} damaged and left out",
+        if count == 1 { "1 run is".to_owned() } else { format!("{count} runs are") }
+    );
+    egui::CollapsingHeader::new(RichText::new(title).color(error)).id_salt("damaged").default_open(count <= 3).show(
+        ui,
+        |ui| {
+            for run in &state.damaged {
+                let name = run.name.as_deref().unwrap_or("?");
+                ui.label(format!("#{} {name}: {}.", run.number, run.why()));
+            }
+        },
+    );
 }
 
 fn arrows(ui: &Ui) -> bool {

@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn the_newest_is_shown_until_another_is_chosen() {
-        let (a, b) = (RunId::from("a".to_owned()), RunId::from("b".to_owned()));
+        let (a, b) = ("000000000a".parse().unwrap(), "000000000b".parse().unwrap());
         let mut scrubber = Scrubber::default();
         assert_eq!(scrubber.step(&a, &[]), None);
         assert_eq!(scrubber.step(&a, &[100, 200]), Some(200));
