@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use sqlx::{Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
+use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
 use tokio::runtime::{Builder, Runtime};
 
 fn connect(path: &Path) -> (Runtime, SqliteConnection) {
@@ -15,6 +15,19 @@ pub fn execute(path: &Path, sql: &'static str) {
     let (runtime, mut connection) = connect(path);
     runtime.block_on(sqlx::query(sql).execute(&mut connection)).expect("a change");
     runtime.block_on(connection.close()).expect("a close");
+}
+
+/// Changes a database as a stranger may, and says whether that worked: it may be broken by then, or hold no such table.
+pub fn tamper(path: &Path, sql: &str) -> bool {
+    let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
+    let options = SqliteConnectOptions::new().filename(path).foreign_keys(false);
+    runtime.block_on(async {
+        let Ok(mut connection) = SqliteConnection::connect_with(&options).await else { return false };
+        let _ = sqlx::query("PRAGMA ignore_check_constraints = ON").execute(&mut connection).await;
+        let changed = sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&mut connection).await.is_ok();
+        let _ = connection.close().await;
+        changed
+    })
 }
 
 /// Another program that holds a database for itself, until it is dropped.

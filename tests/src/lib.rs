@@ -5,12 +5,16 @@
 mod chance;
 mod configs;
 mod database;
+#[cfg(unix)]
+mod hostile;
 mod program;
 mod window;
 
 pub use chance::Chance;
 pub use configs::{TINY_DECODER, TINY_ENCODER, sentences};
-pub use database::{Holder, execute, hold};
+pub use database::{Holder, execute, hold, tamper};
+#[cfg(unix)]
+pub use hostile::{AS_PROGRAM, Counts, HostileStores};
 pub use program::{Answer, Program, Training};
 pub use window::{
     EXAMPLE_STEPS, Screen, answer_maps, answer_rebuilt, example_analysis, example_current, example_reconstruction,

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use headroom_engine::store::{OpenMode, RunId, Store};
+use headroom_engine::store::{OpenMode, Store};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -70,6 +70,8 @@ impl Program {
             .current_dir(self.folder.path())
             .env("HEADROOM_STORE", self.store_path())
             .env("HOME", self.folder.path())
+            // For programs that are `headroom` only then.
+            .env("HEADROOM_TESTS_AS_PROGRAM", "1")
             .env_remove("RUST_BACKTRACE")
             .env_remove("DISPLAY")
             .env_remove("WAYLAND_DISPLAY")
@@ -132,7 +134,7 @@ impl Program {
 
     /// Every value of a series as bits, by step.
     pub fn curve(&self, run: &str, series: &str) -> Vec<(u64, u64)> {
-        let data = self.store().series(&RunId::from(run), series, None).expect("a series");
+        let data = self.store().series(&run.parse().expect("an id"), series, None).expect("a series");
         data.steps.iter().copied().zip(data.values.iter().map(|value| value.to_bits())).collect()
     }
 }

@@ -254,7 +254,7 @@ fn a_measurement_waits_for_the_run_and_can_be_taken_out_of_the_queue() {
     let folder = TempDir::new().unwrap();
     let engine = Engine::start(EngineOptions { store: store(&folder), wake: None }).unwrap();
     let config = Box::new(from_toml(TINY_DECODER).unwrap());
-    let (waits, dropped) = (BenchmarkId::new(), BenchmarkId::from("never"));
+    let (waits, dropped) = (BenchmarkId::new(), BenchmarkId::new());
     let axis = "train.batch=1,2".parse().unwrap();
     let spec = SweepSpec { base: (*config).clone(), axes: vec![axis], steps: 2, ..SweepSpec::default() };
     let measure = |benchmark: &BenchmarkId| Command::Measure {

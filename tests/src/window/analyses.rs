@@ -74,7 +74,7 @@ pub fn fill_with_control(state: &mut State) {
     for (number, (of, shuffled)) in
         [(&run, false), (&run, true), (&control, false), (&control, true)].into_iter().enumerate()
     {
-        let id = AnalysisId::from(format!("control{number}"));
+        let id: AnalysisId = format!("0c0ntr01x{number}").parse().expect("an id");
         let found = example_analysis(6, 8, 420 - 90 * number as u64);
         analyses.push(AnalysisSummary {
             id: id.clone(),

@@ -173,7 +173,7 @@ pub fn fill_with_examples(state: &mut State) {
 }
 
 fn id(index: usize) -> RunId {
-    RunId::from(format!("1k7qz{index:05}"))
+    format!("1k7qz{index:05}").parse().expect("an id")
 }
 
 fn created(index: usize) -> i64 {
@@ -323,6 +323,7 @@ fn checkpoints(index: usize, folder: &str) -> Vec<CheckpointRecord> {
         value: losses.steps.iter().position(|&at| at == step).and_then(|at| losses.values.get(at).copied()),
         bytes: 11_431_936,
         created_ms: created(index) + (step * STEP_MS) as i64,
+        problem: None,
     };
     let best = summed(series_names::VALIDATION_LOSS, &losses).and_then(|series| series.best_step).unwrap_or(EVALUATED);
     let last = steps / EVALUATED * EVALUATED;

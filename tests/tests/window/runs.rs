@@ -4,6 +4,10 @@ use std::fs;
 
 use egui::{Key, Modifiers};
 use headroom_app::panels::PanelId;
+use headroom_engine::{
+    store::{DamagedRun, Deleted, DeletedKind, PurgeReport},
+    worker::{Command, Event},
+};
 use headroom_tests::Screen;
 
 use crate::common::{named, store, two_runs};
@@ -110,4 +114,73 @@ fn runs_are_found_changed_deleted_and_there_again_after_a_restart() {
     assert!(again.has("the first") && again.has("two"));
     assert_eq!(again.count("Finished"), 2, "{:#?}", again.words());
     again.close();
+}
+
+#[test]
+fn damaged_runs_are_told_of_beside_the_others() {
+    let mut screen = Screen::recorder();
+    headroom_tests::fill_with_examples(screen.state());
+    screen.press_text(Key::Num4, "4");
+    assert!(!screen.says("damaged"));
+    let damaged = DamagedRun {
+        number: 77,
+        id: None,
+        name: Some("broken".to_owned()),
+        deleted_ms: None,
+        problems: vec!["`steps_done` is negative (-1)".to_owned()],
+    };
+    screen.state().apply(Event::Damaged { runs: vec![damaged] });
+    screen.settle();
+    assert!(screen.says("1 run is damaged and left out"), "{:?}", screen.words());
+    assert!(screen.says("#77 broken: `steps_done` is negative (-1)."));
+    assert!(screen.says("10 runs"), "the others are there");
+    screen.state().apply(Event::Damaged { runs: Vec::new() });
+    screen.settle();
+    assert!(!screen.says("damaged"));
+}
+
+#[test]
+fn a_purge_lists_what_goes_and_asks() {
+    let mut screen = Screen::recorder();
+    headroom_tests::fill_with_examples(screen.state());
+    screen.settle();
+    screen.recorded();
+    screen.click("View: theme and size");
+    screen.click("Purge deleted runs…");
+    let asked = |screen: &mut Screen| {
+        let all = screen.recorded();
+        let lists = all.iter().any(|command| matches!(command, Command::ListDeleted { before_ms: i64::MAX }));
+        (lists, all.iter().any(|command| matches!(command, Command::Purge { before_ms: i64::MAX })))
+    };
+    assert_eq!(asked(&mut screen), (true, false));
+    assert!(screen.says("Looking at what was deleted…"));
+    let deleted = |number: i64, refused: Option<&str>| Deleted {
+        kind: DeletedKind::Run,
+        number,
+        id: format!("000000000{number}"),
+        name: format!("old {number}"),
+        deleted_ms: 1,
+        bytes: 1 << 20,
+        folder: Some(format!("/s/runs/000000000{number}").into()),
+        refused: refused.map(str::to_owned),
+    };
+    let (goes, stays) = (deleted(1, None), deleted(2, Some("Its folder is reached through a link.")));
+    screen.state().apply(Event::Deleted { deleted: vec![goes.clone(), stays.clone()] });
+    screen.settle();
+    assert!(screen.says("run #1 old 1") && screen.says("/s/runs/0000000001"));
+    assert!(screen.says("run #2 old 2 stays. Its folder is reached through a link."));
+    screen.click("Purge…");
+    assert!(screen.says("This cannot be undone."));
+    screen.click("Keep");
+    screen.click("Purge…");
+    assert_eq!(asked(&mut screen), (false, false), "nothing goes before it was agreed to");
+    screen.click("Remove for good");
+    assert_eq!(asked(&mut screen), (false, true));
+    assert!(screen.says("Removing…"));
+    screen.state().apply(Event::Purged { report: PurgeReport { purged: vec![goes], refused: vec![stays] } });
+    screen.settle();
+    assert!(screen.says("Removed 1 thing for good, 1.0 MiB of files."), "{:?}", screen.words());
+    assert!(screen.says("Nothing that was deleted can be purged.") && screen.says("run #2 old 2 stays."));
+    screen.click("Close the purge");
+    assert!(!screen.says("Purge what was deleted"));
 }
