@@ -21,6 +21,8 @@ mod manifest;
 mod save;
 mod space;
 mod special_tokens;
+#[cfg(test)]
+mod tensor_names;
 mod tensors;
 #[cfg(test)]
 mod tests;
@@ -29,6 +31,7 @@ mod weights;
 
 pub use directory::remove_model_dir;
 pub use error::CheckpointError;
+pub use hugging_face::{InTransformers, in_transformers};
 pub use load::{LoadedModel, load_model_dir, load_training_state};
 pub use save::{ModelDirectory, SavedModel, save_model_dir};
 pub use training_state::{BestMetric, TrainingState};
