@@ -244,8 +244,8 @@ fn partial_coverage_works_where_there_are_more_positions_than_tokens() {
         assert_eq!(loss(&run, &last).to_bits(), loss("model", &[]).to_bits());
         let config: Value = serde_json::from_slice(&fs::read(program.path("model/config.json")).unwrap()).unwrap();
         assert_eq!(config["headroom_attention"]["tokens"], 16);
-        let positions = config.get("n_positions").or(config.get("max_position_embeddings")).unwrap();
-        assert_eq!(positions, 64);
+        let saved = config.get("n_positions").or(config.get("max_position_embeddings")).unwrap();
+        assert_eq!(saved, 64);
         // Pairs of another run, and pairs for an evaluation alone.
         let other = partial(&format!(", from = \"{exact}\""));
         let _ = program.train(&other, &positions);

@@ -9,8 +9,9 @@ use super::{CONFIG, ModelDirectory, WEIGHTS, save_model_dir};
 use crate::{
     attention::ModelPlan,
     config::{
-        Architecture, Collaborative, Compatibility, Coverage, FirstReuse, FullReuse, Grouped, Latent, NormPlacement,
-        PartialCoverage, Restore, Reuse, RunConfig, SkipReuse,
+        Architecture, Biases, Collaborative, Compatibility, Coverage, FirstReuse, FullReuse, Grouped, Latent,
+        NormPlacement, Pairwise, PartialCoverage, Restore, Reuse, RunConfig, SharedWeight, SkipReuse, Standard,
+        Symmetric,
     },
     model::ParameterSet,
 };
@@ -84,12 +85,14 @@ fn is_own(name: &str) -> bool {
     name.contains(".attention.self.") || name.contains(".attn.") && !name.contains(".c_proj.")
 }
 
-fn families() -> [Compatibility; 7] {
+fn families() -> [Compatibility; 9] {
     [
         Compatibility::default(),
-        Compatibility::Symmetric(crate::config::Symmetric {}),
-        Compatibility::Pairwise(crate::config::Pairwise {}),
-        Compatibility::SharedWeight(crate::config::SharedWeight {}),
+        Compatibility::Standard(Standard { biases: Biases::WithoutKey }),
+        Compatibility::Standard(Standard { biases: Biases::None }),
+        Compatibility::Symmetric(Symmetric {}),
+        Compatibility::Pairwise(Pairwise {}),
+        Compatibility::SharedWeight(SharedWeight {}),
         Compatibility::Collaborative(Collaborative { d_k: 13 }),
         Compatibility::Grouped(Grouped { kv_heads: 3 }),
         Compatibility::Latent(Latent { rank: 7 }),
@@ -123,7 +126,13 @@ fn written() -> String {
             row(&mut page, &[&format!("`{name}`"), &code(post.get(name)), &code(pre.get(name))]);
         }
         for family in families() {
-            writeln!(page, "\n### {title}, compatibility `{}`\n", family.kind()).unwrap();
+            let biases = match &family {
+                Compatibility::Standard(standard) => {
+                    format!(", `biases = {}`", serde_json::to_string(&standard.biases).unwrap())
+                }
+                _ => String::new(),
+            };
+            writeln!(page, "\n### {title}, compatibility `{}`{biases}\n", family.kind()).unwrap();
             row(&mut page, &["tensor", "every head computes", "`c` of `h` heads compute", "no head computes"]);
             page.push_str("|---|---|---|---|\n");
             let of = |reuse: Option<Reuse>, layer: usize| {

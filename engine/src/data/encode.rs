@@ -170,8 +170,8 @@ mod tests {
 
     #[test]
     fn pieces_are_the_whole_and_end_between_words() {
-        let text = "one\ntwo\n\nthree\n four\nfünf six, seven";
-        assert_eq!(pieces(text, 4).collect::<Vec<_>>(), ["one\ntwo\n\nthree\n four\n", "fünf", " six, seven"]);
+        let text = "one\ntwo\n\nthree\n four\nfünfe six, seven";
+        assert_eq!(pieces(text, 6).collect::<Vec<_>>(), ["one\ntwo\n\nthree\n four\n", "fünfe", " six, seven"]);
         assert_eq!(pieces(text, 1000).collect::<Vec<_>>(), [text]);
         assert_eq!(pieces("", 1).count(), 0);
     }
