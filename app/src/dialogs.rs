@@ -11,6 +11,7 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use headroom_engine::data::read_file;
 
 /// Errands that may be answered before the window looks.
 const WAITING: usize = 64;
@@ -201,13 +202,7 @@ fn show(ask: Ask) -> Option<PathBuf> {
 
 fn read(path: PathBuf) -> Answer {
     let failed = |why: String| Answer::Failed(format!("Cannot read the file: {why}. {}", path.display()));
-    match fs::metadata(&path) {
-        Ok(metadata) if metadata.len() > LARGEST_READ => return failed("it is larger than 16 MiB".to_owned()),
-        Ok(metadata) if metadata.is_dir() => return failed("it is a folder".to_owned()),
-        Ok(_) => {}
-        Err(error) => return failed(reason(&error)),
-    }
-    match fs::read(&path).map(String::from_utf8) {
+    match read_file(&path, LARGEST_READ).map(String::from_utf8) {
         Ok(Ok(text)) => Answer::Read { path, text },
         Ok(Err(error)) => failed(format!("it is not UTF-8 text (byte {})", error.utf8_error().valid_up_to())),
         Err(error) => failed(reason(&error)),

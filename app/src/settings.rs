@@ -6,10 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use headroom_engine::store::RunId;
+use headroom_engine::{data::read_text_file, store::RunId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::panels::PanelId;
+
+/// The largest settings that are read, in bytes.
+const LARGEST_FILE: u64 = 16 << 20;
 
 /// Light or dark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +96,7 @@ impl Settings {
     /// Reads the file. None yet: the defaults. One that cannot be read: the defaults, the file kept aside with the
     /// ending `.bak`, and a sentence for the user.
     pub fn load(path: &Path) -> (Self, Option<String>) {
-        let text = match fs::read_to_string(path) {
+        let text = match read_text_file(path, LARGEST_FILE) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return (Self::default(), None),
             Err(error) => return (Self::default(), Some(Self::aside(path, &error.to_string()))),

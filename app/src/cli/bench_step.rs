@@ -42,6 +42,9 @@ pub fn run(args: &BenchStepArgs) -> CliResult {
         return Err(CliError::BadInput("--steps is 0: there would be nothing to measure.".to_owned()));
     }
     let threads = config.threads_used();
+    if let Some(note) = config.threads_note() {
+        print::aside(format!("Warning: {note}"));
+    }
     let measured = in_pool(threads, || measure(args, &config))
         .map_err(|error| CliError::of_training(&error))?
         .map_err(|error| CliError::of_training(&error))?;

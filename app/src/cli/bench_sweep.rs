@@ -74,6 +74,9 @@ fn spec(args: &BenchSweepArgs) -> CliResult<SweepSpec> {
     let spec =
         SweepSpec { base: given.config, vocabulary, axes, sides, warmup, steps, repeats, largest_batch, memory_bytes };
     let points = spec.points().map_err(bad)?;
+    if let Some(note) = spec.base.threads_note() {
+        print::aside(format!("Warning: {note}"));
+    }
     refuse_what_cannot_be_built(&points)?;
     Ok(spec)
 }

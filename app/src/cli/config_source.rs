@@ -1,9 +1,12 @@
 use std::{
-    io::Read,
+    fs::File,
     path::{Path, PathBuf},
 };
 
-use headroom_engine::config::{ConfigError, RunConfig, from_toml_with, nearest, preset, presets};
+use headroom_engine::{
+    config::{ConfigError, RunConfig, Source, from_toml_with, nearest, preset, presets},
+    data::{read_file, read_stream, wrong_kind},
+};
 
 use super::{
     common_args::ConfigArgs,
@@ -12,6 +15,9 @@ use super::{
 
 /// The fields of a config that name files.
 const PATH_FIELDS: [&str; 3] = ["data.path", "data.validation_path", "data.tokenizer.path"];
+
+/// The largest config that is read, in bytes: a table of heads of the largest model has two million.
+const LARGEST_CONFIG: u64 = 16 << 20;
 
 /// A config as it was given on the command line.
 pub struct GivenConfig {
@@ -26,6 +32,21 @@ pub struct GivenConfig {
 impl GivenConfig {
     /// Reads the file, the preset, or standard input for `-`; applies the overrides; checks every field.
     pub fn read(args: &ConfigArgs) -> CliResult<Self> {
+        Self::parse(args)?.checked()
+    }
+
+    /// The same for what needs no text: none has to be named.
+    pub fn read_without_text(args: &ConfigArgs) -> CliResult<Self> {
+        let mut given = Self::parse(args)?;
+        if let Source::File(file) = &mut given.config.data.source
+            && file.path.as_os_str().is_empty()
+        {
+            file.path = PathBuf::from("text.txt");
+        }
+        given.checked()
+    }
+
+    fn parse(args: &ConfigArgs) -> CliResult<Self> {
         let current_dir = std::env::current_dir()
             .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
         let (name, mut overrides) = split(args)?;
@@ -37,12 +58,12 @@ impl GivenConfig {
             let place = if matches!(error, ConfigError::Override { .. }) { "" } else { &format!("{label}: ") };
             CliError::BadInput(format!("{place}{error}"))
         })?;
-        let problems = config.validate();
-        if problems.is_empty() {
-            Ok(Self { label, config, base_dir })
-        } else {
-            Err(CliError::problems(&label, &problems))
-        }
+        Ok(Self { label, config, base_dir })
+    }
+
+    fn checked(self) -> CliResult<Self> {
+        let problems = self.config.validate();
+        if problems.is_empty() { Ok(self) } else { Err(CliError::problems(&self.label, &problems)) }
     }
 }
 
@@ -78,11 +99,10 @@ fn from_current_dir(given: &mut String, current_dir: &Path) {
 
 fn text_of(name: &str, current_dir: &Path) -> CliResult<(String, String, PathBuf)> {
     if name == "-" {
-        let mut text = String::new();
-        return match std::io::stdin().lock().read_to_string(&mut text) {
-            Ok(_) => Ok(("The config on standard input".to_owned(), text, current_dir.to_owned())),
-            Err(error) => Err(CliError::BadInput(format!("The config on standard input cannot be read: {error}."))),
-        };
+        let label = "The config on standard input";
+        let bytes = read_stream(&mut std::io::stdin().lock(), LARGEST_CONFIG)
+            .map_err(|error| CliError::BadInput(format!("{label} cannot be read: {error}.")))?;
+        return Ok((label.to_owned(), text(label, bytes)?, current_dir.to_owned()));
     }
     let path = Path::new(name);
     if path.is_dir() {
@@ -91,16 +111,22 @@ fn text_of(name: &str, current_dir: &Path) -> CliResult<(String, String, PathBuf
             names()
         )));
     }
+    if is_open_stream(path) {
+        let read = File::open(path).and_then(|mut stream| read_stream(&mut stream, LARGEST_CONFIG));
+        let bytes = read.map_err(|error| CliError::BadInput(format!("{name} cannot be read: {error}.")))?;
+        return Ok((name.to_owned(), text(name, bytes)?, current_dir.to_owned()));
+    }
     if path.exists() {
-        let bytes =
-            std::fs::read(path).map_err(|error| CliError::BadInput(format!("{name} cannot be read: {error}.")))?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            CliError::BadInput(format!(
-                "{name} is not UTF-8 text (byte {at}), so it is no config. Configs are TOML; `headroom presets \
-                 grammar-decoder` prints one."
-            ))
+        let bytes = read_file(path, LARGEST_CONFIG).map_err(|error| {
+            CliError::BadInput(match wrong_kind(&error) {
+                Some(kind) => format!(
+                    "{name} is {kind}, not a file. A config is read from a file, from standard input (`headroom train - \
+                     < {name}`), or from a pipe that the shell opens (`headroom train <(command)`)."
+                ),
+                None => format!("{name} cannot be read: {error}."),
+            })
         })?;
+        let text = text(name, bytes)?;
         let base_dir = std::path::absolute(path)
             .ok()
             .and_then(|path| path.parent().map(Path::to_owned))
@@ -115,6 +141,26 @@ fn text_of(name: &str, current_dir: &Path) -> CliResult<(String, String, PathBuf
         None => String::new(),
     };
     Err(CliError::BadInput(format!("There is no config file and no preset `{name}`.{hint} Presets: {}.", names())))
+}
+
+/// The text of a config.
+fn text(name: &str, bytes: Vec<u8>) -> CliResult<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        CliError::BadInput(format!(
+            "{name} is not UTF-8 text (byte {at}), so it is no config. Configs are TOML; `headroom presets \
+             grammar-decoder` prints one."
+        ))
+    })
+}
+
+/// Whether a path stands for a stream that whoever started the program has opened, as in `headroom train <(command)`:
+/// reading it waits for that command alone, as `-` does.
+fn is_open_stream(path: &Path) -> bool {
+    cfg!(unix)
+        && (path == Path::new("/dev/stdin") || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd"))
+        && !path.is_dir()
+        && path.exists()
 }
 
 /// The presets' names.

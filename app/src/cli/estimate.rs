@@ -1,8 +1,11 @@
 //! `headroom estimate`: what a config costs, without running it.
 
+use std::path::Path;
+
 use headroom_engine::{
     attention::{Cost, ModelPlan, ParameterMatch, Part, Workload, estimated_vocabulary},
-    config::{Tokenizer, counted},
+    config::{RunConfig, Tokenizer, counted},
+    data::TextTokenizer,
 };
 use serde_json::json;
 
@@ -16,17 +19,15 @@ use super::{
 
 /// Counts parameters, FLOPs and memory of a training step.
 pub fn run(args: &EstimateArgs) -> CliResult {
-    let GivenConfig { label, config, .. } = GivenConfig::read(&args.config)?;
-    let vocabulary = estimated_vocabulary(&config);
+    let GivenConfig { label, config, base_dir } = GivenConfig::read_without_text(&args.config)?;
+    let (vocabulary, known_from) = vocabulary(&config, &base_dir);
     let plan = ModelPlan::resolve(&config, vocabulary).map_err(|problems| CliError::problems(&label, &problems))?;
     let matched = ParameterMatch::of(&config).map_err(|problems| CliError::problems(&label, &problems))?;
     let cost = Cost::of(&plan, &Workload::training(&config));
-    // The vocabulary of a file or of trained merges is known only once the text was read.
-    let is_exact = matches!(config.data.tokenizer, Tokenizer::Bytes(_));
     let parts: Vec<_> = Part::ALL.into_iter().map(|part| cost.part(part)).collect();
     if args.json {
         return print::json(&json!({
-            "name": config.name, "vocabulary": vocabulary, "parameters": cost.parameters,
+            "name": config.name, "vocabulary": vocabulary, "vocabulary_from": known_from.name(), "parameters": cost.parameters,
             "forward_flops": cost.forward_flops, "backward_flops": cost.backward_flops,
             "flops_per_step": cost.flops_per_step, "weights_bytes": cost.weights_bytes,
             "gradient_bytes": cost.gradient_bytes, "optimiser_bytes": cost.optimiser_bytes,
@@ -64,6 +65,55 @@ pub fn run(args: &EstimateArgs) -> CliResult {
     if let Some(found) = matched {
         print::line(format!("{found}."))?;
     }
-    let about = if is_exact { "" } else { "; the tokenizer decides the exact number" };
-    print::line(format!("Counted for a vocabulary of {}{about}.", counted(vocabulary, "token")))
+    let tokens = counted(vocabulary, "token");
+    print::line(match known_from {
+        KnownFrom::Bytes => format!("Counted for a vocabulary of {tokens}: bytes and special tokens."),
+        KnownFrom::Config => {
+            format!("Counted for a vocabulary of {tokens}, as data.tokenizer.vocabulary says; no text was read.")
+        }
+        KnownFrom::File => {
+            format!("Counted for a vocabulary of {tokens}, as in the tokenizer's file; no text was read.")
+        }
+        KnownFrom::Assumption(why) => {
+            format!(
+                "Counted for a vocabulary of {tokens}, which is assumed: the tokenizer's file cannot be read ({why})."
+            )
+        }
+    })
+}
+
+/// Where the number of tokens comes from.
+enum KnownFrom {
+    /// Every byte is a token.
+    Bytes,
+    /// The config says how many tokens are trained.
+    Config,
+    /// The tokenizer's file.
+    File,
+    /// Nowhere: the file cannot be read, for this reason.
+    Assumption(String),
+}
+
+impl KnownFrom {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Config => "config",
+            Self::File => "tokenizer_file",
+            Self::Assumption(_) => "assumption",
+        }
+    }
+}
+
+/// How many tokens a model of the config knows, as far as can be known without its text.
+fn vocabulary(config: &RunConfig, base_dir: &Path) -> (usize, KnownFrom) {
+    let estimated = estimated_vocabulary(config);
+    match &config.data.tokenizer {
+        Tokenizer::Bytes(_) => (estimated, KnownFrom::Bytes),
+        Tokenizer::Bpe(_) | Tokenizer::WordPiece(_) => (estimated, KnownFrom::Config),
+        Tokenizer::File(file) => match TextTokenizer::open_file(&base_dir.join(&file.path)) {
+            Ok(tokenizer) => (tokenizer.vocabulary_size(), KnownFrom::File),
+            Err(error) => (estimated, KnownFrom::Assumption(error.to_string())),
+        },
+    }
 }

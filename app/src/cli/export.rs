@@ -24,7 +24,9 @@ pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
     engine.send(Command::Export { run: run.clone(), which: args.which, to })?;
     let outcome = loop {
         match engine.wait_event(Duration::from_millis(200)) {
-            Some(Event::Exported { run, step, path }) => break Ok((run, step, path)),
+            Some(Event::Exported { run, step, path, opens_in_transformers, reason }) => {
+                break Ok((run, step, path, opens_in_transformers, reason));
+            }
             Some(Event::Failed { run: of, why, what_to_do }) if of.as_ref().is_none_or(|of| *of == run) => {
                 break Err(CliError::Failed(joined(&why, &what_to_do)));
             }
@@ -34,11 +36,15 @@ pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
         }
     };
     engine.shutdown(Duration::from_secs(30));
-    let (run, step, path) = outcome?;
+    let (run, step, path, opens_in_transformers, reason) = outcome?;
     if args.json {
-        print::json_line(&json!({ "event": "exported", "run": run, "step": step, "path": path }))
+        print::json_line(&json!({
+            "event": "exported", "run": run, "step": step, "path": path,
+            "opens_in_transformers": opens_in_transformers, "reason": reason,
+        }))
     } else {
-        print::line(format!("Wrote step {} of {run} to {}", plain::count(step), path.display()))
+        print::line(format!("Wrote step {} of {run} to {}", plain::count(step), path.display()))?;
+        print::line(reason)
     }
 }
 

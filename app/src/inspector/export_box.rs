@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 
 use egui::{Id, Key, RichText, TextEdit, Ui};
 use headroom_engine::{
+    attention::ModelPlan,
+    checkpoint::in_transformers,
+    config::from_json,
     speed::sweep_csv,
-    store::{BenchmarkRecord, RunSummary, series_names},
+    store::{BenchmarkRecord, RunRecord, RunSummary, series_names},
     worker::{Command, Which},
 };
 
@@ -191,7 +194,12 @@ impl ExportBox {
         match &self.taking {
             Taking::Checkpoint { run, .. } => {
                 let summary = cx.state.run(run);
-                ui.label("A model directory: config, weights and tokenizer. Standard models open in transformers.");
+                match transformers_words(cx.state.records.get(run)) {
+                    None => ui.label(
+                        "A model directory: config, weights and tokenizer. Standard models open in transformers.",
+                    ),
+                    Some(why) => ui.label(format!("A model directory: config, weights and tokenizer. {why}")),
+                };
                 ui.radio_value(&mut self.choice, Choice::Best, best_label(summary));
                 let newest = cx.state.checkpoints.get(run).and_then(|all| all.last()).map(|last| last.step);
                 let newest = newest.or(summary.map(|run| run.steps_done)).unwrap_or_default();
@@ -383,6 +391,14 @@ fn best_label(run: Option<&RunSummary>) -> String {
         }
         None => "The best".to_owned(),
     }
+}
+
+/// Why `transformers` does not open what a run exports; none where it does, or where the run is not loaded yet.
+fn transformers_words(record: Option<&RunRecord>) -> Option<String> {
+    let config = from_json(&record?.config.to_string()).ok()?;
+    // The vocabulary has no say in it.
+    let found = in_transformers(&ModelPlan::resolve(&config, 1).ok()?);
+    (!found.opens).then_some(found.words)
 }
 
 #[cfg(test)]

@@ -438,10 +438,11 @@ impl State {
                     format::number(loss)
                 ));
             }
-            Event::Exported { run, step, path } => {
+            Event::Exported { run, step, path, opens_in_transformers, reason } => {
                 let name = self.run_name(&run);
                 let text = format!("Exported \"{name}\" at step {} to {}", format::count(step), path.display());
-                self.messages.push(Level::Info, text, "", Some(run));
+                let more = if opens_in_transformers { String::new() } else { reason };
+                self.messages.push(Level::Info, text, more, Some(run));
             }
             Event::Devices { devices } => self.devices = devices,
             event @ (Event::AnalyseEnded { .. }

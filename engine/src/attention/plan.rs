@@ -53,6 +53,9 @@ pub struct ModelPlan {
     pub compatibility: Compatibility,
     /// How many pairs are scored, as far as the model depends on it.
     pub coverage: Coverage,
+    /// Length of the sequences that pairs are chosen for, where not every pair is scored and it is less than `positions`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage_tokens: Option<usize>,
     /// What is kept while generating.
     pub cache: Cache,
 }
@@ -85,6 +88,9 @@ impl ModelPlan {
     ) -> Result<Self, Vec<Problem>> {
         let model = &config.model;
         let encoder = model.kind == Architecture::Encoder;
+        let length = config.data.sequence_length;
+        let positions = model.positions.unwrap_or(length);
+        let is_full = attention.coverage.is_full();
         Ok(Self {
             architecture: model.kind,
             layers,
@@ -96,11 +102,12 @@ impl ModelPlan {
             norm: model.norm,
             norm_epsilon: default_norm_epsilon(model.kind),
             vocabulary,
-            positions: model.positions.unwrap_or(config.data.sequence_length),
+            positions,
             token_types: if encoder { 2 } else { 0 },
             head_plan: HeadPlan::derive(attention, layers, model.heads)?,
             compatibility: attention.compatibility.clone(),
             coverage: attention.coverage.of_model(),
+            coverage_tokens: (!is_full && length < positions).then_some(length),
             cache: attention.cache.clone(),
         })
     }
@@ -113,14 +120,20 @@ impl ModelPlan {
     /// The same model with every pair scored in every layer.
     #[must_use]
     pub fn exact(&self) -> Self {
-        Self { coverage: Coverage::default(), ..self.clone() }
+        Self { coverage: Coverage::default(), coverage_tokens: None, ..self.clone() }
+    }
+
+    /// The longest sequence that the model reads: as many tokens as it has positions; where not every pair is scored, as
+    /// many as the pairs were chosen for.
+    pub fn longest(&self) -> usize {
+        if self.coverage.is_full() { self.positions } else { self.coverage_tokens.unwrap_or(self.positions) }
     }
 
     /// Numbers of one map from computed to restored scores, R; 0 where none are restored.
     pub fn restore_numbers(&self) -> u64 {
         match &self.coverage {
             Coverage::Partial(PartialCoverage { k, .. }) => {
-                (restored_pairs(self.positions, *k, self.is_causal()) as u64).saturating_mul(*k as u64)
+                (restored_pairs(self.longest(), *k, self.is_causal()) as u64).saturating_mul(*k as u64)
             }
             Coverage::Full(_) | Coverage::Eigen(_) => 0,
         }
@@ -188,24 +201,14 @@ pub fn supported(config: &RunConfig) -> Vec<Problem> {
     problems
 }
 
-/// What stands in the way of scoring some pairs alone: sequences of other lengths than the one that the pairs were
-/// chosen for, a model in which no layer would do so, a warm-up that never ends.
+/// What stands in the way of scoring some pairs alone: a model in which no layer would do so, a warm-up that never ends.
+/// Pairs are chosen for sequences of `data.sequence_length` tokens, however many positions there are.
 ///
 /// Every way to score a pair is a product of two vectors, so that each can be left out for some pairs; and every
 /// schedule of reuse that leaves a head computing before the last layer: borrowers use the restored maps.
 fn check_partial(config: &RunConfig, PartialCoverage { from, warmup_steps, .. }: &PartialCoverage) -> Vec<Problem> {
     let mut problems = Vec::new();
     let (layers, heads) = (config.model.layers, config.model.heads);
-    let length = config.data.sequence_length;
-    if let Some(positions) = config.model.positions.filter(|positions| *positions != length) {
-        problems.push(Problem::new(
-            "model.positions",
-            format!(
-                "pairs are chosen for sequences of one length: give as many positions as data.sequence_length \
-                 ({length}) instead of {positions}, or leave the field out"
-            ),
-        ));
-    }
     if (1..=MOST_LAYERS).contains(&layers)
         && (1..=MOST_HEADS).contains(&heads)
         && let Ok(plan) = HeadPlan::derive(&config.attention, layers, heads)
@@ -342,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn partial_coverage_is_for_one_length_and_two_layers() {
+    fn partial_coverage_is_for_one_length_and_needs_two_layers() {
         let mut config = RunConfig::default();
         config.attention.coverage = Coverage::Partial(PartialCoverage::default());
         assert_eq!(supported(&config), vec![]);
@@ -350,8 +353,14 @@ mod tests {
         let last = plan.layers - 1;
         assert!((0..last).all(|layer| plan.approximates(layer)) && !plan.approximates(last));
         assert!(!plan.exact().approximates(0) && plan.trained_restore().is_none());
-        config.model.positions = Some(config.data.sequence_length + 1);
-        assert_eq!(supported(&config)[0].field, "model.positions");
+        assert_eq!((plan.longest(), plan.coverage_tokens), (config.data.sequence_length, None));
+        // More positions than tokens: pairs are those of the tokens.
+        config.model.positions = Some(512);
+        assert_eq!(supported(&config), vec![]);
+        let long = ModelPlan::resolve(&config, 50).unwrap();
+        assert_eq!((long.positions, long.longest()), (512, config.data.sequence_length));
+        assert_eq!(long.restore_numbers(), plan.restore_numbers());
+        assert_eq!((long.exact().longest(), long.exact().coverage_tokens), (512, None));
         (config.model.positions, config.model.layers) = (None, 1);
         assert_eq!(supported(&config)[0].field, "model.layers");
         config = RunConfig::default();

@@ -43,6 +43,48 @@ fn model_type(plan: &ModelPlan) -> (&'static str, &'static str) {
     }
 }
 
+/// The key of the sentence that says why `transformers` does not open a model.
+const NOTE: &str = "headroom_note";
+
+/// What `transformers` makes of the model directory of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InTransformers {
+    /// Whether `from_pretrained` opens it.
+    pub opens: bool,
+    /// As which class, or why not and what would open, as a sentence.
+    pub words: String,
+}
+
+/// Whether `transformers` opens the model directory of a plan: it does where it knows the attention, in encoders of both
+/// norm placements and in decoders with norm first.
+pub fn in_transformers(plan: &ModelPlan) -> InTransformers {
+    let (model_type, class) = model_type(plan);
+    if model_type != OWN_TYPE {
+        return InTransformers { opens: true, words: format!("It opens in transformers as {class}.") };
+    }
+    let mut unknown = Vec::new();
+    if !plan.head_plan.is_plain() {
+        unknown.push("maps that are borrowed or left out (attention.reuse)".to_owned());
+    }
+    match &plan.compatibility {
+        standard if *standard == Compatibility::default() => {}
+        Compatibility::Standard(_) => {
+            unknown.push("attention without some of its biases (attention.compatibility.biases)".to_owned());
+        }
+        other => unknown.push(format!("compatibility \"{}\" (attention.compatibility)", other.kind())),
+    }
+    if !plan.coverage.is_full() {
+        unknown.push(format!("coverage \"{}\" (attention.coverage)", plan.coverage.kind()));
+    }
+    if (plan.architecture, plan.norm) == (Architecture::Decoder, NormPlacement::Post) {
+        unknown.push("decoders with norm last (model.norm = \"post\"; \"pre\" is that of GPT-2)".to_owned());
+    }
+    InTransformers {
+        opens: false,
+        words: format!("It does not open in transformers, which does not know {}.", unknown.join(", nor ")),
+    }
+}
+
 /// The text of `config.json`.
 pub(super) fn config_json(plan: &ModelPlan, precision: Precision, special: &SpecialTokens) -> String {
     let (model_type, class) = model_type(plan);
@@ -91,12 +133,16 @@ pub(super) fn config_json(plan: &ModelPlan, precision: Precision, special: &Spec
     });
     if let (Some(config), Value::Object(common)) = (config.as_object_mut(), common) {
         config.extend(common);
+        if model_type == OWN_TYPE {
+            config.insert(NOTE.to_owned(), json!(in_transformers(plan).words));
+        }
         if !is_known(plan) {
             let own = OwnAttention {
                 norm: plan.norm,
                 reuse: Reuse::Custom(plan.head_plan.to_custom()),
                 compatibility: plan.compatibility.clone(),
                 coverage: plan.coverage.of_model(),
+                tokens: plan.coverage_tokens,
             };
             config.insert(ATTENTION.to_owned(), json!(own));
         }
@@ -113,6 +159,9 @@ struct OwnAttention {
     compatibility: Compatibility,
     #[serde(default, skip_serializing_if = "Coverage::is_full")]
     coverage: Coverage,
+    /// Length of the sequences that pairs were chosen for, where there are more positions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tokens: Option<usize>,
 }
 
 /// The plan that a `config.json` describes.
@@ -175,7 +224,9 @@ pub(super) fn plan_of(text: &str, dir: &Path) -> Result<ModelPlan, CheckpointErr
             token_types = 0;
         }
     }
+    let mut length = positions;
     if let Some(own) = own {
+        length = own.tokens.unwrap_or(positions);
         config.attention = AttentionConfig {
             reuse: own.reuse,
             compatibility: own.compatibility,
@@ -185,7 +236,7 @@ pub(super) fn plan_of(text: &str, dir: &Path) -> Result<ModelPlan, CheckpointErr
     }
     let vocabulary = read.count("vocab_size")?;
     model.positions = Some(positions);
-    config.data.sequence_length = positions;
+    config.data.sequence_length = length;
     if !(norm_epsilon.is_finite() && norm_epsilon >= 0.0) {
         return Err(settings(format!("a norm epsilon of {norm_epsilon} is outside 0 and above.")));
     }

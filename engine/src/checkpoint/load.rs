@@ -14,11 +14,15 @@ use super::{
 use crate::{
     attention::ModelPlan,
     config::{RunConfig, from_toml},
+    data::read_text_file,
     model::{ModelError, ParameterSet},
 };
 
 /// More steps than any run can do; counting on from here overflows nothing.
 const MOST_STEPS: u64 = 1 << 53;
+
+/// The largest text file of a model directory that is read, in bytes.
+const LARGEST_TEXT: u64 = 1 << 29;
 
 /// A model that was read from a directory.
 #[derive(Clone, Debug)]
@@ -105,7 +109,7 @@ pub fn load_training_state(dir: &Path, device: &Device) -> Result<TrainingState,
 
 /// The text of a file; none when it is not there.
 fn text(dir: &Path, file: &str) -> Result<Option<String>, CheckpointError> {
-    match std::fs::read_to_string(dir.join(file)) {
+    match read_text_file(&dir.join(file), LARGEST_TEXT) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(CheckpointError::Damaged {

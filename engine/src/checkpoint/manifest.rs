@@ -1,17 +1,20 @@
 //! Sizes and checksums of a model directory.
 
-use std::{collections::BTreeMap, fmt::Write, fs::File, io::Read, path::Path};
+use std::{collections::BTreeMap, fmt::Write, io::Read, path::Path};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{CheckpointError, MANIFEST};
+use crate::data::{open_file, read_text_file};
 
 /// The format of directories that this program writes.
 const FORMAT: u64 = 1;
 
 /// What the field `program` begins with.
 const PROGRAM: &str = "headroom";
+/// The largest `headroom.json` that is read, in bytes; ours have some kilobytes.
+const LARGEST_MANIFEST: u64 = 1 << 24;
 
 /// What `headroom.json` holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +53,7 @@ impl Manifest {
 
     /// The manifest of a directory; none when it has none, as directories from elsewhere.
     pub fn read(dir: &Path) -> Result<Option<Self>, CheckpointError> {
-        let text = match std::fs::read_to_string(dir.join(MANIFEST)) {
+        let text = match read_text_file(&dir.join(MANIFEST), LARGEST_MANIFEST) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(CheckpointError::io("read headroom.json", dir)(error)),
@@ -123,7 +126,7 @@ impl Manifest {
 /// Size and SHA-256 of a file.
 fn measure(path: &Path) -> Result<Entry, CheckpointError> {
     let failed = |error| CheckpointError::io("read a file of the model", path)(error);
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = open_file(path).map_err(failed)?;
     let (mut hash, mut bytes, mut block) = (Sha256::new(), 0, vec![0; 1 << 20]);
     loop {
         let read = file.read(&mut block).map_err(failed)?;

@@ -22,6 +22,8 @@ mod removal;
 mod save;
 mod space;
 mod special_tokens;
+#[cfg(test)]
+mod tensor_names;
 mod tensors;
 #[cfg(test)]
 mod tests;
@@ -30,6 +32,7 @@ mod weights;
 
 pub(crate) use directory::kind_words;
 pub use error::CheckpointError;
+pub use hugging_face::{InTransformers, in_transformers};
 pub use load::{LoadedModel, load_model_dir, load_training_state};
 pub(crate) use removal::{Removable, check_removable, remove_marked};
 pub use save::{ModelDirectory, SavedModel, save_model_dir};

@@ -89,7 +89,7 @@ fn write(dir: &Path, contents: &ModelDirectory) -> Result<SavedModel, Checkpoint
         let map = special.map();
         let mut settings = map.clone();
         settings.insert("tokenizer_class".to_owned(), json!("PreTrainedTokenizerFast"));
-        settings.insert("model_max_length".to_owned(), json!(contents.plan.positions));
+        settings.insert("model_max_length".to_owned(), json!(contents.plan.longest()));
         settings.insert("clean_up_tokenization_spaces".to_owned(), json!(false));
         text(TOKENIZER_CONFIG, &serde_json::to_string_pretty(&settings).unwrap_or_default())?;
         text(SPECIAL_TOKENS, &serde_json::to_string_pretty(&map).unwrap_or_default())?;

@@ -46,7 +46,7 @@ type Contents = (BTreeMap<String, Tensor>, HashMap<String, String>);
 /// Reads all tensors of a file onto a device, with its metadata.
 pub(super) fn read(dir: &Path, file: &str, device: &Device) -> Result<Contents, CheckpointError> {
     let damaged = |why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
-    let bytes = std::fs::read(dir.join(file)).map_err(|error| match error.kind() {
+    let bytes = crate::data::read_file(&dir.join(file), u64::MAX - 1).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => CheckpointError::MissingFile { file: file.to_owned(), path: dir.to_owned() },
         _ => CheckpointError::io(&format!("read {file}"), dir)(error),
     })?;

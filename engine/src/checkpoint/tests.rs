@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{save::save_with, *};
 use crate::{
     attention::ModelPlan,
-    config::{Architecture, Compatibility, NormPlacement, Reuse, RunConfig},
+    config::{Architecture, Compatibility, Coverage, NormPlacement, PartialCoverage, Reuse, RunConfig},
     model::{ForwardOptions, Model, ModelInput, ParameterSet},
     ops::{AdamW, AdamWConfig},
 };
@@ -129,6 +129,56 @@ fn attention_of_every_kind_comes_back_bit_for_bit() {
             if !is_plain {
                 assert_eq!(json["model_type"], "headroom", "nothing else may open it");
             }
+        }
+    }
+}
+
+/// With as many positions as tokens, and with more.
+#[test]
+fn partial_coverage_comes_back_with_its_length() {
+    for (kind, positions, tokens) in [
+        (Architecture::Encoder, None, None),
+        (Architecture::Encoder, Some(9), Some(6)),
+        (Architecture::Decoder, Some(9), Some(6)),
+    ] {
+        let mut config = config(kind, NormPlacement::Post);
+        config.model.positions = positions;
+        config.attention.coverage = Coverage::Partial(PartialCoverage { k: 2, ..PartialCoverage::default() });
+        let parent = tempfile::tempdir().unwrap();
+        let dir = parent.path().join("model");
+        let expected = save(&dir, &config, 1, None);
+        let loaded = load(&dir).unwrap();
+        assert_eq!(loaded.plan, plan(&config));
+        assert_eq!((loaded.plan.longest(), loaded.plan.coverage_tokens), (6, tokens));
+        assert!(same(&logits(&loaded.plan, &loaded.parameters), &expected));
+        let json: serde_json::Value = serde_json::from_str(&fs::read_to_string(dir.join(CONFIG)).unwrap()).unwrap();
+        assert_eq!(
+            json["headroom_attention"].get("tokens").and_then(serde_json::Value::as_u64),
+            tokens.map(|n| n as u64)
+        );
+    }
+}
+
+/// What `transformers` has a class for; anything else is said to be unknown to it, with the field.
+#[test]
+fn what_transformers_does_not_open_is_said_with_the_reason() {
+    let said = |config: &RunConfig| in_transformers(&plan(config));
+    for (kind, norm, class) in [
+        (Architecture::Encoder, NormPlacement::Post, Some("BertForMaskedLM")),
+        (Architecture::Encoder, NormPlacement::Pre, Some("MegatronBertForMaskedLM")),
+        (Architecture::Decoder, NormPlacement::Pre, Some("GPT2LMHeadModel")),
+        (Architecture::Decoder, NormPlacement::Post, None),
+    ] {
+        let mut config = config(kind, norm);
+        let found = said(&config);
+        assert_eq!(found.opens, class.is_some(), "{kind:?} {norm:?}");
+        assert!(found.words.contains(class.unwrap_or("model.norm = \"post\"")), "{}", found.words);
+        config.attention.coverage = Coverage::Partial(PartialCoverage { k: 2, ..PartialCoverage::default() });
+        config.attention.compatibility = Compatibility::examples(2, 8).pop().unwrap();
+        let found = said(&config);
+        assert!(!found.opens);
+        for field in ["attention.coverage", "attention.compatibility"] {
+            assert!(found.words.contains(field), "{}", found.words);
         }
     }
 }

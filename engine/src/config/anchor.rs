@@ -1,4 +1,4 @@
-//! Paths and numbers that depend on where a config was read.
+//! Paths that depend on where a config was read.
 
 use std::path::{Path, PathBuf};
 
@@ -10,14 +10,6 @@ impl RunConfig {
     pub fn anchored(mut self, base_dir: &Path) -> Self {
         self.data = self.data.anchored(base_dir);
         self
-    }
-
-    /// Threads that a run on the CPU uses: those asked for, or one per core.
-    pub fn threads_used(&self) -> usize {
-        match self.threads {
-            0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            threads => threads,
-        }
     }
 }
 

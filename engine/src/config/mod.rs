@@ -22,6 +22,7 @@ mod race;
 mod reuse;
 mod run;
 mod sweep;
+mod threads;
 mod train;
 mod validate;
 

@@ -59,8 +59,10 @@ macro_rules! presets {
 presets! {
     Start: "grammar-decoder", "grammar-encoder", "random-decoder", "text-decoder", "text-encoder";
     Attention:
-        "grammar-reuse-full", "grammar-reuse-partial", "grammar-encoder-reuse-full", "grammar-symmetric",
-        "grammar-pairwise", "grammar-shared-weight", "grammar-collaborative", "grammar-grouped", "grammar-latent";
+        "grammar-reuse-full", "grammar-reuse-partial", "grammar-reuse-first", "grammar-reuse-alternate",
+        "grammar-reuse-all-end", "grammar-reuse-skip", "grammar-reuse-custom", "grammar-encoder-reuse-full",
+        "grammar-symmetric", "grammar-pairwise", "grammar-shared-weight", "grammar-collaborative", "grammar-grouped",
+        "grammar-latent", "grammar-partial-coverage", "grammar-partial-coverage-trained";
     Paper:
         "bert-base-128", "bert-base-128-reuse", "bert-base-512", "bert-base-512-reuse", "bert-large",
         "bert-large-reuse", "transformer-base", "transformer-base-reuse",
@@ -79,8 +81,8 @@ pub fn preset(name: &str) -> Option<&'static Preset> {
 
 #[cfg(test)]
 mod tests {
-    use super::presets;
-    use crate::config::Compatibility;
+    use super::{PresetGroup, presets};
+    use crate::config::{Compatibility, Coverage, Reuse};
 
     #[test]
     fn every_preset_is_valid_and_says_what_it_is_for() {
@@ -98,10 +100,20 @@ mod tests {
     fn every_file_is_a_preset_and_every_kind_of_attention_has_one() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/presets");
         assert_eq!(std::fs::read_dir(folder).unwrap().count(), presets().len());
-        let kinds: Vec<_> =
-            presets().iter().map(|preset| preset.config().unwrap().attention.compatibility.kind()).collect();
+        // Those that a small machine trains within minutes.
+        let small = presets().iter().filter(|preset| preset.group != PresetGroup::Paper);
+        let answers: Vec<_> = small.map(|preset| preset.config().unwrap().attention).collect();
         for compatibility in Compatibility::examples(4, 128) {
-            assert!(kinds.contains(&compatibility.kind()), "{}", compatibility.kind());
+            let kind = compatibility.kind();
+            assert!(answers.iter().any(|answer| answer.compatibility.kind() == kind), "{kind}");
+        }
+        for reuse in Reuse::examples(4, 4) {
+            let kind = reuse.kind();
+            assert!(answers.iter().any(|answer| answer.reuse.kind() == kind), "{kind}");
+        }
+        for coverage in Coverage::examples(64) {
+            let kind = coverage.kind();
+            assert!(answers.iter().any(|answer| answer.coverage.kind() == kind), "{kind}");
         }
     }
 }

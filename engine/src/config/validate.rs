@@ -17,7 +17,7 @@ impl RunConfig {
         if i64::try_from(self.seed).is_err() {
             check.add("seed", "must be at most 9,223,372,036,854,775,807");
         }
-        check.count("threads", self.threads, 0..=1024);
+        check.0.extend(self.threads_problem());
         if self.device != DeviceChoice::Cpu && self.precision == super::Precision::F64 {
             check.add("precision", "f64 is for the CPU; use f32 on a GPU");
         }

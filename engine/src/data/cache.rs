@@ -2,10 +2,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::hash::sha256_hex;
-use super::{DataError, Documents, TextTokenizer};
+use super::{DataError, Documents, TextTokenizer, read_text_file};
 
 /// Part of the key: a tokenizer trained by another version may differ.
 const TRAINER: &str = "tokenizers 0.23, training 1";
+
+/// The largest entry that is read, in bytes: a million tokens have some 50 MB.
+const LARGEST_ENTRY: u64 = 1 << 29;
 
 /// Folder of trained tokenizers. An entry is the SHA-256 of the JSON, a line feed, and the JSON; one that is cut
 /// short or edited counts as absent.
@@ -66,7 +69,7 @@ impl<'a> TokenizerCache<'a> {
 
 fn read(path: &Path) -> Option<TextTokenizer> {
     path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
-    let entry = std::fs::read_to_string(path).ok()?;
+    let entry = read_text_file(path, LARGEST_ENTRY).ok()?;
     let (checksum, json) = entry.split_once('\n')?;
     (checksum == sha256_hex([json.as_bytes()])).then(|| TextTokenizer::from_json(json).ok()).flatten()
 }

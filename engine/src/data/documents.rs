@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 /// Texts in order, kept in one block of memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Documents {
@@ -10,6 +12,26 @@ impl Documents {
     /// No documents.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The documents that stand in `text` at these places, which are in order and do not overlap; the rest of it goes.
+    /// The text is not copied.
+    pub(super) fn of_ranges(text: String, ranges: Vec<Range<usize>>) -> Self {
+        let mut bytes = text.into_bytes();
+        let mut end = 0;
+        let mut ends = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            let length = range.len();
+            bytes.copy_within(range, end);
+            end += length;
+            ends.push(end);
+        }
+        bytes.truncate(end);
+        bytes.shrink_to_fit();
+        // Whole characters were moved, so that nothing is replaced.
+        let text =
+            String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        Self { text, ends }
     }
 
     /// Adds a document at the end.
@@ -73,5 +95,12 @@ mod tests {
         documents.append(&["four"].into_iter().collect());
         assert_eq!(documents.iter().collect::<Vec<_>>(), ["one", "", "zwei ä", "four"]);
         assert_eq!((documents.len(), documents.bytes(), documents.get(4)), (4, 14, None));
+    }
+
+    #[test]
+    fn documents_are_cut_from_a_text_where_it_stands() {
+        let documents = Documents::of_ranges("..one....zwei ä.".to_owned(), vec![2..5, 5..5, 9..16]);
+        assert_eq!(documents.iter().collect::<Vec<_>>(), ["one", "", "zwei ä"]);
+        assert_eq!(documents, ["one", "", "zwei ä"].into_iter().collect());
     }
 }

@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -7,6 +8,9 @@ use super::{DataError, Documents, Progress, Stage, TextTokenizer};
 
 /// Longer documents are encoded in pieces.
 const PIECE_BYTES: usize = 1 << 18;
+
+/// How many times as long a piece may become, for a good place to cut.
+const REACH: usize = 4;
 
 /// Text that is handed to the threads at once.
 const GROUP_BYTES: usize = 4 << 20;
@@ -98,8 +102,9 @@ pub(super) fn groups(documents: &Documents) -> impl Iterator<Item = Vec<(usize, 
     })
 }
 
-/// Cuts a long text where a single blank or line end stands between two letters or digits: where byte-level and
-/// word-level tokenizers cut too, so that the pieces give the tokens of the whole.
+/// Cuts a long text where byte-level and word-level tokenizers cut too, so that the pieces give the tokens of the whole.
+/// Text that has no such place for [`REACH`] times the limit is one word, or as good as one: it is cut within, so that no
+/// piece is much longer than the others whatever the text.
 fn pieces(text: &str, limit: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -112,20 +117,48 @@ fn pieces(text: &str, limit: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The first good place to cut after `limit` bytes, or the end. A blank belongs to the word after it, a line end to
-/// the line before.
+/// The first good place to cut after `limit` bytes, or the end.
 fn cut(text: &str, limit: usize) -> usize {
+    let limit = limit.max(1);
+    let most = text.floor_char_boundary(limit.saturating_mul(REACH));
+    if text.len() <= limit {
+        return text.len();
+    }
+    between_words(text, limit..most)
+        .or_else(|| if most == text.len() { Some(most) } else { between_sentences(text, limit..most) })
+        .unwrap_or(most)
+}
+
+/// A single blank or line end between two letters or digits of ASCII. A blank belongs to the word after it, a line end to
+/// the line before.
+fn between_words(text: &str, mut within: Range<usize>) -> Option<usize> {
     let bytes = text.as_bytes();
     let is_word =
         |place: Option<usize>| place.and_then(|place| bytes.get(place)).is_some_and(u8::is_ascii_alphanumeric);
-    (limit.max(1)..bytes.len())
-        .filter(|&at| is_word(at.checked_sub(1)) && is_word(at.checked_add(1)))
-        .find_map(|at| match bytes.get(at) {
-            Some(b' ') => Some(at),
-            Some(b'\n') => Some(at + 1),
-            _ => None,
-        })
-        .unwrap_or(bytes.len())
+    within.find_map(|at| match bytes.get(at) {
+        Some(b' ') if is_word(at.checked_sub(1)) && is_word(at.checked_add(1)) => Some(at),
+        Some(b'\n') if is_word(at.checked_sub(1)) && is_word(at.checked_add(1)) => Some(at + 1),
+        _ => None,
+    })
+}
+
+/// The same in scripts that write no blanks: behind a line end between two lines, or behind the mark that ends a sentence
+/// or its part, before a letter.
+fn between_sentences(text: &str, within: Range<usize>) -> Option<usize> {
+    const MARKS: [char; 10] = ['、', '。', '！', '，', '：', '；', '？', '।', '۔', '።'];
+    let start = text.ceil_char_boundary(within.start);
+    let mut before = text.get(..start)?.chars().next_back()?;
+    let mut letters = text.get(start..within.end.max(start))?.char_indices().peekable();
+    while let Some((_, letter)) = letters.next() {
+        let &(next_at, next) = letters.peek()?;
+        let is_end = (letter == '\n' && !before.is_whitespace() && !next.is_whitespace())
+            || (MARKS.contains(&letter) && next.is_alphabetic());
+        if is_end {
+            return Some(start + next_at);
+        }
+        before = letter;
+    }
+    None
 }
 
 #[cfg(test)]
@@ -137,10 +170,44 @@ mod tests {
 
     #[test]
     fn pieces_are_the_whole_and_end_between_words() {
-        let text = "one\ntwo\n\nthree\n four\nfünf six, seven";
-        assert_eq!(pieces(text, 4).collect::<Vec<_>>(), ["one\ntwo\n\nthree\n four\n", "fünf", " six, seven"]);
+        let text = "one\ntwo\n\nthree\n four\nfünfe six, seven";
+        assert_eq!(pieces(text, 6).collect::<Vec<_>>(), ["one\ntwo\n\nthree\n four\n", "fünfe", " six, seven"]);
         assert_eq!(pieces(text, 1000).collect::<Vec<_>>(), [text]);
         assert_eq!(pieces("", 1).count(), 0);
+    }
+
+    #[test]
+    fn no_piece_is_longer_than_four_limits() {
+        // One word; one run of blanks; characters of three bytes, of which none is cut.
+        for text in ["x".repeat(1000), " ".repeat(1000), "字".repeat(400)] {
+            let cut: Vec<&str> = pieces(&text, 50).collect();
+            assert!(cut.len() >= 5 && cut.iter().all(|piece| piece.len() <= 200), "{cut:?}");
+            assert_eq!(cut.concat(), text);
+        }
+        // Words that are longer than the limit stay whole, and so do sentences of a script without blanks.
+        let words = format!("{} {} {}", "x".repeat(150), "y".repeat(150), "z".repeat(150));
+        let cut: Vec<usize> = pieces(&words, 50).map(str::len).collect();
+        assert_eq!(cut, [150, 151, 151]);
+        let text = format!("{}。", "字".repeat(30)).repeat(9);
+        assert!(pieces(&text, 50).all(|piece| piece.ends_with('。')));
+        let lines = format!("{}\n", "字".repeat(30)).repeat(9);
+        assert!(pieces(&lines, 50).all(|piece| piece.ends_with('\n')));
+    }
+
+    /// In a script without blanks too, pieces have the tokens of the whole.
+    #[test]
+    fn sentences_without_blanks_give_the_tokens_of_their_whole() {
+        let text: String = (0..400_u32)
+            .flat_map(|at| {
+                let letters = (0..at % 17 + 1).map(move |i| char::from_u32(0x4e00 + (at * 31 + i * 7) % 500).unwrap());
+                letters.chain([['。', '，', '\n', '！'][at as usize % 4]])
+            })
+            .collect();
+        let documents: Documents = [text.as_str()].into_iter().collect();
+        let tokenizer = bpe(&documents, 400, Decoder, &Silent).unwrap();
+        let cut: Vec<u32> = pieces(&text, 64).flat_map(|piece| tokenizer.encode_plain(piece).unwrap()).collect();
+        assert!(pieces(&text, 64).count() > 20);
+        assert_eq!(cut, tokenizer.encode_plain(&text).unwrap());
     }
 
     #[test]

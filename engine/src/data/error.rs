@@ -1,6 +1,6 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::memory::words;
+use super::{memory::words, wrong_kind};
 use crate::config::counted;
 
 /// Why text could not become tokens. Every message says what failed, why, what to do, and the path last.
@@ -24,6 +24,18 @@ pub enum DataError {
         path: PathBuf,
         /// The system's reason.
         why: String,
+    },
+
+    /// Something else than a file or a folder, such as a pipe.
+    #[error(
+        "It is {kind}, not a file, and text is read from files alone: it is read more than once. Write it to a file \
+         first: {}", path.display()
+    )]
+    NoFile {
+        /// The path.
+        path: PathBuf,
+        /// What it is, such as `a pipe (FIFO)`.
+        kind: &'static str,
     },
 
     /// A folder without a text file.
@@ -199,6 +211,23 @@ pub enum DataError {
         available_bytes: u64,
     },
 
+    /// Text that turned out to be more than memory, such as a file that unpacks to more than it says.
+    #[error(
+        "Not enough memory for this text: it comes to more than {}, which needs more than {}, and {} are free. Use \
+         fewer files or less text: {}",
+        words(*text_bytes), words(*needed_bytes), words(*available_bytes), path.display()
+    )]
+    UnpacksTooLarge {
+        /// The file at which the bound was reached.
+        path: PathBuf,
+        /// Text that was read until then, other files counted.
+        text_bytes: u64,
+        /// Memory that so much text needs.
+        needed_bytes: u64,
+        /// Memory that was free before.
+        available_bytes: u64,
+    },
+
     /// The text does not fill one example.
     #[error(
         "The {part} text is too short: it has {} and one example needs {needed}. Give more text or lower data.sequence_length", counted(*tokens, "token")
@@ -297,6 +326,16 @@ pub enum DataError {
 }
 
 impl DataError {
+    /// Why the system refused to read what stands at a path.
+    pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> Self {
+        let path = path.to_owned();
+        match (wrong_kind(error), error.kind()) {
+            (Some(kind), _) => Self::NoFile { path, kind },
+            (None, std::io::ErrorKind::NotFound) => Self::Missing { path },
+            (None, _) => Self::Unreadable { path, why: error.to_string() },
+        }
+    }
+
     /// The field of the config to correct, where it is not the one that names the path.
     pub fn field(&self) -> Option<&'static str> {
         match self {

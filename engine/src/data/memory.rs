@@ -41,9 +41,60 @@ pub fn words(bytes: u64) -> String {
     }
 }
 
+/// What text may take of the memory that was free before the first of it was read.
+pub(super) struct Room {
+    /// 0 where nobody tells.
+    available_bytes: u64,
+    /// Text that was read.
+    text_bytes: u64,
+}
+
+impl Room {
+    /// The memory that is free now.
+    pub(super) fn now() -> Self {
+        Self::of(free_bytes().unwrap_or(0))
+    }
+
+    /// So much memory; 0 is no bound.
+    pub(super) fn of(available_bytes: u64) -> Self {
+        Self { available_bytes, text_bytes: 0 }
+    }
+
+    /// Refuses text of `text_bytes` that would not fit beside what is running.
+    pub(super) fn check(&self, text_bytes: u64, path: Option<&Path>) -> Result<(), DataError> {
+        judge(text_bytes.saturating_mul(BYTES_PER_TEXT_BYTE), self.available_bytes, path)
+    }
+
+    /// Text of which there is still room.
+    pub(super) fn left(&self) -> u64 {
+        match self.available_bytes {
+            0 => u64::MAX,
+            bytes => (bytes / BYTES_PER_TEXT_BYTE).saturating_sub(self.text_bytes),
+        }
+    }
+
+    /// Counts text that was read.
+    ///
+    /// # Errors
+    /// Once there is more of it than there is room for.
+    pub(super) fn take(&mut self, text_bytes: u64, path: &Path) -> Result<(), DataError> {
+        if text_bytes <= self.left() {
+            self.text_bytes = self.text_bytes.saturating_add(text_bytes);
+            return Ok(());
+        }
+        let text_bytes = self.text_bytes.saturating_add(text_bytes);
+        Err(DataError::UnpacksTooLarge {
+            path: path.to_owned(),
+            text_bytes,
+            needed_bytes: text_bytes.saturating_mul(BYTES_PER_TEXT_BYTE),
+            available_bytes: self.available_bytes,
+        })
+    }
+}
+
 /// Refuses text of `text_bytes` that would not fit beside what is running.
 pub(super) fn check(text_bytes: u64, path: Option<&Path>) -> Result<(), DataError> {
-    judge(text_bytes.saturating_mul(BYTES_PER_TEXT_BYTE), free_bytes().unwrap_or(0), path)
+    Room::now().check(text_bytes, path)
 }
 
 /// Refuses to make `tokens` tokens of a byte each that would not fit.

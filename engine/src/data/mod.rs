@@ -22,6 +22,7 @@ mod masking;
 /// What the machine has of memory.
 pub mod memory;
 pub mod metrics;
+mod open;
 mod progress;
 mod random;
 mod rng;
@@ -39,6 +40,7 @@ pub use encode::TokenStream;
 pub use error::DataError;
 pub use file::{Loaded, load_files};
 pub use grammar::{Grammar, generate_grammar};
+pub use open::{open_file, read_file, read_stream, read_text_file, wrong_kind};
 pub use progress::{Progress, Silent, Stage};
 pub use random::generate_random;
 pub use special::Specials;

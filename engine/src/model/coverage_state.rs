@@ -25,7 +25,7 @@ impl CoverageState {
     /// # Errors
     /// With what does not fit.
     pub(super) fn check(&self, plan: &ModelPlan) -> Result<(), ModelError> {
-        let n = plan.positions;
+        let n = plan.longest();
         let fits = match (self, &plan.coverage) {
             (Self::Partial { pairs, restore }, Coverage::Partial(partial)) => {
                 let numbers = restore_shape(plan).map(|[rows, k]| rows * k);

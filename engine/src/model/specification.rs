@@ -79,7 +79,7 @@ fn restore_initial([_, k]: [usize; 2]) -> Initial {
 /// The shape of a map from computed to restored scores; none where every score is computed.
 pub(super) fn restore_shape(plan: &ModelPlan) -> Option<[usize; 2]> {
     match plan.coverage {
-        Coverage::Partial(PartialCoverage { k, .. }) => Some([restored_pairs(plan.positions, k, plan.is_causal()), k]),
+        Coverage::Partial(PartialCoverage { k, .. }) => Some([restored_pairs(plan.longest(), k, plan.is_causal()), k]),
         Coverage::Full(_) | Coverage::Eigen(_) => None,
     }
 }
@@ -118,7 +118,7 @@ pub(super) enum StateKind {
 
 /// The tensors of a plan that are not trained.
 pub(super) fn state_specifications(plan: &ModelPlan) -> Vec<StateSpecification> {
-    let n = plan.positions;
+    let n = plan.longest();
     let mut list = Vec::new();
     let mut add = |name, shape, kind| list.push(StateSpecification { name, shape, kind });
     match &plan.coverage {

@@ -299,7 +299,7 @@ impl Model {
     /// ones are padded to it.
     fn encode(&self, input: &ModelInput, options: &ForwardOptions) -> Result<Encoded, ModelError> {
         let (b, t) = input.input_ids.dims2()?;
-        let n = self.plan.positions;
+        let n = self.plan.longest();
         if self.plan.coverage.is_full() || self.plan.is_causal() || t >= n {
             return self.encode_all(input, options);
         }
@@ -324,8 +324,8 @@ impl Model {
     /// See [`Self::encode`].
     fn encode_all(&self, input: &ModelInput, options: &ForwardOptions) -> Result<Encoded, ModelError> {
         let (b, t) = input.input_ids.dims2()?;
-        if t > self.plan.positions {
-            return Err(ModelError::TooLong { sequence: t, positions: self.plan.positions });
+        if t > self.plan.longest() {
+            return Err(ModelError::TooLong { sequence: t, positions: self.plan.longest() });
         }
         for (what, other) in [("key mask", &input.key_mask), ("token types", &input.token_type_ids)] {
             if let Some(found) = other.as_ref().filter(|other| other.dims() != [b, t]) {

@@ -80,10 +80,10 @@ fn carry_out(
     let subject =
         Subject::load_from(&bench.store, &job.target, job.data.as_deref(), job.spec.shuffled).map_err(refused)?;
     let tokens = job.spec.tokens.unwrap_or_else(|| subject.tokens());
-    if tokens > subject.model.plan().positions {
+    if tokens > subject.model.plan().longest() {
         return Err(refused(format!(
-            "It has {}, so that examples of {} cannot be read. Ask for at most that many.",
-            counted(subject.model.plan().positions, "position"),
+            "It reads at most {}, so that examples of {} cannot be read. Ask for at most that many.",
+            counted(subject.model.plan().longest(), "token"),
             counted(tokens, "token")
         )));
     }
@@ -124,10 +124,10 @@ fn carry_out(
             }),
             ..job.spec.clone()
         };
-        if tokens > other.model.plan().positions {
-            let (name, positions) = (&other.named, other.model.plan().positions);
+        if tokens > other.model.plan().longest() {
+            let (name, most) = (&other.named, other.model.plan().longest());
             return Err(refused(format!(
-                "{name} has {positions} positions, so that its space cannot be found with examples of {tokens} tokens."
+                "{name} reads at most {most} tokens, so that its space cannot be found with examples of {tokens} tokens."
             )));
         }
         let found = stage(number, &other, &spec, &[]).map_err(ended)?;

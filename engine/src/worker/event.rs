@@ -307,6 +307,10 @@ pub enum Event {
         step: u64,
         /// The model directory.
         path: PathBuf,
+        /// Whether `transformers` opens it.
+        opens_in_transformers: bool,
+        /// As which class, or why not.
+        reason: String,
     },
     /// Answer to [`super::Command::Devices`].
     Devices {

@@ -4,7 +4,7 @@ use candle_core::Device;
 
 use super::{Event, Which, checkpoints::choose_checkpoint};
 use crate::{
-    checkpoint::{CheckpointError, ModelDirectory, load_model_dir, save_model_dir},
+    checkpoint::{CheckpointError, InTransformers, ModelDirectory, in_transformers, load_model_dir, save_model_dir},
     config::Precision,
     store::{CheckpointRecord, RunId},
     train::dtype_of,
@@ -32,13 +32,15 @@ pub(super) fn export(
         return failed(why, "Choose a new or an empty folder, so that nothing is overwritten.");
     }
     match copy(&chosen.path, &to, precision) {
-        Ok(()) => Event::Exported { run, step: chosen.step, path: to },
+        Ok(InTransformers { opens, words }) => {
+            Event::Exported { run, step: chosen.step, path: to, opens_in_transformers: opens, reason: words }
+        }
         // The message says what to do.
         Err(error) => failed(error.to_string(), ""),
     }
 }
 
-fn copy(from: &Path, to: &Path, precision: Precision) -> Result<(), CheckpointError> {
+fn copy(from: &Path, to: &Path, precision: Precision) -> Result<InTransformers, CheckpointError> {
     let model = load_model_dir(from, dtype_of(precision), &Device::Cpu)?;
     let directory = ModelDirectory {
         plan: &model.plan,
@@ -48,5 +50,5 @@ fn copy(from: &Path, to: &Path, precision: Precision) -> Result<(), CheckpointEr
         training: None,
         run: None,
     };
-    save_model_dir(to, &directory).map(drop)
+    save_model_dir(to, &directory).map(|_| in_transformers(&model.plan))
 }

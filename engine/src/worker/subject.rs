@@ -111,7 +111,7 @@ impl Subject {
 
     /// The longest examples that both config and model have.
     pub(super) fn tokens(&self) -> usize {
-        self.config.data.sequence_length.min(self.model.plan().positions)
+        self.config.data.sequence_length.min(self.model.plan().longest())
     }
 
     /// Its text in batches of examples of `tokens`.

@@ -38,6 +38,9 @@ pub(super) fn train_job(bench: &Bench, job: TrainJob, steering: &Steering) {
     let mut hooks = RunHooks::new(bench, &job, steering);
     reset_peak_memory();
     let threads = job.config.threads_used();
+    if let Some(message) = job.config.threads_note() {
+        bench.outbox.send(Event::Warning { run: Some(run.clone()), message });
+    }
     let ending = match ThreadPoolBuilder::new()
         .num_threads(threads)
         .stack_size(STACK_BYTES)

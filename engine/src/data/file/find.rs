@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use crate::data::DataError;
+use crate::data::{DataError, open};
 
 /// How a file is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,9 @@ pub(super) fn find(path: &Path) -> Result<Findings, DataError> {
 pub(super) fn find_among(path: &Path, most: usize) -> Result<Findings, DataError> {
     let metadata = std::fs::metadata(path).map_err(|error| wrong(path, &error))?;
     let mut findings = Findings::default();
+    if let Some(kind) = open::special_kind(metadata.file_type()) {
+        return Err(DataError::NoFile { path: path.to_owned(), kind });
+    }
     if metadata.is_dir() {
         let mut left = most;
         walk(path, &mut findings, &mut left)?;
@@ -98,8 +101,5 @@ fn format(path: &Path) -> Option<(Format, bool)> {
 
 /// Says why the system refused.
 pub(super) fn wrong(path: &Path, error: &std::io::Error) -> DataError {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => DataError::Missing { path: path.to_owned() },
-        _ => DataError::Unreadable { path: path.to_owned(), why: error.to_string() },
-    }
+    DataError::unreadable(path, error)
 }

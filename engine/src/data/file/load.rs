@@ -26,16 +26,32 @@ pub fn load_files(
     column: Option<&str>,
     progress: &dyn Progress,
 ) -> Result<Loaded, DataError> {
+    load_within(path, field, column, progress, memory::Room::now())
+}
+
+/// As [`load_files`], with room for so much.
+pub(super) fn load_within(
+    path: &Path,
+    field: Option<&str>,
+    column: Option<&str>,
+    progress: &dyn Progress,
+    mut room: memory::Room,
+) -> Result<Loaded, DataError> {
     let findings = find(path)?;
-    memory::check(findings.files.iter().map(text_bytes).sum(), Some(path))?;
+    room.check(findings.files.iter().map(text_bytes).sum(), Some(path))?;
     let total = findings.files.iter().map(|found| found.bytes).sum();
     let mut done = 0;
     let mut documents = Documents::new();
     for found in &findings.files {
-        let text = read_text(found, |bytes| {
+        let text = read_text(found, &mut room, |bytes| {
             done += bytes;
             advance(progress, Stage::Reading, done, total)
         })?;
+        if found.format == Format::Text && documents.is_empty() {
+            // The one large file keeps its place in memory.
+            documents = txt::into_documents(text);
+            continue;
+        }
         let mut push = |document: &str| {
             if !document.trim().is_empty() {
                 documents.push(document);

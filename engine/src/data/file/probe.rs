@@ -1,4 +1,3 @@
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -8,7 +7,7 @@ use super::find::{Format, Found, find_among, wrong};
 use super::load::push_documents;
 use super::read::to_text;
 use super::table;
-use crate::data::DataError;
+use crate::data::{DataError, open_file};
 
 /// Bytes of text of a file that are looked at.
 const LOOK: usize = 64 << 10;
@@ -28,7 +27,7 @@ pub(in crate::data) fn probe_files(path: &Path, field: Option<&str>, column: Opt
         may_hold_text |= probe(found, field, column)?;
     }
     for found in findings.files.iter().skip(FILES).take(OPENED) {
-        File::open(&found.path).map_err(|error| wrong(&found.path, &error))?;
+        open_file(&found.path).map_err(|error| wrong(&found.path, &error))?;
     }
     if may_hold_text { Ok(()) } else { Err(DataError::Empty { path: path.to_owned() }) }
 }
@@ -36,7 +35,7 @@ pub(in crate::data) fn probe_files(path: &Path, field: Option<&str>, column: Opt
 /// Whether a file may hold text.
 fn probe(found: &Found, field: Option<&str>, column: Option<&str>) -> Result<bool, DataError> {
     let path = &found.path;
-    let file = File::open(path).map_err(|error| wrong(path, &error))?;
+    let file = open_file(path).map_err(|error| wrong(path, &error))?;
     let source: Box<dyn Read> = if found.gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     let mut bytes = Vec::new();
     source.take(LOOK as u64 + 1).read_to_end(&mut bytes).map_err(|error| {

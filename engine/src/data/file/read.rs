@@ -1,17 +1,13 @@
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
 use super::find::{Found, wrong};
-use crate::data::{DataError, memory};
+use crate::data::{DataError, memory, open_file};
 
 /// Bytes read between two reports.
 const CHUNK: usize = 1 << 20;
-
-/// Bytes unpacked between two looks at the memory left.
-const MEMORY_CHECK: usize = 64 << 20;
 
 /// Size of the text in a file. For gzip, what its trailer says (which is modulo 4 GiB), or the packed size where that
 /// is more.
@@ -20,7 +16,7 @@ pub(super) fn text_bytes(found: &Found) -> u64 {
         return found.bytes;
     }
     let trailer = || -> std::io::Result<u32> {
-        let mut file = File::open(&found.path)?;
+        let mut file = open_file(&found.path)?;
         file.seek(SeekFrom::End(-4))?;
         let mut size = [0; 4];
         file.read_exact(&mut size)?;
@@ -30,18 +26,19 @@ pub(super) fn text_bytes(found: &Found) -> u64 {
     trailer().map_or(found.bytes, u64::from).max(found.bytes)
 }
 
-/// The text of a file: unpacked, checked, without byte order mark. `advance` is told how many bytes came from the
-/// disk since the last call.
+/// The text of a file: unpacked, checked, without byte order mark. It is counted in `room` as it comes, whatever the file
+/// says of its size, and what is no text is refused at its first megabyte that shows it. `advance` is told how many bytes
+/// came from the disk since the last call.
 pub(super) fn read_text(
     found: &Found,
+    room: &mut memory::Room,
     mut advance: impl FnMut(u64) -> Result<(), DataError>,
 ) -> Result<String, DataError> {
     let path = &found.path;
-    let file = File::open(path).map_err(|error| wrong(path, &error))?;
+    let file = open_file(path).map_err(|error| wrong(path, &error))?;
     let mut source: Box<dyn Read> = if found.gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     let expected = text_bytes(found);
-    let mut bytes = Vec::with_capacity(expected.min(1 << 32) as usize);
-    let mut checked = expected.max(MEMORY_CHECK as u64) as usize;
+    let mut bytes = Vec::with_capacity(expected.min(room.left()).min(1 << 32) as usize);
     loop {
         let before = bytes.len();
         source.by_ref().take(CHUNK as u64).read_to_end(&mut bytes).map_err(|error| {
@@ -55,18 +52,16 @@ pub(super) fn read_text(
         if read == 0 {
             break;
         }
-        if bytes.len() > checked {
-            // More came out than the trailer promised.
-            memory::check(MEMORY_CHECK as u64, Some(path))?;
-            checked = bytes.len() + MEMORY_CHECK;
-        }
+        refuse_binary(&bytes, before, path)?;
+        room.take(read as u64, path)?;
         advance((read as u64 * found.bytes).checked_div(expected).unwrap_or(0))?;
     }
     to_text(bytes, path)
 }
 
-/// Bytes as text: checked, without byte order mark.
-pub(super) fn to_text(bytes: Vec<u8>, path: &Path) -> Result<String, DataError> {
+/// Refuses text of other encodings, by its first bytes, and bytes that no text has, by what came after the first `from`
+/// bytes.
+fn refuse_binary(bytes: &[u8], from: usize, path: &Path) -> Result<(), DataError> {
     for (mark, encoding) in [
         ([0xff, 0xfe, 0, 0].as_slice(), "UTF-32"),
         (&[0, 0, 0xfe, 0xff], "UTF-32"),
@@ -77,9 +72,15 @@ pub(super) fn to_text(bytes: Vec<u8>, path: &Path) -> Result<String, DataError> 
             return Err(DataError::OtherEncoding { path: path.to_owned(), encoding });
         }
     }
-    if let Some(offset) = bytes.iter().position(|byte| *byte == 0) {
-        return Err(DataError::Binary { path: path.to_owned(), offset });
+    match bytes.iter().skip(from).position(|byte| *byte == 0) {
+        Some(offset) => Err(DataError::Binary { path: path.to_owned(), offset: from + offset }),
+        None => Ok(()),
     }
+}
+
+/// Bytes as text: checked, without byte order mark.
+pub(super) fn to_text(bytes: Vec<u8>, path: &Path) -> Result<String, DataError> {
+    refuse_binary(&bytes, 0, path)?;
     let mut text = String::from_utf8(bytes).map_err(|error| {
         let offset = error.utf8_error().valid_up_to();
         let before = error.as_bytes().get(..offset).unwrap_or_default();

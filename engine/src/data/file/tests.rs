@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use flate2::{Compression, write::GzEncoder};
 use tempfile::TempDir;
 
-use super::{Loaded, load_files};
-use crate::data::{DataError, Progress, Silent, Stage};
+use super::{Loaded, load::load_within, load_files};
+use crate::data::{DataError, Progress, Silent, Stage, memory::Room};
 
 struct Folder(TempDir);
 
@@ -173,4 +173,61 @@ fn progress_rises_to_one_and_a_stop_ends_it() {
     let seen = seen.into_inner().unwrap();
     assert!(seen.len() > 6 && seen.is_sorted() && seen.last() == Some(&1.0), "{seen:?}");
     assert!(matches!(load_files(folder.0.path(), None, None, &Stopped), Err(DataError::Stopped)));
+}
+
+/// A pipe without a writer would be waited for, a device read for ever.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_refused_by_its_kind() {
+    let folder = Folder::new();
+    let pipe = folder.0.path().join("pipe.txt");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let link = folder.0.path().join("link.txt.gz");
+    std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+    for (path, kind) in [(&pipe, "a pipe (FIFO)"), (&link, "a device")] {
+        let error = load(path, None, None).unwrap_err();
+        assert!(matches!(error, DataError::NoFile { .. }), "{error}");
+        assert!(error.to_string().starts_with(&format!("It is {kind}, not a file")), "{error}");
+    }
+    // In a folder they are passed over.
+    folder.file("a.txt", "text");
+    let loaded = load(folder.0.path(), None, None).unwrap();
+    assert_eq!((loaded.documents.len(), loaded.skipped_files), (1, 2));
+}
+
+/// Packed text is counted as it comes: its trailer may say anything.
+#[test]
+fn packed_text_stops_at_the_memory_that_is_free() {
+    const MIB: usize = 1 << 20;
+    let folder = Folder::new();
+    // The trailer of the last member speaks of one byte.
+    let path = folder.file("a.txt.gz", [gzip(&"some words\n".repeat(6 * MIB)), gzip("x")].concat());
+    let load = |bytes: usize| load_within(&path, None, None, &Silent, Room::of(bytes as u64));
+    let error = load(48 * MIB).unwrap_err();
+    let DataError::UnpacksTooLarge { text_bytes, needed_bytes, available_bytes, .. } = &error else {
+        panic!("{error}");
+    };
+    assert!((8 * MIB..=10 * MIB).contains(&(*text_bytes as usize)), "{text_bytes}: it stops at the bound");
+    assert_eq!((*needed_bytes, *available_bytes), (6 * text_bytes, 48 << 20));
+    let said = error.to_string();
+    assert!(said.contains("48.0 MiB are free") && said.ends_with("a.txt.gz"), "{said}");
+    assert_eq!(load(6 * 67 * MIB).unwrap().files, 1);
+    // What is no text is known by its beginning: no room is needed for the rest.
+    let zeros = "\0".repeat(64 * MIB);
+    let path = folder.file("zeros.txt.gz", [gzip(&zeros), gzip("x")].concat());
+    let error = load_within(&path, None, None, &Silent, Room::of(12 << 20)).unwrap_err();
+    assert!(matches!(error, DataError::Binary { offset: 0, .. }), "{error}");
+}
+
+#[test]
+fn a_single_text_and_one_of_several_have_the_same_documents() {
+    for text in ["one\ntwo\n \t\n\nthree\n\nfour", " \n = A = \n \n x . \n \n = B = \n \n y", "a\r\n\r\nb\r\n", "\n\nä"]
+    {
+        let folder = Folder::new();
+        folder.file("1.txt", "before");
+        folder.file("2.txt", text);
+        let both = load(folder.0.path(), None, None).unwrap().documents;
+        let alone = load(&folder.0.path().join("2.txt"), None, None).unwrap().documents;
+        assert_eq!(both.iter().skip(1).collect::<Vec<_>>(), alone.iter().collect::<Vec<_>>());
+    }
 }

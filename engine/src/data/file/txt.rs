@@ -1,31 +1,50 @@
+use std::ops::Range;
+
+use crate::data::Documents;
+
 /// Cuts plain text into documents: articles where it is in the manner of `WikiText`, else blocks between blank lines.
 pub(super) fn documents(text: &str, push: &mut impl FnMut(&str)) {
-    let unified;
-    let text = if text.contains("\r\n") {
-        unified = text.replace("\r\n", "\n");
-        unified.as_str()
-    } else {
-        text
-    };
+    if text.contains("\r\n") {
+        return documents(&text.replace("\r\n", "\n"), push);
+    }
+    cut(text, &mut |range| push(text.get(range).unwrap_or_default()));
+}
+
+/// The documents of a text that have any text, in the memory that it has already.
+pub(super) fn into_documents(mut text: String) -> Documents {
+    if text.contains("\r\n") {
+        text = text.replace("\r\n", "\n");
+    }
+    let mut ranges = Vec::new();
+    cut(&text, &mut |range| {
+        if !text.get(range.clone()).unwrap_or_default().trim().is_empty() {
+            ranges.push(range);
+        }
+    });
+    Documents::of_ranges(text, ranges)
+}
+
+/// Where the documents of a text whose lines end with LF stand in it, in order.
+fn cut(text: &str, push: &mut impl FnMut(Range<usize>)) {
     let first = text.lines().position(|line| !line.trim().is_empty()).unwrap_or(0);
     let is_wiki = titles(text).next().is_some_and(|(line, _)| line == first);
     let mut start = 0;
     if is_wiki {
         for (_, at) in titles(text).skip(1) {
-            push(text.get(start..at).unwrap_or_default());
+            push(start..at);
             start = at;
         }
-        push(text.get(start..).unwrap_or_default());
+        push(start..text.len());
     } else {
         let mut at = 0;
         for line in text.split_inclusive('\n') {
             if line.trim().is_empty() {
-                push(text.get(start..at).unwrap_or_default());
+                push(start..at);
                 start = at + line.len();
             }
             at += line.len();
         }
-        push(text.get(start..).unwrap_or_default());
+        push(start..text.len());
     }
 }
 

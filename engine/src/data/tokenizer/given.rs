@@ -2,18 +2,25 @@ use std::path::Path;
 
 use super::TextTokenizer;
 use crate::config::Architecture;
-use crate::data::DataError;
+use crate::data::{DataError, read_file};
+
+/// The largest `tokenizer.json` that is read, in bytes; those of large models have some 20 MB.
+const LARGEST_FILE: u64 = 1 << 29;
+
+impl TextTokenizer {
+    /// Opens a `tokenizer.json`.
+    pub fn open_file(path: &Path) -> Result<Self, DataError> {
+        let bytes = read_file(path, LARGEST_FILE).map_err(|error| DataError::unreadable(path, &error))?;
+        Self::from_json(bytes).map_err(|error| match error {
+            DataError::Tokenizer { why } => DataError::TokenizerFile { path: path.to_owned(), why },
+            other => other,
+        })
+    }
+}
 
 /// Opens a given `tokenizer.json` and checks that it serves the architecture.
 pub(in crate::data) fn given(path: &Path, architecture: Architecture) -> Result<TextTokenizer, DataError> {
-    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => DataError::Missing { path: path.to_owned() },
-        _ => DataError::Unreadable { path: path.to_owned(), why: error.to_string() },
-    })?;
-    let tokenizer = TextTokenizer::from_json(bytes).map_err(|error| match error {
-        DataError::Tokenizer { why } => DataError::TokenizerFile { path: path.to_owned(), why },
-        other => other,
-    })?;
+    let tokenizer = TextTokenizer::open_file(path)?;
     if architecture == Architecture::Encoder && tokenizer.specials().mask.is_none() {
         return Err(DataError::NoMask { path: path.to_owned() });
     }

@@ -2,8 +2,8 @@ use rayon::ThreadPoolBuilder;
 use serde_json::Value;
 
 use super::{TextTokenizer, bpe, bytes, given, word_piece};
-use crate::config::Architecture::{Decoder, Encoder};
-use crate::data::{DataError, Documents, Silent, generate_grammar};
+use crate::config::Architecture::{self, Decoder};
+use crate::data::{DataError, Documents, Silent, encode::Encoder, generate_grammar};
 
 const GOLDEN_TOKENIZER: &str = include_str!("../golden/tokenizer.json");
 const GOLDEN_ROWS: &str = include_str!("../golden/tokenizer_golden.json");
@@ -52,7 +52,7 @@ fn golden_specials_are_found() {
 
 #[test]
 fn bytes_are_bytes() {
-    for (architecture, first) in [(Decoder, 1), (Encoder, 5)] {
+    for (architecture, first) in [(Decoder, 1), (Architecture::Encoder, 5)] {
         let tokenizer = bytes(architecture).unwrap();
         assert_eq!(tokenizer.vocabulary_size(), 256 + first as usize);
         for text in TEXTS {
@@ -62,7 +62,7 @@ fn bytes_are_bytes() {
             assert_eq!(tokenizer.encode(text).unwrap(), expected, "{text:?}");
             assert_eq!(tokenizer.decode(&expected).unwrap(), text);
         }
-        assert_eq!(tokenizer.specials().mask.is_some(), architecture == Encoder);
+        assert_eq!(tokenizer.specials().mask.is_some(), architecture == Architecture::Encoder);
         assert!(tokenizer.decode(&[first + 0xe4]).unwrap().contains('\u{fffd}'));
     }
 }
@@ -98,7 +98,7 @@ fn trained_word_piece_is_laid_out_as_bert() {
 fn training_does_not_depend_on_threads_or_chance() {
     let text = text();
     let train = || {
-        let one = bpe(&text, 700, Encoder, &Silent).unwrap();
+        let one = bpe(&text, 700, Architecture::Encoder, &Silent).unwrap();
         let other = word_piece(&text, 700, &Silent).unwrap();
         (one.to_json().to_owned(), other.to_json().to_owned())
     };
@@ -152,10 +152,10 @@ fn a_given_file_must_serve_the_architecture() {
     let path = folder.path().join("tokenizer.json");
     std::fs::write(&path, bytes(Decoder).unwrap().to_json()).unwrap();
     assert!(given(&path, Decoder).is_ok());
-    let error = given(&path, Encoder).unwrap_err();
+    let error = given(&path, Architecture::Encoder).unwrap_err();
     assert!(matches!(error, DataError::NoMask { .. }), "{error}");
     std::fs::write(&path, GOLDEN_TOKENIZER).unwrap();
-    assert_eq!(given(&path, Encoder).unwrap().vocabulary_size(), 260);
+    assert_eq!(given(&path, Architecture::Encoder).unwrap().vocabulary_size(), 260);
     std::fs::write(&path, &GOLDEN_TOKENIZER[..1000]).unwrap();
     let error = given(&path, Decoder).unwrap_err().to_string();
     assert!(error.starts_with("The tokenizer cannot be opened") && error.ends_with("tokenizer.json"), "{error}");
@@ -175,4 +175,28 @@ fn truncation_and_padding_of_a_given_file_are_switched_off() {
     let plain = TextTokenizer::from_json(GOLDEN_TOKENIZER).unwrap();
     let long = "the first layer reuses every head";
     assert_eq!(tokenizer.encode_framed(long).unwrap(), plain.encode_framed(long).unwrap());
+}
+
+/// A word of 4 MB, for which a trainer's work without bound takes hours. Letters in no order, so that its parts differ.
+#[test]
+fn a_word_of_megabytes_is_learned_and_encoded() {
+    let mut state = 1_u64;
+    let mut letter = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'a' + (state >> 33) as u8 % 4)
+    };
+    let word: String = (0..4 << 20).map(|_| letter()).collect();
+    let blanks = " ".repeat(1 << 20);
+    let documents: Documents = [word.as_str(), &format!("a few{blanks}words")].into_iter().collect();
+    let tokenizer = bpe(&documents, 400, Decoder, &Silent).unwrap();
+    let total = documents.bytes() as u64;
+    let stream = Encoder::new(&tokenizer, None, total, &Silent).encode(&documents).unwrap();
+    assert!(stream.ids.len() < documents.bytes() / 2, "{} tokens", stream.ids.len());
+    assert_eq!(tokenizer.decode(&stream.ids).unwrap(), documents.iter().collect::<String>());
+    // Four letters are no vocabulary of that size: it is made of longer pieces.
+    let words = word_piece(&documents, 200, &Silent).unwrap();
+    assert_eq!(words.vocabulary_size(), 200);
+    let unknown = words.specials().unknown.unwrap();
+    let stream = Encoder::new(&words, None, total, &Silent).encode(&documents).unwrap();
+    assert!(stream.ids.contains(&unknown), "a word that WordPiece takes for unknown");
 }

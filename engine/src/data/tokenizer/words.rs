@@ -10,6 +10,10 @@ use crate::data::encode::groups;
 use crate::data::progress::advance;
 use crate::data::{DataError, Documents, Progress, Stage};
 
+/// Longer words are counted in parts of so many characters: the trainer's work grows with the square of a word's length.
+/// What becomes a token is never near as long.
+const MOST_CHARACTERS: usize = 1000;
+
 /// How often each word occurs, after `tokenizer`'s own normaliser and pre-tokeniser. In the order of the words, so
 /// that nothing depends on threads or hash seeds.
 pub(super) fn count_words(
@@ -52,13 +56,28 @@ fn count_into(counts: &mut HashMap<String, u64>, text: &str, tokenizer: &Tokeniz
         pre_tokenizer.pre_tokenize(&mut split).map_err(failure)?;
     }
     for (word, _, _) in split.get_splits(OffsetReferential::Normalized, OffsetType::Byte) {
-        if let Some(count) = counts.get_mut(word) {
-            *count += 1;
-        } else {
-            counts.insert(word.to_owned(), 1);
+        for part in parts(word) {
+            if let Some(count) = counts.get_mut(part) {
+                *count += 1;
+            } else {
+                counts.insert(part.to_owned(), 1);
+            }
         }
     }
     Ok(())
+}
+
+/// A word, or its parts where it is a long one.
+fn parts(word: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(word);
+    std::iter::from_fn(move || {
+        let word = rest?;
+        // No more bytes than that are no more characters.
+        let cut = if word.len() <= MOST_CHARACTERS { None } else { word.char_indices().nth(MOST_CHARACTERS) };
+        let (part, after) = cut.map_or((word, None), |(at, _)| (word.split_at(at).0, Some(word.split_at(at).1)));
+        rest = after;
+        Some(part)
+    })
 }
 
 fn merge(one: HashMap<String, u64>, other: HashMap<String, u64>) -> HashMap<String, u64> {
@@ -67,4 +86,20 @@ fn merge(one: HashMap<String, u64>, other: HashMap<String, u64>) -> HashMap<Stri
         *large.entry(word).or_default() += count;
     }
     large
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_CHARACTERS, parts};
+
+    #[test]
+    fn only_long_words_are_cut() {
+        for word in ["", "word", &"x".repeat(MOST_CHARACTERS), &"ä".repeat(MOST_CHARACTERS)] {
+            assert_eq!(parts(word).collect::<Vec<_>>(), [word]);
+        }
+        let long = "ä".repeat(2 * MOST_CHARACTERS + 1);
+        let cut: Vec<usize> = parts(&long).map(|part| part.chars().count()).collect();
+        assert_eq!(cut, [MOST_CHARACTERS, MOST_CHARACTERS, 1]);
+        assert_eq!(parts(&long).collect::<String>(), long);
+    }
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     attention::{Cost, Workload},
     config::{Coverage, EigenCoverage, PartialCoverage, Precision, Restore},
-    model::{CoverageState, ForwardOptions},
+    model::{CoverageState, ForwardOptions, ModelError},
     ops::{AdamW, AdamWConfig, PairSets},
 };
 
@@ -156,6 +156,30 @@ fn an_encoder_pads_shorter_texts_to_its_length() {
         let loss = model.evaluate(&input(&tokens(b, length), b, length), &labels(b, length)).unwrap();
         assert!(loss.loss().is_finite());
         assert_eq!(loss.labelled, (b * length).div_ceil(2));
+    }
+}
+
+/// A model with more positions than the sequences that its pairs are for computes what one without the rest computes, and
+/// reads no longer ones.
+#[test]
+fn positions_beyond_the_pairs_change_nothing() {
+    for short in partial_plans().into_iter().step_by(5) {
+        let long = ModelPlan { positions: POSITIONS + 5, coverage_tokens: Some(POSITIONS), ..short.clone() };
+        let parameters = weights(&long, DType::F64);
+        let cut = parameters.with_positions(&long, POSITIONS).unwrap();
+        assert_eq!(parameters.count() - cut.count(), 5 * long.width as u64);
+        let cost = Cost::of(&long, &Workload::inference(1, POSITIONS, Precision::F32));
+        assert_eq!(cost.parameters, parameters.count());
+        for t in [POSITIONS - 2, POSITIONS] {
+            let input = input(&tokens(2, t), 2, t);
+            let logits = |plan: &ModelPlan, set: &ParameterSet| {
+                frozen(plan, set).forward(&input, &ForwardOptions::default()).unwrap().logits
+            };
+            assert_eq!(largest_difference(&logits(&long, &parameters), &logits(&short, &cut)), 0.0);
+        }
+        let more = input(&tokens(1, POSITIONS + 1), 1, POSITIONS + 1);
+        let error = frozen(&long, &parameters).forward(&more, &ForwardOptions::default()).unwrap_err();
+        assert_eq!(error, ModelError::TooLong { sequence: POSITIONS + 1, positions: POSITIONS });
     }
 }
 

@@ -49,6 +49,9 @@ pub fn run_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig, devices:
     }
     if config.device == DeviceChoice::Cpu {
         form.size(ui, THREADS, &mut config.threads, 1);
+        if let Some(note) = config.threads_note() {
+            note_ui(ui, &note);
+        }
     }
     let precisions = Precision::ALL.map(|precision| {
         let label = match precision {
