@@ -5,13 +5,15 @@
 mod chance;
 mod configs;
 mod database;
+mod options;
 mod program;
 mod window;
 
 pub use chance::Chance;
 pub use configs::{TINY_DECODER, TINY_ENCODER, sentences};
 pub use database::{Holder, execute, hold};
-pub use program::{Answer, Program, Training};
+pub use options::number;
+pub use program::{Answer, Program, Training, carry_out_commands};
 pub use window::{
     EXAMPLE_STEPS, Screen, answer_maps, answer_rebuilt, example_analysis, example_current, example_reconstruction,
     example_record, example_run, example_runs, fill_with_analyses, fill_with_benchmarks, fill_with_control,

@@ -118,10 +118,12 @@ pub fn remove_model_dir(dir: &Path) -> Result<(), CheckpointError> {
         return Ok(());
     }
     refuse_foreign(&target)?;
-    let scratch = Scratch::beside(&target)?;
-    // An empty directory of our own gives way; the model takes its name, which is removed when dropped.
-    fs::remove_dir(&scratch.path).map_err(failed)?;
-    fs::rename(&target, &scratch.path).map_err(failed)
+    // Under another name first, so that it is gone for readers at once. No folder is made for it: a full disk has no room.
+    let mut name = sibling(&target, "new-");
+    name.push(format!("{}-{}", nonce(), COUNT.fetch_add(1, Ordering::Relaxed)));
+    let aside = parent(&target).join(name);
+    fs::rename(&target, &aside).map_err(failed)?;
+    fs::remove_dir_all(&aside).map_err(failed)
 }
 
 fn recover(target: &Path) -> io::Result<()> {

@@ -31,6 +31,7 @@ pub use directory::remove_model_dir;
 pub use error::CheckpointError;
 pub use load::{LoadedModel, load_model_dir, load_training_state};
 pub use save::{ModelDirectory, SavedModel, save_model_dir};
+pub(crate) use space::free_bytes;
 pub use training_state::{BestMetric, TrainingState};
 
 /// The architecture.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Which;
 use crate::{
-    checkpoint::remove_model_dir,
+    checkpoint::{CheckpointError, remove_model_dir},
     store::{CheckpointKind, CheckpointRecord, RunId, Store},
 };
 
@@ -33,21 +33,20 @@ pub fn choose_checkpoint(records: &[CheckpointRecord], which: Which) -> Result<&
     })
 }
 
-/// Removes the oldest of the checkpoints kept to go on from, down to `keep`. A folder that is also the best stays.
-pub(super) fn prune(store: &Store, run: &RunId, keep: usize) {
-    let Ok(records) = store.checkpoints(run) else { return };
-    let mut last: Vec<&CheckpointRecord> =
-        records.iter().filter(|record| record.kind == CheckpointKind::Last).collect();
-    last.sort_by_key(|record| std::cmp::Reverse(record.step));
-    for old in last.iter().skip(keep) {
-        let is_needed = records.iter().any(|record| record.path == old.path && record.kind != CheckpointKind::Last);
-        // First the record, then the folder: a crash in between leaves a folder that `sweep` finds, never a record
-        // of a checkpoint that is not there.
-        if !is_needed && store.forget_checkpoint(run, &old.path).is_ok() {
-            // What cannot be removed now only takes room.
-            let _ = remove_model_dir(&old.path);
-        }
-    }
+/// Removes the folder of a checkpoint that is not needed any more.
+pub(super) fn remove(path: &Path) -> Result<(), CheckpointError> {
+    remove_model_dir(path)
+}
+
+/// Folders of checkpoints that no record names, newest first: what a crash left between a checkpoint and its record.
+pub(super) fn unrecorded(store: &Store, run: &RunId, records: &[CheckpointRecord]) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(store.paths().checkpoints(run)) else { return Vec::new() };
+    let is_named = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("step-"));
+    let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_named).collect();
+    found.retain(|path| records.iter().all(|record| record.path != *path));
+    // Steps are written with leading zeros.
+    found.sort_by(|a, b| b.cmp(a));
+    found
 }
 
 /// Removes checkpoint folders that no record names: what a crash left between a checkpoint and its record.
@@ -60,7 +59,7 @@ pub(super) fn sweep(store: &Store, run: &RunId) {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if name.starts_with("step-") && records.iter().all(|record| record.path != path) {
-            let _ = remove_model_dir(&path);
+            let _ = remove(&path);
         } else if name.contains(".headroom-new-") {
             let _ = std::fs::remove_dir_all(path);
         }

@@ -183,7 +183,8 @@ impl Desk {
             }
             Command::Edit { run, edit } => self.edit(&run, edit),
             Command::Check { config, base_dir, ticket } => {
-                check::check(self.outbox.clone(), config.anchored(&base_dir), ticket);
+                let paths = self.store.paths().clone();
+                check::check(self.outbox.clone(), config.anchored(&base_dir), paths, ticket);
                 Ok(())
             }
             Command::Measure { benchmark, name, spec } => {
