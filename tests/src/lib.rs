@@ -7,6 +7,7 @@ mod configs;
 mod database;
 #[cfg(unix)]
 mod hostile;
+mod options;
 mod program;
 mod window;
 
@@ -15,7 +16,8 @@ pub use configs::{TINY_DECODER, TINY_ENCODER, sentences};
 pub use database::{Holder, execute, hold, tamper};
 #[cfg(unix)]
 pub use hostile::{AS_PROGRAM, Counts, HostileStores};
-pub use program::{Answer, Program, Training};
+pub use options::number;
+pub use program::{Answer, Program, Training, carry_out_commands};
 pub use window::{
     EXAMPLE_STEPS, Screen, answer_maps, answer_rebuilt, example_analysis, example_current, example_reconstruction,
     example_record, example_run, example_runs, fill_with_analyses, fill_with_benchmarks, fill_with_control,

@@ -1,8 +1,9 @@
 use std::{
+    ffi::OsStr,
     fs,
     io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, Command, ExitCode, ExitStatus, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
     time::{Duration, Instant},
 };
@@ -18,6 +19,17 @@ const PATIENCE: Duration = Duration::from_mins(4);
 pub struct Program {
     binary: PathBuf,
     folder: TempDir,
+}
+
+/// Makes the program that runs this the program under test: with a command of the program's (`train`, `show`), and not an
+/// option, as its first argument, it carries that out and ends. For scripts, which no other program is built for.
+pub fn carry_out_commands() -> Option<ExitCode> {
+    let first = std::env::args().nth(1)?;
+    if first.starts_with('-') {
+        return None;
+    }
+    headroom_engine::ops::tune_process();
+    Some(headroom_app::main())
 }
 
 /// What the program answered.
@@ -64,7 +76,11 @@ impl Program {
 
     /// The program with arguments, about to start in the folder; nothing of the user's own surroundings reaches it.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.binary);
+        self.command_of(&self.binary, arguments)
+    }
+
+    fn command_of(&self, binary: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
+        let mut command = Command::new(binary);
         command
             .args(arguments)
             .current_dir(self.folder.path())
@@ -99,7 +115,12 @@ impl Program {
 
     /// Starts a command that streams events with `--json`.
     pub fn start(&self, arguments: &[&str]) -> Training {
-        let mut child = self.command(arguments).stderr(Stdio::null()).spawn().expect("the program starts");
+        self.start_with(&self.binary, arguments)
+    }
+
+    /// The same of another program, which becomes this one: a shell that sets limits.
+    pub fn start_with(&self, binary: impl AsRef<OsStr>, arguments: &[&str]) -> Training {
+        let mut child = self.command_of(binary, arguments).stderr(Stdio::null()).spawn().expect("the program starts");
         let stdout = child.stdout.take().expect("a pipe");
         let (sender, events) = sync_channel(1 << 16);
         std::thread::Builder::new()
@@ -190,6 +211,21 @@ impl Training {
                 Err(RecvTimeoutError::Timeout) => panic!("no event {name} in {PATIENCE:?}"),
             }
         }
+    }
+
+    /// The next event, if one comes in time. None, too, when the program ended.
+    pub fn next(&self, patience: Duration) -> Option<Value> {
+        self.events.recv_timeout(patience).ok()
+    }
+
+    /// The program's process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether the program has ended.
+    pub fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
     }
 
     /// Ends the program as if the power went.

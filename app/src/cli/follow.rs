@@ -146,10 +146,13 @@ impl Follower {
         if self.progress.is_json() {
             self.progress.show(end)?;
         }
-        let Event::Finished { run, name, state, step, best_validation_loss, best_step, train_secs, why, .. } = end
+        let Event::Finished {
+            run, name, state, step, best_validation_loss, best_step, train_secs, why, unwritten, ..
+        } = end
         else {
             return Ok(());
         };
+        let unwritten = unwritten.as_deref().unwrap_or_default();
         let why = self.failure.clone().or_else(|| why.clone()).unwrap_or_default();
         let best = match (best_validation_loss, best_step) {
             (Some(loss), Some(step)) => {
@@ -161,25 +164,33 @@ impl Follower {
         let go_on = format!("Go on with: {}", self.resume_command(run));
         match state {
             RunState::Finished => {
+                if !unwritten.is_empty() {
+                    let text = format!("Trained, but not recorded: {name} ({run}), {steps} in {time}.{best}");
+                    return Err(CliError::Failed(spaced(&[&text, unwritten])));
+                }
                 let text = format!("Finished: {name} ({run}), {steps} in {time}.{best}");
                 if self.progress.is_json() { Ok(()) } else { unless_left(print::line(text)) }
             }
             RunState::Stopped => {
-                Err(CliError::Failed(format!("Stopped: {name} ({run}), after {steps}.{best} {go_on}")))
+                let text = format!("Stopped: {name} ({run}), after {steps}.{best} {go_on}");
+                Err(CliError::Failed(spaced(&[&text, unwritten])))
             }
             RunState::Cancelled => Err(CliError::Failed(format!("Cancelled: {name} ({run}), before its first step."))),
             RunState::Diverged => {
-                Err(CliError::Failed(spaced(&[&format!("Diverged: {name} ({run}), after {steps}.{best}"), &why])))
+                let text = format!("Diverged: {name} ({run}), after {steps}.{best}");
+                Err(CliError::Failed(spaced(&[&text, &why, unwritten])))
             }
             // What was given could not be used: nothing was trained.
             RunState::Failed if !self.is_started && *step == 0 => Err(CliError::BadInput(why)),
             RunState::Failed => {
-                Err(CliError::Failed(spaced(&[&format!("Failed: {name} ({run}), after {steps}."), &why, &go_on])))
+                let text = format!("Failed: {name} ({run}), after {steps}.");
+                Err(CliError::Failed(spaced(&[&text, &why, &go_on, unwritten])))
             }
             other => Err(CliError::Failed(spaced(&[
                 &format!("The run ended as {other}: {name} ({run}), after {steps}."),
                 &why,
                 &go_on,
+                unwritten,
             ]))),
         }
     }

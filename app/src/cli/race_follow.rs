@@ -194,12 +194,12 @@ impl Course {
                     self.begin(run)?;
                     self.progress.show(&event)?;
                 }
-                Event::Finished { run, state, step, best_validation_loss, train_secs, why, .. } => {
+                Event::Finished { run, state, step, best_validation_loss, train_secs, why, unwritten, .. } => {
                     self.ended += 1;
                     let best = best_validation_loss
                         .map(|loss| format!(" Best validation loss {}.", plain::number(loss)))
                         .unwrap_or_default();
-                    let why = why.as_ref().map(|why| format!(" {why}")).unwrap_or_default();
+                    let why: String = [why, unwritten].into_iter().flatten().map(|why| format!(" {why}")).collect();
                     let (steps, time) = (counted(*step, "step"), plain::duration(*train_secs));
                     let name = self.name(run);
                     self.tell(&format!("Ended as {state}: {name}, {steps} in {time}.{best}{why}"))?;

@@ -71,9 +71,7 @@ pub fn what_to_do(run: &RunSummary) -> String {
         RunState::Stopped | RunState::Interrupted => {
             "Resume goes on from its last checkpoint; the curve continues exactly.".to_owned()
         }
-        RunState::Diverged => {
-            "Lower the learning rate, clip the gradient or warm up longer. The last good checkpoint is kept.".to_owned()
-        }
+        RunState::Diverged => "Lower the learning rate, clip the gradient or warm up longer.".to_owned(),
         RunState::Failed => run.failure.as_ref().map(|failure| failure.what_to_do.clone()).unwrap_or_default(),
         RunState::Cancelled => "\"Repeat this run\" queues it again.".to_owned(),
         RunState::Queued | RunState::Running | RunState::Finished => String::new(),

@@ -69,6 +69,7 @@ fn a_run_is_followed_from_the_queue_to_its_end() {
         best_step: None,
         train_secs: 1.0,
         why: Some("The loss is not a number.".to_owned()),
+        unwritten: None,
     });
     assert_eq!(state.current, None);
     let last = state.messages.latest().unwrap();
@@ -238,7 +239,9 @@ fn a_record_that_was_read_before_the_run_ended_is_read_again() {
         best_step: None,
         train_secs: 1.0,
         why: None,
+        unwritten: Some("The record is in a file beside the store: /x/y.spill".to_owned()),
     });
+    assert_eq!(state.messages.latest().map(|last| last.level), Some(Level::Error), "its record is not in the store");
     state.apply(Event::Runs { runs: vec![ended.summary.clone()] });
     let answer =
         |record: RunRecord| Event::Run { record: Box::new(record), checkpoints: Vec::new(), folder: "/x".into() };

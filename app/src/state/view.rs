@@ -374,9 +374,12 @@ impl State {
             }
             Event::Refused { why } => self.messages.push(Level::Error, why, "", None),
             Event::Warning { run, message } => self.messages.push(Level::Warning, message, "", run),
-            Event::Finished { run, state, step, why, .. } => {
+            Event::Finished { run, state, step, why, unwritten, .. } => {
                 let name = self.run_name(&run);
-                self.finished(run, &name, state, step, why);
+                self.finished(run.clone(), &name, state, step, why);
+                if let Some(where_it_is) = unwritten {
+                    self.messages.push(Level::Error, where_it_is, "", Some(run));
+                }
             }
             Event::System { cpu_percent, memory_bytes, free_bytes, gpus } => {
                 self.system = Some(SystemLoad { cpu_percent, memory_bytes, free_bytes, gpus });
@@ -522,9 +525,7 @@ impl State {
             other => (Level::Warning, format!("\"{name}\" ended as {other} after {steps}.{because}")),
         };
         let what_to_do = match state {
-            RunState::Diverged => {
-                "Lower the learning rate, clip the gradient or warm up longer. The last good checkpoint is kept."
-            }
+            RunState::Diverged => "Lower the learning rate, clip the gradient or warm up longer.",
             RunState::Stopped => "Resume goes on from its checkpoint.",
             _ => "",
         };

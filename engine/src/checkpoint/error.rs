@@ -178,6 +178,11 @@ impl CheckpointError {
         move |source| Self::Io { doing, source, path }
     }
 
+    /// Whether there was too little space, so that it may succeed once some is free.
+    pub fn is_full_disk(&self) -> bool {
+        matches!(self, Self::DiskFull { .. } | Self::DiskSpace { .. })
+    }
+
     /// The same error, but a full disk said with the numbers.
     pub(super) fn or_disk_full(self, needed_bytes: u64, dir: &Path) -> Self {
         match self {

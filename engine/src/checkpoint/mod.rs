@@ -36,6 +36,7 @@ pub use hugging_face::{InTransformers, in_transformers};
 pub use load::{LoadedModel, load_model_dir, load_training_state};
 pub(crate) use removal::{Removable, check_removable, remove_marked};
 pub use save::{ModelDirectory, SavedModel, save_model_dir};
+pub(crate) use space::free_bytes;
 pub use training_state::{BestMetric, TrainingState};
 
 /// The architecture.

@@ -226,6 +226,11 @@ async fn write_other(
             write_checkpoint(connection, number, checkpoint, *at_ms, source.paths).await
         }
         OtherEntry::Facts { run, facts } => write_facts(connection, run, facts).await,
+        OtherEntry::Forget { run, path } => {
+            let Some(number) = keys.run(connection, run).await? else { return Ok(()) };
+            let delete = sqlx::query("DELETE FROM checkpoints WHERE run = ? AND path = ?");
+            delete.bind(number).bind(source.paths.to_kept(path)).execute(connection).await.map(drop)
+        }
         OtherEntry::Snapshot { run, attempt, snapshot, at_ms } => {
             let Some(number) = keys.run(connection, run).await? else { return Ok(()) };
             write_snapshot(connection, number, *attempt, snapshot, *at_ms).await
@@ -276,7 +281,10 @@ async fn write_state(
              diverged_step = COALESCE(?7, diverged_step), diverged_at = COALESCE(?8, diverged_at),
              steps_done = COALESCE(?9, steps_done), tokens = COALESCE(?10, tokens),
              train_secs = COALESCE(?11, train_secs)
-         WHERE id = ?12 AND (NOT ?13 OR state_ms <= ?2)",
+         WHERE id = ?12 AND (NOT ?13 OR state_ms <= ?2
+             -- Said only because its program was gone; nothing happened to the run since.
+             OR (state = 'interrupted'
+                 AND NOT EXISTS (SELECT 1 FROM attempts WHERE run = number AND attempts.started_ms > ?2)))",
     )
     .bind(state.as_str())
     .bind(at_ms)

@@ -1,5 +1,3 @@
-use std::path::Path;
-
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
@@ -21,17 +19,6 @@ impl Store {
         self.write(OtherEntry::Checkpoint { run: run.clone(), checkpoint, at_ms: now_ms() })
     }
 
-    /// Forgets a checkpoint whose directory was removed, whatever it was kept for.
-    pub fn forget_checkpoint(&self, run: &RunId, path: &Path) -> Result<(), StoreError> {
-        let (id, kept) = (run.clone(), self.paths().to_kept(path));
-        self.change(async move |connection| {
-            let number = known_number(connection, &id).await?;
-            let delete = sqlx::query("DELETE FROM checkpoints WHERE run = ? AND path = ?");
-            delete.bind(number).bind(kept).execute(connection).await?;
-            Ok(())
-        })
-    }
-
     /// A run's checkpoints by step. One that is not to be read says why ([`CheckpointRecord::problem`]); records that cannot
     /// be read are left out.
     pub fn checkpoints(&self, run: &RunId) -> Result<Vec<CheckpointRecord>, StoreError> {
@@ -46,8 +33,14 @@ impl Store {
     pub(crate) fn checkpoints_and_hidden(&self, run: &RunId) -> Result<(Vec<CheckpointRecord>, usize), StoreError> {
         self.read(async |connection| {
             let number = known_number(connection, run).await?;
+            // Earlier versions kept the best value so far beside every checkpoint: only one that was measured at the
+            // checkpoint's own step is the checkpoint's.
             let rows = sqlx::query(
-                "SELECT step, path, kind, metric, value, bytes, created_ms FROM checkpoints WHERE run = ?
+                "SELECT step, path, kind, IIF(is_own, metric, NULL), IIF(is_own, value, NULL), bytes, created_ms
+                 FROM (SELECT *, EXISTS (SELECT 1 FROM points WHERE points.run = checkpoints.run
+                           AND points.series = (SELECT id FROM series WHERE name = checkpoints.metric)
+                           AND points.step = checkpoints.step AND points.value = checkpoints.value) AS is_own
+                       FROM checkpoints WHERE run = ?)
                  ORDER BY step, kind",
             )
             .bind(number)

@@ -4,11 +4,12 @@ use super::apply::{Keys, Source, apply, run_number};
 use super::clock::now_ms;
 use super::entry::{Entry, OtherEntry};
 use super::fault::Fault;
-use super::summary;
+use super::writer::Attempt;
 use super::{
     Machine, NewRun, RunFacts, RunId, RunRecord, RunState, StateDetails, Store, StoreError, StorePaths,
     instance as presence,
 };
+use super::{summary, windows};
 
 impl Store {
     /// Puts a run in the store, queued.
@@ -36,7 +37,8 @@ impl Store {
     /// for it. Returns the attempt's number, from 1; what is logged from now on belongs to it.
     ///
     /// Points of earlier attempts at or after `first_step` are hidden from now on, and so are points that a resumed
-    /// attempt logs before it. A run that another living program works on is refused.
+    /// attempt logs before it; but what it logs at the step before `first_step` (an evaluation that a stop cut short)
+    /// belongs to the attempt that did that step. A run that another living program works on is refused.
     pub fn begin_attempt(&self, run: &RunId, first_step: u64) -> Result<u32, StoreError> {
         let instance = self.instance()?.to_owned();
         let id = run.clone();
@@ -44,7 +46,7 @@ impl Store {
         let attempt =
             self.change(async move |connection| begin(connection, &id, first_step, &instance, &paths).await)?;
         self.writer()?.set_attempt(run, attempt);
-        Ok(attempt)
+        Ok(attempt.number)
     }
 
     /// Renames a run.
@@ -195,7 +197,7 @@ async fn begin(
     first_step: u64,
     instance: &str,
     paths: &StorePaths,
-) -> Result<u32, Fault> {
+) -> Result<Attempt, Fault> {
     let number = known_number(connection, run).await?;
     let (state, owner): (String, Option<String>) = sqlx::query_as("SELECT state, owner FROM runs WHERE number = ?")
         .bind(number)
@@ -238,5 +240,6 @@ async fn begin(
     if attempt > 1 {
         summary::recompute_run(connection, number).await?;
     }
-    Ok(attempt)
+    let before = windows::of_step(connection, number, (first_step as i64).saturating_sub(1)).await?;
+    Ok(Attempt { number: attempt, first_step, before: before.map_or(attempt, |before| before as u32) })
 }

@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,7 @@ pub(crate) enum Entry {
 pub(crate) enum OtherEntry {
     Checkpoint { run: RunId, checkpoint: NewCheckpoint, at_ms: i64 },
     Facts { run: RunId, facts: RunFacts },
+    Forget { run: RunId, path: PathBuf },
     Snapshot { run: RunId, attempt: u32, snapshot: NewSnapshot, at_ms: i64 },
     State { run: RunId, state: RunState, details: StateDetails, at_ms: i64 },
 }

@@ -262,6 +262,11 @@ impl StoreError {
         }
     }
 
+    /// Whether the disk is to blame: it is full, or refuses to be written.
+    pub(crate) fn is_of_disk(&self) -> bool {
+        matches!(self, Self::Database { .. } | Self::Full { .. } | Self::NotWritable { .. })
+    }
+
     /// Whether waiting may help: someone else is writing.
     pub(crate) fn is_locked(&self) -> bool {
         matches!(self, Self::Locked { .. })

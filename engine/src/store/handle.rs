@@ -115,7 +115,7 @@ impl Store {
             paths: paths.clone(),
             instance,
             runtime,
-            connection,
+            connection: Some(connection),
             messages: inbox,
             warnings: warn.clone(),
             state: super::thread::State::default(),
@@ -212,7 +212,8 @@ impl Store {
         let paths = self.inner.paths.clone();
         let opening = instance::lock_opening(&paths).map_err(|error| open::not_writable(&paths, &error))?;
         let warn = self.inner.warn.clone();
-        let runs = self.outside_transaction(async move |connection| {
+        // What waits to be written has nothing to do with it: nobody is to wait while the disk is full.
+        let runs = self.job(false, Duration::ZERO, async move |connection| {
             let mut found = Vec::new();
             let runs = dead::clean_up(connection, &paths, &mut found).await?;
             for warning in found {
@@ -242,7 +243,7 @@ impl Store {
         &self,
         work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.job(work, true)
+        self.job(true, PATIENCE, work)
     }
 
     /// Works on the writing connection without a transaction around it.
@@ -250,17 +251,18 @@ impl Store {
         &self,
         work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.job(work, false)
+        self.job(false, PATIENCE, work)
     }
 
     fn job<T: Send + 'static>(
         &self,
-        work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
         in_transaction: bool,
+        patience: Duration,
+        work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = bounded(1);
         let job = Change::boxed(work, reply, in_transaction);
-        let message = Message::Job { job, deadline: Instant::now() + PATIENCE };
+        let message = Message::Job { job, deadline: Instant::now() + patience };
         self.writing()?.writer.messages().send(message).map_err(|_| StoreError::Closed)?;
         let answer = answer.recv().map_err(|_| StoreError::Closed)?;
         answer.map_err(|fault| fault.at(self.inner.paths.database()))

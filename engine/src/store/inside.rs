@@ -8,7 +8,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use super::paths::is_checkpoint;
-use super::{RunId, Store, StoreError, StorePaths};
+use super::{CheckpointRecord, RunId, Store, StoreError, StorePaths};
 use crate::checkpoint::{Removable, check_removable, remove_marked};
 
 /// The folder of all runs' files, and that of a run's checkpoints.
@@ -207,6 +207,19 @@ impl Store {
         remove_marked(&checkpoints, &name, run.as_str()).map_err(left_alone)?;
         // What a crash left moved aside would come back under its name.
         remove_marked(&checkpoints, &format!(".{name}.headroom-old"), run.as_str()).map_err(left_alone)
+    }
+
+    /// The folders of those of a run's checkpoints that none of `records` names, newest first: what a crash left between a
+    /// checkpoint and its record. Those that are not to be read (a link on the way) are left out.
+    pub fn unrecorded_checkpoints(&self, run: &RunId, records: &[CheckpointRecord]) -> Vec<PathBuf> {
+        let Ok(Some(checkpoints)) = open(self.paths(), &[RUNS, run.as_str(), CHECKPOINTS]) else { return Vec::new() };
+        let folder = self.paths().checkpoints(run);
+        let is_free = |name: &String| is_checkpoint(name) && records.iter().all(|record| record.path != folder.join(name));
+        let mut found: Vec<String> = names(&checkpoints).unwrap_or_default().into_iter().filter(is_free).collect();
+        found.retain(|name| checkpoint_problem(self.paths(), run, name).is_none());
+        // Steps are written with leading zeros.
+        found.sort_by(|a, b| b.cmp(a));
+        found.into_iter().map(|name| folder.join(name)).collect()
     }
 
     /// Removes those of a run's checkpoints that no record names, and what crashes left half-written: only for a run that

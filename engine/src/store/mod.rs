@@ -3,7 +3,9 @@
 //! [`Store`] opens the file and answers questions; every call blocks and none is async. [`StoreWriter`] is for the
 //! training thread: it never waits for the disk and never fails. One named thread owns the only writing connection and
 //! writes every 250 ms what was logged meanwhile, in one transaction; while the database cannot be written it appends
-//! to a spill file beside it, which is brought in later. Readers have read-only connections of their own.
+//! to a spill file beside it, which is brought in later, and holds in memory what cannot be written there either. After
+//! an error that leaves doubt about its transaction it opens its connection anew. Readers have read-only connections of
+//! their own.
 //!
 //! A store may come from anywhere, so that ids and paths in it are data of strangers: they become [`RunId`] and the like only by
 //! parsing, what they name is looked for inside of the open folder without following a link (`inside`), and a row that
@@ -39,12 +41,14 @@ mod paths;
 mod purge;
 mod reader;
 mod record;
+mod settled;
 mod size;
 mod spill;
 mod summary;
 #[cfg(test)]
 mod tests;
 mod thread;
+mod transaction;
 mod warning;
 mod windows;
 mod writer;
@@ -53,6 +57,7 @@ pub use error::StoreError;
 pub use handle::{OpenMode, Store};
 pub use paths::StorePaths;
 pub use record::*;
+pub use settled::Settled;
 pub use size::StoreSize;
 pub use warning::StoreWarning;
 pub use writer::StoreWriter;

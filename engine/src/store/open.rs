@@ -20,6 +20,7 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the writing thread waits for another program before it puts what it has aside.
 const WRITER_PATIENCE_MS: &str = "PRAGMA busy_timeout = 250";
+const WRITER_PATIENCE: Duration = Duration::from_millis(250);
 
 /// Every table, touched once so that damage shows at the door.
 const TOUCH: [&str; 14] = [
@@ -87,14 +88,7 @@ pub(crate) async fn open_writer(paths: &StorePaths) -> Result<SqliteConnection, 
     let found = version(&mut connection, path).await?;
     let _ = connection.close().await;
 
-    let settled = plain
-        .auto_vacuum(SqliteAutoVacuum::Incremental)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Normal)
-        // A log of 16 MiB before it is worked in, and 16 MiB of pages: long runs of inserts touch each page less often.
-        .pragma("wal_autocheckpoint", "4096")
-        .pragma("cache_size", "-16384");
-    let mut connection = SqliteConnection::connect_with(&settled).await.map_err(fault)?;
+    let mut connection = SqliteConnection::connect_with(&settled(plain)).await.map_err(fault)?;
     if found.is_none() {
         // "Head" as above; a pragma takes no parameters.
         sqlx::query("PRAGMA application_id = 1214603620").execute(&mut connection).await.map_err(fault)?;
@@ -103,6 +97,25 @@ pub(crate) async fn open_writer(paths: &StorePaths) -> Result<SqliteConnection, 
     touch(&mut connection, path).await?;
     sqlx::query(WRITER_PATIENCE_MS).execute(&mut connection).await.map_err(fault)?;
     Ok(connection)
+}
+
+/// The settings of the writing connection.
+fn settled(plain: SqliteConnectOptions) -> SqliteConnectOptions {
+    plain
+        .auto_vacuum(SqliteAutoVacuum::Incremental)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Normal)
+        // A log of 16 MiB before it is worked in, and 16 MiB of pages: long runs of inserts touch each page less often.
+        .pragma("wal_autocheckpoint", "4096")
+        .pragma("cache_size", "-16384")
+}
+
+/// Opens the writing connection once more, to a database that was opened by [`open_writer`].
+pub(crate) async fn reopen_writer(paths: &StorePaths) -> sqlx::Result<SqliteConnection> {
+    // A database that somebody removed meanwhile is not made anew, without its tables.
+    let plain = SqliteConnectOptions::new().filename(paths.database()).create_if_missing(false);
+    let plain = plain.busy_timeout(WRITER_PATIENCE).disable_statement_logging();
+    SqliteConnection::connect_with(&settled(plain)).await
 }
 
 /// Sees that a database can be read by this program.

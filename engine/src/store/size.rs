@@ -29,6 +29,11 @@ impl Store {
     pub fn run_bytes(&self, run: &RunId) -> u64 {
         folder_bytes(&self.paths().run(run))
     }
+
+    /// Bytes of a folder, such as a checkpoint's.
+    pub fn folder_bytes(&self, folder: &Path) -> u64 {
+        folder_bytes(folder)
+    }
 }
 
 fn file_bytes(path: &Path) -> u64 {

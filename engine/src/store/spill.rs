@@ -2,6 +2,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::StorePaths;
 use super::entry::Entry;
 
 /// The append-only file that holds entries while the database cannot be written.
@@ -13,12 +14,14 @@ pub(crate) struct Spill {
     path: PathBuf,
     file: Option<File>,
     entries: u64,
+    /// Half a line may stand at the end.
+    is_torn: bool,
 }
 
 impl Spill {
     /// A spill file to be made at `path` when it is needed.
     pub fn new(path: PathBuf) -> Self {
-        Self { path, file: None, entries: 0 }
+        Self { path, file: None, entries: 0, is_torn: false }
     }
 
     pub fn path(&self) -> &Path {
@@ -35,10 +38,9 @@ impl Spill {
         if entries.is_empty() {
             return Ok(());
         }
-        let mut text = Vec::new();
-        for entry in entries {
-            let json = serde_json::to_string(entry).map_err(io::Error::other)?;
-            writeln!(text, "{:016x} {json}", checksum(json.as_bytes()))?;
+        let mut text = lines(entries)?;
+        if self.is_torn {
+            text.insert(0, b'\n');
         }
         if self.file.is_none() {
             self.file = Some(OpenOptions::new().create(true).append(true).open(&self.path)?);
@@ -47,17 +49,33 @@ impl Spill {
         let length = file.metadata()?.len();
         if let Err(error) = file.write_all(&text).and_then(|()| file.sync_data()) {
             // Half a line must not swallow the next one.
-            let _ = file.set_len(length);
+            self.is_torn |= file.set_len(length).is_err();
             return Err(error);
         }
+        self.is_torn = false;
         self.entries += entries.len() as u64;
         Ok(())
+    }
+
+    /// Writes entries to a file in the folder for temporary files, under a name that makes it a spill file of the store once
+    /// it lies beside the database; or in the place of `known`, one that was written before.
+    pub fn apart(paths: &StorePaths, instance: &str, known: Option<&Path>, entries: &[Entry]) -> io::Result<PathBuf> {
+        let name = paths.beside(&format!("{instance}-"));
+        let name = name.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
+        let mut file = tempfile::Builder::new().prefix(name).suffix(".spill").tempfile()?;
+        file.write_all(&lines(entries)?)?;
+        file.as_file().sync_all()?;
+        match known {
+            Some(known) => file.persist(known).map(|_| known.to_owned()).map_err(|error| error.error),
+            None => file.keep().map(|(_, path)| path).map_err(|error| error.error),
+        }
     }
 
     /// Removes the file: everything in it is in the database.
     pub fn clear(&mut self) -> io::Result<()> {
         self.file = None;
         self.entries = 0;
+        self.is_torn = false;
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
@@ -79,6 +97,16 @@ impl Spill {
         }
         Ok((entries, damaged))
     }
+}
+
+/// Entries as the lines of a spill file.
+fn lines(entries: &[Entry]) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for entry in entries {
+        let json = serde_json::to_string(entry).map_err(io::Error::other)?;
+        writeln!(text, "{:016x} {json}", checksum(json.as_bytes()))?;
+    }
+    Ok(text)
 }
 
 fn parse(line: &[u8]) -> Option<Entry> {

@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
@@ -11,7 +12,8 @@ use super::entry::Entry;
 use super::instance::Instance;
 use super::job::Job;
 use super::spill::Spill;
-use super::{StoreError, StorePaths, StoreWarning};
+use super::transaction::{Aborted, transact};
+use super::{Settled, StoreError, StorePaths, StoreWarning, open};
 
 /// How long entries wait to be written together.
 const INTERVAL: Duration = Duration::from_millis(250);
@@ -21,7 +23,9 @@ const ENOUGH: usize = 50_000;
 const HELD: usize = 1_000_000;
 /// Pauses between attempts to write a database that cannot be written.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
-const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// Entries that go to the spill file at a time, so that what fits is not held up by what does not.
+const ASIDE: usize = 4096;
 
 /// What the writing thread is asked.
 pub(crate) enum Message {
@@ -31,6 +35,8 @@ pub(crate) enum Message {
     Job { job: Box<dyn Job>, deadline: Instant },
     /// Say when everything before is on disk.
     Flush(Sender<Result<(), StoreError>>),
+    /// Say where everything before is, once it is in the database or the time is over.
+    Settle { reply: Sender<Settled>, deadline: Instant },
     /// Write everything and end.
     Close,
 }
@@ -40,7 +46,8 @@ pub(crate) struct WriterThread {
     pub paths: StorePaths,
     pub instance: Instance,
     pub runtime: Runtime,
-    pub connection: SqliteConnection,
+    /// None after an error that left doubt about it, until the database can be opened again.
+    pub connection: Option<SqliteConnection>,
     pub messages: Receiver<Message>,
     pub warnings: Sender<StoreWarning>,
     pub spill: Spill,
@@ -54,7 +61,16 @@ pub(crate) struct State {
     jobs: VecDeque<(Box<dyn Job>, Instant)>,
     keys: Keys,
     trouble: Option<Trouble>,
+    settling: Vec<(Sender<Settled>, Instant)>,
+    /// A file apart from the store that holds what nothing else can hold.
+    apart: Option<PathBuf>,
     lost: u64,
+}
+
+impl State {
+    fn is_idle(&self) -> bool {
+        self.pending.is_empty() && self.jobs.is_empty() && self.settling.is_empty() && self.trouble.is_none()
+    }
 }
 
 /// The database cannot be written.
@@ -69,7 +85,7 @@ impl WriterThread {
     pub fn work(mut self) {
         let mut due = Instant::now() + INTERVAL;
         loop {
-            let is_idle = self.state.pending.is_empty() && self.state.jobs.is_empty() && self.state.trouble.is_none();
+            let is_idle = self.state.is_idle();
             let message = if is_idle {
                 let message = self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected);
                 due = Instant::now() + INTERVAL;
@@ -93,6 +109,11 @@ impl WriterThread {
                 Ok(Message::Flush(reply)) => {
                     self.write();
                     let _ = reply.send(self.flushed());
+                }
+                Ok(Message::Settle { reply, deadline }) => {
+                    self.state.settling.push((reply, deadline));
+                    self.retry_soon();
+                    self.write();
                 }
                 Err(RecvTimeoutError::Timeout) => self.write(),
                 Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => break,
@@ -121,7 +142,6 @@ impl WriterThread {
                 self.put_aside("");
             }
         } else if let Err(error) = self.write_entries() {
-            self.state.keys.clear();
             let known = self.state.trouble.take();
             let pause = known.as_ref().map_or(FIRST_PAUSE, |trouble| (trouble.pause * 2).min(LONGEST_PAUSE));
             let is_new = known.is_none();
@@ -133,6 +153,7 @@ impl WriterThread {
             }
         }
         self.do_jobs();
+        self.tell_settled();
     }
 
     /// Brings the spill file and what waits into the database in one transaction.
@@ -148,17 +169,22 @@ impl WriterThread {
         } else {
             Vec::new()
         };
+        self.connect()?;
         let Self { runtime, connection, state, paths, instance, .. } = self;
+        let Some(connection) = connection else { return Err(StoreError::Closed) };
         let source = Source { paths, instance: instance.id().as_str(), is_late: false };
-        let written = runtime.block_on(async {
-            let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-            apply(&mut transaction, &spilled, &mut state.keys, source).await?;
-            apply(&mut transaction, &state.pending, &mut state.keys, source).await?;
-            transaction.commit().await
-        });
-        written.map_err(|error| StoreError::from_sqlx(&error, self.paths.database()))?;
-        let waited = spilled.len() as u64;
+        let written = runtime.block_on(transact(connection, async |transaction| {
+            apply(transaction, &spilled, &mut state.keys, source).await?;
+            apply(transaction, &state.pending, &mut state.keys, source).await?;
+            Ok(true)
+        }));
+        written.map_err(|aborted| self.aborted(&aborted))?;
+        let waited = spilled.len() as u64 + self.state.trouble.as_ref().map_or(0, |_| self.state.pending.len() as u64);
         self.state.pending.clear();
+        if let Some(apart) = self.state.apart.take() {
+            // If it cannot be removed, what is in it is written twice at worst, which does no harm.
+            let _ = std::fs::remove_file(apart);
+        }
         // If it cannot be removed it is merged again at the next open, which does no harm.
         let _ = self.spill.clear();
         if self.state.trouble.take().is_some() {
@@ -167,11 +193,46 @@ impl WriterThread {
         Ok(())
     }
 
-    /// Moves what waits to the spill file; false if it must be held in memory.
+    /// Opens the database again if the connection to it was given up.
+    fn connect(&mut self) -> Result<(), StoreError> {
+        if self.connection.is_none() {
+            let opened = self.runtime.block_on(open::reopen_writer(&self.paths));
+            self.connection = Some(opened.map_err(|error| StoreError::from_sqlx(&error, self.paths.database()))?);
+        }
+        Ok(())
+    }
+
+    /// What a transaction came to, as an error. Gives the connection up if there is doubt about it.
+    fn aborted(&mut self, aborted: &Aborted) -> StoreError {
+        self.state.keys.clear();
+        if !aborted.is_sound {
+            self.give_up_connection();
+        }
+        StoreError::from_sqlx(&aborted.error, self.paths.database())
+    }
+
+    /// Puts a new connection in the place of the one that there is doubt about.
+    fn give_up_connection(&mut self) {
+        // Keys of runs and series that were new in its transaction are none.
+        self.state.keys.clear();
+        // The new one first: the last to close a database puts its log away, and a full disk has no room for another.
+        let opened = self.runtime.block_on(open::reopen_writer(&self.paths)).ok();
+        if let Some(doubtful) = std::mem::replace(&mut self.connection, opened) {
+            let _ = self.runtime.block_on(doubtful.close());
+        }
+    }
+
+    /// Moves what waits to the spill file; false if some of it must be held in memory.
     fn put_aside(&mut self, reason: &str) -> bool {
-        match self.spill.append(&self.state.pending) {
+        let mut written = 0;
+        let outcome = self.state.pending.chunks(ASIDE).try_for_each(|chunk| {
+            self.spill.append(chunk)?;
+            written += chunk.len();
+            Ok::<_, std::io::Error>(())
+        });
+        self.state.pending.drain(..written);
+        match outcome {
             Ok(()) => {
-                self.state.pending.clear();
                 if let Some(trouble) = &mut self.state.trouble {
                     trouble.is_holding = false;
                 }
@@ -187,6 +248,40 @@ impl WriterThread {
                 }
                 false
             }
+        }
+    }
+
+    /// Answers those who wait until all is in the database: now that it is, or now that their time is over.
+    fn tell_settled(&mut self) {
+        let is_stored = self.state.pending.is_empty() && self.spill.entries() == 0;
+        let now = Instant::now();
+        if !self.state.settling.iter().any(|(_, deadline)| is_stored || *deadline <= now) {
+            if !self.state.settling.is_empty() {
+                self.retry_soon();
+            }
+            return;
+        }
+        let settled = if is_stored { Settled::Stored } else { self.settled_outside() };
+        for (reply, _) in self.state.settling.extract_if(.., |(_, deadline)| is_stored || *deadline <= now) {
+            let _ = reply.send(settled.clone());
+        }
+    }
+
+    /// Where what is not in the database lies; what is only in memory is written to a file apart.
+    fn settled_outside(&mut self) -> Settled {
+        if !self.state.pending.is_empty() {
+            self.put_aside("");
+        }
+        if self.state.pending.is_empty() {
+            return Settled::Beside { path: self.spill.path().to_owned() };
+        }
+        let known = self.state.apart.as_deref();
+        match Spill::apart(&self.paths, self.instance.id(), known, &self.state.pending) {
+            Ok(path) => {
+                self.state.apart = Some(path.clone());
+                Settled::Apart { path }
+            }
+            Err(_) => Settled::Held,
         }
     }
 
@@ -218,18 +313,9 @@ impl WriterThread {
                 self.retry_soon();
                 return;
             }
-            let Self { runtime, connection, .. } = self;
-            let done = runtime.block_on(async {
-                if !job.is_transaction() {
-                    job.run(connection).await;
-                    return Ok(());
-                }
-                let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-                if job.run(&mut transaction).await { transaction.commit().await } else { transaction.rollback().await }
-            });
-            let done = done.map_err(|error| StoreError::from_sqlx(&error, self.paths.database()));
+            let done = self.connect().and_then(|()| self.do_job(job.as_mut()));
             if let Err(error) = &done
-                && error.is_locked()
+                && (error.is_locked() || error.is_of_disk())
                 && !job.was_run()
                 && Instant::now() < deadline
             {
@@ -238,6 +324,20 @@ impl WriterThread {
             }
             job.finish(done);
         }
+    }
+
+    fn do_job(&mut self, job: &mut dyn Job) -> Result<(), StoreError> {
+        let Self { runtime, connection, .. } = self;
+        let Some(connection) = connection else { return Err(StoreError::Closed) };
+        if job.is_transaction() {
+            let done = runtime.block_on(transact(connection, async |transaction| Ok(job.run(transaction).await)));
+            return done.map_err(|aborted| self.aborted(&aborted));
+        }
+        if !runtime.block_on(job.run(connection)) {
+            // It may have failed in the middle of a transaction of its own.
+            self.give_up_connection();
+        }
+        Ok(())
     }
 
     /// Someone waits for an answer: no long pauses.
@@ -260,11 +360,16 @@ impl WriterThread {
         for (job, _) in std::mem::take(&mut self.state.jobs) {
             job.finish(Err(StoreError::Closed));
         }
-        let Self { runtime, mut connection, instance, spill, .. } = self;
-        let is_spilled = spill.entries() > 0;
+        let is_stored = self.state.pending.is_empty() && self.spill.entries() == 0;
+        if !self.state.pending.is_empty() {
+            self.settled_outside();
+        }
+        let _ = self.connect();
+        let Self { runtime, connection, instance, .. } = self;
+        let Some(mut connection) = connection else { return };
         let _ = runtime.block_on(async {
             // With a spill file left, the next open brings it in first and then marks the runs.
-            if !is_spilled {
+            if is_stored {
                 super::dead::interrupt(&mut connection, instance.id()).await?;
             }
             connection.close().await

@@ -20,6 +20,12 @@ pub(crate) async fn windows(connection: &mut SqliteConnection, run: i64) -> sqlx
     Ok(visible(&attempts))
 }
 
+/// The attempt whose points at a step are seen; none before the first attempt.
+pub(crate) async fn of_step(connection: &mut SqliteConnection, run: i64, step: i64) -> sqlx::Result<Option<i64>> {
+    let windows = windows(connection, run).await?;
+    Ok(windows.iter().find(|window| (window.start..window.end).contains(&step)).map(|window| window.attempt))
+}
+
 /// The first visible step of an attempt.
 pub(crate) fn start(attempt: i64, first_step: i64) -> i64 {
     if attempt <= 1 { 0 } else { first_step }

@@ -235,7 +235,10 @@ impl Trainer {
         let Some(found) = found.map_err(|error| error.with_memory(self.needed))? else {
             return Ok(None);
         };
-        let best = found.loss.is_finite() && self.progress.best_validation_loss.is_none_or(|best| found.loss < best);
+        // An evaluation that is done again, since a stop cut short what was to follow it, is still the best that it was.
+        let is_again = self.progress.best_step == Some(self.progress.step);
+        let beats = |best| found.loss < best || (is_again && found.loss <= best);
+        let best = found.loss.is_finite() && self.progress.best_validation_loss.is_none_or(beats);
         if best {
             self.progress.best_validation_loss = Some(found.loss);
             self.progress.best_step = Some(self.progress.step);

@@ -1,15 +1,16 @@
-use super::{Event, device, outbox::Outbox};
+use super::{Event, device, outbox::Outbox, room};
 use crate::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
     config::{Problem, RunConfig},
     data::{data_problems, memory},
+    store::StorePaths,
 };
 
 /// Answers what a config alone cannot tell, on a thread of its own: a network folder can take its time.
-pub(super) fn check(outbox: Outbox, config: RunConfig, ticket: u64) {
+pub(super) fn check(outbox: Outbox, config: RunConfig, paths: StorePaths, ticket: u64) {
     let answer = outbox.clone();
     let spawned = std::thread::Builder::new().name("headroom-check".to_owned()).spawn(move || {
-        let (problems, free_bytes) = problems(&config);
+        let (problems, free_bytes) = problems(&config, &paths);
         outbox.send(Event::Checked { ticket, problems, free_bytes });
     });
     if spawned.is_err() {
@@ -18,7 +19,7 @@ pub(super) fn check(outbox: Outbox, config: RunConfig, ticket: u64) {
 }
 
 /// What disk, device and memory say about a config with absolute paths.
-fn problems(config: &RunConfig) -> (Vec<Problem>, Option<u64>) {
+fn problems(config: &RunConfig, paths: &StorePaths) -> (Vec<Problem>, Option<u64>) {
     let mut found = data_problems(&config.data, config.model.kind);
     let free = match device::free_bytes(config.device) {
         Ok(free) => free,
@@ -28,6 +29,9 @@ fn problems(config: &RunConfig) -> (Vec<Problem>, Option<u64>) {
         }
     };
     if let Ok(plan) = ModelPlan::resolve(config, estimated_vocabulary(config)) {
+        if let Some(why) = room::shortage(config, &plan, paths, 0) {
+            found.push(Problem::new("train.keep_checkpoints", why));
+        }
         let cost = Cost::of(&plan, &Workload::training(config));
         let needed = cost.memory_bytes;
         // The mark stands where most of it comes from.

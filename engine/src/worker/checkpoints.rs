@@ -15,9 +15,12 @@ pub(super) fn place(store: &Store, run: &RunId, step: u64) -> Result<PathBuf, St
     Ok(folder(&store.prepare_checkpoints(run)?, step))
 }
 
-/// Removes the files of one of a run's checkpoints. What cannot be removed, or is not ours to remove, only takes room.
-pub(super) fn remove(store: &Store, run: &RunId, path: &Path) {
-    let _ = store.remove_checkpoint(run, path);
+/// Removes the files of one of a run's checkpoints that is not needed any more.
+///
+/// # Errors
+/// It cannot be removed, or is not ours to remove.
+pub(super) fn remove(store: &Store, run: &RunId, path: &Path) -> Result<(), StoreError> {
+    store.remove_checkpoint(run, path)
 }
 
 /// The checkpoint that is meant, or in words why there is none.
@@ -43,20 +46,9 @@ pub fn choose_checkpoint(records: &[CheckpointRecord], which: Which) -> Result<&
     })
 }
 
-/// Removes the oldest of the checkpoints kept to go on from, down to `keep`. A folder that is also the best stays.
-pub(super) fn prune(store: &Store, run: &RunId, keep: usize) {
-    let Ok(records) = store.checkpoints(run) else { return };
-    let mut last: Vec<&CheckpointRecord> =
-        records.iter().filter(|record| record.kind == CheckpointKind::Last).collect();
-    last.sort_by_key(|record| std::cmp::Reverse(record.step));
-    for old in last.iter().skip(keep) {
-        let is_needed = records.iter().any(|record| record.path == old.path && record.kind != CheckpointKind::Last);
-        // First the record, then the folder: a crash in between leaves a folder that `sweep` finds, never a record
-        // of a checkpoint that is not there.
-        if !is_needed && store.forget_checkpoint(run, &old.path).is_ok() {
-            remove(store, run, &old.path);
-        }
-    }
+/// Folders of checkpoints that no record names, newest first: what a crash left between a checkpoint and its record.
+pub(super) fn unrecorded(store: &Store, run: &RunId, records: &[CheckpointRecord]) -> Vec<PathBuf> {
+    store.unrecorded_checkpoints(run, records)
 }
 
 /// Removes checkpoint folders that no record names: what a crash left between a checkpoint and its record.

@@ -192,7 +192,8 @@ impl Desk {
             }
             Command::Purge { before_ms } => self.purge(before_ms),
             Command::Check { config, base_dir, ticket } => {
-                check::check(self.outbox.clone(), config.anchored(&base_dir), ticket);
+                let paths = self.store.paths().clone();
+                check::check(self.outbox.clone(), config.anchored(&base_dir), paths, ticket);
                 Ok(())
             }
             Command::Measure { benchmark, name, spec } => {

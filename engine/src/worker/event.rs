@@ -208,6 +208,9 @@ pub enum Event {
         /// Why it ended early, in words.
         #[serde(skip_serializing_if = "Option::is_none")]
         why: Option<String>,
+        /// Where its record is and what to do, in words, if it could not be written to the store.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        unwritten: Option<String>,
     },
     /// What the machine is doing, once a second.
     System {

@@ -4,7 +4,8 @@ use std::{
 };
 
 use super::{
-    Event, bench::Bench, checkpoints, coverage::chosen_event, job::TrainJob, resume::training_state, steering::Steering,
+    Event, bench::Bench, checkpoints, coverage::chosen_event, job::TrainJob, kept::Kept, resume::training_state,
+    steering::Steering,
 };
 use crate::{
     analysis::{Analysis, AnalysisError},
@@ -12,8 +13,8 @@ use crate::{
     checkpoint::{ModelDirectory, save_model_dir},
     model::{Mixing, mixing_matrices},
     store::{
-        CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunState, StateDetails, StoreWriter,
-        series_names, snapshot_kinds,
+        CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, StateDetails, Store, StoreError,
+        StoreWriter, series_names, snapshot_kinds,
     },
     train::{Control, CoverageReport, EvaluationReport, Hooks, LOOK_SHARE, Moment, StepReport, Trainer},
 };
@@ -23,6 +24,10 @@ const STEP_EVENT_INTERVAL: Duration = Duration::from_millis(33);
 
 /// Time between two tables of runs while a run trains: its last and best values are in there.
 const RUNS_INTERVAL: Duration = Duration::from_secs(2);
+
+/// How long the beginning and the end of a run wait for a full disk.
+const DISK_PATIENCE: Duration = Duration::from_secs(5);
+const DISK_PAUSE: Duration = Duration::from_millis(100);
 
 /// What a run tells the store and the doors.
 pub(super) struct RunHooks<'a> {
@@ -34,6 +39,11 @@ pub(super) struct RunHooks<'a> {
     progress: Option<Progress>,
     last_loss: Option<f64>,
     best: Option<(f64, u64)>,
+    /// Step and loss of the newest evaluation.
+    evaluated: Option<(u64, f64)>,
+    kept: Kept,
+    /// Why the newest checkpoint to go on from is not there.
+    unsaved: Option<String>,
     told_step: Option<Instant>,
     told_runs: Instant,
     pace: Pace,
@@ -51,6 +61,9 @@ impl<'a> RunHooks<'a> {
             progress: None,
             last_loss: None,
             best: None,
+            evaluated: None,
+            kept: Kept::default(),
+            unsaved: None,
             told_step: None,
             told_runs: Instant::now(),
             pace: Pace::default(),
@@ -61,6 +74,16 @@ impl<'a> RunHooks<'a> {
     /// How far the run came, once it started.
     pub(super) fn progress(&self) -> Option<Progress> {
         self.progress
+    }
+
+    /// Why the last checkpoint could not be written, if it could not.
+    pub(super) fn unsaved(&self) -> Option<&str> {
+        self.unsaved.as_deref()
+    }
+
+    /// The newest checkpoint that is there.
+    pub(super) fn newest_checkpoint(&self) -> Option<(u64, &Path)> {
+        self.kept.newest()
     }
 
     fn warn(&self, message: String) {
@@ -86,9 +109,16 @@ impl<'a> RunHooks<'a> {
             ..RunFacts::default()
         };
         let store = &self.bench.store;
-        if let Err(error) =
-            store.set_facts(run, facts).and_then(|()| store.begin_attempt(run, progress.step + 1).map(drop))
-        {
+        self.kept = Kept::of(store.checkpoints(run).unwrap_or_default());
+        self.writer.set_facts(run, facts);
+        let mut begun = store.begin_attempt(run, progress.step + 1);
+        let deadline = Instant::now() + DISK_PATIENCE;
+        // A disk that is full for a moment.
+        while matches!(begun, Err(StoreError::Full { .. })) && Instant::now() < deadline {
+            std::thread::sleep(DISK_PAUSE);
+            begun = store.begin_attempt(run, progress.step + 1);
+        }
+        if let Err(error) = begun {
             self.warn(error.to_string());
         }
         // Only now: a reading of the machine that is logged before the attempt began would open one of its own.
@@ -130,7 +160,7 @@ impl<'a> RunHooks<'a> {
     }
 
     /// The run ended in `state`.
-    pub(super) fn finish(self, name: String, state: RunState, why: Option<String>) {
+    pub(super) fn finish(self, name: String, state: RunState, why: Option<String>, unwritten: Option<String>) {
         let progress = self.progress.unwrap_or_default();
         self.bench.outbox.send(Event::Finished {
             run: self.job.run.clone(),
@@ -142,6 +172,7 @@ impl<'a> RunHooks<'a> {
             best_step: self.best.map(|(_, step)| step),
             train_secs: progress.train_secs,
             why,
+            unwritten,
         });
     }
 
@@ -158,15 +189,12 @@ impl<'a> RunHooks<'a> {
         self.bench.runs_changed();
     }
 
-    fn record(&self, step: u64, path: &Path, kind: CheckpointKind, bytes: u64) {
-        let checkpoint = NewCheckpoint {
-            step,
-            path: path.to_path_buf(),
-            kind,
-            metric: self.best.map(|_| series_names::VALIDATION_LOSS.to_owned()),
-            value: self.best.map(|(loss, _)| loss),
-            bytes,
-        };
+    fn record(&mut self, step: u64, path: &Path, kind: CheckpointKind, bytes: u64) {
+        // What was measured of another step does not describe this one.
+        let value = self.evaluated.filter(|(evaluated, _)| *evaluated == step).map(|(_, loss)| loss);
+        let metric = value.map(|_| series_names::VALIDATION_LOSS.to_owned());
+        let checkpoint = NewCheckpoint { step, path: path.to_path_buf(), kind, metric, value, bytes };
+        self.kept.add(step, kind, path);
         self.writer.checkpoint(&self.job.run, checkpoint);
     }
 }
@@ -240,6 +268,7 @@ impl Hooks for RunHooks<'_> {
     }
 
     fn evaluated(&mut self, report: &EvaluationReport) {
+        self.evaluated = Some((report.step, report.loss));
         if report.best {
             self.best = Some((report.loss, report.step));
         }
@@ -339,58 +368,75 @@ impl Hooks for RunHooks<'_> {
         let run = &self.job.run;
         let step = trainer.progress().step;
         // A checkpoint must never be ahead of the curve that leads to it: a run continued from it logs only what follows.
-        if let Err(error) = self.writer.flush() {
-            self.warn(error.to_string());
-        }
-        let path = match checkpoints::place(&self.bench.store, run, step) {
-            Ok(path) => path,
-            Err(error) => {
-                self.warn(format!("The checkpoint of step {step} could not be written; training goes on. {error}"));
-                return;
-            }
-        };
-        let state = moment.resumable.then(|| training_state(trainer));
-        let saved = state.transpose().map_err(|error| error.to_string()).and_then(|state| {
-            let directory = ModelDirectory {
-                plan: trainer.plan(),
-                tensors: &trainer.parameters().tensors(),
-                tokenizer_json: Some(trainer.corpus().tokenizer.to_json()),
-                config: Some(trainer.config()),
-                training: state.as_ref(),
-                run: Some(run.as_str()),
-            };
-            save_model_dir(&path, &directory).map(|saved| saved.bytes).map_err(|error| error.to_string())
-        });
-        let bytes = match saved {
-            Ok(bytes) => bytes,
-            Err(why) => {
-                self.warn(format!("The checkpoint of step {step} could not be written; training goes on. {why}"));
-                return;
-            }
-        };
-        let before = self.bench.store.checkpoints(run).unwrap_or_default();
-        if moment.resumable {
-            let kind = if moment.asked { CheckpointKind::Kept } else { CheckpointKind::Last };
-            self.record(step, &path, kind, bytes);
-        }
-        if moment.best {
-            // The store knows one best: this one takes the place of the one before.
-            self.record(step, &path, CheckpointKind::Best, bytes);
-            let _ = self.writer.flush();
-            for old in before.iter().filter(|old| old.kind == CheckpointKind::Best && old.path != path) {
-                if !before.iter().any(|other| other.path == old.path && other.kind != CheckpointKind::Best) {
-                    checkpoints::remove(&self.bench.store, run, &old.path);
+        // A store in trouble speaks for itself.
+        let _ = self.writer.flush();
+        let path = checkpoints::folder(&self.bench.store.paths().checkpoints(run), step);
+        let is_final = step >= self.steps || self.steering.should_stop();
+        let deadline = Instant::now() + if is_final { DISK_PATIENCE } else { Duration::ZERO };
+        let bytes = loop {
+            match save(trainer, moment, &self.bench.store, run) {
+                Ok(bytes) => break bytes,
+                // There is no other checkpoint to come: a disk that is full for a moment is waited for.
+                Err(Unsaved { is_full: true, .. }) if Instant::now() < deadline => std::thread::sleep(DISK_PAUSE),
+                Err(Unsaved { why, .. }) => {
+                    self.warn(format!("The checkpoint of step {step} could not be written; training goes on. {why}"));
+                    if moment.resumable {
+                        self.unsaved = Some(why);
+                    }
+                    return;
                 }
             }
+        };
+        if moment.resumable {
+            self.unsaved = None;
+            self.record(step, &path, if moment.asked { CheckpointKind::Kept } else { CheckpointKind::Last }, bytes);
         }
+        if moment.best {
+            self.record(step, &path, CheckpointKind::Best, bytes);
+        }
+        let gone = self.kept.superfluous(self.job.config.train.keep_checkpoints);
+        for path in &gone {
+            self.writer.forget_checkpoint(run, path);
+        }
+        // First the records, then the folders: a crash in between leaves folders that `sweep` finds. Where nothing can be
+        // written the folders go all the same, for they take the room.
         let _ = self.writer.flush();
-        checkpoints::prune(&self.bench.store, run, self.job.config.train.keep_checkpoints);
+        for path in gone {
+            if checkpoints::remove(&self.bench.store, run, &path).is_err() {
+                self.kept.left(path);
+            }
+        }
         self.bench.outbox.send(Event::Checkpointed { run: run.clone(), step, path, bytes, best: moment.best });
     }
 
     fn should_stop(&self) -> bool {
         self.steering.should_stop()
     }
+}
+
+/// A checkpoint that could not be written.
+struct Unsaved {
+    why: String,
+    is_full: bool,
+}
+
+/// Writes the model directory of a checkpoint; its bytes.
+fn save(trainer: &Trainer, moment: Moment, store: &Store, run: &RunId) -> Result<u64, Unsaved> {
+    // What stands in the way here is a full disk, or stays.
+    let path = checkpoints::place(store, run, trainer.progress().step);
+    let path = path.map_err(|error| Unsaved { why: error.to_string(), is_full: true })?;
+    let state = moment.resumable.then(|| training_state(trainer)).transpose();
+    let state = state.map_err(|error| Unsaved { why: error.to_string(), is_full: false })?;
+    let directory = ModelDirectory {
+        plan: trainer.plan(),
+        tensors: &trainer.parameters().tensors(),
+        tokenizer_json: Some(trainer.corpus().tokenizer.to_json()),
+        config: Some(trainer.config()),
+        training: state.as_ref(),
+        run: Some(run.as_str()),
+    };
+    let saved = save_model_dir(&path, &directory);
+    saved.map(|saved| saved.bytes).map_err(|error| Unsaved { why: error.to_string(), is_full: error.is_full_disk() })
 }
 
 /// Mean time of recent steps, for the time left: an average that forgets over some 50 steps.

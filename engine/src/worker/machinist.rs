@@ -105,6 +105,7 @@ fn work(bench: &Bench, inbox: &Receiver<(Job, Arc<Steering>)>, notes: &Sender<No
                     best_step: None,
                     train_secs: 0.0,
                     why: Some(why),
+                    unwritten: None,
                 });
             }
         }

@@ -3,10 +3,10 @@
 use candle_core::Device;
 use serde::{Deserialize, Serialize};
 
-use super::{Event, bench::Bench, checkpoints, job::TrainJob};
+use super::{Event, bench::Bench, checkpoints, job::TrainJob, train_job::Unready};
 use crate::{
     checkpoint::{BestMetric, CheckpointError, TrainingState, load_model_dir, load_training_state},
-    store::series_names,
+    store::{CheckpointKind, NewCheckpoint, StoreError, series_names},
     train::{Progress, Resume, TrainError, Trainer, dtype_of},
 };
 
@@ -35,30 +35,63 @@ pub(super) fn training_state(trainer: &Trainer) -> Result<TrainingState, TrainEr
     })
 }
 
-/// The newest checkpoint from which training can go on exactly; damaged ones are passed over with a warning.
-pub(super) fn newest_state(bench: &Bench, job: &TrainJob, device: &Device) -> Option<Resume> {
-    checkpoints::sweep(&bench.store, &job.run);
-    let mut records = bench.store.checkpoints(&job.run).ok()?;
+/// The newest checkpoint from which training can go on exactly; none where the run has not come to its first one.
+///
+/// Damaged ones are passed over with a warning, as long as there is an older one. Where a crash left checkpoints that could
+/// not be recorded, on a disk that was full, and there is none that was recorded, these are gone on from.
+///
+/// # Errors
+/// If there are checkpoints, but none that can be used: to begin again at the first step is not what was asked for.
+pub(super) fn newest_state(bench: &Bench, job: &TrainJob, device: &Device) -> Result<Option<Resume>, Unready> {
+    let warn = |message: String| bench.outbox.send(Event::Warning { run: Some(job.run.clone()), message });
+    let unreadable = |error: StoreError| Unready::Refused { why: error.to_string(), what_to_do: String::new() };
+    let mut records = bench.store.checkpoints(&job.run).map_err(unreadable)?;
     records.sort_by_key(|record| std::cmp::Reverse(record.step));
     records.dedup_by(|a, b| a.path == b.path);
-    for record in records {
-        if let Some(problem) = record.problem {
-            bench.outbox.send(Event::Warning {
-                run: Some(job.run.clone()),
-                message: format!("The checkpoint of step {} is not used: {problem}.", record.step),
-            });
-            continue;
-        }
-        match load(&record.path, job, device) {
-            Ok(Some(resume)) => return Some(resume),
-            Ok(None) => {}
-            Err(error) => bench.outbox.send(Event::Warning {
-                run: Some(job.run.clone()),
-                message: format!("A checkpoint cannot be used, so an older one is tried. {error}"),
-            }),
+    let unrecorded = checkpoints::unrecorded(&bench.store, &job.run, &records);
+    let mut damaged = Vec::new();
+    for record in &records {
+        if let Some(problem) = &record.problem {
+            damaged.push(format!("The checkpoint of step {} is not used: {problem}.", record.step));
         }
     }
-    None
+    let usable = records.iter().filter(|record| record.problem.is_none()).map(|record| &record.path);
+    for path in usable.chain(&unrecorded) {
+        match load(path, job, device) {
+            Ok(Some(resume)) => {
+                for why in damaged {
+                    warn(format!("A checkpoint cannot be used, so an older one is tried. {why}"));
+                }
+                if unrecorded.contains(path) {
+                    let step = resume.progress.step;
+                    warn(format!(
+                        "The run goes on from step {step}, whose checkpoint was written while the store could not be. \
+                         Points that were logged meanwhile may be missing."
+                    ));
+                    let bytes = bench.store.folder_bytes(path);
+                    let (kind, path) = (CheckpointKind::Last, path.clone());
+                    let checkpoint = NewCheckpoint { step, path, kind, metric: None, value: None, bytes };
+                    bench.store.record_checkpoint(&job.run, checkpoint).map_err(unreadable)?;
+                }
+                checkpoints::sweep(&bench.store, &job.run);
+                return Ok(Some(resume));
+            }
+            Ok(None) => {}
+            Err(error) => damaged.push(error.to_string()),
+        }
+    }
+    if damaged.is_empty() {
+        checkpoints::sweep(&bench.store, &job.run);
+        return Ok(None);
+    }
+    Err(Unready::Refused {
+        why: format!("No checkpoint of the run can be used, so it cannot go on. {}", damaged.join(" ")),
+        what_to_do: format!(
+            "Put the files back from a copy and resume again, or train it anew: `headroom show {}` prints its config, for \
+             `headroom train`.",
+            job.run
+        ),
+    })
 }
 
 /// A checkpoint's state; none where it was written without one (the best so far, between two resumable ones).

@@ -8,6 +8,9 @@ use std::{
 pub(super) struct Steering {
     wishes: Mutex<Wishes>,
     changed: Condvar,
+    /// The question after which a stop is wished, counted down; 0 for never.
+    #[cfg(test)]
+    stop_at: std::sync::atomic::AtomicU64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +30,12 @@ impl Steering {
         self.change(|wishes| wishes.stop = true);
     }
 
+    /// Stops when it is asked for the `question`th time, from 1.
+    #[cfg(test)]
+    pub(super) fn stop_at(question: u64) -> Self {
+        Self { stop_at: question.into(), ..Self::default() }
+    }
+
     pub(super) fn pause(&self, pause: bool) {
         self.change(|wishes| wishes.pause = pause);
     }
@@ -36,6 +45,12 @@ impl Steering {
     }
 
     pub(super) fn should_stop(&self) -> bool {
+        #[cfg(test)]
+        if self.stop_at.load(std::sync::atomic::Ordering::Relaxed) > 0
+            && self.stop_at.fetch_sub(1, std::sync::atomic::Ordering::Relaxed) == 1
+        {
+            self.stop();
+        }
         self.wishes.lock().unwrap_or_else(PoisonError::into_inner).stop
     }
 

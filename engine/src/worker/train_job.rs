@@ -14,15 +14,19 @@ use super::{
     hooks::RunHooks,
     job::TrainJob,
     resume::newest_state,
+    room,
     steering::Steering,
 };
 use crate::{
     attention::{Cost, ModelPlan, Workload},
     data::{Corpus, DataError, Progress, Stage},
     speed::{peak_memory_bytes, reset_peak_memory},
-    store::{Divergence, Failure, RunFacts, RunState, StateDetails},
+    store::{Divergence, Failure, RunFacts, RunState, Settled, StateDetails},
     train::{MemoryCheck, Outcome, TrainError, Trainer, train},
 };
+
+/// How long the end of a run waits until all of it is in the store.
+const SETTLE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How a run ended, for the record.
 struct Ending {
@@ -56,17 +60,37 @@ pub(super) fn train_job(bench: &Bench, job: TrainJob, steering: &Steering) {
     let mut details = ending.details;
     details.progress = hooks.progress();
     hooks.note_peak(peak);
-    // What was logged is to be in the store before the state that says it is all there.
-    let _ = bench.writer.flush();
-    if let Err(error) = bench.store.set_state(&run, ending.state, details) {
-        bench.outbox.send(Event::Warning { run: Some(run.clone()), message: error.to_string() });
-    }
+    bench.writer.set_state(&run, ending.state, details);
+    let unwritten = unwritten(bench);
     if ending.state == RunState::Failed
         && let Some(why) = &ending.why
     {
         bench.outbox.send(Event::Failed { run: Some(run.clone()), why: why.clone(), what_to_do: String::new() });
     }
-    hooks.finish(name, ending.state, ending.why);
+    hooks.finish(name, ending.state, ending.why, unwritten);
+}
+
+/// Where the record of a run that ended is, and what to do about it, if it is not in the store.
+fn unwritten(bench: &Bench) -> Option<String> {
+    let folder = bench.store.paths().root().display().to_string();
+    match bench.writer.settle(SETTLE_PATIENCE) {
+        Settled::Stored => None,
+        Settled::Beside { path } => Some(format!(
+            "The store could not be written, so the rest of the run's record is in a file beside it. Free some space; the \
+             next command that opens the store brings it in: {}",
+            path.display()
+        )),
+        Settled::Apart { path } => Some(format!(
+            "The store could not be written, nor any file beside it, so the rest of the run's record is in a file apart. Free \
+             some space and move it, under the same name, to the folder {folder}; the next command that opens the store \
+             brings it in: {}",
+            path.display()
+        )),
+        Settled::Held => Some(format!(
+            "The store could not be written, nor any file beside it or in the folder for temporary files: points of the \
+             run are in the memory of this program alone and end with it. What was written before is in {folder}"
+        )),
+    }
 }
 
 fn failed(why: &str, what_to_do: &str) -> Ending {
@@ -85,11 +109,10 @@ fn carry_through(bench: &Bench, job: &TrainJob, steering: &Steering, hooks: &mut
         Err(why) => return failed(&why, "Choose another device; `headroom devices` lists them."),
     };
     let facts = RunFacts { device: Some(job.config.device.to_string()), ..RunFacts::default() };
-    let begun = bench.store.set_facts(&job.run, facts);
-    if let Err(error) = begun.and_then(|()| bench.store.set_state(&job.run, RunState::Running, StateDetails::default()))
-    {
-        bench.outbox.send(Event::Warning { run: Some(job.run.clone()), message: error.to_string() });
-    }
+    bench.writer.set_facts(&job.run, facts);
+    bench.writer.set_state(&job.run, RunState::Running, StateDetails::default());
+    // Whoever looks at the runs now is to find it. A store in trouble speaks for itself.
+    let _ = bench.writer.flush();
     bench.runs_changed();
     let corpus = match load_corpus(bench, job, steering) {
         Ok(corpus) => corpus,
@@ -101,19 +124,29 @@ fn carry_through(bench: &Bench, job: &TrainJob, steering: &Steering, hooks: &mut
     }
     let mut trainer = match prepare(bench, job, corpus, &device) {
         Ok(trainer) => trainer,
-        Err(error) => return failed(&error.to_string(), ""),
+        Err(unready) => return unready.ending(),
     };
     if let Err(why) = coverage::take_pairs(bench, &job.run, &mut trainer, steering) {
         return if steering.should_stop() { stopped() } else { failed(&why, "") };
     }
     hooks.start(&trainer, &device_words(job));
     match train(&mut trainer, hooks) {
-        Ok(Outcome::Finished) => Ending { state: RunState::Finished, why: None, details: StateDetails::default() },
+        Ok(Outcome::Finished) => match hooks.unsaved() {
+            None => Ending { state: RunState::Finished, why: None, details: StateDetails::default() },
+            Some(why) => failed(
+                &format!("All steps were done, but the checkpoint of the last one could not be written. {why}"),
+                "Going on with the run does the steps since its newest checkpoint again, with the same numbers.",
+            ),
+        },
         Ok(Outcome::Stopped) => stopped(),
         Ok(Outcome::Diverged(divergence)) => {
+            let kept = match hooks.newest_checkpoint() {
+                Some((step, _)) => format!("Its newest checkpoint, of step {step}, is kept."),
+                None => "It had no checkpoint yet.".to_owned(),
+            };
             let why = format!(
-                "The loss became non-finite at step {}, first in {}. The last good checkpoint is kept. Lower the \
-                 learning rate, lengthen the warm-up or clip harder.",
+                "The loss became non-finite at step {}, first in {}. {kept} Lower the learning rate, lengthen the warm-up \
+                 or clip harder.",
                 divergence.step, divergence.place
             );
             let diverged = Divergence { step: divergence.step, at: Some(divergence.place) };
@@ -163,12 +196,41 @@ impl Progress for Loading<'_> {
     }
 }
 
+/// Why a run cannot begin.
+pub(super) enum Unready {
+    Train(TrainError),
+    /// What it needs is not there: why, and what to do.
+    Refused {
+        why: String,
+        what_to_do: String,
+    },
+}
+
+impl Unready {
+    fn ending(self) -> Ending {
+        match self {
+            Self::Train(error) => failed(&error.to_string(), ""),
+            Self::Refused { why, what_to_do } => failed(&why, &what_to_do),
+        }
+    }
+}
+
+impl From<TrainError> for Unready {
+    fn from(error: TrainError) -> Self {
+        Self::Train(error)
+    }
+}
+
 /// Builds model and optimiser, from the newest checkpoint that can be read where the run is continued.
-fn prepare(bench: &Bench, job: &TrainJob, corpus: Corpus, device: &Device) -> Result<Trainer, TrainError> {
+fn prepare(bench: &Bench, job: &TrainJob, corpus: Corpus, device: &Device) -> Result<Trainer, Unready> {
     let plan = ModelPlan::resolve(&job.config, corpus.tokenizer.vocabulary_size()).map_err(TrainError::Config)?;
     MemoryCheck::new(&Cost::of(&plan, &Workload::training(&job.config)), device).require()?;
-    let resume = if job.is_continued { newest_state(bench, job, device) } else { None };
-    Trainer::new(job.config.clone(), plan, corpus, device, resume)
+    let resume = if job.is_continued { newest_state(bench, job, device)? } else { None };
+    let has = bench.store.run_bytes(&job.run);
+    if let Some(why) = room::shortage(&job.config, &plan, bench.store.paths(), has) {
+        return Err(Unready::Refused { why, what_to_do: String::new() });
+    }
+    Ok(Trainer::new(job.config.clone(), plan, corpus, device, resume)?)
 }
 
 fn device_words(job: &TrainJob) -> String {
@@ -180,8 +242,10 @@ fn device_words(job: &TrainJob) -> String {
 mod tests {
     use super::*;
     use crate::{
-        config::{from_toml, to_toml},
-        store::{NewRun, OpenMode, Store, series_names, snapshot_kinds},
+        config::{RunConfig, from_toml, to_toml},
+        store::{
+            CheckpointKind, CheckpointRecord, NewRun, OpenMode, RunId, RunRecord, Store, series_names, snapshot_kinds,
+        },
         worker::{gpu::GpuReader, monitor::Monitor, outbox::Outbox},
     };
 
@@ -207,25 +271,194 @@ mod tests {
         every = 0
     "#;
 
+    /// A store of its own with a run that waits.
+    struct Place {
+        _folder: tempfile::TempDir,
+        store: Store,
+        config: RunConfig,
+        run: RunId,
+    }
+
+    impl Place {
+        fn new(toml: &str) -> Self {
+            let folder = tempfile::TempDir::new().unwrap();
+            let store = Store::open(&folder.path().join("headroom.db"), OpenMode::ReadWrite).unwrap();
+            let config = from_toml(toml).unwrap();
+            let new = NewRun { name: "tiny".to_owned(), config_toml: to_toml(&config), ..NewRun::default() };
+            let run = store.create_run(new).unwrap().summary.id;
+            Self { _folder: folder, store, config, run }
+        }
+
+        /// Trains it from the start, or on, while the machine is read at this interval; what was warned of.
+        fn train(&self, is_continued: bool, steering: &Steering, interval: Duration) -> Vec<String> {
+            let (writer, outbox) = (self.store.writer().unwrap(), Outbox::new(None));
+            let none = || Box::new(Vec::<Box<dyn GpuReader>>::new()) as Box<dyn GpuReader>;
+            let mut monitor = Monitor::start(outbox.clone(), writer.clone(), interval, none).unwrap();
+            let (notes, _inbox) = crossbeam_channel::bounded(64);
+            let bench = Bench::new(self.store.clone(), writer.clone(), outbox.clone(), monitor.position(), notes);
+            let job = TrainJob { run: self.run.clone(), config: self.config.clone(), is_continued };
+            train_job(&bench, job, steering);
+            monitor.end();
+            writer.flush().unwrap();
+            let events = std::iter::from_fn(|| outbox.take());
+            events
+                .filter_map(|event| if let Event::Warning { message, .. } = event { Some(message) } else { None })
+                .collect()
+        }
+
+        fn record(&self) -> RunRecord {
+            self.store.run(self.run.as_str()).unwrap()
+        }
+
+        /// Steps and the bits of the values of a series.
+        fn curve(&self, series: &str) -> Vec<(u64, u64)> {
+            let data = self.store.series(&self.run, series, None).unwrap();
+            data.steps.iter().copied().zip(data.values.iter().map(|value| value.to_bits())).collect()
+        }
+    }
+
     /// Trains a run on a store of its own, while `reader` reads the machine at this interval.
-    fn trained(toml: &str, interval: Duration) -> (tempfile::TempDir, Store, crate::store::RunRecord) {
-        let folder = tempfile::TempDir::new().unwrap();
-        let store = Store::open(&folder.path().join("headroom.db"), OpenMode::ReadWrite).unwrap();
-        let config = from_toml(toml).unwrap();
-        let new = NewRun { name: "tiny".to_owned(), config_toml: to_toml(&config), ..NewRun::default() };
-        let run = store.create_run(new).unwrap().summary.id;
-        let (writer, outbox) = (store.writer().unwrap(), Outbox::new(None));
-        let none = || Box::new(Vec::<Box<dyn GpuReader>>::new()) as Box<dyn GpuReader>;
-        let mut monitor = Monitor::start(outbox.clone(), writer.clone(), interval, none).unwrap();
-        let (notes, _inbox) = crossbeam_channel::bounded(64);
-        let bench = Bench::new(store.clone(), writer.clone(), outbox, monitor.position(), notes);
-        let job = TrainJob { run: run.clone(), config, is_continued: false };
-        train_job(&bench, job, &Steering::default());
-        monitor.end();
-        writer.flush().unwrap();
-        let record = store.run(run.as_str()).unwrap();
+    fn trained(toml: &str, interval: Duration) -> (Place, Store, RunRecord) {
+        let place = Place::new(toml);
+        place.train(false, &Steering::default(), interval);
+        let record = place.record();
         assert_eq!(record.summary.state, RunState::Finished, "{:?}", record.summary.failure);
-        (folder, store, record)
+        let store = place.store.clone();
+        (place, store, record)
+    }
+
+    const SELDOM: Duration = Duration::from_mins(1);
+
+    /// A run in which little time passes between evaluations, probes and checkpoints.
+    fn busy() -> String {
+        TINY.replace(
+            "steps = 20",
+            "steps = 6\n        evaluate_every = 2\n        evaluate_batches = 3\n        checkpoint_every = 3",
+        )
+        .replace("every = 0", "every = 3\n        examples = 2")
+    }
+
+    #[test]
+    fn a_stop_at_any_moment_loses_no_evaluation() {
+        let peaceful = Place::new(&busy());
+        peaceful.train(false, &Steering::default(), SELDOM);
+        let series = [series_names::TRAIN_LOSS, series_names::VALIDATION_LOSS, series_names::VALIDATION_PERPLEXITY];
+        let expected = series.map(|name| peaceful.curve(name));
+        assert_eq!(expected[1].iter().map(|point| point.0).collect::<Vec<_>>(), [2, 4, 6]);
+        let best = |place: &Place| {
+            let metrics = place.record().summary.metrics;
+            let found = &metrics[series_names::VALIDATION_LOSS];
+            let is_best = |kept: &&CheckpointRecord| kept.kind == CheckpointKind::Best;
+            let kept = place.store.checkpoints(&place.run).unwrap();
+            (
+                found.best,
+                found.best_step,
+                found.last_step,
+                kept.iter().find(is_best).map(|kept| (kept.step, kept.value)),
+            )
+        };
+        let (mut stops, mut in_evaluation) = (0, 0);
+        for question in 1.. {
+            let place = Place::new(&busy());
+            place.train(false, &Steering::stop_at(question), SELDOM);
+            if place.record().summary.state == RunState::Finished {
+                break;
+            }
+            stops += 1;
+            // Once more in the very moment in which it goes on, and then to the end.
+            if question % 2 == 0 {
+                place.train(true, &Steering::stop_at(2), SELDOM);
+            }
+            if place.record().summary.state == RunState::Stopped {
+                let before = place.record().summary.steps_done;
+                let evaluated = place.curve(series_names::VALIDATION_LOSS).last().map_or(0, |point| point.0);
+                in_evaluation += u64::from(before > 0 && before % 2 == 0 && evaluated < before);
+                place.train(true, &Steering::default(), SELDOM);
+            }
+            assert_eq!(place.record().summary.state, RunState::Finished, "question {question}");
+            assert_eq!(series.map(|name| place.curve(name)), expected, "question {question}");
+            assert_eq!(best(&place), best(&peaceful), "question {question}");
+            let probed = |place: &Place| place.store.live_analyses(&place.run).unwrap();
+            assert_eq!(probed(&place), probed(&peaceful), "question {question}");
+        }
+        assert!(stops > 20 && in_evaluation > 3, "{stops} stops, {in_evaluation} of them in an evaluation");
+    }
+
+    #[test]
+    fn a_checkpoint_has_the_loss_of_its_own_step_or_none() {
+        let toml = TINY.replace("steps = 20", "steps = 7\n        evaluate_every = 2\n        checkpoint_every = 3");
+        let (place, store, _) = trained(&toml.replace("steps = 7", "steps = 7\n        keep_checkpoints = 9"), SELDOM);
+        let losses = place.curve(series_names::VALIDATION_LOSS);
+        let kept = store.checkpoints(&place.run).unwrap();
+        let of = |step: u64| losses.iter().find(|point| point.0 == step).map(|point| point.1);
+        for checkpoint in &kept {
+            assert_eq!(checkpoint.value.map(f64::to_bits), of(checkpoint.step), "step {}", checkpoint.step);
+            assert_eq!(checkpoint.metric.is_some(), checkpoint.value.is_some());
+        }
+        let last: Vec<_> = kept.iter().filter(|kept| kept.kind == CheckpointKind::Last).collect();
+        let told: Vec<_> = last.iter().map(|kept| (kept.step, kept.value.is_some())).collect();
+        assert_eq!(told, [(3, false), (6, true), (7, true)]);
+    }
+
+    /// A run of 20 steps that was stopped after some, with checkpoints at every second.
+    fn stopped_half_way() -> Place {
+        let toml = TINY.replace("steps = 20", "steps = 20\n        checkpoint_every = 2\n        evaluate_every = 0");
+        let place = Place::new(&toml);
+        place.train(false, &Steering::stop_at(8), SELDOM);
+        assert_eq!(place.record().summary.state, RunState::Stopped);
+        place
+    }
+
+    fn damage(checkpoint: &CheckpointRecord) {
+        let weights = checkpoint.path.join("model.safetensors");
+        let whole = std::fs::read(&weights).unwrap();
+        std::fs::write(&weights, &whole[..whole.len() / 2]).unwrap();
+    }
+
+    #[test]
+    fn a_damaged_checkpoint_gives_way_to_an_older_one() {
+        let place = stopped_half_way();
+        let kept = place.store.checkpoints(&place.run).unwrap();
+        assert_eq!(kept.len(), 2);
+        damage(&kept[1]);
+        let warnings = place.train(true, &Steering::default(), SELDOM);
+        assert!(warnings.iter().any(|told| told.contains("an older one is tried")), "{warnings:?}");
+        let record = place.record();
+        assert_eq!((record.summary.state, record.attempts[1].first_step), (RunState::Finished, kept[0].step + 1));
+    }
+
+    #[test]
+    fn a_run_whose_checkpoints_are_all_damaged_is_not_begun_anew() {
+        let place = stopped_half_way();
+        let before = place.curve(series_names::TRAIN_LOSS);
+        let kept = place.store.checkpoints(&place.run).unwrap();
+        kept.iter().for_each(damage);
+        place.train(true, &Steering::default(), SELDOM);
+        let record = place.record();
+        assert_eq!((record.summary.state, record.attempts.len()), (RunState::Failed, 1));
+        let failure = record.summary.failure.unwrap();
+        assert!(failure.why.contains("No checkpoint of the run can be used"), "{failure:?}");
+        assert!(failure.why.matches("model.safetensors is damaged").count() == 2, "{failure:?}");
+        assert!(failure.what_to_do.contains("train it anew"), "{failure:?}");
+        assert_eq!(place.curve(series_names::TRAIN_LOSS), before);
+        assert!(kept.iter().all(|kept| kept.path.is_dir()), "nothing is removed");
+        // Without their folders it is the same.
+        kept.iter().for_each(|kept| std::fs::remove_dir_all(&kept.path).unwrap());
+        place.train(true, &Steering::default(), SELDOM);
+        assert_eq!((place.record().summary.state, place.record().attempts.len()), (RunState::Failed, 1));
+    }
+
+    #[test]
+    fn checkpoints_that_could_not_be_recorded_are_gone_on_from_where_there_is_no_other() {
+        let place = stopped_half_way();
+        let kept = place.store.checkpoints(&place.run).unwrap();
+        let writer = place.store.writer().unwrap();
+        kept.iter().for_each(|kept| writer.forget_checkpoint(&place.run, &kept.path));
+        writer.flush().unwrap();
+        let warnings = place.train(true, &Steering::default(), SELDOM);
+        assert!(warnings.iter().any(|told| told.contains("may be missing")), "{warnings:?}");
+        let record = place.record();
+        assert_eq!((record.summary.state, record.attempts[1].first_step), (RunState::Finished, kept[1].step + 1));
     }
 
     #[test]

@@ -168,6 +168,113 @@ fn a_full_disk_spills_and_recovers() {
     assert_eq!(store.series(&run, LOSS, None).unwrap().len(), 20_000);
 }
 
+/// Lets the database have so many pages more; of the connection that writes now.
+fn allow_pages(store: &Store, sql: &'static str) {
+    let allowed = store.outside_transaction(async move |connection| {
+        sqlx::query(sql).fetch_all(connection).await?;
+        Ok(())
+    });
+    allowed.unwrap();
+}
+
+#[test]
+fn a_change_that_a_full_disk_aborts_leaves_a_store_that_can_be_written() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "aborted"), store.writer().unwrap());
+    for round in 0..3 {
+        // SQLite ends the transaction of a statement that finds no room by itself.
+        allow_pages(&store, "PRAGMA max_page_count = 1");
+        let error = store.set_note(&run, &"x".repeat(1 << 20)).unwrap_err();
+        assert!(matches!(error, StoreError::Full { .. }), "{error}");
+        allow_pages(&store, "PRAGMA max_page_count = 1000000");
+        log(&writer, &run, [round + 1], 1.0);
+        assert_eq!(writer.settle(Duration::from_secs(5)), Settled::Stored);
+        store.set_note(&run, "short").unwrap();
+        assert!(store.mark_interrupted().unwrap().is_empty());
+    }
+    assert_eq!(store.series(&run, LOSS, None).unwrap().steps, [1, 2, 3]);
+    store.verify().unwrap();
+}
+
+#[test]
+fn single_points_that_find_no_room_are_written_once_there_is_some() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "points"), store.writer().unwrap());
+    let warnings = store.warnings();
+    allow_pages(&store, "PRAGMA max_page_count = 1");
+    let mut step = 0;
+    // A few at a time, each a statement of its own, until one needs a page more.
+    let told = loop {
+        log(&writer, &run, step + 1..=step + 10, 1.0);
+        step += 10;
+        writer.flush().unwrap();
+        if let Ok(told) = warnings.try_recv() {
+            break told;
+        }
+        assert!(step < 100_000, "the database grew without a page");
+    };
+    assert!(matches!(&told, StoreWarning::Spilling { reason, .. } if reason.contains("full")), "{told:?}");
+    log(&writer, &run, step + 1..=step + 10, 1.0);
+    let free = Instant::now();
+    wait_for(&warnings, |warning| matches!(warning, StoreWarning::Recovered { .. }));
+    assert!(free.elapsed() < Duration::from_secs(5));
+    assert_eq!(store.series(&run, LOSS, None).unwrap().steps, (1..=step + 10).collect::<Vec<_>>());
+}
+
+#[test]
+fn it_is_known_where_everything_is() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "settled"), store.writer().unwrap());
+    log(&writer, &run, 1..=3, 1.0);
+    assert_eq!(writer.settle(Duration::ZERO), Settled::Stored);
+    let mut stranger = Stranger::new(&database(&folder));
+    stranger.execute("BEGIN EXCLUSIVE");
+    log(&writer, &run, 4..=5, 1.0);
+    let spill = instance::spill_path(store.paths(), store.instance().unwrap());
+    assert_eq!(writer.settle(Duration::from_millis(300)), Settled::Beside { path: spill });
+    stranger.execute("COMMIT");
+    assert_eq!(writer.settle(Duration::from_secs(5)), Settled::Stored);
+    assert_eq!(store.series(&run, LOSS, None).unwrap().len(), 5);
+}
+
+#[test]
+fn what_fits_nowhere_in_the_store_is_in_a_file_apart() {
+    let folder = folder();
+    let mut stranger;
+    let (run, apart, spill) = {
+        let store = open(&folder);
+        let (run, writer) = (running(&store, "apart"), store.writer().unwrap());
+        stranger = Stranger::new(&database(&folder));
+        let spill = instance::spill_path(store.paths(), store.instance().unwrap());
+        std::fs::create_dir(&spill).unwrap();
+        stranger.execute("BEGIN EXCLUSIVE");
+        log(&writer, &run, 1..=5, 1.0);
+        let Settled::Apart { path } = writer.settle(Duration::from_millis(300)) else { panic!("it is apart") };
+        assert!(path.is_file());
+        // Written after all: the file goes.
+        stranger.execute("COMMIT");
+        assert_eq!(writer.settle(Duration::from_secs(5)), Settled::Stored);
+        assert!(!path.exists());
+        // And now the program ends before the store can be written.
+        stranger.execute("BEGIN EXCLUSIVE");
+        log(&writer, &run, 6..=9, 1.0);
+        writer.set_state(&run, RunState::Finished, StateDetails::default());
+        let Settled::Apart { path } = writer.settle(Duration::from_millis(300)) else { panic!("it is apart") };
+        log(&writer, &run, [10], 1.0);
+        (run, path, spill)
+    };
+    std::fs::remove_dir(&spill).unwrap();
+    stranger.execute("COMMIT");
+    assert_eq!(open(&folder).record(&run).unwrap().summary.state, RunState::Interrupted);
+    std::fs::rename(&apart, folder.path().join(apart.file_name().unwrap())).unwrap();
+    let store = open(&folder);
+    assert_eq!(store.series(&run, LOSS, None).unwrap().steps, (1..=10).collect::<Vec<_>>());
+    assert_eq!(store.record(&run).unwrap().summary.state, RunState::Finished, "that its program was gone says less");
+}
+
 #[test]
 fn runs_of_a_dead_program_become_interrupted() {
     let folder = folder();

@@ -206,6 +206,39 @@ fn a_resumed_attempt_hides_the_overlapped_tail() {
 }
 
 #[test]
+fn what_a_continued_run_makes_up_for_belongs_to_the_step_before() {
+    let folder = folder();
+    let store = open(&folder);
+    let (run, writer) = (running(&store, "stopped"), store.writer().unwrap());
+    let evaluate = |step: u64, value: f64| writer.log(&run, series_names::VALIDATION_LOSS, step, value, step, step);
+    log(&writer, &run, 1..=5, 1.0);
+    evaluate(2, 3.0);
+    // Stopped in the evaluation of step 5, twice, and then in the sample that follows it.
+    store.begin_attempt(&run, 6).unwrap();
+    store.begin_attempt(&run, 6).unwrap();
+    evaluate(5, 1.0);
+    store.begin_attempt(&run, 6).unwrap();
+    evaluate(5, 1.0);
+    writer.snapshot(&run, NewSnapshot::text(5, "a sample"));
+    log(&writer, &run, 6..=8, 1.0);
+    evaluate(8, 2.0);
+    writer.flush().unwrap();
+    let seen = store.series(&run, series_names::VALIDATION_LOSS, None).unwrap();
+    assert_eq!((seen.steps, seen.values), (vec![2, 5, 8], vec![3.0, 1.0, 2.0]));
+    assert_eq!(store.series(&run, LOSS, None).unwrap().steps, (1..=8).collect::<Vec<_>>());
+    assert_eq!(store.samples(&run).unwrap().len(), 1);
+    let found = &store.record(&run).unwrap().summary.metrics[series_names::VALIDATION_LOSS];
+    assert_eq!((found.count, found.best, found.best_step, found.last_step), (3, Some(1.0), Some(5), 8));
+    // One that goes back further belongs to nobody else.
+    store.begin_attempt(&run, 4).unwrap();
+    evaluate(2, 9.0);
+    evaluate(3, 0.5);
+    writer.flush().unwrap();
+    let seen = store.series(&run, series_names::VALIDATION_LOSS, None).unwrap();
+    assert_eq!((seen.steps, seen.values), (vec![2, 3], vec![3.0, 0.5]), "an earlier step stays as it was");
+}
+
+#[test]
 fn a_cursor_reads_only_what_came_after() {
     let folder = folder();
     let store = open(&folder);
@@ -286,9 +319,22 @@ fn checkpoints_and_snapshots_are_kept() {
         kept.into_iter().map(|kept| (kept.step, kept.kind)).collect::<Vec<_>>()
     };
     assert_eq!(kept(&store), [(5, CheckpointKind::Last), (9, CheckpointKind::Best), (9, CheckpointKind::Last)]);
-    store.forget_checkpoint(&run, &checkpoint(5, CheckpointKind::Last).path).unwrap();
+    writer.forget_checkpoint(&run, &checkpoint(5, CheckpointKind::Last).path);
+    writer.flush().unwrap();
     assert_eq!(kept(&store), [(9, CheckpointKind::Best), (9, CheckpointKind::Last)]);
     assert_eq!(store.checkpoints(&run).unwrap()[0].path, checkpoint(9, CheckpointKind::Best).path);
+
+    // What was measured of the checkpoint's own step is its value, and nothing else.
+    assert_eq!(store.checkpoints(&run).unwrap()[0].value, None);
+    writer.log(&run, "validation/loss", 5, 1.0 / 9.0, 5, 5);
+    writer.log(&run, "validation/loss", 9, 1.0 / 9.0, 9, 9);
+    writer.flush().unwrap();
+    let judged = &store.checkpoints(&run).unwrap()[0];
+    assert_eq!((judged.value, judged.metric.as_deref()), (Some(1.0 / 9.0), Some("validation/loss")));
+    writer.checkpoint(&run, NewCheckpoint { value: Some(0.5), ..checkpoint(9, CheckpointKind::Last) });
+    writer.flush().unwrap();
+    let judged = &store.checkpoints(&run).unwrap()[1];
+    assert_eq!((judged.value, judged.metric.as_deref()), (None, None), "as earlier versions kept it");
 
     let values = [0.5, -1.0, f32::INFINITY];
     let map = NewSnapshot { layer: Some(1), head: Some(2), ..NewSnapshot::f32(9, "map", vec![3], &values) };
