@@ -23,11 +23,11 @@ impl Store {
 
     /// Forgets a checkpoint whose directory was removed, whatever it was kept for.
     pub fn forget_checkpoint(&self, run: &RunId, path: &Path) -> Result<(), StoreError> {
-        let (id, kept) = (run.clone(), self.paths().to_kept(path));
+        let (id, kept, absolute) = (run.clone(), self.paths().to_kept(path), path.to_string_lossy().into_owned());
         self.change(async move |connection| {
             let number = known_number(connection, &id).await?;
-            let delete = sqlx::query("DELETE FROM checkpoints WHERE run = ? AND path = ?");
-            delete.bind(number).bind(kept).execute(connection).await?;
+            let delete = sqlx::query("DELETE FROM checkpoints WHERE run = ? AND path IN (?, ?)");
+            delete.bind(number).bind(kept).bind(absolute).execute(connection).await?;
             Ok(())
         })
     }
@@ -62,7 +62,7 @@ impl Store {
     fn checkpoint_record(&self, run: &RunId, row: &SqliteRow) -> Option<CheckpointRecord> {
         let mut fields = Fields::new(row);
         let (kept, kind) = (fields.text(1), fields.text(2));
-        let name = self.paths().checkpoint_name(run, &kept);
+        let name = self.paths().checkpoint_name(run, Path::new(&kept));
         let record = CheckpointRecord {
             step: fields.count(0),
             path: match &name {

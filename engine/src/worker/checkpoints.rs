@@ -47,7 +47,7 @@ pub fn choose_checkpoint(records: &[CheckpointRecord], which: Which) -> Result<&
 pub(super) fn prune(store: &Store, run: &RunId, keep: usize) {
     let Ok(records) = store.checkpoints(run) else { return };
     let mut last: Vec<&CheckpointRecord> =
-        records.iter().filter(|record| record.kind == CheckpointKind::Last).collect();
+        records.iter().filter(|record| record.kind == CheckpointKind::Last && record.problem.is_none()).collect();
     last.sort_by_key(|record| std::cmp::Reverse(record.step));
     for old in last.iter().skip(keep) {
         let is_needed = records.iter().any(|record| record.path == old.path && record.kind != CheckpointKind::Last);
