@@ -105,7 +105,7 @@ const HARMS: &[Harm] = &[
     Harm::Sql("UPDATE run_configs SET config_json = '{' WHERE run = 2"),
     Harm::Sql("UPDATE run_configs SET config_toml = CAST(x'ff' AS TEXT) WHERE run = 2"),
     Harm::Sql(
-        "UPDATE run_configs SET config_toml = 'format = 1' || char(10) || 'name = \"../../victim\"' WHERE run = 2",
+        "UPDATE run_configs SET config_toml = replace(config_toml, 'name = \"target\"', 'name = \"../../victim\"') WHERE run = 2",
     ),
     Harm::Sql("DELETE FROM run_configs WHERE run = 2"),
     Harm::Sql("UPDATE checkpoints SET path = 'VICTIM/model' WHERE run = 2"),

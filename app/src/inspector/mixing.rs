@@ -146,10 +146,15 @@ fn collaborating(record: &RunRecord) -> Option<HeadPlan> {
 fn map(snapshot: &SnapshotData, plan: &HeadPlan) -> Option<Map> {
     let layer = snapshot.record.layer?;
     let &[rows, columns] = snapshot.record.shape.as_slice() else { return None };
+    let values = snapshot.to_f32()?;
+    if rows.checked_mul(columns) != Some(values.len() as u64) {
+        // The shape of a store from elsewhere may promise anything.
+        return None;
+    }
     let cells = plan.row(layer as usize).iter().enumerate();
     let names: Vec<String> =
         cells.filter(|(_, cell)| matches!(cell, Cell::Compute)).map(|(head, _)| format!("H{head}")).collect();
-    let data = HeatData::new(rows as usize, columns as usize, snapshot.to_f32()?);
+    let data = HeatData::new(rows as usize, columns as usize, values);
     Some(Map { layer, heads: HeatAxis::names("", names), data })
 }
 

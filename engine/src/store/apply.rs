@@ -228,8 +228,9 @@ async fn write_other(
         OtherEntry::Facts { run, facts } => write_facts(connection, run, facts).await,
         OtherEntry::Forget { run, path } => {
             let Some(number) = keys.run(connection, run).await? else { return Ok(()) };
-            let delete = sqlx::query("DELETE FROM checkpoints WHERE run = ? AND path = ?");
-            delete.bind(number).bind(source.paths.to_kept(path)).execute(connection).await.map(drop)
+            let delete = sqlx::query("DELETE FROM checkpoints WHERE run = ? AND path IN (?, ?)");
+            let delete = delete.bind(number).bind(source.paths.to_kept(path));
+            delete.bind(path.to_string_lossy().into_owned()).execute(connection).await.map(drop)
         }
         OtherEntry::Snapshot { run, attempt, snapshot, at_ms } => {
             let Some(number) = keys.run(connection, run).await? else { return Ok(()) };

@@ -55,7 +55,7 @@ impl Store {
     fn checkpoint_record(&self, run: &RunId, row: &SqliteRow) -> Option<CheckpointRecord> {
         let mut fields = Fields::new(row);
         let (kept, kind) = (fields.text(1), fields.text(2));
-        let name = self.paths().checkpoint_name(run, &kept);
+        let name = self.paths().checkpoint_name(run, Path::new(&kept));
         let record = CheckpointRecord {
             step: fields.count(0),
             path: match &name {

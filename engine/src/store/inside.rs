@@ -197,8 +197,7 @@ impl Store {
             why,
             path: paths.root().to_owned(),
         };
-        let name = path.to_str().ok_or_else(|| "it has no name in UTF-8".to_owned());
-        let name = name.and_then(|path| paths.checkpoint_name(run, path));
+        let name = paths.checkpoint_name(run, path);
         // "it is …": the words are told after "it".
         let name = name.map_err(|why| left_alone(why.trim_start_matches("it ").to_owned()))?;
         let Some(checkpoints) = open(paths, &[RUNS, run.as_str(), CHECKPOINTS]).map_err(left_alone)? else {

@@ -22,6 +22,10 @@ pub(crate) fn check(paths: &StorePaths) -> Result<(), StoreError> {
     {
         return refused(paths.database(), there.file_type());
     }
+    if fs::symlink_metadata(paths.database()).is_ok_and(|there| there.is_symlink()) && !paths.database().exists() {
+        // SQLite would make a new file where it points to.
+        return Err(StoreError::NotAFile { path: paths.database().to_owned(), kind: "a link to nothing" });
+    }
     for path in paths.sqlite_files() {
         if let Ok(there) = fs::symlink_metadata(&path)
             && !there.is_file()

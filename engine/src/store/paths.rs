@@ -126,12 +126,11 @@ impl StorePaths {
         self.root.join(kept)
     }
 
-    /// The name of the folder of a run's checkpoint whose path was kept as `kept`.
+    /// The name of the folder of a run's checkpoint whose path is, or was kept as, `path`.
     ///
     /// # Errors
     /// In words: it is no folder of a checkpoint of that run in this store.
-    pub(crate) fn checkpoint_name(&self, run: &RunId, kept: &str) -> Result<String, String> {
-        let path = Path::new(kept);
+    pub(crate) fn checkpoint_name(&self, run: &RunId, path: &Path) -> Result<String, String> {
         // Absolute paths inside of the store are as good as others.
         let inside = if path.is_absolute() { path.strip_prefix(&self.root).ok() } else { Some(path) };
         let plain = |part: Component<'_>| match part {
@@ -144,7 +143,7 @@ impl StorePaths {
             Some(["runs", id, "checkpoints", name]) if *id == run.as_str() && is_checkpoint(name) => {
                 Ok((*name).to_owned())
             }
-            _ => Err(format!("it is not in the run's own folder of checkpoints, but at {kept:?}")),
+            _ => Err(format!("it is not in the run's own folder of checkpoints, but at {path:?}")),
         }
     }
 }
@@ -198,7 +197,7 @@ mod tests {
     fn a_checkpoint_lies_in_the_folder_of_its_run_or_nowhere() {
         let paths = StorePaths::for_database(Path::new("/s/a.db"));
         let run: RunId = "0000000001".parse().unwrap();
-        let name = |kept: &str| paths.checkpoint_name(&run, kept);
+        let name = |kept: &str| paths.checkpoint_name(&run, Path::new(kept));
         let own = "runs/0000000001/checkpoints/step-00000010";
         assert_eq!(name(own), Ok("step-00000010".to_owned()));
         assert_eq!(name(&format!("/s/{own}")), Ok("step-00000010".to_owned()), "as some stores have it");

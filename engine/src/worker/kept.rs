@@ -12,9 +12,10 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Those that the run has when it goes on.
+    /// Those that the run has when it goes on. What is not to be read is not to be removed either.
     pub(super) fn of(records: Vec<CheckpointRecord>) -> Self {
-        let checkpoints = records.into_iter().map(|record| (record.step, record.kind, record.path)).collect();
+        let own = records.into_iter().filter(|record| record.problem.is_none());
+        let checkpoints = own.map(|record| (record.step, record.kind, record.path)).collect();
         Self { checkpoints, left: Vec::new() }
     }
 
