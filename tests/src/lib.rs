@@ -16,7 +16,7 @@ pub use configs::{TINY_DECODER, TINY_ENCODER, sentences};
 pub use database::{Holder, execute, hold, tamper};
 #[cfg(unix)]
 pub use hostile::{AS_PROGRAM, Counts, HostileStores};
-pub use options::number;
+pub use options::{number, text};
 pub use program::{Answer, Program, Training, carry_out_commands};
 pub use window::{
     EXAMPLE_STEPS, Screen, answer_maps, answer_rebuilt, example_analysis, example_current, example_reconstruction,

@@ -348,7 +348,7 @@ fn too_little_space_is_seen_before_anything_is_written() {
     assert!(error.to_string().contains("1000 bytes are free"), "{error}");
     let loaded = load(&dir).unwrap();
     assert!(same(&logits(&loaded.plan, &loaded.parameters), &kept));
-    assert!(space::free_bytes(&dir).is_none_or(|free| free > 0));
+    assert!(free_bytes(&dir).is_none_or(|free| free > 0));
 }
 
 #[test]

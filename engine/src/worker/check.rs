@@ -30,6 +30,10 @@ fn problems(config: &RunConfig, paths: &StorePaths) -> (Vec<Problem>, Option<u64
     };
     if let Ok(plan) = ModelPlan::resolve(config, estimated_vocabulary(config)) {
         if let Some(why) = room::shortage(config, &plan, paths, 0) {
+            let why = format!(
+                "{why}; free some space, keep fewer checkpoints, or choose another place with --store: {}",
+                paths.root().display()
+            );
             found.push(Problem::new("train.keep_checkpoints", why));
         }
         let cost = Cost::of(&plan, &Workload::training(config));

@@ -15,7 +15,7 @@ use std::{
 };
 
 use headroom_engine::store::{OpenMode, RunId, RunState, Store, series_names};
-use headroom_tests::{Chance, Program, TINY_DECODER, Training, carry_out_commands, number};
+use headroom_tests::{Chance, Program, TINY_DECODER, Training, carry_out_commands, number, text};
 use serde_json::Value;
 
 #[global_allocator]
@@ -128,8 +128,9 @@ fn config() -> String {
         .replace("keep_checkpoints = 2", &format!("keep_checkpoints = {KEEP}"))
 }
 
+/// The program under test: this one, or with `--program` another build of it.
 fn program() -> Program {
-    Program::new(std::env::current_exe().unwrap())
+    Program::new(text("--program").map_or_else(|| std::env::current_exe().unwrap(), PathBuf::from))
 }
 
 fn curves(store: &Store, run: &RunId) -> Curves {

@@ -12,7 +12,7 @@ use std::{
 };
 
 use headroom_engine::store::{OpenMode, RunFilter, RunId, RunState, Store, series_names};
-use headroom_tests::{Chance, Program, TINY_DECODER, TINY_ENCODER, Training, carry_out_commands, number};
+use headroom_tests::{Chance, Program, TINY_DECODER, TINY_ENCODER, Training, carry_out_commands, number, text};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -64,8 +64,9 @@ fn configs() -> Vec<String> {
     vec![busy(TINY_DECODER), busy(TINY_ENCODER), busy(&threads)]
 }
 
+/// The program under test: this one, or with `--program` another build of it.
 fn program() -> Program {
-    Program::new(std::env::current_exe().unwrap())
+    Program::new(text("--program").map_or_else(|| std::env::current_exe().unwrap(), PathBuf::from))
 }
 
 fn outcome(program: &Program, run: &str) -> Peace {
