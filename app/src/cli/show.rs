@@ -6,6 +6,7 @@ use headroom_engine::{
     attention::ParameterMatch,
     config::{counted, from_toml},
     store::{RunRecord, Store, series_names},
+    train::Health,
 };
 use serde_json::{Map, Value, json};
 
@@ -69,7 +70,10 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
     };
     fact("name", run.name.clone());
     fact("id", format!("{} (#{})", run.id, run.number));
-    fact("state", run.state.to_string());
+    fact("state", run.state_words());
+    if let Some(health) = run.health.filter(|health| *health != Health::Sound) {
+        fact("loss", joined(&health.why(), health.what_to_do()));
+    }
     if let Some(failure) = &run.failure {
         fact("why", joined(&failure.why, &failure.what_to_do));
     }

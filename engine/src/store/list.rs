@@ -17,7 +17,7 @@ macro_rules! summary_columns {
         "number, id, name, state, seed, device, threads, parameters, created_ms, started_ms, ended_ms, steps_done,
          steps_total, tokens, train_secs, failure_why, failure_what_to_do, diverged_step, diverged_at, parent_run,
          parent_step, note, archived, deleted_ms, owner, flops_per_step, train_tokens,
-         held_out_hash"
+         held_out_hash, health"
     };
 }
 
@@ -160,6 +160,9 @@ fn summary(row: &SqliteRow, owners: &mut Owners) -> sqlx::Result<(i64, RunSummar
     };
     let at = row.try_get(18)?;
     let diverged = optional(17)?.map(|step| Divergence { step, at });
+    // What cannot be read says nothing.
+    let health: Option<String> = row.try_get(28)?;
+    let health = health.and_then(|json| serde_json::from_str(&json).ok());
     let parent_run: Option<String> = row.try_get(19)?;
     let parent = parent_run.zip(optional(20)?).map(|(run, step)| Parent { run: run.into(), step });
     let run = RunSummary {
@@ -183,6 +186,7 @@ fn summary(row: &SqliteRow, owners: &mut Owners) -> sqlx::Result<(i64, RunSummar
         train_secs: row.try_get(14)?,
         failure,
         diverged,
+        health,
         parent,
         note: row.try_get(21)?,
         tags: Vec::new(),

@@ -10,7 +10,7 @@ use rayon::ThreadPoolBuilder;
 use super::{
     Event,
     bench::{Bench, STACK_BYTES},
-    coverage, device,
+    coverage, device, health,
     hooks::RunHooks,
     job::TrainJob,
     resume::newest_state,
@@ -105,7 +105,8 @@ fn carry_through(bench: &Bench, job: &TrainJob, steering: &Steering, hooks: &mut
     }
     hooks.start(&trainer, &device_words(job));
     match train(&mut trainer, hooks) {
-        Ok(Outcome::Finished) => Ending { state: RunState::Finished, why: None, details: StateDetails::default() },
+        Ok(Outcome::Finished) => ended(hooks),
+        Ok(Outcome::Stopped) if hooks.is_over() => ended(hooks),
         Ok(Outcome::Stopped) => stopped(),
         Ok(Outcome::Diverged(divergence)) => {
             let why = format!(
@@ -119,6 +120,12 @@ fn carry_through(bench: &Bench, job: &TrainJob, steering: &Steering, hooks: &mut
         }
         Err(error) => failed(&error.to_string(), ""),
     }
+}
+
+/// The end of a run that went its way: finished, unless its loss has diverged.
+fn ended(hooks: &mut RunHooks<'_>) -> Ending {
+    let (state, why, details) = health::ended(hooks.last_health());
+    Ending { state, why, details }
 }
 
 fn stopped() -> Ending {
@@ -214,6 +221,7 @@ mod tests {
         let (writer, outbox) = (store.writer().unwrap(), Outbox::new(None));
         let none = || Box::new(Vec::<Box<dyn GpuReader>>::new()) as Box<dyn GpuReader>;
         let mut monitor = Monitor::start(outbox.clone(), writer.clone(), interval, none).unwrap();
+        monitor.set_busy(true);
         let (notes, _inbox) = crossbeam_channel::bounded(64);
         let bench = Bench::new(store.clone(), writer.clone(), outbox, monitor.position(), notes);
         let job = TrainJob { run: run.clone(), config, is_continued: false };
