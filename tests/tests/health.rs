@@ -30,7 +30,7 @@ fn told(events: &[Value]) -> Vec<&str> {
 fn a_loss_that_grows_and_stays_finite_ends_the_run_as_diverged() {
     let program = program();
     let answer = train(&program, &["--json"]).expect_code(1);
-    let answer = answer.expect_words(&["Diverged", "after 160 steps", "left its course", "learning rate"]);
+    let answer = answer.expect_words(&["Diverged", "after 160 steps", "did not come back", "learning rate"]);
     let events = answer.events();
     assert_eq!(told(&events), ["unstable", "diverged"]);
     let unstable = events.iter().find(|event| event["event"] == "health").unwrap();
@@ -42,9 +42,9 @@ fn a_loss_that_grows_and_stays_finite_ends_the_run_as_diverged() {
     assert_eq!((&shown["state"], &shown["health"]["kind"]), (&"diverged".into(), &"diverged".into()));
     assert!(shown["diverged"]["step"].as_u64().unwrap() < 40 && shown["diverged"]["at"].is_null(), "{shown}");
     let runs = program.run(&["runs"]).expect_code(0).stdout;
-    assert!(runs.contains(" diverged ") && runs.contains("diverged. The training loss left its course"), "{runs}");
+    assert!(runs.contains(" diverged ") && runs.contains("diverged. The training loss has risen since step"), "{runs}");
     let words = program.run(&["show", "1"]).expect_code(0).stdout;
-    assert!(words.contains("left its course at step") && !words.contains("non-finite"), "{words}");
+    assert!(words.contains("did not come back") && words.contains("from step"), "{words}");
     // What it has is not lost.
     let out = program.path("model").display().to_string();
     let _ = program.run(&["export", "1", &out, "--which", "last"]).expect_code(0);
@@ -122,7 +122,7 @@ fn a_race_does_not_count_what_diverged() {
     let finished: Vec<_> = table["entrants"].as_array().unwrap().iter().map(|entrant| &entrant["finished"]).collect();
     assert_eq!(finished, [&Value::from(1), &Value::from(0)], "{table}");
     let why = table["entrants"][1]["runs"][0]["why"].as_str().unwrap();
-    assert!(why.contains("left its course"), "{why}");
+    assert!(why.contains("did not come back"), "{why}");
 }
 
 /// Trains every preset on built-in text to its end; some minutes on two cores.

@@ -245,7 +245,7 @@ fn sentence(event: &Event) -> Option<String> {
             format!("Checkpoint at step {}: {} ({})", plain::count(*step), path.display(), plain::bytes(*bytes))
         }
         Event::Health { step, health: Health::Sound, .. } => {
-            format!("Back on its course at step {}", plain::count(*step))
+            format!("At step {}, sound again", plain::count(*step))
         }
         Event::Health { step, health, message, .. } => {
             format!("At step {}, {}: {message}", plain::count(*step), health.word())

@@ -78,8 +78,12 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
         fact("why", joined(&failure.why, &failure.what_to_do));
     }
     if let Some(diverged) = &run.diverged {
-        let at = diverged.at.as_ref().map(|at| format!(", first in {at}")).unwrap_or_default();
-        fact("diverged", format!("at step {}{at}", plain::count(diverged.step)));
+        let step = plain::count(diverged.step);
+        let words = diverged
+            .at
+            .as_ref()
+            .map_or_else(|| format!("from step {step} on"), |at| format!("at step {step}, first in {at}"));
+        fact("diverged", words);
     }
     fact("steps", steps(run));
     fact("tokens", plain::count(run.tokens));

@@ -327,7 +327,7 @@ impl State {
                 self.refresh_record(&run);
                 let name = self.run_name(&run);
                 let (level, what) = match health {
-                    Health::Sound => (Level::Info, format!("\"{name}\" is back on its course.")),
+                    Health::Sound => (Level::Info, format!("\"{name}\" is sound again.")),
                     Health::Plateau { .. } => (Level::Info, format!("\"{name}\": {message}")),
                     Health::Stalled { .. } => (Level::Warning, format!("\"{name}\" is stalled. {}", health.why())),
                     Health::Unstable { .. } => (Level::Warning, format!("\"{name}\" is unstable. {}", health.why())),

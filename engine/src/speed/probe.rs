@@ -148,13 +148,14 @@ fn wait(child: &mut Child, request: &MemoryRequest, is_stopped: &dyn Fn() -> boo
             Ok(None) => {}
             Err(_) => return Asked::Unavailable,
         }
-        if is_stopped() {
-            return Asked::Stopped;
-        }
         if Instant::now() >= deadline {
             let reason =
                 format!("The process that measures memory did not answer within {} s.", patience(request).as_secs());
             return Asked::Answered(MemoryAnswer::Not { outcome: Outcome::Failed { reason } });
+        }
+        // Last, since it waits where the measurement is paused.
+        if is_stopped() {
+            return Asked::Stopped;
         }
         std::thread::sleep(LOOK);
     };

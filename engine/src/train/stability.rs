@@ -152,7 +152,7 @@ impl Health {
                 grouped(best_step)
             ),
             Self::Diverged { since_step, loss, best, best_step } => format!(
-                "The training loss left its course at step {} and did not come back: {} after {} at step {}.",
+                "The training loss has risen since step {} and did not come back: {} after {} at step {}.",
                 grouped(since_step),
                 number(loss),
                 number(best),
