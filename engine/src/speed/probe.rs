@@ -290,12 +290,14 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_process_that_does_not_answer_is_ended_when_nobody_wants_to_know() {
-        use std::{cell::Cell, os::unix::fs::PermissionsExt};
+        use std::cell::Cell;
 
         let folder = tempfile::TempDir::new().unwrap();
         let program = folder.path().join("silent");
-        std::fs::write(&program, "#!/bin/sh\necho $$ > \"$(dirname \"$0\")/pid\"\nexec sleep 600\n").unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        // Written by another process: a file that this one has open for writing cannot be started.
+        let script = "printf '#!/bin/sh\\necho $$ > \"%s\"\\nexec sleep 600\\n' \"$1/pid\" > \"$1/silent\"; chmod +x \"$1/silent\"";
+        let made = Command::new("sh").args(["-c", script, "sh"]).arg(folder.path()).status().unwrap();
+        assert!(made.success());
         let looks = Cell::new(0);
         let pid = folder.path().join("pid");
         let is_stopped = || {
@@ -305,7 +307,7 @@ mod tests {
         let asked = MemoryProbe::new(Some(program)).ask(&request(), &is_stopped);
         assert!(matches!(asked, Asked::Stopped) && looks.get() > 0, "{asked:?}");
         let pid = std::fs::read_to_string(&pid).unwrap();
-        let alive = std::process::Command::new("kill").args(["-0", pid.trim()]).stderr(Stdio::null()).status().unwrap();
+        let alive = Command::new("kill").args(["-0", pid.trim()]).stderr(Stdio::null()).status().unwrap();
         assert!(!alive.success(), "process {pid} is left behind");
     }
 

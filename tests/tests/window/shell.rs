@@ -100,7 +100,9 @@ fn an_idle_engine_sends_nothing_that_would_wake_the_window() {
     let wakes = Arc::new(AtomicUsize::new(0));
     let wake = {
         let wakes = Arc::clone(&wakes);
-        Arc::new(move || drop(wakes.fetch_add(1, Ordering::Relaxed)))
+        Arc::new(move || {
+            wakes.fetch_add(1, Ordering::Relaxed);
+        })
     };
     let link = Link::start(folder.path().join("headroom.db"), wake).unwrap();
     let mut state = State::default();
