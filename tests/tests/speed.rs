@@ -112,7 +112,6 @@ fn what_cannot_be_swept_is_refused_before_anything_is_measured() {
         let answer = program.run(&arguments).expect_code(2).expect_words(&words);
         assert_eq!(answer.json()["event"], "refused", "{arguments:?}");
     }
-    let _ = program.run(&["bench", "sweep"]).expect_code(2).expect_words(&["--axis"]);
     assert!(!program.store_path().exists(), "a refusal made a store");
     let _ = program.run(&["bench", "show", "nothing"]).expect_code(2);
 }
@@ -150,6 +149,124 @@ fn ctrl_c_keeps_what_was_measured() {
     let list = program.run(&["bench", "list", "--json"]).expect_code(0).json();
     assert_eq!((&list[0]["name"], &list[0]["points"]), (&"endless".into(), &0.into()));
     assert!(list[0]["ended_ms"].as_i64().is_some());
+}
+
+/// The peak of memory of a side of the tiny point at this length, and which process it is of.
+#[cfg(target_os = "linux")]
+fn peak(record: &serde_json::Value, length: &str) -> (f64, String) {
+    let points = record["results"]["points"].as_array().unwrap();
+    let point = points.iter().find(|point| point["settings"][0]["value"] == length).unwrap();
+    let outcome = &point["sides"][0]["outcome"];
+    let source = outcome["memory_source"].as_str().unwrap().to_owned();
+    (outcome["peak_memory_bytes"].as_f64().unwrap(), source)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_does_not_depend_on_what_was_measured_before() {
+    let program = program();
+    program.write("tiny.toml", TINY_DECODER.replace("width = 16", "width = 64").replace("batch = 4", "batch = 32"));
+    let sweep = |lengths: &str, more: &[&str]| {
+        let axis = format!("data.sequence_length={lengths}");
+        let mut arguments =
+            vec!["bench", "sweep", "tiny.toml", "--axis", &axis, "--steps", "1", "--warmup", "0", "--json"];
+        arguments.extend(more);
+        let record = program.run(&arguments).expect_code(0).json();
+        peak(&record, "32")
+    };
+    let (alone, source) = sweep("32", &[]);
+    assert_eq!(source, "own_process");
+    let after_longer = sweep("512,32", &[]);
+    let after_search = sweep("256,32", &["--largest-batch", "--memory", "400000000"]);
+    for (peak, source) in [after_longer, after_search] {
+        assert_eq!(source, "own_process");
+        let off = (peak - alone).abs();
+        assert!(off < (0.05 * alone).max(4.0 * 1024.0 * 1024.0), "{alone} alone, {peak} after others");
+    }
+    let table = program.run(&["bench", "show", "1"]).expect_code(0).stdout;
+    assert!(table.contains("a process of its own for each side"), "{table}");
+    let csv = program.run(&["bench", "show", "1", "--csv"]).expect_code(0).stdout;
+    assert!(csv.contains(",peak_memory_of,") && csv.contains(",own_process,"), "{csv}");
+}
+
+/// Children of a process that measure memory.
+#[cfg(target_os = "linux")]
+fn children(parent: u32) -> Vec<u32> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(id) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
+        let status = std::fs::read_to_string(entry.path().join("status")).unwrap_or_default();
+        let line = std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
+        if status.contains(&format!("PPid:\t{parent}\n")) && line.contains("measure-memory") {
+            found.push(id);
+        }
+    }
+    found
+}
+
+/// A sweep whose memory takes long to measure, and the process that measures it.
+#[cfg(target_os = "linux")]
+fn busy_sweep(program: &Program) -> (std::process::Child, u32) {
+    program.write("tiny.toml", TINY_DECODER.replace("width = 16", "width = 256").replace("batch = 4", "batch = 64"));
+    let axis = "train.accumulation=400";
+    let child = program.command(&["bench", "sweep", "tiny.toml", "--axis", axis, "--steps", "1"]).spawn().unwrap();
+    let start = std::time::Instant::now();
+    loop {
+        if let [id] = children(child.id())[..] {
+            return (child, id);
+        }
+        assert!(start.elapsed() < Duration::from_mins(1), "no process measures memory");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn is_gone(id: u32) -> bool {
+    let start = std::time::Instant::now();
+    while start.elapsed() < Duration::from_secs(20) {
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+        if status.is_empty() || status.contains("State:\tZ") {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    false
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_process_that_measures_memory_outlives_neither_a_stop_nor_a_kill() {
+    let program = program();
+    let (mut child, measuring) = busy_sweep(&program);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(is_gone(measuring), "it outlived the program");
+
+    let (mut child, measuring) = busy_sweep(&program);
+    let kill = std::process::Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    assert!(kill.success());
+    assert!(is_gone(measuring), "it outlived the stop");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn what_a_preset_says_of_measuring_it_runs_as_it_stands() {
+    let program = program();
+    let text = program.run(&["presets", "reuse-savings"]).expect_code(0).stdout;
+    let command = text.split('`').find(|part| part.starts_with("headroom bench ")).unwrap();
+    let arguments: Vec<&str> =
+        command.split_whitespace().skip(1).chain(["--steps", "1", "--warmup", "0", "--json"]).collect();
+    let record = program.run(&arguments).expect_code(0).json();
+    let points = record["results"]["points"].as_array().unwrap();
+    let lengths: Vec<_> = points.iter().map(|point| point["settings"][0]["value"].as_str().unwrap()).collect();
+    assert_eq!(lengths, ["256", "512", "1024"]);
+    let (peak, steps): (Vec<f64>, Vec<f64>) = (points[2]["sides"].as_array().unwrap().iter())
+        .map(|side| &side["outcome"])
+        .map(|outcome| {
+            (outcome["peak_memory_bytes"].as_f64().unwrap_or(0.0), outcome["step_secs"]["median"].as_f64().unwrap())
+        })
+        .unzip();
+    assert_eq!((peak.len(), steps.len()), (2, 2), "both sides were measured");
 }
 
 // --- in the window ---

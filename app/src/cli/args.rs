@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use headroom_engine::{analysis::Measure, worker::Which};
+use headroom_engine::{analysis::Measure, speed::MEASURE_MEMORY, worker::Which};
 
 use super::{
     bench_args::BenchTask,
@@ -53,6 +53,9 @@ pub enum Task {
     Eval(EvalArgs),
     /// Write a checkpoint as a model directory.
     Export(ExportArgs),
+    /// Measure what a model takes: one request on standard input, one answer on standard output. For this program itself.
+    #[command(name = MEASURE_MEMORY, hide = true)]
+    MeasureMemory,
     /// List the presets, or print one as TOML.
     Presets(PresetsArgs),
     /// Remove for good what was deleted: runs with their files, benchmarks, analyses. Nothing else ever does.

@@ -30,8 +30,8 @@ pub struct BenchSweepArgs {
     #[arg(value_name = "CONFIG", default_value = "grammar-decoder")]
     pub config: String,
     /// A field and its values, as in `--axis data.sequence_length=128,256,512`. Once or twice; points are all
-    /// combinations.
-    #[arg(long, value_name = "FIELD=VALUES", required = true)]
+    /// combinations [default: a quarter, half and all of the config's sequence length].
+    #[arg(long, value_name = "FIELD=VALUES")]
     pub axis: Vec<String>,
     /// A side to compare at every point, as in `--side narrow:model.width=128,model.heads=2`; a name alone is the base.
     #[arg(long, value_name = "NAME:FIELD=VALUE")]
@@ -57,7 +57,7 @@ pub struct BenchSweepArgs {
     /// Look for the largest batch that fits into memory as well, at every point and for every side.
     #[arg(long)]
     pub largest_batch: bool,
-    /// Bytes that the search for the largest batch may use [default: nearly all that is free].
+    /// Bytes that the search for the largest batch may use [default: 75 % of what is free; never more].
     #[arg(long, value_name = "BYTES", requires = "largest_batch")]
     pub memory: Option<u64>,
     /// Replace `threads`.
@@ -86,7 +86,7 @@ pub struct LargestBatchArgs {
     /// Tokens of the vocabulary [default: as the tokenizer is expected to have].
     #[arg(long)]
     pub vocabulary: Option<usize>,
-    /// Bytes that may be used [default: nearly all that is free].
+    /// Bytes that may be used [default: 75 % of what is free; never more].
     #[arg(long, value_name = "BYTES")]
     pub memory: Option<u64>,
     /// Answer as JSON.

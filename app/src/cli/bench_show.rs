@@ -4,7 +4,7 @@ use std::path::Path;
 
 use headroom_engine::{
     config::counted,
-    speed::{Outcome, PointRatio, Setting, point_ratios, sweep_csv},
+    speed::{LargestBatch, Measurement, MemorySource, Outcome, PointRatio, Setting, point_ratios, sweep_csv},
     store::{BenchmarkRecord, BenchmarkSummary},
 };
 use serde_json::json;
@@ -164,7 +164,28 @@ pub fn print_record(record: &BenchmarkRecord) -> CliResult {
             table.row(cells);
         }
     }
-    print::block(&table.text())
+    print::block(&table.text())?;
+    let sources =
+        sides().filter_map(|side| side.outcome.measurement()).filter(|found| found.peak_memory_bytes.is_some());
+    let is_own = |found: &Measurement| found.memory_source == MemorySource::OwnProcess;
+    let (own, shared): (Vec<_>, Vec<_>) = sources.partition(|found| is_own(found));
+    if !own.is_empty() {
+        print::line("Memory: the peak of a process of its own for each side, less what the process held before.")?;
+    }
+    if !shared.is_empty() {
+        let which = if own.is_empty() { "Memory" } else { "Memory of some sides" };
+        print::line(format!(
+            "{which}: the peak of the one process that measured everything; what it kept of models before is part of it."
+        ))?;
+    }
+    if has_batches {
+        print::line(format!(
+            "Largest batch: by the estimate within {} % of the memory that was free{}, tried with one step.",
+            LargestBatch::SHARE_PERCENT,
+            spec.memory_bytes.map(|bytes| format!(" and {}", plain::bytes(bytes))).unwrap_or_default()
+        ))?;
+    }
+    Ok(())
 }
 
 /// What came of a side, on one line.

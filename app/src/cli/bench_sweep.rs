@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use headroom_engine::{
-    config::counted,
+    config::{RunConfig, counted},
     speed::{Axis, Outcome, Point, Setting, Side, SpecError, SweepSpec},
     store::{BenchmarkId, BenchmarkRecord},
     worker::{Command, Engine, Event},
@@ -61,7 +61,8 @@ fn begin(store: Option<&Path>, args: &BenchSweepArgs) -> CliResult<(SweepSpec, E
 
 fn spec(args: &BenchSweepArgs) -> CliResult<SweepSpec> {
     let bad = |error: SpecError| CliError::BadInput(error.to_string());
-    let axes = args.axis.iter().map(|given| given.parse::<Axis>()).collect::<Result<_, _>>().map_err(bad)?;
+    let mut axes: Vec<Axis> =
+        args.axis.iter().map(|given| given.parse::<Axis>()).collect::<Result<_, _>>().map_err(bad)?;
     let sides = args.side.iter().map(|given| given.parse::<Side>()).collect::<Result<_, _>>().map_err(bad)?;
     let given = GivenConfig::read(&ConfigArgs {
         config: Some(args.config.clone()),
@@ -70,6 +71,9 @@ fn spec(args: &BenchSweepArgs) -> CliResult<SweepSpec> {
         threads: args.threads,
         ..ConfigArgs::default()
     })?;
+    if axes.is_empty() {
+        axes.push(lengths(&given.config).parse().map_err(bad)?);
+    }
     let BenchSweepArgs { vocabulary, warmup, steps, repeats, largest_batch, memory: memory_bytes, .. } = *args;
     let spec =
         SweepSpec { base: given.config, vocabulary, axes, sides, warmup, steps, repeats, largest_batch, memory_bytes };
@@ -79,6 +83,15 @@ fn spec(args: &BenchSweepArgs) -> CliResult<SweepSpec> {
     }
     refuse_what_cannot_be_built(&points)?;
     Ok(spec)
+}
+
+/// The axis where none is given: a quarter, half and all of the config's sequence length.
+fn lengths(config: &RunConfig) -> String {
+    let longest = config.data.sequence_length;
+    let mut lengths = vec![longest / 4, longest / 2, longest];
+    lengths.retain(|length| *length >= 4);
+    let lengths: Vec<String> = lengths.iter().map(usize::to_string).collect();
+    format!("data.sequence_length={}", lengths.join(","))
 }
 
 /// A point that cannot be built is a result; nothing but such points is a mistake.

@@ -1,12 +1,13 @@
 use std::{panic::catch_unwind, process::ExitCode};
 
 use clap::Parser;
+use headroom_engine::speed::MemoryProbe;
 
 use super::{
     advise, analyse,
     args::{Cli, Task},
     bench_args::BenchTask,
-    bench_batch, bench_show, bench_step, bench_sweep, compare, completions, devices, domains,
+    bench_batch, bench_memory, bench_show, bench_step, bench_sweep, compare, completions, devices, domains,
     error::CliResult,
     estimate, eval, export, open, panics, presets, print, purge, race, resume, runs, show, sweep, train,
 };
@@ -14,6 +15,7 @@ use super::{
 /// The program: reads the arguments, does what they say, answers with the exit code.
 pub fn main() -> ExitCode {
     panics::install_hook();
+    MemoryProbe::announce_this_program();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(told) => {
@@ -53,6 +55,7 @@ fn dispatch(cli: Cli) -> CliResult {
         Some(Task::Estimate(args)) => estimate::run(&args),
         Some(Task::Eval(args)) => eval::run(store, &args),
         Some(Task::Export(args)) => export::run(store, &args),
+        Some(Task::MeasureMemory) => bench_memory::run(),
         Some(Task::Presets(args)) => presets::run(&args),
         Some(Task::Purge(args)) => purge::run(store, &args),
         Some(Task::Race(args)) => race::run(store, &args),

@@ -6,6 +6,7 @@ use std::{
 use headroom_engine::{
     config::counted,
     store::{RunId, RunState},
+    train::Health,
     worker::{Command, Engine, Event},
 };
 
@@ -35,6 +36,8 @@ pub struct Follower {
     stop_sent: Option<bool>,
     /// What to tell about a failure.
     failure: Option<String>,
+    /// How its loss behaves, as was told last.
+    health: Health,
     /// `--store`, for the command that goes on with the run.
     store: Option<PathBuf>,
 }
@@ -49,6 +52,7 @@ impl Follower {
             is_started: false,
             stop_sent: None,
             failure: None,
+            health: Health::Sound,
             store: store.map(Path::to_owned),
         }
     }
@@ -101,6 +105,10 @@ impl Follower {
                     self.progress.show(&event)?;
                 }
                 Event::Finished { run, .. } if self.is_ours(run) => return Ok(event),
+                Event::Health { run, health, .. } if self.is_ours(run) => {
+                    self.health = *health;
+                    self.progress.show(&event)?;
+                }
                 Event::Checkpointed { run, .. }
                 | Event::Evaluated { run, .. }
                 | Event::PairsChosen { run, .. }
@@ -161,20 +169,23 @@ impl Follower {
             _ => String::new(),
         };
         let (steps, time) = (counted(*step, "step"), plain::duration(*train_secs));
+        let loss = self.health.why();
         let go_on = format!("Go on with: {}", self.resume_command(run));
         match state {
             RunState::Finished => {
                 if !unwritten.is_empty() {
                     let text = format!("Trained, but not recorded: {name} ({run}), {steps} in {time}.{best}");
-                    return Err(CliError::Failed(spaced(&[&text, unwritten])));
+                    return Err(CliError::Failed(spaced(&[&text, &loss, unwritten])));
                 }
-                let text = format!("Finished: {name} ({run}), {steps} in {time}.{best}");
+                let text = spaced(&[&format!("Finished: {name} ({run}), {steps} in {time}.{best}"), &loss]);
                 if self.progress.is_json() { Ok(()) } else { unless_left(print::line(text)) }
             }
-            RunState::Stopped => {
-                let text = format!("Stopped: {name} ({run}), after {steps}.{best} {go_on}");
-                Err(CliError::Failed(spaced(&[&text, unwritten])))
-            }
+            RunState::Stopped => Err(CliError::Failed(spaced(&[
+                &format!("Stopped: {name} ({run}), after {steps}.{best}"),
+                &loss,
+                &go_on,
+                unwritten,
+            ]))),
             RunState::Cancelled => Err(CliError::Failed(format!("Cancelled: {name} ({run}), before its first step."))),
             RunState::Diverged => {
                 let text = format!("Diverged: {name} ({run}), after {steps}.{best}");

@@ -9,6 +9,7 @@ mod analyse;
 mod args;
 mod bench_args;
 mod bench_batch;
+mod bench_memory;
 mod bench_show;
 mod bench_step;
 mod bench_sweep;

@@ -3,7 +3,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use headroom_engine::{config::counted, worker::Event};
+use headroom_engine::{config::counted, train::Health, worker::Event};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
@@ -243,6 +243,12 @@ fn sentence(event: &Event) -> Option<String> {
         ),
         Event::Checkpointed { step, path, bytes, .. } => {
             format!("Checkpoint at step {}: {} ({})", plain::count(*step), path.display(), plain::bytes(*bytes))
+        }
+        Event::Health { step, health: Health::Sound, .. } => {
+            format!("At step {}, sound again", plain::count(*step))
+        }
+        Event::Health { step, health, message, .. } => {
+            format!("At step {}, {}: {message}", plain::count(*step), health.word())
         }
         Event::Paused { step, .. } => format!("Paused at step {}", plain::count(*step)),
         Event::Resumed { step, .. } => format!("Resumed at step {}", plain::count(*step)),

@@ -206,6 +206,7 @@ impl Course {
                 }
                 Event::Checkpointed { .. }
                 | Event::Evaluated { .. }
+                | Event::Health { .. }
                 | Event::Paused { .. }
                 | Event::Resumed { .. }
                 | Event::Step { .. } => self.progress.show(&event)?,

@@ -4,7 +4,8 @@ use std::{collections::BTreeSet, fmt::Write as _};
 
 use headroom_engine::{
     config::Entrant,
-    store::{RunFilter, RunId, RunRecord, RunState, Store},
+    store::{RunFilter, RunId, RunRecord, RunState, RunSummary, Store},
+    train::Health,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -58,7 +59,7 @@ fn as_json(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
                 let run = &record.summary;
                 let figures: Map<String, Json> =
                     Figure::ALL.into_iter().map(|figure| (figure.key().to_owned(), json!(figure.of(record)))).collect();
-                let why = run.failure.as_ref().map(|failure| &failure.why);
+                let why = why_it_ended(run);
                 let mut object = json!({ "id": run.id, "seed": run.seed, "state": run.state, "why": why });
                 if let Json::Object(object) = &mut object {
                     object.extend(figures);
@@ -86,6 +87,12 @@ fn as_json(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
         "tag": tag, "baseline": all.first().map(|first| &first.name), "complete": complete,
         "entrants": all.iter().map(entrant).collect::<Vec<_>>(), "refused": refused,
     })
+}
+
+/// Why a run failed, or what its loss did that diverged.
+fn why_it_ended(run: &RunSummary) -> Option<String> {
+    let diverged = || run.health.filter(|health| matches!(health, Health::Diverged { .. })).map(Health::why);
+    run.failure.as_ref().map(|failure| failure.why.clone()).or_else(diverged)
 }
 
 fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entrant]) -> String {
@@ -134,7 +141,7 @@ fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
     let ended: Vec<&RunRecord> = records.iter().filter(|record| record.summary.state != RunState::Finished).collect();
     for record in ended {
         let run = &record.summary;
-        let why = run.failure.as_ref().map(|failure| format!(" {}", failure.why)).unwrap_or_default();
+        let why = why_it_ended(run).map(|why| format!(" {why}")).unwrap_or_default();
         let _ = writeln!(text, "Not counted: {} ({}), seed {}: {}.{why}", run.name, run.id, run.seed, run.state);
     }
     for entrant in illegal {

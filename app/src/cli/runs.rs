@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use headroom_engine::store::{DamagedRun, RunFilter, RunList, RunState, RunSummary, series_names};
+use headroom_engine::{
+    store::{DamagedRun, RunFilter, RunList, RunState, RunSummary, series_names},
+    train::Health,
+};
 use serde_json::Value;
 
 use super::{
@@ -52,7 +55,7 @@ pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
             run.number.to_string(),
             run.id.to_string(),
             run.name.clone(),
-            run.state.to_string(),
+            run.state_words(),
             steps(run),
             run.device.clone(),
             plain::duration(run.train_secs),
@@ -100,7 +103,7 @@ fn name(run: &DamagedRun) -> String {
     run.name.clone().unwrap_or_else(|| "?".to_owned())
 }
 
-/// Why runs failed or diverged, a line each, newest first.
+/// Why runs failed or diverged, or what is wrong with them, a line each, newest first.
 fn bad_ends(runs: &[RunSummary]) -> String {
     let told: Vec<String> =
         runs.iter().filter_map(|run| Some(format!("#{} {}: {}\n", run.number, run.name, bad_end(run)?))).collect();
@@ -112,14 +115,20 @@ fn bad_ends(runs: &[RunSummary]) -> String {
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
-/// Why a run ended badly, on one line; none for one that did not.
+/// Why a run ended badly or goes badly, on one line; none for one that does not.
 fn bad_end(run: &RunSummary) -> Option<String> {
+    if let Some(health) = run.told_health().filter(|health| health.is_bad()) {
+        return Some(format!("{}. {}", health.word(), health.why()));
+    }
     match run.state {
         RunState::Failed => {
             let why = run.failure.as_ref().map(|failure| joined(&failure.why, &failure.what_to_do));
             Some(format!("failed. {}", why.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")))
         }
         RunState::Diverged => {
+            if let Some(health @ Health::Diverged { .. }) = run.health {
+                return Some(format!("diverged. {}", health.why()));
+            }
             let at = run.diverged.as_ref()?;
             let place = at.at.as_ref().map(|place| format!(", first in {place}")).unwrap_or_default();
             Some(format!("diverged at step {}{place}.", plain::count(at.step)))

@@ -6,6 +6,7 @@ use headroom_engine::{
     attention::ParameterMatch,
     config::{counted, from_toml},
     store::{RunRecord, Store, series_names},
+    train::Health,
 };
 use serde_json::{Map, Value, json};
 
@@ -69,13 +70,20 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
     };
     fact("name", run.name.clone());
     fact("id", format!("{} (#{})", run.id, run.number));
-    fact("state", run.state.to_string());
+    fact("state", run.state_words());
+    if let Some(health) = run.health.filter(|health| *health != Health::Sound) {
+        fact("loss", joined(&health.why(), health.what_to_do()));
+    }
     if let Some(failure) = &run.failure {
         fact("why", joined(&failure.why, &failure.what_to_do));
     }
     if let Some(diverged) = &run.diverged {
-        let at = diverged.at.as_ref().map(|at| format!(", first in {at}")).unwrap_or_default();
-        fact("diverged", format!("at step {}{at}", plain::count(diverged.step)));
+        let step = plain::count(diverged.step);
+        let words = diverged
+            .at
+            .as_ref()
+            .map_or_else(|| format!("from step {step} on"), |at| format!("at step {step}, first in {at}"));
+        fact("diverged", words);
     }
     fact("steps", steps(run));
     fact("tokens", plain::count(run.tokens));

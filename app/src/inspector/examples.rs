@@ -44,6 +44,7 @@ pub fn summary(number: u64, name: &str) -> RunSummary {
         train_secs: 60.0,
         failure: None,
         diverged: None,
+        health: None,
         parent: None,
         note: String::new(),
         tags: vec!["paper".to_owned()],

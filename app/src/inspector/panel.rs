@@ -349,10 +349,10 @@ fn section_ui(ui: &mut Ui, title: &str, contents: impl FnOnce(&mut Ui)) {
 /// The state with its reason and what to do.
 fn state_ui(ui: &mut Ui, run: &RunSummary) {
     let palette = theme::palette(ui.visuals());
-    let colour = state_text::colour(run.state, palette);
+    let colour = state_text::colour_of(run, palette);
     ui.horizontal(|ui| {
         state_sign_ui(ui, run.state, colour);
-        ui.label(RichText::new(state_text::word(run.state)).color(colour).strong());
+        ui.label(RichText::new(state_text::words(run)).color(colour).strong());
     });
     ui.label(state_text::why(run));
     let what_to_do = state_text::what_to_do(run);

@@ -4,6 +4,7 @@ use egui::Color32;
 use headroom_engine::{
     config::counted,
     store::{RunState, RunSummary},
+    train::Health,
 };
 
 use crate::{theme::Palette, widgets::format};
@@ -23,6 +24,31 @@ pub fn word(state: RunState) -> &'static str {
     }
 }
 
+/// The run's state as a word, with that of its health where there is more to say.
+pub fn words(run: &RunSummary) -> String {
+    match run.told_health() {
+        Some(health) => format!("{}, {}", word(run.state), health.word()),
+        None => word(run.state).to_owned(),
+    }
+}
+
+/// The colour of the run's state, or of what is wrong with its health.
+pub fn colour_of(run: &RunSummary, palette: &Palette) -> Color32 {
+    match run.told_health() {
+        Some(health) if health.is_bad() => health_colour(health, palette),
+        _ => colour(run.state, palette),
+    }
+}
+
+/// The colour of a health.
+pub fn health_colour(health: Health, palette: &Palette) -> Color32 {
+    match health {
+        Health::Diverged { .. } => palette.error,
+        Health::Stalled { .. } | Health::Unstable { .. } => palette.warning,
+        Health::Sound | Health::Plateau { .. } => palette.weak,
+    }
+}
+
 /// The state's colour.
 pub fn colour(state: RunState, palette: &Palette) -> Color32 {
     match state {
@@ -34,8 +60,15 @@ pub fn colour(state: RunState, palette: &Palette) -> Color32 {
     }
 }
 
-/// Why the run is in its state, as a sentence.
+/// Why the run is in its state, and what its health is, as sentences.
 pub fn why(run: &RunSummary) -> String {
+    match run.told_health() {
+        Some(health) => format!("{} {}", why_state(run), health.why()),
+        None => why_state(run),
+    }
+}
+
+fn why_state(run: &RunSummary) -> String {
     let done = counted(run.steps_done, "step");
     let steps = match run.steps_total {
         Some(total) => format!("{} of {}", format::count(run.steps_done), counted(total, "step")),
@@ -49,12 +82,13 @@ pub fn why(run: &RunSummary) -> String {
         RunState::Finished if run.steps_done == 1 => "It did its only step.".to_owned(),
         RunState::Finished => format!("It did all its {done}."),
         RunState::Stopped => format!("It was stopped after {steps}."),
-        RunState::Diverged => match &run.diverged {
-            Some(diverged) => {
+        RunState::Diverged => match (&run.diverged, run.health) {
+            (_, Some(health @ Health::Diverged { .. })) => health.why(),
+            (Some(diverged), _) => {
                 let place = diverged.at.as_ref().map_or_else(String::new, |at| format!(", first in {at}"));
                 format!("A value became non-finite at step {}{place}.", format::count(diverged.step))
             }
-            None => format!("A value became non-finite after {done}."),
+            (None, _) => format!("A value became non-finite after {done}."),
         },
         RunState::Failed => {
             run.failure.as_ref().map_or_else(|| format!("It failed after {done}."), |failure| failure.why.clone())
@@ -66,6 +100,9 @@ pub fn why(run: &RunSummary) -> String {
 
 /// What the user can do about it; empty when there is nothing to do.
 pub fn what_to_do(run: &RunSummary) -> String {
+    if let Some(health) = run.told_health().filter(|health| health.is_bad()) {
+        return health.what_to_do().to_owned();
+    }
     match run.state {
         RunState::Paused => "Resume goes on in the same moment.".to_owned(),
         RunState::Stopped | RunState::Interrupted => {
@@ -80,7 +117,10 @@ pub fn what_to_do(run: &RunSummary) -> String {
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::store::{Divergence, Failure};
+    use headroom_engine::{
+        store::{Divergence, Failure},
+        train::Activity,
+    };
 
     use super::*;
     use crate::inspector::examples;
@@ -98,6 +138,18 @@ mod tests {
         }
         run.state = RunState::Diverged;
         assert_eq!(why(&run), "A value became non-finite at step 1,234, first in layer 3.");
+        assert_eq!(words(&run), "Diverged");
+        let (since_step, best, best_step) = (40, 7.0, 1);
+        run.health = Some(Health::Diverged { since_step, loss: 3e5, best, best_step });
+        assert!(why(&run).contains("300,000 after 7.000 at step 1"), "{}", why(&run));
+        run.state = RunState::Running;
+        run.health = Some(Health::Unstable { since_step, loss: 9.0, best, best_step });
+        assert_eq!(words(&run), "Running, unstable");
+        assert!(why(&run).starts_with("It trains now") && why(&run).contains("since step 40: 9.000"), "{}", why(&run));
+        assert!(!what_to_do(&run).is_empty());
+        run.state = RunState::Finished;
+        run.health = Some(Health::Stalled { after_step: 1, secs: 61.0, during: Activity::Step });
+        assert_eq!(words(&run), "Finished", "that is over");
         run.state = RunState::Failed;
         assert_eq!((why(&run), what_to_do(&run)), ("The disk is full.".to_owned(), "Free some space.".to_owned()));
     }

@@ -3,6 +3,7 @@ use headroom_engine::{config::counted, worker::Command};
 
 use super::queue_ui;
 use crate::{
+    inspector::state_text,
     panels::{Action, PanelContext, PanelId},
     state::CurrentRun,
     theme,
@@ -107,6 +108,13 @@ fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
         ui.colored_label(palette.warning, "Stopping…");
     } else if current.is_paused {
         ui.colored_label(palette.warning, "Paused");
+    } else if let Some(health) = current.health.filter(|health| health.is_bad()) {
+        let colour = state_text::health_colour(health, palette);
+        ui.colored_label(colour, sentence_case(health.word())).on_hover_text(format!(
+            "{} {}",
+            health.why(),
+            health.what_to_do()
+        ));
     } else if let Some(eta) = current.eta_secs.filter(|eta| eta.is_finite()) {
         ui.label(format!("ETA {}", format::duration(eta)))
             .on_hover_text("Time until the last step, at the present speed");
@@ -122,6 +130,12 @@ fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
         ui.colored_label(palette.weak, format!("loss {}", format::number(loss)))
             .on_hover_text("Training loss of the last step, nats per token");
     }
+}
+
+/// A word at the beginning of a sentence.
+fn sentence_case(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// What stands in the progress bar, and what it is in full.

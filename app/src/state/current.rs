@@ -1,4 +1,4 @@
-use headroom_engine::{store::RunId, worker::GpuReading};
+use headroom_engine::{store::RunId, train::Health, worker::GpuReading};
 
 /// The run that computes now.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,8 @@ pub struct CurrentRun {
     pub tokens_per_sec: Option<f64>,
     /// Time left.
     pub eta_secs: Option<f64>,
+    /// How its loss behaves, once something was told of it.
+    pub health: Option<Health>,
 }
 
 impl CurrentRun {
@@ -42,6 +44,7 @@ impl CurrentRun {
             validation_loss: None,
             tokens_per_sec: None,
             eta_secs: None,
+            health: None,
         }
     }
 

@@ -2,6 +2,7 @@ use std::time::{Duration, Instant};
 
 use headroom_engine::{
     store::{RunId, RunRecord, RunState, SeriesData, series_names::TRAIN_LOSS},
+    train::Health,
     worker::{Command, Event, RunEdit},
 };
 
@@ -59,6 +60,16 @@ fn a_run_is_followed_from_the_queue_to_its_end() {
     assert!(state.current.as_ref().unwrap().is_paused);
     state.apply(Event::Resumed { run: run.clone(), step: 41 });
     assert!(!state.current.as_ref().unwrap().is_paused);
+    let health = |health: Health| Event::Health { run: run.clone(), step: 45, health, message: health.why() };
+    let (since_step, best, best_step) = (42, 2.0, 30);
+    state.apply(health(Health::Unstable { since_step, loss: 5.0, best, best_step }));
+    assert!(state.current.as_ref().unwrap().health.is_some_and(Health::is_bad));
+    let told = state.messages.latest().unwrap();
+    assert!(told.level == Level::Warning && told.what.contains("unstable") && told.what.contains("5.000"), "{told:?}");
+    state.apply(health(Health::Plateau { since_step, loss: 2.0 }));
+    assert_eq!(state.messages.latest().unwrap().level, Level::Info, "worth knowing, not wrong");
+    state.apply(health(Health::Diverged { since_step, loss: 5.0, best, best_step }));
+    assert_eq!(state.messages.latest().unwrap().level, Level::Error);
     state.apply(Event::Finished {
         run: run.clone(),
         name: "first".to_owned(),
@@ -74,7 +85,7 @@ fn a_run_is_followed_from_the_queue_to_its_end() {
     assert_eq!(state.current, None);
     let last = state.messages.latest().unwrap();
     assert_eq!((last.level, last.run.as_ref()), (Level::Error, Some(&run)));
-    assert!(last.what.contains("diverged at step 50") && !last.what_to_do.is_empty());
+    assert!(last.what.contains("diverged after 50 steps") && !last.what_to_do.is_empty());
     state.apply(Event::Queue { current: None, waiting: Vec::new() });
     assert!(state.waiting.is_empty());
 }

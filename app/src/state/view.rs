@@ -5,6 +5,7 @@ use headroom_engine::{
     store::{
         CheckpointRecord, DamagedRun, RunId, RunRecord, RunState, RunSummary, SnapshotData, TextSample, snapshot_kinds,
     },
+    train::Health,
     worker::{Command, DeviceInfo, Event, RunEdit},
 };
 
@@ -327,6 +328,20 @@ impl State {
                     self.ask(&run, Asked::Mixing);
                 }
             }
+            Event::Health { run, health, message, .. } => {
+                self.current(&run).health = Some(health);
+                self.stands(&run, |summary| summary.health = Some(health));
+                self.refresh_record(&run);
+                let name = self.run_name(&run);
+                let (level, what) = match health {
+                    Health::Sound => (Level::Info, format!("\"{name}\" is sound again.")),
+                    Health::Plateau { .. } => (Level::Info, format!("\"{name}\": {message}")),
+                    Health::Stalled { .. } => (Level::Warning, format!("\"{name}\" is stalled. {}", health.why())),
+                    Health::Unstable { .. } => (Level::Warning, format!("\"{name}\" is unstable. {}", health.why())),
+                    Health::Diverged { .. } => (Level::Error, format!("\"{name}\" has diverged. {}", health.why())),
+                };
+                self.messages.push(level, what, health.what_to_do(), Some(run));
+            }
             Event::Sample { run, .. } => {
                 if self.mixing.contains_key(&run) {
                     self.ask(&run, Asked::Mixing);
@@ -514,13 +529,12 @@ impl State {
         self.series.touch(&run, Instant::now());
         self.refresh_record(&run);
         let steps = counted(step, "step");
-        let step = format::count(step);
         let because = why.map_or_else(String::new, |why| format!(" {why}"));
         let (level, what) = match state {
             RunState::Finished => (Level::Info, format!("\"{name}\" finished after {steps}.{because}")),
             RunState::Stopped => (Level::Info, format!("\"{name}\" was stopped after {steps}.{because}")),
             RunState::Cancelled => (Level::Info, format!("\"{name}\" was taken out of the queue.{because}")),
-            RunState::Diverged => (Level::Error, format!("\"{name}\" diverged at step {step}.{because}")),
+            RunState::Diverged => (Level::Error, format!("\"{name}\" diverged after {steps}.{because}")),
             RunState::Failed => (Level::Error, format!("\"{name}\" failed after {steps}.{because}")),
             other => (Level::Warning, format!("\"{name}\" ended as {other} after {steps}.{because}")),
         };

@@ -51,4 +51,7 @@ pub use reuse::{
 };
 pub use run::{FORMAT, ProbeConfig, RunConfig};
 pub use sweep::{Combine, Sweep};
-pub use train::{Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Schedule, TrainConfig};
+pub use train::{
+    Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Schedule, StabilityChoice,
+    TrainConfig, Unwatched, Watched,
+};

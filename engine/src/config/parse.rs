@@ -102,6 +102,7 @@ fn section_by_section(table: &Table) -> Result<(), ConfigError> {
     check::<super::Cache>(table, "attention.cache")?;
     check::<super::AttentionConfig>(table, "attention")?;
     check::<super::Schedule>(table, "train.schedule")?;
+    check::<super::StabilityChoice>(table, "train.stability")?;
     check::<super::TrainConfig>(table, "train")?;
     check::<super::ProbeConfig>(table, "probe")
 }
@@ -299,6 +300,8 @@ mod tests {
             ("[attention]\ncompatibility = { kind = \"latent\", dim = 2 }", ["`attention.compatibility.dim`", "rank"]),
             ("[attention]\nmatch_parameter = \"standard\"", ["`attention.match_parameter`", "`match_parameters`"]),
             ("[train]\nschedule = { kind = \"cosin\" }", ["train.schedule", "`cosine`"]),
+            ("[train]\nstability = { kind = \"of\" }", ["train.stability", "`off`"]),
+            ("[train]\nstability = { kind = \"watch\", stopp = true }", ["`train.stability.stopp`", "`stop`"]),
             ("naem = \"x\"", ["`naem`", "`name`"]),
         ] {
             let message = from_toml(&format!("format = 1\n{text}")).unwrap_err().to_string();

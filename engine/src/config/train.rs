@@ -40,6 +40,9 @@ pub struct TrainConfig {
     pub keep_checkpoints: usize,
     /// What is kept of attention maps from forward to backward, on the CPU.
     pub map_memory: MapMemoryChoice,
+    /// Whether the loss is watched for trouble. Left out of files where it is as usual, as in those from before it was known.
+    #[serde(skip_serializing_if = "StabilityChoice::is_usual")]
+    pub stability: StabilityChoice,
 }
 
 impl Default for TrainConfig {
@@ -62,9 +65,68 @@ impl Default for TrainConfig {
             checkpoint_every: 500,
             keep_checkpoints: 2,
             map_memory: MapMemoryChoice::default(),
+            stability: StabilityChoice::default(),
         }
     }
 }
+
+/// Whether the loss of a run is watched, and what follows where it diverges.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum StabilityChoice {
+    /// It is judged step by step; a run whose loss has diverged ends as diverged.
+    Watch(Watched),
+    /// It is not judged; only a loss that is not finite ends a run as diverged.
+    Off(Unwatched),
+}
+
+impl Default for StabilityChoice {
+    fn default() -> Self {
+        Self::Watch(Watched::default())
+    }
+}
+
+impl StabilityChoice {
+    /// One of each kind, for menus and conformance tests.
+    pub fn examples() -> Vec<Self> {
+        vec![Self::Watch(Watched::default()), Self::Off(Unwatched::default())]
+    }
+
+    /// The name in the config file.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Watch(_) => "watch",
+            Self::Off(_) => "off",
+        }
+    }
+
+    /// Whether a run ends once it has diverged.
+    pub fn stops(&self) -> bool {
+        matches!(self, Self::Watch(Watched { stop: true }))
+    }
+
+    /// Whether the loss is judged at all.
+    pub fn is_watched(&self) -> bool {
+        matches!(self, Self::Watch(_))
+    }
+
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Watched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Watched {
+    /// Whether a run that has diverged ends at once, instead of doing all its steps: it could still recover.
+    pub stop: bool,
+}
+
+/// Not watched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Unwatched {}
 
 /// What the backward pass has of attention maps. It changes time and memory, not one bit of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -254,6 +316,19 @@ mod tests {
         assert!((cosine.factor(50, 100) - 0.5).abs() < 1e-12);
         let root = Schedule::InverseSquareRoot(InverseSquareRoot { warmup_steps: 25 });
         assert!((root.factor(99, 1000) - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_loss_that_is_watched_as_usual_is_not_written_down() {
+        let usual = TrainConfig::default();
+        let text = toml::to_string(&usual).unwrap();
+        assert!(usual.stability.is_watched() && !usual.stability.stops());
+        assert!(!text.contains("stability"), "configs of before would differ: {text}");
+        for stability in StabilityChoice::examples().into_iter().chain([StabilityChoice::Watch(Watched { stop: true })])
+        {
+            let config = TrainConfig { stability, ..TrainConfig::default() };
+            assert_eq!(toml::from_str::<TrainConfig>(&toml::to_string(&config).unwrap()).unwrap(), config);
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub fn sweep_csv(spec: &SweepSpec, result: &SweepResult) -> String {
         "flops_per_sec",
         "ratio_to_first_side",
         "peak_memory_bytes",
+        "peak_memory_of",
         "model_memory_bytes",
         "predicted_memory_bytes",
         "memory_measured_over_predicted",
@@ -50,6 +51,7 @@ pub fn sweep_csv(spec: &SweepSpec, result: &SweepResult) -> String {
                     found.flops_per_sec().to_string(),
                     maybe(first.map(|first| found.step_secs.median / first.step_secs.median)),
                     whole(found.peak_memory_bytes),
+                    found.peak_memory_bytes.map_or("", |_| found.memory_source.as_str()).to_owned(),
                     whole(found.model_memory_bytes()),
                     found.predicted_memory_bytes.to_string(),
                     maybe(found.memory_ratio()),
@@ -114,10 +116,10 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3);
         let commas = |line: &str| line.matches(',').count();
-        assert_eq!(commas(lines[0]), 22);
+        assert_eq!(commas(lines[0]), 23);
         // One stands inside the quoted value, one in the reason, whose cell is quoted as well.
-        assert_eq!(commas(lines[1]), 24);
-        assert_eq!(commas(lines[2]), 23);
+        assert_eq!(commas(lines[1]), 25);
+        assert_eq!(commas(lines[2]), 24);
         assert!(lines[1].starts_with("\"{kind=\"\"linear\"\", warmup_steps=2}\",a,out of memory,"), "{}", lines[1]);
     }
 }

@@ -1,6 +1,11 @@
+use std::cell::Cell;
+
 use serde::{Deserialize, Serialize};
 
-use super::{StepSpeed, pool};
+use super::{
+    MemoryAnswer, MemoryProbe, MemoryRequest, Outcome,
+    probe::{Asked, measure_memory},
+};
 use crate::{
     attention::{Cost, ModelPlan, Workload},
     config::RunConfig,
@@ -11,8 +16,8 @@ use crate::{
 /// The largest batch that a config may have.
 const MOST: usize = 1 << 16;
 
-/// Share of free memory that is left to the rest of the machine: one part in so many.
-const LEFT: u64 = 16;
+/// A process holds this much before it builds anything; a limit below could never be kept.
+const LEAST_LIMIT: u64 = 256 << 20;
 
 /// How often a batch that turned out too large is made smaller.
 const ATTEMPTS: usize = 6;
@@ -24,15 +29,29 @@ pub struct LargestBatch {
     pub batch: usize,
     /// Estimated need at that batch in bytes; at one example where none fits.
     pub needed_bytes: u64,
-    /// What may be used: nearly all that is free.
+    /// What may be used: a share of what was free, or less where that was asked for.
     pub free_bytes: u64,
+    /// What was free on the device at the start; none where it does not tell.
+    #[serde(default)]
+    pub machine_free_bytes: Option<u64>,
+    /// The most that a process held that took a step with it; none where no process of its own did.
+    #[serde(default)]
+    pub peak_memory_bytes: Option<u64>,
     /// Whether a step was really taken with it.
     pub is_confirmed: bool,
 }
 
+impl LargestBatch {
+    /// Share of the memory that is free at the start which the estimate of a batch may take, in percent.
+    pub const SHARE_PERCENT: u64 = 75;
+    /// Share at which the process that tries a batch is ended: the rest is the machine's.
+    pub const MOST_PERCENT: u64 = 80;
+}
+
 /// Finds the largest batch by the memory estimate, doubling and then halving the gap, and takes one step with it; where
-/// the device has not so much memory after all, with an eighth less. At most `limit_bytes` are used, or what is free but
-/// for a sixteenth.
+/// that takes more after all, with an eighth less. The estimate takes at most `limit_bytes`, and at most
+/// [`LargestBatch::SHARE_PERCENT`] percent of what is free at the start; on a processor, the step is taken in a process of its
+/// own that ends when it holds more than [`LargestBatch::MOST_PERCENT`].
 ///
 /// # Errors
 /// If the config cannot be built, the device is not there or does not tell its memory, or the step fails.
@@ -40,9 +59,12 @@ pub fn largest_batch(
     config: &RunConfig,
     vocabulary: usize,
     limit_bytes: Option<u64>,
+    probe: &MemoryProbe,
+    is_stopped: &dyn Fn() -> bool,
 ) -> Result<LargestBatch, TrainError> {
     let device = open_device(config.device)?;
-    let free = free_memory(&device).map(|free| free - free / LEFT);
+    let machine_free_bytes = free_memory(&device);
+    let free = machine_free_bytes.map(|free| free / 100 * LargestBatch::SHARE_PERCENT);
     let free_bytes = match (free, limit_bytes) {
         (Some(free), Some(limit)) => free.min(limit),
         (Some(bytes), None) | (None, Some(bytes)) => bytes,
@@ -50,6 +72,8 @@ pub fn largest_batch(
             return Err(TrainError::State("the device does not tell how much memory is free".to_owned()));
         }
     };
+    let most_bytes = free_bytes / LargestBatch::SHARE_PERCENT * LargestBatch::MOST_PERCENT;
+    let most_bytes = most_bytes.max(LEAST_LIMIT);
     let needed = |batch: usize| {
         let mut config = config.clone();
         config.train.batch = batch;
@@ -57,12 +81,34 @@ pub fn largest_batch(
         Ok::<u64, TrainError>(Cost::of(&plan, &Workload::training(&config)).memory_bytes)
     };
     let batch = search(|batch| Ok(needed(batch)? <= free_bytes))?;
+    let peak_memory_bytes = Cell::new(None);
     let (batch, is_confirmed) = confirm(batch, |batch| {
         let mut config = config.clone();
         config.train.batch = batch;
-        pool::in_pool(config.threads_used(), || StepSpeed::new(config, vocabulary)?.step().map(drop))?
+        // On a GPU it is the device's memory that counts, which the estimate and the device itself watch.
+        let limit_bytes = device.is_cpu().then_some(most_bytes);
+        let request = MemoryRequest { config, vocabulary, steps: 1, limit_bytes };
+        match probe.ask(&request, is_stopped) {
+            Asked::Answered(MemoryAnswer::Found(found)) => {
+                peak_memory_bytes.set(found.peak_memory_bytes);
+                Ok(())
+            }
+            Asked::Answered(MemoryAnswer::Not { outcome: Outcome::OutOfMemory { needed_bytes, .. } }) => {
+                Err(TrainError::OutOfMemory { needed: needed_bytes })
+            }
+            Asked::Answered(MemoryAnswer::Not {
+                outcome: Outcome::Invalid { reason } | Outcome::Failed { reason },
+            }) => Err(TrainError::State(reason)),
+            Asked::Answered(MemoryAnswer::Not { outcome: Outcome::Measured(_) }) => {
+                Err(TrainError::State("the process that measures memory answered another question".to_owned()))
+            }
+            Asked::Stopped => Err(TrainError::State("the search was stopped".to_owned())),
+            Asked::Unavailable => measure_memory(&request).map(drop),
+        }
     })?;
-    Ok(LargestBatch { batch, needed_bytes: needed(batch.max(1))?, free_bytes, is_confirmed })
+    let peak_memory_bytes = peak_memory_bytes.get().filter(|_| is_confirmed);
+    let needed_bytes = needed(batch.max(1))?;
+    Ok(LargestBatch { batch, needed_bytes, free_bytes, machine_free_bytes, peak_memory_bytes, is_confirmed })
 }
 
 /// The batch with which a step can be taken, and whether one was: `batch`, or a smaller one.
@@ -135,9 +181,12 @@ mod tests {
     fn a_model_past_all_memory_has_no_batch() {
         let mut config = RunConfig::default();
         (config.model.width, config.model.layers, config.model.feed_forward) = (65_536, 256, 262_144);
-        let found = largest_batch(&config, 50, None).unwrap();
+        let found = largest_batch(&config, 50, None, &MemoryProbe::default(), &|| false).unwrap();
         assert_eq!((found.batch, found.is_confirmed), (0, false));
         assert!(found.needed_bytes > found.free_bytes);
+        // At most the share, of memory that changes while it is read twice.
+        let free = found.machine_free_bytes.unwrap();
+        assert_eq!(found.free_bytes, free / 100 * LargestBatch::SHARE_PERCENT);
     }
 
     #[test]
@@ -145,7 +194,7 @@ mod tests {
         let mut config = RunConfig::default();
         (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (1, 2, 16, 24);
         (config.data.sequence_length, config.threads) = (8, 1);
-        let found = largest_batch(&config, 50, Some(3 << 20)).unwrap();
+        let found = largest_batch(&config, 50, Some(3 << 20), &MemoryProbe::default(), &|| false).unwrap();
         assert!(found.batch > 1 && found.is_confirmed && found.needed_bytes <= 3 << 20, "{found:?}");
         config.train.batch = found.batch + 1;
         let plan = ModelPlan::resolve(&config, 50).unwrap();

@@ -1,16 +1,17 @@
 use rayon::ThreadPool;
 
 use super::{
-    LargestBatch, MachineLimits, Measurement, Outcome, Point, PointResult, SideResult, SpecError, Spread, StepSpeed,
-    StepTime, Subject, SweepResult, SweepSpec, largest_batch, limits_of, peak_memory_bytes, pool, reset_peak_memory,
-    resident_memory_bytes,
+    LargestBatch, MachineLimits, Measurement, MemoryAnswer, MemoryFound, MemoryProbe, MemoryRequest, MemorySource,
+    Outcome, Point, PointResult, SideResult, SpecError, Spread, StepSpeed, StepTime, Subject, SweepResult, SweepSpec,
+    largest_batch, limits_of, pool,
+    probe::{Asked, measure_memory},
 };
 use crate::{
     attention::{Cost, ModelPlan, Workload},
     config::DeviceChoice,
     model::open_device,
     ops::profile::OperationTime,
-    train::{TrainError, free_memory, unclaimed_memory},
+    train::{TrainError, free_memory},
 };
 
 /// How long steps are taken in a row to see their energy: GPUs renew their reading some ten times a second.
@@ -66,8 +67,19 @@ pub trait SweepWatch {
 /// # Errors
 /// If the sweep itself makes no sense; nothing was measured then.
 pub fn measure(spec: &SweepSpec, watch: &mut dyn SweepWatch) -> Result<SweepResult, SpecError> {
+    measure_with(spec, watch, &MemoryProbe::of_this_program())
+}
+
+/// The same with memory measured by `probe`. Where it cannot be asked, this process measures it, and the results say so.
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_with(
+    spec: &SweepSpec,
+    watch: &mut dyn SweepWatch,
+    probe: &MemoryProbe,
+) -> Result<SweepResult, SpecError> {
     let points = spec.points()?;
-    let program_memory_bytes = resident_memory_bytes();
     let mut result = SweepResult::default();
     for (index, point) in points.iter().enumerate() {
         let progress = SweepProgress {
@@ -81,7 +93,7 @@ pub fn measure(spec: &SweepSpec, watch: &mut dyn SweepWatch) -> Result<SweepResu
             break;
         }
         watch.progress(&progress);
-        let mut at = At { spec, progress, watch, program_memory_bytes };
+        let mut at = At { spec, progress, watch, probe };
         let Some(found) = at.point(point) else { break };
         result.points.push(found);
         result.is_complete = result.points.len() == points.len();
@@ -105,7 +117,7 @@ struct At<'a> {
     spec: &'a SweepSpec,
     progress: SweepProgress,
     watch: &'a mut dyn SweepWatch,
-    program_memory_bytes: Option<u64>,
+    probe: &'a MemoryProbe,
 }
 
 /// A model with the threads that it computes on.
@@ -121,8 +133,7 @@ struct Found {
     times: Vec<StepTime>,
     operations: Vec<OperationTime>,
     facts: Option<Facts>,
-    peak_memory_bytes: Option<u64>,
-    device_memory_bytes: Option<u64>,
+    memory: Option<(MemoryFound, MemorySource)>,
     step_joules: Option<f64>,
     failure: Option<Outcome>,
     /// The estimate of what it takes, and what was free before anything was built.
@@ -145,7 +156,7 @@ impl At<'_> {
         let all: Vec<usize> = (0..point.subjects.len()).collect();
         let groups: Vec<&[usize]> = if in_turns { vec![&all] } else { all.chunks(1).collect() };
         for place in 0..point.subjects.len() {
-            self.look_at_memory(place, point.subjects.get(place)?, found.get_mut(place)?)?;
+            self.look_at_memory(point.subjects.get(place)?, found.get_mut(place)?)?;
         }
         for repeat in 0..self.spec.repeats {
             for group in &groups {
@@ -154,7 +165,7 @@ impl At<'_> {
         }
         let mut sides = Vec::new();
         for (subject, found) in point.subjects.iter().zip(found) {
-            let outcome = found.outcome(self.program_memory_bytes);
+            let outcome = found.outcome();
             if self.watch.is_stopped() {
                 return None;
             }
@@ -170,7 +181,9 @@ impl At<'_> {
         if !self.spec.largest_batch || !can_be_built {
             return None;
         }
-        largest_batch(&subject.config, self.spec.vocabulary_of(&subject.config), self.spec.memory_bytes).ok()
+        let vocabulary = self.spec.vocabulary_of(&subject.config);
+        let is_stopped = || self.watch.is_stopped();
+        largest_batch(&subject.config, vocabulary, self.spec.memory_bytes, self.probe, &is_stopped).ok()
     }
 
     /// What can be said before anything is built.
@@ -198,35 +211,22 @@ impl At<'_> {
         }
     }
 
-    /// Trains a side alone to see its peak of memory.
-    fn look_at_memory(&mut self, place: usize, subject: &Subject, found: &mut Found) -> Option<()> {
+    /// Has a side trained alone to see its peak of memory.
+    fn look_at_memory(&mut self, subject: &Subject, found: &mut Found) -> Option<()> {
         if found.failure.is_some() {
             return Some(());
         }
-        let device = open_device(subject.config.device).ok()?;
-        let is_gpu = subject.config.device != DeviceChoice::Cpu;
-        let free_before = if is_gpu { free_memory(&device) } else { None };
-        // What other models left lying is not this one's.
-        crate::ops::release_buffers();
-        let can_forget = reset_peak_memory();
-        let built = Built::new(place, subject, self.spec.vocabulary_of(&subject.config));
-        let outcome = built.and_then(|mut built| {
-            for _ in 0..MEMORY_STEPS {
-                if self.watch.is_stopped() {
-                    return Ok(());
-                }
-                built.step()?;
-            }
-            if is_gpu {
-                // The pool keeps what the peak took.
-                let now = unclaimed_memory(&device);
-                found.device_memory_bytes = free_before.zip(now).map(|(before, now)| before.saturating_sub(now));
-            }
-            found.peak_memory_bytes = peak_memory_bytes().filter(|_| can_forget);
-            Ok(())
-        });
-        if let Err(error) = outcome {
-            found.failure = Some(failure_of(&error, found.free_bytes));
+        let vocabulary = self.spec.vocabulary_of(&subject.config);
+        let config = subject.config.clone();
+        let request = MemoryRequest { config, vocabulary, steps: MEMORY_STEPS, limit_bytes: None };
+        match self.probe.ask(&request, &|| self.watch.is_stopped()) {
+            Asked::Stopped => return None,
+            Asked::Answered(MemoryAnswer::Found(memory)) => found.memory = Some((memory, MemorySource::OwnProcess)),
+            Asked::Answered(MemoryAnswer::Not { outcome }) => found.failure = Some(outcome),
+            Asked::Unavailable => match measure_memory(&request) {
+                Ok(memory) => found.memory = Some((memory, MemorySource::SharedProcess)),
+                Err(error) => found.failure = Some(failure_of(&error, found.free_bytes)),
+            },
         }
         (!self.watch.is_stopped()).then_some(())
     }
@@ -326,7 +326,7 @@ impl Built {
 }
 
 impl Found {
-    fn outcome(self, program_memory_bytes: Option<u64>) -> Outcome {
+    fn outcome(self) -> Outcome {
         if let Some(failure) = self.failure {
             return failure;
         }
@@ -346,9 +346,10 @@ impl Found {
             parameters: facts.parameters,
             predicted_flops: facts.predicted_flops,
             predicted_memory_bytes: facts.predicted_memory_bytes,
-            peak_memory_bytes: self.peak_memory_bytes,
-            program_memory_bytes,
-            device_memory_bytes: self.device_memory_bytes,
+            peak_memory_bytes: self.memory.and_then(|(memory, _)| memory.peak_memory_bytes),
+            program_memory_bytes: self.memory.and_then(|(memory, _)| memory.program_memory_bytes),
+            memory_source: self.memory.map(|(_, source)| source).unwrap_or_default(),
+            device_memory_bytes: self.memory.and_then(|(memory, _)| memory.device_memory_bytes),
             step_joules: self.step_joules,
             operations: self.operations,
             times: self.times,
@@ -364,7 +365,7 @@ fn fits_together(found: &[Found]) -> bool {
 }
 
 /// What went wrong with a side, for whose measurement `free` bytes were free.
-fn failure_of(error: &TrainError, free: Option<u64>) -> Outcome {
+pub(super) fn failure_of(error: &TrainError, free: Option<u64>) -> Outcome {
     match error {
         TrainError::Memory { needed, free } => Outcome::OutOfMemory { needed_bytes: *needed, free_bytes: *free },
         TrainError::OutOfMemory { needed } => {
@@ -447,6 +448,7 @@ mod tests {
         assert_eq!((one.times.len(), one.tokens), (6, 16));
         assert!(one.step_secs.lower <= one.step_secs.median && one.step_secs.median <= one.step_secs.upper);
         assert!(one.predicted_flops > 0 && one.predicted_memory_bytes > 0 && one.tokens_per_sec() > 0.0);
+        assert_eq!(one.memory_source, MemorySource::SharedProcess, "tests are no program that could be asked");
         assert!(one.operations.iter().any(|operation| operation.flops > 0), "{:?}", one.operations);
         assert!(
             matches!(first.side("huge"), Some(Outcome::OutOfMemory { needed_bytes, free_bytes }) if needed_bytes > free_bytes)

@@ -84,10 +84,13 @@ pub struct Measurement {
     pub predicted_flops: u64,
     /// Memory of a step by the cost model.
     pub predicted_memory_bytes: u64,
-    /// The most memory that the whole process used while this side alone was trained; none where nobody tells.
+    /// The most memory that a whole process used while this side alone was trained; none where nobody tells.
     pub peak_memory_bytes: Option<u64>,
-    /// What the process used before the sweep built its first model; the rest of the peak is the model's.
+    /// What the process used before the model was built; the rest of the peak is the model's.
     pub program_memory_bytes: Option<u64>,
+    /// Which process that was.
+    #[serde(default)]
+    pub memory_source: MemorySource,
     /// On a GPU: by how much its free memory fell.
     pub device_memory_bytes: Option<u64>,
     /// Energy of a step, in joules: of the whole GPU, or of the whole processor, over steps in a row. None where the
@@ -96,6 +99,27 @@ pub struct Measurement {
     pub step_joules: Option<f64>,
     /// What each kind of operation took in one step more.
     pub operations: Vec<OperationTime>,
+}
+
+/// Which process a peak of memory is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemorySource {
+    /// One that did nothing else.
+    OwnProcess,
+    /// The one that measured everything: what its allocator kept of models before is part of the figure.
+    #[default]
+    SharedProcess,
+}
+
+impl MemorySource {
+    /// The name in tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OwnProcess => "own_process",
+            Self::SharedProcess => "shared_process",
+        }
+    }
 }
 
 impl Measurement {

@@ -3,7 +3,8 @@
 //! [`StepSpeed`] times whole training steps of a config on random tokens, so that no corpus is needed and nothing but
 //! the step is measured. [`compare`] takes several in turn, step by step, so that a machine that drifts cannot favour
 //! one of them. A [`SweepSpec`] says which fields of a config take which values, and which sides are compared at every
-//! point; [`measure`] carries it out, and what comes of it is a [`SweepResult`]. May be used from the store and the
+//! point; [`measure`] carries it out, and what comes of it is a [`SweepResult`]. Memory is measured in processes of their own
+//! ([`MemoryProbe`]), so that it does not depend on what was measured before. May be used from the store and the
 //! worker; uses train and what is below it.
 
 mod check;
@@ -15,6 +16,7 @@ mod measure;
 mod measurement;
 mod memory;
 mod pool;
+mod probe;
 mod ratio;
 mod spec;
 mod step;
@@ -26,10 +28,11 @@ pub use csv::sweep_csv;
 pub use energy::CpuEnergy;
 pub use largest::{LargestBatch, largest_batch};
 pub use limits::{MachineLimits, limits_of};
-pub use measure::{SweepProgress, SweepWatch, measure};
-pub use measurement::{Measurement, Outcome, PointResult, SideResult, SweepResult};
+pub use measure::{SweepProgress, SweepWatch, measure, measure_with};
+pub use measurement::{Measurement, MemorySource, Outcome, PointResult, SideResult, SweepResult};
 pub use memory::{peak_memory_bytes, reset_peak_memory, resident_memory_bytes};
 pub use pool::in_pool;
+pub use probe::{MEASURE_MEMORY, MemoryAnswer, MemoryFound, MemoryProbe, MemoryRequest, serve_memory};
 pub use ratio::{PointRatio, point_ratios};
 pub use spec::{Point, Subject, SweepSpec};
 pub use step::{StepSpeed, StepTime, compare};

@@ -29,7 +29,7 @@ pub struct SweepSpec {
     pub repeats: usize,
     /// Whether the largest batch that fits is looked for as well, at every point and for every side.
     pub largest_batch: bool,
-    /// Bytes that this search may use at most; none = nearly all that is free.
+    /// Bytes that this search may use at most; none = three quarters of what is free.
     pub memory_bytes: Option<u64>,
 }
 

@@ -247,7 +247,7 @@ async fn write_facts(connection: &mut SqliteConnection, run: &RunId, facts: &Run
         "UPDATE runs SET parameters = COALESCE(?, parameters), data_hash = COALESCE(?, data_hash),
              steps_total = COALESCE(?, steps_total), device = COALESCE(?, device), threads = COALESCE(?, threads),
              flops_per_step = COALESCE(?, flops_per_step), train_tokens = COALESCE(?, train_tokens),
-             held_out_hash = COALESCE(?, held_out_hash)
+             held_out_hash = COALESCE(?, held_out_hash), health = COALESCE(?, health)
          WHERE id = ?",
     )
     .bind(facts.parameters.map(|count| count as i64))
@@ -258,6 +258,7 @@ async fn write_facts(connection: &mut SqliteConnection, run: &RunId, facts: &Run
     .bind(facts.flops_per_step.map(|flops| flops as i64))
     .bind(facts.train_tokens.map(|tokens| tokens as i64))
     .bind(facts.held_out_hash.as_deref())
+    .bind(facts.health.and_then(|health| serde_json::to_string(&health).ok()))
     .bind(run.as_str())
     .execute(connection)
     .await?;

@@ -229,7 +229,8 @@ async fn begin(
     // What ended the attempt before does not describe this one.
     sqlx::query(
         "UPDATE runs SET state = 'running', state_ms = ?1, owner = ?2, started_ms = COALESCE(started_ms, ?1),
-             ended_ms = NULL, failure_why = NULL, failure_what_to_do = NULL, diverged_step = NULL, diverged_at = NULL
+             ended_ms = NULL, failure_why = NULL, failure_what_to_do = NULL, diverged_step = NULL, diverged_at = NULL,
+             health = NULL
          WHERE number = ?3",
     )
     .bind(now)

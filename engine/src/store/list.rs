@@ -19,7 +19,7 @@ macro_rules! summary_columns {
         "number, id, name, state, seed, device, threads, parameters, created_ms, started_ms, ended_ms, steps_done,
          steps_total, tokens, train_secs, failure_why, failure_what_to_do, diverged_step, diverged_at, parent_run,
          parent_step, note, archived, deleted_ms, owner, flops_per_step, train_tokens,
-         held_out_hash"
+         held_out_hash, health"
     };
 }
 
@@ -242,6 +242,8 @@ fn summary(
     };
     let at = fields.optional_text(18);
     let diverged = fields.optional_count(17).map(|step| Divergence { step, at });
+    // What cannot be read says nothing.
+    let health = row.try_get::<Option<&str>, _>(28).ok().flatten().and_then(|json| serde_json::from_str(json).ok());
     let parent = fields.optional_id(19).zip(fields.optional_count(20)).map(|(run, step)| Parent { run, step });
     let deleted_ms = fields.optional_time(23);
     let run = id.clone().map(|id| RunSummary {
@@ -266,6 +268,7 @@ fn summary(
         train_secs: fields.secs(14),
         failure,
         diverged,
+        health,
         parent,
         note: fields.text(21),
         tags: Vec::new(),

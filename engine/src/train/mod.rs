@@ -14,6 +14,7 @@ mod loss_scale;
 mod memory;
 mod report;
 mod run;
+mod stability;
 mod stepper;
 mod trainer;
 
@@ -24,5 +25,6 @@ pub use looks::LOOK_SHARE;
 pub use memory::{MemoryCheck, free_memory, unclaimed_memory};
 pub use report::{Control, Divergence, EvaluationReport, Hooks, Moment, Outcome, StepReport};
 pub use run::train;
+pub use stability::{Activity, Health, Stability, Window};
 pub use stepper::{Stepped, Stepper};
 pub use trainer::{Progress, Resume, Trainer, dtype_of, steps_of};

@@ -387,7 +387,7 @@ impl Desk {
                     "To train longer, start a new run with more steps.",
                 ),
                 RunState::Diverged => (
-                    format!("The run \"{name}\" diverged; going on would diverge at the same step."),
+                    format!("The run \"{name}\" diverged; going on would take the same course."),
                     "Lower the learning rate or clip harder, and start a new run.",
                 ),
                 RunState::Cancelled => (
@@ -449,6 +449,7 @@ impl Desk {
             self.current = Some(Current { run, benchmark, analysis, steering: Arc::clone(&steering) });
             self.machinist.hand_over(job, steering);
         }
+        self.monitor.set_busy(self.current.is_some());
         self.send_queue();
         if let Err(error) = self.send_runs() {
             self.fail(None, &error);

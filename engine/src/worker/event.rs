@@ -11,6 +11,7 @@ use crate::{
         DamagedRun, Deleted, PurgeReport, RunId, RunRecord, RunState, RunSummary, SeriesData, SnapshotData,
         SnapshotRecord, TextSample,
     },
+    train::Health,
 };
 
 use super::{DeviceInfo, GpuReading, Rebuild};
@@ -112,6 +113,18 @@ pub enum Event {
         /// Whether it is the lowest loss so far.
         best: bool,
     },
+    /// How the loss of a run behaves became another matter, or the run shows no progress; `kind` is `sound` when that is over.
+    Health {
+        /// The run.
+        run: RunId,
+        /// Steps done.
+        step: u64,
+        /// What holds now.
+        #[serde(flatten)]
+        health: Health,
+        /// What was found and what to do, as sentences; empty where all is well.
+        message: String,
+    },
     /// The model showed what it can do: a continuation (decoder) or filled-in words (encoder).
     Sample {
         /// The run.
@@ -212,7 +225,7 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         unwritten: Option<String>,
     },
-    /// What the machine is doing, once a second.
+    /// What the machine is doing: once a second while a job is done, else only when it changed.
     System {
         /// Use of all cores by this program, 100 = one core.
         cpu_percent: f64,
@@ -503,4 +516,12 @@ pub enum Event {
     },
     /// The engine ended; nothing follows.
     Ended,
+}
+
+impl Event {
+    /// The health of a run with its sentences.
+    pub(super) fn health(run: &RunId, step: u64, health: Health) -> Self {
+        let message = format!("{} {}", health.why(), health.what_to_do()).trim().to_owned();
+        Self::Health { run: run.clone(), step, health, message }
+    }
 }

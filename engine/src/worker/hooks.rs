@@ -4,8 +4,8 @@ use std::{
 };
 
 use super::{
-    Event, bench::Bench, checkpoints, coverage::chosen_event, job::TrainJob, kept::Kept, resume::training_state,
-    steering::Steering,
+    Event, bench::Bench, checkpoints, coverage::chosen_event, health::HealthWatch, job::TrainJob, kept::Kept,
+    resume::training_state, steering::Steering,
 };
 use crate::{
     analysis::{Analysis, AnalysisError},
@@ -16,7 +16,9 @@ use crate::{
         CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, StateDetails, Store, StoreError,
         StoreWriter, series_names, snapshot_kinds,
     },
-    train::{Control, CoverageReport, EvaluationReport, Hooks, LOOK_SHARE, Moment, StepReport, Trainer},
+    train::{
+        Activity, Control, CoverageReport, EvaluationReport, Health, Hooks, LOOK_SHARE, Moment, StepReport, Trainer,
+    },
 };
 
 /// Least time between two step events: some 30 a second. The store gets every step.
@@ -48,6 +50,7 @@ pub(super) struct RunHooks<'a> {
     told_runs: Instant,
     pace: Pace,
     is_paused: bool,
+    health: HealthWatch,
 }
 
 impl<'a> RunHooks<'a> {
@@ -68,6 +71,7 @@ impl<'a> RunHooks<'a> {
             told_runs: Instant::now(),
             pace: Pace::default(),
             is_paused: false,
+            health: HealthWatch::default(),
         }
     }
 
@@ -123,6 +127,9 @@ impl<'a> RunHooks<'a> {
         }
         // Only now: a reading of the machine that is logged before the attempt began would open one of its own.
         self.note_progress(trainer);
+        self.health = HealthWatch::new(&self.job.config, trainer.plan().vocabulary, trainer.steps());
+        self.health.catch_up(store, run, progress.step);
+        self.bench.position.watch(self.job.config.train.stability.is_watched());
         self.bench.runs_changed();
         self.bench.outbox.send(Event::Started {
             run: run.clone(),
@@ -138,6 +145,40 @@ impl<'a> RunHooks<'a> {
             flops_per_step,
             parameter_match: ParameterMatch::of(trainer.config()).ok().flatten().map(|found| found.to_string()),
         });
+        match self.health.now() {
+            None => {}
+            Some(Health::Sound) => self.keep_health(Health::Sound),
+            Some(health) => self.tell_health(progress.step, health),
+        }
+    }
+
+    fn keep_health(&self, health: Health) {
+        self.writer.set_facts(&self.job.run, RunFacts { health: Some(health), ..RunFacts::default() });
+    }
+
+    /// Something about the run's health changed.
+    fn tell_health(&self, step: u64, health: Health) {
+        self.keep_health(health);
+        self.bench.runs_changed();
+        self.bench.outbox.send(Event::health(&self.job.run, step, health));
+    }
+
+    /// All steps are done, or the run was ended because it diverged: what its loss came to.
+    pub(super) fn last_health(&mut self) -> Option<Health> {
+        let before = self.health.now();
+        let last = self.health.end()?;
+        match last {
+            // The end itself says so.
+            Health::Diverged { .. } => self.keep_health(last),
+            _ if before.is_some_and(|before| before.word() == last.word()) => self.keep_health(last),
+            _ => self.tell_health(self.progress.unwrap_or_default().steps_done, last),
+        }
+        Some(last)
+    }
+
+    /// Whether the run was ended because it diverged, and not because somebody asked for its end.
+    pub(super) fn is_over(&self) -> bool {
+        self.health.is_over() && !self.steering.should_stop()
     }
 
     fn note_progress(&mut self, trainer: &Trainer) {
@@ -202,7 +243,16 @@ impl<'a> RunHooks<'a> {
 impl Hooks for RunHooks<'_> {
     fn control(&mut self, trainer: &Trainer) -> Control {
         self.note_progress(trainer);
+        self.bench.position.busy_with(Activity::Step);
+        if self.bench.position.take_told()
+            && let Some(health) = self.health.now()
+        {
+            self.tell_health(trainer.progress().step, health);
+        }
         loop {
+            if self.health.is_over() {
+                return Control::Stop;
+            }
             if self.steering.should_stop() {
                 return Control::Stop;
             }
@@ -219,7 +269,9 @@ impl Hooks for RunHooks<'_> {
                     let _ = self.writer.flush();
                     self.bench.outbox.send(Event::Paused { run, step });
                 }
+                self.bench.position.rest(true);
                 self.steering.wait_while_paused();
+                self.bench.position.rest(false);
                 self.pace = Pace::default();
                 continue;
             }
@@ -248,6 +300,10 @@ impl Hooks for RunHooks<'_> {
         if self.told_runs.elapsed() >= RUNS_INTERVAL {
             self.told_runs = Instant::now();
             self.bench.runs_changed();
+        }
+        self.bench.position.stepped(report.step_secs);
+        if let Some(health) = self.health.step(report.step, report.loss) {
+            self.tell_health(report.step, health);
         }
         let step_secs = self.pace.add(report.step_secs);
         let is_due = self.told_step.is_none_or(|at| at.elapsed() >= STEP_EVENT_INTERVAL) || report.step == self.steps;
@@ -288,6 +344,9 @@ impl Hooks for RunHooks<'_> {
             masked_accuracy: report.masked_accuracy,
             best: report.best,
         });
+        if let Some(health) = self.health.evaluated(report.step, report.loss) {
+            self.tell_health(report.step, health);
+        }
     }
 
     fn sample(&mut self, step: u64, text: &str) {
@@ -296,6 +355,7 @@ impl Hooks for RunHooks<'_> {
     }
 
     fn looking(&mut self, trainer: &Trainer) {
+        self.bench.position.busy_with(Activity::Evaluation);
         let step = trainer.progress().step;
         match mixing_matrices(trainer.plan(), trainer.parameters()) {
             Ok(matrices) if matrices.is_empty() => {}
@@ -358,6 +418,9 @@ impl Hooks for RunHooks<'_> {
     fn covered(&mut self, step: u64, report: &CoverageReport) {
         // What was best until now scored every pair.
         self.best = None;
+        if let Some(health) = self.health.restart() {
+            self.tell_health(step, health);
+        }
         let at = self.progress.unwrap_or_default();
         let (series, wall_ms) = (series_names::COVERAGE_SCORE_ERROR, (at.train_secs * 1e3) as u64);
         self.writer.log(&self.job.run, series, step, report.score_error, wall_ms, at.tokens);
@@ -365,6 +428,7 @@ impl Hooks for RunHooks<'_> {
     }
 
     fn checkpoint(&mut self, trainer: &Trainer, moment: Moment) {
+        self.bench.position.busy_with(Activity::Checkpoint);
         let run = &self.job.run;
         let step = trainer.progress().step;
         // A checkpoint must never be ahead of the curve that leads to it: a run continued from it logs only what follows.
@@ -410,6 +474,8 @@ impl Hooks for RunHooks<'_> {
     }
 
     fn should_stop(&self) -> bool {
+        // Asked again and again inside of long work: it goes on.
+        self.bench.position.beat();
         self.steering.should_stop()
     }
 }

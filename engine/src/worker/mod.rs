@@ -17,6 +17,7 @@ mod evaluate_job;
 mod event;
 mod export;
 mod gpu;
+mod health;
 mod hooks;
 mod job;
 mod kept;

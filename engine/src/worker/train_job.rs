@@ -10,7 +10,7 @@ use rayon::ThreadPoolBuilder;
 use super::{
     Event,
     bench::{Bench, STACK_BYTES},
-    coverage, device,
+    coverage, device, health,
     hooks::RunHooks,
     job::TrainJob,
     resume::newest_state,
@@ -131,13 +131,8 @@ fn carry_through(bench: &Bench, job: &TrainJob, steering: &Steering, hooks: &mut
     }
     hooks.start(&trainer, &device_words(job));
     match train(&mut trainer, hooks) {
-        Ok(Outcome::Finished) => match hooks.unsaved() {
-            None => Ending { state: RunState::Finished, why: None, details: StateDetails::default() },
-            Some(why) => failed(
-                &format!("All steps were done, but the checkpoint of the last one could not be written. {why}"),
-                "Going on with the run does the steps since its newest checkpoint again, with the same numbers.",
-            ),
-        },
+        Ok(Outcome::Finished) => ended(hooks),
+        Ok(Outcome::Stopped) if hooks.is_over() => ended(hooks),
         Ok(Outcome::Stopped) => stopped(),
         Ok(Outcome::Diverged(divergence)) => {
             let kept = match hooks.newest_checkpoint() {
@@ -154,6 +149,18 @@ fn carry_through(bench: &Bench, job: &TrainJob, steering: &Steering, hooks: &mut
             Ending { state: RunState::Diverged, why: Some(why), details }
         }
         Err(error) => failed(&error.to_string(), ""),
+    }
+}
+
+/// The end of a run that went its way: finished, unless its loss has diverged.
+fn ended(hooks: &mut RunHooks<'_>) -> Ending {
+    let (state, why, details) = health::ended(hooks.last_health());
+    match hooks.unsaved() {
+        Some(why) if state == RunState::Finished => failed(
+            &format!("All steps were done, but the checkpoint of the last one could not be written. {why}"),
+            "Going on with the run does the steps since its newest checkpoint again, with the same numbers.",
+        ),
+        _ => Ending { state, why, details },
     }
 }
 
@@ -297,6 +304,7 @@ mod tests {
             let (writer, outbox) = (self.store.writer().unwrap(), Outbox::new(None));
             let none = || Box::new(Vec::<Box<dyn GpuReader>>::new()) as Box<dyn GpuReader>;
             let mut monitor = Monitor::start(outbox.clone(), writer.clone(), interval, none).unwrap();
+            monitor.set_busy(true);
             let (notes, _inbox) = crossbeam_channel::bounded(64);
             let bench = Bench::new(self.store.clone(), writer.clone(), outbox.clone(), monitor.position(), notes);
             let job = TrainJob { run: self.run.clone(), config: self.config.clone(), is_continued };

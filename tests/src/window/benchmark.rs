@@ -79,6 +79,8 @@ fn point(length: u64, slow: f64, limits: &MachineLimits) -> PointResult {
             batch: (190_000.0 / (length as f64 * factor)) as usize,
             needed_bytes: 9_600_000_000,
             free_bytes: 9 << 30,
+            machine_free_bytes: Some(12 << 30),
+            peak_memory_bytes: None,
             is_confirmed: true,
         }),
     };
@@ -135,6 +137,7 @@ fn measurement(length: u64, slow: f64, limits: &MachineLimits) -> Measurement {
         predicted_memory_bytes,
         peak_memory_bytes: Some((90 << 20) + predicted_memory_bytes * 103 / 100),
         program_memory_bytes: Some(90 << 20),
+        memory_source: headroom_engine::speed::MemorySource::OwnProcess,
         device_memory_bytes: None,
         step_joules: Some(step_secs * 61.0),
         operations,

@@ -129,6 +129,7 @@ pub fn example_record(number: u64) -> RunRecord {
 /// What computes now: the run of number 8 at step 410 of 600.
 pub fn example_current() -> CurrentRun {
     CurrentRun {
+        health: None,
         step: 410,
         steps: 600,
         loss: Some(2.257),
@@ -221,6 +222,7 @@ fn summary(index: usize) -> RunSummary {
         }),
         diverged: (sketch.state == RunState::Diverged)
             .then(|| Divergence { step: 87, at: Some("layer 2, head 3".to_owned()) }),
+        health: None,
         parent: None,
         note: sketch.note.to_owned(),
         tags: sketch.tags.iter().map(|tag| (*tag).to_owned()).collect(),

@@ -1,9 +1,15 @@
 //! Keys, rest, floods, names: what holds for the whole window.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use egui::{Key, Modifiers};
-use headroom_app::panels::PanelId;
+use headroom_app::{link::Link, panels::PanelId, state::State};
 use headroom_engine::{
     store::RunSummary,
     worker::{Command, Event},
@@ -85,6 +91,46 @@ fn an_idle_window_asks_for_no_frame() {
         let delay = screen.repaint_delay();
         assert!(delay >= Duration::from_secs(1), "{panel:?} wants to be drawn again after {delay:?}");
     }
+}
+
+/// The window sleeps until it is woken: by an input, a file errand or an event. An engine with nothing to do sends none.
+#[test]
+fn an_idle_engine_sends_nothing_that_would_wake_the_window() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let wakes = Arc::new(AtomicUsize::new(0));
+    let wake = {
+        let wakes = Arc::clone(&wakes);
+        Arc::new(move || {
+            wakes.fetch_add(1, Ordering::Relaxed);
+        })
+    };
+    let link = Link::start(folder.path().join("headroom.db"), wake).unwrap();
+    let mut state = State::default();
+    link.send(&mut state, Command::ListRuns);
+    link.send(&mut state, Command::Devices);
+    let start = Instant::now();
+    while !state.runs_loaded || state.system.is_none() || start.elapsed() < Duration::from_secs(3) {
+        link.drain(&mut state);
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(start.elapsed() < Duration::from_mins(1), "no answer");
+    }
+    wakes.store(0, Ordering::Relaxed);
+    std::thread::sleep(Duration::from_secs(6));
+    // At most one: where the memory of the machine changed by much, the window shows it.
+    let woken = wakes.load(Ordering::Relaxed);
+    assert!(woken <= 1, "woken {woken} times in 6 s without a reason");
+    link.shutdown(Duration::from_mins(1));
+}
+
+#[test]
+fn a_reading_of_the_machine_asks_for_no_second_frame() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.settle();
+    let reading = Event::System { cpu_percent: 1.0, memory_bytes: 1 << 27, free_bytes: 1 << 33, gpus: Vec::new() };
+    screen.window().link().unwrap().feed([reading]);
+    screen.step();
+    assert!(screen.repaint_delay() >= Duration::from_secs(1));
 }
 
 #[test]

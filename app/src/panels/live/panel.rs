@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use egui::{Button, ComboBox, RichText, ScrollArea, Ui};
 use headroom_engine::{
     store::{RunId, RunState, RunSummary},
+    train::Health,
     worker::Command,
 };
 use serde::{Deserialize, Serialize};
@@ -190,11 +191,11 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
             Some(current) if current.is_stopping => "Stopping…".to_owned(),
             Some(current) if current.preparing.is_some() => "Preparing".to_owned(),
             Some(current) if current.is_paused => "Paused".to_owned(),
-            _ => state_text::word(run.state).to_owned(),
+            _ => state_text::words(run),
         };
         let paused = current.is_some_and(|current| current.is_paused);
         let shown = if paused { RunState::Paused } else { run.state };
-        let colour = state_text::colour(shown, palette);
+        let colour = if paused { state_text::colour(shown, palette) } else { state_text::colour_of(run, palette) };
         state_sign_ui(ui, shown, colour);
         ui.label(RichText::new(word).color(colour).strong());
         let other = cx.state.current.as_ref().filter(|other| other.run != run.id).map(|other| other.run.clone());
@@ -263,21 +264,22 @@ pub fn picker_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
     }
 }
 
-/// Why a run ended that did not finish, and what to do.
+/// Why a run ended that did not finish, or what is wrong with its loss, and what to do.
 fn ended_badly_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
-    let bad = matches!(run.state, RunState::Failed | RunState::Diverged | RunState::Interrupted);
+    let is_sick = run.told_health().is_some_and(Health::is_bad);
+    let bad = is_sick || matches!(run.state, RunState::Failed | RunState::Diverged | RunState::Interrupted);
     if !bad && !cx.state.engine_ended {
         return;
     }
     let palette = theme::palette(ui.visuals());
     let frame = egui::Frame::new().fill(palette.surface).corner_radius(5.0).inner_margin(10.0);
-    frame.stroke(egui::Stroke::new(1.0, state_text::colour(run.state, palette))).show(ui, |ui| {
+    frame.stroke(egui::Stroke::new(1.0, state_text::colour_of(run, palette))).show(ui, |ui| {
         ui.set_width(ui.available_width());
         if cx.state.engine_ended {
             ui.label(RichText::new("The engine has ended. Restart the program; runs are kept.").color(palette.error));
         }
         if bad {
-            ui.label(RichText::new(state_text::why(run)).color(state_text::colour(run.state, palette)));
+            ui.label(RichText::new(state_text::why(run)).color(state_text::colour_of(run, palette)));
             let what_to_do = state_text::what_to_do(run);
             if !what_to_do.is_empty() {
                 ui.label(what_to_do);

@@ -78,9 +78,9 @@ impl Cells {
 /// Draws the state of a run.
 pub(super) fn state_cell_ui(ui: &mut Ui, run: &RunSummary) {
     let palette = theme::palette(ui.visuals());
-    let colour = state_text::colour(run.state, palette);
+    let colour = state_text::colour_of(run, palette);
     state_sign_ui(ui, run.state, colour);
-    let text = RichText::new(state_text::word(run.state)).color(colour);
+    let text = RichText::new(state_text::words(run)).color(colour);
     let label = ui.add(Label::new(text).selectable(false).truncate());
     label.on_hover_text(format!("{} {}", state_text::why(run), state_text::what_to_do(run)).trim_end());
 }

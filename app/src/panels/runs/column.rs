@@ -143,7 +143,7 @@ impl Column {
         let count = |n: u64| Cell::number(n as f64, format::count(n));
         match self {
             Self::Name => Cell::text(run.name.clone()),
-            Self::State => Cell::text(run.state.as_str()),
+            Self::State => Cell::text(run.state_words()),
             Self::Steps => count(run.steps_done),
             Self::Metric(..) => self.number(run).map_or_else(
                 || Cell::text(""),

@@ -237,6 +237,7 @@ mod tests {
             predicted_memory_bytes: 1 << 20,
             peak_memory_bytes: None,
             program_memory_bytes: None,
+            memory_source: headroom_engine::speed::MemorySource::OwnProcess,
             device_memory_bytes: None,
             operations: vec![
                 operation("feed-forward", 0.006, 600_000_000, 10_000_000),

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::RunId;
+use crate::train::Health;
 
 /// Why a run failed, in words for a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,12 +12,12 @@ pub struct Failure {
     pub what_to_do: String,
 }
 
-/// Where the first non-finite value was seen.
+/// Where a run diverged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Divergence {
-    /// The step whose loss or gradient was not finite.
+    /// The step whose loss or gradient was not finite, or from which on a finite loss did not come back.
     pub step: u64,
-    /// The first layer, or head, or tensor that held such a value, where it is known.
+    /// The first layer, or head, or tensor that held a non-finite value; none where the loss stayed finite.
     pub at: Option<String>,
 }
 
@@ -52,7 +53,7 @@ pub struct StateDetails {
 }
 
 /// What is known of a run only once it starts; what is none stays as it was.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunFacts {
     /// Trained parameters of the model.
     pub parameters: Option<u64>,
@@ -70,4 +71,7 @@ pub struct RunFacts {
     pub flops_per_step: Option<u64>,
     /// Tokens of training text.
     pub train_tokens: Option<u64>,
+    /// How its loss behaves.
+    #[serde(default)]
+    pub health: Option<Health>,
 }

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Divergence, Failure, Machine, Parent, RunId, RunState, SeriesSummary};
+use crate::train::Health;
 
 /// Which runs to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +62,8 @@ pub struct RunSummary {
     pub failure: Option<Failure>,
     /// For a diverged run: where.
     pub diverged: Option<Divergence>,
+    /// How its loss behaves; none where nobody watched it.
+    pub health: Option<Health>,
     /// For a fork: what it started from.
     pub parent: Option<Parent>,
     /// A remark in the user's words.
@@ -73,6 +76,29 @@ pub struct RunSummary {
     pub deleted_ms: Option<i64>,
     /// What each series comes to, by name.
     pub metrics: BTreeMap<String, SeriesSummary>,
+}
+
+impl RunSummary {
+    /// What is to be said of its health beside its state: nothing where the state says it, or where it is over.
+    pub fn told_health(&self) -> Option<Health> {
+        let health = self.health?;
+        let is_told = match health {
+            Health::Sound => false,
+            Health::Stalled { .. } => self.state.is_active(),
+            Health::Plateau { .. } | Health::Unstable { .. } | Health::Diverged { .. } => {
+                !matches!(self.state, RunState::Diverged | RunState::Failed | RunState::Cancelled)
+            }
+        };
+        is_told.then_some(health)
+    }
+
+    /// The state's word, and that of its health where that says more: `running, unstable`.
+    pub fn state_words(&self) -> String {
+        match self.told_health() {
+            Some(health) => format!("{}, {}", self.state, health.word()),
+            None => self.state.to_string(),
+        }
+    }
 }
 
 /// Everything about a run but its points, snapshots and checkpoints.

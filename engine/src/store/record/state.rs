@@ -16,7 +16,7 @@ pub enum RunState {
     Finished,
     /// Ended by the user before its last step.
     Stopped,
-    /// A value became non-finite.
+    /// A value became non-finite, or the loss rose and did not come back.
     Diverged,
     /// Ended by an error; the record says why and what to do.
     Failed,

@@ -1,7 +1,7 @@
 use egui::Ui;
 use headroom_engine::config::{
     Architecture, Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, RunConfig, Schedule,
-    TrainConfig,
+    StabilityChoice, TrainConfig, Unwatched, Watched,
 };
 
 use super::super::{field::Words, form::Form};
@@ -70,6 +70,13 @@ const MAPS: Words = Words::new(
      multiplied out twice. The results are the same, bit for bit.",
 );
 
+const STABILITY: Words = Words::new(
+    "train.stability",
+    "Watch the loss",
+    "A training loss that rises and stays up is told; a run whose loss has diverged ends as diverged, at its end or at \
+     once. A loss that is not finite ends it in any case.",
+);
+
 /// The loop.
 pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
     let encoder = config.model.kind == Architecture::Encoder;
@@ -100,6 +107,16 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
         (choice, words)
     });
     form.choice(ui, MAPS, &mut train.map_memory, &maps);
+    stability_ui(ui, form, &mut train.stability);
+}
+
+fn stability_ui(ui: &mut Ui, form: &mut Form<'_>, stability: &mut StabilityChoice) {
+    let choices = [
+        (StabilityChoice::Watch(Watched { stop: false }), "Tell"),
+        (StabilityChoice::Watch(Watched { stop: true }), "Tell, and stop when diverged"),
+        (StabilityChoice::Off(Unwatched {}), "Off"),
+    ];
+    form.choice(ui, STABILITY, stability, &choices);
 }
 
 fn length_ui(ui: &mut Ui, form: &mut Form<'_>, train: &mut TrainConfig) {
