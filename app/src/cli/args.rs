@@ -253,6 +253,10 @@ pub struct EvalArgs {
     /// Examples of the training text from which pairs or eigenvectors are chosen.
     #[arg(long, requires = "coverage", default_value_t = 256)]
     pub examples: usize,
+    /// Tokens of an example. Without it, as the model was trained; a folder from elsewhere is read in examples as long as it
+    /// has positions.
+    #[arg(long, value_name = "N")]
+    pub tokens: Option<usize>,
     /// Answer as JSON.
     #[arg(long)]
     pub json: bool,

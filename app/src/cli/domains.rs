@@ -21,6 +21,7 @@ use super::{
     table::Table,
     train,
 };
+use crate::findings;
 
 /// How long an event is waited for.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -161,10 +162,10 @@ fn tell(found: &[Analysis]) -> CliResult {
     let mut table = Table::new(["trained on", "reads", "neighbouring layers", "further apart", "energy in 1 %"]);
     for ((model, text), analysis) in LOOKS.iter().zip(found) {
         let (near, far) = analysis.similarity.first().map_or((f64::NAN, f64::NAN), Similarity::near_and_far);
-        let share = analysis.spectra.as_ref().map(|spectra| {
-            let count = spectra.network.dimension.div_ceil(100);
-            format!("{:.1} %", 100.0 * spectra.network.share_of(count))
-        });
+        let share = analysis
+            .spectra
+            .as_ref()
+            .map(|spectra| findings::share_words(&spectra.network, spectra.network.dimension.div_ceil(100)));
         table.row([
             (*model).to_owned(),
             (*text).to_owned(),

@@ -49,7 +49,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         None => None,
     };
     let engine = open::engine_for_reading(store, !is_directory)?;
-    engine.send(Command::Evaluate { target, data, coverage, base_dir: current_dir })?;
+    engine.send(Command::Evaluate { target, data, coverage, tokens: args.tokens, base_dir: current_dir })?;
     let outcome = loop {
         match engine.wait_event(Duration::from_millis(200)) {
             Some(event @ Event::Evaluation { .. }) => break Ok(event),
@@ -109,10 +109,17 @@ pub(super) fn named_text(
 }
 
 fn tell(event: &Event) -> CliResult {
-    let Event::Evaluation { target, loss, perplexity, masked_accuracy, tokens, coverage, score_error } = event else {
+    let Event::Evaluation { target, loss, perplexity, masked_accuracy, tokens, sequence_length, coverage, score_error } =
+        event
+    else {
         return Ok(());
     };
-    print::line(format!("{target}: loss {} nats a token, on {}", plain::number(*loss), counted(*tokens, "token")))?;
+    print::line(format!(
+        "{target}: loss {} nats a token, on {} in examples of {}",
+        plain::number(*loss),
+        counted(*tokens, "token"),
+        counted(*sequence_length, "token")
+    ))?;
     if let (Some(coverage), Some(error)) = (coverage, score_error) {
         let error = 100.0 * error;
         print::line(format!(

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use headroom_engine::analysis::{Analysis, Spectrum};
 
-use super::{about, layer_name};
+use super::{about, layer_name, method_words};
 use crate::{
     export::{Figure, FigureAxis, FigureSeries},
     theme,
@@ -13,16 +13,15 @@ use crate::{
 pub fn figures(analysis: &Analysis) -> Vec<(String, Figure)> {
     let mut found = Vec::new();
     if let Some(spectra) = &analysis.spectra {
-        let mut curves = vec![("network".to_owned(), spectra.network.cumulative())];
+        let mut curves = bounded("network", &spectra.network);
         let layers = spectra.layers.iter().enumerate().filter(|(_, layer)| layer.samples > 0);
-        curves.extend(layers.map(|(layer, spectrum)| (layer_name(layer), spectrum.cumulative())));
+        curves.extend(layers.flat_map(|(layer, spectrum)| bounded(&layer_name(layer), spectrum)));
         found.push((
             "spectrum".to_owned(),
             shares(analysis, "Cumulative energy of attention scores", "Eigenvalues", &curves),
         ));
-        let values = |spectrum: &Spectrum| spectrum.values.iter().map(|value| value / spectrum.trace).collect();
-        let mut bars = vec![("network".to_owned(), values(&spectra.network))];
-        bars.extend(spectra.row_mean_subtracted.iter().map(|rest| ("row means subtracted".to_owned(), values(rest))));
+        let mut bars = bounded_values("network", &spectra.network);
+        bars.extend(spectra.row_mean_subtracted.iter().flat_map(|rest| bounded_values("row means subtracted", rest)));
         let mut figure = shares(analysis, "Eigenvalues of attention scores", "Rank of the eigenvalue", &bars);
         figure.y.axis = Axis::new("Share of the energy").scale(Scale::Log);
         let all = || bars.iter().flat_map(|(_, curve)| curve).copied().filter(|value| *value > 0.0);
@@ -83,6 +82,25 @@ pub fn figures(analysis: &Analysis) -> Vec<(String, Figure)> {
     found
 }
 
+/// The cumulative energy of a spectrum, and what it is at most where that is not the same.
+fn bounded(name: &str, spectrum: &Spectrum) -> Vec<(String, Vec<f64>)> {
+    let mut curves = vec![(name.to_owned(), spectrum.cumulative())];
+    if spectrum.bounds.is_some() {
+        curves.push((format!("{name}, at most"), spectrum.cumulative_at_most()));
+    }
+    curves
+}
+
+/// Eigenvalues as shares of the energy, and what they are at most where that is not the same.
+fn bounded_values(name: &str, spectrum: &Spectrum) -> Vec<(String, Vec<f64>)> {
+    let shares = |values: &[f64]| values.iter().map(|value| value / spectrum.trace).collect();
+    let mut curves = vec![(name.to_owned(), shares(&spectrum.values))];
+    if let Some(bounds) = &spectrum.bounds {
+        curves.push((format!("{name}, at most"), shares(&bounds.upper)));
+    }
+    curves
+}
+
 /// Shares of energy over a count that begins with 1.
 fn shares(analysis: &Analysis, title: &str, x: &str, curves: &[(String, Vec<f64>)]) -> Figure {
     let longest = curves.iter().map(|(_, curve)| curve.len()).max().unwrap_or(1);
@@ -100,7 +118,7 @@ fn shares(analysis: &Analysis, title: &str, x: &str, curves: &[(String, Vec<f64>
         },
         y: FigureAxis { axis: Axis::new("Share of the energy"), range: (0.0, 1.0) },
         series: series.collect(),
-        notes: analysis.notes.clone(),
+        notes: analysis.notes.iter().cloned().chain(analysis.spectra.iter().map(method_words)).collect(),
         metadata: BTreeMap::from([("program".to_owned(), format!("headroom {}", env!("CARGO_PKG_VERSION")))]),
         ..Figure::default()
     }

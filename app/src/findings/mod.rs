@@ -2,6 +2,7 @@
 
 mod advice;
 mod curves;
+mod intervals;
 mod maps;
 mod npy;
 mod reconstruction;
@@ -12,6 +13,7 @@ pub use advice::{
     stands_words, trained,
 };
 pub use curves::figures;
+pub use intervals::{between, component_share, count_words, method_words, share_words};
 pub use maps::maps;
 pub use npy::npy;
 pub use reconstruction::{

@@ -3,6 +3,7 @@ use headroom_engine::{
     config::counted,
 };
 
+use super::{count_words, method_words, share_words};
 use crate::widgets::format;
 
 /// The shares of energy of which tables say how many components hold them.
@@ -42,11 +43,11 @@ pub fn summary(analysis: &Analysis) -> Vec<String> {
     if let Some(spectra) = &analysis.spectra {
         let count = spectra.network.dimension.div_ceil(100);
         lines.push(format!(
-            "Scores of {}: the largest 1 % ({}) of {} hold {:.1} % of the energy; {}.",
+            "Scores of {}: the largest 1 % ({}) of {} hold {} of the energy; {}.",
             counted(spectra.tokens, "token"),
             format::count(count as u64),
             counted(spectra.network.dimension, "eigenvalue"),
-            100.0 * spectra.network.share_of(count),
+            share_words(&spectra.network, count),
             components_words(&spectra.network)
         ));
         lines.push(format!(
@@ -57,12 +58,8 @@ pub fn summary(analysis: &Analysis) -> Vec<String> {
                 None => String::new(),
             }
         ));
-        if let SpectrumMethod::Sketch { rank } = spectra.method {
-            lines.push(format!(
-                "Eigenvalues are from a sketch of {}: lower bounds, with {:.2} % of the energy left over.",
-                counted(rank, "direction"),
-                100.0 * spectra.network.missing()
-            ));
+        if !matches!(spectra.method, SpectrumMethod::Exact | SpectrumMethod::Gram) {
+            lines.push(method_words(spectra));
         }
     }
     for projection in &analysis.projections {
@@ -80,10 +77,7 @@ pub fn summary(analysis: &Analysis) -> Vec<String> {
 
 /// How many components hold 80, 90 and 95 %.
 fn components_words(spectrum: &Spectrum) -> String {
-    let parts = SHARES.map(|share| match spectrum.components_for(share) {
-        Some(count) => format!("{} for {:.0} %", format::count(count as u64), 100.0 * share),
-        None => format!("more than {} for {:.0} %", format::count(spectrum.values.len() as u64), 100.0 * share),
-    });
+    let parts = SHARES.map(|share| format!("{} for {:.0} %", count_words(spectrum, share), 100.0 * share));
     parts.join(", ")
 }
 
@@ -107,10 +101,7 @@ pub fn layer_table(analysis: &Analysis) -> (Vec<&'static str>, Vec<Vec<String>>)
         let mut cells = vec![layer_name(layer), before.map_or_else(dash, |value| format!("{value:.3}"))];
         let spectrum = spectra.and_then(|layers| layers.get(layer)).filter(|spectrum| spectrum.samples > 0);
         cells.extend(SHARES.map(|share| {
-            spectrum.map_or_else(dash, |spectrum| match spectrum.components_for(share) {
-                Some(count) => count.to_string(),
-                None => format!("> {}", spectrum.values.len()),
-            })
+            spectrum.map_or_else(dash, |spectrum| count_words(spectrum, share).replace("more than", ">"))
         }));
         let energies = captured.and_then(|layers| layers.get(layer));
         let curves = energies.map(|layer| [&layer.all_queries, &layer.all_keys, &layer.all_products]);
@@ -133,11 +124,12 @@ mod tests {
 
     #[test]
     fn findings_are_said_in_words_and_in_a_row_a_layer() {
-        let spectrum = Spectrum { dimension: 400, samples: 800, trace: 10.0, values: vec![8.5, 1.0, 0.25] };
+        let spectrum =
+            Spectrum { dimension: 400, samples: 800, trace: 10.0, values: vec![8.5, 1.0, 0.25], ..Spectrum::default() };
         let spectra = ScoreSpectra {
             tokens: 20,
             examples: 100,
-            method: SpectrumMethod::Sketch { rank: 3 },
+            method: SpectrumMethod::Iterated { directions: 3 },
             network: spectrum.clone(),
             layers: vec![spectrum, Spectrum::default()],
             heads: Vec::new(),
@@ -159,9 +151,9 @@ mod tests {
         let text = summary(&analysis).join("\n");
         for expected in [
             "neighbouring layers 0.750 (mean",
-            "the largest 1 % (4) of 400 eigenvalues hold 97.5 % of the energy; 1 for 80 %, 2 for 90 %, 2 for 95 %.",
+            "the largest 1 % (4) of 400 eigenvalues hold 97.5 to 100.0 % of the energy; 1 for 80 %, 2 for 90 %, 2 for 95 %.",
             "25.0 % of the energy is in the means of rows",
-            "sketch of 3 directions: lower bounds, with 2.50 % of the energy left over",
+            "The largest eigenvalues by iteration, right to 0.1 % (up to 3 directions).",
             "A note.",
         ] {
             assert!(text.contains(expected), "{expected}: {text}");

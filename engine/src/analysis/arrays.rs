@@ -76,6 +76,7 @@ impl Analysis {
                 ArrayMut::Narrow(array) => array.extend_from_slice(own),
             }
         }
+        analysis.spectra = analysis.spectra.map(ScoreSpectra::with_bounds);
         Ok(analysis)
     }
 
@@ -85,7 +86,11 @@ impl Analysis {
         if let Some(spectra) = &mut self.spectra {
             let ScoreSpectra { network, layers, heads, queries, row_mean_subtracted, patterns, overlaps, .. } = spectra;
             let all = std::iter::once(network).chain(layers).chain(heads).chain(queries).chain(row_mean_subtracted);
-            arrays.extend(all.map(|spectrum: &mut Spectrum| ArrayMut::Wide(&mut spectrum.values)));
+            for Spectrum { values, bounds, .. } in all {
+                arrays.push(ArrayMut::Wide(values));
+                let bounds = bounds.iter_mut().flat_map(|bounds| [&mut bounds.upper, &mut bounds.sums]);
+                arrays.extend(bounds.map(ArrayMut::Wide));
+            }
             arrays.extend(patterns.iter_mut().map(ArrayMut::Narrow));
             arrays.extend(overlaps.iter_mut().map(ArrayMut::Wide));
         }
@@ -131,6 +136,16 @@ impl Analysis {
                 let curves: Vec<&[f64]> = spectra.iter().map(|spectrum| spectrum.values.as_slice()).collect();
                 let (shape, values) = rows(&curves, 0.0);
                 push(format!("eigenvalues-{name}"), shape, values);
+                if spectra.iter().any(|spectrum| spectrum.bounds.is_some()) {
+                    // Where eigenvalues are known, they are what they are at most.
+                    let upper = |spectrum: &&Spectrum| match &spectrum.bounds {
+                        Some(bounds) => bounds.upper.clone(),
+                        None => spectrum.values.clone(),
+                    };
+                    let upper: Vec<Vec<f64>> = spectra.iter().map(upper).collect();
+                    let (shape, values) = rows(&upper.iter().map(Vec::as_slice).collect::<Vec<_>>(), f64::NAN);
+                    push(format!("eigenvalues-{name}-at-most"), shape, values);
+                }
                 push(
                     format!("traces-{name}"),
                     vec![spectra.len()],

@@ -1,6 +1,7 @@
 //! Dense linear algebra in double precision: products through the engine's own, eigenvalues through `faer`.
 
 use faer::{MatRef, Side};
+use rayon::prelude::*;
 
 use super::AnalysisError;
 use crate::ops::{Matrix, MatrixMut, parallel_product};
@@ -46,6 +47,23 @@ impl Dense {
     /// `self otherᵀ`
     pub(super) fn times_transposed(&self, other: &Self) -> Self {
         Self::product(self.view(), other.view().transposed(), self.rows)
+    }
+
+    /// `selfᵀ otherᵀ`
+    pub(super) fn transposed_times_transposed(&self, other: &Self) -> Self {
+        Self::product(self.view().transposed(), other.view().transposed(), self.columns)
+    }
+
+    /// Rows and columns exchanged.
+    pub(super) fn turned(&self) -> Self {
+        let mut values = vec![0.0; self.values.len()];
+        values.par_chunks_mut(self.rows.max(1)).enumerate().for_each(|(column, out)| {
+            let own = self.values.iter().skip(column).step_by(self.columns.max(1));
+            for (slot, value) in out.iter_mut().zip(own) {
+                *slot = *value;
+            }
+        });
+        Self { rows: self.columns, columns: self.rows, values }
     }
 
     /// Every column times a factor of its own.

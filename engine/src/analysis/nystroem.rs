@@ -1,20 +1,34 @@
 use super::{
-    AnalysisError,
+    AnalysisError, Bounds,
     eigen::{Dense, Eigen, eigen, positive},
 };
 
+/// Directions of a sketch by which the rest is measured that the others leave.
+pub(super) const TESTS: usize = 16;
+
+/// The mean square of so many products with random directions is above this part of what it stands for but for one case
+/// in a thousand (chi-squared with 16 degrees of freedom, for a rest of rank one; larger ranks scatter less).
+const AT_LEAST: f64 = 0.24;
+
 /// A covariance C from its products with random directions: `C ~ Y (Ωᵀ Y)⁻¹ Yᵀ`, never above C, so that eigenvalues and
 /// projections are lower bounds (Tropp, Yurtsever, Udell and Cevher, "Fixed-rank approximation of a positive-semidefinite
-/// matrix from streaming data", 2017, algorithm 3).
+/// matrix from streaming data", 2017, algorithm 3). What it lacks, `R = C - F Fᵀ`, has a known trace; its Frobenius norm is
+/// estimated from products with random directions of which the approximation knows nothing.
 pub(super) struct Nystroem {
-    /// `F` with `C + shift ~ F Fᵀ`. `[n², r]`
+    /// `F` with `C + shift ~ F Fᵀ`. `[m, r]`
     pub(super) factor: Dense,
     eigen: Eigen,
     shift: f64,
+    /// Frobenius norm of what is lacking, at most.
+    rest: f64,
 }
 
 impl Nystroem {
-    pub(super) fn of(omega: &Dense, mut sketch: Dense) -> Result<Self, AnalysisError> {
+    /// The last [`TESTS`] directions measure the rest.
+    pub(super) fn of(omega: &Dense, sketch: &Dense) -> Result<Self, AnalysisError> {
+        let rank = omega.columns - TESTS.min(omega.columns);
+        let (tests, tested) = (omega.columns(rank, TESTS), sketch.columns(rank, TESTS));
+        let (omega, mut sketch) = (omega.columns(0, rank), sketch.columns(0, rank));
         let norm = sketch.values.iter().map(|value| value * value).sum::<f64>().sqrt();
         // Makes the small matrix below invertible; sums of products in single precision are no better than this.
         let shift = norm * 1e-7 / (omega.rows as f64).sqrt();
@@ -38,19 +52,26 @@ impl Nystroem {
             values.iter().map(|value| if *value > least { 1.0 / value.sqrt() } else { 0.0 }).collect();
         let factor = sketch.times(&vectors.scale_columns(&factors)); // Y V L^-½
         let found = eigen(&factor.transposed_times(&factor).values, r)?;
-        Ok(Self { factor, eigen: found, shift })
+        let known = factor.times(&factor.transposed_times(&tests)); // F Fᵀ ω
+        let both = tested.values.iter().zip(&tests.values).zip(&known.values);
+        let lacking: f64 = both.map(|((image, test), known)| (image + shift * test - known).powi(2)).sum();
+        let rest = (lacking / (TESTS as f64 * AT_LEAST)).sqrt();
+        Ok(Self { factor, eigen: found, shift, rest })
     }
 
-    /// The first eigenvalues.
-    pub(super) fn values(&self, count: usize) -> Vec<f64> {
+    /// The first eigenvalues, and what they are at most where `trace` is that of the covariance.
+    pub(super) fn values(&self, count: usize, trace: f64) -> (Vec<f64>, Bounds) {
         let values = self.eigen.values.iter().map(|value| value - self.shift).take(count).collect();
-        positive(values)
+        let values = positive(values);
+        let rest = (trace + self.shift * self.factor.rows as f64 - self.eigen.values.iter().sum::<f64>()).max(0.0);
+        let bounds = Bounds::of_rest(&values, rest, self.rest, trace);
+        (values, bounds)
     }
 
-    /// The first eigenvectors, a column each.
+    /// The first eigenvectors, a row each.
     pub(super) fn vectors(&self, count: usize) -> Dense {
         let lengths = self.eigen.values.iter().take(count);
         let factors: Vec<f64> = lengths.map(|value| if *value > 0.0 { 1.0 / value.sqrt() } else { 0.0 }).collect();
-        self.factor.times(&self.eigen.vectors.columns(0, count).scale_columns(&factors))
+        self.eigen.vectors.columns(0, count).scale_columns(&factors).transposed_times_transposed(&self.factor)
     }
 }

@@ -134,24 +134,26 @@ impl SimilaritySum {
             }
             Measure::LinearCka => {
                 let r = queries.len();
-                let mut kernels: Vec<T> = Vec::with_capacity(count * r * r);
+                // In double precision from the first subtraction on: of maps that are nearly uniform, what is left once the
+                // means are gone is a small part of the numbers.
+                let mut kernels: Vec<f64> = Vec::with_capacity(count * r * r);
                 for map in &all {
-                    let mut rows = Vec::with_capacity(r * m);
+                    let mut rows: Vec<f64> = Vec::with_capacity(r * m);
                     for &query in &queries {
-                        row(map, query, &mut rows);
+                        let own = map.get(query * m..(query + 1) * m).unwrap_or(&[]);
+                        rows.extend(own.iter().map(|value| value.as_f64()));
                     }
                     centre_columns(&mut rows, m);
                     let centred = Matrix::row_major(&rows, r, m);
-                    let mut kernel = vec![T::ZERO; r * r];
+                    let mut kernel = vec![0.0; r * r];
                     parallel_product(MatrixMut::new(&mut kernel, r, r), centred, centred.transposed(), false);
                     normalise(&mut kernel);
                     kernels.extend_from_slice(&kernel);
                 }
-                let mut products = vec![T::ZERO; count * count];
                 let kernels = Matrix::row_major(&kernels, count, r * r);
-                parallel_product(MatrixMut::new(&mut products, count, count), kernels, kernels.transposed(), false);
-                for (value, product) in between.iter_mut().zip(&products) {
-                    *value = product.as_f64().clamp(0.0, 1.0);
+                parallel_product(MatrixMut::new(&mut between, count, count), kernels, kernels.transposed(), false);
+                for value in &mut between {
+                    *value = value.clamp(0.0, 1.0);
                 }
             }
         }
@@ -202,14 +204,16 @@ fn normalise<T: Real>(values: &mut [T]) {
     }
 }
 
-/// Subtracts from every column its mean. `[rows, columns]`
-fn centre_columns<T: Real>(values: &mut [T], columns: usize) {
-    let rows = values.len() / columns;
-    for column in 0..columns {
-        let mean = values.iter().skip(column).step_by(columns).map(|value| value.as_f64()).sum::<f64>() / rows as f64;
-        let mean = T::of(mean);
-        for value in values.iter_mut().skip(column).step_by(columns) {
-            *value = *value - mean;
+/// Subtracts from every column its mean, and once more what rounding left of it. `[rows, columns]`
+fn centre_columns(values: &mut [f64], columns: usize) {
+    let rows = (values.len() / columns) as f64;
+    for _ in 0..2 {
+        let mut means = vec![0.0; columns];
+        for row in values.chunks_exact(columns) {
+            means.iter_mut().zip(row).for_each(|(mean, value)| *mean += value);
+        }
+        for row in values.chunks_exact_mut(columns) {
+            row.iter_mut().zip(&means).for_each(|(value, sum)| *value -= sum / rows);
         }
     }
 }

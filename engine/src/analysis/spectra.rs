@@ -10,7 +10,14 @@ pub enum SpectrumMethod {
     Exact,
     /// The products of the samples with each other, which has the same eigenvalues: exact too.
     Gram,
-    /// A random sketch in one pass (Nyström): the largest eigenvalues, never too large; the trace is exact.
+    /// The leading eigenvalues of the covariance by block Lanczos iteration until they are right to one in a thousand;
+    /// where that was not reached, a spectrum has bounds.
+    Iterated {
+        /// Directions of the largest space in which they were found.
+        directions: usize,
+    },
+    /// A random sketch in one pass (Nyström): the largest eigenvalues, never too large, with bounds of what they are at
+    /// most; the trace is exact.
     Sketch {
         /// Directions that were kept.
         rank: usize,
@@ -47,6 +54,20 @@ pub struct ScoreSpectra {
 }
 
 impl ScoreSpectra {
+    /// Whether eigenvalues are from a sketch, so that overlaps, too, are what they are at least.
+    pub fn is_sketched(&self) -> bool {
+        matches!(self.method, SpectrumMethod::Sketch { .. })
+    }
+
+    /// Bounds from the traces for a sketch that was kept without any, as earlier versions did.
+    pub(super) fn with_bounds(mut self) -> Self {
+        if self.is_sketched() {
+            let all = std::iter::once(&mut self.network).chain(&mut self.layers).chain(&mut self.heads);
+            all.chain(&mut self.row_mean_subtracted).for_each(Spectrum::bound_by_trace);
+        }
+        self
+    }
+
     /// Share of the energy in the best space of `i` dimensions for each query, for i = 1, 2, ..; beside the spectrum of
     /// the network this stands at `i n` components (figure 6).
     pub fn query_curve(&self) -> Vec<f64> {

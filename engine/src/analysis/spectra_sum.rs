@@ -1,27 +1,24 @@
 use rayon::prelude::*;
 
 use super::{
-    AnalysisError, ScoreSpectra, Spectrum, SpectrumMethod, SpectrumSpec,
-    eigen::{Dense, Eigen, eigen, eigenvalues, positive},
-    moments::{
-        add_outer, add_sketch, add_wide, as_pattern, column_products, gram, patterns, running, sub_spectrum,
-        subtract_row_means,
-    },
-    nystroem::Nystroem,
+    AnalysisError, ScoreSpectra, SpectrumSpec,
+    finish::{Finished, finish},
+    krylov::most_directions,
+    moments::{add_outer, add_sketch, subtract_row_means},
+    nystroem::TESTS,
+    packing::Packing,
+    solve::is_dense,
 };
 use crate::ops::{
     Matrix, MatrixMut, Real, parallel_product,
     random::{Purpose, Stream},
 };
 
-/// Dimensions up to which the covariance itself is kept unless more is asked for: 32 tokens.
-const EXACT_DIMENSIONS: usize = 1024;
-
-/// Samples up to which their products with each other are used.
-const GRAM_SAMPLES: usize = 1024;
-
-/// Directions of a sketch beyond those that are kept: they make the others accurate.
+/// Directions of a sketch beside those that are kept: as many again, and these.
 const OVERSAMPLING: usize = 32;
+
+/// Operations that eigenvalues may take unless they are asked for whatever it costs: some minutes of two cores.
+const MOST_WORK: f64 = 2e13;
 
 /// What scores are to be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,98 +44,203 @@ pub struct ScoreBatch<'a, T> {
     pub examples: usize,
 }
 
-/// Second moments of scores, summed up example by example. Vectors are maps row by row: pair (i, j) is `i n + j`.
+/// Second moments of scores, summed up example by example. Vectors are maps row by row, without the later keys of a causal
+/// model: see [`Packing`].
 #[derive(Clone, Debug)]
 pub struct SpectraSum<T> {
     shape: ScoreShape,
     spec: SpectrumSpec,
+    packing: Packing,
     /// Samples and energy (squared lengths) of each head, layer by layer.
     heads: Vec<(u64, f64)>,
     sums: Sums<T>,
-    /// `Q^i` not yet divided. `[n, n, n]`
-    queries: Option<Vec<f64>>,
+    /// `Q^i` not yet divided, over the keys that query i sees.
+    queries: Option<Vec<Vec<f64>>>,
     /// Energy in the means of rows.
     row_mean_energy: f64,
     examples: u64,
 }
 
-/// What eigenvalues are found from, by group: a head each where heads are asked for, else a layer.
+/// What eigenvalues are found from; m are the entries of a packed map.
 #[derive(Clone, Debug)]
-enum Sums<T> {
-    /// Sums of outer products, `[n², n²]`; the last for rows without their mean.
-    Exact { groups: Vec<Vec<f64>>, row_mean_subtracted: Vec<f64> },
-    /// The samples themselves, with their groups.
-    Gram { samples: Vec<T>, groups: Vec<usize> },
-    /// Products with random directions. `omega` `[n², r]`, sums `[n², r]`.
+pub(super) enum Sums<T> {
+    /// The samples themselves, layer by layer. `[b c, m]`
+    Samples { layers: Vec<Vec<T>> },
+    /// Sums of outer products by group, a head each where heads are asked for, else a layer, `[m, m]`; the last for rows
+    /// without their mean.
+    Outer { groups: Vec<Vec<f64>>, row_mean_subtracted: Vec<f64> },
+    /// Products with random directions. `omega` `[m, r]`, sums by group `[m, r]`.
     Sketch { omega: Vec<T>, rank: usize, groups: Vec<Vec<f64>>, row_mean_subtracted: Vec<f64> },
 }
 
+/// What is kept while examples come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    Samples,
+    Outer,
+    Sketch { rank: usize },
+}
+
+/// Memory and operations of one way.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    bytes: u64,
+    work: f64,
+}
+
+/// What every way costs, before anything is known of the scores.
+struct Costs<'a> {
+    shape: &'a ScoreShape,
+    spec: &'a SpectrumSpec,
+    /// Entries m of a packed map.
+    width: usize,
+    samples: usize,
+    groups: usize,
+    /// Bytes of a score.
+    narrow: u64,
+}
+
+impl Costs<'_> {
+    /// Bytes and operations for the eigenvalues of one covariance of that rank.
+    fn solving(&self, rank: usize, apply: f64, form: f64) -> Cost {
+        let wide = size_of::<f64>() as u64;
+        let SpectrumSpec { components, exact, .. } = *self.spec;
+        if is_dense(rank, components, exact) {
+            // The matrix, its eigenvectors and what finding them takes.
+            return Cost { bytes: 4 * wide * (rank * rank) as u64, work: form + 20.0 * (rank as f64).powi(3) };
+        }
+        let directions = most_directions(components, rank);
+        let usual = 5.0 * components as f64;
+        let bytes = wide * (directions * (self.width + 3 * directions) + 4 * components * self.width) as u64;
+        Cost { bytes, work: apply * usual + 20.0 * usual.powi(3) }
+    }
+
+    fn queries(&self) -> u64 {
+        let n = self.shape.tokens;
+        if self.spec.queries { (n * n * n * size_of::<f64>()) as u64 } else { 0 }
+    }
+
+    /// The samples are kept.
+    fn samples(&self) -> Cost {
+        let (count, width) = (self.samples as f64, self.width as f64);
+        let rank = self.samples.min(self.width);
+        let layers = self.shape.computing.iter().filter(|heads| !heads.is_empty()).count().max(1);
+        let own = self.samples / layers;
+        let of = |samples: usize| {
+            let samples = samples as f64;
+            let rank = samples.min(width) as usize;
+            self.solving(rank, 4.0 * samples * width, 2.0 * samples * width * rank as f64)
+        };
+        let all = of(self.samples);
+        let times = 1.0 + f64::from(u8::from(self.spec.row_mean_subtracted));
+        let mut work = times * all.work + layers as f64 * of(own).work + 2.0 * count * width * rank as f64;
+        if self.spec.heads {
+            work += self.groups as f64 * of(self.samples / self.groups.max(1)).work;
+        }
+        Cost { bytes: (self.samples * self.width) as u64 * self.narrow + all.bytes + self.queries(), work }
+    }
+
+    /// Covariances are kept.
+    fn outer(&self) -> Cost {
+        let wide = size_of::<f64>() as u64;
+        let extra = usize::from(self.spec.row_mean_subtracted);
+        let square = (self.width * self.width) as u64;
+        let one = self.solving(self.width, 2.0 * square as f64, 0.0);
+        let solved = (self.groups + 1 + extra) as f64;
+        Cost {
+            bytes: wide * square * (self.groups + extra + 1) as u64 + one.bytes + self.queries(),
+            work: 2.0 * self.samples as f64 * square as f64 * (1 + extra) as f64 + solved * one.work,
+        }
+    }
+
+    fn sketch(&self, rank: usize) -> u64 {
+        let wide = size_of::<f64>() as u64;
+        let extra = usize::from(self.spec.row_mean_subtracted);
+        let cells = (self.width * (rank + TESTS)) as u64;
+        cells * (wide * (2 * self.groups + extra + 3) as u64 + 2 * self.narrow) + self.queries()
+    }
+
+    /// The way that takes least memory among those that give right numbers and are worth their time; else a sketch.
+    fn choose(&self, free: Option<u64>) -> Result<Kept, AnalysisError> {
+        let fits = |bytes: u64| free.is_none_or(|free| bytes <= free);
+        let ways = [(Kept::Samples, self.samples()), (Kept::Outer, self.outer())];
+        let right = ways.iter().filter(|(_, cost)| fits(cost.bytes) && (self.spec.exact || cost.work <= MOST_WORK));
+        if let Some((kept, _)) = right.min_by_key(|(_, cost)| cost.bytes) {
+            return Ok(*kept);
+        }
+        let rank = (2 * self.spec.components + OVERSAMPLING).min(self.width);
+        let sketch = self.sketch(rank);
+        if !self.spec.exact && fits(sketch) {
+            return Ok(Kept::Sketch { rank });
+        }
+        let least = ways.iter().map(|(_, cost)| cost.bytes).min().unwrap_or(0);
+        Err(AnalysisError::Memory {
+            what: "spectra of scores",
+            needed: if self.spec.exact { least } else { least.min(sketch) },
+            free: free.unwrap_or(0),
+            advice: "Look at shorter or fewer examples, keep fewer components, or leave out heads and queries.",
+        })
+    }
+}
+
 impl<T: Real> SpectraSum<T> {
-    /// Nothing yet. The method is chosen by size: see [`SpectrumMethod`]. `free` is the memory that may be used.
+    /// Nothing yet. Samples or covariances are kept, whichever takes less memory, or a sketch where neither fits or
+    /// eigenvalues would take many minutes: see [`super::SpectrumMethod`]. `free` is the memory that may be used.
     ///
     /// # Errors
     /// If more memory is needed than is free.
     pub fn new(shape: ScoreShape, spec: SpectrumSpec, free: Option<u64>) -> Result<Self, AnalysisError> {
-        let n = shape.tokens;
-        let dimension = n * n;
-        let samples = shape.examples * shape.computing.iter().map(Vec::len).sum::<usize>();
-        let groups = if spec.heads { shape.computing.len() * shape.heads } else { shape.computing.len() };
-        let extra = usize::from(spec.row_mean_subtracted);
-        let method = if samples <= GRAM_SAMPLES && samples < dimension {
-            SpectrumMethod::Gram
-        } else if dimension <= EXACT_DIMENSIONS || spec.exact {
-            SpectrumMethod::Exact
-        } else {
-            SpectrumMethod::Sketch { rank: (spec.components + OVERSAMPLING).min(dimension) }
+        let costs = Costs {
+            shape: &shape,
+            spec: &spec,
+            width: Packing { tokens: shape.tokens, is_causal: shape.is_causal }.size(),
+            samples: shape.examples * shape.computing.iter().map(Vec::len).sum::<usize>(),
+            groups: groups(&shape, &spec),
+            narrow: size_of::<T>() as u64,
         };
-        let wide = size_of::<f64>() as u64;
-        let narrow = size_of::<T>() as u64;
-        let cells = |rows: usize, columns: usize| rows as u64 * columns as u64;
-        let needed = match method {
-            SpectrumMethod::Gram => cells(samples, dimension) * narrow + 4 * cells(samples, samples) * wide,
-            // Beside the sums: the covariance, its eigenvectors and what finding them takes.
-            SpectrumMethod::Exact => cells(dimension, dimension) * wide * (groups + extra + 4) as u64,
-            SpectrumMethod::Sketch { rank } => {
-                cells(dimension, rank) * (wide * (2 * groups + extra + 3) as u64 + 2 * narrow)
-            }
-        } + if spec.queries { cells(dimension, n) * wide } else { 0 };
-        if let Some(free) = free.filter(|free| needed > *free) {
-            return Err(AnalysisError::Memory {
-                what: "spectra of scores",
-                needed,
-                free,
-                advice: "Look at shorter examples, keep fewer components, or leave out heads and queries.",
-            });
-        }
-        let sums = match method {
-            SpectrumMethod::Gram => Sums::Gram { samples: Vec::new(), groups: Vec::new() },
-            SpectrumMethod::Exact => Sums::Exact {
-                groups: vec![vec![0.0; dimension * dimension]; groups],
-                row_mean_subtracted: vec![0.0; extra * dimension * dimension],
+        let kept = costs.choose(free)?;
+        Ok(Self::keeping(kept, shape, spec))
+    }
+
+    /// Nothing yet, of what is to be kept.
+    pub(super) fn keeping(kept: Kept, shape: ScoreShape, spec: SpectrumSpec) -> Self {
+        let packing = Packing { tokens: shape.tokens, is_causal: shape.is_causal };
+        let width = packing.size();
+        let groups = groups(&shape, &spec);
+        let extra = usize::from(spec.row_mean_subtracted);
+        let sums = match kept {
+            Kept::Samples => Sums::Samples { layers: vec![Vec::new(); shape.computing.len()] },
+            Kept::Outer => Sums::Outer {
+                groups: vec![vec![0.0; width * width]; groups],
+                row_mean_subtracted: vec![0.0; extra * width * width],
             },
-            SpectrumMethod::Sketch { rank } => {
-                let rows = (0..dimension as u64).into_par_iter().flat_map_iter(|row| {
+            Kept::Sketch { rank } => {
+                let columns = rank + TESTS;
+                let rows = (0..width as u64).into_par_iter().flat_map_iter(|row| {
                     // Always the same directions: two looks at the same scores give the same numbers.
                     let mut stream = Stream::new(0, Purpose::Sketch, row);
-                    (0..rank).map(move |_| T::of(stream.normal()))
+                    (0..columns).map(move |_| T::of(stream.normal()))
                 });
                 Sums::Sketch {
                     omega: rows.collect(),
                     rank,
-                    groups: vec![vec![0.0; dimension * rank]; groups],
-                    row_mean_subtracted: vec![0.0; extra * dimension * rank],
+                    groups: vec![vec![0.0; width * columns]; groups],
+                    row_mean_subtracted: vec![0.0; extra * width * columns],
                 }
             }
         };
-        Ok(Self {
+        Self {
             heads: vec![(0, 0.0); shape.computing.len() * shape.heads],
-            queries: spec.queries.then(|| vec![0.0; dimension * n]),
+            queries: spec
+                .queries
+                .then(|| (0..shape.tokens).map(|query| vec![0.0; packing.visible(query).pow(2)]).collect()),
             shape,
             spec,
+            packing,
             sums,
             row_mean_energy: 0.0,
             examples: 0,
-        })
+        }
     }
 
     /// Adds examples.
@@ -147,8 +249,7 @@ impl<T: Real> SpectraSum<T> {
     /// If the scores are not as many as they should be, or a number is not finite.
     pub fn add(&mut self, batch: &ScoreBatch<'_, T>) -> Result<(), AnalysisError> {
         let n = self.shape.tokens;
-        let dimension = n * n;
-        let fits = |(values, heads): (&&[T], &Vec<usize>)| values.len() == batch.examples * heads.len() * dimension;
+        let fits = |(values, heads): (&&[T], &Vec<usize>)| values.len() == batch.examples * heads.len() * n * n;
         if batch.layers.len() != self.shape.computing.len() || !batch.layers.iter().zip(&self.shape.computing).all(fits)
         {
             return Err(AnalysisError::OtherSizes { what: "scores" });
@@ -165,25 +266,10 @@ impl<T: Real> SpectraSum<T> {
 
     /// Adds the scores of one layer. `[b, c, n, n]`
     fn add_layer(&mut self, layer: usize, heads: &[usize], values: &[T]) -> Result<(), AnalysisError> {
-        let (n, is_causal) = (self.shape.tokens, self.shape.is_causal);
-        let dimension = n * n;
-        // Rows, energies and, where asked for, the same rows without their means.
-        let mut samples = values.to_vec();
-        let measured: Vec<(f64, f64)> = samples
-            .par_chunks_mut(dimension)
-            .map(|map| {
-                let (mut energy, mut of_means) = (0.0, 0.0);
-                for (query, row) in map.chunks_exact_mut(n).enumerate() {
-                    let visible = if is_causal { query + 1 } else { n };
-                    let (seen, hidden) = row.split_at_mut(visible);
-                    hidden.fill(T::ZERO);
-                    energy += seen.iter().map(|value| value.as_f64().powi(2)).sum::<f64>();
-                    let sum: f64 = seen.iter().map(|value| value.as_f64()).sum();
-                    of_means += sum * sum / visible as f64;
-                }
-                (energy, of_means)
-            })
-            .collect();
+        let packing = self.packing;
+        let width = packing.size();
+        let mut samples = packing.pack(values); // [b c, m]
+        let measured: Vec<(f64, f64)> = samples.par_chunks(width).map(|map| energies(map, packing)).collect();
         let head_of = |sample: usize| heads.get(sample % heads.len()).copied().unwrap_or_default();
         if let Some(sample) = measured.iter().position(|(energy, _)| !energy.is_finite()) {
             return Err(AnalysisError::NotFinite { what: "scores", layer, head: head_of(sample) });
@@ -196,61 +282,61 @@ impl<T: Real> SpectraSum<T> {
             }
             self.row_mean_energy += of_means;
         }
+        let count = measured.len();
         if let Some(queries) = &mut self.queries {
-            let count = samples.len() / dimension;
-            queries.par_chunks_mut(dimension).enumerate().for_each(|(query, sum)| {
-                let first = samples.get(query * n..).unwrap_or(&[]);
-                let rows = Matrix::new(first, count, n, dimension, 1);
-                let mut product = vec![T::ZERO; dimension];
-                parallel_product(MatrixMut::new(&mut product, n, n), rows.transposed(), rows, false);
-                add_wide(sum, &product);
+            queries.par_iter_mut().enumerate().for_each(|(query, sum)| {
+                let visible = packing.visible(query);
+                let first = samples.get(packing.start(query)..).unwrap_or(&[]);
+                let rows = Matrix::new(first, count, visible, width, 1);
+                let mut product = vec![T::ZERO; visible * visible];
+                parallel_product(MatrixMut::new(&mut product, visible, visible), rows.transposed(), rows, false);
+                for (sum, value) in sum.iter_mut().zip(&product) {
+                    *sum += value.as_f64();
+                }
             });
         }
         // Groups: all heads of the layer together, or each alone (its samples are `c` apart).
-        let by_head = self.spec.heads;
-        let count = samples.len() / dimension;
-        let parts: Vec<(usize, usize, usize, usize)> = if by_head {
+        let parts: Vec<(usize, usize, usize, usize)> = if self.spec.heads {
             let (c, all) = (heads.len(), self.shape.heads);
             heads.iter().enumerate().map(|(place, head)| (layer * all + head, place, count / c, c)).collect()
         } else {
             vec![(layer, 0, count, 1)]
         };
         let part = |first: usize, rows: usize, apart: usize, samples: &[T]| -> Vec<f64> {
-            let chosen = samples.chunks_exact(dimension).skip(first).step_by(apart).take(rows);
+            let chosen = samples.chunks_exact(width).skip(first).step_by(apart).take(rows);
             chosen.flat_map(|sample| sample.iter().map(|value| value.as_f64())).collect()
         };
         match &mut self.sums {
-            Sums::Gram { samples: kept, groups } => {
-                groups.extend((0..count).map(|sample| {
-                    let head = heads.get(sample % heads.len()).copied().unwrap_or_default();
-                    layer * self.shape.heads + head
-                }));
-                kept.extend_from_slice(&samples);
+            Sums::Samples { layers } => {
+                if let Some(kept) = layers.get_mut(layer) {
+                    kept.append(&mut samples);
+                }
             }
-            Sums::Exact { groups, row_mean_subtracted } => {
+            Sums::Outer { groups, row_mean_subtracted } => {
                 for &(group, first, rows, apart) in &parts {
                     let wide = part(first, rows, apart, &samples);
                     if let Some(sum) = groups.get_mut(group) {
-                        add_outer(sum, &wide, dimension);
+                        add_outer(sum, &wide, width);
                     }
                 }
                 if !row_mean_subtracted.is_empty() {
-                    subtract_row_means(&mut samples, n, is_causal);
-                    add_outer(row_mean_subtracted, &part(0, count, 1, &samples), dimension);
+                    subtract_row_means(&mut samples, packing);
+                    add_outer(row_mean_subtracted, &part(0, count, 1, &samples), width);
                 }
             }
             Sums::Sketch { omega, rank, groups, row_mean_subtracted } => {
+                let columns = *rank + TESTS;
                 for &(group, first, rows, apart) in &parts {
                     if let Some(sum) = groups.get_mut(group) {
-                        let chosen = samples.get(first * dimension..).unwrap_or(&[]);
-                        let chosen = Matrix::new(chosen, rows, dimension, apart * dimension, 1);
-                        add_sketch(sum, chosen, rows, omega, *rank);
+                        let chosen = samples.get(first * width..).unwrap_or(&[]);
+                        let chosen = Matrix::new(chosen, rows, width, apart * width, 1);
+                        add_sketch(sum, chosen, rows, omega, columns);
                     }
                 }
                 if !row_mean_subtracted.is_empty() {
-                    subtract_row_means(&mut samples, n, is_causal);
-                    let all = Matrix::row_major(&samples, count, dimension);
-                    add_sketch(row_mean_subtracted, all, count, omega, *rank);
+                    subtract_row_means(&mut samples, packing);
+                    let all = Matrix::row_major(&samples, count, width);
+                    add_sketch(row_mean_subtracted, all, count, omega, columns);
                 }
             }
         }
@@ -262,189 +348,31 @@ impl<T: Real> SpectraSum<T> {
     /// # Errors
     /// If there was no example, or eigenvalues cannot be found.
     pub fn finish(self) -> Result<ScoreSpectra, AnalysisError> {
-        let n = self.shape.tokens;
-        let dimension = n * n;
-        let layers = self.shape.computing.len();
-        let all = total(&self.heads);
-        if all.0 == 0 {
-            return Err(AnalysisError::NoExamples);
-        }
-        let of_layer = |layer: usize| {
-            total(self.heads.get(layer * self.shape.heads..(layer + 1) * self.shape.heads).unwrap_or(&[]))
-        };
-        let blank = |(samples, energy): (u64, f64)| Spectrum {
-            dimension,
-            samples,
-            trace: if samples > 0 { energy / samples as f64 } else { 0.0 },
-            values: Vec::new(),
-        };
-        let queries = self.queries.as_ref().map(|queries| {
-            let spectrum = |(query, sum): (usize, &[f64])| {
-                let visible = if self.shape.is_causal { query + 1 } else { n };
-                let values: Vec<f64> = sum.iter().map(|value| value / all.0 as f64).collect();
-                let trace = (0..n).filter_map(|place| values.get(place * n + place)).sum();
-                let values = positive(eigenvalues(&values, n)?);
-                Ok(Spectrum { dimension: visible, samples: all.0, trace, values })
-            };
-            queries.par_chunks(dimension).enumerate().map(spectrum).collect::<Result<Vec<_>, AnalysisError>>()
-        });
-        let mut spectra = ScoreSpectra {
-            tokens: n,
+        finish(Finished {
+            shape: self.shape,
+            spec: self.spec,
+            packing: self.packing,
+            heads: self.heads,
+            sums: self.sums,
+            queries: self.queries,
+            row_mean_energy: self.row_mean_energy,
             examples: self.examples,
-            method: SpectrumMethod::Exact,
-            network: blank(all),
-            layers: (0..layers).map(|layer| blank(of_layer(layer))).collect(),
-            heads: if self.spec.heads { self.heads.iter().copied().map(blank).collect() } else { Vec::new() },
-            queries: queries.transpose()?.unwrap_or_default(),
-            row_mean_subtracted: None,
-            row_mean_energy: if all.1 > 0.0 { self.row_mean_energy / all.1 } else { 0.0 },
-            patterns: Vec::new(),
-            overlaps: Vec::new(),
-        };
-        let subtracted =
-            |values: Vec<f64>| Spectrum { trace: (all.1 - self.row_mean_energy) / all.0 as f64, values, ..blank(all) };
-        let group_size = if self.spec.heads { self.shape.heads } else { 1 };
-        match self.sums {
-            Sums::Gram { samples, groups } => {
-                spectra.method = SpectrumMethod::Gram;
-                let count = groups.len();
-                let gram = gram(&samples, count, dimension);
-                let Eigen { values, vectors } = eigen(&gram.values, count)?;
-                let values: Vec<f64> = values.iter().map(|value| value / all.0 as f64).collect();
-                let values = positive(values);
-                let all_layers: Vec<usize> = groups.iter().map(|group| group / self.shape.heads).collect();
-                for (layer, spectrum) in spectra.layers.iter_mut().enumerate() {
-                    spectrum.values = sub_spectrum(&gram, &all_layers, layer)?;
-                }
-                for (head, spectrum) in spectra.heads.iter_mut().enumerate() {
-                    spectrum.values = sub_spectrum(&gram, &groups, head)?;
-                }
-                // The projection of sample s on eigenvector k is sqrt(N λ_k) w_k[s].
-                spectra.overlaps = (0..layers)
-                    .map(|layer| {
-                        let (_, energy) = of_layer(layer);
-                        let mut sum = 0.0;
-                        let share = |(k, value): (usize, &f64)| {
-                            let own = all_layers.iter().zip(vectors.values.chunks_exact(count.max(1)));
-                            let own = own.filter(|(of, _)| **of == layer).filter_map(|(_, row)| row.get(k));
-                            sum += own.map(|w| w * w).sum::<f64>() * value * all.0 as f64;
-                            sum / energy
-                        };
-                        values.iter().enumerate().map(share).collect()
-                    })
-                    .collect();
-                spectra.patterns = (0..self.spec.patterns.min(values.len()))
-                    .map(|k| {
-                        let mut pattern = vec![0.0; dimension];
-                        for (sample, row) in samples.chunks_exact(dimension).zip(vectors.values.chunks_exact(count)) {
-                            let weight = row.get(k).copied().unwrap_or_default();
-                            for (sum, value) in pattern.iter_mut().zip(sample) {
-                                *sum += weight * value.as_f64();
-                            }
-                        }
-                        as_pattern(&pattern)
-                    })
-                    .collect();
-                if self.spec.row_mean_subtracted {
-                    let mut samples = samples;
-                    subtract_row_means(&mut samples, n, self.shape.is_causal);
-                    let gram = self::gram(&samples, count, dimension);
-                    let found = eigenvalues(&gram.values, count)?;
-                    let found = found.iter().map(|value| value / all.0 as f64).collect();
-                    spectra.row_mean_subtracted = Some(subtracted(positive(found)));
-                }
-                spectra.network.values = values;
-            }
-            Sums::Exact { groups, row_mean_subtracted } => {
-                let sum_of = |groups: &[Vec<f64>], samples: u64| {
-                    let mut sum = vec![0.0; dimension * dimension];
-                    for group in groups {
-                        for (sum, value) in sum.iter_mut().zip(group) {
-                            *sum += value;
-                        }
-                    }
-                    for value in &mut sum {
-                        *value /= samples.max(1) as f64;
-                    }
-                    sum
-                };
-                let Eigen { values, vectors } = eigen(&sum_of(&groups, all.0), dimension)?;
-                spectra.network.values = positive(values);
-                let known = spectra.network.values.len();
-                let basis = vectors.columns(0, known);
-                for (layer, spectrum) in spectra.layers.iter_mut().enumerate() {
-                    let own = groups.get(layer * group_size..(layer + 1) * group_size).unwrap_or(&[]);
-                    let covariance =
-                        Dense { rows: dimension, columns: dimension, values: sum_of(own, spectrum.samples) };
-                    if spectrum.samples == 0 {
-                        spectra.overlaps.push(Vec::new());
-                        continue;
-                    }
-                    let projected = covariance.times(&basis);
-                    let energies = column_products(&basis, &projected);
-                    spectra.overlaps.push(running(&energies, spectrum.trace));
-                    spectrum.values = positive(eigenvalues(&covariance.values, dimension)?);
-                }
-                for (spectrum, group) in spectra.heads.iter_mut().zip(&groups) {
-                    if spectrum.samples > 0 {
-                        let covariance = sum_of(std::slice::from_ref(group), spectrum.samples);
-                        spectrum.values = positive(eigenvalues(&covariance, dimension)?);
-                    }
-                }
-                spectra.patterns = patterns(&basis, self.spec.patterns);
-                if !row_mean_subtracted.is_empty() {
-                    let covariance = sum_of(&[row_mean_subtracted], all.0);
-                    spectra.row_mean_subtracted = Some(subtracted(positive(eigenvalues(&covariance, dimension)?)));
-                }
-            }
-            Sums::Sketch { omega, rank, groups, row_mean_subtracted } => {
-                spectra.method = SpectrumMethod::Sketch { rank };
-                let omega = Dense {
-                    rows: dimension,
-                    columns: rank,
-                    values: omega.iter().map(|value| value.as_f64()).collect(),
-                };
-                let keep = self.spec.components;
-                let sum_of = |groups: &[Vec<f64>], samples: u64| {
-                    let mut sum = Dense::zeros(dimension, rank);
-                    for group in groups {
-                        for (sum, value) in sum.values.iter_mut().zip(group) {
-                            *sum += value / samples.max(1) as f64;
-                        }
-                    }
-                    sum
-                };
-                let network = Nystroem::of(&omega, sum_of(&groups, all.0))?;
-                spectra.network.values = network.values(keep);
-                let basis = network.vectors(spectra.network.values.len());
-                for (layer, spectrum) in spectra.layers.iter_mut().enumerate() {
-                    if spectrum.samples == 0 {
-                        spectra.overlaps.push(Vec::new());
-                        continue;
-                    }
-                    let own = groups.get(layer * group_size..(layer + 1) * group_size).unwrap_or(&[]);
-                    let found = Nystroem::of(&omega, sum_of(own, spectrum.samples))?;
-                    spectrum.values = found.values(keep);
-                    let projected = found.factor.transposed_times(&basis); // [r, k]
-                    spectra.overlaps.push(running(&column_products(&projected, &projected), spectrum.trace));
-                }
-                for (spectrum, group) in spectra.heads.iter_mut().zip(&groups) {
-                    if spectrum.samples > 0 {
-                        let sum = sum_of(std::slice::from_ref(group), spectrum.samples);
-                        spectrum.values = Nystroem::of(&omega, sum)?.values(keep);
-                    }
-                }
-                spectra.patterns = patterns(&basis, self.spec.patterns);
-                if !row_mean_subtracted.is_empty() {
-                    let found = Nystroem::of(&omega, sum_of(&[row_mean_subtracted], all.0))?;
-                    spectra.row_mean_subtracted = Some(subtracted(found.values(keep)));
-                }
-            }
-        }
-        Ok(spectra)
+        })
     }
 }
 
-fn total(heads: &[(u64, f64)]) -> (u64, f64) {
-    heads.iter().fold((0, 0.0), |(samples, energy), head| (samples + head.0, energy + head.1))
+/// Parts of which sums are kept apart: heads where they are asked for, else layers.
+fn groups(shape: &ScoreShape, spec: &SpectrumSpec) -> usize {
+    shape.computing.len() * if spec.heads { shape.heads } else { 1 }
+}
+
+/// The squared length of a packed map, and that of the means of its rows.
+fn energies<T: Real>(map: &[T], packing: Packing) -> (f64, f64) {
+    let (mut energy, mut of_means) = (0.0, 0.0);
+    for row in packing.rows(map) {
+        energy += row.iter().map(|value| value.as_f64().powi(2)).sum::<f64>();
+        let sum: f64 = row.iter().map(|value| value.as_f64()).sum();
+        of_means += sum * sum / row.len() as f64;
+    }
+    (energy, of_means)
 }

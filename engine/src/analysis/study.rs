@@ -178,7 +178,7 @@ pub fn look(
                 "The covariance of whole maps has {} and only {}, so that its rank is at most that. \
                  Its leading eigenvalues and all shares of energy are those of the samples; more examples show more \
                  dimensions.",
-                counted(found.network.dimension, "dimension"),
+                counted(found.network.visible.unwrap_or(found.network.dimension), "dimension"),
                 counted(found.network.samples, "sample")
             ));
         }

@@ -15,7 +15,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use super::{CONFIG, CheckpointError, FILES, WEIGHTS};
+use super::{CONFIG, CheckpointError, FILES, INDEX, WEIGHTS};
 
 /// Tells directories of this process apart.
 static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -214,7 +214,7 @@ pub(super) fn refuse_other_kinds(dir: &Path) -> Result<(), CheckpointError> {
 
 /// True when the directory looks like a model.
 pub(super) fn is_model(dir: &Path) -> bool {
-    dir.join(CONFIG).exists() || dir.join(WEIGHTS).exists()
+    [CONFIG, WEIGHTS, INDEX].iter().any(|file| dir.join(file).exists())
 }
 
 #[cfg(test)]

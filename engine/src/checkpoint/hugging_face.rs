@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{CONFIG, CheckpointError, special_tokens::SpecialTokens};
+use super::{CONFIG, CheckpointError, ModelDirectory, special_tokens::SpecialTokens};
 use crate::{
     attention::ModelPlan,
     config::{Architecture, AttentionConfig, Compatibility, Coverage, NormPlacement, Precision, Reuse, RunConfig},
@@ -86,7 +86,8 @@ pub fn in_transformers(plan: &ModelPlan) -> InTransformers {
 }
 
 /// The text of `config.json`.
-pub(super) fn config_json(plan: &ModelPlan, precision: Precision, special: &SpecialTokens) -> String {
+pub(super) fn config_json(contents: &ModelDirectory<'_>, precision: Precision, special: &SpecialTokens) -> String {
+    let plan = contents.plan;
     let (model_type, class) = model_type(plan);
     let mut config = match plan.architecture {
         Architecture::Encoder => json!({
@@ -144,10 +145,29 @@ pub(super) fn config_json(plan: &ModelPlan, precision: Precision, special: &Spec
                 coverage: plan.coverage.of_model(),
                 tokens: plan.coverage_tokens,
             };
-            config.insert(ATTENTION.to_owned(), json!(own));
+            let mut own = json!(own);
+            if let Some(coverage) = own.get_mut("coverage") {
+                *coverage = coverage_of(contents);
+            }
+            config.insert(ATTENTION.to_owned(), own);
         }
     }
     serde_json::to_string_pretty(&config).unwrap_or_default()
+}
+
+/// What a model that leaves out pairs says of them: as its run chose them, or, where no run is known, no more than the
+/// model itself depends on.
+fn coverage_of(contents: &ModelDirectory<'_>) -> Value {
+    let of_model = contents.plan.coverage.of_model();
+    let of_run = contents.config.map(|config| &config.attention.coverage);
+    if let Some(of_run) = of_run.filter(|of_run| of_run.of_model() == of_model) {
+        return json!(of_run);
+    }
+    let mut coverage = json!(of_model);
+    if let Value::Object(fields) = &mut coverage {
+        fields.retain(|name, _| !["warmup_steps", "examples"].contains(&name.as_str()));
+    }
+    coverage
 }
 
 /// What stands under [`ATTENTION`].

@@ -64,7 +64,7 @@ pub fn load_model_dir(dir: &Path, dtype: DType, device: &Device) -> Result<Loade
             path: dir.clone(),
         })?),
     };
-    let (mut tensors, _) = tensors::read(dir, WEIGHTS, device)?;
+    let mut tensors = tensors::read_weights(dir, device)?;
     // Whole numbers, such as the keys of pairs, stay as they are.
     for tensor in tensors.values_mut().filter(|tensor| !tensor.dtype().is_int()) {
         let converted = tensor.to_dtype(dtype).map_err(ModelError::from);

@@ -10,7 +10,8 @@
 //! | `headroom.json` | the program's version, and size and SHA-256 of every other file |
 //!
 //! A directory is written beside its place, synced and moved there whole: a reader never sees half of one. Plain
-//! Hugging Face directories of `BertForMaskedLM`, `MegatronBertForMaskedLM` and `GPT2LMHeadModel` open as well.
+//! Hugging Face directories of `BertForMaskedLM`, `MegatronBertForMaskedLM` and `GPT2LMHeadModel` open as well, also with
+//! weights in several files that `model.safetensors.index.json` names.
 //! Uses `config`, `ops`, `attention`, `model`.
 
 mod directory;
@@ -43,6 +44,8 @@ pub use training_state::{BestMetric, TrainingState};
 const CONFIG: &str = "config.json";
 /// The weights.
 const WEIGHTS: &str = "model.safetensors";
+/// Which file holds which weights, where there are several.
+const INDEX: &str = "model.safetensors.index.json";
 /// The tokenizer.
 const TOKENIZER: &str = "tokenizer.json";
 /// What `transformers` wants to know about the tokenizer.

@@ -83,7 +83,7 @@ fn write(dir: &Path, contents: &ModelDirectory) -> Result<SavedModel, Checkpoint
         Some(DType::F64) => Precision::F64,
         _ => Precision::F32,
     };
-    text(CONFIG, &hugging_face::config_json(contents.plan, precision, &special))?;
+    text(CONFIG, &hugging_face::config_json(contents, precision, &special))?;
     if let Some(tokenizer) = contents.tokenizer_json {
         text(TOKENIZER, tokenizer)?;
         let map = special.map();

@@ -1,16 +1,17 @@
 //! Tensors to and from safetensors files.
 
 use std::{
-    collections::{BTreeMap, HashMap},
-    path::Path,
+    collections::{BTreeMap, BTreeSet, HashMap},
+    path::{Component, Path},
 };
 
 use candle_core::{Device, Tensor};
 use safetensors::{SafeTensorError, SafeTensors};
+use serde::Deserialize;
 
 #[cfg(unix)]
 use super::CONFIG;
-use super::CheckpointError;
+use super::{CheckpointError, INDEX, WEIGHTS};
 
 /// Writes tensors with one line of metadata.
 pub(super) fn write(
@@ -62,6 +63,64 @@ pub(super) fn read(dir: &Path, file: &str, device: &Device) -> Result<Contents, 
     let tensors = candle_core::safetensors::load_buffer(&bytes, device)
         .map_err(|error| CheckpointError::Tensor { source: error.into(), path: dir.to_owned() })?;
     Ok((tensors.into_iter().collect(), metadata))
+}
+
+/// The most bytes of an index: it names tensors and files, nothing else.
+const LARGEST_INDEX: u64 = 64 << 20;
+
+/// What an index holds, as `transformers` writes it.
+#[derive(Deserialize)]
+struct Index {
+    /// The file of every tensor.
+    weight_map: BTreeMap<String, String>,
+}
+
+/// Reads the weights of a directory: one file, or the several ones that an index names. Of these every tensor must be in
+/// the file that the index says, and none besides.
+pub(super) fn read_weights(dir: &Path, device: &Device) -> Result<BTreeMap<String, Tensor>, CheckpointError> {
+    if !dir.join(INDEX).exists() || dir.join(WEIGHTS).exists() {
+        return Ok(read(dir, WEIGHTS, device)?.0);
+    }
+    let damaged =
+        |file: &str, why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
+    let failed = |error| CheckpointError::io(&format!("read {INDEX}"), dir)(error);
+    let size = std::fs::metadata(dir.join(INDEX)).map_err(failed)?;
+    if !size.is_file() || size.len() > LARGEST_INDEX {
+        return Err(damaged(INDEX, "it is no file of that kind".to_owned()));
+    }
+    let text = std::fs::read(dir.join(INDEX)).map_err(failed)?;
+    let Index { weight_map } = serde_json::from_slice(&text).map_err(|error| damaged(INDEX, error.to_string()))?;
+    let mut shards: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (tensor, shard) in &weight_map {
+        shards.entry(shard).or_default().insert(tensor);
+    }
+    if let Some(shard) = shards.keys().find(|shard| !is_shard_name(shard)) {
+        let why = format!("it names the file {shard:?}, which is no .safetensors file of this folder");
+        return Err(damaged(INDEX, why));
+    }
+    let mut tensors = BTreeMap::new();
+    for (shard, names) in shards {
+        // What is no file is not there: a pipe would be waited for.
+        if !std::fs::metadata(dir.join(shard)).is_ok_and(|found| found.is_file()) {
+            return Err(CheckpointError::MissingFile { file: shard.to_owned(), path: dir.to_owned() });
+        }
+        let (found, _) = read(dir, shard, device)?;
+        if let Some(name) = names.iter().find(|name| !found.contains_key(**name)) {
+            return Err(damaged(shard, format!("it has no tensor {name:?}, which {INDEX} promises")));
+        }
+        if let Some(name) = found.keys().find(|name| !names.contains(name.as_str())) {
+            return Err(damaged(shard, format!("it holds a tensor {name:?}, of which {INDEX} does not know here")));
+        }
+        tensors.extend(found);
+    }
+    Ok(tensors)
+}
+
+/// Whether a name from an index is that of a file in the folder itself.
+fn is_shard_name(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    let is_one = matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name);
+    is_one && name.ends_with(".safetensors") && !name.contains(['/', '\\', ':', '\0'])
 }
 
 /// Bytes that tensors take on disk.

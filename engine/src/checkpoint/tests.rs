@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{save::save_with, *};
 use crate::{
     attention::ModelPlan,
-    config::{Architecture, Compatibility, Coverage, NormPlacement, PartialCoverage, Reuse, RunConfig},
+    config::{Architecture, Compatibility, Coverage, NormPlacement, PartialCoverage, Precision, Reuse, RunConfig},
     model::{ForwardOptions, Model, ModelInput, ParameterSet},
     ops::{AdamW, AdamWConfig},
 };
@@ -483,6 +483,92 @@ fn faults_of_foreign_directories_are_told() {
         });
         assert!(error.to_string().contains(expected), "{error} does not say: {expected}");
     }
+}
+
+/// A saved model whose weights are in two files, as `transformers` writes large ones; its logits.
+fn sharded(dir: &Path) -> Tensor {
+    let expected = save(dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, None);
+    fs::remove_file(dir.join(MANIFEST)).unwrap();
+    let (tensors, _) = tensors::read(dir, WEIGHTS, &Device::Cpu).unwrap();
+    fs::remove_file(dir.join(WEIGHTS)).unwrap();
+    let mut weight_map = serde_json::Map::new();
+    for (place, name) in ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"].iter().enumerate() {
+        let own: BTreeMap<String, Tensor> =
+            tensors.iter().skip(place).step_by(2).map(|(name, tensor)| (name.clone(), tensor.clone())).collect();
+        weight_map.extend(own.keys().map(|tensor| (tensor.clone(), json!(name))));
+        tensors::write(&dir.join(name), &own, ("format", "pt".to_owned())).unwrap();
+    }
+    let index = json!({"metadata": {"total_size": 1}, "weight_map": weight_map});
+    fs::write(dir.join(INDEX), index.to_string()).unwrap();
+    expected
+}
+
+#[test]
+fn weights_in_several_files_are_read() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("m");
+    let expected = sharded(&dir);
+    let loaded = load(&dir).unwrap();
+    assert!(same(&logits(&loaded.plan, &loaded.parameters), &expected));
+}
+
+#[test]
+fn faults_of_weights_in_several_files_are_told() {
+    fn index(dir: &Path, change: impl Fn(&mut serde_json::Map<String, serde_json::Value>)) {
+        let path = dir.join(INDEX);
+        let mut index: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        change(index["weight_map"].as_object_mut().unwrap());
+        fs::write(path, index.to_string()).unwrap();
+    }
+    type Break = fn(&Path);
+    const NAME: &str = "transformer.wpe.weight";
+    let cases: [(Break, &str); 11] = [
+        (|dir| fs::remove_file(dir.join("model-00002-of-00002.safetensors")).unwrap(), "no model-00002-of-00002.safe"),
+        (|dir| fs::write(dir.join(INDEX), "[]").unwrap(), "index.json is damaged"),
+        (|dir| index(dir, |map| drop(map.remove(NAME))), "holds a tensor \"transformer.wpe.weight\""),
+        (|dir| index(dir, |map| drop(map.insert("x".into(), map[NAME].clone()))), "no tensor \"x\""),
+        (
+            |dir| index(dir, |map| map[NAME] = json!("../other/model.safetensors")),
+            "no .safetensors file of this folder",
+        ),
+        (|dir| index(dir, |map| map[NAME] = json!("/etc/model.safetensors")), "no .safetensors file of this folder"),
+        (|dir| index(dir, |map| map[NAME] = json!("a/b.safetensors")), "no .safetensors file of this folder"),
+        (|dir| index(dir, |map| map[NAME] = json!("..")), "no .safetensors file of this folder"),
+        (|dir| index(dir, |map| map[NAME] = json!("config.json")), "no .safetensors file of this folder"),
+        (|dir| index(dir, |map| map[NAME] = json!(7)), "index.json is damaged"),
+        (|dir| truncate(&dir.join("model-00001-of-00002.safetensors"), 200), "00001-of-00002.safetensors is damaged"),
+    ];
+    for (break_it, expected) in cases {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = parent.path().join("m");
+        sharded(&dir);
+        break_it(&dir);
+        let error = load(&dir).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error} does not say: {expected}");
+    }
+}
+
+/// It once said 100 steps and 256 examples whatever the run had.
+#[test]
+fn an_export_says_how_its_run_chose_its_pairs() {
+    let mut config = config(Architecture::Decoder, NormPlacement::Pre);
+    let partial = PartialCoverage { k: 2, warmup_steps: 7, examples: 12, ..PartialCoverage::default() };
+    config.attention.coverage = Coverage::Partial(partial);
+    let plan = plan(&config);
+    let text = |config: Option<&RunConfig>| {
+        let tensors = BTreeMap::new();
+        let contents = ModelDirectory { plan: &plan, tensors: &tensors, tokenizer_json: None, config, training: None };
+        let special = special_tokens::SpecialTokens::find(None);
+        let text = hugging_face::config_json(&contents, Precision::F32, &special);
+        assert_eq!(hugging_face::plan_of(&text, Path::new("m")).unwrap().coverage, plan.coverage);
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        json["headroom_attention"]["coverage"].clone()
+    };
+    assert_eq!(
+        text(Some(&config)),
+        json!({"kind": "partial", "k": 2, "restore": "fixed", "warmup_steps": 7, "examples": 12})
+    );
+    assert_eq!(text(None), json!({"kind": "partial", "k": 2, "restore": "fixed"}));
 }
 
 #[test]

@@ -13,6 +13,8 @@ use super::{Gradients, Parameter, gpu, threaded};
 
 /// The name of the step count in [`AdamW::state`].
 const STEP: &str = "optimizer.step";
+/// What is appended to a parameter's name for the steps that it was moved in, where it joined later than others.
+const AGE: &str = "step";
 /// What is appended to a parameter's name for its first moment, `PyTorch`'s word for it.
 const FIRST: &str = "exp_avg";
 /// What is appended to a parameter's name for its second moment.
@@ -42,6 +44,8 @@ impl Default for AdamWConfig {
 ///
 /// `p -= lr λ p` where the parameter decays, then
 /// `p -= lr / (1 - β₁ᵗ) m / (sqrt(v / (1 - β₂ᵗ)) + ε)`.
+///
+/// t counts the steps of each parameter by itself: one that joins later starts with t = 1, as in `PyTorch`.
 #[derive(Debug)]
 pub struct AdamW {
     config: AdamWConfig,
@@ -55,6 +59,8 @@ pub struct AdamW {
 struct Slot {
     parameter: Parameter,
     moments: Moments,
+    /// Steps in which it was moved.
+    age: u64,
 }
 
 /// First and second moments, where the update can write them.
@@ -78,7 +84,7 @@ impl AdamW {
                 bail!("The parameter \"{}\" is a strided view and cannot be trained in place.", parameter.name)
             }
             let moments = Moments::zeros(&parameter.var)?;
-            slots.push(Slot { parameter, moments });
+            slots.push(Slot { parameter, moments, age: 0 });
         }
         slots.sort_by(|a, b| a.parameter.name.cmp(&b.parameter.name));
         if let Some([first, _]) = slots.array_windows().find(|[a, b]| a.parameter.name == b.parameter.name) {
@@ -107,21 +113,21 @@ impl AdamW {
         }
         self.step += 1;
         let AdamWConfig { beta1, beta2, epsilon, weight_decay } = self.config;
-        let steps = self.step as f64;
-        let scalars = AdamWScalars {
+        let scalars = |age: u64, decays: bool| AdamWScalars {
             gradient_scale: grads.factor(),
             beta1,
             one_minus_beta1: 1.0 - beta1,
             beta2,
             one_minus_beta2: 1.0 - beta2,
-            inverse_sqrt_correction2: 1.0 / (1.0 - beta2.powf(steps)).sqrt(),
+            inverse_sqrt_correction2: 1.0 / (1.0 - beta2.powf(age as f64)).sqrt(),
             epsilon,
-            step_size: learning_rate / (1.0 - beta1.powf(steps)),
-            shrink: 1.0,
+            step_size: learning_rate / (1.0 - beta1.powf(age as f64)),
+            shrink: if decays { 1.0 - learning_rate * weight_decay } else { 1.0 },
         };
         let mut together = Vec::new();
-        for Slot { parameter, moments } in &mut self.slots {
-            let shrink = if parameter.decay { 1.0 - learning_rate * weight_decay } else { 1.0 };
+        for Slot { parameter, moments, age } in &mut self.slots {
+            *age += 1;
+            let scalars = scalars(*age, parameter.decay);
             grads.read(parameter, |gradient| match (&mut *moments, gradient) {
                 (Moments::Tensors(m, v), Values::Elsewhere(Some(gradient)))
                     if gpu::has_kernels(&parameter.var) && parameter.var.dtype() == DType::F32 =>
@@ -131,33 +137,52 @@ impl AdamW {
                         gradient: gradient.contiguous()?,
                         first_moment: m.clone(),
                         second_moment: v.clone(),
-                        shrink,
+                        scalars,
                     });
                     Ok(())
                 }
-                (moments, gradient) => moments.update(parameter, gradient, AdamWScalars { shrink, ..scalars }),
+                (moments, gradient) => moments.update(parameter, gradient, scalars),
             })?;
         }
-        gpu::update_all(&together, &scalars)
+        gpu::update_all(&together)
     }
 
-    /// A copy of the moments and of the step count on the CPU, to be saved: `NAME.exp_avg`, `NAME.exp_avg_sq` and
-    /// `optimizer.step`.
+    /// A copy of the moments and of the step count on the CPU, to be saved: `NAME.exp_avg`, `NAME.exp_avg_sq`,
+    /// `optimizer.step`, and `NAME.step` of parameters that joined later.
     ///
     /// # Errors
     /// If the device fails.
     pub fn state(&self) -> Result<BTreeMap<String, Tensor>> {
         let mut state = BTreeMap::new();
-        state.insert(STEP.to_owned(), Tensor::from_vec(vec![self.step as i64], 1, &Device::Cpu)?);
-        for Slot { parameter, moments } in &self.slots {
+        state.insert(STEP.to_owned(), count(self.step)?);
+        for Slot { parameter, moments, age } in &self.slots {
             let (first, second) = moments.tensors(&parameter.var)?;
+            if *age != self.step {
+                state.insert(format!("{}.{AGE}", parameter.name), count(*age)?);
+            }
             state.insert(format!("{}.{FIRST}", parameter.name), first);
             state.insert(format!("{}.{SECOND}", parameter.name), second);
         }
         Ok(state)
     }
 
-    /// Continues from a saved [`AdamW::state`].
+    /// The state of an optimiser that goes on from another one: `own`, which has taken no step, with all that `before` holds.
+    /// What `before` knows nothing of joins now and is as old as it is there: no step.
+    ///
+    /// # Errors
+    /// If a number cannot be made a tensor.
+    pub fn joined(own: BTreeMap<String, Tensor>, before: BTreeMap<String, Tensor>) -> Result<BTreeMap<String, Tensor>> {
+        let mut state = own;
+        let new: Vec<String> = state.keys().filter(|name| !before.contains_key(*name)).cloned().collect();
+        for name in new.iter().filter_map(|name| name.strip_suffix(FIRST)) {
+            state.insert(format!("{name}{AGE}"), count(0)?);
+        }
+        state.extend(before);
+        Ok(state)
+    }
+
+    /// Continues from a saved [`AdamW::state`]. A parameter without an age of its own is as old as the run, as in states
+    /// of earlier versions.
     ///
     /// # Errors
     /// If a moment is missing, has another shape, or belongs to no parameter; nothing has changed then.
@@ -166,10 +191,11 @@ impl AdamW {
             Some(tensor) => Ok(tensor),
             None => bail!("The saved optimiser state has no \"{name}\"."),
         };
-        let step = match find(STEP)?.to_dtype(DType::I64)?.flatten_all()?.to_vec1::<i64>()?.as_slice() {
-            &[step] if step >= 0 => step as u64,
+        let counted = |tensor: &Tensor| match tensor.to_dtype(DType::I64)?.flatten_all()?.to_vec1::<i64>()?.as_slice() {
+            &[step] if step >= 0 => Ok(step as u64),
             other => bail!("The saved optimiser state has a step count of {other:?}."),
         };
+        let step = counted(find(STEP)?)?;
         let mut known = BTreeSet::from([STEP.to_owned()]);
         let mut loaded = Vec::with_capacity(self.slots.len());
         for Slot { parameter, .. } in &self.slots {
@@ -184,18 +210,29 @@ impl AdamW {
                     )
                 }
             }
-            loaded.push(Moments::of(&parameter.var, first, second)?);
+            let own = format!("{}.{AGE}", parameter.name);
+            let age = state.get(&own).map_or(Ok(step), counted)?;
+            if age > step {
+                bail!("The saved \"{own}\" is {age}, more than the {step} steps that were taken.")
+            }
+            loaded.push((Moments::of(&parameter.var, first, second)?, age));
             known.extend(names);
+            known.insert(own);
         }
         if let Some(name) = state.keys().find(|name| !known.contains(*name)) {
             bail!("The saved optimiser state has \"{name}\", which belongs to no parameter of this model.")
         }
-        for (slot, moments) in self.slots.iter_mut().zip(loaded) {
-            slot.moments = moments;
+        for (slot, (moments, age)) in self.slots.iter_mut().zip(loaded) {
+            (slot.moments, slot.age) = (moments, age);
         }
         self.step = step;
         Ok(())
     }
+}
+
+/// A count as a tensor of one number.
+fn count(count: u64) -> Result<Tensor> {
+    Tensor::from_vec(vec![count as i64], 1, &Device::Cpu)
 }
 
 impl Moments {

@@ -16,6 +16,7 @@ use crate::{
     config::{Coverage, DEFAULT_STEPS, PartialCoverage, Precision, RunConfig},
     data::{Batcher, Corpus, metrics},
     model::ParameterSet,
+    ops::AdamW,
 };
 
 /// How far a run has come: with parameters and moments, all that a continued run needs.
@@ -176,15 +177,13 @@ impl Trainer {
     }
 
     /// Leaves out all pairs but these from the next step on. Weights and moments stay; a map that is trained starts as it was
-    /// found. What was the best so far was another model, so that the best is looked for anew.
+    /// found, at its own first step. What was the best so far was another model, so that the best is looked for anew.
     pub fn cover(&mut self, chosen: &Chosen) -> Result<(), TrainError> {
         let Self { config, goal, device, .. } = self;
         let parameters = self.parameters.covering(goal, &chosen.state)?;
         let mut stepper = Stepper::new(goal, &parameters, &config.train, config.precision, config.seed, device)
             .map_err(|error| error.with_memory(self.needed))?;
-        let mut state = stepper.state()?;
-        state.extend(self.stepper.state()?);
-        stepper.load_state(state)?;
+        stepper.load_state(AdamW::joined(stepper.state()?, self.stepper.state()?)?)?;
         self.stepper = stepper;
         self.parameters = parameters;
         self.plan = self.goal.clone();

@@ -14,7 +14,9 @@ use super::{
     trouble::Trouble,
 };
 use crate::{
-    analysis::{Analysis, AnalysisError, AnalysisSpec, Basis, Look, SpectrumSpec, examples_at_once, look},
+    analysis::{
+        Analysis, AnalysisError, AnalysisSpec, Basis, Look, ScoreSpectra, SpectrumSpec, examples_at_once, look,
+    },
     config::counted,
     data::memory,
 };
@@ -80,13 +82,7 @@ fn carry_out(
     let subject =
         Subject::load_from(&bench.store, &job.target, job.data.as_deref(), job.spec.shuffled).map_err(refused)?;
     let tokens = job.spec.tokens.unwrap_or_else(|| subject.tokens());
-    if tokens > subject.model.plan().longest() {
-        return Err(refused(format!(
-            "It reads at most {}, so that examples of {} cannot be read. Ask for at most that many.",
-            counted(subject.model.plan().longest(), "token"),
-            counted(tokens, "token")
-        )));
-    }
+    subject.require_positions(tokens).map_err(refused)?;
     let stage = |stage: usize, subject: &Subject, spec: &AnalysisSpec, bases: &[Basis]| {
         let at_once = examples_at_once(subject.model.plan(), tokens);
         let held_out = subject.held_out(at_once, tokens).map_err(|why| Some(Trouble::refusal(why)))?;
@@ -106,7 +102,7 @@ fn carry_out(
             .map_err(|error| (!matches!(error, AnalysisError::Stopped)).then(|| Trouble::from(error)))
     };
     let ended = |trouble: Option<Trouble>| trouble.and_then(failed);
-    let mut bases = Vec::new();
+    let (mut bases, mut of_spaces) = (Vec::new(), Vec::new());
     for (number, Subspace { target, data }) in job.subspaces.iter().enumerate() {
         let other = Subject::load(bench, target, data.as_deref()).map_err(refused)?;
         let components = job.spec.spectrum.as_ref().map_or(SpectrumSpec::default().components, |spec| spec.components);
@@ -131,11 +127,18 @@ fn carry_out(
             )));
         }
         let found = stage(number, &other, &spec, &[]).map_err(ended)?;
+        if found.spectra.as_ref().is_some_and(ScoreSpectra::is_sketched) {
+            of_spaces.push(format!(
+                "The space of {} was found from a sketch: that of its true first components can hold more.",
+                other.named
+            ));
+        }
         let directions = found.spectra.map(|spectra| spectra.patterns).unwrap_or_default();
         bases.push(Basis { name: format!("{} on {}", other.named, other.data), directions });
     }
     let found = stage(stages - 1, &subject, &job.spec, &bases).map_err(ended)?;
     let mut notes = found.notes.clone();
+    notes.append(&mut of_spaces);
     let given = found.examples;
     if given < job.spec.examples as u64 {
         notes.insert(

@@ -62,6 +62,8 @@ pub enum Command {
         data: Option<Box<DataConfig>>,
         /// Leaves out pairs, or projects scores, of a model that was trained with all of them.
         coverage: Option<Approximation>,
+        /// Tokens of an example; none: as the model was trained, or as many as it has positions where nobody says.
+        tokens: Option<usize>,
         /// Folder from which relative paths in `data` are taken.
         base_dir: PathBuf,
     },

@@ -171,9 +171,9 @@ impl Desk {
                 self.steer(Steering::checkpoint);
                 Ok(())
             }
-            Command::Evaluate { target, data, coverage, base_dir } => {
+            Command::Evaluate { target, data, coverage, tokens, base_dir } => {
                 let data = data.map(|data| Box::new(data.anchored(&base_dir)));
-                self.queue.push_front(Job::Evaluate(EvaluateJob { target, data, coverage }));
+                self.queue.push_front(Job::Evaluate(EvaluateJob { target, data, coverage, tokens }));
                 self.next_job();
                 Ok(())
             }

@@ -39,6 +39,8 @@ pub(super) fn evaluate_job(bench: &Bench, job: EvaluateJob, steering: &Steering)
 
 fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -> Result<Event, Trouble> {
     let mut subject = Subject::load(bench, &job.target, job.data.as_deref()).map_err(Trouble::refusal)?;
+    let length = job.tokens.unwrap_or_else(|| subject.tokens());
+    subject.require_positions(length).map_err(Trouble::refusal)?;
     let mut score_error = None;
     if let Some(wanted) = &job.coverage {
         if !subject.has_text {
@@ -48,13 +50,12 @@ fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -
         }
         let own = job.data.is_none().then_some(&subject.corpus);
         let model = (subject.model.plan(), &subject.parameters);
-        let n = subject.tokens();
-        let found = coverage::approximate(bench, model, wanted, &subject.config, own, n, steering)?;
+        let found = coverage::approximate(bench, model, wanted, &subject.config, own, length, steering)?;
         subject.model = Model::frozen(&found.plan, &found.parameters).map_err(failure)?;
         score_error = Some(found.score_error);
     }
     let plan = subject.model.plan();
-    let held_out = subject.held_out(subject.config.train.batch, subject.tokens()).map_err(Trouble::refusal)?;
+    let held_out = subject.held_out(subject.batch(length), length).map_err(Trouble::refusal)?;
     let limit = if job.data.is_some() { 0 } else { subject.config.train.evaluate_batches };
     let found = evaluate(&subject.model, held_out.batches(limit), &subject.device, &|| steering.should_stop())
         .map_err(failure)?
@@ -66,6 +67,7 @@ fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -
         perplexity: (architecture == Architecture::Decoder).then(|| metrics::perplexity(found.loss)),
         masked_accuracy: found.masked_accuracy,
         tokens: found.tokens,
+        sequence_length: length,
         coverage: job.coverage.as_ref().map(|wanted| {
             attention_words(&AttentionConfig { coverage: wanted.coverage.clone(), ..AttentionConfig::default() })
         }),

@@ -308,6 +308,8 @@ pub enum Event {
         masked_accuracy: Option<f64>,
         /// Labelled tokens that were counted.
         tokens: u64,
+        /// Tokens of an example.
+        sequence_length: usize,
         /// How many pairs were scored, in words, where it is not as the model was trained.
         #[serde(skip_serializing_if = "Option::is_none")]
         coverage: Option<String>,

@@ -397,7 +397,10 @@ impl Hooks for RunHooks<'_> {
         }
         if let Some(spectra) = &analysis.spectra {
             let count = spectra.network.dimension.div_ceil(100);
-            self.log(step, &[(series_names::PROBE_ENERGY_IN_1_PERCENT, spectra.network.share_of(count))]);
+            // A point of a curve has no room for an interval; the analysis itself keeps it.
+            if spectra.network.knows_share(count) {
+                self.log(step, &[(series_names::PROBE_ENERGY_IN_1_PERCENT, spectra.network.share_of(count))]);
+            }
         }
         for snapshot in NewSnapshot::analysis(step, packed) {
             self.writer.snapshot(&self.job.run, snapshot);

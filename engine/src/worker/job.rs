@@ -32,6 +32,7 @@ pub(super) struct EvaluateJob {
     pub(super) target: Target,
     pub(super) data: Option<Box<DataConfig>>,
     pub(super) coverage: Option<Approximation>,
+    pub(super) tokens: Option<usize>,
 }
 
 /// Measures training steps of many configs.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Event, bench::Bench, checkpoints, job::TrainJob, train_job::Unready};
 use crate::{
     checkpoint::{BestMetric, CheckpointError, TrainingState, load_model_dir, load_training_state},
+    config::Coverage,
     store::{CheckpointKind, NewCheckpoint, StoreError, series_names},
     train::{Progress, Resume, TrainError, Trainer, dtype_of},
 };
@@ -35,6 +36,24 @@ pub(super) fn training_state(trainer: &Trainer) -> Result<TrainingState, TrainEr
     })
 }
 
+/// What is said of a checkpoint that was written before the optimiser counted steps by parameter.
+const BY_THE_RUN: &str = "This checkpoint was written by an earlier version, in which the map R got the optimiser's \
+     correction of the run's step and not of its own. It goes on as it began, so that the run stays one.";
+
+/// Whether R joined after a warm-up and is as old as the run all the same.
+fn counts_by_the_run(job: &TrainJob, resume: &Resume) -> bool {
+    let is_late = match &job.config.attention.coverage {
+        Coverage::Partial(partial) => partial.from.is_none() && partial.warmup_steps > 0,
+        Coverage::Full(_) | Coverage::Eigen(_) => false,
+    };
+    let names = || resume.moments.keys().map(String::as_str);
+    let is_map = |name: &str| name.contains("restore.weight");
+    is_late
+        && resume.parameters.has_coverage()
+        && names().any(is_map)
+        && !names().any(|name| is_map(name) && name.ends_with(".step"))
+}
+
 /// The newest checkpoint from which training can go on exactly; none where the run has not come to its first one.
 ///
 /// Damaged ones are passed over with a warning, as long as there is an older one. Where a crash left checkpoints that could
@@ -61,6 +80,9 @@ pub(super) fn newest_state(bench: &Bench, job: &TrainJob, device: &Device) -> Re
             Ok(Some(resume)) => {
                 for why in damaged {
                     warn(format!("A checkpoint cannot be used, so an older one is tried. {why}"));
+                }
+                if counts_by_the_run(job, &resume) {
+                    warn(BY_THE_RUN.to_owned());
                 }
                 if unrecorded.contains(path) {
                     let step = resume.progress.step;

@@ -4,6 +4,7 @@ use candle_core::{DType, Device};
 
 use super::{Target, bench::Bench, checkpoints};
 use crate::{
+    analysis::examples_at_once,
     checkpoint,
     config::{DataConfig, RunConfig, counted, from_toml},
     data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
@@ -67,8 +68,14 @@ impl Subject {
         let device = Device::Cpu;
         let loaded = checkpoint::load_model_dir(&directory, DType::F32, &device).map_err(|error| error.to_string())?;
         let (name, config) = stored.map_or((None, None), |(name, config)| (Some(name), Some(config)));
-        let has_text = config.is_some() || loaded.config.is_some();
-        let mut config = config.or(loaded.config).unwrap_or_default();
+        let config = config.or(loaded.config);
+        let has_text = config.is_some();
+        // A folder from elsewhere does not say on which examples it was trained, only how long they can be.
+        let mut config = config.unwrap_or_else(|| {
+            let mut config = RunConfig::default();
+            config.data.sequence_length = loaded.plan.positions;
+            config
+        });
         let is_shuffled = shuffled.unwrap_or(data.unwrap_or(&config.data).shuffled);
         let is_own_text = data.is_none() && is_shuffled == config.data.shuffled;
         config.data.shuffled = is_shuffled;
@@ -112,6 +119,27 @@ impl Subject {
     /// The longest examples that both config and model have.
     pub(super) fn tokens(&self) -> usize {
         self.config.data.sequence_length.min(self.model.plan().longest())
+    }
+
+    /// Refuses examples that are longer than the model can read.
+    ///
+    /// # Errors
+    /// In words.
+    pub(super) fn require_positions(&self, tokens: usize) -> Result<(), String> {
+        let longest = self.model.plan().longest();
+        if tokens <= longest {
+            return Ok(());
+        }
+        Err(format!(
+            "It reads at most {}, so that examples of {} cannot be read. Ask for at most that many.",
+            counted(longest, "token"),
+            counted(tokens, "token")
+        ))
+    }
+
+    /// Examples that are evaluated together: as in training where that is known, else as many as stay small.
+    pub(super) fn batch(&self, tokens: usize) -> usize {
+        if self.has_text { self.config.train.batch } else { examples_at_once(self.model.plan(), tokens) }
     }
 
     /// Its text in batches of examples of `tokens`.

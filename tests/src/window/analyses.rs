@@ -180,7 +180,7 @@ fn similarity(measure: Measure, layers: usize, heads: usize, grown: f64) -> Simi
 fn spectrum(dimension: usize, samples: u64, count: usize, power: f64) -> Spectrum {
     let values: Vec<f64> = (1..=dimension).map(|k| 900.0 * (k as f64).powf(-power)).collect();
     let trace = values.iter().sum();
-    Spectrum { dimension, samples, trace, values: values.into_iter().take(count).collect() }
+    Spectrum { dimension, samples, trace, values: values.into_iter().take(count).collect(), ..Spectrum::default() }
 }
 
 fn spectra(layers: usize, heads: usize, grown: f64) -> ScoreSpectra {
@@ -191,7 +191,7 @@ fn spectra(layers: usize, heads: usize, grown: f64) -> ScoreSpectra {
     ScoreSpectra {
         tokens: n,
         examples: 16,
-        method: SpectrumMethod::Sketch { rank: known },
+        method: SpectrumMethod::Iterated { directions: 384 },
         network: spectrum(dimension, samples * layers as u64, known, power),
         layers: (0..layers).map(|layer| spectrum(dimension, samples, known, power + 0.08 * layer as f64)).collect(),
         heads: Vec::new(),

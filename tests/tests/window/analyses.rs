@@ -177,7 +177,7 @@ fn spectra_show_curves_numbers_and_what_is_not_known() {
     screen.click("Per query");
     assert!(lines(&screen).starts_with("4 lines."), "{}", lines(&screen));
     for words in [
-        "random sketch of 120 directions",
+        "by iteration, right to 0.1 % (up to 384 directions)",
         "There were 768 samples for 1,024 dimensions",
         "known eigenvalues hold",
         "34 % of the energy is in the means of rows",

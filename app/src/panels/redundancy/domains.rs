@@ -12,6 +12,7 @@ use headroom_engine::{
 use super::matrix;
 use crate::{
     export::MapFigure,
+    findings::between,
     inspector::{base_dir, working_ui},
     panels::{
         PanelContext,
@@ -49,8 +50,8 @@ struct Found {
     measure: Measure,
     matrix: HeatData,
     near_and_far: (f64, f64),
-    /// Share of the energy of scores in the first hundredth of all eigenvalues.
-    energy: Option<f64>,
+    /// Share of the energy of scores in the first hundredth of all eigenvalues, at least and at most.
+    energy: Option<(f64, f64)>,
 }
 
 impl Found {
@@ -62,7 +63,7 @@ impl Found {
             measure: similarity.measure,
             matrix: HeatData::from_f64(layers, layers, &values),
             near_and_far: similarity.near_and_far(),
-            energy: network.map(|network| network.share_of(network.dimension.div_ceil(100))),
+            energy: network.map(|network| network.share_between(network.dimension.div_ceil(100))),
             analysis,
         })
     }
@@ -213,7 +214,7 @@ impl Cell {
         let told = |value: f64| if value.is_nan() { "none".to_owned() } else { format::fixed(value, 3) };
         let (near, far) = found.near_and_far;
         let energy = found.energy.map_or_else(String::new, |energy| {
-            format!(", {} of the energy of scores in 1 % of the eigenvalues", format::percent(energy))
+            format!(", {} of the energy of scores in 1 % of the eigenvalues", between(energy, format::percent))
         });
         let words = format!("Neighbouring layers {}, further apart {}{energy}.", told(near), told(far));
         ui.label(RichText::new(words).small());

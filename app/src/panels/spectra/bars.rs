@@ -7,6 +7,7 @@ use headroom_engine::analysis::Spectrum;
 
 use crate::{
     export::{Figure, FigureAxis, FigureSeries},
+    findings::{between, component_share},
     theme,
     widgets::{Axis, Quantity, format},
 };
@@ -32,8 +33,9 @@ pub fn bars_ui(ui: &mut Ui, spectrum: &Spectrum, colour: Color32) {
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
     let plot = Rect::from_min_max(rect.min + vec2(LEFT, 4.0), rect.max - vec2(4.0, BELOW));
     let most = shares.first().copied().unwrap_or(0.0);
-    let told: Vec<String> = shares.iter().take(8).map(|share| format::percent(*share)).collect();
-    let name = format!("{TITLE}: {}", told.join(", "));
+    let told = |place: usize| component_share(spectrum, place).map(|share| between(share, format::percent));
+    let first: Vec<String> = (0..shares.len().min(8)).filter_map(told).collect();
+    let name = format!("{TITLE}: {}", first.join(", "));
     let pointer = response.hover_pos();
     let step = plot.width() / MOST as f32;
     let at = pointer.filter(|at| plot.x_range().contains(at.x)).map(|at| ((at.x - plot.left()) / step) as usize);
@@ -53,6 +55,12 @@ pub fn bars_ui(ui: &mut Ui, spectrum: &Spectrum, colour: Color32) {
             let bar = Rect::from_min_max(corner, pos2(corner.x + (step - 2.0).max(1.0), plot.bottom()));
             let fill = if at == Some(place) { palette.strong } else { colour };
             painter.rect_filled(bar, 1.0, fill);
+            // What it is at most.
+            let upper = component_share(spectrum, place).map_or(*share, |(_, upper)| upper);
+            if upper > *share {
+                let top = (plot.bottom() - plot.height() * (upper / most) as f32).max(plot.top());
+                painter.vline(bar.center().x, top..=bar.top(), Stroke::new(1.0, palette.weak));
+            }
             if place == 0 || (place + 1) % 4 == 0 {
                 let below = pos2(bar.center().x, plot.bottom() + 2.0);
                 painter.text(below, Align2::CENTER_TOP, (place + 1).to_string(), font.clone(), palette.weak);
@@ -60,9 +68,9 @@ pub fn bars_ui(ui: &mut Ui, spectrum: &Spectrum, colour: Color32) {
         }
     }
     let response = response.accessible_name(name);
-    if let Some((place, share)) = at.and_then(|place| Some((place, shares.get(place)?))) {
-        let value = spectrum.values.get(place).copied().unwrap_or(f64::NAN);
-        let (share, value) = (format::percent(*share), format::number(value));
+    if let Some((place, share)) = at.and_then(|place| Some((place, component_share(spectrum, place)?))) {
+        let value = between((share.0 * spectrum.trace, share.1 * spectrum.trace), format::number);
+        let share = between(share, format::percent);
         response
             .on_hover_text_at_pointer(format!("Component {}: {share} of the energy, eigenvalue {value}", place + 1));
     }

@@ -184,7 +184,12 @@ fn told(step: Option<u64>, tokens: u64, data: &str) -> String {
 }
 
 fn curve(spectrum: &Spectrum, options: Options) -> Series {
-    let points = spectrum.cumulative().into_iter().zip(1_u32..);
+    places(spectrum, spectrum.cumulative(), options)
+}
+
+/// Shares at their components, or at the part of all components.
+fn places(spectrum: &Spectrum, shares: Vec<f64>, options: Options) -> Series {
+    let points = shares.into_iter().zip(1_u32..);
     let scale = if options.is_share { spectrum.dimension as f64 } else { 1.0 };
     points.map(|(share, k)| (f64::from(k) / scale, share)).collect()
 }
@@ -208,7 +213,12 @@ fn lines(run: &RunSummary, analysis: &Analysis, others: &[Other], options: Optio
         Beside::Runs => run.name.clone(),
         Beside::OnDemand => told(analysis.step, analysis.tokens as u64, &analysis.data),
     };
-    let mut lines = vec![Line { name, series: curve(&spectra.network, options), colour, dash, width: 3.0 }];
+    let mut lines =
+        vec![Line { name: name.clone(), series: curve(&spectra.network, options), colour, dash, width: 3.0 }];
+    if spectra.network.bounds.is_some() {
+        let series = places(&spectra.network, spectra.network.cumulative_at_most(), options);
+        lines.push(Line { name: format!("{name}, at most"), series, colour, dash: Dash::Dotted, width: 2.0 });
+    }
     if let Some(without) = spectra.row_mean_subtracted.as_ref().filter(|_| options.without_row_means) {
         let name = "Without row means".to_owned();
         lines.push(Line { name, series: curve(without, options), colour, dash: Dash::Dashed, width: 2.0 });
@@ -258,7 +268,8 @@ mod tests {
 
     #[test]
     fn curves_stand_at_their_components_or_at_the_share_of_all() {
-        let spectrum = Spectrum { dimension: 16, samples: 99, trace: 4.0, values: vec![2.0, 1.0] };
+        let spectrum =
+            Spectrum { dimension: 16, samples: 99, trace: 4.0, values: vec![2.0, 1.0], ..Spectrum::default() };
         let count = curve(&spectrum, Options::default());
         assert_eq!(count.points().collect::<Vec<_>>(), [(1.0, 0.5), (2.0, 0.75)]);
         let share = curve(&spectrum, Options { is_share: true, ..Options::default() });

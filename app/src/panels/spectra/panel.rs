@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use egui::{RichText, ScrollArea, Ui};
-use headroom_engine::{analysis::Analysis, store::RunSummary};
+use headroom_engine::{
+    analysis::{Analysis, ScoreSpectra},
+    store::RunSummary,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -265,6 +268,9 @@ impl SpectraPanel {
             Taking::Figure(Box::new(figure))
         } else if let Some(mut figure) = map {
             figure.subtitle = with_capital(told);
+            if matches!(leaves, Leaves::Overlap) && spectra.is_some_and(ScoreSpectra::is_sketched) {
+                figure.subtitle.push_str("; shares are what they are at least");
+            }
             figure.metadata = metadata;
             Taking::Map(Box::new(figure))
         } else {

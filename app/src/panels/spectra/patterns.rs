@@ -7,6 +7,7 @@ use headroom_engine::analysis::{Analysis, ScoreSpectra};
 
 use crate::{
     export::MapFigure,
+    findings::{between, component_share},
     theme::{self, ColourMap},
     widgets::{HeatAxis, HeatData, HeatMap, HeatScale, HeatState, Tone, format},
 };
@@ -68,8 +69,9 @@ impl Patterns {
             for (place, map) in self.maps.iter().enumerate() {
                 ui.vertical(|ui| {
                     ui.set_width(SIDE);
-                    let share = spectra.network.values.get(place).map(|value| value / spectra.network.trace);
-                    let share = share.map_or_else(String::new, |share| format!(", {}", format::percent(share)));
+                    let share = component_share(&spectra.network, place);
+                    let words = |share| format!(", {}", between(share, format::percent));
+                    let share = share.map_or_else(String::new, words);
                     ui.label(RichText::new(format!("{}{share}", place + 1)).small().color(palette.weak));
                     let name = format!("component {}", place + 1);
                     let plain = HeatAxis::default();

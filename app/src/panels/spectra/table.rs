@@ -4,6 +4,7 @@ use egui::{Grid, RichText, Ui};
 use headroom_engine::analysis::{ScoreSpectra, Spectrum};
 
 use crate::{
+    findings::{between, count_words},
     theme,
     widgets::{format, rows_to_csv},
 };
@@ -29,15 +30,16 @@ struct Row {
 }
 
 fn row(name: &str, spectrum: &Spectrum, is_main: bool) -> Row {
-    let holds = |share: f64| match spectrum.components_for(share) {
-        Some(count) => {
-            let of_all = format::percent(count as f64 / spectrum.dimension.max(1) as f64);
-            format!("{} ({of_all})", format::count(count as u64))
+    let of_all = |count: usize| count as f64 / spectrum.dimension.max(1) as f64;
+    let holds = |share: f64| match spectrum.components_between(share) {
+        (least, Some(most)) => {
+            let of_all = between((of_all(least), of_all(most)), format::percent);
+            format!("{} ({of_all})", count_words(spectrum, share))
         }
-        None => format!("over {}", format::count(spectrum.values.len() as u64)),
+        (_, None) => count_words(spectrum, share).replace("more than", "over"),
     };
     let [first, second, third] = SHARES.map(holds);
-    let known = format::percent(1.0 - spectrum.missing());
+    let known = between(spectrum.share_between(spectrum.values.len()), format::percent);
     let energy = format::significant(spectrum.trace, 4);
     Row { is_main, cells: [name.to_owned(), first, second, third, known, energy, format::count(spectrum.samples)] }
 }

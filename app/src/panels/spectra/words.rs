@@ -1,11 +1,11 @@
 //! What a spectrum does and does not know, in plain words.
 
-use headroom_engine::{
-    analysis::{ScoreSpectra, SpectrumMethod},
-    config::counted,
-};
+use headroom_engine::{analysis::ScoreSpectra, config::counted};
 
-use crate::widgets::format;
+use crate::{
+    findings::{between, method_words},
+    widgets::format,
+};
 
 /// Less than this share of the energy beyond the known eigenvalues is rounding.
 const LITTLE: f64 = 5e-4;
@@ -14,16 +14,8 @@ const LITTLE: f64 = 5e-4;
 pub fn words(spectra: &ScoreSpectra) -> Vec<(String, bool)> {
     let network = &spectra.network;
     let mut all = Vec::new();
-    let method = match spectra.method {
-        SpectrumMethod::Exact => "Eigenvalues of the covariance itself: exact.".to_owned(),
-        SpectrumMethod::Gram => "Eigenvalues from the products of the samples with each other: exact.".to_owned(),
-        SpectrumMethod::Sketch { rank } => format!(
-            "The largest eigenvalues from a random sketch of {}: never too large, the last of them too small. \
-             The whole energy is exact.",
-            counted(rank, "direction")
-        ),
-    };
-    all.push((format!("{method} Second moments: no mean is subtracted."), false));
+    let method = method_words(spectra);
+    all.push((format!("{method} Second moments: no mean is subtracted."), spectra.is_sketched()));
     if network.is_rank_deficient() {
         all.push((
             format!(
@@ -31,7 +23,7 @@ pub fn words(spectra: &ScoreSpectra) -> Vec<(String, bool)> {
                  and more text may need more components.",
                 if network.samples == 1 { "was" } else { "were" },
                 counted(network.samples, "sample"),
-                counted(network.dimension, "dimension")
+                counted(network.visible.unwrap_or(network.dimension), "dimension")
             ),
             true,
         ));
@@ -39,10 +31,9 @@ pub fn words(spectra: &ScoreSpectra) -> Vec<(String, bool)> {
     if network.missing() > LITTLE {
         all.push((
             format!(
-                "The {} known eigenvalues hold {} of the energy; {} lie beyond them.",
+                "The {} known eigenvalues hold {} of the energy; the rest lies beyond them.",
                 format::count(network.values.len() as u64),
-                format::percent(1.0 - network.missing()),
-                format::percent(network.missing())
+                between(network.share_between(network.values.len()), format::percent)
             ),
             true,
         ));

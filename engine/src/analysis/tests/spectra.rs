@@ -2,7 +2,13 @@ use proptest::prelude::*;
 
 use super::{Golden, assert_close, held, padded};
 use crate::{
-    analysis::{AnalysisError, ScoreBatch, ScoreShape, ScoreSpectra, SpectraSum, SpectrumMethod, SpectrumSpec},
+    analysis::{
+        Analysis, AnalysisError, ScoreBatch, ScoreShape, ScoreSpectra, SpectraSum, Spectrum, SpectrumMethod,
+        SpectrumSpec,
+        eigen::{Dense, eigenvalues},
+        krylov::leading,
+        spectra_sum::Kept,
+    },
     ops::{
         Real,
         random::{Purpose, Stream},
@@ -21,9 +27,15 @@ fn measured<T: Real>(
     expected: usize,
     at_once: usize,
 ) -> ScoreSpectra {
-    let shape =
-        ScoreShape { computing: vec![(0..h).collect(); l], heads: h, tokens: n, is_causal: false, examples: expected };
-    let mut sum = SpectraSum::<T>::new(shape, spec, None).unwrap();
+    let sum = SpectraSum::<T>::new(shape([t, l, h, n], false, expected), spec, None).unwrap();
+    summed(sum, scores, [t, l, h, n], at_once)
+}
+
+fn shape([_, l, h, n]: [usize; 4], is_causal: bool, examples: usize) -> ScoreShape {
+    ScoreShape { computing: vec![(0..h).collect(); l], heads: h, tokens: n, is_causal, examples }
+}
+
+fn summed<T: Real>(mut sum: SpectraSum<T>, scores: &[f64], [t, l, h, n]: [usize; 4], at_once: usize) -> ScoreSpectra {
     let block = h * n * n;
     for first in (0..t).step_by(at_once) {
         let examples = at_once.min(t - first);
@@ -88,7 +100,8 @@ fn spectra_are_those_of_the_goldens_by_every_exact_method() {
         check(&golden, &measured::<f32>(&scores, sizes, everything(true), 1 << 20, 7), 1e-5, 1e-3);
         // The samples' products with each other; a few examples are announced so that they are chosen.
         let gram = measured::<f64>(&scores, sizes, everything(false), 1, 5);
-        assert_eq!(gram.method, SpectrumMethod::Gram);
+        let has_gram = t * l * h < n * n;
+        assert_eq!(gram.method, if has_gram { SpectrumMethod::Gram } else { SpectrumMethod::Exact });
         check(&golden, &gram, 1e-10, 1e-6);
         check(&golden, &measured::<f32>(&scores, sizes, everything(false), 1, 100), 1e-5, 1e-3);
     }
@@ -120,8 +133,9 @@ fn a_sketch_is_close_to_the_exact_spectrum_and_never_above_it() {
     let scores = planted(sizes, 60, 0.8, 0.05);
     let exact = measured::<f32>(&scores, sizes, everything(true), 120, 40);
     let spec = SpectrumSpec { components: 64, ..everything(false) };
-    let sketch = measured::<f32>(&scores, sizes, spec, 120, 40);
-    assert_eq!((exact.method, sketch.method), (SpectrumMethod::Exact, SpectrumMethod::Sketch { rank: 96 }));
+    let sketch = SpectraSum::<f32>::keeping(Kept::Sketch { rank: 160 }, shape(sizes, false, 120), spec);
+    let sketch = summed(sketch, &scores, sizes, 40);
+    assert_eq!((exact.method, sketch.method), (SpectrumMethod::Exact, SpectrumMethod::Sketch { rank: 160 }));
     assert!((exact.network.trace - sketch.network.trace).abs() < 1e-9 * exact.network.trace);
     let pairs = [(&exact.network, &sketch.network)].into_iter().chain(exact.layers.iter().zip(&sketch.layers));
     for (exact, sketch) in pairs.chain(exact.row_mean_subtracted.iter().zip(&sketch.row_mean_subtracted)) {
@@ -148,6 +162,186 @@ fn a_sketch_is_close_to_the_exact_spectrum_and_never_above_it() {
     // What does not depend on the method is the same.
     assert_eq!(exact.queries.len(), sketch.queries.len());
     assert!((exact.row_mean_energy - sketch.row_mean_energy).abs() < 1e-9);
+}
+
+/// Orthonormal rows. `[rows, columns]`
+fn orthonormal(rows: usize, columns: usize, seed: u64) -> Dense {
+    let mut stream = Stream::new(seed, Purpose::Test, 3);
+    let random = faer::Mat::from_fn(columns, rows, |_, _| stream.normal());
+    let q = random.qr().compute_thin_Q();
+    let values = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))).map(|(r, c)| q[(c, r)]);
+    Dense { rows, columns, values: values.collect() }
+}
+
+/// Spectra that eigenvalues are hard to find of, each in its own way: with none near zero, all the same, many the same
+/// above a flat rest, a few steep ones, and those of noise.
+fn hard(dimension: usize) -> Vec<(&'static str, Vec<f64>)> {
+    let of = |value: &dyn Fn(f64) -> f64| (1..=dimension).map(|k| value(k as f64)).collect();
+    vec![
+        ("power", of(&|k| k.powf(-0.7))),
+        ("slow", of(&|k| k.powf(-0.3))),
+        ("flat", of(&|_| 2.0)),
+        ("spiked", of(&|k| if k <= 100.0 { 5.0 } else { 1.0 })),
+        ("steep", of(&|k| 0.9_f64.powf(k).max(1e-9))),
+        ("noise", of(&|k| (1.9 - 1.8 * k / dimension as f64).powi(2))),
+    ]
+}
+
+/// Samples whose second moments have exactly these eigenvalues: `[N, m]` with `N >= m`.
+fn samples_of(values: &[f64], count: usize) -> Dense {
+    let m = values.len();
+    let scales: Vec<f64> = values.iter().map(|value| (value * count as f64).sqrt()).collect();
+    let left = orthonormal(m, count, 1).turned().scale_columns(&scales);
+    left.times(&orthonormal(m, m, 2))
+}
+
+/// A look at 40 tokens of a decoder whose scores are known: more than 1,024 dimensions before later keys are left out, and
+/// more samples than that. The 41st eigenvalue came out a fifth too low once, and 1 % of them held too little.
+#[test]
+fn longer_texts_have_the_right_spectrum_by_default() {
+    let (t, l, h, n) = (90, 2, 8, 40);
+    let m = n * (n + 1) / 2;
+    for (name, planted) in hard(m) {
+        let packed = samples_of(&planted, t * l * h);
+        let mut scores = Vec::with_capacity(t * l * h * n * n);
+        for sample in packed.values.chunks_exact(m) {
+            for query in 0..n {
+                let start = query * (query + 1) / 2;
+                scores.extend_from_slice(&sample[start..=start + query]);
+                // What a causal model never looks at may be anything.
+                scores.extend(std::iter::repeat_n(7.0, n - 1 - query));
+            }
+        }
+        let spec = SpectrumSpec { row_mean_subtracted: false, queries: false, ..SpectrumSpec::default() };
+        let sum = SpectraSum::<f32>::new(shape([t, l, h, n], true, t), spec, Some(1 << 30)).unwrap();
+        let found = summed(sum, &scores, [t, l, h, n], 7);
+        assert!(found.network.bounds.is_none() && found.network.values.len() >= 256, "{name}");
+        check_planted(name, &found.network, &planted);
+        let one = (n * n).div_ceil(100);
+        let share = planted.iter().take(one).sum::<f64>() / planted.iter().sum::<f64>();
+        assert!((found.network.share_of(one) - share).abs() < 1e-4, "{name}");
+        assert!(!found.network.is_rank_deficient());
+    }
+}
+
+/// Every eigenvalue is right to one in a hundred, or its interval holds the true one; so are sums.
+fn check_planted(name: &str, found: &Spectrum, planted: &[f64]) {
+    let trace: f64 = planted.iter().sum();
+    assert!((found.trace - trace).abs() < 1e-5 * trace, "{name}: {} instead of {trace}", found.trace);
+    let little = 1e-6 * planted[0];
+    let mut sum = 0.0;
+    for (place, (value, expected)) in found.values.iter().zip(planted).enumerate() {
+        sum += expected;
+        let (least, most) = found.share_between(place + 1);
+        let upper = found.bounds.as_ref().map_or(value * 1.01, |bounds| bounds.upper[place]);
+        assert!(*value <= expected * (1.0 + 1e-5) + little, "{name} {place}: {value} above {expected}");
+        assert!(*expected <= upper + little, "{name} {place}: {expected} above {upper}");
+        let share = sum / trace;
+        assert!(
+            least <= share + 1e-5 && share <= most * (1.0 + if least < most { 1e-5 } else { 0.01 }),
+            "{name} {place}"
+        );
+    }
+}
+
+#[test]
+fn leading_eigenvalues_are_found_whatever_the_spectrum() {
+    let (dimension, count) = (1300, 120);
+    let basis = orthonormal(dimension, dimension, 9);
+    for (name, planted) in hard(dimension) {
+        let matrix = basis.clone().turned().scale_columns(&planted).times(&basis);
+        let found = leading(&|rows| rows.times(&matrix), dimension, count).unwrap();
+        assert!(found.bounds.is_none(), "{name}: {} directions", found.directions);
+        assert_eq!(found.values.len(), count);
+        for (place, (value, expected)) in found.values.iter().zip(&planted).enumerate() {
+            let error = (expected - value) / expected;
+            assert!((-1e-9..1e-3).contains(&error) || expected < &1e-7, "{name} {place}: {value}, not {expected}");
+        }
+        // Vectors are of length 1, orthogonal, and the covariance of each is its eigenvalue.
+        let products = found.vectors.times_transposed(&found.vectors);
+        for (place, value) in products.values.iter().enumerate() {
+            let expected = f64::from(u8::from(place % (count + 1) == 0));
+            assert!((value - expected).abs() < 1e-9, "{name}");
+        }
+    }
+}
+
+#[test]
+fn an_iteration_that_ends_early_gives_intervals_that_hold_the_truth() {
+    // So many of so flat a spectrum are not found with the directions that are allowed.
+    let (dimension, count) = (1200, 8);
+    let planted: Vec<f64> = (0..dimension).map(|k| 1.0 - 1e-4 * f64::from(k as u32)).collect();
+    let basis = orthonormal(dimension, dimension, 4);
+    let matrix = basis.clone().turned().scale_columns(&planted).times(&basis);
+    let found = leading(&|rows| rows.times(&matrix), dimension, count).unwrap();
+    for (place, (value, expected)) in found.values.iter().zip(&planted).enumerate() {
+        let upper = found.bounds.as_ref().map_or(value * 1.001, |bounds| bounds.upper[place]);
+        assert!(*value <= expected + 1e-12 && *expected <= upper + 1e-12, "{place}: {value} {expected} {upper}");
+    }
+}
+
+#[test]
+fn intervals_of_a_sketch_hold_the_truth() {
+    let (t, l, h, n) = (110, 1, 8, 28);
+    for (name, planted) in hard(n * n) {
+        let scores = samples_of(&planted, t * h).values;
+        let spec =
+            SpectrumSpec { components: 64, row_mean_subtracted: false, queries: false, ..SpectrumSpec::default() };
+        let sum = SpectraSum::<f32>::keeping(Kept::Sketch { rank: 160 }, shape([t, l, h, n], false, t), spec);
+        let found = summed(sum, &scores, [t, l, h, n], 50);
+        assert!(found.is_sketched() && found.network.bounds.is_some());
+        check_planted(name, &found.network, &planted);
+        check_planted(name, &found.layers[0], &planted);
+    }
+}
+
+#[test]
+fn leaving_out_later_keys_changes_no_eigenvalue() {
+    let (t, l, h, n) = (30, 2, 2, 6);
+    let scores = planted([t, l, h, n], 10, 0.7, 0.1);
+    let visible = |(place, value): (usize, &f64)| if place % n <= place / n % n { *value } else { 0.0 };
+    let zeroed: Vec<f64> = scores.iter().enumerate().map(visible).collect();
+    for kept in [Kept::Samples, Kept::Outer, Kept::Sketch { rank: 21 }] {
+        let sum = SpectraSum::<f64>::keeping(kept, shape([t, l, h, n], true, t), everything(false));
+        let packed = summed(sum, &scores, [t, l, h, n], 4);
+        let mut covariance = vec![0.0; n.pow(4)];
+        for sample in zeroed.chunks_exact(n * n) {
+            for (row, a) in sample.iter().enumerate() {
+                for (slot, b) in covariance[row * n * n..].iter_mut().zip(sample) {
+                    *slot += a * b / (t * l * h) as f64;
+                }
+            }
+        }
+        let expected = eigenvalues(&covariance, n * n).unwrap();
+        assert_close(&packed.network.values, &expected[..packed.network.values.len()], 1e-6, &format!("{kept:?}"));
+        assert_eq!((packed.network.dimension, packed.network.visible), (36, Some(21)));
+        let pattern = &packed.patterns[0];
+        assert!(pattern.iter().enumerate().all(|(place, value)| place % n <= place / n || *value == 0.0));
+        let energy: f32 = pattern.iter().map(|value| value * value).sum();
+        assert!((energy - 1.0).abs() < 1e-5);
+    }
+}
+
+#[test]
+fn a_sketch_that_was_kept_without_bounds_gets_them_from_its_trace() {
+    let (t, l, h, n) = (20, 1, 2, 6);
+    let scores = planted([t, l, h, n], 10, 0.9, 0.1);
+    let spec = SpectrumSpec { components: 5, ..everything(false) };
+    let sum = SpectraSum::<f64>::keeping(Kept::Sketch { rank: 8 }, shape([t, l, h, n], false, t), spec);
+    let mut found = summed(sum, &scores, [t, l, h, n], 4);
+    let now = Analysis { spectra: Some(found.clone()), ..Analysis::default() };
+    let packed = now.pack().unwrap();
+    let again = Analysis::unpack(&packed.facts, &packed.values).unwrap().spectra.unwrap();
+    assert_eq!(again.network.bounds.unwrap().sums.len(), found.network.values.len());
+    // As an earlier version kept it.
+    let all = std::iter::once(&mut found.network).chain(&mut found.layers).chain(&mut found.heads);
+    all.chain(&mut found.row_mean_subtracted).for_each(|spectrum| spectrum.bounds = None);
+    let packed = Analysis { spectra: Some(found.clone()), ..Analysis::default() }.pack().unwrap();
+    assert!(!packed.facts.contains("bounds"), "{}", packed.facts);
+    let old = Analysis::unpack(&packed.facts, &packed.values).unwrap().spectra.unwrap();
+    let (least, most) = old.network.share_between(3);
+    let missing = found.network.missing();
+    assert!(missing > 0.01 && (most - least - missing).abs() < 1e-5, "{least} {most} {missing}");
 }
 
 proptest! {
@@ -210,7 +404,7 @@ fn what_cannot_be_looked_at_is_refused() {
     };
     let needed = SpectraSum::<f32>::new(shape(128, 5000), everything(true), Some(1 << 30)).unwrap_err();
     let text = needed.to_string();
-    assert!(text.contains("1024 MiB are free") && text.contains("shorter examples"), "{text}");
+    assert!(text.contains("1024 MiB are free") && text.contains("shorter or fewer examples"), "{text}");
     let mut sum = SpectraSum::<f32>::new(shape(4, 2), everything(false), Some(1 << 30)).unwrap();
     let mut scores = vec![0.5_f32; 32];
     assert!(matches!(

@@ -100,6 +100,88 @@ fn a_saved_state_continues_bit_for_bit() {
     }
 }
 
+/// "w" is trained for six steps before "b" joins.
+fn joined_late(dtype: DType) -> (Vec<Parameter>, AdamW) {
+    let parameters = parameters(dtype);
+    let mut first = AdamW::new(parameters[..1].to_vec(), CONFIG).unwrap();
+    for step in 0..6 {
+        first.step(&gradients(&parameters[..1], step), 0.1).unwrap();
+    }
+    let mut both = AdamW::new(parameters.clone(), CONFIG).unwrap();
+    both.load_state(&AdamW::joined(both.state().unwrap(), first.state().unwrap()).unwrap()).unwrap();
+    (parameters, both)
+}
+
+/// It got the correction of the seventh step once, and moved by several times the learning rate.
+#[test]
+fn a_parameter_that_joins_late_counts_its_own_steps() {
+    let rates = [0.1, 0.05, 0.2];
+    for (dtype, tolerance) in [(DType::F32, 2e-6), (DType::F64, 1e-13)] {
+        let (parameters, mut optimiser) = joined_late(dtype);
+        let start = values(&parameters[1].var);
+        let mut history = Vec::new();
+        for (step, &rate) in (6..).zip(&rates) {
+            let gradients = gradients(&parameters, step);
+            optimiser.step(&gradients, rate).unwrap();
+            history.push(values(&gradients.get("b").unwrap()));
+            if step == 6 {
+                for (before, after) in start.iter().zip(values(&parameters[1].var)) {
+                    // The first step is as long as the learning rate, whatever the gradient.
+                    assert!(((after - before).abs() - rate).abs() < 1e-2 * rate, "{before} to {after}");
+                }
+            }
+        }
+        assert_eq!(optimiser.step_count(), 9);
+        for (place, (&start, ours)) in start.iter().zip(values(&parameters[1].var)).enumerate() {
+            let gradients: Vec<f64> = history.iter().map(|gradients| gradients[place]).collect();
+            let expected = reference(start, &gradients, &rates, 0.0);
+            assert!((ours - expected).abs() <= tolerance * expected.abs().max(1.0), "{ours} instead of {expected}");
+        }
+    }
+}
+
+#[test]
+fn ages_are_kept_and_states_without_them_go_on_as_they_did() {
+    let (parameters, mut optimiser) = joined_late(DType::F32);
+    optimiser.step(&gradients(&parameters, 6), 0.1).unwrap();
+    let state = optimiser.state().unwrap();
+    let names: Vec<&str> = state.keys().map(String::as_str).collect();
+    assert_eq!(names, ["b.exp_avg", "b.exp_avg_sq", "b.step", "optimizer.step", "w.exp_avg", "w.exp_avg_sq"]);
+    assert_eq!(state["b.step"].to_vec1::<i64>().unwrap(), [1]);
+    let copies = || -> Vec<Parameter> {
+        let copy = |p: &Parameter| Var::from_tensor(&p.var.copy().unwrap().detach()).unwrap();
+        parameters.iter().map(|p| Parameter { var: copy(p), ..p.clone() }).collect()
+    };
+    let (resumed, old) = (copies(), copies());
+    let gradients = gradients(&parameters, 7);
+    let go_on = |parameters: &[Parameter], state: &BTreeMap<String, Tensor>| {
+        let mut optimiser = AdamW::new(parameters.to_vec(), CONFIG).unwrap();
+        optimiser.load_state(state).unwrap();
+        optimiser.step(&gradients, 0.1).unwrap();
+        values(&parameters[1].var)
+    };
+    let before = values(&parameters[1].var);
+    let found = go_on(&resumed, &state);
+    // As it was written before ages were: as old as the run.
+    let mut without = state.clone();
+    without.remove("b.step");
+    let as_before = go_on(&old, &without);
+    optimiser.step(&gradients, 0.1).unwrap();
+    assert_eq!(found, values(&parameters[1].var));
+    let moments = |name: &str| values(&state[name]);
+    let rest = moments("b.exp_avg").into_iter().zip(moments("b.exp_avg_sq")).zip(values(&gradients.get("b").unwrap()));
+    for (((first, second), gradient), (before, after)) in rest.zip(before.into_iter().zip(as_before)) {
+        let m = CONFIG.beta1 * first + (1.0 - CONFIG.beta1) * gradient;
+        let v = CONFIG.beta2 * second + (1.0 - CONFIG.beta2) * gradient * gradient;
+        let v_hat = v / (1.0 - CONFIG.beta2.powi(8));
+        let expected = before - 0.1 * m / (1.0 - CONFIG.beta1.powi(8)) / (v_hat.sqrt() + CONFIG.epsilon);
+        assert!((after - expected).abs() < 2e-6 * expected.abs().max(1.0), "{after} instead of {expected}");
+    }
+    let mut wrong = state.clone();
+    wrong.insert("b.step".to_owned(), Tensor::new(&[9_i64], &Device::Cpu).unwrap());
+    assert!(optimiser.load_state(&wrong).unwrap_err().to_string().contains("more than the 7 steps"));
+}
+
 #[test]
 fn half_precision_follows_single_precision() {
     let single = parameters(DType::F32);

@@ -23,9 +23,12 @@ pub struct Update {
     pub first_moment: Tensor,
     /// Written.
     pub second_moment: Tensor,
-    /// What the parameter is multiplied with: its decay.
-    pub shrink: f64,
+    /// What moves it: its decay and what depends on its age are its own, the rest is that of all.
+    pub scalars: AdamWScalars<f64>,
 }
+
+/// Fields of an entry of the list.
+const FIELDS: usize = 9;
 
 /// The list that the kernels read, and how many blocks it takes.
 #[derive(Default)]
@@ -36,8 +39,10 @@ struct List {
 }
 
 impl List {
-    fn push(&mut self, addresses: [u64; 4], count: usize, shrink: f64) {
-        let rest = [count as u64, self.blocks as u64, shrink.to_bits()];
+    /// `factors`: decay, length of the step and correction of the second moment.
+    fn push(&mut self, addresses: [u64; 4], count: usize, factors: [f64; 3]) {
+        let [shrink, step_size, correction] = factors.map(f64::to_bits);
+        let rest = [count as u64, self.blocks as u64, shrink, step_size, correction];
         self.numbers.extend(addresses.into_iter().chain(rest).map(u64::cast_signed));
         self.length += 1;
         self.blocks += count.div_ceil(ELEMENTS_A_BLOCK);
@@ -48,16 +53,18 @@ impl List {
 ///
 /// # Errors
 /// If the device fails.
-pub fn update_all(updates: &[Update], scalars: &AdamWScalars<f64>) -> Result<()> {
+pub fn update_all(updates: &[Update]) -> Result<()> {
     let mut list = List::default();
-    for Update { parameter, gradient, first_moment, second_moment, shrink } in updates {
+    for Update { parameter, gradient, first_moment, second_moment, scalars } in updates {
         let addresses = [address(parameter)?, address(gradient)?, address(first_moment)?, address(second_moment)?];
-        list.push(addresses, parameter.elem_count(), *shrink);
+        let factors = [scalars.shrink, scalars.step_size, scalars.inverse_sqrt_correction2];
+        list.push(addresses, parameter.elem_count(), factors);
     }
     let Some(first) = updates.first() else { return Ok(()) };
+    let scalars = first.scalars;
     let device = first.parameter.device();
     let (blocks, length) = (list.blocks, list.length);
-    let list = Tensor::from_vec(list.numbers, (length, 7), device)?;
+    let list = Tensor::from_vec(list.numbers, (length, FIELDS), device)?;
     let launch = Launch::grid("adamw", DType::F32, [blocks, 1])?
         .with(address(&list)?)
         .size(length)
@@ -66,9 +73,7 @@ pub fn update_all(updates: &[Update], scalars: &AdamWScalars<f64>) -> Result<()>
         .real(scalars.one_minus_beta1)
         .real(scalars.beta2)
         .real(scalars.one_minus_beta2)
-        .real(scalars.inverse_sqrt_correction2)
-        .real(scalars.epsilon)
-        .real(scalars.step_size);
+        .real(scalars.epsilon);
     let elements: usize = updates.iter().map(|update| update.parameter.elem_count()).sum();
     timed(&first.parameter, "optimiser", Work::pass::<f32>(7 * elements), || run(device, &launch))
 }
@@ -81,12 +86,12 @@ pub fn update_all(updates: &[Update], scalars: &AdamWScalars<f64>) -> Result<()>
 pub fn squares_of(gradients: &[Tensor]) -> Result<f64> {
     let mut list = List::default();
     for gradient in gradients {
-        list.push([0, address(gradient)?, 0, 0], gradient.elem_count(), 0.0);
+        list.push([0, address(gradient)?, 0, 0], gradient.elem_count(), [0.0; 3]);
     }
     let Some(first) = gradients.first() else { return Ok(0.0) };
     let device: &Device = first.device();
     let (blocks, length) = (list.blocks, list.length);
-    let list = Tensor::from_vec(list.numbers, (length, 7), device)?;
+    let list = Tensor::from_vec(list.numbers, (length, FIELDS), device)?;
     let sums = Buffer::new(device, blocks, DType::F64)?;
     let launch =
         Launch::grid("squares", first.dtype(), [blocks, 1])?.with(address(&list)?).size(length).with(sums.address()?);

@@ -10,8 +10,8 @@ struct Listed {
     u64 count;
     // The number of its first block.
     u64 first_block;
-    // What the parameter is multiplied with: its decay.
-    double shrink;
+    // What the parameter is multiplied with: its decay. The others depend on the steps that it was moved in.
+    double shrink, step_size, inverse_sqrt_correction2;
 };
 
 // The last entry that starts at or before this block.
@@ -28,7 +28,7 @@ __device__ inline const Listed& listed(const Listed* list, u64 length) {
 struct AdamwArgs {
     const Listed* list;
     u64 length;
-    double gradient_scale, beta1, one_minus_beta1, beta2, one_minus_beta2, inverse_sqrt_correction2, epsilon, step_size;
+    double gradient_scale, beta1, one_minus_beta1, beta2, one_minus_beta2, epsilon;
 };
 
 template <typename W>
@@ -44,10 +44,10 @@ __device__ void adamw(const AdamwArgs& a) {
         W g = (W)a.gradient_scale * gradient[i], old_m = m[i], old_v = v[i], old_p = p[i];
         W new_m = (W)a.beta1 * old_m + (W)a.one_minus_beta1 * g;
         W new_v = (W)a.beta2 * old_v + (W)a.one_minus_beta2 * (g * g);
-        W denominator = root(new_v) * (W)a.inverse_sqrt_correction2 + (W)a.epsilon;
+        W denominator = root(new_v) * (W)entry.inverse_sqrt_correction2 + (W)a.epsilon;
         m[i] = new_m;
         v[i] = new_v;
-        p[i] = old_p * shrink - (W)a.step_size * new_m / denominator;
+        p[i] = old_p * shrink - (W)entry.step_size * new_m / denominator;
     }
 }
 FOR_REALS(adamw, AdamwArgs)
