@@ -3,11 +3,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use headroom_engine::config::{ConfigError, RunConfig, from_toml_with, nearest, preset, presets};
+use headroom_engine::config::{RunConfig, from_toml_noting, nearest, preset, presets};
 
 use super::{
     common_args::ConfigArgs,
     error::{CliError, CliResult},
+    print,
 };
 
 /// The fields of a config that name files.
@@ -33,10 +34,11 @@ impl GivenConfig {
             from_current_dir(given, &current_dir);
         }
         let (label, text, base_dir) = text_of(&name, &current_dir)?;
-        let config = from_toml_with(&text, &overrides).map_err(|error| {
-            let place = if matches!(error, ConfigError::Override { .. }) { "" } else { &format!("{label}: ") };
-            CliError::BadInput(format!("{place}{error}"))
-        })?;
+        let (config, notes) =
+            from_toml_noting(&text, &overrides).map_err(|error| CliError::of_config(&label, &error))?;
+        for note in notes {
+            print::aside(format!("Note: {note}"));
+        }
         let problems = config.validate();
         if problems.is_empty() {
             Ok(Self { label, config, base_dir })
@@ -55,10 +57,8 @@ fn split(args: &ConfigArgs) -> CliResult<(String, Vec<String>)> {
         None => match overrides.iter().position(|given| !given.contains('=')) {
             Some(place) => overrides.remove(place),
             None => {
-                return Err(CliError::BadInput(format!(
-                    "Name a config file, a preset or `-` for standard input. Presets: {}.",
-                    names()
-                )));
+                let message = format!("Name a config file, a preset or `-` for standard input. Presets: {}.", names());
+                return Err(CliError::at("config", message));
             }
         },
     };
@@ -81,25 +81,24 @@ fn text_of(name: &str, current_dir: &Path) -> CliResult<(String, String, PathBuf
         let mut text = String::new();
         return match std::io::stdin().lock().read_to_string(&mut text) {
             Ok(_) => Ok(("The config on standard input".to_owned(), text, current_dir.to_owned())),
-            Err(error) => Err(CliError::BadInput(format!("The config on standard input cannot be read: {error}."))),
+            Err(error) => Err(CliError::at("config", format!("The config on standard input cannot be read: {error}."))),
         };
     }
     let path = Path::new(name);
     if path.is_dir() {
-        return Err(CliError::BadInput(format!(
-            "{name} is a folder. Name a config file, or one of the presets: {}.",
-            names()
-        )));
+        let message = format!("{name} is a folder. Name a config file, or one of the presets: {}.", names());
+        return Err(CliError::at("config", message));
     }
     if path.exists() {
         let bytes =
-            std::fs::read(path).map_err(|error| CliError::BadInput(format!("{name} cannot be read: {error}.")))?;
+            std::fs::read(path).map_err(|error| CliError::at("config", format!("{name} cannot be read: {error}.")))?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            CliError::BadInput(format!(
+            let message = format!(
                 "{name} is not UTF-8 text (byte {at}), so it is no config. Configs are TOML; `headroom presets \
                  grammar-decoder` prints one."
-            ))
+            );
+            CliError::at("config", message)
         })?;
         let base_dir = std::path::absolute(path)
             .ok()
@@ -114,7 +113,8 @@ fn text_of(name: &str, current_dir: &Path) -> CliResult<(String, String, PathBuf
         Some(near) => format!(" Did you mean `{near}`?"),
         None => String::new(),
     };
-    Err(CliError::BadInput(format!("There is no config file and no preset `{name}`.{hint} Presets: {}.", names())))
+    let message = format!("There is no config file and no preset `{name}`.{hint} Presets: {}.", names());
+    Err(CliError::at("config", message))
 }
 
 /// The presets' names.
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_nothing_suggests_the_nearest_preset() {
-        let Err(CliError::BadInput(message)) = GivenConfig::read(&args(Some("gramar-decoder"), &[])) else {
+        let Err(CliError::Problems { message, .. }) = GivenConfig::read(&args(Some("gramar-decoder"), &[])) else {
             panic!("not refused")
         };
         assert!(message.contains("`grammar-decoder`"), "{message}");

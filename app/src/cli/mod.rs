@@ -6,18 +6,21 @@
 
 mod advise;
 mod analyse;
+mod analyses;
 mod args;
 mod bench_args;
 mod bench_batch;
 mod bench_show;
 mod bench_step;
 mod bench_sweep;
+mod chart;
 mod common_args;
 mod compare;
 mod completions;
 mod config_source;
 mod devices;
 mod domains;
+mod edit;
 mod entry;
 mod error;
 mod estimate;
@@ -26,6 +29,8 @@ mod export;
 mod files;
 mod follow;
 mod hint;
+mod maps;
+mod mixing;
 mod open;
 mod panics;
 mod plain;
@@ -37,12 +42,16 @@ mod race_follow;
 mod race_table;
 mod refused;
 mod resume;
+mod run_args;
 mod runs;
 mod scope;
 mod show;
+mod show_directory;
 mod signals;
 mod sweep;
 mod table;
 mod train;
+#[cfg(test)]
+mod window_actions;
 
 pub use entry::main;

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use headroom_engine::store::{RunFilter, RunState, RunSummary, series_names};
+use headroom_engine::{
+    store::{RunFilter, RunState, RunSummary, series_names},
+    text::escaped_line,
+};
 
 use super::{
     args::RunsArgs,
@@ -61,8 +64,10 @@ pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
 
 /// Why runs failed or diverged, a line each, newest first.
 fn bad_ends(runs: &[RunSummary]) -> String {
-    let told: Vec<String> =
-        runs.iter().filter_map(|run| Some(format!("#{} {}: {}\n", run.number, run.name, bad_end(run)?))).collect();
+    let told: Vec<String> = runs
+        .iter()
+        .filter_map(|run| Some(format!("#{} {}: {}\n", run.number, escaped_line(&run.name), bad_end(run)?)))
+        .collect();
     let mut text: String = told.iter().take(TOLD).map(String::as_str).collect();
     if told.len() > TOLD {
         let more = (told.len() - TOLD).to_string();

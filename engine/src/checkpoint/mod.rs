@@ -13,6 +13,7 @@
 //! Hugging Face directories of `BertForMaskedLM`, `MegatronBertForMaskedLM` and `GPT2LMHeadModel` open as well.
 //! Uses `config`, `ops`, `attention`, `model`.
 
+mod describe;
 mod directory;
 mod error;
 mod hugging_face;
@@ -27,6 +28,7 @@ mod tests;
 mod training_state;
 mod weights;
 
+pub use describe::{DirectoryFacts, FileFacts, TensorFacts, TrainingFacts, describe_model_dir};
 pub use directory::remove_model_dir;
 pub use error::CheckpointError;
 pub use load::{LoadedModel, load_model_dir, load_training_state};
