@@ -1,6 +1,6 @@
 //! The panel itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use egui::{ScrollArea, Ui};
 use headroom_engine::store::{RunId, RunSummary, series_names};
@@ -17,11 +17,11 @@ use super::{
     view::{Shape, View},
 };
 use crate::{
-    compare::{series_axis, series_title},
-    export::{Figure, ParallelFigure},
+    compare::series_title,
+    export::ParallelFigure,
     inspector::{ExportBox, RunOperation, Taking, blank_ui, no_runs_ui, perform, working_ui},
     panels::{Action, Panel, PanelContext, PanelId, runs::FlatConfigs},
-    widgets::{Axis, Chart, ChartLine, ChartState, Scale, SharedX},
+    widgets::{ChartLine, ChartState, SharedX},
 };
 
 /// Runs that "Show the newest runs" shows.
