@@ -13,6 +13,7 @@ pub mod model;
 pub mod ops;
 pub mod speed;
 pub mod store;
+pub mod text;
 pub mod train;
 pub mod worker;
 

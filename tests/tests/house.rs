@@ -9,7 +9,8 @@ use std::{
 };
 
 /// The engine's rooms, lowest floor first. Rooms on one floor do not use each other.
-const FLOORS: [&[&str]; 13] = [
+const FLOORS: [&[&str]; 14] = [
+    &["text"],
     &["config"],
     &["ops"],
     &["attention"],
@@ -190,4 +191,21 @@ fn only_the_link_and_the_command_line_talk_to_the_engine() {
         let may = inside.starts_with("cli") || inside.starts_with("link.rs") || inside.starts_with("link");
         assert!(may || !without_comments(&text).contains("Engine::start"), "{} starts an engine", inside.display());
     }
+}
+
+#[test]
+fn one_file_of_the_command_line_prints() {
+    let cli = root().join("app/src/cli");
+    let ways = ["print!", "println!", "stdout()", "stderr()", "dbg!", ".println(", ".set_message(", ".suspend("];
+    let mut faults = Vec::new();
+    for (path, text) in sources(&root().join("app/src")) {
+        let code = without_comments(&text);
+        if path == cli.join("print.rs") {
+            assert!(ways.iter().any(|way| code.contains(way)), "this test reads no code");
+            continue;
+        }
+        faults
+            .extend(ways.iter().filter(|way| code.contains(**way)).map(|way| format!("{} has {way}", path.display())));
+    }
+    assert!(faults.is_empty(), "text from outside is escaped in cli/print.rs alone: {}", faults.join("; "));
 }

@@ -16,7 +16,7 @@ use super::{
     error::{CliError, CliResult},
     hint, open, plain, print,
     race_follow::Course,
-    refused, signals,
+    signals,
     table::Table,
     train,
 };
@@ -65,7 +65,7 @@ pub fn run(store: Option<&Path>, args: &AdviseArgs) -> CliResult {
         print::line("")?;
     }
     let trained = trained(store, args, &reading, &record, &config, (&analysis, &sources), &advice);
-    let run = trained.inspect_err(|error| refused::tell(args.json, error))?;
+    let run = trained?;
     let reading = open::reading_existing(store)?;
     let kept = reading.advice()?.into_iter().find(|kept| kept.run == run);
     let Some(kept) = kept else { return Err(CliError::Failed("What was predicted was not kept.".to_owned())) };
@@ -93,7 +93,7 @@ fn analysis(reading: &Store, store: Option<&Path>, record: &RunRecord, args: &Ad
             let own: Vec<&str> =
                 listed.iter().filter(|found| found.run.as_ref() == Some(run)).map(|found| found.id.as_str()).collect();
             let own = if own.is_empty() { "It has none.".to_owned() } else { format!("It has {}.", own.join(", ")) };
-            return Err(CliError::BadInput(format!("The run {run} has no analysis {id}. {own}")));
+            return Err(CliError::at("--analysis", format!("The run {run} has no analysis {id}. {own}")));
         };
         return Ok(reading.analysis(&known.id)?);
     }
@@ -102,15 +102,16 @@ fn analysis(reading: &Store, store: Option<&Path>, record: &RunRecord, args: &Ad
         if !steps.contains(&step) {
             let known: Vec<String> = steps.iter().map(ToString::to_string).collect();
             let known = if known.is_empty() { "no step".to_owned() } else { format!("steps {}", known.join(", ")) };
-            return Err(CliError::BadInput(format!(
-                "The run {run} was not looked at after step {step}. It was after {known}."
-            )));
+            return Err(CliError::at(
+                "--step",
+                format!("The run {run} was not looked at after step {step}. It was after {known}."),
+            ));
         }
         return Ok(reading.live_analysis(run, step)?);
     }
     newest(reading, record)?.ok_or_else(|| {
         let command = hint::command(&format!("analyse {run}"), store);
-        CliError::BadInput(format!(
+        CliError::at("run", format!(
             "The attention of the run {run} was not looked at, so that there is nothing to advise from. Look first with: \
              {command}"
         ))
@@ -294,7 +295,7 @@ fn trained(
 ) -> CliResult<RunId> {
     let Some(prediction) = advice.to_keep().filter(|_| advice.why_not().is_none()) else {
         let why = advice.why_not().unwrap_or_default();
-        return Err(CliError::BadInput(format!("{why} Nothing was started.")));
+        return Err(CliError::at("run", format!("{why} Nothing was started.")));
     };
     let source = &record.summary;
     let proposed = findings::advised_config(&source.name, &advice.config, prediction);
@@ -347,9 +348,12 @@ fn outcomes(reading: &Store, store: Option<&Path>, record: &RunRecord, json: boo
         reading.advice()?.into_iter().filter(|kept| kept.run == *run || kept.advised.source == *run).collect();
     if kept.is_empty() {
         let command = hint::command(&format!("advise {run} --train"), store);
-        return Err(CliError::BadInput(format!(
-            "Nothing was advised from the run {run} and trained, nor was it advised itself. Do so with: {command}"
-        )));
+        return Err(CliError::at(
+            "--outcome",
+            format!(
+                "Nothing was advised from the run {run} and trained, nor was it advised itself. Do so with: {command}"
+            ),
+        ));
     }
     let mut all = Vec::new();
     for kept in &kept {

@@ -6,6 +6,7 @@ use headroom_engine::{
     analysis::{Analysis, AnalysisSpec, Measure, ReconstructionSpec, SpectrumSpec},
     config::{DataConfig, counted, from_toml},
     store::AnalysisId,
+    text::to_json_pretty,
     worker::{Command, Event, Subspace, Target, Which},
 };
 use serde_json::json;
@@ -57,23 +58,29 @@ fn live(store: Option<&Path>, args: &AnalyseArgs, step: &str) -> CliResult<Analy
     let run = record.summary.id;
     let steps = reading.live_analyses(&run)?;
     let Some(last) = steps.last().copied() else {
-        return Err(CliError::BadInput(format!(
-            "The attention of the run {run} was not looked at while it trained (probe.every = 0, or it has not begun). \
+        return Err(CliError::at(
+            "--live",
+            format!(
+                "The attention of the run {run} was not looked at while it trained (probe.every = 0, or it has not begun). \
              Leave out --live to look at a checkpoint."
-        )));
+            ),
+        ));
     };
     let step = if step == "last" {
         last
     } else {
-        let wanted: u64 = step
-            .parse()
-            .map_err(|_| CliError::BadInput(format!("\"{step}\" is no step. Name one, or none for the last look.")))?;
+        let wanted: u64 = step.parse().map_err(|_| {
+            CliError::at("--live", format!("\"{step}\" is no step. Name one, or none for the last look."))
+        })?;
         if !steps.contains(&wanted) {
             let known: Vec<String> = steps.iter().map(ToString::to_string).collect();
-            return Err(CliError::BadInput(format!(
-                "The run {run} was not looked at after step {wanted}. It was after steps {}.",
-                known.join(", ")
-            )));
+            return Err(CliError::at(
+                "--live",
+                format!(
+                    "The run {run} was not looked at after step {wanted}. It was after steps {}.",
+                    known.join(", ")
+                ),
+            ));
         }
         wanted
     };
@@ -87,9 +94,10 @@ fn look(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResult<
     let (target, trained_on) = target(store, &args.target, args.which, &current_dir)?;
     let data = data(args, args.data.as_deref(), &target, trained_on)?;
     let other = |given: &String| {
-        let (name, which) = match given.rsplit_once('@') {
-            Some((name, which)) => (name, which.parse().map_err(CliError::BadInput)?),
-            None => (given.as_str(), Which::default()),
+        // What tells runs apart stands behind an `@` too.
+        let (name, which) = match given.rsplit_once('@').map(|(name, which)| (name, which.parse())) {
+            Some((name, Ok(which))) => (name, which),
+            _ => (given.as_str(), Which::default()),
         };
         let (target, trained_on) = self::target(store, name, which, &current_dir)?;
         let text = match &args.subspace_data {
@@ -123,7 +131,7 @@ fn look(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResult<
             }
             Some(Event::Analysed { result, .. }) => found = Some(*result),
             Some(Event::AnalyseEnded { why: Some(why), is_refusal, .. }) => {
-                break Err(if is_refusal { CliError::BadInput(why) } else { CliError::Failed(why) });
+                break Err(if is_refusal { CliError::at("run", why) } else { CliError::Failed(why) });
             }
             Some(Event::AnalyseEnded { complete: false, .. }) => {
                 break Err(CliError::Failed("It was stopped; nothing is kept.".to_owned()));
@@ -152,9 +160,7 @@ fn target(
 ) -> CliResult<(Target, Option<DataConfig>)> {
     if Path::new(name).is_dir() {
         if !Path::new(name).join("config.json").is_file() {
-            return Err(CliError::BadInput(format!(
-                "{name} is no model directory: it has no config.json. Name a folder that `headroom export` made."
-            )));
+            return Err(CliError::at("run", eval::no_model_directory(name)));
         }
         return Ok((Target::Directory(current_dir.join(name)), None));
     }
@@ -175,10 +181,9 @@ fn data(
     let named = match path {
         Some(path) => Some(eval::named_text(path, args.field.as_ref(), args.column.as_ref(), trained_on)?),
         None if matches!(target, Target::Directory(_)) => {
-            return Err(CliError::BadInput(
-                "A model directory holds no text. Name some with --data, as in `headroom analyse DIR --data text.txt`."
-                    .to_owned(),
-            ));
+            let message =
+                "A model directory holds no text. Name some with --data, as in `headroom analyse DIR --data text.txt`.";
+            return Err(CliError::at("--data", message));
         }
         None => None,
     };
@@ -218,7 +223,7 @@ impl LookArgs {
     }
 }
 
-fn tell(found: &Analysis) -> CliResult {
+pub(super) fn tell(found: &Analysis) -> CliResult {
     print::line(format!("{}, {:.1} s", findings::about(found), found.secs))?;
     for line in findings::summary(found) {
         print::line(line)?;
@@ -257,7 +262,7 @@ pub(super) fn write(out: &Path, found: &Analysis) -> CliResult<usize> {
     if let Some(reconstruction) = &found.reconstruction {
         files.put("reconstruction.csv", findings::reconstruction_csv(reconstruction).as_bytes())?;
     }
-    let all = serde_json::to_string_pretty(found).map_err(|error| CliError::Failed(error.to_string()))?;
+    let all = to_json_pretty(found).map_err(|error| CliError::Failed(error.to_string()))?;
     files.put("analysis.json", all.as_bytes())?;
     Ok(files.count())
 }

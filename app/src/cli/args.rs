@@ -7,13 +7,18 @@ use headroom_engine::{analysis::Measure, speed::MEASURE_MEMORY, worker::Which};
 use super::{
     bench_args::BenchTask,
     common_args::{ConfigArgs, DevicesArgs},
+    run_args::{
+        AnalysesArgs, ArchiveArgs, ChartArgs, MapsArgs, MixingArgs, NoteArgs, RenameArgs, RunsGivenArgs, TagArgs,
+    },
     scope::ScopeArg,
 };
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 done; 1 failed, or the run ended early (stopped, diverged, failed); 2 bad input, nothing was trained.
 Ctrl-C stops a run after the step it is in, with a checkpoint; `headroom resume RUN` goes on exactly where it stopped.
-A RUN is its number in `headroom runs` (12 or #12), an id, a name, or the beginning of one that fits only one run.";
+A RUN is its number in `headroom runs` (12 or #12), an id, a name, or the beginning of one that fits only one run.
+Runs of one name are told apart by seed and age: NAME@seed=3, NAME@newest, NAME@oldest; @newest is the newest of all.
+With --json a command that is not carried out answers {\"event\":\"refused\" or \"failed\",\"problems\":[{\"field\",\"message\"}]}.";
 
 const STORE_HELP: &str = "Where runs are kept: a database file, or the folder of one [default: $HEADROOM_STORE, else the folder for user data]";
 
@@ -36,13 +41,21 @@ pub enum Task {
     Advise(AdviseArgs),
     /// Look at the attention of a run or a model directory: similarity of heads, spectra of scores, captured variance.
     Analyse(AnalyseArgs),
+    /// List what was found out about attention; show and export it, delete it and bring it back.
+    Analyses(AnalysesArgs),
+    /// Put runs away, or bring them back into the everyday list.
+    Archive(ArchiveArgs),
     /// Measure how fast models train here, and how much memory they take.
     #[command(subcommand)]
     Bench(BenchTask),
+    /// Write the curves of runs as charts: SVG, PNG and CSV.
+    Chart(ChartArgs),
     /// Compare runs: metrics with deltas against the first, and where their configs differ.
     Compare(CompareArgs),
     /// Print a script with which a shell completes commands and options.
     Completions(CompletionsArgs),
+    /// Delete runs; `restore` brings them back.
+    Delete(RunsGivenArgs),
     /// List the devices that runs can compute on, or check whether one computes rightly.
     Devices(DevicesArgs),
     /// Train a config on its text and on the same text shuffled, and look at the attention of both on both.
@@ -53,23 +66,35 @@ pub enum Task {
     Eval(EvalArgs),
     /// Write a checkpoint as a model directory.
     Export(ExportArgs),
+    /// Write the attention maps of heads on one text: SVG, PNG and CSV.
+    Maps(MapsArgs),
     /// Measure what a model takes: one request on standard input, one answer on standard output. For this program itself.
     #[command(name = MEASURE_MEMORY, hide = true)]
     MeasureMemory,
+    /// Write the mixing matrices of a run whose heads collaborate: SVG, PNG and CSV.
+    Mixing(MixingArgs),
+    /// Write a remark about a run, or print it.
+    Note(NoteArgs),
     /// List the presets, or print one as TOML.
     Presets(PresetsArgs),
     /// Remove for good what was deleted: runs with their files, benchmarks, analyses. Nothing else ever does.
     Purge(PurgeArgs),
     /// Train a config's baseline and variants of it, with the same seeds and data, and compare them.
     Race(RaceArgs),
+    /// Give a run another name.
+    Rename(RenameArgs),
+    /// Bring deleted runs back.
+    Restore(RunsGivenArgs),
     /// Go on with a run that ended early.
     Resume(ResumeArgs),
     /// List runs, newest first.
     Runs(RunsArgs),
-    /// Show all about one run.
+    /// Show all about one run, or what a model directory holds.
     Show(ShowArgs),
     /// Train a config with several values of its fields, and compare what comes of them.
     Sweep(SweepArgs),
+    /// Add labels to a run and take labels away, or print them.
+    Tag(TagArgs),
     /// Train a config to its end.
     Train(TrainArgs),
 }
@@ -191,11 +216,15 @@ pub struct RunsArgs {
 /// `show`.
 #[derive(Args, Debug)]
 pub struct ShowArgs {
-    /// The run.
+    /// The run, or a model directory.
+    #[arg(value_name = "RUN|DIR")]
     pub run: String,
     /// Add every point of every series (with --json).
     #[arg(long, requires = "json")]
     pub points: bool,
+    /// Print its config as TOML and nothing else, as in `headroom show RUN --config | headroom train - --seed 2`.
+    #[arg(long, conflicts_with_all = ["json", "points"])]
+    pub config: bool,
     /// Answer as JSON.
     #[arg(long)]
     pub json: bool,
@@ -208,7 +237,7 @@ pub struct CompareArgs {
     #[arg(required_unless_present = "tag", num_args = 2.., value_name = "RUN")]
     pub runs: Vec<String>,
     /// Compare the runs with this tag, such as `race:NAME`: seeds put together, in the table that `race` ends with.
-    #[arg(long, conflicts_with_all = ["runs", "metric", "csv"])]
+    #[arg(long, conflicts_with_all = ["runs", "metric"])]
     pub tag: Option<String>,
     /// Only these metrics, such as `validation/loss`.
     #[arg(long, value_name = "SERIES")]

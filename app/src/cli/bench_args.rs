@@ -21,6 +21,10 @@ pub enum BenchTask {
     Show(BenchShowArgs),
     /// Compare two benchmarks: the points that both have, and the ratio of their medians.
     Compare(BenchCompareArgs),
+    /// Delete a benchmark; `restore` brings it back.
+    Delete(BenchmarkArgs),
+    /// Bring a deleted benchmark back.
+    Restore(BenchmarkArgs),
 }
 
 /// `bench sweep`.
@@ -110,6 +114,17 @@ pub struct BenchShowArgs {
     /// directory too.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+/// `bench delete` and `bench restore`.
+#[derive(Args, Debug)]
+pub struct BenchmarkArgs {
+    /// Its number in `bench list`, its id, the beginning of one, or its name.
+    #[arg(value_name = "BENCHMARK")]
+    pub benchmark: String,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `bench compare`.

@@ -6,11 +6,12 @@ use headroom_engine::{
     config::counted,
     speed::{LargestBatch, Measurement, MemorySource, Outcome, PointRatio, Setting, point_ratios, sweep_csv},
     store::{BenchmarkRecord, BenchmarkSummary},
+    text::{escaped_line, to_json_pretty},
 };
 use serde_json::json;
 
 use super::{
-    bench_args::{BenchCompareArgs, BenchShowArgs},
+    bench_args::{BenchCompareArgs, BenchShowArgs, BenchmarkArgs},
     common_args::JsonArgs,
     error::{CliError, CliResult},
     files::{self, Files},
@@ -77,7 +78,7 @@ fn write(out: &Path, record: &BenchmarkRecord) -> CliResult<usize> {
         files.put_figure(name, &figure)?;
     }
     files.put("benchmark.csv", sweep_csv(&record.spec, &record.results).as_bytes())?;
-    let all = serde_json::to_string_pretty(record).map_err(|error| CliError::Failed(error.to_string()))?;
+    let all = to_json_pretty(record).map_err(|error| CliError::Failed(error.to_string()))?;
     files.put("benchmark.json", all.as_bytes())?;
     Ok(files.count())
 }
@@ -103,6 +104,29 @@ pub fn compare(store: Option<&Path>, args: &BenchCompareArgs) -> CliResult {
         table.row([point, side, millis(first_secs), millis(second_secs), format!("{ratio:.3}"), memory]);
     }
     print::block(&table.text())
+}
+
+/// Deletes one so that it can be brought back.
+pub fn delete(given: Option<&Path>, args: &BenchmarkArgs) -> CliResult {
+    let store = open::writing(given)?;
+    let known = store.benchmark(&args.benchmark)?.summary;
+    store.set_benchmark_deleted(&known.id, true)?;
+    if args.json {
+        return print::json_line(&json!({ "event": "deleted", "benchmark": known }));
+    }
+    let undo = hint::command(&format!("bench restore {}", known.id), given);
+    print::line(format!("Deleted the benchmark {} ({}). Bring back with: {undo}", escaped_line(&known.name), known.id))
+}
+
+/// Brings one back.
+pub fn restore(given: Option<&Path>, args: &BenchmarkArgs) -> CliResult {
+    let store = open::writing(given)?;
+    let known = store.deleted_benchmark(&args.benchmark)?;
+    store.set_benchmark_deleted(&known.id, false)?;
+    if args.json {
+        return print::json_line(&json!({ "event": "restored", "benchmark": known }));
+    }
+    print::line(format!("Brought back the benchmark {} ({})", escaped_line(&known.name), known.id))
 }
 
 /// The whole benchmark as a table.

@@ -39,7 +39,7 @@ pub fn run(args: &BenchStepArgs) -> CliResult {
     signals::listen();
     let config = config(args)?;
     if args.steps == 0 {
-        return Err(CliError::BadInput("--steps is 0: there would be nothing to measure.".to_owned()));
+        return Err(CliError::at("--steps", "--steps is 0: there would be nothing to measure."));
     }
     let threads = config.threads_used();
     if let Some(note) = config.threads_note() {
@@ -71,7 +71,8 @@ fn config(args: &BenchStepArgs) -> CliResult<RunConfig> {
         fields.extend(answer.iter().flat_map(|answer| answer_fields(question, answer)));
     }
     fields.extend(args.set.iter().cloned());
-    let config = from_toml_with("format = 1\n", &fields).map_err(|error| CliError::BadInput(error.to_string()))?;
+    let config =
+        from_toml_with("format = 1\n", &fields).map_err(|error| CliError::of_config("The model to measure", &error))?;
     let problems = config.validate();
     if problems.is_empty() { Ok(config) } else { Err(CliError::problems("The model to measure", &problems)) }
 }

@@ -15,7 +15,7 @@ use super::{
     common_args::ConfigArgs,
     config_source::GivenConfig,
     error::{CliError, CliResult, joined},
-    open, plain, print, refused, signals,
+    open, plain, print, signals,
 };
 
 /// How long an event is waited for before looking at the signals again.
@@ -28,7 +28,7 @@ const MOST_TOLD: usize = 10;
 /// Measures, and keeps what was measured; Ctrl-C ends it with what there is.
 pub fn run(store: Option<&Path>, args: &BenchSweepArgs) -> CliResult {
     headroom_engine::ops::tune_process();
-    let (spec, engine) = begin(store, args).inspect_err(|error| refused::tell(args.json, error))?;
+    let (spec, engine) = begin(store, args)?;
     signals::listen();
     let name = args.name.clone().unwrap_or_else(|| default_name(&spec));
     let outcome = follow(&engine, name, spec);
@@ -60,7 +60,7 @@ fn begin(store: Option<&Path>, args: &BenchSweepArgs) -> CliResult<(SweepSpec, E
 }
 
 fn spec(args: &BenchSweepArgs) -> CliResult<SweepSpec> {
-    let bad = |error: SpecError| CliError::BadInput(error.to_string());
+    let bad = |error: SpecError| CliError::at("--axis", error.to_string());
     let mut axes: Vec<Axis> =
         args.axis.iter().map(|given| given.parse::<Axis>()).collect::<Result<_, _>>().map_err(bad)?;
     let sides = args.side.iter().map(|given| given.parse::<Side>()).collect::<Result<_, _>>().map_err(bad)?;

@@ -8,13 +8,15 @@ use std::{
 use headroom_engine::{
     config::nearest,
     store::{Direction, RunRecord, SeriesSummary},
+    text::csv_cell,
 };
 use serde_json::{Value, json};
 
 use super::{
     args::CompareArgs,
     error::{CliError, CliResult},
-    open, plain, print, race_table,
+    open, plain, print,
+    race_table::{self, Form},
     table::{Table, maybe},
 };
 use crate::compare::{NotJudged, direction_between, why_not_judged};
@@ -26,7 +28,12 @@ const MACHINE: &str = "system/";
 pub fn run(store: Option<&Path>, args: &CompareArgs) -> CliResult {
     let reading = open::reading_existing(store)?;
     if let Some(tag) = &args.tag {
-        return race_table::of_tag(&reading, tag, args.json);
+        let form = match (args.json, args.csv) {
+            (true, _) => Form::Json,
+            (_, true) => Form::Csv,
+            _ => Form::Text,
+        };
+        return race_table::of_tag(&reading, tag, form);
     }
     let records = args.runs.iter().map(|query| open::run(&reading, store, query)).collect::<CliResult<Vec<_>>>()?;
     let metrics = metrics(&records, &args.metric)?;
@@ -51,11 +58,9 @@ fn metrics(records: &[RunRecord], wanted: &[String]) -> CliResult<Vec<String>> {
         if !known.contains(name.as_str()) {
             let hint = nearest(name, known.iter().copied()).map(|near| format!(" Did you mean `{near}`?"));
             let names: Vec<&str> = known.into_iter().collect();
-            return Err(CliError::BadInput(format!(
-                "No run here has a metric `{name}`.{} Known: {}.",
-                hint.unwrap_or_default(),
-                names.join(", ")
-            )));
+            let (hint, names) = (hint.unwrap_or_default(), names.join(", "));
+            let message = format!("No run here has a metric `{name}`.{hint} Known: {names}.");
+            return Err(CliError::at("--metric", message));
         }
     }
     Ok(wanted.to_vec())
@@ -171,12 +176,7 @@ fn as_csv(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Stri
         cells.extend(differences.values().map(|values| values.get(index).map(typed).unwrap_or_default()));
         lines.push(cells);
     }
-    lines.iter().map(|cells| cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\n").collect()
-}
-
-/// A CSV cell, in quotes where it needs them (RFC 4180).
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
+    lines.iter().map(|cells| cells.iter().map(|cell| csv_cell(cell)).collect::<Vec<_>>().join(",") + "\n").collect()
 }
 
 /// A config value as it would be typed; nothing for a field that is not there.
@@ -265,12 +265,6 @@ mod tests {
         flatten("", &json!({ "a": 1, "b": { "c": "x", "d": { "e": null } } }), &mut fields);
         let names: Vec<_> = fields.keys().cloned().collect();
         assert_eq!(names, ["a", "b.c", "b.d.e"]);
-    }
-
-    #[test]
-    fn cells_with_commas_and_quotes_are_quoted() {
-        assert_eq!(quoted("a, \"b\""), "\"a, \"\"b\"\"\"");
-        assert_eq!(quoted("plain"), "plain");
     }
 
     #[test]

@@ -4,13 +4,14 @@ use std::{
 };
 
 use headroom_engine::{
-    config::{ConfigError, RunConfig, Source, from_toml_with, nearest, preset, presets},
+    config::{RunConfig, Source, from_toml_noting, nearest, preset, presets},
     data::{read_file, read_stream, wrong_kind},
 };
 
 use super::{
     common_args::ConfigArgs,
     error::{CliError, CliResult},
+    print,
 };
 
 /// The fields of a config that name files.
@@ -54,10 +55,11 @@ impl GivenConfig {
             from_current_dir(given, &current_dir);
         }
         let (label, text, base_dir) = text_of(&name, &current_dir)?;
-        let config = from_toml_with(&text, &overrides).map_err(|error| {
-            let place = if matches!(error, ConfigError::Override { .. }) { "" } else { &format!("{label}: ") };
-            CliError::BadInput(format!("{place}{error}"))
-        })?;
+        let (config, notes) =
+            from_toml_noting(&text, &overrides).map_err(|error| CliError::of_config(&label, &error))?;
+        for note in notes {
+            print::aside(format!("Note: {note}"));
+        }
         Ok(Self { label, config, base_dir })
     }
 
@@ -76,10 +78,8 @@ fn split(args: &ConfigArgs) -> CliResult<(String, Vec<String>)> {
         None => match overrides.iter().position(|given| !given.contains('=')) {
             Some(place) => overrides.remove(place),
             None => {
-                return Err(CliError::BadInput(format!(
-                    "Name a config file, a preset or `-` for standard input. Presets: {}.",
-                    names()
-                )));
+                let message = format!("Name a config file, a preset or `-` for standard input. Presets: {}.", names());
+                return Err(CliError::at("config", message));
             }
         },
     };
@@ -101,30 +101,29 @@ fn text_of(name: &str, current_dir: &Path) -> CliResult<(String, String, PathBuf
     if name == "-" {
         let label = "The config on standard input";
         let bytes = read_stream(&mut std::io::stdin().lock(), LARGEST_CONFIG)
-            .map_err(|error| CliError::BadInput(format!("{label} cannot be read: {error}.")))?;
+            .map_err(|error| CliError::at("config", format!("{label} cannot be read: {error}.")))?;
         return Ok((label.to_owned(), text(label, bytes)?, current_dir.to_owned()));
     }
     let path = Path::new(name);
     if path.is_dir() {
-        return Err(CliError::BadInput(format!(
-            "{name} is a folder. Name a config file, or one of the presets: {}.",
-            names()
-        )));
+        let message = format!("{name} is a folder. Name a config file, or one of the presets: {}.", names());
+        return Err(CliError::at("config", message));
     }
     if is_open_stream(path) {
         let read = File::open(path).and_then(|mut stream| read_stream(&mut stream, LARGEST_CONFIG));
-        let bytes = read.map_err(|error| CliError::BadInput(format!("{name} cannot be read: {error}.")))?;
+        let bytes = read.map_err(|error| CliError::at("config", format!("{name} cannot be read: {error}.")))?;
         return Ok((name.to_owned(), text(name, bytes)?, current_dir.to_owned()));
     }
     if path.exists() {
         let bytes = read_file(path, LARGEST_CONFIG).map_err(|error| {
-            CliError::BadInput(match wrong_kind(&error) {
+            let message = match wrong_kind(&error) {
                 Some(kind) => format!(
                     "{name} is {kind}, not a file. A config is read from a file, from standard input (`headroom train - \
                      < {name}`), or from a pipe that the shell opens (`headroom train <(command)`)."
                 ),
                 None => format!("{name} cannot be read: {error}."),
-            })
+            };
+            CliError::at("config", message)
         })?;
         let text = text(name, bytes)?;
         let base_dir = std::path::absolute(path)
@@ -140,17 +139,19 @@ fn text_of(name: &str, current_dir: &Path) -> CliResult<(String, String, PathBuf
         Some(near) => format!(" Did you mean `{near}`?"),
         None => String::new(),
     };
-    Err(CliError::BadInput(format!("There is no config file and no preset `{name}`.{hint} Presets: {}.", names())))
+    let message = format!("There is no config file and no preset `{name}`.{hint} Presets: {}.", names());
+    Err(CliError::at("config", message))
 }
 
 /// The text of a config.
 fn text(name: &str, bytes: Vec<u8>) -> CliResult<String> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        CliError::BadInput(format!(
+        let message = format!(
             "{name} is not UTF-8 text (byte {at}), so it is no config. Configs are TOML; `headroom presets \
              grammar-decoder` prints one."
-        ))
+        );
+        CliError::at("config", message)
     })
 }
 
@@ -209,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_nothing_suggests_the_nearest_preset() {
-        let Err(CliError::BadInput(message)) = GivenConfig::read(&args(Some("gramar-decoder"), &[])) else {
+        let Err(CliError::Problems { message, .. }) = GivenConfig::read(&args(Some("gramar-decoder"), &[])) else {
             panic!("not refused")
         };
         assert!(message.contains("`grammar-decoder`"), "{message}");

@@ -17,7 +17,7 @@ use super::{
     error::{CliError, CliResult, joined},
     files, open, plain, print,
     progress::Progress,
-    refused, signals,
+    signals,
     table::Table,
     train,
 };
@@ -32,7 +32,7 @@ const LOOKS: [(&str, &str); 4] =
 
 /// Trains twice and looks four times.
 pub fn run(store: Option<&Path>, args: &DomainsArgs) -> CliResult {
-    let found = trained(store, args).inspect_err(|error| refused::tell(args.json, error))?;
+    let found = trained(store, args)?;
     if let Some(out) = &args.out {
         for ((model, text), analysis) in LOOKS.iter().zip(&found) {
             let name = format!("trained-{}-read-{}", model.replace(' ', "-"), text.replace(' ', "-"));
@@ -138,20 +138,26 @@ fn refuse_look(args: &DomainsArgs, config: &RunConfig) -> CliResult {
     let spec = args.look.spec();
     let (most, layers, heads) = (config.data.sequence_length, config.model.layers, config.model.heads);
     if let Some(tokens) = spec.tokens.filter(|tokens| *tokens > most) {
-        return Err(CliError::BadInput(format!(
-            "Examples of {} are longer than the models' {}. Ask for at most that many with --tokens.",
-            counted(tokens, "token"),
-            counted(most, "position")
-        )));
+        return Err(CliError::at(
+            "--tokens",
+            format!(
+                "Examples of {} are longer than the models' {}. Ask for at most that many with --tokens.",
+                counted(tokens, "token"),
+                counted(most, "position")
+            ),
+        ));
     }
     match spec.reconstruction.and_then(|wanted| wanted.head) {
-        Some(at) if at.layer >= layers || at.head >= heads => Err(CliError::BadInput(format!(
-            "There is no head {} of layer {}: the config has layers 0 to {} and heads 0 to {}.",
-            at.head,
-            at.layer,
-            layers.saturating_sub(1),
-            heads.saturating_sub(1)
-        ))),
+        Some(at) if at.layer >= layers || at.head >= heads => Err(CliError::at(
+            "--scope",
+            format!(
+                "There is no head {} of layer {}: the config has layers 0 to {} and heads 0 to {}.",
+                at.head,
+                at.layer,
+                layers.saturating_sub(1),
+                heads.saturating_sub(1)
+            ),
+        )),
         _ => Ok(()),
     }
 }

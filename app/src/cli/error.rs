@@ -1,11 +1,13 @@
 use std::process::ExitCode;
 
 use headroom_engine::{
-    config::{Problem, counted},
+    config::{ConfigError, Problem, counted},
     store::StoreError,
     train::TrainError,
     worker::EngineError,
 };
+
+use super::refused::WHOLE;
 
 /// How a command ends when it does not do what was asked.
 #[derive(Debug)]
@@ -21,6 +23,13 @@ pub enum CliError {
     },
     /// The attempt was made and failed. Exit code 1.
     Failed(String),
+    /// The same, where one argument is to blame. Exit code 1.
+    FailedAt {
+        /// The argument.
+        field: &'static str,
+        /// What failed and why.
+        message: String,
+    },
     /// Nobody reads the answer any more (`headroom runs | head`). Exit code 0.
     ReaderLeft,
 }
@@ -29,6 +38,35 @@ pub enum CliError {
 pub type CliResult<T = ()> = Result<T, CliError>;
 
 impl CliError {
+    /// An argument or a field that cannot be used, named as scripts know it (`run`, `--out`, `model.layers`).
+    pub fn at(field: impl Into<String>, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self::Problems { problems: vec![Problem::new(field, message.clone())], message }
+    }
+
+    /// A config that cannot be read, called `label` where its text is to blame.
+    pub fn of_config(label: &str, error: &ConfigError) -> Self {
+        let problems = error.problems();
+        let message = match (error, problems.as_slice()) {
+            (ConfigError::Override { .. }, _) => error.to_string(),
+            (ConfigError::Fields(_), [_, _, ..]) => return Self::problems(label, &problems),
+            (ConfigError::Fields(_), _) => format!("{label}: {}", stopped(&error.to_string())),
+            _ => format!("{label}: {error}"),
+        };
+        Self::Problems { message, problems }
+    }
+
+    /// What is wrong, one by one, each with its field.
+    pub fn problem_list(&self) -> Vec<Problem> {
+        match self {
+            Self::BadInput(message) | Self::Failed(message) => vec![Problem::new(WHOLE, message.clone())],
+            Self::FailedAt { field, message } => vec![Problem::new(*field, message.clone())],
+            Self::Problems { message, problems } if problems.is_empty() => vec![Problem::new(WHOLE, message.clone())],
+            Self::Problems { problems, .. } => problems.clone(),
+            Self::ReaderLeft => Vec::new(),
+        }
+    }
+
     /// Every problem of a config, one a line, each with its field.
     pub fn problems(config: &str, problems: &[Problem]) -> Self {
         let count = match problems.len() {
@@ -53,21 +91,22 @@ impl CliError {
     /// that cannot be used whenever one tries; a failure where it could be in a moment.
     pub fn of_store(cause: &StoreError, message: String) -> Self {
         match cause {
-            StoreError::Ambiguous { .. }
-            | StoreError::Corrupt { .. }
+            StoreError::Ambiguous { .. } | StoreError::NoSuchRun { .. } | StoreError::RunDamaged { .. } => {
+                Self::at("run", message)
+            }
+            StoreError::RunIsActive { .. } => Self::FailedAt { field: "run", message },
+            StoreError::NoSuchAnalysis { .. } => Self::at("analysis", message),
+            StoreError::NoSuchBenchmark { .. } => Self::at("benchmark", message),
+            StoreError::Corrupt { .. }
             | StoreError::Folder { .. }
             | StoreError::Missing { .. }
             | StoreError::Newer { .. }
-            | StoreError::NoSuchAnalysis { .. }
-            | StoreError::NoSuchBenchmark { .. }
-            | StoreError::NoSuchRun { .. }
             | StoreError::NotADatabase { .. }
             | StoreError::NotAFile { .. }
             | StoreError::NotWritable { .. }
             | StoreError::Older { .. }
-            | StoreError::OtherProgram { .. }
-            | StoreError::RunDamaged { .. } => Self::BadInput(message),
-            _ => Self::Failed(message),
+            | StoreError::OtherProgram { .. } => Self::at("store", message),
+            _ => Self::FailedAt { field: "store", message },
         }
     }
 
@@ -75,7 +114,7 @@ impl CliError {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::ReaderLeft => ExitCode::SUCCESS,
-            Self::Failed(_) => ExitCode::from(1),
+            Self::Failed(_) | Self::FailedAt { .. } => ExitCode::from(1),
             Self::BadInput(_) | Self::Problems { .. } => ExitCode::from(2),
         }
     }
@@ -83,7 +122,10 @@ impl CliError {
     /// What to say on standard error.
     pub fn message(&self) -> Option<&str> {
         match self {
-            Self::BadInput(message) | Self::Failed(message) | Self::Problems { message, .. } => Some(message),
+            Self::BadInput(message)
+            | Self::Failed(message)
+            | Self::FailedAt { message, .. }
+            | Self::Problems { message, .. } => Some(message),
             Self::ReaderLeft => None,
         }
     }
@@ -102,6 +144,11 @@ impl From<EngineError> for CliError {
             other => Self::Failed(other.to_string()),
         }
     }
+}
+
+/// The text with a full stop.
+fn stopped(text: &str) -> String {
+    if text.ends_with(['.', '!', '?']) { text.to_owned() } else { format!("{text}.") }
 }
 
 /// What happened and what to do about it, as one text.
@@ -132,11 +179,12 @@ mod tests {
     #[test]
     fn what_names_nothing_is_bad_input_and_a_full_disk_is_not() {
         let missing = StoreError::NoSuchRun { query: "x".into(), nearest: Vec::new() };
-        assert!(matches!(CliError::from(missing), CliError::BadInput(_)));
+        assert_eq!(CliError::from(missing).problem_list()[0].field, "run");
         let refused = StoreError::NotWritable { path: "x".into(), reason: "no".into() };
-        assert!(matches!(CliError::from(refused), CliError::BadInput(_)));
+        let refused = CliError::from(refused);
+        assert!(matches!(refused, CliError::Problems { .. }) && refused.problem_list()[0].field == "store");
         let full = StoreError::Full { path: "x".into() };
-        assert!(matches!(CliError::from(full), CliError::Failed(_)));
+        assert!(matches!(CliError::from(full), CliError::FailedAt { field: "store", .. }));
     }
 
     #[test]

@@ -24,10 +24,8 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     let coverage = args.coverage.as_deref().map(|text| approximation(text, args.examples)).transpose()?.flatten();
     let is_directory = Path::new(&args.target).is_dir();
     if is_directory && args.data.is_some() && !Path::new(&args.target).join("config.json").is_file() {
-        return Err(CliError::BadInput(format!(
-            "{} is no model directory: it has no config.json. Name a folder that `headroom export` made.",
-            args.target
-        )));
+        let target = &args.target;
+        return Err(CliError::at("run", no_model_directory(target)));
     }
     let (target, trained_on) = if is_directory {
         (Target::Directory(current_dir.join(&args.target)), None)
@@ -41,10 +39,9 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     let data = match &args.data {
         Some(path) => Some(Box::new(named_text(path, args.field.as_ref(), args.column.as_ref(), trained_on)?)),
         None if is_directory => {
-            return Err(CliError::BadInput(
-                "A model directory holds no text. Name some with --data, as in `headroom eval DIR --data text.txt`."
-                    .to_owned(),
-            ));
+            let message =
+                "A model directory holds no text. Name some with --data, as in `headroom eval DIR --data text.txt`.";
+            return Err(CliError::at("--data", message));
         }
         None => None,
     };
@@ -54,9 +51,9 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         match engine.wait_event(Duration::from_millis(200)) {
             Some(event @ Event::Evaluation { .. }) => break Ok(event),
             Some(Event::Failed { why, what_to_do, .. }) => {
-                break Err(CliError::Failed(joined(&why, &what_to_do)));
+                break Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) });
             }
-            Some(Event::Refused { why }) => break Err(CliError::BadInput(why)),
+            Some(Event::Refused { why }) => break Err(CliError::at("run", why)),
             Some(Event::Warning { message, .. }) => print::aside(format!("Warning: {message}")),
             Some(Event::Ended) => {
                 break Err(CliError::Failed("The engine ended before the evaluation did.".to_owned()));
@@ -69,9 +66,15 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     if args.json { print::json_line(&event) } else { tell(&event) }
 }
 
+/// Why a folder is refused.
+pub(super) fn no_model_directory(folder: &str) -> String {
+    format!("{folder} is no model directory: it has no config.json. Name a folder that `headroom export` made.")
+}
+
 /// What `--coverage` says; nothing where all pairs are scored as ever.
 fn approximation(text: &str, examples: usize) -> CliResult<Option<Approximation>> {
-    let coverage = Coverage::from_words(text).map_err(|error| CliError::BadInput(format!("--coverage: {error}")))?;
+    let coverage =
+        Coverage::from_words(text).map_err(|error| CliError::at("--coverage", format!("--coverage: {error}")))?;
     Ok((!coverage.is_full()).then_some(Approximation { coverage, examples }))
 }
 
@@ -79,7 +82,7 @@ fn approximation(text: &str, examples: usize) -> CliResult<Option<Approximation>
 pub(super) fn run_record(store: Option<&Path>, target: &str) -> CliResult<RunRecord> {
     let looks_like_a_path = target.contains(['/', '\\']);
     if looks_like_a_path {
-        return Err(CliError::BadInput(format!("There is no model directory {target}.")));
+        return Err(CliError::at("run", format!("There is no model directory {target}.")));
     }
     open::run(&open::reading_existing(store)?, store, target)
 }
@@ -92,7 +95,7 @@ pub(super) fn named_text(
     trained_on: Option<DataConfig>,
 ) -> CliResult<DataConfig> {
     if !path.exists() {
-        return Err(CliError::BadInput(format!("data: there is no file or folder {}.", path.display())));
+        return Err(CliError::at("--data", format!("data: there is no file or folder {}.", path.display())));
     }
     let before = trained_on.unwrap_or_default();
     let (own_field, own_column) = match &before.source {

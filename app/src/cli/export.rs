@@ -15,10 +15,11 @@ use super::{
 pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
     let reading = open::reading_existing(store)?;
     let run = open::run(&reading, store, &args.run)?.summary.id;
-    choose_checkpoint(&reading.checkpoints(&run)?, args.which).map_err(CliError::BadInput)?;
+    choose_checkpoint(&reading.checkpoints(&run)?, args.which).map_err(|why| CliError::at("--which", why))?;
     drop(reading);
-    let to = std::path::absolute(&args.to)
-        .map_err(|error| CliError::BadInput(format!("The directory {} cannot be used: {error}.", args.to.display())))?;
+    let to = std::path::absolute(&args.to).map_err(|error| {
+        CliError::at("--to", format!("The directory {} cannot be used: {error}.", args.to.display()))
+    })?;
     refuse_occupied(&to)?;
     let engine = open::engine_for_reading(store, true)?;
     engine.send(Command::Export { run: run.clone(), which: args.which, to })?;
@@ -51,17 +52,14 @@ pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
 /// Nothing is ever written over.
 fn refuse_occupied(to: &Path) -> CliResult {
     if to.is_file() {
-        return Err(CliError::BadInput(format!(
-            "{} is a file. Name a directory that does not exist yet.",
-            to.display()
-        )));
+        let message = format!("{} is a file. Name a directory that does not exist yet.", to.display());
+        return Err(CliError::at("--to", message));
     }
     let is_occupied = std::fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some());
     if is_occupied {
-        return Err(CliError::BadInput(format!(
-            "{} holds files already. Name a directory that is empty or does not exist yet.",
-            to.display()
-        )));
+        let message =
+            format!("{} holds files already. Name a directory that is empty or does not exist yet.", to.display());
+        return Err(CliError::at("--to", message));
     }
     Ok(())
 }

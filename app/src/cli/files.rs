@@ -16,7 +16,7 @@ const PNG_SCALE: f32 = 2.0;
 /// A directory for files must not be a file.
 pub fn refuse_file(out: &Path) -> CliResult {
     if out.is_file() {
-        return Err(CliError::BadInput(format!("{} is a file. Name a directory.", out.display())));
+        return Err(CliError::at("--out", format!("{} is a file. Name a directory.", out.display())));
     }
     Ok(())
 }
@@ -67,5 +67,5 @@ impl Files {
 }
 
 fn failed(path: &Path, error: &dyn Display) -> CliError {
-    CliError::Failed(format!("{} cannot be written: {error}.", path.display()))
+    CliError::FailedAt { field: "--out", message: format!("{} cannot be written: {error}.", path.display()) }
 }

@@ -7,6 +7,7 @@ use headroom_engine::{
     config::counted,
     store::{RunId, RunState},
     train::Health,
+    text::escaped_line,
     worker::{Command, Engine, Event},
 };
 
@@ -14,7 +15,7 @@ use super::{
     error::{CliError, CliResult, joined},
     hint, plain, print,
     progress::Progress,
-    refused, signals,
+    signals,
 };
 
 /// How long an event is waited for before looking at the signals again.
@@ -80,9 +81,7 @@ impl Follower {
                 Event::Failed { run, why, what_to_do } if run.as_ref().is_none_or(|run| self.is_ours(run)) => {
                     let message = joined(why, what_to_do);
                     if !self.is_queued {
-                        let refusal = CliError::BadInput(message);
-                        refused::tell(self.progress.is_json(), &refusal);
-                        return Err(refusal);
+                        return Err(CliError::BadInput(message));
                     }
                     if self.progress.is_json() {
                         self.progress.show(&event)?;
@@ -153,6 +152,8 @@ impl Follower {
     fn tell_end(mut self, end: &Event) -> CliResult {
         if self.progress.is_json() {
             self.progress.show(end)?;
+            // Its last event says how it ended, whatever the exit code.
+            print::answered();
         }
         let Event::Finished {
             run, name, state, step, best_validation_loss, best_step, train_secs, why, unwritten, ..
@@ -161,6 +162,7 @@ impl Follower {
             return Ok(());
         };
         let unwritten = unwritten.as_deref().unwrap_or_default();
+        let name = escaped_line(name);
         let why = self.failure.clone().or_else(|| why.clone()).unwrap_or_default();
         let best = match (best_validation_loss, best_step) {
             (Some(loss), Some(step)) => {

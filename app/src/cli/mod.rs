@@ -6,6 +6,7 @@
 
 mod advise;
 mod analyse;
+mod analyses;
 mod args;
 mod bench_args;
 mod bench_batch;
@@ -13,12 +14,14 @@ mod bench_memory;
 mod bench_show;
 mod bench_step;
 mod bench_sweep;
+mod chart;
 mod common_args;
 mod compare;
 mod completions;
 mod config_source;
 mod devices;
 mod domains;
+mod edit;
 mod entry;
 mod error;
 mod estimate;
@@ -27,6 +30,8 @@ mod export;
 mod files;
 mod follow;
 mod hint;
+mod maps;
+mod mixing;
 mod open;
 mod panics;
 mod plain;
@@ -39,12 +44,16 @@ mod race_follow;
 mod race_table;
 mod refused;
 mod resume;
+mod run_args;
 mod runs;
 mod scope;
 mod show;
+mod show_directory;
 mod signals;
 mod sweep;
 mod table;
 mod train;
+#[cfg(test)]
+mod window_actions;
 
 pub use entry::main;

@@ -20,15 +20,17 @@ pub fn path(given: Option<&Path>) -> CliResult<PathBuf> {
     match given {
         Some(folder) if folder.is_dir() => Ok(folder.join(StorePaths::DATABASE)),
         Some(file) if file.as_os_str().is_empty() => {
-            Err(CliError::BadInput("--store is empty. Name a database file or the folder of one.".to_owned()))
+            Err(CliError::at("store", "--store is empty. Name a database file or the folder of one."))
         }
         Some(file) => Ok(file.to_owned()),
         None => match StorePaths::default_location() {
             Some(paths) => Ok(paths.database().to_owned()),
-            None => Err(CliError::BadInput(format!(
-                "There is no home folder to keep runs in. Name a store with --store or {}.",
-                StorePaths::VARIABLE
-            ))),
+            None => {
+                let variable = StorePaths::VARIABLE;
+                let message =
+                    format!("There is no home folder to keep runs in. Name a store with --store or {variable}.");
+                Err(CliError::at("store", message))
+            }
         },
     }
 }
@@ -55,6 +57,15 @@ pub fn reading_existing(given: Option<&Path>) -> CliResult<Store> {
     }
 }
 
+/// Opens the store to change what is written about runs that must be there.
+pub fn writing(given: Option<&Path>) -> CliResult<Store> {
+    let path = path(given)?;
+    if !path.exists() {
+        return Err(StoreError::Missing { path }.into());
+    }
+    Ok(Store::open(&path, OpenMode::ReadWrite)?)
+}
+
 /// The run that is meant; where there is none, the message names the newest and how to list all. `given` is `--store`.
 pub fn run(store: &Store, given: Option<&Path>, query: &str) -> CliResult<RunRecord> {
     store.run(query).map_err(|error| {
@@ -64,7 +75,7 @@ pub fn run(store: &Store, given: Option<&Path>, query: &str) -> CliResult<RunRec
         if runs.is_empty() {
             message += " The store holds no runs: ";
             message += &store.paths().database().display().to_string();
-            return CliError::BadInput(message);
+            return CliError::at("run", message);
         }
         if nearest.is_empty() {
             message += if runs.len() > NEWEST { " The newest:" } else { " There are:" };
@@ -75,7 +86,7 @@ pub fn run(store: &Store, given: Option<&Path>, query: &str) -> CliResult<RunRec
         } else {
             message.push(' ');
         }
-        CliError::BadInput(format!("{message}List all with: {}", hint::command("runs", given)))
+        CliError::at("run", format!("{message}List all with: {}", hint::command("runs", given)))
     })
 }
 

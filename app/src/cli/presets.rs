@@ -16,11 +16,8 @@ pub fn run(args: &PresetsArgs) -> CliResult {
     let Some(found) = preset(name) else {
         let names: Vec<&str> = presets().iter().map(|preset| preset.name).collect();
         let hint = nearest(name, names.iter().copied()).map(|near| format!(" Did you mean `{near}`?"));
-        return Err(CliError::BadInput(format!(
-            "There is no preset `{name}`.{} Presets: {}.",
-            hint.unwrap_or_default(),
-            names.join(", ")
-        )));
+        let (hint, names) = (hint.unwrap_or_default(), names.join(", "));
+        return Err(CliError::at("name", format!("There is no preset `{name}`.{hint} Presets: {names}.")));
     };
     if args.json {
         let config = found.config().map_err(|error| CliError::Failed(error.to_string()))?;

@@ -1,7 +1,4 @@
-use std::{
-    io::IsTerminal,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use headroom_engine::{config::counted, train::Health, worker::Event};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -45,7 +42,7 @@ impl Progress {
     pub fn new(json: bool) -> Self {
         if json {
             Self::Json
-        } else if std::io::stdout().is_terminal() && std::io::stderr().is_terminal() {
+        } else if print::is_terminal() {
             Self::Bar { bar: ProgressBar::new(0), is_explained: false }
         } else {
             Self::Lines { told: None, stage: String::new(), is_explained: false }
@@ -64,7 +61,7 @@ impl Progress {
             Self::Json => print::json_line(event),
             Self::Bar { bar, is_explained } => {
                 if let Some(text) = explained_once(event, is_explained) {
-                    bar.println(text);
+                    print::above(bar, text);
                 }
                 draw(bar, event);
                 Ok(())
@@ -88,7 +85,7 @@ impl Progress {
         match self {
             Self::Silent | Self::Json => Ok(()),
             Self::Bar { bar, .. } => {
-                bar.println(text);
+                print::above(bar, text);
                 Ok(())
             }
             Self::Lines { .. } => print::line(text),
@@ -125,28 +122,24 @@ fn draw(bar: &ProgressBar, event: &Event) {
             bar.set_style(style("{spinner} {msg} {wide_bar} {percent} %"));
             bar.set_length(1000);
             bar.set_position((fraction.clamp(0.0, 1.0) * 1000.0) as u64);
-            bar.set_message(stage.clone());
+            print::beside(bar, stage);
         }
         Event::Started { first_step, steps, .. } => {
-            bar.println(sentence(event).unwrap_or_default());
+            print::above(bar, sentence(event).unwrap_or_default());
             bar.set_style(style("step {human_pos} of {human_len} {wide_bar} {msg}"));
             bar.set_length(*steps);
             bar.set_position(*first_step);
-            bar.set_message("");
+            print::beside(bar, "");
         }
         Event::Step { step, loss, tokens_per_sec, eta_secs, .. } => {
             bar.set_position(*step);
-            bar.set_message(format!(
-                "loss {}  {} tokens/s  {} left",
-                plain::number(*loss),
-                plain::count(tokens_per_sec.max(0.0) as u64),
-                plain::duration(*eta_secs)
-            ));
+            let (loss, rate) = (plain::number(*loss), plain::count(tokens_per_sec.max(0.0) as u64));
+            print::beside(bar, format!("loss {loss}  {rate} tokens/s  {} left", plain::duration(*eta_secs)));
         }
         Event::Paused { .. } | Event::Resumed { .. } | Event::Finished { .. } => {}
         other => {
             if let Some(text) = sentence(other) {
-                bar.println(text);
+                print::above(bar, text);
             }
         }
     }

@@ -9,26 +9,28 @@ use super::{
     config_source::GivenConfig,
     error::{CliError, CliResult},
     race_follow::Contest,
-    refused,
 };
 
 /// Races.
 pub fn run(store: Option<&Path>, args: &RaceArgs) -> CliResult {
-    contest(store, args).inspect_err(|error| refused::tell(args.json, error))?.run()
+    contest(store, args)?.run()
 }
 
 fn contest<'a>(store: Option<&'a Path>, args: &RaceArgs) -> CliResult<Contest<'a>> {
     let given = GivenConfig::read(&args.config)?;
-    let bad = |error: SpecError| CliError::BadInput(error.to_string());
+    let bad = |error: SpecError| CliError::at("--variant", error.to_string());
     let named = args.variant.iter().map(|text| text.parse::<Side>().map_err(bad));
     let families = args.families.iter().map(|kind| family(kind, &given.config));
     let variants = families.chain(named).collect::<CliResult<Vec<Side>>>()?;
     let entrants = Race { base: given.config.clone(), variants }.entrants().map_err(bad)?;
     if let [only] = entrants.as_slice() {
-        return Err(CliError::BadInput(format!(
-            "{} would race alone. Name variants with --families symmetric,full or --variant NAME:FIELD=VALUE.",
-            only.name
-        )));
+        return Err(CliError::at(
+            "--variant",
+            format!(
+                "{} would race alone. Name variants with --families symmetric,full or --variant NAME:FIELD=VALUE.",
+                only.name
+            ),
+        ));
     }
     let (seeds, skip, json) = (args.seeds, args.skip, args.json);
     Ok(Contest { kind: "race", store, given, entrants, seeds, skip, json })
@@ -41,15 +43,18 @@ fn family(kind: &str, config: &RunConfig) -> CliResult<Side> {
     let mut deeper = config.clone();
     deeper.model.layers = deeper.model.layers.max(3);
     if Answer::of_kind(kind.trim(), &deeper).is_some() {
-        return Err(CliError::BadInput(format!(
-            "`{kind}` changes nothing in a model of {} {}: the first layer has nobody to borrow from, and the last one \
+        return Err(CliError::at(
+            "--families",
+            format!(
+                "`{kind}` changes nothing in a model of {} {}: the first layer has nobody to borrow from, and the last one \
              computes everything. Leave it out, or take more layers.",
-            config.model.layers,
-            if config.model.layers == 1 { "layer" } else { "layers" }
-        )));
+                config.model.layers,
+                if config.model.layers == 1 { "layer" } else { "layers" }
+            ),
+        ));
     }
     let known: Vec<&str> = Answer::all(config).iter().map(Answer::kind).collect();
     let hint = nearest(kind, known.iter().copied()).map(|near| format!(" Did you mean `{near}`?"));
     let (hint, known) = (hint.unwrap_or_default(), known.join(", "));
-    Err(CliError::BadInput(format!("There is no variant `{kind}`.{hint} Known: {known}.")))
+    Err(CliError::at("--families", format!("There is no variant `{kind}`.{hint} Known: {known}.")))
 }

@@ -10,6 +10,7 @@ use headroom_engine::{
     attention::{ModelPlan, estimated_vocabulary},
     config::{Entrant, Problem, RunConfig, counted, free_tag, runs_of},
     store::{RunFilter, RunId},
+    text::escaped_line,
     worker::{Command, Engine, Event},
 };
 
@@ -18,7 +19,8 @@ use super::{
     error::{CliError, CliResult, joined},
     hint, open, plain, print,
     progress::Progress,
-    race_table, refused, signals, train,
+    race_table::{self, Form},
+    signals, train,
 };
 
 /// How long an event is waited for before looking at the signals again.
@@ -59,12 +61,13 @@ impl Contest<'_> {
         let mut course = Course::new(configs.len(), json);
         let command = Command::EnqueueAll { configs, base_dir, tags: vec![tag.clone()] };
         let outcome = course.take(engine, command);
-        outcome.inspect_err(|error| refused::tell(json, error))?;
+        outcome?;
         let reading = open::reading_existing(store)?;
+        let form = if json { Form::Json } else { Form::Text };
         if !json {
             print::line("")?;
         }
-        let complete = race_table::tell(&reading, course.runs(), &tag, &entrants, json)?;
+        let complete = race_table::tell(&reading, course.runs(), &tag, &entrants, form)?;
         if complete {
             return Ok(());
         }
@@ -83,7 +86,6 @@ impl Contest<'_> {
                     engine.shutdown(SHUTDOWN_PATIENCE);
                 }
                 let error = outcome.err().unwrap_or_else(|| CliError::Failed("The engine did not start.".to_owned()));
-                refused::tell(self.json, &error);
                 Err(error)
             }
         }
@@ -218,7 +220,7 @@ impl Course {
     }
 
     fn name(&self, run: &RunId) -> String {
-        self.names.get(run).cloned().unwrap_or_else(|| run.to_string())
+        self.names.get(run).map_or_else(|| run.to_string(), |name| escaped_line(name).into_owned())
     }
 
     fn begin(&mut self, run: &RunId) -> CliResult {

@@ -6,6 +6,7 @@ use headroom_engine::{
     config::Entrant,
     store::{RunFilter, RunId, RunRecord, RunState, RunSummary, Store},
     train::Health,
+    text::{csv_cell, escaped_line},
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -19,9 +20,26 @@ use crate::{
     widgets::format,
 };
 
+/// In which form the table is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For people.
+    Text,
+    /// One JSON object.
+    Json,
+    /// A row for each variant.
+    Csv,
+}
+
 /// Prints how the runs with a tag stand, oldest first.
-pub fn of_tag(store: &Store, tag: &str, json: bool) -> CliResult {
+pub fn of_tag(store: &Store, tag: &str, form: Form) -> CliResult {
     let runs = store.runs(RunFilter { include_archived: true, include_deleted: false })?;
+    let ids: Vec<RunId> = tagged(&runs, tag)?.into_iter().map(|run| run.id.clone()).collect();
+    tell(store, &ids, tag, &[], form).map(drop)
+}
+
+/// The runs with a tag, oldest first.
+pub fn tagged<'a>(runs: &'a [RunSummary], tag: &str) -> CliResult<Vec<&'a RunSummary>> {
     let mut tagged: Vec<_> = runs.iter().filter(|run| run.tags.iter().any(|own| own == tag)).collect();
     tagged.sort_by_key(|run| run.number);
     if tagged.is_empty() {
@@ -29,22 +47,21 @@ pub fn of_tag(store: &Store, tag: &str, json: bool) -> CliResult {
         let known: Vec<&str> = tags.iter().map(|tag| tag.as_str()).collect();
         let known =
             if known.is_empty() { "No run has one.".to_owned() } else { format!("Known: {}.", known.join(", ")) };
-        return Err(CliError::BadInput(format!("No run has the tag `{tag}`. {known}")));
+        return Err(CliError::at("--tag", format!("No run has the tag `{tag}`. {known}")));
     }
-    let ids: Vec<RunId> = tagged.iter().map(|run| run.id.clone()).collect();
-    tell(store, &ids, tag, &[], json).map(drop)
+    Ok(tagged)
 }
 
 /// Prints how these runs stand, and what could not be trained. Returns whether all of them trained to their end.
-pub fn tell(store: &Store, runs: &[RunId], tag: &str, entrants: &[Entrant], json: bool) -> CliResult<bool> {
+pub fn tell(store: &Store, runs: &[RunId], tag: &str, entrants: &[Entrant], form: Form) -> CliResult<bool> {
     let records = runs.iter().map(|run| store.run(run.as_str())).collect::<Result<Vec<_>, _>>()?;
     let all = standings(&records);
     let illegal: Vec<&Entrant> = entrants.iter().filter(|entrant| entrant.config.is_err()).collect();
     let complete = records.iter().all(|record| record.summary.state == RunState::Finished);
-    if json {
-        print::json(&as_json(&records, &all, tag, &illegal, complete))?;
-    } else {
-        print::block(&as_text(&records, &all, tag, &illegal))?;
+    match form {
+        Form::Text => print::block(&as_text(&records, &all, tag, &illegal))?,
+        Form::Json => print::json(&as_json(&records, &all, tag, &illegal, complete))?,
+        Form::Csv => print::block(&as_csv(&all))?,
     }
     Ok(complete)
 }
@@ -95,6 +112,34 @@ fn why_it_ended(run: &RunSummary) -> Option<String> {
     run.failure.as_ref().map(|failure| failure.why.clone()).or_else(diverged)
 }
 
+/// A row for each variant: every figure with its spread over seeds and its difference to the first.
+fn as_csv(all: &[Standing]) -> String {
+    let parts = ["", "_sd", "_delta", "_relative"];
+    let figures = Figure::ALL.into_iter();
+    let columns = figures.flat_map(|figure| parts.map(|part| format!("{}{part}", figure.key())));
+    let heading: Vec<String> =
+        ["variant", "runs", "not_judged"].map(str::to_owned).into_iter().chain(columns).collect();
+    let rows = all.iter().map(|standing| {
+        let not_judged = standing.not_judged.map(NotJudged::reason).unwrap_or_default();
+        let mut cells = vec![standing.name.clone(), standing.finished.to_string(), not_judged.to_owned()];
+        for figure in Figure::ALL {
+            let value = standing.values.get(&figure);
+            let number = |number: Option<f64>| {
+                number.filter(|number| number.is_finite()).map(|number| number.to_string()).unwrap_or_default()
+            };
+            cells.extend([
+                number(value.map(|value| value.summary.mean)),
+                number(value.map(|value| value.summary.sd)),
+                number(value.and_then(|value| value.delta)),
+                number(value.and_then(|value| value.relative)),
+            ]);
+        }
+        cells
+    });
+    let line = |cells: Vec<String>| cells.iter().map(|cell| csv_cell(cell)).collect::<Vec<_>>().join(",") + "\n";
+    std::iter::once(heading).chain(rows).map(line).collect()
+}
+
 fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entrant]) -> String {
     let mut table = Table::new([
         "variant",
@@ -142,7 +187,8 @@ fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
     for record in ended {
         let run = &record.summary;
         let why = why_it_ended(run).map(|why| format!(" {why}")).unwrap_or_default();
-        let _ = writeln!(text, "Not counted: {} ({}), seed {}: {}.{why}", run.name, run.id, run.seed, run.state);
+        let name = escaped_line(&run.name);
+        let _ = writeln!(text, "Not counted: {name} ({}), seed {}: {}.{why}", run.id, run.seed, run.state);
     }
     for entrant in illegal {
         let problems: Vec<String> = entrant.problems().iter().map(ToString::to_string).collect();

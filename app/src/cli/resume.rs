@@ -4,14 +4,11 @@ use std::path::Path;
 
 use headroom_engine::worker::Command;
 
-use super::{args::ResumeArgs, error::CliResult, follow::Follower, open, refused};
+use super::{args::ResumeArgs, error::CliResult, follow::Follower, open};
 
 /// Goes on with the run.
 pub fn run(store: Option<&Path>, args: &ResumeArgs) -> CliResult {
-    let begin = || {
-        let run = open::run(&open::reading_existing(store)?, store, &args.run)?.summary.id;
-        Ok((open::engine(store, true)?, run))
-    };
-    let (engine, run) = begin().inspect_err(|error| refused::tell(args.json, error))?;
+    let run = open::run(&open::reading_existing(store)?, store, &args.run)?.summary.id;
+    let engine = open::engine(store, true)?;
     Follower::new(Some(run.clone()), store, args.json).follow(engine, Command::ResumeRun { run })
 }

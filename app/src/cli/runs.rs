@@ -4,6 +4,7 @@ use std::path::Path;
 
 use headroom_engine::{
     store::{DamagedRun, RunFilter, RunList, RunState, RunSummary, series_names},
+    text::escaped_line,
     train::Health,
 };
 use serde_json::Value;
@@ -100,13 +101,15 @@ fn id(run: &DamagedRun) -> String {
 
 /// Its name, where it can be read.
 fn name(run: &DamagedRun) -> String {
-    run.name.clone().unwrap_or_else(|| "?".to_owned())
+    run.name.as_deref().map_or_else(|| "?".to_owned(), escaped_line)
 }
 
 /// Why runs failed or diverged, or what is wrong with them, a line each, newest first.
 fn bad_ends(runs: &[RunSummary]) -> String {
-    let told: Vec<String> =
-        runs.iter().filter_map(|run| Some(format!("#{} {}: {}\n", run.number, run.name, bad_end(run)?))).collect();
+    let told: Vec<String> = runs
+        .iter()
+        .filter_map(|run| Some(format!("#{} {}: {}\n", run.number, escaped_line(&run.name), bad_end(run)?)))
+        .collect();
     let mut text: String = told.iter().take(TOLD).map(String::as_str).collect();
     if told.len() > TOLD {
         let more = (told.len() - TOLD).to_string();

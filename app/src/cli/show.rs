@@ -16,13 +16,23 @@ use super::{
     open, plain, print,
     progress::sample_marks,
     runs::steps,
+    show_directory,
     table::{Table, maybe},
 };
 
 /// Shows one run.
 pub fn run(given: Option<&Path>, args: &ShowArgs) -> CliResult {
+    if Path::new(&args.run).is_dir() {
+        return show_directory::run(Path::new(&args.run), args);
+    }
+    if args.run.contains(['/', '\\']) {
+        return Err(CliError::at("run", format!("There is no model directory {}.", args.run)));
+    }
     let store = open::reading_existing(given)?;
     let record = open::run(&store, given, &args.run)?;
+    if args.config {
+        return print::toml(&record.config_toml);
+    }
     if args.json { print::json(&whole(&store, &record, args.points)?) } else { print::block(&text(&store, &record)?) }
 }
 
@@ -34,6 +44,7 @@ fn whole(store: &Store, record: &RunRecord, with_points: bool) -> CliResult<Valu
     let mut value = serde_json::to_value(record).map_err(unwritable)?;
     let Some(object) = value.as_object_mut() else { return Ok(value) };
     object.insert("steps".to_owned(), json!(run.steps_done));
+    object.insert("folder".to_owned(), json!(store.paths().run(&run.id)));
     object.insert("parameter_match".to_owned(), json!(parameter_match(record)));
     object.insert("checkpoints".to_owned(), serde_json::to_value(store.checkpoints(&run.id)?).map_err(unwritable)?);
     object.insert("samples".to_owned(), serde_json::to_value(store.samples(&run.id)?).map_err(unwritable)?);
@@ -64,8 +75,9 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
     let run = &record.summary;
     let mut facts = Table::default();
     let mut fact = |name: &str, value: String| {
-        if !value.is_empty() {
-            facts.row([name.to_owned(), value]);
+        // Every line stands in the second column, so that none passes for another fact.
+        for (index, line) in value.lines().enumerate() {
+            facts.row([if index == 0 { name } else { "" }.to_owned(), line.to_owned()]);
         }
     };
     fact("name", run.name.clone());
@@ -103,6 +115,7 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
     });
     fact("program", format!("{}{}", record.program_version, commit.unwrap_or_default()));
     fact("data hash", record.data_hash.clone().unwrap_or_default());
+    fact("folder", store.paths().run(&run.id).display().to_string());
     let resumes: Vec<String> = record
         .attempts
         .iter()

@@ -9,21 +9,20 @@ use super::{
     config_source::GivenConfig,
     error::{CliError, CliResult},
     race_follow::Contest,
-    refused,
 };
 
 /// Sweeps.
 pub fn run(store: Option<&Path>, args: &SweepArgs) -> CliResult {
-    contest(store, args).inspect_err(|error| refused::tell(args.json, error))?.run()
+    contest(store, args)?.run()
 }
 
 fn contest<'a>(store: Option<&'a Path>, args: &SweepArgs) -> CliResult<Contest<'a>> {
     let given = GivenConfig::read(&args.config)?;
-    let bad = |error: SpecError| CliError::BadInput(error.to_string());
+    let bad = |error: SpecError| CliError::at("--over", error.to_string());
     let axes = args.over.iter().map(|text| text.parse::<Axis>()).collect::<Result<Vec<_>, _>>().map_err(bad)?;
     let combine = if args.list { Combine::List } else { Combine::Grid };
     if args.seeds > 1 && axes.iter().any(|axis| axis.field == "seed") {
-        return Err(CliError::BadInput("Give seeds once: as --over seed=1,2,3 or as --seeds 3.".to_owned()));
+        return Err(CliError::at("--seeds", "Give seeds once: as --over seed=1,2,3 or as --seeds 3."));
     }
     let entrants = Sweep { base: given.config.clone(), axes, combine }.entrants().map_err(bad)?;
     let (seeds, skip, json) = (args.seeds, args.skip, args.json);

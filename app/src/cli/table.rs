@@ -1,6 +1,9 @@
+use headroom_engine::text::escaped_line;
+
 use super::plain;
 
-/// A plain table: columns as wide as their widest cell, numbers to the right.
+/// A plain table: columns as wide as their widest cell, numbers to the right. A cell is one line: line breaks in it are
+/// spelled out, so that no name can begin a row of its own.
 #[derive(Default)]
 pub struct Table {
     rows: Vec<Vec<String>>,
@@ -14,7 +17,8 @@ impl Table {
 
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
-        self.rows.push(cells.into_iter().map(Into::into).collect());
+        let line = |cell: String| escaped_line(&cell).into_owned();
+        self.rows.push(cells.into_iter().map(Into::into).map(line).collect());
     }
 
     /// The table as text, a newline after every row.

@@ -15,7 +15,7 @@ use super::{
     config_source::GivenConfig,
     error::{CliError, CliResult, joined},
     follow::Follower,
-    open, refused,
+    open,
 };
 
 /// How long the check of files, device and memory may take.
@@ -23,7 +23,7 @@ const CHECK_PATIENCE: Duration = Duration::from_mins(1);
 
 /// Trains.
 pub fn run(store: Option<&Path>, args: &TrainArgs) -> CliResult {
-    let (engine, given) = begin(store, args).inspect_err(|error| refused::tell(args.json, error))?;
+    let (engine, given) = begin(store, args)?;
     let command = Command::Enqueue { config: Box::new(given.config), base_dir: given.base_dir };
     Follower::new(None, store, args.json).follow(engine, command)
 }

@@ -3,7 +3,7 @@ use std::{
     fmt::Write as _,
 };
 
-use headroom_engine::store::RunSummary;
+use headroom_engine::{store::RunSummary, text::escaped_line};
 
 /// What runs are called wherever they are shown, so that no two are called the same: a name that several runs have
 /// gets the seed where their seeds differ, and a count, by age, where name and seed are the same: `base, seed 2`,
@@ -21,7 +21,8 @@ pub fn names_apart(runs: &[RunSummary]) -> Vec<String> {
     let mut given: HashMap<(&str, u64), usize> = HashMap::new();
     for index in oldest_first {
         let (Some(run), Some(name)) = (runs.get(index), names.get_mut(index)) else { continue };
-        name.clone_from(&run.name);
+        // On one line and with nothing that turns it around, wherever it is drawn.
+        *name = escaped_line(&run.name).into_owned();
         let Some((count, seeds)) = by_name.get(run.name.as_str()) else { continue };
         if *count < 2 {
             continue;

@@ -1,6 +1,8 @@
 //! A table that leaves the window as text.
 
-use crate::widgets::{csv_cell, rows_to_latex, rows_to_markdown};
+use headroom_engine::text::csv_cell;
+
+use crate::widgets::{rows_to_latex, rows_to_markdown};
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq)]

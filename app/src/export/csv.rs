@@ -1,7 +1,8 @@
 //! CSV of exactly what a figure shows.
 
+use headroom_engine::text::csv_cell;
+
 use super::Figure;
-use crate::widgets::csv_cell;
 
 /// The figure as CSV (RFC 4180, `\n` line ends): a header, then one row per x value that any curve has within the range
 /// shown, ascending. Column 1 is x; then per series its values, its raw values when they are shown as well, and the low

@@ -1,6 +1,9 @@
 //! A run as one JSON document.
 
-use headroom_engine::store::{RunRecord, SeriesData, TextSample};
+use headroom_engine::{
+    store::{RunRecord, SeriesData, TextSample},
+    text::to_json_pretty,
+};
 use serde_json::{Map, Value, json};
 
 /// The whole run: its record with the config, every point of every series, the text samples. Non-finite values are
@@ -30,7 +33,7 @@ pub fn run_json(
         .collect();
     document.insert("series".to_owned(), Value::Object(points));
     document.insert("samples".to_owned(), serde_json::to_value(samples).map_err(failed)?);
-    serde_json::to_vec_pretty(&Value::Object(document)).map_err(failed)
+    to_json_pretty(&Value::Object(document)).map(String::into_bytes).map_err(failed)
 }
 
 #[cfg(test)]

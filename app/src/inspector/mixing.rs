@@ -77,28 +77,14 @@ impl MixingView {
             "Scores of head i are x Wq diag(mᵢ) Wkᵀ yᵀ: mᵢ is row i. Rows that are alike are heads that score alike; a \
              column of zeros is one that nobody uses.",
         );
-        let columns = HeatAxis::numbered("Shared column", "");
+        let columns = shared_columns();
         let mut taken = None;
         for Map { layer, heads, data } in &self.maps {
             ui.horizontal(|ui| {
                 ui.label(format!("Layer {layer}"));
                 let button = ui.small_button("Export…").on_hover_text("PNG, SVG or CSV");
                 if button.accessible_name(format!("Export the mixing matrix of layer {layer}")).clicked() {
-                    taken = Some(MapFigure {
-                        subtitle: format!("{}, step {}", record.summary.name, format::count(step)),
-                        value: "M".to_owned(),
-                        is_stretched: true,
-                        metadata: BTreeMap::from([
-                            ("run".to_owned(), record.summary.id.to_string()),
-                            ("config".to_owned(), record.config_toml.clone()),
-                        ]),
-                        ..MapFigure::new(
-                            format!("Mixing matrix of layer {layer}"),
-                            data.clone(),
-                            (heads.clone(), columns.clone()),
-                            tone,
-                        )
-                    });
+                    taken = Some(figure(record, step, (*layer, heads, data), tone));
                 }
             });
             let height = (data.rows() as f32 * ROW + 50.0).clamp(LEAST_HEIGHT, HEIGHT);
@@ -108,6 +94,18 @@ impl MixingView {
             map.room(vec2(ui.available_width(), height)).show(ui, state);
         }
         taken
+    }
+
+    /// The newest matrices of a run as figures, by layer; none where its heads do not collaborate.
+    pub fn figures(record: &RunRecord, snapshots: &[SnapshotData]) -> Vec<(u32, MapFigure)> {
+        let mut view = Self::default();
+        if !view.concerns(record) {
+            return Vec::new();
+        }
+        view.update(&record.summary.id, snapshots);
+        let (step, tone) = (view.shown.as_ref().map_or(0, |(_, step)| *step), view.tone());
+        let figure = |map: &Map| (map.layer, figure(record, step, (map.layer, &map.heads, &map.data), tone));
+        view.maps.iter().map(figure).collect()
     }
 
     /// The same colours for every layer, zero in their middle.
@@ -129,6 +127,25 @@ impl MixingView {
         self.shown = Some(key);
         let newest = snapshots.iter().filter(|one| one.record.step == step);
         self.maps = newest.filter_map(|one| map(one, self.plan.as_ref()?)).collect();
+    }
+}
+
+fn shared_columns() -> HeatAxis {
+    HeatAxis::numbered("Shared column", "")
+}
+
+/// A matrix as it leaves.
+fn figure(record: &RunRecord, step: u64, (layer, heads, data): (u32, &HeatAxis, &HeatData), tone: Tone) -> MapFigure {
+    let title = format!("Mixing matrix of layer {layer}");
+    MapFigure {
+        subtitle: format!("{}, step {}", record.summary.name, format::count(step)),
+        value: "M".to_owned(),
+        is_stretched: true,
+        metadata: BTreeMap::from([
+            ("run".to_owned(), record.summary.id.to_string()),
+            ("config".to_owned(), record.config_toml.clone()),
+        ]),
+        ..MapFigure::new(title, data.clone(), (heads.clone(), shared_columns()), tone)
     }
 }
 

@@ -22,6 +22,7 @@ pub use blank::{blank_ui, no_runs_ui, working_ui};
 pub use export_box::ExportBox;
 pub use figure_format::FigureFormat;
 pub use json::run_json;
+pub use mixing::MixingView;
 pub(crate) use operations::base_dir;
 pub use operations::{RunOperation, next_seed, offered, perform};
 pub use panel::Inspector;

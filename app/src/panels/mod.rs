@@ -13,7 +13,7 @@ pub mod reconstruct;
 pub mod redundancy;
 mod registry;
 pub mod runs;
-mod snapshots;
+pub(crate) mod snapshots;
 pub mod spectra;
 pub mod speed;
 pub mod welcome;

@@ -35,5 +35,5 @@ pub use series::{Series, Version};
 pub use smooth::{DEFAULT_SMOOTHING, MAX_SMOOTHING, Smoother, smooth};
 pub use swatch::swatch_ui;
 pub use table::{Column, SortKey, Sorting, Table, TableResponse, TableState, sort_rows, without_room};
-pub use table_text::{csv_cell, rows_to_csv, rows_to_latex, rows_to_markdown};
+pub use table_text::{rows_to_csv, rows_to_latex, rows_to_markdown};
 pub use ticks::Tick;

@@ -3,17 +3,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::format::MINUS;
+use headroom_engine::text::{csv_cell, is_deceptive};
 
-/// One CSV cell after RFC 4180: quoted when it holds a comma, a quote, a line break, or outer spaces.
-pub fn csv_cell(text: &str) -> Cow<'_, str> {
-    let outer_space = text.starts_with(' ') || text.ends_with(' ');
-    if outer_space || text.contains([',', '"', '\n', '\r']) {
-        Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
-    } else {
-        Cow::Borrowed(text)
-    }
-}
+use super::format::MINUS;
 
 /// CSV with a header row and `\n` line ends. Rows shorter than the header are filled with empty cells.
 pub fn rows_to_csv<S: AsRef<str>, R: AsRef<[S]>>(header: &[S], rows: &[R]) -> String {
@@ -32,8 +24,8 @@ pub fn rows_to_markdown<S: AsRef<str>, R: AsRef<[S]>>(header: &[S], rows: &[R]) 
         let mut out = String::with_capacity(text.len());
         for c in text.chars() {
             match c {
-                '|' | '\\' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '~' => out.extend(['\\', c]),
-                '\n' | '\r' => out.push(' '),
+                '|' | '\\' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '~' | '$' | '&' => out.extend(['\\', c]),
+                c if is_deceptive(c) => out.push(' '),
                 c => out.push(c),
             }
         }
@@ -78,7 +70,7 @@ fn latex_cell(text: &str) -> String {
             '∞' => out.push_str("$\\infty$"),
             'µ' => out.push_str("$\\mu$"),
             MINUS => out.push_str("$-$"),
-            '\n' | '\r' => out.push(' '),
+            c if is_deceptive(c) => out.push(' '),
             c => out.push(c),
         }
     }
@@ -117,15 +109,13 @@ mod tests {
             rows_to_csv(&HEADER, &ROWS),
             "Run,Loss,Note\na|b_c,−0.5,\"x & y, 100 %\"\n\"say \"\"hi\"\"\nthere\",\"1,234\",\n"
         );
-        assert_eq!(csv_cell(" a"), "\" a\"");
-        assert_eq!(csv_cell("plain"), "plain");
     }
 
     #[test]
     fn markdown_escapes_and_aligns_numbers_right() {
         assert_eq!(
             rows_to_markdown(&HEADER, &ROWS),
-            "| Run | Loss | Note |\n| :--- | ---: | :--- |\n| a\\|b\\_c | −0.5 | x & y, 100 % |\n| say \"hi\" there | 1,234 |  |\n"
+            "| Run | Loss | Note |\n| :--- | ---: | :--- |\n| a\\|b\\_c | −0.5 | x \\& y, 100 % |\n| say \"hi\" there | 1,234 |  |\n"
         );
     }
 

@@ -14,6 +14,7 @@
 //! weights in several files that `model.safetensors.index.json` names.
 //! Uses `config`, `ops`, `attention`, `model`.
 
+mod describe;
 mod directory;
 mod error;
 mod hugging_face;
@@ -32,6 +33,7 @@ mod training_state;
 mod weights;
 
 pub(crate) use directory::kind_words;
+pub use describe::{DirectoryFacts, FileFacts, TensorFacts, TrainingFacts, describe_model_dir};
 pub use error::CheckpointError;
 pub use hugging_face::{InTransformers, in_transformers};
 pub use load::{LoadedModel, load_model_dir, load_training_state};

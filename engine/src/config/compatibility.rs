@@ -1,6 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use super::{ModelConfig, Problem};
+use super::{
+    ModelConfig, Problem,
+    range::{End, outside},
+};
 
 /// How a head scores a pair of positions. In all of them scores are divided by `sqrt(d / H)`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -149,8 +152,8 @@ impl Compatibility {
     /// Numbers outside of what the model allows.
     pub fn problems(&self, model: &ModelConfig) -> Vec<Problem> {
         let range = |field: &str, value: usize, most: usize| {
-            let message = format!("{value} is outside 1..={most}");
-            (value == 0 || value > most).then(|| Problem::new(format!("attention.compatibility.{field}"), message))
+            let message = outside(value, End::At(1), End::At(most))?;
+            Some(Problem::new(format!("attention.compatibility.{field}"), message))
         };
         match self {
             Self::Standard(_) | Self::Symmetric(_) | Self::Pairwise(_) | Self::SharedWeight(_) => None,

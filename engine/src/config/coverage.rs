@@ -1,6 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Full, Problem};
+use super::{
+    Full, Problem,
+    range::{End, outside},
+};
 
 /// How many pairs of positions are scored (Eigen analysis of self-attention).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -150,11 +153,9 @@ impl Coverage {
         let mut add = |field: &str, message: String| {
             found.push(Problem::new(format!("attention.coverage.{field}"), message));
         };
-        if let Some(k) = self.k()
-            && (k == 0 || k >= tokens)
-        {
-            let most = tokens.saturating_sub(1);
-            add("k", format!("{k} is outside 1..={most}: of {tokens} keys at least one is to be left out"));
+        let most = tokens.saturating_sub(1).max(1);
+        if let Some(message) = self.k().and_then(|k| outside(k, End::At(1), End::At(most))) {
+            add("k", format!("{message}: of {tokens} keys at least one is to be left out"));
         }
         if let Self::Partial(PartialCoverage { from, warmup_steps, examples, .. }) = self {
             if from.as_ref().is_some_and(|from| from.trim().is_empty()) {
@@ -165,8 +166,8 @@ impl Coverage {
                                steps, or name a trained run in attention.coverage.from";
                 add("warmup_steps", message.to_owned());
             }
-            if !(1..=1_000_000).contains(examples) {
-                add("examples", format!("{examples} is outside 1..=1000000"));
+            if let Some(message) = outside(*examples, End::At(1), End::At(1_000_000)) {
+                add("examples", message);
             }
         }
         found

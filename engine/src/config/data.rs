@@ -47,8 +47,11 @@ impl Default for Common {
     }
 }
 
+/// The source of a config that names none.
+pub(super) const DEFAULT_KIND: &str = "grammar";
+
 /// Names of the common fields.
-const COMMON: [&str; 4] = ["sequence_length", "shuffled", "tokenizer", "validation_fraction"];
+pub(super) const COMMON: [&str; 4] = ["sequence_length", "shuffled", "tokenizer", "validation_fraction"];
 
 impl TryFrom<toml::Table> for DataConfig {
     type Error = toml::de::Error;
@@ -61,7 +64,7 @@ impl TryFrom<toml::Table> for DataConfig {
             }
         }
         let Common { sequence_length, validation_fraction, tokenizer, shuffled } = common.try_into()?;
-        table.entry("kind").or_insert_with(|| "grammar".into());
+        table.entry("kind").or_insert_with(|| DEFAULT_KIND.into());
         Ok(Self { source: table.try_into()?, sequence_length, validation_fraction, tokenizer, shuffled })
     }
 }
@@ -201,6 +204,11 @@ pub struct ByteTokenizer {}
 pub struct TrainedTokenizer {
     /// Number of tokens, special ones included, 300..1,000,000.
     pub vocabulary: usize,
+}
+
+impl TrainedTokenizer {
+    /// The smallest vocabulary: 256 bytes or so many characters, special tokens, and some merges.
+    pub const LEAST: usize = 300;
 }
 
 impl Default for TrainedTokenizer {

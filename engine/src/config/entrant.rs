@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::{ConfigError, Problem, RunConfig, from_toml_with};
+use super::{Problem, RunConfig, from_toml_with};
 
 /// One config of a race or a sweep.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,7 @@ impl Entrant {
     pub(super) fn new(race: &str, name: String, text: &str, overrides: Vec<String>) -> Self {
         let config = match from_toml_with(text, &overrides) {
             Ok(config) => Ok(RunConfig { name: format!("{race}: {name}"), ..config }),
-            Err(error) => Err(vec![unreadable(&error, &overrides)]),
+            Err(error) => Err(error.problems()),
         };
         Self { name, overrides, config }.judged()
     }
@@ -50,15 +50,6 @@ impl Entrant {
     pub fn problems(&self) -> &[Problem] {
         self.config.as_ref().err().map_or(&[], Vec::as_slice)
     }
-}
-
-/// A problem at the field that the message speaks of, else at the first that was changed.
-fn unreadable(error: &ConfigError, overrides: &[String]) -> Problem {
-    let message = error.to_string();
-    let fields = || overrides.iter().filter_map(|given| given.split('=').next()).map(str::trim);
-    let field = fields().find(|field| message.contains(field)).or_else(|| fields().next()).unwrap_or("config");
-    let message = message.strip_prefix(&format!("{field}: ")).unwrap_or(&message).trim_end_matches('.').to_owned();
-    Problem::new(field, message)
 }
 
 /// The runs of the entrants that can be trained: each with `seeds` seeds, counted up from its own. All entrants take their

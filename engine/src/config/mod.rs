@@ -19,6 +19,7 @@ mod precision;
 mod presets;
 mod problem;
 mod race;
+mod range;
 mod reuse;
 mod run;
 mod sweep;
@@ -41,7 +42,7 @@ pub use data::{
 pub use device::DeviceChoice;
 pub use entrant::{Entrant, free_tag, runs_of};
 pub use model::{Architecture, ModelConfig, NormPlacement};
-pub use parse::{ConfigError, from_json, from_toml, from_toml_with, nearest, to_toml};
+pub use parse::{ConfigError, from_json, from_toml, from_toml_noting, from_toml_with, nearest, to_toml};
 pub use precision::Precision;
 pub use presets::{Preset, PresetGroup, preset, presets};
 pub use problem::Problem;

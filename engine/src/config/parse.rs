@@ -1,20 +1,23 @@
 //! Reading and writing the TOML file.
 
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use thiserror::Error;
-use toml::{Table, Value};
+use toml::{
+    Table, Value,
+    de::{DeTable, DeValue},
+};
 
-use super::{FORMAT, RunConfig};
+use super::{FORMAT, Problem, RunConfig, data};
 
 /// Why a config could not be read.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ConfigError {
     /// Not TOML at all.
     #[error("The config is not valid TOML. {0}")]
     Syntax(String),
-    /// A field is unknown or has a value of the wrong type.
-    #[error("{0}")]
-    Field(String),
+    /// Fields are unknown, or have values of the wrong type.
+    #[error("{}", listed(.0))]
+    Fields(Vec<Problem>),
     /// The file says no version.
     #[error("The config has no `format` field. Add the line `format = {FORMAT}` at its top.")]
     NoFormat,
@@ -34,6 +37,27 @@ pub enum ConfigError {
     },
 }
 
+impl ConfigError {
+    /// What is wrong, field by field; the whole config is the field `config`.
+    pub fn problems(&self) -> Vec<Problem> {
+        let field = match self {
+            Self::Fields(problems) => return problems.clone(),
+            Self::Syntax(_) => "config",
+            Self::NoFormat | Self::NewerFormat { .. } => "format",
+            Self::Override { given, .. } => match given.split('=').next().map(str::trim) {
+                None | Some("") => "config",
+                Some(field) => field,
+            },
+        };
+        vec![Problem::new(field, self.to_string())]
+    }
+}
+
+/// Problems, one a line.
+fn listed(problems: &[Problem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
 /// Reads a config file's text.
 pub fn from_toml(text: &str) -> Result<RunConfig, ConfigError> {
     from_toml_with(text, &[])
@@ -43,12 +67,24 @@ pub fn from_toml(text: &str) -> Result<RunConfig, ConfigError> {
 ///
 /// The right-hand side is TOML; a bare word that is no TOML value counts as a string.
 pub fn from_toml_with(text: &str, overrides: &[String]) -> Result<RunConfig, ConfigError> {
-    let mut table: Table =
-        text.parse().map_err(|error: toml::de::Error| ConfigError::Syntax(error.to_string().trim_end().to_owned()))?;
+    from_toml_noting(text, overrides).map(|(config, _)| config)
+}
+
+/// The same, and a sentence for each override of a kind that took fields of the kind before it away.
+pub fn from_toml_noting(text: &str, overrides: &[String]) -> Result<(RunConfig, Vec<String>), ConfigError> {
+    let mut table: Table = text.parse().map_err(|error: toml::de::Error| {
+        let huge = huge_numbers(text, "", &Table::new());
+        if huge.is_empty() {
+            ConfigError::Syntax(error.to_string().trim_end().to_owned())
+        } else {
+            ConfigError::Fields(huge)
+        }
+    })?;
     // Kinds first, since another kind takes the fields of the old one away.
-    let (kinds, others): (Vec<_>, Vec<_>) = overrides.iter().partition(|given| is_answer(given));
+    let (kinds, others): (Vec<_>, Vec<_>) = overrides.iter().partition(|given| is_kind(field_of(given)));
+    let mut notes = Vec::new();
     for given in kinds.into_iter().chain(others) {
-        apply(&mut table, given)?;
+        notes.extend(apply(&mut table, given)?);
     }
     match table.get("format") {
         None => return Err(ConfigError::NoFormat),
@@ -57,17 +93,16 @@ pub fn from_toml_with(text: &str, overrides: &[String]) -> Result<RunConfig, Con
         }
         Some(Value::Integer(found)) if *found == i64::from(FORMAT) => {}
         Some(other) => {
-            return Err(ConfigError::Field(format!("format: expected {FORMAT}, found {other}.")));
+            let message = format!("expected {FORMAT}, found {other}");
+            return Err(ConfigError::Fields(vec![Problem::new("format", message)]));
         }
     }
-    section_by_section(&table)?;
-    read(&Value::Table(table), "")
+    Ok((read(table)?, notes))
 }
 
 /// Reads a config that was stored as JSON.
 pub fn from_json(text: &str) -> Result<RunConfig, ConfigError> {
-    let table: Table = serde_json::from_str(text).map_err(|error| ConfigError::Syntax(error.to_string()))?;
-    RunConfig::deserialize(Value::Table(table)).map_err(|error| ConfigError::Field(explain("", &error)))
+    read(serde_json::from_str(text).map_err(|error| ConfigError::Syntax(error.to_string()))?)
 }
 
 /// The whole config as TOML, every field written out.
@@ -76,56 +111,83 @@ pub fn to_toml(config: &RunConfig) -> String {
     toml::to_string(config).unwrap_or_default()
 }
 
-/// Reads each section for itself so that an error can say where it is.
-fn section_by_section(table: &Table) -> Result<(), ConfigError> {
-    fn check<T: serde::de::DeserializeOwned>(table: &Table, path: &str) -> Result<(), ConfigError> {
-        let mut value = table;
-        let mut names = path.split('.').peekable();
-        while let Some(name) = names.next() {
-            let Some(next) = value.get(name) else { return Ok(()) };
-            if names.peek().is_none() {
-                return read::<T>(next, path).map(drop);
-            }
-            let Value::Table(inner) = next else { return Ok(()) };
-            value = inner;
+fn read(table: Table) -> Result<RunConfig, ConfigError> {
+    RunConfig::deserialize(Value::Table(table.clone())).map_err(|error| {
+        let found = faults(&table);
+        if found.is_empty() {
+            ConfigError::Fields(vec![fault("config", "", &error)])
+        } else {
+            ConfigError::Fields(found)
         }
-        Ok(())
-    }
-    check::<super::DeviceChoice>(table, "device")?;
-    check::<super::Precision>(table, "precision")?;
-    check::<super::Tokenizer>(table, "data.tokenizer")?;
-    check::<super::DataConfig>(table, "data")?;
-    check::<super::ModelConfig>(table, "model")?;
-    check::<super::Reuse>(table, "attention.reuse")?;
-    check::<super::Compatibility>(table, "attention.compatibility")?;
-    check::<super::Coverage>(table, "attention.coverage")?;
-    check::<super::Cache>(table, "attention.cache")?;
-    check::<super::AttentionConfig>(table, "attention")?;
-    check::<super::Schedule>(table, "train.schedule")?;
-    check::<super::StabilityChoice>(table, "train.stability")?;
-    check::<super::TrainConfig>(table, "train")?;
-    check::<super::ProbeConfig>(table, "probe")
+    })
 }
 
-/// Reads one part of the file; an error names the field.
-fn read<T: serde::de::DeserializeOwned>(value: &Value, path: &str) -> Result<T, ConfigError> {
-    T::deserialize(value.clone()).map_err(|error| {
-        let is_about_a_name = error.message().starts_with("unknown") || error.message().starts_with("missing");
-        // serde does not say which field has a value of the wrong type: it is the one without which all is well.
-        let culprit = value.as_table().filter(|_| !is_about_a_name).and_then(|table| {
-            table.keys().find(|key| {
-                let mut without = table.clone();
-                without.remove(key.as_str());
-                T::deserialize(Value::Table(without)).is_ok()
-            })
-        });
-        let place = match culprit {
-            Some(key) if path.is_empty() => key.clone(),
-            Some(key) => format!("{path}.{key}"),
-            None => path.to_owned(),
-        };
-        ConfigError::Field(explain(&place, &error))
-    })
+/// Every field that cannot be read: serde stops at the first and does not say where, so that each field is read alone.
+fn faults(table: &Table) -> Vec<Problem> {
+    let mut found = Vec::new();
+    judge::<super::Tokenizer>(table, "data.tokenizer", &mut found);
+    judge::<super::DataConfig>(table, "data", &mut found);
+    judge::<super::ModelConfig>(table, "model", &mut found);
+    judge::<super::Reuse>(table, "attention.reuse", &mut found);
+    judge::<super::Compatibility>(table, "attention.compatibility", &mut found);
+    judge::<super::Coverage>(table, "attention.coverage", &mut found);
+    judge::<super::Cache>(table, "attention.cache", &mut found);
+    judge::<super::AttentionConfig>(table, "attention", &mut found);
+    judge::<super::Schedule>(table, "train.schedule", &mut found);
+    judge::<super::StabilityChoice>(table, "train.stability", &mut found);
+    judge::<super::TrainConfig>(table, "train", &mut found);
+    judge::<super::ProbeConfig>(table, "probe", &mut found);
+    judge::<RunConfig>(table, "", &mut found);
+    found
+}
+
+/// Adds what is wrong with the fields of one section, parts that were judged already left out.
+fn judge<T: DeserializeOwned>(table: &Table, section: &str, found: &mut Vec<Problem>) {
+    let mut value = Some(Value::Table(table.clone()));
+    for name in section.split('.').filter(|name| !name.is_empty()) {
+        value = value.and_then(|value| value.as_table().and_then(|table| table.get(name)).cloned());
+    }
+    let Some(value) = value else { return };
+    let Err(whole) = T::deserialize(value.clone()) else { return };
+    let is_known = |found: &[Problem], path: &str| {
+        let inside = |problem: &Problem| problem.field.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
+        found.iter().any(|problem| problem.field == path || inside(problem))
+    };
+    let Value::Table(fields) = &value else {
+        if !is_known(found, section) {
+            found.push(fault(section, section, &whole));
+        }
+        return;
+    };
+    let kind = fields.get("kind").filter(|_| is_kind(&format!("{section}.kind")));
+    let alone = |name: &str, value: &Value| -> Option<toml::de::Error> {
+        let mut one = Table::new();
+        one.extend(kind.map(|kind| ("kind".to_owned(), kind.clone())));
+        one.insert(name.to_owned(), value.clone());
+        // What is missing beside this field is not this field's fault.
+        T::deserialize(Value::Table(one)).err().filter(|error| !error.message().starts_with("missing field"))
+    };
+    // Of an unknown kind no field can be judged.
+    let wrong_kind = kind.and_then(|kind| alone("kind", kind));
+    let names: Vec<&String> = if wrong_kind.is_some() {
+        fields.keys().filter(|name| *name == "kind").collect()
+    } else {
+        fields.keys().collect()
+    };
+    let before = found.len();
+    let mut is_told = false;
+    for name in names {
+        let path = if section.is_empty() { name.clone() } else { format!("{section}.{name}") };
+        if is_known(found, &path) {
+            is_told = true;
+        } else if let Some(error) = fields.get(name).and_then(|value| alone(name, value)) {
+            found.push(fault(&path, section, &error));
+        }
+    }
+    if found.len() == before && !is_told && !is_known(found, section) {
+        let place = if section.is_empty() { "config" } else { section };
+        found.push(fault(place, section, &whole));
+    }
 }
 
 /// Rust's names of types in plain words.
@@ -141,42 +203,83 @@ fn in_words(message: &str) -> String {
     .fold(message.to_owned(), |message, (rust, plain)| message.replace(rust, plain))
 }
 
-/// Turns serde's message into a sentence with the field's path and the nearest known name.
-fn explain(path: &str, error: &toml::de::Error) -> String {
-    let message = error.message().trim().trim_end_matches('.');
+/// What serde says of a field, with the nearest known name.
+fn fault(path: &str, section: &str, error: &toml::de::Error) -> Problem {
+    let message = error.message().lines().next().unwrap_or_default().trim().trim_end_matches('.');
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let at = |field: &str| if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") };
-    let (subject, known) = match quoted.split_first() {
-        Some((first, rest)) if message.starts_with("unknown field") => {
-            (format!("Unknown field `{}`.", at(first)), (first, rest))
+    let Some((given, names)) = quoted.split_first() else { return Problem::new(path, in_words(message)) };
+    let mut names = names.to_vec();
+    let subject = if message.starts_with("unknown field") {
+        if section == "data" {
+            names.extend(data::COMMON);
+            names.sort_unstable();
+            names.dedup();
         }
-        Some((first, rest)) if message.starts_with("unknown variant") => {
-            let owner = if path.is_empty() { String::new() } else { format!("{path}: ") };
-            (format!("{owner}\"{first}\" is not known here."), (first, rest))
-        }
-        _ => {
-            let place = if path.is_empty() { error_key(error) } else { path.to_owned() };
-            let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
-            return format!("{place}{}.", in_words(message));
-        }
-    };
-    let (given, names) = known;
-    if let Some(name) = nearest(given, names.iter().copied()) {
-        format!("{subject} Did you mean `{name}`? Known here: {}.", names.join(", "))
-    } else if names.is_empty() {
-        format!("{subject} No field is known here.")
+        format!("there is no field `{path}`")
+    } else if message.starts_with("unknown variant") {
+        format!("\"{given}\" is not known here")
+    } else if message.starts_with("missing field") {
+        format!("`{given}` is missing")
     } else {
-        format!("{subject} Known here: {}.", names.join(", "))
+        return Problem::new(path, in_words(message));
+    };
+    let hint = nearest(given, names.iter().copied()).map(|near| format!(" Did you mean `{near}`?")).unwrap_or_default();
+    let known = match names.as_slice() {
+        [] if message.starts_with("unknown field") => " No field is known here.".to_owned(),
+        [] => String::new(),
+        names => format!(" Known here: {}.", names.join(", ")),
+    };
+    let end = if hint.is_empty() && known.is_empty() { "" } else { "." };
+    Problem::new(path, format!("{subject}{end}{hint}{known}"))
+}
+
+/// Whole numbers that are too large to be held at all, by their fields; `others` is the config that they stand in.
+fn huge_numbers(text: &str, path: &str, others: &Table) -> Vec<Problem> {
+    let mut found = Vec::new();
+    if let Ok(parsed) = DeTable::parse(text) {
+        for (name, value) in parsed.get_ref() {
+            let path = if path.is_empty() { name.get_ref().to_string() } else { path.to_owned() };
+            huge_in(value.get_ref(), &path, others, &mut found);
+        }
+    }
+    found
+}
+
+fn huge_in(value: &DeValue<'_>, path: &str, others: &Table, found: &mut Vec<Problem>) {
+    match value {
+        DeValue::Integer(number) if i64::from_str_radix(number.as_str(), number.radix()).is_err() => {
+            let digits = number.as_str();
+            let (wrong, extreme) = if digits.starts_with('-') { ("small", i64::MIN) } else { ("large", i64::MAX) };
+            let allowed = allowed(path, extreme, others)
+                .unwrap_or_else(|| format!("whole numbers are from {} to {} in TOML", i64::MIN, i64::MAX));
+            found.push(Problem::new(path, format!("{digits} is too {wrong} for this field; {allowed}")));
+        }
+        DeValue::Table(table) => {
+            for (name, value) in table {
+                huge_in(value.get_ref(), &format!("{path}.{}", name.get_ref()), others, found);
+            }
+        }
+        DeValue::Array(values) => {
+            for value in values.iter() {
+                huge_in(value.get_ref(), path, others, found);
+            }
+        }
+        _ => {}
     }
 }
 
-/// The key that a type error names, if it names one.
-fn error_key(error: &toml::de::Error) -> String {
-    error
-        .to_string()
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("in `").and_then(|rest| rest.strip_suffix('`')).map(str::to_owned))
-        .unwrap_or_default()
+/// What a field may be, as the check of the whole config puts it.
+fn allowed(path: &str, extreme: i64, others: &Table) -> Option<String> {
+    let mut table = others.clone();
+    let (parents, last) = path.rsplit_once('.').unwrap_or(("", path));
+    let mut inner = &mut table;
+    for name in parents.split('.').filter(|name| !name.is_empty()) {
+        inner = inner.entry(name).or_insert_with(|| Value::Table(Table::new())).as_table_mut()?;
+    }
+    inner.insert(last.to_owned(), Value::Integer(extreme));
+    let problems = RunConfig::deserialize(Value::Table(table)).ok()?.validate();
+    let told = problems.into_iter().find(|problem| problem.field == path)?;
+    told.message.split_once("; ").map(|(_, allowed)| allowed.to_owned())
 }
 
 /// The name most like `given`, when one is similar enough to be meant.
@@ -189,24 +292,34 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, name)| name)
 }
 
-/// Whether an override names the kind of an answer to one of the four questions, of which each has fields of its own.
-fn is_answer(given: &str) -> bool {
-    given.split('=').next().is_some_and(|path| {
-        let path = path.trim();
-        path.starts_with("attention.") && path.rsplit('.').next() == Some("kind")
-    })
+/// The field of an override.
+fn field_of(given: &str) -> &str {
+    given.split('=').next().unwrap_or_default().trim()
 }
 
-/// Replaces one field.
-fn apply(table: &mut Table, given: &str) -> Result<(), ConfigError> {
+/// Whether a field names a kind, of which each has fields of its own.
+fn is_kind(path: &str) -> bool {
+    let is_answer = || path.starts_with("attention.") && path.ends_with(".kind");
+    matches!(path, "data.kind" | "data.tokenizer.kind" | "train.schedule.kind") || is_answer()
+}
+
+/// Replaces one field; a sentence where that took others away.
+fn apply(table: &mut Table, given: &str) -> Result<Option<String>, ConfigError> {
     let wrong = |why: &str| ConfigError::Override { given: given.to_owned(), why: why.to_owned() };
     let (path, text) = given.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;
     let path = path.trim();
     let text = text.trim();
-    let value = match format!("value = {text}").parse::<Table>() {
+    let assignment = format!("value = {text}");
+    let value = match assignment.parse::<Table>() {
         Ok(mut parsed) => parsed.remove("value").ok_or_else(|| wrong("its value is empty"))?,
         Err(_) if text.is_empty() => return Err(wrong("its value is empty")),
-        Err(_) => Value::String(text.to_owned()),
+        Err(_) => {
+            let huge = huge_numbers(&assignment, path, table);
+            if !huge.is_empty() {
+                return Err(ConfigError::Fields(huge));
+            }
+            Value::String(text.to_owned())
+        }
     };
     let (parents, last) = match path.rsplit_once('.') {
         Some((parents, last)) => (parents.split('.').collect(), last),
@@ -226,11 +339,32 @@ fn apply(table: &mut Table, given: &str) -> Result<(), ConfigError> {
     } else if path == "train.epochs" {
         inner.remove("steps");
     }
-    if is_answer(path) && inner.get(last).is_some_and(|kind| *kind != value) {
-        inner.clear();
-    }
+    let note = if is_kind(path) { drop_fields(inner, path, &value) } else { None };
     inner.insert(last.to_owned(), value);
-    Ok(())
+    Ok(note)
+}
+
+/// Takes the fields of the kind before away where the kind changes, and says which.
+fn drop_fields(section: &mut Table, path: &str, kind: &Value) -> Option<String> {
+    let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let is_data = path == "data.kind";
+    let before = match section.get("kind") {
+        Some(before) => words(before),
+        None if is_data => data::DEFAULT_KIND.to_owned(),
+        None => String::new(),
+    };
+    let kind = words(kind);
+    if before == kind {
+        return None;
+    }
+    let is_shared = |name: &str| name == "kind" || (is_data && data::COMMON.contains(&name));
+    let gone: Vec<String> =
+        section.iter().filter(|(name, _)| !is_shared(name)).map(|(name, value)| format!("{name} = {value}")).collect();
+    section.retain(|name, _| is_shared(name));
+    (!gone.is_empty()).then(|| {
+        let of = if before.is_empty() { String::new() } else { format!(" (of {before})") };
+        format!("{path} is now {kind}, which leaves out {}{of}.", gone.join(", "))
+    })
 }
 
 #[cfg(test)]
@@ -291,8 +425,12 @@ mod tests {
     #[test]
     fn unknown_names_are_errors_that_suggest_the_nearest() {
         for (text, wanted) in [
-            ("[model]\nlayer = 4", ["`model.layer`", "`layers`"]),
-            ("[data]\nsequence_lenght = 4", ["`data.sequence_lenght`", "Known here"]),
+            ("[model]\nlayer = 4", ["`model.layer`", "Did you mean `layers`"]),
+            ("[model]\nnorm = \"foo\"", ["model.norm: \"foo\"", "pre, post"]),
+            ("[data]\nsequence_lenght = 4", ["`data.sequence_lenght`", "Did you mean `sequence_length`"]),
+            ("[data]\nkind = \"file\"\npth = \"x\"", ["`data.pth`", "Did you mean `path`"]),
+            ("[data]\ntokeniser = { kind = \"bytes\" }", ["`data.tokeniser`", "Did you mean `tokenizer`"]),
+            ("[data]\ntokenizer = { kind = \"bpe\", vocab = 300 }", ["`data.tokenizer.vocab`", "`vocabulary`"]),
             ("[data]\nkind = \"gramar\"", ["\"gramar\"", "`grammar`"]),
             ("[attention]\nreuse = { kind = \"none\", layers = 2 }", ["`attention.reuse.layers`", "No field"]),
             ("[attention]\nreuse = { kind = \"first\", layer = 2 }", ["`attention.reuse.layer`", "`layers`"]),
@@ -322,6 +460,67 @@ mod tests {
         assert!(message.starts_with("threads: "), "{message}");
         let message = from_toml("format = 1\ndevice = \"gpu\"").unwrap_err().to_string();
         assert!(message.contains("device") && message.contains("cuda:0"), "{message}");
+    }
+
+    #[test]
+    fn every_fault_is_told_at_once_with_its_field() {
+        let text = "format = 1\nnaem = \"x\"\n[model]\nnorm = \"foo\"\nlayers = \"four\"\n[data]\nwords = true\n\
+                    sequence_lenght = 3\n[data.tokenizer]\nkind = \"bpe\"\nvocabulary = \"many\"\n[train]\nbatch = -1\n\
+                    schedule = { kind = \"cosin\" }";
+        let fields: Vec<String> =
+            from_toml(text).unwrap_err().problems().into_iter().map(|problem| problem.field).collect();
+        let wanted = [
+            "data.tokenizer.vocabulary",
+            "data.sequence_lenght",
+            "data.words",
+            "model.layers",
+            "model.norm",
+            "train.schedule.kind",
+            "train.batch",
+            "naem",
+        ];
+        assert_eq!(fields, wanted);
+    }
+
+    #[test]
+    fn a_number_too_large_says_so_with_what_the_field_takes() {
+        let huge = "99999999999999999999";
+        for (text, given, field, words) in [
+            ("", format!("model.layers={huge}"), "model.layers", "it must be from 1 to 256"),
+            ("", format!("train.steps={huge}"), "train.steps", "at most 1,000,000,000"),
+            ("", format!("attention.reuse={{kind=\"full\", layers={huge}}}"), "attention.reuse.layers", "is too large"),
+            ("[model]\nlayers = 99999999999999999999", String::new(), "model.layers", "is too large for this field"),
+            ("", "seed=18446744073709551615".to_owned(), "seed", "18446744073709551615 is too large"),
+        ] {
+            let overrides: Vec<String> = if given.is_empty() { Vec::new() } else { vec![given] };
+            let error = from_toml_with(&format!("format = 1\n{text}"), &overrides).unwrap_err();
+            let problems = error.problems();
+            let [problem] = problems.as_slice() else { panic!("{error}") };
+            let words = words.strip_prefix("at most ").unwrap_or(words);
+            assert!(problem.field == field && problem.message.contains(words), "{problem}");
+            assert!(problem.message.contains("is too large") && !problem.message.contains("string"), "{problem}");
+        }
+    }
+
+    #[test]
+    fn another_kind_drops_the_fields_of_the_kind_before_and_says_so() {
+        let text = "format = 1\n[data]\nwords = 5000\nsequence_length = 32\ntokenizer = { kind = \"bpe\", vocabulary = 500 }\n\
+                    [train]\nschedule = { kind = \"cosine\", final_fraction = 0.5 }";
+        let given = ["data.tokenizer.kind=bytes", "data.kind=file", "data.path=x", "train.schedule.kind=constant"];
+        let (config, notes) = from_toml_noting(text, &given.map(str::to_owned)).unwrap();
+        assert_eq!(config.data.tokenizer, Tokenizer::Bytes(crate::config::ByteTokenizer {}));
+        assert_eq!((config.data.sequence_length, config.train.schedule.kind()), (32, "constant"));
+        assert!(matches!(&config.data.source, Source::File(file) if file.path.ends_with("x")));
+        assert_eq!(
+            notes,
+            [
+                "data.tokenizer.kind is now bytes, which leaves out vocabulary = 500 (of bpe).",
+                "data.kind is now file, which leaves out words = 5000 (of grammar).",
+                "train.schedule.kind is now constant, which leaves out final_fraction = 0.5 (of cosine).",
+            ]
+        );
+        let same = ["data.tokenizer.kind=bpe".to_owned()];
+        assert_eq!(from_toml_noting(text, &same).unwrap().1, Vec::<String>::new());
     }
 
     #[test]

@@ -1,6 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use super::Problem;
+use super::{
+    Problem,
+    range::{End, outside},
+};
 
 /// Which heads score at all. Layers and heads are counted from 1 here, except in [`CustomReuse`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -179,9 +182,8 @@ impl Reuse {
     pub fn problems(&self, layers: usize, heads: usize) -> Vec<Problem> {
         let mut problems = Vec::new();
         let mut check = |field: &str, value: usize, most: usize, why: &str| {
-            if value > most {
-                let message = format!("{value} is outside 0..={most} ({why})");
-                problems.push(Problem::new(format!("attention.reuse.{field}"), message));
+            if let Some(message) = outside(value, End::At(0), End::At(most)) {
+                problems.push(Problem::new(format!("attention.reuse.{field}"), format!("{message} ({why})")));
             }
         };
         let after_first = layers.saturating_sub(1);
@@ -253,6 +255,9 @@ mod tests {
         assert_eq!(fields(Reuse::Skip(SkipReuse { layers: 4 })), [layers]);
         assert_eq!(fields(Reuse::Custom(CustomReuse::default())), ["attention.reuse.rows"]);
         let message = Reuse::AllEnd(AllEndReuse { layers: 3, heads: None }).problems(4, 3)[0].to_string();
-        assert_eq!(message, "attention.reuse.layers: 3 is outside 0..=2 (the first and the last layer compute)");
+        assert_eq!(
+            message,
+            "attention.reuse.layers: 3 is too large; it must be from 0 to 2 (the first and the last layer compute)"
+        );
     }
 }

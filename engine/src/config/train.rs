@@ -30,7 +30,7 @@ pub struct TrainConfig {
     pub clip_norm: f64,
     /// Share of tokens that masked-language modelling hides (80 % mask, 10 % random, 10 % kept).
     pub mask_fraction: f64,
-    /// Steps between evaluations on the held-out text.
+    /// Steps between evaluations on the held-out text; 0 = only after the last step.
     pub evaluate_every: u64,
     /// Batches of held-out text in one evaluation; 0 = all of it.
     pub evaluate_batches: usize,

@@ -2,7 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Architecture, DeviceChoice, FORMAT, Problem, RunConfig, Schedule, Source, Tokenizer};
+use super::{
+    Architecture, DeviceChoice, FORMAT, Problem, RunConfig, Schedule, Source, Tokenizer, TrainedTokenizer,
+    range::{End, outside},
+};
+
+/// The widest model.
+const WIDEST: usize = 65_536;
 
 impl RunConfig {
     /// Every problem at once; empty when the config can be resolved.
@@ -14,9 +20,7 @@ impl RunConfig {
         if self.name.trim().is_empty() {
             check.add("name", "a run needs a name");
         }
-        if i64::try_from(self.seed).is_err() {
-            check.add("seed", "must be at most 9,223,372,036,854,775,807");
-        }
+        check.count("seed", self.seed, 0..=i64::MAX as u64);
         check.0.extend(self.threads_problem());
         if self.device != DeviceChoice::Cpu && self.precision == super::Precision::F64 {
             check.add("precision", "f64 is for the CPU; use f32 on a GPU");
@@ -57,7 +61,7 @@ impl RunConfig {
         match &data.tokenizer {
             Tokenizer::Bytes(_) => {}
             Tokenizer::Bpe(trained) | Tokenizer::WordPiece(trained) => {
-                check.count("data.tokenizer.vocabulary", trained.vocabulary, 300..=1_000_000);
+                check.count("data.tokenizer.vocabulary", trained.vocabulary, TrainedTokenizer::LEAST..=1_000_000);
             }
             Tokenizer::File(file) => {
                 if file.path.as_os_str().is_empty() {
@@ -71,23 +75,24 @@ impl RunConfig {
         let model = &self.model;
         check.count("model.layers", model.layers, 1..=256);
         check.count("model.heads", model.heads, 1..=1024);
-        check.count("model.width", model.width, 1..=65_536);
+        check.count("model.width", model.width, 1..=WIDEST);
         check.count("model.feed_forward", model.feed_forward, 1..=1_048_576);
         if model.heads > 0 && !model.width.is_multiple_of(model.heads) {
             let (below, above) =
                 (model.width / model.heads * model.heads, (model.width / model.heads + 1) * model.heads);
-            let nearest = if below == 0 { format!("{above}") } else { format!("{below} or {above}") };
-            check.add(
-                "model.width",
-                format!(
-                    "{} is not divisible by {} heads; a width of {nearest} is, or choose other heads",
-                    model.width, model.heads
-                ),
-            );
+            let nearest: Vec<String> = [below, above]
+                .into_iter()
+                .filter(|width| (1..=WIDEST).contains(width))
+                .map(|w| w.to_string())
+                .collect();
+            let hint = if nearest.is_empty() {
+                "choose fewer heads".to_owned()
+            } else {
+                format!("a width of {} is, or choose other heads", nearest.join(" or "))
+            };
+            check.add("model.width", format!("{} is not divisible by {} heads; {hint}", model.width, model.heads));
         }
-        if !(0.0..1.0).contains(&model.dropout) {
-            check.add("model.dropout", format!("{} is outside 0..1 (1 excluded)", model.dropout));
-        }
+        check.between("model.dropout", model.dropout, End::At(0.0), End::Beyond(1.0));
         if let Some(positions) = model.positions {
             check.count("model.positions", positions, 1..=1_048_576);
             if positions < self.data.sequence_length {
@@ -110,16 +115,12 @@ impl RunConfig {
         if let Some(steps) = train.steps {
             check.count("train.steps", steps, 1..=1_000_000_000);
         }
-        if let Some(epochs) = train.epochs
-            && !(epochs.is_finite() && epochs > 0.0 && epochs <= 100_000.0)
-        {
-            check.add("train.epochs", format!("{epochs} is outside 0..100,000 (0 excluded)"));
+        if let Some(epochs) = train.epochs {
+            check.between("train.epochs", epochs, End::Beyond(0.0), End::At(100_000.0));
         }
         check.count("train.batch", train.batch, 1..=65_536);
         check.count("train.accumulation", train.accumulation, 1..=65_536);
-        if !(train.learning_rate > 0.0 && train.learning_rate <= 100.0) {
-            check.add("train.learning_rate", format!("{} is outside 0..100 (0 excluded)", train.learning_rate));
-        }
+        check.between("train.learning_rate", train.learning_rate, End::Beyond(0.0), End::At(100.0));
         match &train.schedule {
             Schedule::Linear(linear) => {
                 check.number("train.schedule.final_fraction", linear.final_fraction, 0.0..=1.0);
@@ -130,19 +131,13 @@ impl RunConfig {
             Schedule::Constant(_) | Schedule::InverseSquareRoot(_) => {}
         }
         for (field, value) in [("train.beta1", train.beta1), ("train.beta2", train.beta2)] {
-            if !(0.0..1.0).contains(&value) {
-                check.add(field, format!("{value} is outside 0..1 (1 excluded)"));
-            }
+            check.between(field, value, End::At(0.0), End::Beyond(1.0));
         }
-        if !(train.epsilon > 0.0 && train.epsilon <= 1.0) {
-            check.add("train.epsilon", format!("{} is outside 0..=1 (0 excluded)", train.epsilon));
-        }
+        check.between("train.epsilon", train.epsilon, End::Beyond(0.0), End::At(1.0));
         check.number("train.weight_decay", train.weight_decay, 0.0..=100.0);
         check.number("train.clip_norm", train.clip_norm, 0.0..=1e9);
-        if !(0.01..=0.9).contains(&train.mask_fraction) {
-            check.add("train.mask_fraction", format!("{} is outside 0.01..=0.9", train.mask_fraction));
-        }
-        check.count("train.evaluate_every", train.evaluate_every, 1..=1_000_000_000);
+        check.number("train.mask_fraction", train.mask_fraction, 0.01..=0.9);
+        check.count("train.evaluate_every", train.evaluate_every, 0..=1_000_000_000);
         check.count("train.keep_checkpoints", train.keep_checkpoints, 1..=1000);
     }
 }
@@ -155,10 +150,20 @@ impl Check {
         self.0.push(Problem::new(field, message));
     }
 
-    fn count<T: PartialOrd + std::fmt::Display>(&mut self, field: &str, value: T, range: RangeInclusive<T>) {
-        if !range.contains(&value) {
-            self.add(field, format!("{value} is outside {}..={}", range.start(), range.end()));
+    fn between<T: Copy + PartialOrd + std::fmt::Display>(
+        &mut self,
+        field: &str,
+        value: T,
+        least: End<T>,
+        most: End<T>,
+    ) {
+        if let Some(message) = outside(value, least, most) {
+            self.add(field, message);
         }
+    }
+
+    fn count<T: Copy + PartialOrd + std::fmt::Display>(&mut self, field: &str, value: T, range: RangeInclusive<T>) {
+        self.between(field, value, End::At(*range.start()), End::At(*range.end()));
     }
 
     fn number(&mut self, field: &str, value: f64, range: RangeInclusive<f64>) {
@@ -202,6 +207,29 @@ mod tests {
         config.model.width = 130;
         let problems = config.validate();
         assert!(problems[0].message.contains("128 or 132"), "{problems:?}");
+    }
+
+    #[test]
+    fn no_evaluation_between_is_a_choice_and_ranges_are_told_in_words() {
+        assert_eq!(fields(|config| config.train.evaluate_every = 0), Vec::<String>::new());
+        let mut config = RunConfig::default();
+        config.train.learning_rate = -1.0;
+        config.model.layers = 10_000;
+        let told: Vec<String> = config.validate().iter().map(ToString::to_string).collect();
+        assert!(told.contains(&"model.layers: 10000 is too large; it must be from 1 to 256".to_owned()), "{told:?}");
+        let rate = "train.learning_rate: -1 is too small; it must be more than 0 and at most 100";
+        assert!(told.contains(&rate.to_owned()), "{told:?}");
+    }
+
+    #[test]
+    fn advice_is_legal_itself() {
+        let mut config = RunConfig::default();
+        (config.model.width, config.model.heads) = (65_535, 1024);
+        let told = config.validate()[0].message.clone();
+        assert!(told.contains("64512 or 65536"), "{told}");
+        (config.model.width, config.model.heads) = (65_536, 1000);
+        let told = config.validate()[0].message.clone();
+        assert!(told.contains("a width of 65000 is") && !told.contains("66000"), "{told}");
     }
 
     #[test]

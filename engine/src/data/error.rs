@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{memory::words, wrong_kind};
-use crate::config::counted;
+use crate::config::{TrainedTokenizer, counted};
 
 /// Why text could not become tokens. Every message says what failed, why, what to do, and the path last.
 #[derive(Debug, thiserror::Error)]
@@ -290,7 +290,7 @@ pub enum DataError {
 
     /// More tokens were asked for than the text yields.
     #[error(
-        "The training text yields only {reached} different tokens, fewer than the {asked} asked for. Set data.tokenizer.vocabulary to {reached} or less, or give more text"
+        "The training text yields only {reached} different tokens, fewer than the {asked} asked for. {}", fewer_tokens(*reached)
     )]
     VocabularyTooLarge {
         /// `data.tokenizer.vocabulary`.
@@ -347,6 +347,17 @@ impl DataError {
 }
 
 /// ` Did you mean ...?`, or nothing.
+/// What to do where the text yields only so many tokens: advice that a config may take.
+fn fewer_tokens(reached: usize) -> String {
+    if reached >= TrainedTokenizer::LEAST {
+        return format!("Set data.tokenizer.vocabulary to {reached} or less, or give more text");
+    }
+    format!(
+        "That is fewer than the least vocabulary, {}: give more text, or take bytes (data.tokenizer.kind = \"bytes\")",
+        TrainedTokenizer::LEAST
+    )
+}
+
 fn suggestion(nearest: Option<&str>) -> String {
     nearest.map(|name| format!(" Did you mean `{name}`?")).unwrap_or_default()
 }

@@ -1,6 +1,5 @@
-use std::borrow::Cow;
-
 use super::{Outcome, SweepResult, SweepSpec};
+use crate::text::csv_cell;
 
 /// A sweep as CSV: a header, then a row for each side of each point that was measured.
 pub fn sweep_csv(spec: &SweepSpec, result: &SweepResult) -> String {
@@ -81,16 +80,8 @@ pub fn sweep_csv(spec: &SweepSpec, result: &SweepResult) -> String {
 }
 
 fn line(cells: impl IntoIterator<Item = String>) -> String {
-    let cells: Vec<String> = cells.into_iter().map(|cell| quoted(&cell).into_owned()).collect();
+    let cells: Vec<String> = cells.into_iter().map(|cell| csv_cell(&cell).into_owned()).collect();
     cells.join(",") + "\n"
-}
-
-fn quoted(cell: &str) -> Cow<'_, str> {
-    if cell.contains([',', '"', '\n', '\r']) {
-        Cow::Owned(format!("\"{}\"", cell.replace('"', "\"\"")))
-    } else {
-        Cow::Borrowed(cell)
-    }
 }
 
 #[cfg(test)]

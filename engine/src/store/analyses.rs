@@ -98,6 +98,20 @@ impl Store {
         })
     }
 
+    /// Those that were deleted and can still be brought back, newest first.
+    pub fn deleted_analyses(&self) -> Result<Vec<AnalysisSummary>, StoreError> {
+        self.read(async |connection| {
+            let rows = sqlx::query(concat!(
+                "SELECT ",
+                columns!(),
+                " FROM analyses WHERE deleted_ms IS NOT NULL ORDER BY number DESC"
+            ))
+            .fetch_all(connection)
+            .await?;
+            rows.iter().map(|row| Ok(summary(row)?)).collect()
+        })
+    }
+
     /// One of them.
     pub fn analysis(&self, id: &AnalysisId) -> Result<Analysis, StoreError> {
         self.read(async |connection| {

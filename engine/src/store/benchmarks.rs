@@ -104,6 +104,23 @@ impl Store {
         self.read(async |connection| record(connection, &id).await)
     }
 
+    /// A deleted benchmark that can still be brought back, found in the same ways.
+    pub fn deleted_benchmark(&self, query: &str) -> Result<BenchmarkSummary, StoreError> {
+        let all: Vec<BenchmarkSummary> = self.read(async |connection| {
+            let rows = sqlx::query(concat!(
+                "SELECT ",
+                columns!(),
+                " FROM benchmarks WHERE deleted_ms IS NOT NULL ORDER BY number DESC"
+            ))
+            .fetch_all(connection)
+            .await?;
+            rows.iter().map(|row| Ok(summary(row)?)).collect()
+        })?;
+        let id = find(&all, query.trim())?;
+        let known = all.into_iter().find(|known| known.id == id);
+        known.ok_or_else(|| StoreError::NoSuchBenchmark { query: query.to_owned(), newest: Vec::new() })
+    }
+
     /// Deletes a benchmark so that it can be brought back, or brings it back.
     pub fn set_benchmark_deleted(&self, id: &BenchmarkId, deleted: bool) -> Result<(), StoreError> {
         let id = id.clone();

@@ -123,11 +123,14 @@ pub enum StoreError {
         reason: String,
     },
     /// Several runs go by that name.
-    #[error("\"{query}\" fits {} runs: {}. Use the id of the one you mean.", candidates.len(), listed(candidates))]
+    #[error(
+        "\"{query}\" fits {} runs:\n{}\nName the one you mean by its number, as in #12, or tell them apart: {query}@seed=1, {query}@newest, {query}@oldest.",
+        candidates.len(), lines(candidates)
+    )]
     Ambiguous {
         /// What was asked for.
         query: String,
-        /// Ids and names of the runs that fit.
+        /// The runs that fit: number, id, name, seed, age.
         candidates: Vec<String>,
     },
     /// The record of a run cannot be read.
@@ -218,6 +221,8 @@ pub enum StoreError {
 
 /// At most so many runs are named in a message.
 const NAMED: usize = 5;
+/// At most so many stand on lines of their own.
+const MOST_LISTED: usize = 10;
 
 fn newest_benchmarks(newest: &[String]) -> String {
     if newest.is_empty() { "; the store holds none".to_owned() } else { format!(". The newest: {}", newest.join(", ")) }
@@ -230,6 +235,15 @@ fn suggestions(nearest: &[String]) -> String {
 fn listed(names: &[String]) -> String {
     let shown = names.iter().take(NAMED).map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
     if names.len() > NAMED { format!("{shown} and {} more", names.len() - NAMED) } else { shown }
+}
+
+fn lines(candidates: &[String]) -> String {
+    let mut lines: Vec<String> =
+        candidates.iter().take(MOST_LISTED).map(|candidate| format!("  {candidate}")).collect();
+    if candidates.len() > MOST_LISTED {
+        lines.push(format!("  and {} more", candidates.len() - MOST_LISTED));
+    }
+    lines.join("\n")
 }
 
 /// SQLite's primary result codes that mean something of their own.
@@ -314,8 +328,8 @@ mod tests {
 
     #[test]
     fn long_lists_are_cut() {
-        let candidates: Vec<String> = (0..7).map(|number| number.to_string()).collect();
+        let candidates: Vec<String> = (0..12).map(|number| number.to_string()).collect();
         let message = StoreError::Ambiguous { query: "x".into(), candidates }.to_string();
-        assert!(message.contains("fits 7 runs") && message.contains("and 2 more"), "{message}");
+        assert!(message.contains("fits 12 runs") && message.contains("and 2 more"), "{message}");
     }
 }

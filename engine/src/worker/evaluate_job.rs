@@ -60,6 +60,9 @@ fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -
     let found = evaluate(&subject.model, held_out.batches(limit), &subject.device, &|| steering.should_stop())
         .map_err(failure)?
         .ok_or_else(|| Trouble::failure("It was stopped."))?;
+    if !found.loss.is_finite() {
+        return Err(not_finite(&subject, found.loss));
+    }
     let architecture = plan.architecture;
     Ok(Event::Evaluation {
         target: named.to_owned(),
@@ -73,6 +76,22 @@ fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -
         }),
         score_error,
     })
+}
+
+/// Why a loss that is no number is no answer: which weights are to blame, where some are.
+fn not_finite(subject: &Subject, loss: f64) -> Trouble {
+    let why = match subject.parameters.first_non_finite() {
+        Ok(Some(name)) => format!(
+            "The loss is {loss}: the weights `{name}` hold numbers that are not finite. Take an earlier checkpoint; this one \
+             was damaged or its run diverged."
+        ),
+        Ok(None) => format!(
+            "The loss is {loss}, though all weights are finite: numbers overflow on the way through the model. Take an \
+             earlier checkpoint; this one diverged."
+        ),
+        Err(error) => return failure(error),
+    };
+    Trouble::failure(why)
 }
 
 fn failure(error: impl std::fmt::Display) -> Trouble {

@@ -1,5 +1,6 @@
+use headroom_engine::text::csv_cell;
+
 use super::MapFigure;
-use crate::widgets::csv_cell;
 
 /// The figure as CSV (RFC 4180, `\n` line ends): a header with the names of the columns, then a line for each row that
 /// begins with its name. Numbers are written in full, so that reading them gives the same bits; a cell without a value is

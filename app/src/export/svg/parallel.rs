@@ -2,13 +2,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use egui::Color32;
+use headroom_engine::text::csv_cell;
 
 use super::document::{TITLE, open, write_metadata};
 use super::ruler::Ruler;
 use super::text::{NOTE, TICK, escape, text};
 use crate::export::Drawing;
 use crate::theme::{self, hex};
-use crate::widgets::csv_cell;
 
 /// Width and height in points.
 const SIZE: (f64, f64) = (960.0, 460.0);

@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 
 use egui::Color32;
+use headroom_engine::text::is_deceptive;
 
 use crate::theme::hex;
 
@@ -39,7 +40,8 @@ pub(in crate::export) fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\t' | '\n' => out.push(c),
             '\r' => out.push_str("&#13;"),
-            c if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') => out.push('\u{FFFD}'),
+            // The sign of a wrong character, since XML cannot hold some of them and others turn lines around.
+            c if is_deceptive(c) || matches!(c, '\u{FFFE}' | '\u{FFFF}') => out.push('\u{FFFD}'),
             c => out.push(c),
         }
     }

@@ -4,6 +4,7 @@
 mod configs;
 mod controls;
 mod difference;
+mod figures;
 mod lines;
 mod notes;
 mod panel;
@@ -12,7 +13,9 @@ mod rows;
 mod table;
 mod view;
 
+pub use figures::stored_figures;
 pub use panel::ComparePanel;
+pub use view::View;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! The panel itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use egui::{ScrollArea, Ui};
 use headroom_engine::store::{RunId, RunSummary, series_names};
@@ -9,6 +9,7 @@ use super::{
     configs::ConfigSection,
     controls::{Which, controls_ui},
     difference::DifferenceMaker,
+    figures::{chart, difference_chart, difference_title, figure, metadata},
     lines::{Bundle, LineMaker, Made, RENEW_EVERY, bundles},
     notes::notes_ui,
     parallel::ParallelView,
@@ -16,11 +17,11 @@ use super::{
     view::{Shape, View},
 };
 use crate::{
-    compare::{series_axis, series_title},
-    export::{Figure, ParallelFigure},
+    compare::series_title,
+    export::ParallelFigure,
     inspector::{ExportBox, RunOperation, Taking, blank_ui, no_runs_ui, perform, working_ui},
     panels::{Action, Panel, PanelContext, PanelId, runs::FlatConfigs},
-    widgets::{Axis, Chart, ChartLine, ChartState, Scale, SharedX},
+    widgets::{ChartLine, ChartState, SharedX},
 };
 
 /// Runs that "Show the newest runs" shows.
@@ -177,7 +178,7 @@ impl ComparePanel {
             self.export_chart(which, &metrics, &made, difference.as_ref(), view, &bundles, cx);
         }
         if let Some(figure) = self.parallel.take_figure() {
-            let drawing = ParallelFigure { metadata: metadata(&bundles, cx), ..figure }.draw();
+            let drawing = ParallelFigure { metadata: metadata(&bundles, &cx.state.records), ..figure }.draw();
             self.export = Some(ExportBox::new("compare", Taking::Drawing(Box::new(drawing)), cx));
         }
         ui.add_space(8.0);
@@ -251,77 +252,9 @@ impl ComparePanel {
         let (Some(metric), Some(made), Some(state)) = (metrics.get(index), made, state) else {
             return;
         };
-        let lines: Vec<ChartLine<'_>> = made.lines.iter().map(super::lines::Line::chart_line).collect();
+        let about = metadata(bundles, &cx.state.records);
         let is_difference = which == Which::Difference;
-        let title = if is_difference { difference_title(metric) } else { series_title(metric) };
-        let chart = if is_difference {
-            difference_chart(&title, metric, &lines, view, false)
-        } else {
-            chart("export", &title, metric, &lines, view, false)
-        };
-        let mut figure: Figure = chart.figure(state, &self.shared, metadata(bundles, cx));
-        if is_difference {
-            figure.notes.push("Each run less the baseline; of the same seed where runs are grouped.".to_owned());
-        }
-        if let Some(alignment) = made.alignment {
-            figure.notes.push(alignment.describe(&view.x.label().to_lowercase()));
-            figure.notes.push(format!("Band: {}. {}", view.band.name().to_lowercase(), view.band.formula()));
-        }
+        let figure = figure(metric, made, is_difference, view, (state, &self.shared), about);
         self.export = Some(ExportBox::new("compare", Taking::Figure(Box::new(figure)), cx));
     }
-}
-
-fn chart<'a>(
-    salt: &'a str,
-    title: &'a str,
-    metric: &str,
-    lines: &'a [ChartLine<'a>],
-    view: &View,
-    loading: bool,
-) -> Chart<'a> {
-    let axis = Axis { scale: Scale::log_if(view.log_y), ..series_axis(metric) };
-    Chart::new(salt, title, lines)
-        .x(view.x)
-        .log_x(view.log_x)
-        .y_axis(axis)
-        .smoothing(view.smoothing)
-        .ignore_outliers(view.ignore_outliers)
-        .empty_text(if loading { "Loading…" } else { "None of the shown runs has points here" })
-}
-
-fn difference_title(metric: &str) -> String {
-    format!("Δ {}", series_title(metric))
-}
-
-/// The chart of the difference: values go both ways, so that it is never logarithmic.
-fn difference_chart<'a>(
-    title: &'a str,
-    metric: &str,
-    lines: &'a [ChartLine<'a>],
-    view: &View,
-    loading: bool,
-) -> Chart<'a> {
-    let own = series_axis(metric);
-    let axis = Axis { label: format!("Δ {}", own.label), ..own };
-    chart("difference", title, metric, lines, view, loading).y_axis(axis).empty_text(if loading {
-        "Loading…"
-    } else {
-        "The baseline has no points here"
-    })
-}
-
-/// What exported files carry of the runs.
-fn metadata(bundles: &[Bundle], cx: &PanelContext<'_>) -> BTreeMap<String, String> {
-    let runs: Vec<&RunSummary> = bundles.iter().flat_map(|bundle| &bundle.runs).collect();
-    let lines: Vec<String> = runs.iter().map(|run| format!("{} {} (seed {})", run.id, run.name, run.seed)).collect();
-    let mut metadata = BTreeMap::from([
-        ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
-        ("runs".to_owned(), lines.join("\n")),
-    ]);
-    for run in runs {
-        if let Some(record) = cx.state.records.get(&run.id) {
-            metadata.insert(format!("config {}", run.id), record.config_toml.clone());
-        }
-    }
-    metadata
 }

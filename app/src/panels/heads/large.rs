@@ -1,11 +1,14 @@
 //! One map large, with its tokens, and what the chosen query looks at.
 
+use std::collections::BTreeMap;
+
 use egui::{RichText, Ui, vec2};
+use headroom_engine::{attention::HeadAt, config::counted};
 
 use super::tokens::Kept;
 use crate::{
     export::MapFigure,
-    panels::snapshots::Look,
+    panels::snapshots::{Look, head_name},
     theme::{self, ColourMap},
     widgets::{HeatAxis, HeatData, HeatMap, HeatState, Tone, format},
 };
@@ -24,6 +27,35 @@ fn tone(map: &HeatData, look: Look, is_difference: bool) -> Tone {
         Tone::between(look.colours, look.scale, 0.0, 1.0)
     } else {
         Tone::fitting(look.colours, look.scale, map.extent())
+    }
+}
+
+/// The map of a head as it leaves where nobody zoomed: the whole of it, special tokens left out where that is wanted.
+pub fn head_figure(
+    head: HeadAt,
+    map: &HeatData,
+    (target, tokens): (&str, &[String]),
+    hides_special: bool,
+    look: Look,
+) -> MapFigure {
+    let mut kept = Kept::default();
+    kept.update(map, tokens, hides_special);
+    let name = head_name(head);
+    let large = Large { name: &name, kept: &kept, map: &kept.map, is_difference: false, look };
+    titled(large.figure(&HeatState::default()), target, tokens)
+}
+
+/// The figure of a head's map with what it is of.
+pub(super) fn titled(figure: MapFigure, target: &str, tokens: &[String]) -> MapFigure {
+    MapFigure {
+        title: format!("Attention of {}", figure.title),
+        subtitle: format!("{target}, {}", counted(tokens.len(), "token")),
+        metadata: BTreeMap::from([
+            ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
+            ("model".to_owned(), target.to_owned()),
+            ("text".to_owned(), tokens.join(" ")),
+        ]),
+        ..figure
     }
 }
 

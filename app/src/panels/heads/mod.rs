@@ -6,5 +6,6 @@ mod large;
 mod panel;
 mod tokens;
 
+pub use large::head_figure;
 pub use panel::HeadsPanel;
 pub(super) use tokens::visible as visible_token;

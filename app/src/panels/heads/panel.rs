@@ -16,10 +16,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     grid::grid_ui,
-    large::Large,
+    large::{Large, titled},
     tokens::{Kept, difference},
 };
 use crate::{
+    export::MapFigure,
     inspector::{ExportBox, Taking, blank_ui, working_ui},
     panels::{
         Panel, PanelContext,
@@ -392,15 +393,8 @@ impl HeadsPanel {
     }
 }
 
-fn taking(mut figure: crate::export::MapFigure, maps: &ShownMaps) -> Taking {
-    figure.title = format!("Attention of {}", figure.title);
-    figure.subtitle = format!("{}, {}", maps.target, counted(maps.tokens.len(), "token"));
-    figure.metadata = BTreeMap::from([
-        ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
-        ("model".to_owned(), maps.target.clone()),
-        ("text".to_owned(), maps.tokens.join(" ")),
-    ]);
-    Taking::Map(Box::new(figure))
+fn taking(figure: MapFigure, maps: &ShownMaps) -> Taking {
+    Taking::Map(Box::new(titled(figure, &maps.target, &maps.tokens)))
 }
 
 /// Which text is read.

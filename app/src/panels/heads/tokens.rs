@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
+use headroom_engine::text::escaped_line;
+
 use crate::widgets::HeatData;
 
 /// A token as it stands beside a map: what cannot be seen is written.
 pub fn visible(token: &str) -> String {
-    let text: String =
-        token.chars().filter(|letter| !letter.is_control() || *letter == '\n' || *letter == '\t').collect();
-    let text = text.replace('\n', "\\n").replace('\t', "\\t");
-    match text.trim() {
+    match escaped_line(token).trim() {
         "" => "·".to_owned(),
         word => word.to_owned(),
     }

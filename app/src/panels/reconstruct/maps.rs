@@ -1,11 +1,16 @@
 //! A map, the same put together from some of its pairs, and what is between them.
 
+use std::collections::BTreeMap;
+
 use egui::{RichText, Ui, vec2};
-use headroom_engine::config::counted;
+use headroom_engine::{analysis::reconstruction::RebuiltMap, attention::HeadAt, config::counted};
 
 use crate::{
     export::MapFigure,
-    panels::snapshots::Look,
+    panels::{
+        heads::visible_token,
+        snapshots::{Look, head_name},
+    },
     state::ShownRebuilt,
     theme::{self, ColourMap},
     widgets::{HeatAxis, HeatData, HeatMap, HeatScale, HeatState, Tone, format},
@@ -106,6 +111,36 @@ impl Maps {
         let figure = MapFigure::new(title, map.clone(), drawn.axes(), drawn.tone(place));
         let value = if place == 2 { "Difference" } else { drawn.value() }.to_owned();
         Some(MapFigure { value, ..figure }.seen(state.seen(map)))
+    }
+}
+
+/// The three maps of a head as they leave where nobody zoomed, each with a name that is fit for a file.
+pub fn rebuilt_figures(
+    at: HeadAt,
+    found: &RebuiltMap,
+    (target, tokens): (&str, &[String]),
+) -> Vec<(String, MapFigure)> {
+    let rebuilt = ShownRebuilt::from(found.clone());
+    let words: Vec<String> = tokens.iter().map(|token| visible_token(token)).collect();
+    let drawn = Drawn { rebuilt: &rebuilt, is_scores: false, look: Look::default(), words: &words };
+    let (maps, head) = (Maps::default(), head_name(at));
+    let figure = |(place, name): (usize, &str)| {
+        let figure = maps.figure(&drawn, place, &head)?;
+        Some((format!("{name}-{head}-k{}", rebuilt.k), titled(figure, target, tokens)))
+    };
+    ["true", "rebuilt", "difference"].into_iter().enumerate().filter_map(figure).collect()
+}
+
+/// The figure with what it is of.
+pub(super) fn titled(figure: MapFigure, target: &str, tokens: &[String]) -> MapFigure {
+    MapFigure {
+        subtitle: format!("{target}, {}", counted(tokens.len(), "token")),
+        metadata: BTreeMap::from([
+            ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
+            ("model".to_owned(), target.to_owned()),
+            ("text".to_owned(), tokens.join(" ")),
+        ]),
+        ..figure
     }
 }
 

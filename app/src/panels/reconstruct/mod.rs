@@ -9,4 +9,5 @@ mod panel;
 mod source;
 mod words;
 
+pub use maps::rebuilt_figures;
 pub use panel::ReconstructPanel;

@@ -1,6 +1,6 @@
 //! The panel itself.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use egui::{ComboBox, Key, Modifiers, RichText, Slider, Ui};
 use headroom_engine::{
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     ask::Ask,
     curves::{self, Curves, Options},
-    maps::{Drawn, Maps, NAMES},
+    maps::{Drawn, Maps, NAMES, titled},
     pairs::Pairs,
     source::{Found, Source},
     words,
@@ -413,15 +413,10 @@ impl ReconstructPanel {
         let is_wide = ui.available_width() >= NARROW;
         self.maps.ui(ui, &drawn, is_wide, MAPS);
         if let Some(Leaves::Map(place)) = self.leaves
-            && let Some(mut figure) = self.maps.figure(&drawn, place, &head_name(self.head))
+            && let Some(figure) = self.maps.figure(&drawn, place, &head_name(self.head))
         {
             self.leaves = None;
-            figure.subtitle = format!("{}, {}", maps.target, counted(maps.tokens.len(), "token"));
-            figure.metadata = BTreeMap::from([
-                ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
-                ("model".to_owned(), maps.target.clone()),
-                ("text".to_owned(), maps.tokens.join(" ")),
-            ]);
+            let figure = titled(figure, &maps.target, &maps.tokens);
             self.export = Some(ExportBox::new("reconstruct", Taking::Map(Box::new(figure)), cx));
         }
     }

@@ -287,7 +287,7 @@ impl SpeedPanel {
                     cx.act(Action::Copy("The benchmark as CSV".to_owned(), text));
                 }
                 if ui.button("Copy JSON").on_hover_text("All that is kept of it").clicked() {
-                    let text = serde_json::to_string_pretty(record).unwrap_or_default();
+                    let text = headroom_engine::text::to_json_pretty(record).unwrap_or_default();
                     cx.act(Action::Copy("The benchmark as JSON".to_owned(), text));
                 }
             }

@@ -1,0 +1,197 @@
+//! `headroom maps`: the attention maps of heads on one text as files, whole or put together again from some of their pairs.
+
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+use headroom_engine::{
+    analysis::reconstruction::RebuiltMap,
+    attention::HeadAt,
+    config::counted,
+    worker::{Command, Engine, Event, MapText, Rebuild, Target},
+};
+use serde_json::json;
+
+use super::{
+    analyses,
+    error::{CliError, CliResult, joined},
+    eval,
+    files::{self, Files},
+    open, print,
+    run_args::MapsArgs,
+    signals,
+};
+use crate::{
+    export::MapFigure,
+    panels::{heads::head_figure, reconstruct::rebuilt_figures, snapshots::Look},
+    widgets::HeatData,
+};
+
+/// How long an event is waited for.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// The one view that this command opens.
+const VIEW: u64 = 1;
+
+/// What was opened.
+struct Opened {
+    target: String,
+    step: Option<u64>,
+    tokens: Vec<String>,
+    layers: usize,
+    heads: usize,
+}
+
+/// Writes the maps.
+pub fn run(store: Option<&Path>, args: &MapsArgs) -> CliResult {
+    files::refuse_file(&args.out)?;
+    let current_dir = std::env::current_dir()
+        .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
+    let is_directory = Path::new(&args.target).is_dir();
+    let target = if is_directory {
+        if !Path::new(&args.target).join("config.json").is_file() {
+            return Err(CliError::at("run", eval::no_model_directory(&args.target)));
+        }
+        if args.text.is_none() {
+            let message = "A model directory holds no text. Write some with --text, as in `headroom maps DIR --text \"the \
+                           old river\" --out maps`.";
+            return Err(CliError::at("--text", message));
+        }
+        Target::Directory(current_dir.join(&args.target))
+    } else {
+        Target::Run { run: eval::run_record(store, &args.target)?.summary.id, which: args.which }
+    };
+    let rebuild = match (&args.rebuild, args.pairs) {
+        (Some(query), Some(k)) => {
+            let known = open::reading_existing(store)?.analyses()?;
+            let known = analyses::find(&known, query)?;
+            if !known.reconstructs {
+                let message = format!("The analysis {} did not ask for reconstruction. Choose another.", known.id);
+                return Err(CliError::at("--rebuild", message));
+            }
+            Some((known, k))
+        }
+        _ => None,
+    };
+    let number = args.example.unwrap_or(1).saturating_sub(1) as usize;
+    let text = match (&args.text, &rebuild) {
+        (Some(text), _) => MapText::Written(text.clone()),
+        // As long as the texts that pairs were chosen from, and none of them.
+        (None, Some((known, _))) => {
+            MapText::HeldOut { number, tokens: known.tokens as usize, examples: known.examples as usize }
+        }
+        (None, None) => MapText::Example(number),
+    };
+    let rebuild = rebuild.map(|(known, k)| (known.id, k));
+    let engine = open::engine(store, !is_directory || rebuild.is_some())?;
+    signals::listen();
+    let outcome = draw(&engine, args, target, text, rebuild);
+    engine.shutdown(Duration::from_secs(30));
+    let (opened, written, empty) = outcome?;
+    for head in &empty {
+        print::aside(format!("L{}H{} has no map: it is off.", head.layer, head.head));
+    }
+    if args.json {
+        return print::json_line(&json!({
+            "event": "maps", "target": opened.target, "step": opened.step, "tokens": opened.tokens,
+            "layers": opened.layers, "heads": opened.heads, "out": args.out, "files": written,
+        }));
+    }
+    print::line(format!("{}, {}", opened.target, counted(opened.tokens.len(), "token")))?;
+    print::line(format!("Wrote {} to {}", counted(written, "file"), args.out.display()))
+}
+
+fn draw(
+    engine: &Engine,
+    args: &MapsArgs,
+    target: Target,
+    text: MapText,
+    rebuild: Option<(headroom_engine::store::AnalysisId, usize)>,
+) -> CliResult<(Opened, usize, Vec<HeadAt>)> {
+    engine.send(Command::LoadMaps { view: VIEW, target, text })?;
+    let opened = wait(engine, |event| match event {
+        Event::Maps { target, step, tokens, thumbnails, .. } => {
+            let (layers, heads) = (thumbnails.layers, thumbnails.heads);
+            Ok(Opened { target, step, tokens, layers, heads })
+        }
+        other => Err(other),
+    })?;
+    for (field, wanted, most, what) in
+        [("--layer", args.layer, opened.layers, "layer"), ("--head", args.head, opened.heads, "head")]
+    {
+        if let Some(wanted) = wanted.filter(|wanted| *wanted >= most) {
+            let last = most.saturating_sub(1);
+            let message = format!("There is no {what} {wanted}: the model has {what}s 0 to {last}.");
+            return Err(CliError::at(field, message));
+        }
+    }
+    let layers = (0..opened.layers).filter(|layer| args.layer.is_none_or(|wanted| wanted == *layer));
+    let wanted: Vec<HeadAt> = layers
+        .flat_map(|layer| (0..opened.heads).map(move |head| HeadAt::new(layer, head)))
+        .filter(|at| args.head.is_none_or(|wanted| wanted == at.head))
+        .collect();
+    let mut files = Files::create(&args.out)?;
+    let mut empty = Vec::new();
+    for at in wanted {
+        if signals::is_stop_wanted() {
+            return Err(CliError::Failed(format!("Stopped; {} are there.", counted(files.count(), "file"))));
+        }
+        let figures = match &rebuild {
+            None => whole(engine, &opened, at, args.hide_special)?,
+            Some((analysis, k)) => {
+                let (layer, head) = (at.layer, at.head);
+                let rebuild = Rebuild { analysis: analysis.clone(), scope: 0, layer, head, k: *k };
+                rebuilt(engine, &opened, at, rebuild)?
+            }
+        };
+        if figures.is_empty() {
+            empty.push(at);
+        }
+        for (name, figure) in figures {
+            files.put_map(&name, &figure)?;
+        }
+    }
+    Ok((opened, files.count(), empty))
+}
+
+/// The map of a head; nothing where it has none.
+fn whole(engine: &Engine, opened: &Opened, at: HeadAt, hides_special: bool) -> CliResult<BTreeMap<String, MapFigure>> {
+    let HeadAt { layer, head } = at;
+    engine.send(Command::LoadMap { view: VIEW, layer, head })?;
+    let values = wait(engine, |event| match event {
+        Event::Map { values, .. } => Ok(values),
+        other => Err(other),
+    })?;
+    if values.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let side = opened.tokens.len();
+    let map = HeatData::new(side, side, values);
+    let figure = head_figure(at, &map, (&opened.target, &opened.tokens), hides_special, Look::default());
+    Ok(BTreeMap::from([(format!("map-L{layer}H{head}"), figure)]))
+}
+
+/// A map, the same put together again, and what is between them.
+fn rebuilt(engine: &Engine, opened: &Opened, at: HeadAt, wanted: Rebuild) -> CliResult<BTreeMap<String, MapFigure>> {
+    engine.send(Command::RebuildMap { view: VIEW, rebuild: wanted })?;
+    let found: Result<Box<RebuiltMap>, String> = wait(engine, |event| match event {
+        Event::Rebuilt { rebuilt: Some(found), .. } => Ok(Ok(found)),
+        Event::Rebuilt { why, .. } => Ok(Err(why.unwrap_or_default())),
+        other => Err(other),
+    })?;
+    let found = found.map_err(|why| CliError::at("--rebuild", why))?;
+    Ok(rebuilt_figures(at, &found, (&opened.target, &opened.tokens)).into_iter().collect())
+}
+
+/// The event that is waited for.
+fn wait<T>(engine: &Engine, mut take: impl FnMut(Event) -> Result<T, Event>) -> CliResult<T> {
+    loop {
+        let Some(event) = engine.wait_event(PATIENCE) else { continue };
+        match take(event) {
+            Ok(found) => return Ok(found),
+            Err(Event::Failed { run: None, why, what_to_do }) => {
+                return Err(CliError::at("run", joined(&why, &what_to_do)));
+            }
+            Err(Event::Warning { message, .. }) => print::aside(format!("Warning: {message}")),
+            Err(Event::Ended) => return Err(CliError::Failed("The engine ended before the maps came.".to_owned())),
+            Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `headroom show DIR`: what a model directory holds.
+
+use std::path::Path;
+
+use headroom_engine::checkpoint::{DirectoryFacts, describe_model_dir};
+
+use super::{
+    args::ShowArgs,
+    error::{CliError, CliResult},
+    eval, plain, print,
+    table::Table,
+};
+
+/// Shows it.
+pub fn run(directory: &Path, args: &ShowArgs) -> CliResult {
+    if !directory.join("config.json").is_file() {
+        return Err(CliError::at("run", eval::no_model_directory(&args.run)));
+    }
+    let facts = describe_model_dir(directory).map_err(|error| CliError::at("run", error.to_string()))?;
+    if args.config {
+        let missing = || {
+            let message = format!("{} holds no run config (headroom.toml): another program made it.", args.run);
+            CliError::at("--config", message)
+        };
+        return print::toml(facts.config_toml.as_deref().ok_or_else(missing)?);
+    }
+    if args.json { print::json(&facts) } else { print::block(&text(&facts)) }
+}
+
+fn text(facts: &DirectoryFacts) -> String {
+    let mut table = Table::default();
+    let mut fact = |name: &str, value: String| table.row([name.to_owned(), value]);
+    fact("directory", facts.path.display().to_string());
+    fact("class", facts.class.clone().unwrap_or_else(|| "-".to_owned()));
+    fact("architecture", format!("{}, norm {}", word(&facts.architecture), word(&facts.norm)));
+    for (name, count) in [
+        ("layers", facts.layers),
+        ("heads", facts.heads),
+        ("width", facts.width),
+        ("feed-forward", facts.feed_forward),
+        ("positions", facts.positions),
+        ("vocabulary", facts.vocabulary),
+    ] {
+        fact(name, plain::count(count as u64));
+    }
+    fact("parameters", plain::count(facts.parameters));
+    fact("numbers", facts.dtype.clone().unwrap_or_else(|| "-".to_owned()));
+    match &facts.training {
+        Some(training) => {
+            let best = training.best.as_ref();
+            let best = best.map(|best| {
+                format!("; best {} {} at step {}", best.name, plain::number(best.value), plain::count(best.step))
+            });
+            let (step, tokens) = (plain::count(training.step), plain::count(training.tokens));
+            fact("training", format!("step {step}, {tokens} tokens{}", best.unwrap_or_default()));
+        }
+        None => fact("training", "cannot go on from here: weights alone".to_owned()),
+    }
+    let mut files = Table::new(["file", "size"]);
+    for file in &facts.files {
+        files.row([file.name.clone(), plain::bytes(file.bytes)]);
+    }
+    let mut tensors = Table::new(["tensor", "shape"]);
+    for tensor in &facts.tensors {
+        let shape: Vec<String> = tensor.shape.iter().map(ToString::to_string).collect();
+        tensors.row([tensor.name.clone(), shape.join(" x ")]);
+    }
+    let config = facts.config_toml.as_deref().map(|toml| format!("\n{toml}")).unwrap_or_default();
+    format!("{}\n{}\n{}{config}", table.text(), files.text(), tensors.text())
+}
+
+/// A value as configs write it.
+fn word(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}

@@ -1,0 +1,219 @@
+//! What the window can do, against what the command line can: every action has its command, or a written reason why it has
+//! none. A new action does not compile without an entry; the handbook's page of the command line holds the same.
+
+use clap::CommandFactory;
+use headroom_engine::worker::{Command, RunEdit};
+
+use super::args::Cli;
+use crate::{
+    inspector::{RunOperation, Taking},
+    keys::Pressed,
+    palette::Does,
+    panels::{Action, PanelId},
+};
+
+/// What stands on the command line for an action of the window.
+#[derive(Clone, Copy, Debug)]
+enum Counterpart {
+    /// A command with the arguments that matter, as it is typed after `headroom`.
+    Does(&'static str),
+    /// Nothing, and why.
+    Needs(&'static str),
+}
+
+use Counterpart::{Does as Typed, Needs};
+
+/// It changes nothing but what the window shows.
+const VIEW: Counterpart = Needs("it changes what the window shows and nothing else");
+/// It stands in another table of this file.
+const ELSEWHERE: Counterpart = Needs("the actions that it carries are listed themselves");
+/// Keys do it while a command runs.
+const CTRL_C: Counterpart = Needs("Ctrl-C ends the command that runs, with what there is");
+/// The queue is the window's own.
+const QUEUE: Counterpart = Needs("a command trains its runs itself and has no queue that outlives it");
+
+macro_rules! counterparts {
+    ($name:ident, $of:ty, { $($pattern:pat => $counterpart:expr,)* }) => {
+        fn $name() -> Vec<(&'static str, Counterpart)> {
+            // Never called: it makes the compiler ask for every variant.
+            let _is_complete = |of: &$of| match of { $($pattern => (),)* };
+            vec![$((stringify!($pattern), $counterpart),)*]
+        }
+    };
+}
+
+counterparts!(commands, Command, {
+    Command::Enqueue { .. } => Typed("train"),
+    Command::EnqueueAll { .. } => Typed("race"),
+    Command::ResumeRun { .. } => Typed("resume"),
+    Command::Cancel { .. } => QUEUE,
+    Command::Move { .. } => QUEUE,
+    Command::Pause => QUEUE,
+    Command::Resume => QUEUE,
+    Command::Stop => CTRL_C,
+    Command::Checkpoint => Needs("Ctrl-C stops with a checkpoint, train.checkpoint_every writes one every so many steps"),
+    Command::Evaluate { .. } => Typed("eval"),
+    Command::Export { .. } => Typed("export"),
+    Command::ListRuns => Typed("runs"),
+    Command::LoadRun { .. } => Typed("show"),
+    Command::LoadSeries { .. } => Typed("show --points"),
+    Command::LoadSamples { .. } => Typed("show --json"),
+    Command::Edit { .. } => ELSEWHERE,
+    Command::Check { .. } => Typed("train"),
+    Command::Devices => Typed("devices"),
+    Command::Measure { .. } => Typed("bench sweep"),
+    Command::CancelMeasure { .. } => CTRL_C,
+    Command::ListBenchmarks => Typed("bench list"),
+    Command::LoadBenchmark { .. } => Typed("bench show"),
+    Command::DeleteBenchmark { deleted: true, .. } => Typed("bench delete"),
+    Command::DeleteBenchmark { deleted: false, .. } => Typed("bench restore"),
+    Command::Analyse { .. } => Typed("analyse"),
+    Command::CompareDomains { .. } => Typed("domains"),
+    Command::CancelAnalysis { .. } => CTRL_C,
+    Command::ListAnalyses => Typed("analyses"),
+    Command::LoadAnalysis { .. } => Typed("analyses show"),
+    Command::DeleteAnalysis { deleted: true, .. } => Typed("analyses delete"),
+    Command::DeleteAnalysis { deleted: false, .. } => Typed("analyses restore"),
+    Command::TrainAdvice { .. } => Typed("advise --train"),
+    Command::ListAdvice => Typed("advise --outcome"),
+    Command::LoadLiveAnalyses { .. } => Typed("analyses"),
+    Command::LoadLiveAnalysis { .. } => Typed("analyse --live"),
+    Command::LoadSnapshots { .. } => Typed("mixing"),
+    Command::LoadSnapshot { .. } => Typed("mixing"),
+    Command::LoadMaps { .. } => Typed("maps"),
+    Command::LoadMap { .. } => Typed("maps --layer --head"),
+    Command::RebuildMap { .. } => Typed("maps --rebuild --pairs"),
+    Command::Shutdown => CTRL_C,
+});
+
+counterparts!(edits, RunEdit, {
+    RunEdit::Rename(_) => Typed("rename"),
+    RunEdit::Note(_) => Typed("note"),
+    RunEdit::AddTag(_) => Typed("tag --add"),
+    RunEdit::RemoveTag(_) => Typed("tag --remove"),
+    RunEdit::Archive(true) => Typed("archive"),
+    RunEdit::Archive(false) => Typed("archive --undo"),
+    RunEdit::Delete => Typed("delete"),
+    RunEdit::Undelete => Typed("restore"),
+});
+
+counterparts!(operations, RunOperation, {
+    RunOperation::Resume => Typed("resume"),
+    RunOperation::Cancel => QUEUE,
+    RunOperation::Pin => Typed("compare"),
+    RunOperation::Configure => Typed("show --config"),
+    RunOperation::Repeat => Typed("train --seed"),
+    RunOperation::NextSeed => Typed("train --seed"),
+    RunOperation::Race => Typed("race --families"),
+    RunOperation::CopyConfig => Typed("show --config"),
+    RunOperation::Archive => Typed("archive"),
+    RunOperation::Delete => Typed("delete"),
+});
+
+counterparts!(exports, Taking, {
+    Taking::Checkpoint { .. } => Typed("export --to"),
+    Taking::Run { .. } => Typed("show --json --points"),
+    Taking::Figure(_) => Typed("chart --out"),
+    Taking::Drawing(_) => Typed("compare --csv"),
+    Taking::Benchmark(_) => Typed("bench show --csv"),
+    Taking::Map(_) => Typed("maps --out"),
+});
+
+counterparts!(palette, Does, {
+    Does::Press(_) => ELSEWHERE,
+    Does::Open(_) => ELSEWHERE,
+    Does::Preset(_) => Typed("presets"),
+    Does::Inspect(_) => Typed("show"),
+    Does::Contest => Typed("race"),
+    Does::Pause => QUEUE,
+    Does::Resume => QUEUE,
+    Does::Stop => CTRL_C,
+    Does::Checkpoint => ELSEWHERE,
+    Does::ResumeRun(_) => Typed("resume"),
+    Does::Theme(_) => VIEW,
+    Does::Log => VIEW,
+    Does::Zoom(_) => VIEW,
+});
+
+counterparts!(keys, Pressed, {
+    Pressed::Palette => VIEW,
+    Pressed::Help => VIEW,
+    Pressed::Filter => VIEW,
+    Pressed::Undo => Typed("restore"),
+    Pressed::Redo => VIEW,
+    Pressed::Start => Typed("train"),
+    Pressed::Export => ELSEWHERE,
+    Pressed::Rail => VIEW,
+    Pressed::Inspector => VIEW,
+    Pressed::FullScreen => VIEW,
+    Pressed::Panel(_) => ELSEWHERE,
+});
+
+counterparts!(actions, Action, {
+    Action::Send(_) => ELSEWHERE,
+    Action::Open(_) => ELSEWHERE,
+    Action::Configure(..) => Typed("estimate"),
+    Action::Start(..) => Typed("train"),
+    Action::Contest(..) => Typed("sweep"),
+    Action::StartAll(..) => Typed("race"),
+    Action::Inspect(_) => Typed("show"),
+    Action::Delete(_) => Typed("delete"),
+    Action::Copy(..) => Needs("a terminal copies what it shows"),
+    Action::Say(..) => VIEW,
+    Action::Undo => Typed("restore"),
+});
+
+counterparts!(panels, PanelId, {
+    PanelId::Configure => Typed("estimate"),
+    PanelId::Live => Typed("train"),
+    PanelId::Compare => Typed("compare --tag"),
+    PanelId::Runs => Typed("runs"),
+    PanelId::Speed => Typed("bench show --out"),
+    PanelId::Redundancy => Typed("analyse --similarity"),
+    PanelId::Spectra => Typed("analyse --spectrum"),
+    PanelId::Heads => Typed("maps"),
+    PanelId::Reconstruct => Typed("analyse --reconstruction"),
+    PanelId::Adviser => Typed("advise"),
+});
+
+/// Every action of the window.
+fn all() -> Vec<(&'static str, Counterpart)> {
+    [commands(), edits(), operations(), exports(), palette(), keys(), actions(), panels()].concat()
+}
+
+#[test]
+fn every_action_of_the_window_has_a_command_or_a_reason() {
+    for (action, counterpart) in all() {
+        match counterpart {
+            Needs(reason) => assert!(reason.len() > 20, "{action}: {reason}"),
+            Typed(typed) => {
+                let (flags, words): (Vec<&str>, Vec<&str>) = typed.split(' ').partition(|word| word.starts_with("--"));
+                let root = Cli::command();
+                let mut command = &root;
+                for word in words {
+                    command = command.find_subcommand(word).unwrap_or_else(|| panic!("{action}: no command {typed}"));
+                }
+                for flag in flags {
+                    let known = command.get_arguments().any(|known| known.get_long() == flag.strip_prefix("--"));
+                    assert!(known, "{action}: {typed} has no {flag}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_handbook_names_every_counterpart_and_every_command() {
+    let page = include_str!("../../../assets/handbook/command_line.md");
+    for (action, counterpart) in all() {
+        if let Typed(typed) = counterpart {
+            let words: Vec<&str> = typed.split(' ').filter(|word| !word.starts_with("--")).collect();
+            let words = words.join(" ");
+            assert!(page.contains(&format!("`headroom {words}")), "{action}: the handbook has no `headroom {words}`");
+        }
+    }
+    for command in Cli::command().get_subcommands() {
+        let name = command.get_name();
+        assert!(page.contains(&format!("`headroom {name}")), "the handbook has no `headroom {name}`");
+    }
+}

@@ -1,0 +1,123 @@
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use candle_core::{DType, Device};
+use serde::Serialize;
+
+use super::{BestMetric, CONFIG, CheckpointError, FILES, RUN_CONFIG, load_model_dir, load_training_state};
+use crate::config::{Architecture, NormPlacement, RunConfig};
+
+/// What a model directory holds, by its own files alone.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DirectoryFacts {
+    /// The directory.
+    pub path: PathBuf,
+    /// The class of `transformers` that opens it, or our own name of the model.
+    pub class: Option<String>,
+    /// In which numbers the weights are saved, where it is said.
+    pub dtype: Option<String>,
+    /// Encoder or decoder.
+    pub architecture: Architecture,
+    /// Where norms stand.
+    pub norm: NormPlacement,
+    /// Layers.
+    pub layers: usize,
+    /// Heads of a layer.
+    pub heads: usize,
+    /// Width of the residual stream.
+    pub width: usize,
+    /// Inner width of the feed-forward block.
+    pub feed_forward: usize,
+    /// The longest text in tokens.
+    pub positions: usize,
+    /// Tokens of the vocabulary.
+    pub vocabulary: usize,
+    /// Trained numbers.
+    pub parameters: u64,
+    /// Every tensor of the weights, by name.
+    pub tensors: Vec<TensorFacts>,
+    /// The files that are there.
+    pub files: Vec<FileFacts>,
+    /// The config of the run that made it.
+    pub config: Option<RunConfig>,
+    /// The same as TOML.
+    pub config_toml: Option<String>,
+    /// How far training had come, where it can go on.
+    pub training: Option<TrainingFacts>,
+}
+
+/// One tensor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TensorFacts {
+    /// Its name.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+}
+
+/// One file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileFacts {
+    /// Its name.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// How far training had come.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrainingFacts {
+    /// Optimiser steps done.
+    pub step: u64,
+    /// Tokens trained on.
+    pub tokens: u64,
+    /// The best value so far.
+    pub best: Option<BestMetric>,
+}
+
+/// Reads what a model directory says of itself; its files are checked as for loading.
+///
+/// # Errors
+/// If it is no model directory, or was cut off or edited.
+pub fn describe_model_dir(dir: &Path) -> Result<DirectoryFacts, CheckpointError> {
+    let device = Device::Cpu;
+    let loaded = load_model_dir(dir, DType::F32, &device)?;
+    let training = match load_training_state(dir, &device) {
+        Ok(state) => Some(TrainingFacts { step: state.step, tokens: state.tokens, best: state.best }),
+        Err(CheckpointError::NoTrainingState { .. }) => None,
+        Err(error) => return Err(error),
+    };
+    let read = |file: &str| fs::read_to_string(dir.join(file)).ok();
+    let hugging_face: serde_json::Value =
+        read(CONFIG).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    let word = |value: Option<&serde_json::Value>| value.and_then(serde_json::Value::as_str).map(str::to_owned);
+    let files = FILES.iter().filter_map(|name| {
+        let bytes = dir.join(name).metadata().ok()?.len();
+        Some(FileFacts { name: (*name).to_owned(), bytes })
+    });
+    let tensors = loaded.parameters.tensors();
+    let tensors =
+        tensors.iter().map(|(name, tensor)| TensorFacts { name: name.clone(), shape: tensor.dims().to_vec() });
+    let plan = &loaded.plan;
+    Ok(DirectoryFacts {
+        path: dir.to_owned(),
+        class: word(hugging_face.get("architectures").and_then(|classes| classes.get(0))),
+        dtype: word(hugging_face.get("dtype").or_else(|| hugging_face.get("torch_dtype"))),
+        architecture: plan.architecture,
+        norm: plan.norm,
+        layers: plan.layers,
+        heads: plan.heads,
+        width: plan.width,
+        feed_forward: plan.feed_forward,
+        positions: plan.positions,
+        vocabulary: plan.vocabulary,
+        parameters: loaded.parameters.count(),
+        tensors: tensors.collect(),
+        files: files.collect(),
+        config: loaded.config,
+        config_toml: read(RUN_CONFIG),
+        training,
+    })
+}

@@ -1,0 +1,13 @@
+//! Text from outside, made safe where it leaves the program: names, notes, excerpts and paths may hold characters that
+//! steer a terminal, turn lines around or cannot be seen, and cells that a spreadsheet would run.
+//!
+//! [`escaped`] and [`escaped_line`] are for what people read, [`to_json`] and [`to_json_pretty`] for what programs read,
+//! [`csv_cell`] for tables.
+
+mod csv;
+mod escape;
+mod json;
+
+pub use csv::csv_cell;
+pub use escape::{escaped, escaped_line, is_deceptive};
+pub use json::{escaped_json, to_json, to_json_pretty};
