@@ -7,10 +7,11 @@ use super::{
     advise, analyse, analyses,
     args::{Cli, Task},
     bench_args::BenchTask,
-    bench_batch, bench_memory, bench_show, bench_step, bench_sweep, chart, compare, completions, devices, domains, edit,
+    bench_batch, bench_memory, bench_show, bench_step, bench_sweep, chart, compare, completions, devices, domains,
+    edit,
     error::CliResult,
-    estimate, eval, export, maps, mixing, open, panics, presets, print, purge, race, refused, resume, runs, show, sweep,
-    train,
+    estimate, eval, export, maps, mixing, open, panics, presets, print, purge, race, refused, resume, runs, show,
+    sweep, train,
 };
 
 /// The program: reads the arguments, does what they say, answers with the exit code. With `--json` every end of it is told

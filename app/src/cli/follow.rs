@@ -6,8 +6,8 @@ use std::{
 use headroom_engine::{
     config::counted,
     store::{RunId, RunState},
-    train::Health,
     text::escaped_line,
+    train::Health,
     worker::{Command, Engine, Event},
 };
 

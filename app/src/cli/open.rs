@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use headroom_engine::{
-    store::{RunFilter, RunRecord, Store, StoreError, StorePaths},
+    store::{OpenMode, RunFilter, RunRecord, Store, StoreError, StorePaths},
     worker::{Engine, EngineError, EngineOptions},
 };
 

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use headroom_engine::{
     config::Entrant,
     store::{RunFilter, RunId, RunRecord, RunState, RunSummary, Store},
-    train::Health,
     text::{csv_cell, escaped_line},
+    train::Health,
 };
 use serde_json::{Map, Value as Json, json};
 

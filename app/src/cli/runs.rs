@@ -101,7 +101,7 @@ fn id(run: &DamagedRun) -> String {
 
 /// Its name, where it can be read.
 fn name(run: &DamagedRun) -> String {
-    run.name.as_deref().map_or_else(|| "?".to_owned(), escaped_line)
+    run.name.as_deref().map_or_else(|| "?".to_owned(), |name| escaped_line(name).into_owned())
 }
 
 /// Why runs failed or diverged, or what is wrong with them, a line each, newest first.

@@ -61,6 +61,8 @@ counterparts!(commands, Command, {
     Command::Edit { .. } => ELSEWHERE,
     Command::Check { .. } => Typed("train"),
     Command::Devices => Typed("devices"),
+    Command::ListDeleted { .. } => Typed("purge --dry-run"),
+    Command::Purge { .. } => Typed("purge"),
     Command::Measure { .. } => Typed("bench sweep"),
     Command::CancelMeasure { .. } => CTRL_C,
     Command::ListBenchmarks => Typed("bench list"),
@@ -125,6 +127,7 @@ counterparts!(palette, Does, {
     Does::Preset(_) => Typed("presets"),
     Does::Inspect(_) => Typed("show"),
     Does::Contest => Typed("race"),
+    Does::Purge => Typed("purge"),
     Does::Pause => QUEUE,
     Does::Resume => QUEUE,
     Does::Stop => CTRL_C,
@@ -160,6 +163,7 @@ counterparts!(actions, Action, {
     Action::Delete(_) => Typed("delete"),
     Action::Copy(..) => Needs("a terminal copies what it shows"),
     Action::Say(..) => VIEW,
+    Action::Purge => Typed("purge"),
     Action::Undo => Typed("restore"),
 });
 

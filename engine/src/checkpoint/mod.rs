@@ -32,8 +32,8 @@ mod tests;
 mod training_state;
 mod weights;
 
-pub(crate) use directory::kind_words;
 pub use describe::{DirectoryFacts, FileFacts, TensorFacts, TrainingFacts, describe_model_dir};
+pub(crate) use directory::kind_words;
 pub use error::CheckpointError;
 pub use hugging_face::{InTransformers, in_transformers};
 pub use load::{LoadedModel, load_model_dir, load_training_state};

@@ -557,7 +557,8 @@ fn an_export_says_how_its_run_chose_its_pairs() {
     let plan = plan(&config);
     let text = |config: Option<&RunConfig>| {
         let tensors = BTreeMap::new();
-        let contents = ModelDirectory { plan: &plan, tensors: &tensors, tokenizer_json: None, config, training: None };
+        let contents =
+            ModelDirectory { plan: &plan, tensors: &tensors, tokenizer_json: None, config, training: None, run: None };
         let special = special_tokens::SpecialTokens::find(None);
         let text = hugging_face::config_json(&contents, Precision::F32, &special);
         assert_eq!(hugging_face::plan_of(&text, Path::new("m")).unwrap().coverage, plan.coverage);

@@ -108,7 +108,7 @@ impl Store {
             ))
             .fetch_all(connection)
             .await?;
-            rows.iter().map(|row| Ok(summary(row)?)).collect()
+            Ok(rows.iter().filter_map(summary).collect())
         })
     }
 

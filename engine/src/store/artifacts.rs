@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 

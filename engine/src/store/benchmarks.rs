@@ -114,7 +114,7 @@ impl Store {
             ))
             .fetch_all(connection)
             .await?;
-            rows.iter().map(|row| Ok(summary(row)?)).collect()
+            Ok(rows.iter().filter_map(summary).collect())
         })?;
         let id = find(&all, query.trim())?;
         let known = all.into_iter().find(|known| known.id == id);

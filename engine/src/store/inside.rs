@@ -213,7 +213,8 @@ impl Store {
     pub fn unrecorded_checkpoints(&self, run: &RunId, records: &[CheckpointRecord]) -> Vec<PathBuf> {
         let Ok(Some(checkpoints)) = open(self.paths(), &[RUNS, run.as_str(), CHECKPOINTS]) else { return Vec::new() };
         let folder = self.paths().checkpoints(run);
-        let is_free = |name: &String| is_checkpoint(name) && records.iter().all(|record| record.path != folder.join(name));
+        let is_free =
+            |name: &String| is_checkpoint(name) && records.iter().all(|record| record.path != folder.join(name));
         let mut found: Vec<String> = names(&checkpoints).unwrap_or_default().into_iter().filter(is_free).collect();
         found.retain(|name| checkpoint_problem(self.paths(), run, name).is_none());
         // Steps are written with leading zeros.

@@ -18,7 +18,7 @@ const APART: std::time::Duration = std::time::Duration::from_millis(50);
 pub(crate) struct InstanceId(String);
 
 impl InstanceId {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(format!("{}-{}", std::process::id(), RunId::new()))
     }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::StorePaths;
 use super::entry::Entry;
+use super::instance::{InstanceId, spill_path};
 
 /// The append-only file that holds entries while the database cannot be written.
 ///
@@ -59,10 +60,11 @@ impl Spill {
 
     /// Writes entries to a file in the folder for temporary files, under a name that makes it a spill file of the store once
     /// it lies beside the database; or in the place of `known`, one that was written before.
-    pub fn apart(paths: &StorePaths, instance: &str, known: Option<&Path>, entries: &[Entry]) -> io::Result<PathBuf> {
-        let name = paths.beside(&format!("{instance}-"));
+    pub fn apart(paths: &StorePaths, known: Option<&Path>, entries: &[Entry]) -> io::Result<PathBuf> {
+        // As if an instance of its own had left it: that is how it is found once it lies beside the store.
+        let name = spill_path(paths, &InstanceId::new());
         let name = name.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
-        let mut file = tempfile::Builder::new().prefix(name).suffix(".spill").tempfile()?;
+        let mut file = tempfile::Builder::new().prefix(name).rand_bytes(0).tempfile()?;
         file.write_all(&lines(entries)?)?;
         file.as_file().sync_all()?;
         match known {

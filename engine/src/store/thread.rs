@@ -276,7 +276,7 @@ impl WriterThread {
             return Settled::Beside { path: self.spill.path().to_owned() };
         }
         let known = self.state.apart.as_deref();
-        match Spill::apart(&self.paths, self.instance.id(), known, &self.state.pending) {
+        match Spill::apart(&self.paths, known, &self.state.pending) {
             Ok(path) => {
                 self.state.apart = Some(path.clone());
                 Settled::Apart { path }

@@ -13,8 +13,8 @@ use crate::{
     checkpoint::{ModelDirectory, save_model_dir},
     model::{Mixing, mixing_matrices},
     store::{
-        CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, StateDetails, Store, StoreError,
-        StoreWriter, series_names, snapshot_kinds,
+        CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, StateDetails, Store,
+        StoreError, StoreWriter, series_names, snapshot_kinds,
     },
     train::{
         Activity, Control, CoverageReport, EvaluationReport, Health, Hooks, LOOK_SHARE, Moment, StepReport, Trainer,

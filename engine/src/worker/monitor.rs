@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn a_run_without_a_sign_of_life_is_stalled_once() {
         let position = Position::default();
-        let run = RunId::from("run");
+        let run = RunId::new();
         let start = Instant::now();
         let after = |secs: u64| start + Duration::from_secs(secs);
         position.set(&run, DeviceChoice::Cpu, 7, 1000, 64);

@@ -175,7 +175,7 @@ fn fill_once(chance: &mut Chance, peace: &Curves) -> Result<Outcome, String> {
         followed.until(&mut training, &path, |_| filled.elapsed() >= length);
         disk.free();
         let (freed, told) = (Instant::now(), followed.step);
-        let run = RunId::from(followed.run.as_deref().unwrap());
+        let run: RunId = followed.run.as_deref().unwrap().parse().unwrap();
         let is_in = |_: &Followed| holds(&path, &run, told);
         if followed.until(&mut training, &path, |followed| is_in(followed) || freed.elapsed() > 2 * RECOVERY) {
             recovery = Some(freed.elapsed());
@@ -189,7 +189,7 @@ fn fill_once(chance: &mut Chance, peace: &Curves) -> Result<Outcome, String> {
     followed.until(&mut training, &path, |_| false);
     let (code, rest) = training.wait();
     let last = rest.or(followed.last).unwrap();
-    let run = RunId::from(followed.run.as_deref().unwrap());
+    let run: RunId = followed.run.as_deref().unwrap().parse().unwrap();
     assert_eq!(last["event"], "finished", "{what}: {last}");
     let unwritten = last["unwritten"].as_str();
     let is_good = last["state"] == "finished" && unwritten.is_none();
@@ -265,7 +265,7 @@ fn main() -> ExitCode {
     }
     let quiet = program();
     let run = quiet.train(&config(), &[]);
-    let peace = curves(&quiet.store(), &RunId::from(run.as_str()));
+    let peace = curves(&quiet.store(), &run.parse().unwrap());
     let began = Instant::now();
     let mut chance = Chance::new(seed);
     let mut outcomes = Vec::new();

@@ -233,7 +233,7 @@ fn it_is_known_where_everything_is() {
     let mut stranger = Stranger::new(&database(&folder));
     stranger.execute("BEGIN EXCLUSIVE");
     log(&writer, &run, 4..=5, 1.0);
-    let spill = instance::spill_path(store.paths(), store.instance().unwrap());
+    let spill = instance::spill_path(store.paths(), &store.instance().unwrap().parse().unwrap());
     assert_eq!(writer.settle(Duration::from_millis(300)), Settled::Beside { path: spill });
     stranger.execute("COMMIT");
     assert_eq!(writer.settle(Duration::from_secs(5)), Settled::Stored);
@@ -248,7 +248,7 @@ fn what_fits_nowhere_in_the_store_is_in_a_file_apart() {
         let store = open(&folder);
         let (run, writer) = (running(&store, "apart"), store.writer().unwrap());
         stranger = Stranger::new(&database(&folder));
-        let spill = instance::spill_path(store.paths(), store.instance().unwrap());
+        let spill = instance::spill_path(store.paths(), &store.instance().unwrap().parse().unwrap());
         std::fs::create_dir(&spill).unwrap();
         stranger.execute("BEGIN EXCLUSIVE");
         log(&writer, &run, 1..=5, 1.0);
