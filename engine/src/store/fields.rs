@@ -32,7 +32,7 @@ impl<'r> Fields<'r> {
 
     /// Notes that a column does not fit.
     pub fn wrong(&mut self, place: usize, what: &str) {
-        let name = self.row.try_column(place).map_or("?", |column| column.name());
+        let name = self.row.try_column(place).map_or("?", Column::name);
         self.problems.push(format!("`{name}` {what}"));
     }
 
@@ -137,7 +137,7 @@ impl<'r> Fields<'r> {
         match text.parse() {
             Ok(id) => Some(id),
             Err(error) => {
-                self.problems.push(format!("{error}"));
+                self.problems.push(error.to_string());
                 None
             }
         }
