@@ -107,7 +107,8 @@ fn spectrum() {
             examples: EXAMPLES,
         };
         let spec = SpectrumSpec { queries, row_mean_subtracted: false, ..SpectrumSpec::default() };
-        let rank = spec.components + 32;
+        // At this size a sketch is summed, with directions that measure what it lacks.
+        let rank = 2 * spec.components + 32 + 16;
         let mut sum = SpectraSum::<f32>::new(shape, spec, None).expect("it fits");
         let started = Instant::now();
         for _ in 0..EXAMPLES / MADE {

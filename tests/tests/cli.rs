@@ -315,6 +315,36 @@ fn an_exported_model_evaluates_like_its_run() {
     }
 }
 
+/// It was read in examples of 64 tokens, whatever it had been trained on.
+#[test]
+fn a_model_directory_from_elsewhere_is_read_as_long_as_it_has_positions() {
+    let program = program();
+    let run = program.train(TINY_DECODER, &["--steps", "2", "--set", "data.sequence_length=80"]);
+    program.write("held_out.txt", sentences(200));
+    let _ = program.run(&["export", &run, "--to", "model"]).expect_code(0);
+    for file in ["headroom.toml", "headroom.json"] {
+        std::fs::remove_file(program.path("model").join(file)).unwrap();
+    }
+    let eval = |more: &[&str]| {
+        let mut arguments = vec!["eval", "model", "--data", "held_out.txt"];
+        arguments.extend(more);
+        program.run(&arguments)
+    };
+    let whole = eval(&["--json"]).expect_code(0).json();
+    assert_eq!(whole["sequence_length"], 80);
+    let of_run = program.run(&["eval", &run, "--data", "held_out.txt", "--json"]).expect_code(0).json();
+    let (loss, expected) = (whole["loss"].as_f64().unwrap(), of_run["loss"].as_f64().unwrap());
+    assert!((loss - expected).abs() < 1e-5 * expected, "{loss} instead of {expected}");
+    let short = eval(&["--json", "--tokens", "16"]).expect_code(0).json();
+    assert_eq!(short["sequence_length"], 16);
+    assert_ne!(short["loss"], whole["loss"]);
+    let told = eval(&[]).expect_code(0).stdout;
+    assert!(told.contains("in examples of 80 tokens"), "{told}");
+    let _ = eval(&["--tokens", "81"]).expect_code(2).expect_words(&["80 positions", "81 tokens"]);
+    let analysed = program.run(&["analyse", "model", "--data", "held_out.txt", "--examples", "4"]).expect_code(0);
+    assert!(analysed.stdout.contains("4 examples of 80 tokens"), "{}", analysed.stdout);
+}
+
 #[test]
 fn evaluating_the_held_out_text_gives_the_loss_that_training_gave() {
     let program = program();

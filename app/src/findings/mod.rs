@@ -17,6 +17,7 @@ pub use intervals::{between, component_share, count_words, method_words, share_w
 pub use maps::maps;
 pub use npy::npy;
 pub use reconstruction::{
-    UNRELIABLE, computed_pairs, parted, reconstruction_csv, reconstruction_table, reliable_words, rising, scope_name,
+    FLOPS_CONVENTION, UNRELIABLE, computed_pairs, parted, reconstruction_csv, reconstruction_table, reliable_words,
+    rising, scope_name,
 };
 pub use words::{about, layer_name, layer_table, summary};

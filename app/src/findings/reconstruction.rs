@@ -20,6 +20,10 @@ use crate::{
 /// Errors of which tables say how many pairs they take.
 const ERRORS: [f64; 3] = [0.10, 0.05, 0.01];
 
+/// How FLOPs of scores are counted, which stands where they do.
+pub const FLOPS_CONVENTION: &str = "FLOPs count the n - k keys of a query that are restored; table 1 of the Eigen paper \
+     counts all n keys, so that its ratio k (d + n) / (n d) is larger (0.375 there is 0.344 here).";
+
 /// What a scope is called: `network`, `L3`, `L3H7`.
 pub fn scope_name(scope: Scope) -> String {
     match scope {
@@ -60,7 +64,9 @@ pub(super) fn figures(analysis: &Analysis) -> Vec<(String, Figure)> {
         }
         let title = "Error of restored scores over FLOPs, relative to those of all pairs";
         let x = Axis::new("FLOPs of scores, relative to all pairs");
-        all.push(("reconstruction-flops".to_owned(), figure(analysis, title, (x, (0.0, 1.5)), &series)));
+        let mut figure = figure(analysis, title, (x, (0.0, 1.5)), &series);
+        figure.notes.push(FLOPS_CONVENTION.to_owned());
+        all.push(("reconstruction-flops".to_owned(), figure));
     }
     if let Some(whole) = &found.whole {
         let pairs: Vec<f64> = (0..=whole.pairs).map(|k| k as f64).collect();
@@ -242,6 +248,9 @@ pub(super) fn summary(found: &Reconstruction) -> Vec<String> {
             least(&network.random),
         ));
     }
+    if !found.score_flops.is_empty() {
+        lines.push(format!("  {FLOPS_CONVENTION}"));
+    }
     if let Some(whole) = &found.whole {
         let [ten, five, one] = ERRORS.map(|error| {
             whole.greedy.least(error).map_or_else(|| "more than all".to_owned(), |count| format::count(count as u64))
@@ -324,6 +333,7 @@ mod tests {
             "120 maps",
             "on held-out examples",
             "squared error 5 %: k = 5 (eigenvectors 3, pairs by chance 8); FLOPs of scores 0.62",
+            "FLOPs count the n - k keys of a query that are restored; table 1",
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }

@@ -9,13 +9,14 @@ use super::{
     nystroem::{Nystroem, TESTS},
     packing::Packing,
     samples::{Part, Samples},
-    solve::{Solved, Source, Vectors, Way, solve},
+    solve::{Solved, Source, Vectors, Wanted, Way, solve},
     spectra_sum::Sums,
 };
 use crate::ops::Real;
 
 /// All that was summed up.
-pub(super) struct Finished<T> {
+pub(super) struct Finished<'a, T> {
+    pub(super) should_stop: &'a dyn Fn() -> bool,
     pub(super) shape: ScoreShape,
     pub(super) spec: SpectrumSpec,
     pub(super) packing: Packing,
@@ -45,8 +46,8 @@ impl Ways {
 }
 
 /// The spectra of all examples.
-pub(super) fn finish<T: Real>(found: Finished<T>) -> Result<ScoreSpectra, AnalysisError> {
-    let Finished { shape, spec, packing, heads, sums, queries, row_mean_energy, examples } = found;
+pub(super) fn finish<T: Real>(found: Finished<'_, T>) -> Result<ScoreSpectra, AnalysisError> {
+    let Finished { should_stop, shape, spec, packing, heads, sums, queries, row_mean_energy, examples } = found;
     let n = shape.tokens;
     let layers = shape.computing.len();
     let all = total(&heads);
@@ -87,9 +88,9 @@ pub(super) fn finish<T: Real>(found: Finished<T>) -> Result<ScoreSpectra, Analys
         overlaps: Vec::new(),
     };
     match sums {
-        Sums::Samples { layers } => from_samples(&mut spectra, layers, &shape, &spec, packing)?,
+        Sums::Samples { layers } => from_samples(&mut spectra, layers, &shape, &spec, packing, should_stop)?,
         Sums::Outer { groups, row_mean_subtracted } => {
-            from_outer(&mut spectra, groups, row_mean_subtracted, &shape, &spec, packing)?;
+            from_outer(&mut spectra, groups, row_mean_subtracted, &shape, &spec, packing, should_stop)?;
         }
         Sums::Sketch { omega, rank, groups, row_mean_subtracted } => {
             spectra.method = SpectrumMethod::Sketch { rank };
@@ -121,11 +122,13 @@ fn from_samples<T: Real>(
     shape: &ScoreShape,
     spec: &SpectrumSpec,
     packing: Packing,
+    should_stop: &dyn Fn() -> bool,
 ) -> Result<(), AnalysisError> {
+    let wanted = Wanted { components: spec.components, exact: spec.exact, should_stop };
     let width = packing.size();
     let mut ways = Ways::default();
     let network = Samples { parts: layers.iter().map(|layer| whole(layer, width)).collect(), width };
-    let solved = solve(&Source::Samples(network.clone()), spec.components, spec.exact, true)?;
+    let solved = solve(&Source::Samples(network.clone()), &wanted, true)?;
     let vectors = take(&mut spectra.network, solved, &mut ways);
     let mut first = 0;
     for ((layer, values), heads) in layers.iter().enumerate().zip(&shape.computing) {
@@ -150,14 +153,14 @@ fn from_samples<T: Real>(
         };
         first += part.count;
         spectra.overlaps.push(running(&energies, spectrum.trace));
-        let solved = solve(&Source::Samples(own), spec.components, spec.exact, false)?;
+        let solved = solve(&Source::Samples(own), &wanted, false)?;
         take(spectrum, solved, &mut ways);
         if spec.heads {
             for (place, head) in heads.iter().enumerate() {
                 let apart = heads.len();
                 let own = Part { first: place, apart, count: part.count / apart, ..part };
                 let own = Samples { parts: vec![own], width };
-                let solved = solve(&Source::Samples(own), spec.components, spec.exact, false)?;
+                let solved = solve(&Source::Samples(own), &wanted, false)?;
                 if let Some(spectrum) = spectra.heads.get_mut(layer * shape.heads + head) {
                     take(spectrum, solved, &mut ways);
                 }
@@ -178,7 +181,7 @@ fn from_samples<T: Real>(
             subtract_row_means(layer, packing);
         }
         let rest = Samples { parts: layers.iter().map(|layer| whole(layer, width)).collect(), width };
-        let solved = solve(&Source::Samples(rest), spec.components, spec.exact, false)?;
+        let solved = solve(&Source::Samples(rest), &wanted, false)?;
         take(spectrum, solved, &mut ways);
     }
     spectra.method = ways.method();
@@ -192,7 +195,9 @@ fn from_outer(
     shape: &ScoreShape,
     spec: &SpectrumSpec,
     packing: Packing,
+    should_stop: &dyn Fn() -> bool,
 ) -> Result<(), AnalysisError> {
+    let wanted = Wanted { components: spec.components, exact: spec.exact, should_stop };
     let width = packing.size();
     let sum_of = |groups: &[Vec<f64>], samples: u64| {
         let mut sum = Dense::zeros(width, width);
@@ -205,7 +210,7 @@ fn from_outer(
     };
     let group_size = if spec.heads { shape.heads } else { 1 };
     let mut ways = Ways::default();
-    let solved = solve(&sum_of(&groups, spectra.network.samples), spec.components, spec.exact, true)?;
+    let solved = solve(&sum_of(&groups, spectra.network.samples), &wanted, true)?;
     let directions = match take(&mut spectra.network, solved, &mut ways) {
         Vectors::Directions(directions) => directions,
         Vectors::None | Vectors::Weights(_) => Dense::zeros(0, width),
@@ -221,19 +226,19 @@ fn from_outer(
             let energies = row_products(&directions, &directions.times(matrix));
             spectra.overlaps.push(running(&energies, spectrum.trace));
         }
-        take(spectrum, solve(&covariance, spec.components, spec.exact, false)?, &mut ways);
+        take(spectrum, solve(&covariance, &wanted, false)?, &mut ways);
     }
     for (spectrum, group) in spectra.heads.iter_mut().zip(&groups) {
         if spectrum.samples > 0 {
             let covariance = sum_of(std::slice::from_ref(group), spectrum.samples);
-            take(spectrum, solve(&covariance, spec.components, spec.exact, false)?, &mut ways);
+            take(spectrum, solve(&covariance, &wanted, false)?, &mut ways);
         }
     }
     spectra.patterns = patterns(&directions, spec.patterns, packing);
     if let Some(spectrum) = &mut spectra.row_mean_subtracted {
         drop(groups);
         let covariance = sum_of(&[row_mean_subtracted], spectrum.samples);
-        take(spectrum, solve(&covariance, spec.components, spec.exact, false)?, &mut ways);
+        take(spectrum, solve(&covariance, &wanted, false)?, &mut ways);
     }
     spectra.method = ways.method();
     Ok(())

@@ -4,9 +4,8 @@ use super::{
     AnalysisError, Bounds,
     eigen::{Dense, Eigen, eigen, positive},
 };
-use crate::ops::parallel_product;
 use crate::ops::{
-    Matrix, MatrixMut,
+    Matrix, MatrixMut, parallel_product,
     random::{Purpose, Stream},
 };
 
@@ -51,6 +50,7 @@ pub(super) fn leading(
     apply: &dyn Fn(&Dense) -> Dense,
     dimension: usize,
     count: usize,
+    should_stop: &dyn Fn() -> bool,
 ) -> Result<Leading, AnalysisError> {
     let most = most_directions(count, dimension);
     let count = count.min(dimension);
@@ -61,6 +61,9 @@ pub(super) fn leading(
     let mut next = orthonormal(random.rows(BLOCK.min(dimension)), &basis);
     let mut check_at = (2 * count + 2 * BLOCK).min(most);
     loop {
+        if should_stop() {
+            return Err(AnalysisError::Stopped);
+        }
         let first = basis.rows;
         basis.values.extend_from_slice(&next.values);
         basis.rows += next.rows;

@@ -14,6 +14,17 @@ const ALWAYS_DENSE: usize = 1024;
 /// Sizes up to which all eigenvalues are found where a tenth of them is asked for.
 const OFTEN_DENSE: usize = 2560;
 
+/// Which eigenvalues are wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// So many of the largest, where all would take long.
+    pub(super) components: usize,
+    /// All, however long they take.
+    pub(super) exact: bool,
+    /// Asked before every matrix, and while an iteration goes on.
+    pub(super) should_stop: &'a dyn Fn() -> bool,
+}
+
 /// What eigenvalues are found from.
 pub(super) enum Source<'a, T> {
     /// Samples that were kept.
@@ -56,10 +67,13 @@ pub(super) fn is_dense(rank: usize, components: usize, exact: bool) -> bool {
 /// for it; else the `components` leading ones by iteration.
 pub(super) fn solve<T: Real>(
     source: &Source<'_, T>,
-    components: usize,
-    exact: bool,
+    wanted: &Wanted<'_>,
     with_vectors: bool,
 ) -> Result<Solved, AnalysisError> {
+    let Wanted { components, exact, should_stop } = *wanted;
+    if should_stop() {
+        return Err(AnalysisError::Stopped);
+    }
     let solved = |values, vectors, way| Solved { values, bounds: None, vectors, way };
     let of_matrix = |matrix: &Dense, way: Way| {
         if !with_vectors {
@@ -75,7 +89,7 @@ pub(super) fn solve<T: Real>(
         Source::Samples(samples) => {
             let (count, width) = (samples.count(), samples.width);
             if !is_dense(count.min(width), components, exact) {
-                return iterate(&|rows| samples.apply(rows), width, components);
+                return iterate(&|rows| samples.apply(rows), width, wanted);
             }
             if count >= width {
                 return of_matrix(&samples.covariance(), Way::Covariance);
@@ -88,13 +102,13 @@ pub(super) fn solve<T: Real>(
             if is_dense(matrix.rows, components, exact) {
                 return of_matrix(matrix, Way::Covariance);
             }
-            iterate(&|rows| rows.times(matrix), matrix.rows, components)
+            iterate(&|rows| rows.times(matrix), matrix.rows, wanted)
         }
     }
 }
 
-fn iterate(apply: &dyn Fn(&Dense) -> Dense, width: usize, components: usize) -> Result<Solved, AnalysisError> {
-    let found = leading(apply, width, components)?;
+fn iterate(apply: &dyn Fn(&Dense) -> Dense, width: usize, wanted: &Wanted<'_>) -> Result<Solved, AnalysisError> {
+    let found = leading(apply, width, wanted.components, wanted.should_stop)?;
     let way = Way::Iteration { directions: found.directions };
     Ok(Solved { values: found.values, bounds: found.bounds, vectors: Vectors::Directions(found.vectors), way })
 }

@@ -133,7 +133,15 @@ impl Costs<'_> {
         };
         let all = of(self.samples);
         let times = 1.0 + f64::from(u8::from(self.spec.row_mean_subtracted));
-        let mut work = times * all.work + layers as f64 * of(own).work + 2.0 * count * width * rank as f64;
+        // Projections of all samples on the eigenvectors, which the products of samples already hold.
+        let known = if !is_dense(rank, self.spec.components, self.spec.exact) {
+            self.spec.components
+        } else if self.samples < self.width {
+            0
+        } else {
+            rank
+        };
+        let mut work = times * all.work + layers as f64 * of(own).work + 2.0 * count * width * known as f64;
         if self.spec.heads {
             work += self.groups as f64 * of(self.samples / self.groups.max(1)).work;
         }
@@ -348,7 +356,16 @@ impl<T: Real> SpectraSum<T> {
     /// # Errors
     /// If there was no example, or eigenvalues cannot be found.
     pub fn finish(self) -> Result<ScoreSpectra, AnalysisError> {
+        self.finish_unless(&|| false)
+    }
+
+    /// The same, which takes minutes at worst, unless `should_stop` says so.
+    ///
+    /// # Errors
+    /// As [`Self::finish`], or if it was stopped.
+    pub fn finish_unless(self, should_stop: &dyn Fn() -> bool) -> Result<ScoreSpectra, AnalysisError> {
         finish(Finished {
+            should_stop,
             shape: self.shape,
             spec: self.spec,
             packing: self.packing,

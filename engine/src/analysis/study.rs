@@ -172,7 +172,7 @@ pub fn look(
         ));
     }
     if let Some(spectra) = spectra {
-        let found = spectra.finish()?;
+        let found = spectra.finish_unless(look.should_stop)?;
         if found.network.is_rank_deficient() {
             analysis.notes.push(format!(
                 "The covariance of whole maps has {} and only {}, so that its rank is at most that. \

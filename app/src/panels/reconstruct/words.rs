@@ -5,7 +5,7 @@ use headroom_engine::{
     config::counted,
 };
 
-use crate::widgets::format;
+use crate::{findings::FLOPS_CONVENTION, widgets::format};
 
 /// Where the method comes from, with its formulas.
 pub const METHOD: &str = "Eigen analysis of self-attention and its reconstruction from partial computation, section 3.1. \
@@ -45,7 +45,8 @@ pub fn at(found: &Reconstruction, scope: &ScopeReconstruction, k: usize) -> Vec<
     if let Some((scores, forward)) = found.score_flops.get(k).zip(found.forward_flops.get(k)) {
         let saves = if *scores > 1.0 { ": more than computing them all" } else { "" };
         lines.push(format!(
-            "In every layer but the last scores take {} of the FLOPs of all pairs{saves}; a forward pass takes {}.",
+            "In every layer but the last scores take {} of the FLOPs of all pairs{saves}; a forward pass takes {}. \
+             {FLOPS_CONVENTION}",
             format::percent(*scores),
             format::percent(*forward)
         ));
@@ -90,6 +91,7 @@ mod tests {
             "1.9 % for as many eigenvectors",
             "30 times the scores' squares for pairs by chance",
             "125 % of the FLOPs of all pairs: more than",
+            "table 1 of the Eigen paper counts all n keys",
         ] {
             assert!(lines.contains(words), "{words}: {lines}");
         }

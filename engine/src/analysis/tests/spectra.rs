@@ -250,7 +250,7 @@ fn leading_eigenvalues_are_found_whatever_the_spectrum() {
     let basis = orthonormal(dimension, dimension, 9);
     for (name, planted) in hard(dimension) {
         let matrix = basis.clone().turned().scale_columns(&planted).times(&basis);
-        let found = leading(&|rows| rows.times(&matrix), dimension, count).unwrap();
+        let found = leading(&|rows| rows.times(&matrix), dimension, count, &|| false).unwrap();
         assert!(found.bounds.is_none(), "{name}: {} directions", found.directions);
         assert_eq!(found.values.len(), count);
         for (place, (value, expected)) in found.values.iter().zip(&planted).enumerate() {
@@ -273,7 +273,7 @@ fn an_iteration_that_ends_early_gives_intervals_that_hold_the_truth() {
     let planted: Vec<f64> = (0..dimension).map(|k| 1.0 - 1e-4 * f64::from(k as u32)).collect();
     let basis = orthonormal(dimension, dimension, 4);
     let matrix = basis.clone().turned().scale_columns(&planted).times(&basis);
-    let found = leading(&|rows| rows.times(&matrix), dimension, count).unwrap();
+    let found = leading(&|rows| rows.times(&matrix), dimension, count, &|| false).unwrap();
     for (place, (value, expected)) in found.values.iter().zip(&planted).enumerate() {
         let upper = found.bounds.as_ref().map_or(value * 1.001, |bounds| bounds.upper[place]);
         assert!(*value <= expected + 1e-12 && *expected <= upper + 1e-12, "{place}: {value} {expected} {upper}");
@@ -292,6 +292,42 @@ fn intervals_of_a_sketch_hold_the_truth() {
         assert!(found.is_sketched() && found.network.bounds.is_some());
         check_planted(name, &found.network, &planted);
         check_planted(name, &found.layers[0], &planted);
+    }
+}
+
+/// What every way takes and how far off it is, for MEASURED.md: `cargo test -p headroom-engine --lib -- --ignored
+/// --nocapture time_against_error`.
+#[test]
+#[ignore = "it measures"]
+fn time_against_error() {
+    let (t, l, h, n) = (256, 1, 16, 46);
+    let planted: Vec<f64> = (1..=n * n).map(|k| (k as f64).powf(-0.7)).collect();
+    let scores = samples_of(&planted, t * h).values;
+    let trace: f64 = planted.iter().sum();
+    let ways = [
+        ("all eigenvalues", Kept::Samples, 256, true),
+        ("64 by iteration, samples kept", Kept::Samples, 64, false),
+        ("64 by iteration, covariance kept", Kept::Outer, 64, false),
+        ("sketch of 288", Kept::Sketch { rank: 288 }, 256, false),
+        ("sketch of 544", Kept::Sketch { rank: 544 }, 256, false),
+        ("sketch of 1056", Kept::Sketch { rank: 1056 }, 256, false),
+    ];
+    for (name, kept, components, exact) in ways {
+        let spec =
+            SpectrumSpec { components, exact, row_mean_subtracted: false, queries: false, ..SpectrumSpec::default() };
+        let started = std::time::Instant::now();
+        let sum = SpectraSum::<f32>::keeping(kept, shape([t, l, h, n], false, t), spec);
+        let found = summed(sum, &scores, [t, l, h, n], 16).network;
+        let secs = started.elapsed().as_secs_f64();
+        let low = |place: usize| 100.0 * (1.0 - found.values[place - 1] / planted[place - 1]);
+        let truth = planted.iter().take(22).sum::<f64>() / trace;
+        let (least, most) = found.share_between(22);
+        let [least, most, truth] = [least, most, truth].map(|share| 100.0 * share);
+        println!(
+            "{name}: {secs:.1} s, 22nd {:.2} % low, 64th {:.2} %, 22 hold {least:.2} to {most:.2} % (truth {truth:.2} %)",
+            low(22),
+            low(64)
+        );
     }
 }
 

@@ -287,20 +287,26 @@ fn the_optimiser_moves_all_parameters_as_the_processor_does() {
         let mut optimiser =
             AdamW::new(parameters.clone(), AdamWConfig { weight_decay: 0.1, ..Default::default() }).unwrap();
         let mut norms = Vec::new();
-        for step in 0..3 {
+        let gradients = |step: u64| {
             let loss = parameters.iter().enumerate().map(|(i, parameter)| {
                 let target = numbers(50 + step, &[sizes[i]], DType::F32);
                 (parameter.var.as_tensor() - target).unwrap().sqr().unwrap().sum_all().unwrap()
             });
             let loss = loss.reduce(|a, b| (a + b).unwrap()).unwrap();
-            let gradients = Gradients::collect(loss.backward().unwrap(), &parameters).unwrap();
+            Gradients::collect(loss.backward().unwrap(), &parameters).unwrap()
+        };
+        for step in 0..3 {
+            let gradients = gradients(step);
             norms.push(gradients.clip(1.0).unwrap());
             optimiser.step(&gradients, 1e-2).unwrap();
         }
-        let state = optimiser.state().unwrap();
+        let mut state = optimiser.state().unwrap();
+        // One of them joined in the last step.
+        state.insert("p1.step".to_owned(), Tensor::new(&[1_i64], &Device::Cpu).unwrap());
         let mut again = AdamW::new(parameters.clone(), AdamWConfig::default()).unwrap();
         again.load_state(&state).unwrap();
         assert_eq!(again.step_count(), 3);
+        again.step(&gradients(3), 1e-2).unwrap();
         let weights = parameters.iter().map(|parameter| parameter.var.as_detached_tensor()).collect::<Vec<_>>();
         (norms, weights, state)
     };
