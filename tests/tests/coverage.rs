@@ -170,7 +170,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_trained() {
         program.run(&["train", "c.toml"]).expect_code(2).expect_words(words)
     };
     let _ = refuse("kind = \"eigen\", k = 4", &["projecting scores", "headroom eval"]);
-    let _ = refuse("kind = \"partial\", k = 16", &["16 is outside", "15"]);
+    let _ = refuse("kind = \"partial\", k = 16", &["16 is too large", "from 1 to 15"]);
     let _ = refuse("kind = \"partial\", k = 4, warmup_steps = 60", &["60 steps of warm-up leave nothing of 60 steps"]);
     let _ = refuse("kind = \"partial\", k = 4, warmup_steps = 0", &["attention.coverage.from"]);
 }

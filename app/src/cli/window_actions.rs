@@ -36,7 +36,7 @@ macro_rules! counterparts {
     ($name:ident, $of:ty, { $($pattern:pat => $counterpart:expr,)* }) => {
         fn $name() -> Vec<(&'static str, Counterpart)> {
             // Never called: it makes the compiler ask for every variant.
-            let _is_complete = |of: &$of| match of { $($pattern => (),)* };
+            let _is_complete = |of: &$of| match of { $($pattern => stringify!($pattern),)* };
             vec![$((stringify!($pattern), $counterpart),)*]
         }
     };

@@ -301,10 +301,19 @@ mod tests {
                 "compatibility = { kind = \"grouped\", kv_heads = 4 }",
                 "attention.compatibility.kv_heads: 4 groups do not divide 6 heads; these do: 1, 2, 3, 6",
             ),
-            ("compatibility = { kind = \"grouped\", kv_heads = 7 }", "attention.compatibility.kv_heads: 7 is outside"),
-            ("compatibility = { kind = \"latent\", rank = 49 }", "attention.compatibility.rank: 49 is outside 1..=48"),
-            ("compatibility = { kind = \"collaborative\", d_k = 0 }", "attention.compatibility.d_k: 0 is outside"),
-            ("reuse = { kind = \"first\", layers = 2, heads = 1 }", "attention.reuse.layers: 2 is outside 0..=1"),
+            (
+                "compatibility = { kind = \"grouped\", kv_heads = 7 }",
+                "attention.compatibility.kv_heads: 7 is too large",
+            ),
+            (
+                "compatibility = { kind = \"latent\", rank = 49 }",
+                "attention.compatibility.rank: 49 is too large; it must be from 1 to 48",
+            ),
+            ("compatibility = { kind = \"collaborative\", d_k = 0 }", "attention.compatibility.d_k: 0 is too small"),
+            (
+                "reuse = { kind = \"first\", layers = 2, heads = 1 }",
+                "attention.reuse.layers: 2 is too large; it must be from 0 to 1",
+            ),
             ("reuse = { kind = \"custom\", rows = [\"c c\", \"c c\"] }", "attention.reuse.rows: the row of layer 0"),
             (
                 "reuse = { kind = \"custom\", rows = [\"c c c c c 0.0\", \"c c c c c c\"] }",
@@ -315,7 +324,10 @@ mod tests {
                 "attention.match_parameters: a custom table",
             ),
             ("coverage = { kind = \"eigen\", k = 4 }", "attention.coverage.kind: projecting scores"),
-            ("coverage = { kind = \"partial\", k = 128 }", "attention.coverage.k: 128 is outside 1..=63"),
+            (
+                "coverage = { kind = \"partial\", k = 128 }",
+                "attention.coverage.k: 128 is too large; it must be from 1 to 63",
+            ),
             (
                 "coverage = { kind = \"partial\", warmup_steps = 1000 }",
                 "attention.coverage.warmup_steps: 1000 steps of warm-up leave nothing of 1000 steps",

@@ -26,7 +26,7 @@ pub enum GenerateError {
     },
     /// A setting out of range.
     #[error(
-        "A temperature of {0} is outside 0..=100. Use 0 for the most probable tokens, 1 for the model's own distribution."
+        "A temperature of {0} cannot be used: it must be from 0 to 100. Use 0 for the most probable tokens, 1 for the model's own distribution."
     )]
     Temperature(f64),
     /// No token left to choose from.
