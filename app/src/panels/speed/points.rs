@@ -1,7 +1,7 @@
 //! The table of points: what was measured beside what was predicted, each side against the first.
 
 use egui::{Grid, RichText, Ui};
-use headroom_engine::speed::{LargestBatch, Measurement, Outcome, PointResult, SweepSpec};
+use headroom_engine::speed::{LargestBatch, Measurement, MemorySource, Outcome, PointResult, SweepSpec};
 
 use crate::{measured::millis, theme, widgets::format};
 
@@ -14,7 +14,10 @@ const COLUMNS: [(&str, &str); 13] = [
     ("Backward", "Median"),
     ("Optimiser", "Median; norm, clipping and update"),
     ("Tokens/s", "Tokens of a step over its median"),
-    ("Memory", "Peak of the process without what the program had before; measured in a pass of its own"),
+    (
+        "Memory",
+        "Peak of a process without what it held before the model was built; in a process of its own for each side",
+    ),
     ("Predicted", "Memory by the cost model, and measured over predicted"),
     ("FLOP/s", "FLOPs by the cost model over the median, and products done over predicted"),
     ("Energy", "Of a step, over many in a row: of the whole GPU, or of the whole processor, where it tells"),
@@ -79,7 +82,11 @@ fn measured_ui(ui: &mut Ui, found: &Measurement, first: Option<&Measurement>, is
         ui.label(millis(secs));
     }
     ui.label(format::count(found.tokens_per_sec() as u64));
-    ui.label(found.model_memory_bytes().map_or_else(|| "unknown".to_owned(), format::bytes));
+    let memory = ui.label(found.model_memory_bytes().map_or_else(|| "unknown".to_owned(), format::bytes));
+    if found.peak_memory_bytes.is_some() && found.memory_source == MemorySource::SharedProcess {
+        memory
+            .on_hover_text("Of the one process that measured everything: what it kept of models before is part of it");
+    }
     let times = |ratio: Option<f64>| ratio.map_or_else(String::new, |ratio| format!(" × {}", format::fixed(ratio, 2)));
     ui.label(format!("{}{}", format::bytes(found.predicted_memory_bytes), times(found.memory_ratio())));
     ui.label(format!("{}/s{}", format::flops(found.flops_per_sec()), times(found.flops_ratio())));
