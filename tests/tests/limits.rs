@@ -2,9 +2,13 @@
 //! numbers of threads; and what is answered without a text, a step or a file that somebody else would have to open.
 #![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
-use std::{fs, path::Path};
 #[cfg(unix)]
-use std::{process::Command, time::Duration};
+use std::process::{Command, Stdio};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use headroom_engine::config::{PresetGroup, Source, presets};
 use headroom_tests::{Program, TINY_DECODER, TINY_ENCODER, sentences};
@@ -31,12 +35,11 @@ fn pipes_and_devices_are_refused_by_their_kind() {
     std::os::unix::fs::symlink(program.path("pipe.txt"), program.path("link.txt.gz")).unwrap();
     std::os::unix::fs::symlink("/dev/zero", program.path("zero.txt")).unwrap();
     program.write("c.toml", TINY_DECODER);
-    let on = |path: &str| vec![format!("data.kind=\"file\""), format!("data.path=\"{path}\"")];
     for (path, kind) in [("pipe.txt", "pipe"), ("link.txt.gz", "pipe"), ("zero.txt", "device")] {
-        let set = on(path);
-        let arguments = ["train", "c.toml", "--set", &set[0], &set[1]];
+        let source = format!("kind = \"file\"\npath = \"{path}\"");
+        program.write("reading.toml", TINY_DECODER.replace("kind = \"grammar\"\nwords = 4000", &source));
         let words = ["data.path", path, kind, "not a file"];
-        let _ = program.run(&arguments).expect_code(2).expect_words(&words);
+        let _ = program.run(&["train", "reading.toml"]).expect_code(2).expect_words(&words);
     }
     let tokenizer = ["train", "c.toml", "--set", "data.tokenizer={kind=\"file\",path=\"tokenizer.json\"}"];
     let words = ["data.tokenizer.path", "pipe", "tokenizer.json"];
@@ -68,15 +71,11 @@ fn a_config_may_come_from_the_shells_own_pipe() {
     let config = TINY_DECODER.replace("kind = \"grammar\"\nwords = 4000", "kind = \"file\"\npath = \"text.txt\"");
     program.write("c.toml", config);
     let through_shell = |script: &str| {
-        let headroom = program.command(&[]);
-        let mut command = program.command(&[]);
         let mut shell = Command::new("bash");
-        shell.args(["-c", script, "bash"]).arg(headroom.get_program());
+        shell.args(["-c", script, "bash"]).arg(program.command(&[]).get_program());
         shell.current_dir(program.path("")).env("HEADROOM_STORE", program.store_path());
-        shell.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped());
-        shell.stderr(std::process::Stdio::piped());
-        std::mem::swap(&mut command, &mut shell);
-        program.run_command(command)
+        shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        program.run_command(shell)
     };
     // Relative paths start at the current folder.
     let _ = through_shell("\"$1\" train <(cat c.toml) --steps 2").expect_code(0);
@@ -101,7 +100,6 @@ fn a_packed_file_that_is_no_text_is_refused_by_its_beginning() {
     let _ = answer.expect_words(&["not text", "byte 0", "zeros.txt.gz"]);
 }
 
-#[cfg(unix)]
 #[test]
 fn a_word_of_megabytes_does_not_hold_the_tokenizer() {
     let program = program();
@@ -112,7 +110,7 @@ fn a_word_of_megabytes_does_not_hold_the_tokenizer() {
         .replace("kind = \"grammar\"\nwords = 4000", "kind = \"file\"\npath = \"word.txt\"")
         .replace("{ kind = \"bytes\" }", "{ kind = \"bpe\", vocabulary = 400 }");
     program.write("c.toml", config);
-    let started = std::time::Instant::now();
+    let started = Instant::now();
     let _ = program.run(&["train", "c.toml", "--steps", "2"]).expect_code(0);
     assert!(started.elapsed() < Duration::from_mins(2), "{:?}", started.elapsed());
 }

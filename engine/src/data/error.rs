@@ -28,8 +28,7 @@ pub enum DataError {
 
     /// Something else than a file or a folder, such as a pipe.
     #[error(
-        "It is {kind}, not a file, and text is read from files alone: it is read more than once. Write it to a file \
-         first: {}", path.display()
+        "It is {kind}, not a file. Text and tokenizers are read from files; write it to one first: {}", path.display()
     )]
     NoFile {
         /// The path.

@@ -10,9 +10,11 @@ use crate::data::encode::groups;
 use crate::data::progress::advance;
 use crate::data::{DataError, Documents, Progress, Stage};
 
-/// Longer words are counted in parts of so many characters: the trainer's work grows with the square of a word's length.
-/// What becomes a token is never near as long.
+/// Words of more characters are counted in parts: the trainer's work grows with the square of a word's length.
 const MOST_CHARACTERS: usize = 1000;
+
+/// Characters of such a part; few tokens are near as long.
+const PART_CHARACTERS: usize = 100;
 
 /// How often each word occurs, after `tokenizer`'s own normaliser and pre-tokeniser. In the order of the words, so
 /// that nothing depends on threads or hash seeds.
@@ -69,11 +71,12 @@ fn count_into(counts: &mut HashMap<String, u64>, text: &str, tokenizer: &Tokeniz
 
 /// A word, or its parts where it is a long one.
 fn parts(word: &str) -> impl Iterator<Item = &str> {
+    // No more bytes than that are no more characters.
+    let is_long = word.len() > MOST_CHARACTERS && word.chars().nth(MOST_CHARACTERS).is_some();
     let mut rest = Some(word);
     std::iter::from_fn(move || {
         let word = rest?;
-        // No more bytes than that are no more characters.
-        let cut = if word.len() <= MOST_CHARACTERS { None } else { word.char_indices().nth(MOST_CHARACTERS) };
+        let cut = if is_long { word.char_indices().nth(PART_CHARACTERS) } else { None };
         let (part, after) = cut.map_or((word, None), |(at, _)| (word.split_at(at).0, Some(word.split_at(at).1)));
         rest = after;
         Some(part)
@@ -90,16 +93,16 @@ fn merge(one: HashMap<String, u64>, other: HashMap<String, u64>) -> HashMap<Stri
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_CHARACTERS, parts};
+    use super::{MOST_CHARACTERS, PART_CHARACTERS, parts};
 
     #[test]
     fn only_long_words_are_cut() {
         for word in ["", "word", &"x".repeat(MOST_CHARACTERS), &"ä".repeat(MOST_CHARACTERS)] {
             assert_eq!(parts(word).collect::<Vec<_>>(), [word]);
         }
-        let long = "ä".repeat(2 * MOST_CHARACTERS + 1);
+        let long = "ä".repeat(MOST_CHARACTERS + 1);
         let cut: Vec<usize> = parts(&long).map(|part| part.chars().count()).collect();
-        assert_eq!(cut, [MOST_CHARACTERS, MOST_CHARACTERS, 1]);
+        assert_eq!(cut, [vec![PART_CHARACTERS; MOST_CHARACTERS / PART_CHARACTERS], vec![1]].concat());
         assert_eq!(parts(&long).collect::<String>(), long);
     }
 }
