@@ -53,7 +53,7 @@ pub(super) fn newest_state(bench: &Bench, job: &TrainJob, device: &Device) -> Re
     for path in records.iter().map(|record| &record.path).chain(&unrecorded) {
         match load(path, job, device) {
             Ok(Some(resume)) => {
-                for why in damaged {
+                for why in &damaged {
                     warn(format!("A checkpoint cannot be used, so an older one is tried. {why}"));
                 }
                 if unrecorded.contains(path) {
@@ -74,17 +74,22 @@ pub(super) fn newest_state(bench: &Bench, job: &TrainJob, device: &Device) -> Re
             Err(error) => damaged.push(error.to_string()),
         }
     }
-    if damaged.is_empty() {
+    let Some(newest) = damaged.first() else {
         checkpoints::sweep(&bench.store, &job.run);
         return Ok(None);
-    }
+    };
+    let of_run = match damaged.len() {
+        1 => "The run's checkpoint cannot be used".to_owned(),
+        count => format!("None of the run's {count} checkpoints can be used"),
+    };
     Err(Unready::Refused {
-        why: format!("No checkpoint of the run can be used, so it cannot go on. {}", damaged.join(" ")),
-        what_to_do: format!(
-            "Put the files back from a copy and resume again, or train it anew: `headroom show {}` prints its config, for \
-             `headroom train`.",
+        why: format!(
+            "{of_run}, so it cannot go on. Put the files back from a copy and resume again, or train it anew: `headroom show \
+             {}` prints its config, for `headroom train`. Of the newest: {newest}",
             job.run
         ),
+        // The message says it, since a path ends it.
+        what_to_do: String::new(),
     })
 }
 
