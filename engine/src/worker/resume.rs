@@ -59,8 +59,8 @@ pub(super) fn newest_state(bench: &Bench, job: &TrainJob, device: &Device) -> Re
                 if unrecorded.contains(path) {
                     let step = resume.progress.step;
                     warn(format!(
-                        "The run goes on from step {step}, whose checkpoint was written while the store could not be. \
-                         Points that were logged meanwhile may be missing."
+                        "The run goes on from step {step}, whose checkpoint was not recorded before its program ended. Points \
+                         of that time may be missing."
                     ));
                     let bytes = bench.store.folder_bytes(path);
                     let (kind, path) = (CheckpointKind::Last, path.clone());
