@@ -78,7 +78,7 @@ pub(super) fn newest_state(bench: &Bench, job: &TrainJob, device: &Device) -> Re
     for path in usable.chain(&unrecorded) {
         match load(path, job, device) {
             Ok(Some(resume)) => {
-                for why in damaged {
+                for why in &damaged {
                     warn(format!("A checkpoint cannot be used, so an older one is tried. {why}"));
                 }
                 if counts_by_the_run(job, &resume) {
@@ -87,8 +87,8 @@ pub(super) fn newest_state(bench: &Bench, job: &TrainJob, device: &Device) -> Re
                 if unrecorded.contains(path) {
                     let step = resume.progress.step;
                     warn(format!(
-                        "The run goes on from step {step}, whose checkpoint was written while the store could not be. \
-                         Points that were logged meanwhile may be missing."
+                        "The run goes on from step {step}, whose checkpoint was not recorded before its program ended. Points \
+                         of that time may be missing."
                     ));
                     let bytes = bench.store.folder_bytes(path);
                     let (kind, path) = (CheckpointKind::Last, path.clone());
@@ -102,17 +102,22 @@ pub(super) fn newest_state(bench: &Bench, job: &TrainJob, device: &Device) -> Re
             Err(error) => damaged.push(error.to_string()),
         }
     }
-    if damaged.is_empty() {
+    let Some(newest) = damaged.first() else {
         checkpoints::sweep(&bench.store, &job.run);
         return Ok(None);
-    }
+    };
+    let of_run = match damaged.len() {
+        1 => "The run's checkpoint cannot be used".to_owned(),
+        count => format!("None of the run's {count} checkpoints can be used"),
+    };
     Err(Unready::Refused {
-        why: format!("No checkpoint of the run can be used, so it cannot go on. {}", damaged.join(" ")),
-        what_to_do: format!(
-            "Put the files back from a copy and resume again, or train it anew: `headroom show {}` prints its config, for \
-             `headroom train`.",
+        why: format!(
+            "{of_run}, so it cannot go on. Put the files back from a copy and resume again, or train it anew: `headroom show \
+             {}` prints its config, for `headroom train`. Of the newest: {newest}",
             job.run
         ),
+        // The message says it, since a path ends it.
+        what_to_do: String::new(),
     })
 }
 

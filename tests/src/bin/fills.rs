@@ -4,7 +4,7 @@
 //!
 //! `cargo run -p headroom-tests --bin fills -- --count 40 --seed 1` (Linux: each run has a small `tmpfs` of its own, mounted
 //! as root or in a name space of the user's own).
-#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a script: what is broken is to end it")]
+#![expect(clippy::unwrap_used, reason = "a script: what is broken is to end it")]
 
 use std::{
     fs::{self, File},

@@ -2,7 +2,7 @@
 //! in peace: every curve and the weights bit for bit, no point lost that was older than a second, no rubbish left.
 //!
 //! `cargo run -p headroom-tests --bin kills -- --count 200 --seed 1`
-#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a script: what is broken is to end it")]
+#![expect(clippy::unwrap_used, reason = "a script: what is broken is to end it")]
 
 use std::{
     collections::BTreeMap,
@@ -77,8 +77,7 @@ fn outcome(program: &Program, run: &str) -> Peace {
     Peace { curves, weights: std::fs::read(last.path.join("model.safetensors")).unwrap() }
 }
 
-/// Lets a program train until a moment by chance, and kills it. What it told last before the second that may be lost, the
-/// run if it was told, and whether it had ended by itself.
+/// Lets a program train until a moment by chance, and kills it. The last step that it told before the second that may be lost.
 fn kill_at(training: Training, at: At, chance: &mut Chance, run: &mut Option<String>) -> u64 {
     let mut told: Vec<(Instant, u64)> = Vec::new();
     let wanted = match at {
@@ -95,7 +94,7 @@ fn kill_at(training: Training, at: At, chance: &mut Chance, run: &mut Option<Str
     };
     let mut end = wanted.is_none().then(|| Instant::now() + wait);
     loop {
-        let patience = end.map_or(Duration::from_secs(60), |end| end.saturating_duration_since(Instant::now()));
+        let patience = end.map_or(Duration::from_mins(1), |end| end.saturating_duration_since(Instant::now()));
         let Some(event) = training.next(patience) else { break };
         if event["event"] == "queued" {
             *run = event["run"].as_str().map(str::to_owned);
