@@ -323,7 +323,7 @@ fn a_model_directory_from_elsewhere_is_read_as_long_as_it_has_positions() {
     program.write("held_out.txt", sentences(200));
     let _ = program.run(&["export", &run, "--to", "model"]).expect_code(0);
     for file in ["headroom.toml", "headroom.json"] {
-        std::fs::remove_file(program.path("model").join(file)).unwrap();
+        fs::remove_file(program.path("model").join(file)).unwrap();
     }
     let eval = |more: &[&str]| {
         let mut arguments = vec!["eval", "model", "--data", "held_out.txt"];
