@@ -18,8 +18,9 @@ fn program() -> Program {
 /// The last object on standard output, of which there must be one.
 #[track_caller]
 fn last_object(answer: &Answer) -> Value {
-    let line = answer.stdout.lines().last().unwrap_or_else(|| panic!("nothing on standard output: {}", answer.stderr));
-    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    let last = answer.stdout.lines().last();
+    assert!(last.is_some(), "nothing on standard output: {}", answer.stderr);
+    serde_json::from_str(last.unwrap()).unwrap()
 }
 
 fn files(folder: &Path) -> Vec<String> {
