@@ -54,13 +54,17 @@ fn split(args: &ConfigArgs) -> CliResult<(String, Vec<String>)> {
     let mut overrides = args.set.clone();
     let name = match &args.config {
         Some(name) => name.clone(),
-        None => match overrides.iter().position(|given| !given.contains('=')) {
-            Some(place) => overrides.remove(place),
-            None => {
-                let message = format!("Name a config file, a preset or `-` for standard input. Presets: {}.", names());
-                return Err(CliError::at("config", message));
-            }
-        },
+        None => {
+            let place = overrides.iter().position(|given| !given.contains('='));
+            let missing = || {
+                let presets = names();
+                CliError::at(
+                    "config",
+                    format!("Name a config file, a preset or `-` for standard input. Presets: {presets}."),
+                )
+            };
+            overrides.remove(place.ok_or_else(missing)?)
+        }
     };
     overrides.extend(args.shortcuts());
     Ok((name, overrides))
