@@ -52,19 +52,15 @@ impl GivenConfig {
 /// `=` is no override.
 fn split(args: &ConfigArgs) -> CliResult<(String, Vec<String>)> {
     let mut overrides = args.set.clone();
-    let name = match &args.config {
-        Some(name) => name.clone(),
-        None => {
-            let place = overrides.iter().position(|given| !given.contains('='));
-            let missing = || {
-                let presets = names();
-                CliError::at(
-                    "config",
-                    format!("Name a config file, a preset or `-` for standard input. Presets: {presets}."),
-                )
-            };
-            overrides.remove(place.ok_or_else(missing)?)
-        }
+    let name = if let Some(name) = &args.config {
+        name.clone()
+    } else {
+        let place = overrides.iter().position(|given| !given.contains('='));
+        let missing = || {
+            let message = format!("Name a config file, a preset or `-` for standard input. Presets: {}.", names());
+            CliError::at("config", message)
+        };
+        overrides.remove(place.ok_or_else(missing)?)
     };
     overrides.extend(args.shortcuts());
     Ok((name, overrides))
