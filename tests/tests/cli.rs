@@ -98,7 +98,11 @@ fn an_empty_store_has_no_runs() {
             let mut all = arguments.to_vec();
             all.extend(["--store", store]);
             let answer = program.run(&all).expect_code(2).expect_words(&["no store there", named]);
-            assert_eq!(answer.stdout, "", "{all:?}");
+            if arguments.contains(&"--json") {
+                assert_eq!(answer.json()["problems"][0]["field"], "store", "{all:?}");
+            } else {
+                assert_eq!(answer.stdout, "", "{all:?}");
+            }
         }
     }
     assert_eq!(fs::read_dir(program.path("bare")).unwrap().count(), 0);

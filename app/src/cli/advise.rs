@@ -7,6 +7,7 @@ use headroom_engine::{
     analysis::Analysis,
     config::{RunConfig, counted, free_tag, from_toml, to_toml},
     store::{AdviceRecord, Advised, RunFilter, RunId, RunRecord, RunState, RunSummary, Store},
+    text::escaped_line,
     worker::{Command, Which, choose_checkpoint},
 };
 use serde_json::{Value as Json, json};
@@ -80,6 +81,7 @@ pub fn run(store: Option<&Path>, args: &AdviseArgs) -> CliResult {
     if *state == RunState::Finished {
         return Ok(());
     }
+    let name = escaped_line(name);
     Err(CliError::Failed(format!("The advised run {name} ({id}) did not train to its end: {state}.")))
 }
 
@@ -183,6 +185,7 @@ fn tell(
     advice: &Advice,
 ) -> CliResult {
     let (run, name) = (&record.summary.id, &record.summary.name);
+    let name = escaped_line(name);
     print::line(format!("Advice for {name} ({run}), from {}", words(analysis)))?;
     for sentence in sources {
         print::line(plain::ascii(sentence))?;
@@ -401,13 +404,13 @@ fn tell_outcome(reading: &Store, advised: &RunRecord, kept: &AdviceRecord, outco
         Some(beside) => format!("{}, trained beside it", named(beside)),
         None => format!("{}, trained before", named(&kept.advised.source)),
     };
-    print::line(format!(
+    print::line(escaped_line(&format!(
         "{} ({}, {}), against {against}; advised from {}",
         advised.summary.name,
         advised.summary.id,
         findings::stands_words(&advised.summary),
         kept.advised.words
-    ))?;
+    )))?;
     let mut table = Table::new(["", "before", "predicted", "came out", ""]);
     for row in findings::outcome_rows(outcome) {
         table.row(row.map(|cell| plain::ascii(&cell)));

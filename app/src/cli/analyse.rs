@@ -6,7 +6,7 @@ use headroom_engine::{
     analysis::{Analysis, AnalysisSpec, Measure, ReconstructionSpec, SpectrumSpec},
     config::{DataConfig, counted, from_toml},
     store::AnalysisId,
-    text::to_json_pretty,
+    text::{escaped_line, to_json_pretty},
     worker::{Command, Event, Subspace, Target, Which},
 };
 use serde_json::json;
@@ -224,7 +224,7 @@ impl LookArgs {
 }
 
 pub(super) fn tell(found: &Analysis) -> CliResult {
-    print::line(format!("{}, {:.1} s", findings::about(found), found.secs))?;
+    print::line(format!("{}, {:.1} s", escaped_line(&findings::about(found)), found.secs))?;
     for line in findings::summary(found) {
         print::line(line)?;
     }

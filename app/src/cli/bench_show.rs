@@ -92,7 +92,7 @@ pub fn compare(store: Option<&Path>, args: &BenchCompareArgs) -> CliResult {
         return print::json(&json!({ "first": first.summary, "second": second.summary, "ratios": ratios }));
     }
     for (place, summary) in [("First", &first.summary), ("Second", &second.summary)] {
-        print::line(format!("{place}: {} ({}), {}.", summary.name, summary.id, made_by(summary)))?;
+        print::line(format!("{place}: {} ({}), {}.", escaped_line(&summary.name), summary.id, made_by(summary)))?;
     }
     if ratios.is_empty() {
         return print::line("They have no measured point in common: the same fields, values and side names.");
@@ -132,7 +132,13 @@ pub fn restore(given: Option<&Path>, args: &BenchmarkArgs) -> CliResult {
 /// The whole benchmark as a table.
 pub fn print_record(record: &BenchmarkRecord) -> CliResult {
     let BenchmarkRecord { summary, spec, results } = record;
-    print::line(format!("{} ({}), {}, {}.", summary.name, summary.id, points_words(summary), made_by(summary)))?;
+    print::line(format!(
+        "{} ({}), {}, {}.",
+        escaped_line(&summary.name),
+        summary.id,
+        points_words(summary),
+        made_by(summary)
+    ))?;
     let fields = spec.axes.iter().map(|axis| axis.field.clone());
     let columns = [
         "side",

@@ -73,15 +73,15 @@ impl GivenConfig {
 /// `=` is no override.
 fn split(args: &ConfigArgs) -> CliResult<(String, Vec<String>)> {
     let mut overrides = args.set.clone();
-    let name = match &args.config {
-        Some(name) => name.clone(),
-        None => match overrides.iter().position(|given| !given.contains('=')) {
-            Some(place) => overrides.remove(place),
-            None => {
-                let message = format!("Name a config file, a preset or `-` for standard input. Presets: {}.", names());
-                return Err(CliError::at("config", message));
-            }
-        },
+    let name = if let Some(name) = &args.config {
+        name.clone()
+    } else {
+        let place = overrides.iter().position(|given| !given.contains('='));
+        let missing = || {
+            let message = format!("Name a config file, a preset or `-` for standard input. Presets: {}.", names());
+            CliError::at("config", message)
+        };
+        overrides.remove(place.ok_or_else(missing)?)
     };
     overrides.extend(args.shortcuts());
     Ok((name, overrides))

@@ -111,7 +111,7 @@ fn draw(
             let (layers, heads) = (thumbnails.layers, thumbnails.heads);
             Ok(Opened { target, step, tokens, layers, heads })
         }
-        other => Err(other),
+        other => Err(Box::new(other)),
     })?;
     for (field, wanted, most, what) in
         [("--layer", args.layer, opened.layers, "layer"), ("--head", args.head, opened.heads, "head")]
@@ -157,7 +157,7 @@ fn whole(engine: &Engine, opened: &Opened, at: HeadAt, hides_special: bool) -> C
     engine.send(Command::LoadMap { view: VIEW, layer, head })?;
     let values = wait(engine, |event| match event {
         Event::Map { values, .. } => Ok(values),
-        other => Err(other),
+        other => Err(Box::new(other)),
     })?;
     if values.is_empty() {
         return Ok(BTreeMap::new());
@@ -174,24 +174,27 @@ fn rebuilt(engine: &Engine, opened: &Opened, at: HeadAt, wanted: Rebuild) -> Cli
     let found: Result<Box<RebuiltMap>, String> = wait(engine, |event| match event {
         Event::Rebuilt { rebuilt: Some(found), .. } => Ok(Ok(found)),
         Event::Rebuilt { why, .. } => Ok(Err(why.unwrap_or_default())),
-        other => Err(other),
+        other => Err(Box::new(other)),
     })?;
     let found = found.map_err(|why| CliError::at("--rebuild", why))?;
     Ok(rebuilt_figures(at, &found, (&opened.target, &opened.tokens)).into_iter().collect())
 }
 
 /// The event that is waited for.
-fn wait<T>(engine: &Engine, mut take: impl FnMut(Event) -> Result<T, Event>) -> CliResult<T> {
+fn wait<T>(engine: &Engine, mut take: impl FnMut(Event) -> Result<T, Box<Event>>) -> CliResult<T> {
     loop {
         let Some(event) = engine.wait_event(PATIENCE) else { continue };
-        match take(event) {
+        let other = match take(event) {
             Ok(found) => return Ok(found),
-            Err(Event::Failed { run: None, why, what_to_do }) => {
+            Err(other) => *other,
+        };
+        match other {
+            Event::Failed { run: None, why, what_to_do } => {
                 return Err(CliError::at("run", joined(&why, &what_to_do)));
             }
-            Err(Event::Warning { message, .. }) => print::aside(format!("Warning: {message}")),
-            Err(Event::Ended) => return Err(CliError::Failed("The engine ended before the maps came.".to_owned())),
-            Err(_) => {}
+            Event::Warning { message, .. } => print::aside(format!("Warning: {message}")),
+            Event::Ended => return Err(CliError::Failed("The engine ended before the maps came.".to_owned())),
+            _ => {}
         }
     }
 }

@@ -23,15 +23,15 @@ pub fn path(given: Option<&Path>) -> CliResult<PathBuf> {
             Err(CliError::at("store", "--store is empty. Name a database file or the folder of one."))
         }
         Some(file) => Ok(file.to_owned()),
-        None => match StorePaths::default_location() {
-            Some(paths) => Ok(paths.database().to_owned()),
-            None => {
+        None => {
+            let usual = StorePaths::default_location().map(|paths| paths.database().to_owned());
+            usual.ok_or_else(|| {
                 let variable = StorePaths::VARIABLE;
                 let message =
                     format!("There is no home folder to keep runs in. Name a store with --store or {variable}.");
-                Err(CliError::at("store", message))
-            }
-        },
+                CliError::at("store", message)
+            })
+        }
     }
 }
 

@@ -181,8 +181,8 @@ fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
         ]);
     }
     let mut text = table.text();
-    let base = all.first().map(|first| first.name.as_str()).unwrap_or_default();
-    let _ = writeln!(text, "\n+-: against {base}. sd: over seeds. Tag of these runs: {tag}");
+    let base = escaped_line(all.first().map(|first| first.name.as_str()).unwrap_or_default());
+    let _ = writeln!(text, "\n+-: against {base}. sd: over seeds. Tag of these runs: {}", escaped_line(tag));
     let ended: Vec<&RunRecord> = records.iter().filter(|record| record.summary.state != RunState::Finished).collect();
     for record in ended {
         let run = &record.summary;
@@ -192,7 +192,7 @@ fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
     }
     for entrant in illegal {
         let problems: Vec<String> = entrant.problems().iter().map(ToString::to_string).collect();
-        let _ = writeln!(text, "Not trained: {}. {}", entrant.name, problems.join("; "));
+        let _ = writeln!(text, "Not trained: {}. {}", escaped_line(&entrant.name), problems.join("; "));
     }
     let reasons: BTreeSet<&str> =
         all.iter().filter_map(|standing| standing.not_judged).map(NotJudged::reason).collect();

@@ -12,7 +12,9 @@ pub struct Table {
 impl Table {
     /// A table with these headings.
     pub fn new(headings: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self { rows: vec![headings.into_iter().map(Into::into).collect()] }
+        let mut table = Self::default();
+        table.row(headings);
+        table
     }
 
     /// Adds a row.
@@ -60,6 +62,13 @@ pub fn maybe(value: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::Table;
+
+    #[test]
+    fn no_cell_begins_a_row_of_its_own() {
+        let mut table = Table::new(["a\nb"]);
+        table.row(["x\ny\u{1b}[2J"]);
+        assert_eq!(table.text(), "a\\nb\nx\\ny\\u{1b}[2J\n");
+    }
 
     #[test]
     fn columns_line_up_and_numbers_stand_right() {

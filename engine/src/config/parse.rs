@@ -260,7 +260,7 @@ fn huge_in(value: &DeValue<'_>, path: &str, others: &Table, found: &mut Vec<Prob
             }
         }
         DeValue::Array(values) => {
-            for value in values.iter() {
+            for value in values {
                 huge_in(value.get_ref(), path, others, found);
             }
         }
@@ -299,7 +299,7 @@ fn field_of(given: &str) -> &str {
 
 /// Whether a field names a kind, of which each has fields of its own.
 fn is_kind(path: &str) -> bool {
-    let is_answer = || path.starts_with("attention.") && path.ends_with(".kind");
+    let is_answer = || path.starts_with("attention.") && path.rsplit('.').next() == Some("kind");
     matches!(path, "data.kind" | "data.tokenizer.kind" | "train.schedule.kind") || is_answer()
 }
 

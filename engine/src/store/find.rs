@@ -29,7 +29,9 @@ impl Store {
         self.read(async |connection| {
             let mut deleted = known(connection).await?;
             deleted.retain(|run| run.is_deleted);
-            deleted.iter_mut().for_each(|run| run.is_deleted = false);
+            for run in &mut deleted {
+                run.is_deleted = false;
+            }
             record(connection, find(&deleted, query.trim())?, self.paths()).await
         })
     }
