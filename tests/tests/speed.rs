@@ -153,6 +153,7 @@ fn ctrl_c_keeps_what_was_measured() {
 
 /// The peak of memory of a side of the tiny point at this length, and which process it is of.
 #[cfg(target_os = "linux")]
+#[expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 fn peak(record: &serde_json::Value, length: &str) -> (f64, String) {
     let points = record["results"]["points"].as_array().unwrap();
     let point = points.iter().find(|point| point["settings"][0]["value"] == length).unwrap();
@@ -191,6 +192,7 @@ fn memory_does_not_depend_on_what_was_measured_before() {
 
 /// Children of a process that measure memory.
 #[cfg(target_os = "linux")]
+#[expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 fn children(parent: u32) -> Vec<u32> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
@@ -206,6 +208,7 @@ fn children(parent: u32) -> Vec<u32> {
 
 /// A sweep whose memory takes long to measure, and the process that measures it.
 #[cfg(target_os = "linux")]
+#[expect(clippy::unwrap_used, clippy::zombie_processes, reason = "test code: whoever gets the process waits for it")]
 fn busy_sweep(program: &Program) -> (std::process::Child, u32) {
     program.write("tiny.toml", TINY_DECODER.replace("width = 16", "width = 256").replace("batch = 4", "batch = 64"));
     let axis = "train.accumulation=400";

@@ -172,7 +172,7 @@ impl Wishes {
     fn wait(&self, pause: Duration, was_busy: bool) {
         let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let same =
-            |_: &mut ()| !self.is_ending.load(Ordering::Acquire) && self.is_busy.load(Ordering::Acquire) == was_busy;
+            |(): &mut ()| !self.is_ending.load(Ordering::Acquire) && self.is_busy.load(Ordering::Acquire) == was_busy;
         drop(self.changed.wait_timeout_while(guard, pause, same));
     }
 }
