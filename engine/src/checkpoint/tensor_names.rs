@@ -173,7 +173,8 @@ fn written() -> String {
             // So many that the restored pairs are a number of their own: 21 of a decoder's, 102 of an encoder's.
             config.attention.coverage =
                 Coverage::Partial(PartialCoverage { k: 11, restore, ..PartialCoverage::default() });
-            for (name, shape) in saved(&config).0.into_values().flatten() {
+            let all: Tensors = saved(&config).0.into_values().flatten().collect();
+            for (name, shape) in all {
                 if !plain.contains(&name) {
                     row(&mut page, &[&format!("`{}`", restore.name()), &format!("`{name}`"), &format!("`{shape}`")]);
                 }
