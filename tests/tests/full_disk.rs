@@ -3,7 +3,7 @@
 
 use std::{path::Path, process::Command};
 
-use headroom_engine::store::{RunId, StorePaths};
+use headroom_engine::store::StorePaths;
 use headroom_tests::{Program, TINY_DECODER, hold};
 
 fn program() -> Program {
@@ -21,7 +21,7 @@ fn config(steps: u64) -> String {
 const SERIES: [&str; 3] = ["train/loss", "validation/loss", "train/grad_norm"];
 
 fn checkpoints(program: &Program, run: &str) -> usize {
-    let folder = StorePaths::for_database(&program.store_path()).checkpoints(&RunId::from(run));
+    let folder = StorePaths::for_database(&program.store_path()).checkpoints(&run.parse().unwrap());
     std::fs::read_dir(folder).unwrap().count()
 }
 

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use headroom_engine::store::{OpenMode, RunFilter, RunId, RunState, Store, series_names};
+use headroom_engine::store::{OpenMode, RunFilter, RunState, Store, series_names};
 use headroom_tests::{Chance, Program, TINY_DECODER, TINY_ENCODER, Training, carry_out_commands, number, text};
 
 #[global_allocator]
@@ -71,7 +71,7 @@ fn program() -> Program {
 
 fn outcome(program: &Program, run: &str) -> Peace {
     let curves = SERIES.map(|series| program.curve(run, series)).to_vec();
-    let kept = program.store().checkpoints(&RunId::from(run)).unwrap();
+    let kept = program.store().checkpoints(&run.parse().unwrap()).unwrap();
     let last = kept.iter().max_by_key(|kept| kept.step).unwrap();
     assert_eq!(last.step, STEPS, "the last checkpoint is of the last step");
     Peace { curves, weights: std::fs::read(last.path.join("model.safetensors")).unwrap() }
@@ -137,8 +137,9 @@ fn after_kill(program: &Program, safe: u64) -> Option<(RunState, String)> {
 /// Nothing but what is kept is left of a finished run.
 fn assert_no_rubbish(program: &Program, run: &str) {
     let store = program.store();
-    let kept: Vec<PathBuf> = store.checkpoints(&RunId::from(run)).unwrap().into_iter().map(|kept| kept.path).collect();
-    for entry in std::fs::read_dir(store.paths().checkpoints(&RunId::from(run))).unwrap() {
+    let kept: Vec<PathBuf> =
+        store.checkpoints(&run.parse().unwrap()).unwrap().into_iter().map(|kept| kept.path).collect();
+    for entry in std::fs::read_dir(store.paths().checkpoints(&run.parse().unwrap())).unwrap() {
         let path = entry.unwrap().path();
         assert!(kept.contains(&path), "{} was left behind", path.display());
     }
