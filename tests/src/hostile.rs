@@ -20,7 +20,7 @@ use crate::{Chance, Program, TINY_DECODER, tamper};
 pub const AS_PROGRAM: &str = "HEADROOM_TESTS_AS_PROGRAM";
 
 /// Longer than any command here takes.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// What is done to a store.
 #[derive(Clone, Copy)]
@@ -133,7 +133,7 @@ const HARMS: &[Harm] = &[
     Harm::Disk(|store| Store::replace_by_pipe(&store.checkpoint().join("model.safetensors"))),
     Harm::Disk(|store| Store::replace_by_link(&store.checkpoint().join("model.safetensors"), Path::new("/dev/zero"))),
     Harm::Disk(|store| {
-        Store::replace_by_link(&store.checkpoint().join("config.json"), &store.victim.join("thesis.tex"))
+        Store::replace_by_link(&store.checkpoint().join("config.json"), &store.victim.join("thesis.tex"));
     }),
     Harm::Disk(|store| drop(fs::remove_file(store.checkpoint().join("headroom.json")))),
     Harm::Disk(|store| drop(fs::write(store.checkpoint().join("headroom.json"), "{\"format\":1}"))),

@@ -344,7 +344,7 @@ fn a_model_directory_from_elsewhere_is_read_as_long_as_it_has_positions() {
     assert_ne!(short["loss"], whole["loss"]);
     let told = eval(&[]).expect_code(0).stdout;
     assert!(told.contains("in examples of 80 tokens"), "{told}");
-    let _ = eval(&["--tokens", "81"]).expect_code(2).expect_words(&["80 positions", "81 tokens"]);
+    let _ = eval(&["--tokens", "81"]).expect_code(2).expect_words(&["at most 80 tokens", "81 tokens"]);
     let analysed = program.run(&["analyse", "model", "--data", "held_out.txt", "--examples", "4"]).expect_code(0);
     assert!(analysed.stdout.contains("4 examples of 80 tokens"), "{}", analysed.stdout);
 }

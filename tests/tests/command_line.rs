@@ -162,7 +162,7 @@ fn no_text_from_outside_reaches_a_terminal_raw() {
     let _ = program.run(&["rename", &run, &hostile_name]).expect_code(0);
     let _ = program.run(&["note", &run, HOSTILE]).expect_code(0);
     let _ = program.run(&["tag", &run, "--add", HOSTILE]).expect_code(0);
-    let hostile_folder = program.path(format!("fol\u{1b}]0;x\u{7}der\u{202e}"));
+    let hostile_folder = program.path("fol\u{1b}]0;x\u{7}der\u{202e}");
     let folder = hostile_folder.to_str().unwrap();
     for arguments in [
         &["runs"][..],

@@ -47,7 +47,7 @@ fn a_loss_that_grows_and_stays_finite_ends_the_run_as_diverged() {
     assert!(words.contains("did not come back") && words.contains("from step"), "{words}");
     // What it has is not lost.
     let out = program.path("model").display().to_string();
-    let _ = program.run(&["export", "1", &out, "--which", "last"]).expect_code(0);
+    let _ = program.run(&["export", "1", "--to", &out, "--which", "last"]).expect_code(0);
 }
 
 #[test]

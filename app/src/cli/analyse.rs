@@ -159,7 +159,7 @@ fn target(
     current_dir: &Path,
 ) -> CliResult<(Target, Option<DataConfig>)> {
     if Path::new(name).is_dir() {
-        if !Path::new(name).join("config.json").is_file() {
+        if !Path::new(name).join("config.json").exists() {
             return Err(CliError::at("run", eval::no_model_directory(name)));
         }
         return Ok((Target::Directory(current_dir.join(name)), None));

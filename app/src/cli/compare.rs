@@ -8,7 +8,7 @@ use std::{
 use headroom_engine::{
     config::nearest,
     store::{Direction, RunRecord, SeriesSummary},
-    text::csv_cell,
+    text::{csv_cell, escaped_line},
 };
 use serde_json::{Value, json};
 
@@ -176,7 +176,12 @@ fn as_csv(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Stri
         cells.extend(differences.values().map(|values| values.get(index).map(typed).unwrap_or_default()));
         lines.push(cells);
     }
-    lines.iter().map(|cells| cells.iter().map(|cell| csv_cell(cell)).collect::<Vec<_>>().join(",") + "\n").collect()
+    lines
+        .iter()
+        .map(|cells| {
+            cells.iter().map(|cell| csv_cell(&escaped_line(cell)).into_owned()).collect::<Vec<_>>().join(",") + "\n"
+        })
+        .collect()
 }
 
 /// A config value as it would be typed; nothing for a field that is not there.

@@ -23,7 +23,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
     let coverage = args.coverage.as_deref().map(|text| approximation(text, args.examples)).transpose()?.flatten();
     let is_directory = Path::new(&args.target).is_dir();
-    if is_directory && args.data.is_some() && !Path::new(&args.target).join("config.json").is_file() {
+    if is_directory && args.data.is_some() && !Path::new(&args.target).join("config.json").exists() {
         let target = &args.target;
         return Err(CliError::at("run", no_model_directory(target)));
     }

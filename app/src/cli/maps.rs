@@ -46,7 +46,7 @@ pub fn run(store: Option<&Path>, args: &MapsArgs) -> CliResult {
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
     let is_directory = Path::new(&args.target).is_dir();
     let target = if is_directory {
-        if !Path::new(&args.target).join("config.json").is_file() {
+        if !Path::new(&args.target).join("config.json").exists() {
             return Err(CliError::at("run", eval::no_model_directory(&args.target)));
         }
         if args.text.is_none() {

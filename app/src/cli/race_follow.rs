@@ -201,7 +201,8 @@ impl Course {
                     let best = best_validation_loss
                         .map(|loss| format!(" Best validation loss {}.", plain::number(loss)))
                         .unwrap_or_default();
-                    let why: String = [why, unwritten].into_iter().flatten().map(|why| format!(" {why}")).collect();
+                    let why: String =
+                        [why, unwritten].into_iter().flatten().flat_map(|why| [" ", why.as_str()]).collect();
                     let (steps, time) = (counted(*step, "step"), plain::duration(*train_secs));
                     let name = self.name(run);
                     self.tell(&format!("Ended as {state}: {name}, {steps} in {time}.{best}{why}"))?;

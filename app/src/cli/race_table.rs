@@ -136,7 +136,9 @@ fn as_csv(all: &[Standing]) -> String {
         }
         cells
     });
-    let line = |cells: Vec<String>| cells.iter().map(|cell| csv_cell(cell)).collect::<Vec<_>>().join(",") + "\n";
+    let line = |cells: Vec<String>| {
+        cells.iter().map(|cell| csv_cell(&escaped_line(cell)).into_owned()).collect::<Vec<_>>().join(",") + "\n"
+    };
     std::iter::once(heading).chain(rows).map(line).collect()
 }
 

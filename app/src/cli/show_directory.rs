@@ -13,7 +13,7 @@ use super::{
 
 /// Shows it.
 pub fn run(directory: &Path, args: &ShowArgs) -> CliResult {
-    if !directory.join("config.json").is_file() {
+    if !directory.join("config.json").exists() {
         return Err(CliError::at("run", eval::no_model_directory(&args.run)));
     }
     let facts = describe_model_dir(directory).map_err(|error| CliError::at("run", error.to_string()))?;

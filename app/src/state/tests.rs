@@ -189,7 +189,7 @@ fn a_deleted_run_can_be_brought_back() {
     assert_eq!(state.undo_delete(), None);
     state.delete_run(&id("a"));
     assert!(state.can_undo_delete());
-    assert_eq!(state.undo_delete().as_deref(), Some("a"));
+    assert_eq!(state.undo_delete().as_deref(), Some(id("a").as_str()));
     let edits: Vec<RunEdit> = state
         .take_wishes()
         .into_iter()

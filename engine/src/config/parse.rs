@@ -299,8 +299,7 @@ fn field_of(given: &str) -> &str {
 
 /// Whether a field names a kind, of which each has fields of its own.
 fn is_kind(path: &str) -> bool {
-    let is_answer = || path.starts_with("attention.") && path.rsplit('.').next() == Some("kind");
-    matches!(path, "data.kind" | "data.tokenizer.kind" | "train.schedule.kind") || is_answer()
+    path.rsplit_once('.').is_some_and(|(section, name)| name == "kind" && section != "model")
 }
 
 /// Replaces one field; a sentence where that took others away.

@@ -199,7 +199,7 @@ mod tests {
     fn sentences_without_blanks_give_the_tokens_of_their_whole() {
         let text: String = (0..400_u32)
             .flat_map(|at| {
-                let letters = (0..at % 17 + 1).map(move |i| char::from_u32(0x4e00 + (at * 31 + i * 7) % 500).unwrap());
+                let letters = (0..=at % 17).map(move |i| char::from_u32(0x4e00 + (at * 31 + i * 7) % 500).unwrap());
                 letters.chain([['。', '，', '\n', '！'][at as usize % 4]])
             })
             .collect();

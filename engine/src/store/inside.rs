@@ -134,7 +134,7 @@ fn names(dir: &Dir) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for entry in dir.entries().map_err(told)? {
         let name = entry.map_err(told)?.file_name();
-        names.push(name.into_string().map_err(|name| format!("holds what is not Headroom's ({name:?})"))?);
+        names.push(name.into_string().map_err(|name| format!("holds what is not Headroom's ({})", name.display()))?);
     }
     names.sort();
     Ok(names)

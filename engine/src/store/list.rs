@@ -143,10 +143,10 @@ pub(crate) async fn record(
     .await?;
     let first = summary(&row, &mut Owners::new(paths), &BTreeMap::new());
     let mut fields = Fields::new(&row);
-    let (program_version, git_commit) = (fields.text(28), fields.optional_text(29));
-    let (git_dirty, data_hash) = (fields.optional_whole(30).map(|dirty| dirty != 0), fields.optional_text(31));
-    let machine = Machine { cpu: fields.text(32), cores: fields.small(33), os: fields.text(34) };
-    let (config_toml, json) = (fields.text(35), fields.text(36));
+    let (program_version, git_commit) = (fields.text(29), fields.optional_text(30));
+    let (git_dirty, data_hash) = (fields.optional_whole(31).map(|dirty| dirty != 0), fields.optional_text(32));
+    let machine = Machine { cpu: fields.text(33), cores: fields.small(34), os: fields.text(35) };
+    let (config_toml, json) = (fields.text(36), fields.text(37));
     let mut problems = fields.problems();
     let config = serde_json::from_str(&json);
     if let Err(error) = &config

@@ -143,7 +143,7 @@ impl StorePaths {
             Some(["runs", id, "checkpoints", name]) if *id == run.as_str() && is_checkpoint(name) => {
                 Ok((*name).to_owned())
             }
-            _ => Err(format!("it is not in the run's own folder of checkpoints, but at {path:?}")),
+            _ => Err(format!("it is not in the run's own folder of checkpoints, but at {}", path.display())),
         }
     }
 }

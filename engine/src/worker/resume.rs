@@ -51,7 +51,7 @@ fn counts_by_the_run(job: &TrainJob, resume: &Resume) -> bool {
     is_late
         && resume.parameters.has_coverage()
         && names().any(is_map)
-        && !names().any(|name| is_map(name) && name.ends_with(".step"))
+        && !names().any(|name| is_map(name) && name.strip_suffix(".step").is_some())
 }
 
 /// The newest checkpoint from which training can go on exactly; none where the run has not come to its first one.

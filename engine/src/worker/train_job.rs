@@ -383,7 +383,7 @@ mod tests {
             if place.record().summary.state == RunState::Stopped {
                 let before = place.record().summary.steps_done;
                 let evaluated = place.curve(series_names::VALIDATION_LOSS).last().map_or(0, |point| point.0);
-                in_evaluation += u64::from(before > 0 && before % 2 == 0 && evaluated < before);
+                in_evaluation += u64::from(before > 0 && before.is_multiple_of(2) && evaluated < before);
                 place.train(true, &Steering::default(), SELDOM);
             }
             assert_eq!(place.record().summary.state, RunState::Finished, "question {question}");
@@ -460,7 +460,9 @@ mod tests {
         assert_eq!(place.curve(series_names::TRAIN_LOSS), before);
         assert!(kept.iter().all(|kept| kept.path.is_dir()), "nothing is removed");
         // Without their folders it is the same.
-        kept.iter().for_each(|kept| std::fs::remove_dir_all(&kept.path).unwrap());
+        for kept in &kept {
+            std::fs::remove_dir_all(&kept.path).unwrap();
+        }
         place.train(true, &Steering::default(), SELDOM);
         assert_eq!((place.record().summary.state, place.record().attempts.len()), (RunState::Failed, 1));
     }
@@ -470,7 +472,9 @@ mod tests {
         let place = stopped_half_way();
         let kept = place.store.checkpoints(&place.run).unwrap();
         let writer = place.store.writer().unwrap();
-        kept.iter().for_each(|kept| writer.forget_checkpoint(&place.run, &kept.path));
+        for kept in &kept {
+            writer.forget_checkpoint(&place.run, &kept.path);
+        }
         writer.flush().unwrap();
         let warnings = place.train(true, &Steering::default(), SELDOM);
         assert!(warnings.iter().any(|told| told.contains("may be missing")), "{warnings:?}");

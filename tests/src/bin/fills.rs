@@ -58,7 +58,7 @@ impl Disk {
     /// Leaves so many bytes free.
     fn fill(&self, left: u64) {
         let mut file = File::create(self.at.join("fill")).unwrap();
-        let block = [0_u8; 1 << 16];
+        let block = vec![0_u8; 1 << 16];
         let mut bytes = 0;
         for size in [block.len(), 4096, 1] {
             while let Ok(written) = file.write(&block[..size]) {

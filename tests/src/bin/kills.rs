@@ -145,7 +145,7 @@ fn assert_no_rubbish(program: &Program, run: &str) {
     }
     for entry in std::fs::read_dir(store.paths().root()).unwrap() {
         let name = entry.unwrap().file_name().to_string_lossy().into_owned();
-        assert!(!name.ends_with(".spill") && !name.ends_with(".damaged"), "{name} was left behind");
+        assert!(![".spill", ".damaged"].iter().any(|ending| name.ends_with(ending)), "{name} was left behind");
     }
 }
 
