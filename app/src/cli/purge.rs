@@ -38,9 +38,6 @@ pub fn run(store: Option<&Path>, args: &PurgeArgs) -> CliResult {
 
 /// The moment before which things must have been deleted.
 fn before(older_than_days: u32) -> i64 {
-    if older_than_days == 0 {
-        return i64::MAX;
-    }
     let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
     now_ms - i64::from(older_than_days) * DAY_MS
 }

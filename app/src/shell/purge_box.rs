@@ -1,6 +1,7 @@
 use egui::{Align2, Button, Context, Frame, Grid, Id, Modal, RichText, ScrollArea, Ui, vec2};
 use headroom_engine::{
     store::{Deleted, DeletedKind},
+    text::escaped_line,
     worker::Command,
 };
 
@@ -48,7 +49,7 @@ impl PurgeBox {
                 ui.label(words + "This cannot be undone.");
                 if ui.button("Remove for good").clicked() {
                     (self.is_sure, state.purge.is_purging) = (false, true);
-                    actions.push(Action::Send(Command::Purge { before_ms: i64::MAX }));
+                    actions.push(Action::Send(Command::Purge { before_ms: state.purge.before_ms }));
                 }
                 if ui.button("Keep").clicked() {
                     self.is_sure = false;
@@ -95,5 +96,5 @@ fn list_ui(ui: &mut Ui, state: &State) {
 
 /// "run #3 baseline".
 fn named(one: &Deleted) -> String {
-    format!("{} #{} {}", one.kind.as_str(), one.number, one.name)
+    format!("{} #{} {}", one.kind.as_str(), one.number, escaped_line(&one.name))
 }

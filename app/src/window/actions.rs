@@ -165,9 +165,9 @@ impl HeadroomWindow {
             }
             Action::Say(level, what, what_to_do) => self.state.messages.push(level, what, what_to_do, None),
             Action::Purge => {
-                self.state.purge = PurgeState::default();
+                self.state.purge = PurgeState::asked();
                 self.over = Over::Purge(PurgeBox::default());
-                self.actions.push(Action::Send(Command::ListDeleted { before_ms: i64::MAX }));
+                self.actions.push(Action::Send(Command::ListDeleted { before_ms: self.state.purge.before_ms }));
             }
             Action::Undo => self.undo(),
         }

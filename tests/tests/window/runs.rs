@@ -149,10 +149,16 @@ fn a_purge_lists_what_goes_and_asks() {
     screen.click("Purge deleted runs…");
     let asked = |screen: &mut Screen| {
         let all = screen.recorded();
-        let lists = all.iter().any(|command| matches!(command, Command::ListDeleted { before_ms: i64::MAX }));
-        (lists, all.iter().any(|command| matches!(command, Command::Purge { before_ms: i64::MAX })))
+        let find = |of: fn(&Command) -> Option<i64>| all.iter().find_map(of);
+        let listed =
+            find(|command| if let Command::ListDeleted { before_ms } = command { Some(*before_ms) } else { None });
+        let purged = find(|command| if let Command::Purge { before_ms } = command { Some(*before_ms) } else { None });
+        (listed, purged)
     };
-    assert_eq!(asked(&mut screen), (true, false));
+    let (listed, purged) = asked(&mut screen);
+    let before_ms = listed.unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
+    assert!((now - 60_000..=now).contains(&before_ms) && purged.is_none(), "{listed:?} {purged:?}");
     assert!(screen.says("Looking at what was deleted…"));
     let deleted = |number: i64, refused: Option<&str>| Deleted {
         kind: DeletedKind::Run,
@@ -173,9 +179,9 @@ fn a_purge_lists_what_goes_and_asks() {
     assert!(screen.says("This cannot be undone."));
     screen.click("Keep");
     screen.click("Purge…");
-    assert_eq!(asked(&mut screen), (false, false), "nothing goes before it was agreed to");
+    assert_eq!(asked(&mut screen), (None, None), "nothing goes before it was agreed to");
     screen.click("Remove for good");
-    assert_eq!(asked(&mut screen), (false, true));
+    assert_eq!(asked(&mut screen), (None, Some(before_ms)), "what was deleted since it was listed stays");
     assert!(screen.says("Removing…"));
     screen.state().apply(Event::Purged { report: PurgeReport { purged: vec![goes], refused: vec![stays] } });
     screen.settle();

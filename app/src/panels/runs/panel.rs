@@ -8,6 +8,7 @@ use egui::{
 use headroom_engine::{
     config::counted,
     store::{RunId, RunSummary},
+    text::escaped_line,
     worker::{Command, RunEdit},
 };
 use serde::{Deserialize, Serialize};
@@ -415,7 +416,7 @@ fn damaged_ui(ui: &mut Ui, state: &State) {
         ui,
         |ui| {
             for run in &state.damaged {
-                let name = run.name.as_deref().unwrap_or("?");
+                let name = escaped_line(run.name.as_deref().unwrap_or("?"));
                 ui.label(format!("#{} {name}: {}.", run.number, run.why()));
             }
         },
