@@ -11,8 +11,8 @@ use headroom_engine::{
     },
     attention::ModelPlan,
     config::{Architecture, ModelConfig, RunConfig},
-    data::Batch,
     model::{Model, ParameterSet},
+    objective::Batch,
     ops::{
         add_l1_distances, product_rate_probe,
         random::{Purpose, Stream},
@@ -216,7 +216,7 @@ fn live() {
             let wanted =
                 Look { spec: &spec, examples, tokens, bases: &[], free: None, tell: &|_| (), should_stop: &|| false };
             let started = Instant::now();
-            look(&model, std::iter::once(batch.clone()), &device, &wanted).expect("it can be looked at");
+            look(&model, std::iter::once(batch.clone()), &wanted).expect("it can be looked at");
             started.elapsed().as_secs_f64()
         })
         .collect();

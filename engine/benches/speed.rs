@@ -77,7 +77,7 @@ fn step(name: &str, mut config: RunConfig, threads: usize, steps: usize) {
         .expect("a pool of threads starts");
     pool.install(|| {
         let cache = tempfile::tempdir().expect("a temporary folder");
-        let corpus = Corpus::load(&config.data, config.model.kind, &PathBuf::new(), cache.path(), &Silent)
+        let corpus = Corpus::load(&config.data, &config.objective(), &PathBuf::new(), cache.path(), &Silent)
             .expect("built-in text loads");
         // The vocabulary of the standard model is fixed, whatever the text holds.
         let vocabulary = if is_standard { 8192 } else { corpus.tokenizer.vocabulary_size() };

@@ -10,6 +10,7 @@ pub mod config;
 pub mod data;
 pub mod generate;
 pub mod model;
+pub mod objective;
 pub mod ops;
 pub mod speed;
 pub mod store;

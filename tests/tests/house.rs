@@ -9,12 +9,13 @@ use std::{
 };
 
 /// The engine's rooms, lowest floor first. Rooms on one floor do not use each other.
-const FLOORS: [&[&str]; 14] = [
+const FLOORS: [&[&str]; 15] = [
     &["text"],
     &["config"],
     &["ops"],
     &["attention"],
     &["model"],
+    &["objective"],
     &["data"],
     &["analysis"],
     &["advise"],
@@ -143,6 +144,49 @@ fn rooms_use_only_rooms_below_them() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The code of a file without what stands below `#[cfg(test)]`.
+fn shipped(text: &str) -> String {
+    without_comments(text.split("#[cfg(test)]\nmod tests").next().unwrap())
+}
+
+/// The metrics of objectives are data everywhere else: no field, constant or word of one of them.
+#[test]
+fn only_objectives_name_their_metrics() {
+    let inside = root().join("engine/src/objective");
+    let (mut faults, mut named) = (Vec::new(), 0);
+    for (path, text) in sources(&root().join("engine/src")).into_iter().chain(sources(&root().join("app/src"))) {
+        let code = without_comments(&text).to_lowercase();
+        for metric in ["perplexity", "masked_accuracy", "masked accuracy"] {
+            match (path.starts_with(&inside), code.contains(metric)) {
+                (true, true) => named += 1,
+                (false, true) => faults.push(format!("{} names {metric}", path.display())),
+                _ => {}
+            }
+        }
+    }
+    assert!(named > 0, "this test reads no code");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What a model learns is asked of its objective, not of its architecture.
+#[test]
+fn no_room_decides_by_the_architecture_what_is_learnt() {
+    for room in ["analysis", "data", "generate", "objective", "speed", "store", "train", "worker"] {
+        for (path, text) in sources(&root().join("engine/src").join(room)) {
+            let is_test = path.components().any(|part| part.as_os_str() == "tests") || path.ends_with("tests.rs");
+            let code = shipped(&text);
+            for kind in ["Architecture::Encoder", "Architecture::Decoder"] {
+                let decides = [format!("{kind} =>"), format!("{kind} |"), format!("= {kind}")];
+                assert!(
+                    is_test || !decides.iter().any(|way| code.contains(way)),
+                    "{} decides by the architecture",
+                    path.display()
+                );
+            }
+        }
+    }
 }
 
 #[test]

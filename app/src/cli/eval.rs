@@ -112,13 +112,11 @@ pub(super) fn named_text(
 }
 
 fn tell(event: &Event) -> CliResult {
-    let Event::Evaluation { target, loss, perplexity, masked_accuracy, tokens, sequence_length, coverage, score_error } =
-        event
-    else {
+    let Event::Evaluation { target, loss, metrics, tokens, sequence_length, coverage, score_error } = event else {
         return Ok(());
     };
     print::line(format!(
-        "{target}: loss {} nats a token, on {} in examples of {}",
+        "{target}: loss {} nats per token, on {} in examples of {}",
         plain::number(*loss),
         counted(*tokens, "token"),
         counted(*sequence_length, "token")
@@ -129,11 +127,8 @@ fn tell(event: &Event) -> CliResult {
             "{coverage}, in all layers but the last: {error:.2} % of the scores' mean square is lost"
         ))?;
     }
-    if let Some(perplexity) = perplexity {
-        print::line(format!("perplexity {}", plain::number(*perplexity)))?;
-    }
-    if let Some(accuracy) = masked_accuracy {
-        print::line(format!("{:.2} % of hidden tokens right", 100.0 * accuracy))?;
+    for found in metrics.iter() {
+        print::line(found.metric.sentence(&plain::metric(found.metric, found.value, 2)))?;
     }
     Ok(())
 }

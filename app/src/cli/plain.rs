@@ -1,5 +1,7 @@
 //! Numbers for terminals and pipes: as in the window, in ASCII alone, so that scripts can read them.
 
+use headroom_engine::objective::{Metric, Quantity};
+
 use crate::widgets::format;
 
 /// A measured value with four significant digits: `6.914`, `1.230e-7`.
@@ -15,6 +17,14 @@ pub fn delta(x: f64) -> String {
 /// A relative difference with its sign: `+12.5 %`, `0 %`.
 pub fn percent(fraction: f64) -> String {
     ascii(&format::delta_percent(fraction))
+}
+
+/// A value of a metric: `6.914`, or `41.2 %` with so many decimals where it is a share.
+pub fn metric(metric: &Metric, value: f64, decimals: usize) -> String {
+    match metric.quantity {
+        Quantity::Share => format!("{:.decimals$} %", 100.0 * value),
+        Quantity::Number | Quantity::Percent | Quantity::Bytes | Quantity::Rate => number(value),
+    }
 }
 
 /// A count: `1,234,567`.

@@ -211,15 +211,15 @@ fn sentence(event: &Event) -> Option<String> {
             plain::count(tokens_per_sec.max(0.0) as u64),
             plain::duration(*eta_secs),
         ),
-        Event::Evaluated { step, loss, perplexity, masked_accuracy, best, .. } => {
-            let perplexity = perplexity.map(|value| format!(", perplexity {}", plain::number(value)));
-            let accuracy = masked_accuracy.map(|value| format!(", {:.1} % of hidden tokens right", 100.0 * value));
+        Event::Evaluated { step, loss, metrics, best, .. } => {
+            let found = metrics
+                .iter()
+                .map(|found| format!(", {}", found.metric.sentence(&plain::metric(found.metric, found.value, 1))));
             format!(
-                "Evaluated at step {}: validation loss {}{}{}{}",
+                "Evaluated at step {}: validation loss {}{}{}",
                 plain::count(*step),
                 plain::number(*loss),
-                perplexity.unwrap_or_default(),
-                accuracy.unwrap_or_default(),
+                found.collect::<String>(),
                 if *best { ", the best so far" } else { "" }
             )
         }

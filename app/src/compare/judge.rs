@@ -1,11 +1,14 @@
 //! Whether runs may be judged against each other: one rule for the window and the command line.
 
-use headroom_engine::store::{Direction, RunSummary, series_names};
+use headroom_engine::{
+    objective::Metric,
+    store::{Direction, RunSummary},
+};
 
 /// Why a lower loss of one run is no better one than the other's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotJudged {
-    /// One guesses hidden tokens, the other the next one.
+    /// They learn different things.
     Objective,
     /// Their losses were measured on different held-out text, or in other tokens.
     Text,
@@ -16,8 +19,7 @@ impl NotJudged {
     pub fn reason(self) -> &'static str {
         match self {
             Self::Objective => {
-                "Encoders guess hidden tokens, decoders the next one: their losses are not to be compared, so none is \
-                 called better."
+                "The runs have different objectives: their losses are not to be compared, so none is called better."
             }
             Self::Text => {
                 "The runs were measured on different held-out text or cut it by different tokenizers: losses per token \
@@ -29,8 +31,8 @@ impl NotJudged {
 
 /// Why what two runs make of text cannot be judged; none where it can, or where one of them was not evaluated yet.
 pub fn why_not_judged(a: &RunSummary, b: &RunSummary) -> Option<NotJudged> {
-    let differs = |a: Option<_>, b: Option<_>| a.zip(b).is_some_and(|(a, b)| a != b);
-    if differs(guesses_hidden(a), guesses_hidden(b)) {
+    let (learns_a, learns_b) = (objective_of(a), objective_of(b));
+    if !learns_a.is_empty() && !learns_b.is_empty() && learns_a != learns_b {
         return Some(NotJudged::Objective);
     }
     a.held_out_hash.as_ref().zip(b.held_out_hash.as_ref()).is_some_and(|(a, b)| a != b).then_some(NotJudged::Text)
@@ -42,35 +44,33 @@ pub fn direction_between(series: &str, why_not: Option<NotJudged>) -> Direction 
     if is_of_text && why_not.is_some() { Direction::None } else { Direction::of(series) }
 }
 
-/// Whether a run learns to guess hidden tokens (encoder) or the next one (decoder), once it was evaluated.
-fn guesses_hidden(run: &RunSummary) -> Option<bool> {
-    let has = |name| run.metrics.contains_key(name);
-    match (has(series_names::VALIDATION_MASKED_ACCURACY), has(series_names::VALIDATION_PERPLEXITY)) {
-        (true, _) => Some(true),
-        (_, true) => Some(false),
-        _ => None,
-    }
+/// What a run learns, by the metrics that its objective alone has; none as long as it was not evaluated.
+fn objective_of(run: &RunSummary) -> Vec<&'static str> {
+    Metric::own_of_objectives().map(|metric| metric.series).filter(|series| run.metrics.contains_key(*series)).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use headroom_engine::{objective::Objective, store::series_names};
+
     use super::*;
     use crate::inspector::examples;
 
     #[test]
-    fn an_encoder_and_a_decoder_have_no_objective_in_common() {
-        let evaluated = |name: &str| {
+    fn runs_of_different_objectives_are_not_judged() {
+        let runs = Objective::EXAMPLES.map(|objective| {
             let mut run = examples::summary(1, "run");
             let loss = run.metrics[series_names::VALIDATION_LOSS].clone();
-            run.metrics.insert(name.to_owned(), loss);
+            let metrics = objective.task().metrics().iter();
+            run.metrics.extend(metrics.map(|metric| (metric.series.to_owned(), loss.clone())));
             run
-        };
-        let encoder = evaluated(series_names::VALIDATION_MASKED_ACCURACY);
-        let decoder = evaluated(series_names::VALIDATION_PERPLEXITY);
-        assert_eq!(why_not_judged(&encoder, &encoder), None);
-        assert_eq!(why_not_judged(&decoder, &decoder), None);
-        assert_eq!(why_not_judged(&encoder, &decoder), Some(NotJudged::Objective));
-        assert_eq!(why_not_judged(&encoder, &examples::summary(2, "not evaluated yet")), None);
+        });
+        for (i, a) in runs.iter().enumerate() {
+            for (j, b) in runs.iter().enumerate() {
+                assert_eq!(why_not_judged(a, b), (i != j).then_some(NotJudged::Objective));
+            }
+            assert_eq!(why_not_judged(a, &examples::summary(2, "not evaluated yet")), None);
+        }
     }
 
     #[test]
@@ -87,7 +87,6 @@ mod tests {
         let why = Some(NotJudged::Text);
         assert_eq!(direction_between(series_names::VALIDATION_LOSS, None), Direction::Lower);
         assert_eq!(direction_between(series_names::VALIDATION_LOSS, why), Direction::None);
-        assert_eq!(direction_between(series_names::VALIDATION_MASKED_ACCURACY, why), Direction::None);
         assert_eq!(direction_between(series_names::TRAIN_TOKENS_PER_SEC, why), Direction::Higher);
     }
 }

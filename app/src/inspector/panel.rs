@@ -10,7 +10,7 @@ use headroom_engine::{
 
 use super::{ExportBox, RunOperation, Taking, facts, mixing::MixingView, offered, perform, state_sign_ui, state_text};
 use crate::{
-    compare::{metric_value, series_title},
+    compare::{metric_value, series_hint, series_title},
     panels::{Action, Panel, PanelContext, configure::head_grid},
     theme,
     widgets::{HeadGrid, HeadMap, format, swatch_ui},
@@ -374,7 +374,7 @@ fn metrics_ui(ui: &mut Ui, run: &RunSummary) {
             }
             ui.end_row();
             for (series, summary) in &run.metrics {
-                ui.label(series_title(series)).on_hover_text(series);
+                ui.label(series_title(series)).on_hover_text(series_hint(series));
                 ui.label(metric_value(series, summary.last));
                 if let (Some(best), Some(step)) = (summary.best, summary.best_step) {
                     ui.label(metric_value(series, best)).on_hover_text(format!("At step {}", format::count(step)));

@@ -14,7 +14,7 @@ use super::{
     SystemLoad,
 };
 use crate::{
-    compare::names_apart,
+    compare::{metric_value, names_apart},
     messages::{Level, Messages},
     widgets::format,
 };
@@ -444,12 +444,11 @@ impl State {
                     self.check = Some(CheckAnswer { ticket, problems, free_bytes });
                 }
             }
-            Event::Evaluation { target, loss, perplexity, masked_accuracy, tokens, .. } => {
-                let more = match (perplexity, masked_accuracy) {
-                    (Some(perplexity), _) => format!(", perplexity {}", format::number(perplexity)),
-                    (None, Some(accuracy)) => format!(", {} of hidden tokens right", format::percent(accuracy)),
-                    (None, None) => String::new(),
-                };
+            Event::Evaluation { target, loss, metrics, tokens, .. } => {
+                let more = metrics.iter().map(|found| {
+                    format!(", {}", found.metric.sentence(&metric_value(found.metric.series, found.value)))
+                });
+                let more = more.collect::<String>();
                 self.messages.push_info(format!(
                     "Evaluated {target} on {}: loss {} nats per token{more}.",
                     counted(tokens, "token"),

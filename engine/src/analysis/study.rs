@@ -9,8 +9,8 @@ use super::{
 use crate::{
     attention::{Cell, ModelPlan},
     config::{counted, grouped},
-    data::{Batch, IGNORED},
-    model::{ForwardOptions, Model, ModelInput},
+    model::{ForwardOptions, Model},
+    objective::Batch,
 };
 
 /// Bytes of maps and scores of one batch, about: they need not be in memory for all examples at once.
@@ -56,12 +56,7 @@ pub struct Look<'a> {
 ///
 /// # Errors
 /// If nothing can be found out, or `should_stop` said so.
-pub fn look(
-    model: &Model,
-    batches: impl Iterator<Item = Batch>,
-    device: &Device,
-    look: &Look<'_>,
-) -> Result<Analysis, AnalysisError> {
+pub fn look(model: &Model, batches: impl Iterator<Item = Batch>, look: &Look<'_>) -> Result<Analysis, AnalysisError> {
     let (plan, spec) = (model.plan(), look.spec);
     let (layers, heads) = (plan.layers, plan.heads);
     let mut analysis = Analysis { tokens: look.tokens, ..Analysis::default() };
@@ -100,8 +95,7 @@ pub fn look(
         if !needs_scores && similarity.is_empty() {
             break;
         }
-        let real = real_tokens(&batch);
-        let input = ModelInput::new(&batch.input_ids, batch.key_mask.as_deref(), batch.batch, batch.sequence, device)?;
+        let input = batch.input(model)?;
         let options = ForwardOptions {
             keep_maps: !similarity.is_empty(),
             keep_hidden: needs_scores,
@@ -113,17 +107,13 @@ pub fn look(
             let maps = attended.maps.iter().map(numbers).collect::<Result<Vec<_>, _>>()?;
             let maps: Vec<&[f32]> = maps.iter().map(Vec::as_slice).collect();
             let sizes = [batch.batch, batch.sequence, batch.sequence];
-            let maps = MapBatch { layers: &maps, sizes, queries: real.as_deref() };
+            let maps = MapBatch { layers: &maps, sizes, queries: batch.key_mask.as_deref() };
             for sum in &mut similarity {
                 sum.add(&maps)?;
             }
         }
         if needs_scores {
-            let is_whole = |row: &usize| {
-                let own = real.as_ref().and_then(|real| real.get(row * batch.sequence..(row + 1) * batch.sequence));
-                batch.sequence == look.tokens && own.is_none_or(|own| own.iter().all(|real| *real != 0))
-            };
-            let rows: Vec<usize> = (0..batch.batch).filter(is_whole).collect();
+            let rows: Vec<usize> = (0..batch.batch).filter(|row| batch.tokens_of(*row) == look.tokens).collect();
             let dimension = batch.sequence * batch.sequence;
             let mut scores: Vec<Vec<f32>> = Vec::with_capacity(layers);
             for (layer, computing) in shape.computing.iter().enumerate() {
@@ -197,20 +187,6 @@ pub fn look(
     }
     (look.tell)(1.0);
     Ok(analysis)
-}
-
-/// 1 for every real token, 0 for padding; none where all are real. `[b, t]`
-fn real_tokens(batch: &Batch) -> Option<Vec<u8>> {
-    if let Some(mask) = &batch.key_mask {
-        return Some(mask.clone());
-    }
-    // The padding of a decoder stands at the end and has no labels; an encoder without a mask has no padding.
-    let ends = |row: &[i64]| row.last() == Some(&IGNORED) && row.first() != Some(&IGNORED);
-    let is_decoder = batch.labels.iter().filter(|label| **label != IGNORED).count() * 2 > batch.labels.len();
-    if !is_decoder || !batch.labels.chunks(batch.sequence).any(ends) {
-        return None;
-    }
-    Some(batch.labels.iter().map(|label| u8::from(*label != IGNORED)).collect())
 }
 
 /// The elements of a tensor, wherever and whatever they are.

@@ -14,6 +14,7 @@ mod data;
 mod device;
 mod entrant;
 mod model;
+mod objective;
 mod parse;
 mod precision;
 mod presets;
@@ -42,6 +43,7 @@ pub use data::{
 pub use device::DeviceChoice;
 pub use entrant::{Entrant, free_tag, runs_of};
 pub use model::{Architecture, ModelConfig, NormPlacement};
+pub use objective::{MaskedTokens, NextToken, Objective, SpecialTokens};
 pub use parse::{ConfigError, from_json, from_toml, from_toml_noting, from_toml_with, nearest, to_toml};
 pub use precision::Precision;
 pub use presets::{Preset, PresetGroup, preset, presets};

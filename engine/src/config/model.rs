@@ -59,6 +59,14 @@ pub enum Architecture {
 impl Architecture {
     /// Every architecture, for menus and conformance tests.
     pub const ALL: [Self; 2] = [Self::Encoder, Self::Decoder];
+
+    /// Its word in configs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Encoder => "encoder",
+            Self::Decoder => "decoder",
+        }
+    }
 }
 
 /// Where layer norm stands.

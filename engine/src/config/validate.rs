@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    Architecture, DeviceChoice, FORMAT, Problem, RunConfig, Schedule, Source, Tokenizer, TrainedTokenizer,
+    DeviceChoice, FORMAT, Problem, RunConfig, Schedule, Source, Tokenizer, TrainedTokenizer,
     range::{End, outside},
 };
 
@@ -37,7 +37,7 @@ impl RunConfig {
 
     fn check_data(&self, check: &mut Check) {
         let data = &self.data;
-        let shortest = if self.model.kind == Architecture::Encoder { 4 } else { 2 };
+        let shortest = self.objective().shortest_example();
         check.count("data.sequence_length", data.sequence_length, shortest..=1_048_576);
         check.number("data.validation_fraction", data.validation_fraction, 0.001..=0.5);
         match &data.source {

@@ -1,15 +1,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::masking::Masker;
 use super::rng::{Purpose, Stream};
-use super::windows::Windows;
-use super::{Batch, Corpus, DataError};
-use crate::config::Architecture;
+use super::windows::{Cut, Windows};
+use super::{Corpus, DataError};
+use crate::objective::{Batch, Objective};
 
-/// Share of tokens hidden from an encoder unless [`Batcher::with_mask_fraction`] says otherwise.
-const MASK_FRACTION: f64 = 0.15;
-
-/// Seeds the masks of held-out text, the same for every run so that runs can be compared.
+/// Seeds the random choices on held-out text, the same for every run so that runs can be compared.
 const HELD_OUT_SEED: u64 = 0x6865_6c64_206f_7574;
 
 /// Cuts the training text into batches.
@@ -23,7 +19,6 @@ const HELD_OUT_SEED: u64 = 0x6865_6c64_206f_7574;
 #[derive(Debug)]
 pub struct Batcher {
     windows: Windows,
-    masker: Option<Masker>,
     held_out: HeldOut,
     batch: usize,
     seed: u64,
@@ -33,25 +28,20 @@ pub struct Batcher {
 
 impl Batcher {
     /// Batches of `batch` examples of `sequence` tokens from both parts of `corpus`.
-    pub fn new(corpus: &Corpus, batch: usize, sequence: usize, seed: u64) -> Result<Self, DataError> {
-        let held_out = HeldOut::new(corpus, batch, sequence)?;
-        let windows = Windows::new(&corpus.train, corpus.architecture, corpus.tokenizer.specials(), sequence);
+    pub fn new(
+        corpus: &Corpus,
+        objective: &Objective,
+        batch: usize,
+        sequence: usize,
+        seed: u64,
+    ) -> Result<Self, DataError> {
+        let held_out = HeldOut::new(corpus, objective, batch, sequence)?;
+        let windows = Windows::new(&corpus.train, objective, &corpus.tokenizer, sequence);
         match windows.full() {
             0 => Err(DataError::TooShort { part: "training", tokens: windows.tokens(), needed: windows.needed() }),
             full if full < batch => Err(DataError::TooFewExamples { windows: full, batch, sequence }),
-            _ => {
-                let masker = held_out.masker.clone();
-                Ok(Self { windows, masker, held_out, batch, seed, order: Mutex::new(None) })
-            }
+            _ => Ok(Self { windows, held_out, batch, seed, order: Mutex::new(None) }),
         }
-    }
-
-    /// Hides this share (0..1) of the tokens from an encoder, in training and in held-out text; 0.15 by default.
-    #[must_use]
-    pub fn with_mask_fraction(mut self, fraction: f64) -> Self {
-        self.held_out = self.held_out.with_mask_fraction(fraction);
-        self.masker.clone_from(&self.held_out.masker);
-        self
     }
 
     /// The training batch of `micro_step`, counted from 0: one forward pass, so an optimiser step with accumulation
@@ -59,14 +49,11 @@ impl Batcher {
     pub fn train_batch(&self, micro_step: u64) -> Batch {
         let full = self.windows.full().max(1) as u64;
         let first = micro_step.wrapping_mul(self.batch as u64);
-        let examples: Vec<u64> = (0..self.batch as u64).map(|row| first.wrapping_add(row)).collect();
-        let rows: Vec<usize> = examples.iter().map(|example| self.window(example / full, example % full)).collect();
-        let mut example = examples.iter();
-        self.windows.batch(&rows, |_, ids, labels| {
-            if let (Some(masker), Some(example)) = (&self.masker, example.next()) {
-                masker.hide(self.seed, *example, ids, labels);
-            }
-        })
+        let cut = |row| {
+            let number = first.wrapping_add(row);
+            Cut { window: self.window(number / full, number % full), seed: self.seed, number }
+        };
+        self.windows.batch(&(0..self.batch as u64).map(cut).collect::<Vec<_>>())
     }
 
     /// Batches of held-out text, always the same ones; see [`HeldOut::batches`].
@@ -115,14 +102,13 @@ impl Batcher {
 #[derive(Clone, Debug)]
 pub struct HeldOut {
     windows: Windows,
-    masker: Option<Masker>,
     batch: usize,
 }
 
 impl HeldOut {
     /// Batches of up to `batch` examples of `sequence` tokens from the validation part of `corpus`.
-    pub fn new(corpus: &Corpus, batch: usize, sequence: usize) -> Result<Self, DataError> {
-        let windows = Windows::new(&corpus.validation, corpus.architecture, corpus.tokenizer.specials(), sequence);
+    pub fn new(corpus: &Corpus, objective: &Objective, batch: usize, sequence: usize) -> Result<Self, DataError> {
+        let windows = Windows::new(&corpus.validation, objective, &corpus.tokenizer, sequence);
         if batch == 0 || windows.content() == 0 {
             return Err(DataError::BadShape { batch, sequence, least: windows.least_sequence() });
         }
@@ -130,14 +116,16 @@ impl HeldOut {
             let needed = windows.needed() - windows.content() + 1;
             return Err(DataError::TooShort { part: "validation", tokens: windows.tokens(), needed });
         }
-        let masker = match corpus.architecture {
-            Architecture::Encoder => Masker::new(&corpus.tokenizer, MASK_FRACTION),
-            Architecture::Decoder => None,
-        };
-        Ok(Self { windows, masker, batch })
+        Ok(Self { windows, batch })
     }
 
-    /// At most `limit` batches (0 = all), always the same ones with the same masks, whatever the run's seed. With a
+    /// The same examples with nothing to predict and every token as it stands in the text.
+    #[must_use]
+    pub fn without_labels(self) -> Self {
+        Self { windows: self.windows.without_labels(), ..self }
+    }
+
+    /// At most `limit` batches (0 = all), always the same ones with the same labels, whatever the run's seed. With a
     /// limit the examples are spread evenly over the text. Every token is labelled once when there is no limit; the
     /// last example is padded and the last batch may have fewer rows.
     pub fn batches(&self, limit: usize) -> impl Iterator<Item = Batch> {
@@ -152,7 +140,7 @@ impl HeldOut {
     }
 
     /// `examples` examples (fewer where the text has fewer) spread evenly over the text, up to `at_once` in a batch:
-    /// always the same ones with the same masks. Those that are padded are left out unless nothing else is there.
+    /// always the same ones with the same labels. Those that are padded are left out unless nothing else is there.
     pub fn spread(&self, examples: usize, at_once: usize) -> impl Iterator<Item = Batch> {
         let full = self.windows.full().max(1).min(self.windows.with_tail());
         let taken = examples.min(full);
@@ -170,18 +158,8 @@ impl HeldOut {
     }
 
     fn batch_of(&self, rows: &[usize]) -> Batch {
-        self.windows.batch(rows, |window, ids, labels| {
-            if let Some(masker) = &self.masker {
-                masker.hide(HELD_OUT_SEED, window as u64, ids, labels);
-            }
-        })
-    }
-
-    /// Hides this share (0..1) of the tokens from an encoder; 0.15 by default.
-    #[must_use]
-    pub fn with_mask_fraction(mut self, fraction: f64) -> Self {
-        self.masker = self.masker.map(|masker| masker.with_fraction(fraction));
-        self
+        let cut = |&window: &usize| Cut { window, seed: HELD_OUT_SEED, number: window as u64 };
+        self.windows.batch(&rows.iter().map(cut).collect::<Vec<_>>())
     }
 
     /// Examples in the held-out text.

@@ -3,11 +3,12 @@ use std::path::Path;
 use super::DataError;
 use super::file::probe_files;
 use super::tokenizer::given;
-use crate::config::{Architecture, DataConfig, Problem, Source, Tokenizer};
+use crate::config::{DataConfig, Problem, Source, Tokenizer};
+use crate::objective::Objective;
 
 /// What is wrong with the text and the tokenizer that a config names, as far as a look at the beginnings of the files
 /// tells; each at its field. Paths are absolute. Quick, but reads disks: not for a thread that must not wait.
-pub fn data_problems(config: &DataConfig, architecture: Architecture) -> Vec<Problem> {
+pub fn data_problems(config: &DataConfig, objective: &Objective) -> Vec<Problem> {
     let mut found = Vec::new();
     let mut note = |field: &str, path: &Path, outcome: &dyn Fn() -> Result<(), DataError>| {
         // An empty path is found without the disk.
@@ -28,7 +29,7 @@ pub fn data_problems(config: &DataConfig, architecture: Architecture) -> Vec<Pro
         }
     }
     if let Tokenizer::File(file) = &config.tokenizer {
-        note("data.tokenizer.path", &file.path, &|| given(&file.path, architecture).map(drop));
+        note("data.tokenizer.path", &file.path, &|| given(&file.path, objective).map(drop));
     }
     found
 }
@@ -56,7 +57,7 @@ mod tests {
         let path = folder.path().join(name);
         std::fs::write(&path, contents).unwrap();
         let file = FileSource { path, column: column.map(str::to_owned), ..FileSource::default() };
-        data_problems(&DataConfig { source: Source::File(file), ..DataConfig::default() }, Architecture::Decoder)
+        data_problems(&DataConfig { source: Source::File(file), ..DataConfig::default() }, &Objective::NEXT_TOKEN)
     }
 
     fn field(name: &str, contents: impl AsRef<[u8]>, column: Option<&str>) -> String {
@@ -105,7 +106,7 @@ mod tests {
         let problems = || {
             let file = FileSource { path: folder.path().to_owned(), ..FileSource::default() };
             let config = DataConfig { source: Source::File(file), ..DataConfig::default() };
-            data_problems(&config, Architecture::Decoder).len()
+            data_problems(&config, &Objective::NEXT_TOKEN).len()
         };
         std::fs::write(folder.path().join("a.pdf"), "").unwrap();
         assert_eq!(problems(), 1, "nothing usable");
@@ -125,7 +126,7 @@ mod tests {
         let tokenizer = Tokenizer::File(FileTokenizer { path: "/nowhere/tokenizer.json".into() });
         let config = DataConfig { source: Source::File(file), tokenizer, ..DataConfig::default() };
         let fields: Vec<String> =
-            data_problems(&config, Architecture::Decoder).into_iter().map(|problem| problem.field).collect();
+            data_problems(&config, &Objective::NEXT_TOKEN).into_iter().map(|problem| problem.field).collect();
         assert_eq!(fields, ["data.path", "data.validation_path", "data.tokenizer.path"]);
     }
 }

@@ -10,7 +10,8 @@ use super::{
     DataError, Documents, Progress, Split, Stage, TextTokenizer, TokenStream, generate_grammar, generate_random,
     load_files, memory, split,
 };
-use crate::config::{Architecture, DataConfig, FileSource, Source, Tokenizer, counted};
+use crate::config::{DataConfig, FileSource, Source, Tokenizer, counted};
+use crate::objective::Objective;
 
 /// Seeds the order of shuffled text, the same for every run so that runs can be compared.
 const SHUFFLE_SEED: u64 = 0x7368_7566_666c_6564;
@@ -27,8 +28,6 @@ pub struct Corpus {
     pub validation: TokenStream,
     /// Made the tokens.
     pub tokenizer: TextTokenizer,
-    /// The objective that the tokens were prepared for.
-    pub architecture: Architecture,
     /// Lower-case hex SHA-256 over the text of both parts and the tokenizer: equal hashes, equal tokens.
     pub data_hash: String,
     /// The same over the held-out text and the tokenizer alone: equal hashes, comparable losses.
@@ -69,7 +68,7 @@ impl Corpus {
     /// Relative paths start at `base_dir`; trained tokenizers are kept in `cache_dir`.
     pub fn load(
         config: &DataConfig,
-        architecture: Architecture,
+        objective: &Objective,
         base_dir: &Path,
         cache_dir: &Path,
         progress: &dyn Progress,
@@ -79,14 +78,15 @@ impl Corpus {
             Source::File(file) => split_files(file, config.validation_fraction, base_dir, &mut notes, progress)?,
             generated => split(&generate(generated, progress)?, config.validation_fraction),
         };
+        let specials = objective.special_tokens();
         let tokenizer = match &config.tokenizer {
-            Tokenizer::Bytes(_) => bytes(architecture)?,
-            Tokenizer::File(file) => given(&base_dir.join(&file.path), architecture)?,
+            Tokenizer::Bytes(_) => bytes(specials)?,
+            Tokenizer::File(file) => given(&base_dir.join(&file.path), objective)?,
             Tokenizer::Bpe(trained) => TokenizerCache::new(cache_dir).get_or_train(
-                &format!("bpe {} {architecture:?}", trained.vocabulary),
+                &format!("bpe {} {}", trained.vocabulary, specials.cache_key),
                 &texts.train,
                 &mut notes.warnings,
-                || bpe(&texts.train, trained.vocabulary, architecture, progress),
+                || bpe(&texts.train, trained.vocabulary, specials, progress),
             )?,
             Tokenizer::WordPiece(trained) => TokenizerCache::new(cache_dir).get_or_train(
                 &format!("word_piece {}", trained.vocabulary),
@@ -95,9 +95,10 @@ impl Corpus {
                 || word_piece(&texts.train, trained.vocabulary, progress),
             )?,
         };
-        let corpus = Self::from_texts(&texts, tokenizer, architecture, notes, progress)?;
+        let corpus = Self::from_texts(&texts, tokenizer, objective, notes, progress)?;
         let corpus = if config.shuffled { corpus.shuffled() } else { corpus };
-        corpus.check_lengths(config.sequence_length)?;
+        // Before a model is built for text that does not fill one example.
+        super::Batcher::new(&corpus, objective, 1, config.sequence_length, 0)?;
         Ok(corpus)
     }
 
@@ -106,7 +107,7 @@ impl Corpus {
     pub fn load_held_out(
         source: &Source,
         tokenizer: TextTokenizer,
-        architecture: Architecture,
+        objective: &Objective,
         base_dir: &Path,
         progress: &dyn Progress,
     ) -> Result<Self, DataError> {
@@ -116,21 +117,17 @@ impl Corpus {
             generated => generate(generated, progress)?,
         };
         let texts = Split { train: Documents::new(), validation };
-        Self::from_texts(&texts, tokenizer, architecture, notes, progress)
+        Self::from_texts(&texts, tokenizer, objective, notes, progress)
     }
 
     fn from_texts(
         texts: &Split,
         tokenizer: TextTokenizer,
-        architecture: Architecture,
+        objective: &Objective,
         notes: Notes,
         progress: &dyn Progress,
     ) -> Result<Self, DataError> {
-        let specials = tokenizer.specials();
-        let separator = match architecture {
-            Architecture::Decoder => specials.end_of_text,
-            Architecture::Encoder => specials.sep,
-        };
+        let separator = objective.task().separator(tokenizer.specials());
         let Notes { files, skipped_files, mut warnings } = notes;
         if separator.is_none() {
             warnings
@@ -166,7 +163,7 @@ impl Corpus {
             files,
             skipped_files,
         };
-        Ok(Self { train, validation, tokenizer, architecture, data_hash, held_out_hash, statistics, warnings })
+        Ok(Self { train, validation, tokenizer, data_hash, held_out_hash, statistics, warnings })
     }
 
     /// The control of this text: every token but the special ones at a random place in its part, always the same one.
@@ -185,11 +182,6 @@ impl Corpus {
             *hash = sha256_hex([hash.as_bytes(), b"shuffled"]);
         }
         self
-    }
-
-    /// Refuses text that does not fill one example of `sequence` tokens, before a model is built for it.
-    fn check_lengths(&self, sequence: usize) -> Result<(), DataError> {
-        super::Batcher::new(self, 1, sequence, 0).map(|_| ())
     }
 }
 

@@ -164,7 +164,7 @@ fn between_sentences(text: &str, within: Range<usize>) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::{Encoder, groups, pieces};
-    use crate::config::Architecture::Decoder;
+    use crate::config::SpecialTokens;
     use crate::data::tokenizer::bpe;
     use crate::data::{Documents, Silent, generate_grammar};
 
@@ -204,7 +204,7 @@ mod tests {
             })
             .collect();
         let documents: Documents = [text.as_str()].into_iter().collect();
-        let tokenizer = bpe(&documents, 400, Decoder, &Silent).unwrap();
+        let tokenizer = bpe(&documents, 400, SpecialTokens::GPT2, &Silent).unwrap();
         let cut: Vec<u32> = pieces(&text, 64).flat_map(|piece| tokenizer.encode_plain(piece).unwrap()).collect();
         assert!(pieces(&text, 64).count() > 20);
         assert_eq!(cut, tokenizer.encode_plain(&text).unwrap());
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn a_long_document_gives_the_tokens_of_its_whole() {
         let short = generate_grammar(20_000, 1, &Silent).unwrap();
-        let tokenizer = bpe(&short, 500, Decoder, &Silent).unwrap();
+        let tokenizer = bpe(&short, 500, SpecialTokens::GPT2, &Silent).unwrap();
         let long = short.iter().collect::<Vec<_>>().join("\n").repeat(5);
         let documents: Documents = ["first", &long, "", "last"].into_iter().collect();
         assert!(groups(&documents).flatten().filter(|(number, _)| *number == 1).count() > 1);

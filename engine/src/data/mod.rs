@@ -1,13 +1,12 @@
 //! Text in, batches of token ids out.
 //!
 //! [`Corpus::load`] does it all: it reads files or generates text, holds out a part that never leaks into training,
-//! trains or opens the tokenizer and encodes. A [`Batcher`] then cuts the tokens into [`Batch`]es; each is a pure
+//! trains or opens the tokenizer and encodes. A [`Batcher`] then cuts the tokens into batches; each is a pure
 //! function of the seed and the step, so a resumed run sees exactly the batches that an uninterrupted one sees.
 //!
 //! Sources are one file each: `file` (on disk), `grammar` (built-in English-like text) and `random` (its control).
-//! Uses `config` and `ops`; everything that crosses this door is plain data.
+//! What a batch is, the `objective` says. Uses `config`, `ops` and `objective`; everything that crosses this door is plain data.
 
-mod batch;
 mod batcher;
 mod cache;
 mod check;
@@ -18,20 +17,16 @@ mod error;
 mod file;
 mod grammar;
 mod hash;
-mod masking;
 /// What the machine has of memory.
 pub mod memory;
-pub mod metrics;
 mod open;
 mod progress;
 mod random;
 mod rng;
-mod special;
 mod split;
 mod tokenizer;
 mod windows;
 
-pub use batch::{Batch, IGNORED};
 pub use batcher::{Batcher, HeldOut};
 pub use check::data_problems;
 pub use corpus::{Corpus, PartStatistics, Statistics};
@@ -43,6 +38,5 @@ pub use grammar::{Grammar, generate_grammar};
 pub use open::{open_file, read_file, read_stream, read_text_file, wrong_kind};
 pub use progress::{Progress, Silent, Stage};
 pub use random::generate_random;
-pub use special::Specials;
 pub use split::{Split, split};
 pub use tokenizer::TextTokenizer;

@@ -10,7 +10,7 @@ use crate::{
         Architecture, AttentionConfig, Compatibility, Coverage, DeviceChoice, MapMemoryChoice, PartialCoverage,
         Precision, Restore, Reuse, RunConfig, attention_words, counted,
     },
-    model::{ForwardOptions, Model, ModelInput, ParameterSet, dtype, open_device},
+    model::{ForwardOptions, Model, ParameterSet, dtype, open_device},
     ops::Gradients,
     train::{Stepper, TrainError, dtype_of},
 };
@@ -84,8 +84,7 @@ pub fn check_device(choice: DeviceChoice, mut told: impl FnMut(&DeviceCheck) -> 
     for kind in Architecture::ALL {
         let config = config(kind, AttentionConfig::default());
         let (found, exact) = (train(&config, Precision::F32, &device)?, train(&config, Precision::F64, &Device::Cpu)?);
-        if !told(&compared(format!("{}, {STEPS} steps of training", kind_words(kind)), Precision::F32, &found, &exact))
-        {
+        if !told(&compared(format!("{}, {STEPS} steps of training", kind.name()), Precision::F32, &found, &exact)) {
             return Ok(());
         }
     }
@@ -129,14 +128,7 @@ fn words(config: &RunConfig) -> String {
         MapMemoryChoice::Recompute => ", maps computed again",
         MapMemoryChoice::Auto | MapMemoryChoice::Keep => "",
     };
-    format!("{}, {}{memory}", kind_words(config.model.kind), attention_words(&config.attention))
-}
-
-fn kind_words(kind: Architecture) -> &'static str {
-    match kind {
-        Architecture::Encoder => "encoder",
-        Architecture::Decoder => "decoder",
-    }
+    format!("{}, {}{memory}", config.model.kind.name(), attention_words(&config.attention))
 }
 
 /// Numbers that two devices should share: a loss, and others whose norm is compared.
@@ -186,10 +178,9 @@ fn pass(config: &RunConfig, tokens: usize, precision: Precision, device: &Device
     let mut texts = config.clone();
     texts.data.sequence_length = tokens;
     let batch = random_batch(&texts, VOCABULARY, 0);
-    let input = ModelInput::new(&batch.input_ids, None, batch.batch, batch.sequence, device)?;
     let map_memory = config.train.map_memory;
     let options = ForwardOptions { dropout: Some((1, 0)), map_memory, ..ForwardOptions::default() };
-    let mut loss = model.loss(&input, &batch.labels, &options)?;
+    let mut loss = config.objective().task().loss(&model, &batch, &options)?;
     let value = loss.loss.to_dtype(DType::F64)?.to_scalar()?;
     if precision.is_half() {
         loss.loss = (loss.loss * LOSS_FACTOR)?;
@@ -210,7 +201,8 @@ fn pass(config: &RunConfig, tokens: usize, precision: Precision, device: &Device
 fn train(config: &RunConfig, precision: Precision, device: &Device) -> Result<Found, TrainError> {
     let plan = ModelPlan::resolve(config, VOCABULARY).map_err(TrainError::Config)?;
     let parameters = weights(&plan, precision, device)?;
-    let mut stepper = Stepper::new(&plan, &parameters, &config.train, precision, 1, device)?;
+    let run = RunConfig { precision, ..config.clone() };
+    let mut stepper = Stepper::new(&plan, &parameters, &run, device)?;
     let mut found = Found { loss: f64::NAN, others: Vec::new() };
     for step in 0..STEPS {
         let rate = config.train.learning_rate;

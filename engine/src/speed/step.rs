@@ -2,9 +2,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     attention::{Cost, ModelPlan, Workload},
-    config::{Architecture, RunConfig},
-    data::{Batch, IGNORED},
+    config::RunConfig,
     model::{ParameterSet, open_device},
+    objective::Batch,
     ops::{
         profile::{self, OperationTime},
         random::{Purpose, Stream},
@@ -46,8 +46,8 @@ impl StepSpeed {
         let cost = Cost::of(&plan, &Workload::training(&config));
         MemoryCheck::new(&cost, device).require()?;
         let parameters = ParameterSet::init(&plan, config.seed, dtype_of(config.precision), device)?;
-        let stepper = Stepper::new(&plan, &parameters, &config.train, config.precision, config.seed, device)
-            .map_err(|error| error.with_memory(cost.memory_bytes))?;
+        let stepper =
+            Stepper::new(&plan, &parameters, &config, device).map_err(|error| error.with_memory(cost.memory_bytes))?;
         let count = parameters.count();
         Ok(Self { config, stepper, cost, parameters: count, vocabulary, step: 0 })
     }
@@ -132,30 +132,16 @@ pub fn compare(
     Ok(times)
 }
 
-/// Tokens drawn evenly from the vocabulary; a decoder predicts each next one, an encoder the share that its config
-/// hides.
+/// A batch of the config's objective with tokens drawn evenly from the vocabulary.
 pub(super) fn random_batch(config: &RunConfig, vocabulary: usize, micro_step: u64) -> Batch {
-    let (batch, sequence) = (config.train.batch, config.data.sequence_length);
-    let mut stream = Stream::new(config.seed, Purpose::Test, micro_step);
-    let mut token = || stream.below(vocabulary as u64) as u32;
-    let input_ids: Vec<u32> = (0..batch * sequence).map(|_| token()).collect();
-    let targets: Vec<u32> = (0..batch * sequence).map(|_| token()).collect();
-    let labels = targets.into_iter().map(i64::from);
-    let labels = match config.model.kind {
-        Architecture::Decoder => labels.collect(),
-        Architecture::Encoder => {
-            let fraction = config.train.mask_fraction;
-            let hidden = |place: usize| ((place + 1) as f64 * fraction).floor() > (place as f64 * fraction).floor();
-            labels.enumerate().map(|(place, label)| if hidden(place) { label } else { IGNORED }).collect()
-        }
-    };
-    Batch { input_ids, labels, key_mask: None, batch, sequence }
+    let sizes = [config.train.batch, config.data.sequence_length];
+    config.objective().random_batch(vocabulary, sizes, &mut Stream::new(config.seed, Purpose::Test, micro_step))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::has_blocks;
+    use crate::{config::Architecture, objective::IGNORED, ops::has_blocks};
 
     fn config(kind: Architecture) -> RunConfig {
         let mut config = RunConfig::default();

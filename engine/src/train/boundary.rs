@@ -97,15 +97,16 @@ fn junction(tokenizer: &TextTokenizer, ids: &[u32], at: usize) -> Result<Junctio
 mod tests {
     use super::*;
     use crate::{
-        config::{Architecture, ByteTokenizer, DataConfig, GrammarSource, Source, Tokenizer, TrainedTokenizer},
+        config::{ByteTokenizer, DataConfig, GrammarSource, Source, Tokenizer, TrainedTokenizer},
         data::{Corpus, Silent},
+        objective::Objective,
     };
 
-    fn corpus(tokenizer: Tokenizer, architecture: Architecture) -> Corpus {
+    fn corpus(tokenizer: Tokenizer, objective: Objective) -> Corpus {
         let folder = tempfile::TempDir::new().unwrap();
         let source = Source::Grammar(GrammarSource { words: 5000, text_seed: 1 });
         let config = DataConfig { source, tokenizer, sequence_length: 32, ..DataConfig::default() };
-        Corpus::load(&config, architecture, folder.path(), folder.path(), &Silent).unwrap()
+        Corpus::load(&config, &objective, folder.path(), folder.path(), &Silent).unwrap()
     }
 
     fn prompted(corpus: &Corpus, text: &str, is_beginning: bool) -> String {
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_prompt_of_bytes_begins_at_a_line_or_a_word_and_ends_with_one() {
-        let corpus = corpus(Tokenizer::Bytes(ByteTokenizer {}), Architecture::Decoder);
+        let corpus = corpus(Tokenizer::Bytes(ByteTokenizer {}), Objective::NEXT_TOKEN);
         assert_eq!(prompted(&corpus, "ghter sleeps on the old ship tonight", false), "sleeps on");
         assert_eq!(prompted(&corpus, "leeps.\nMy daughter sleeps on the ship", false), "My daughter");
         assert_eq!(prompted(&corpus, "My daughter sleeps on the ship", true), "My daughter");
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_prompt_of_merged_tokens_begins_with_a_word_of_one_document() {
-        let corpus = corpus(Tokenizer::Bpe(TrainedTokenizer { vocabulary: 400 }), Architecture::Decoder);
+        let corpus = corpus(Tokenizer::Bpe(TrainedTokenizer { vocabulary: 400 }), Objective::NEXT_TOKEN);
         let end = corpus.tokenizer.specials().end_of_text.unwrap();
         for window in corpus.validation.ids.chunks(64).take(20) {
             let range = prompt(&corpus.tokenizer, window, false, 8, 24).unwrap();
@@ -145,7 +146,7 @@ mod tests {
 
     #[test]
     fn an_example_of_pieces_is_shown_from_its_first_whole_word() {
-        let corpus = corpus(Tokenizer::WordPiece(TrainedTokenizer { vocabulary: 300 }), Architecture::Encoder);
+        let corpus = corpus(Tokenizer::WordPiece(TrainedTokenizer { vocabulary: 300 }), Objective::MASKED_TOKENS);
         let tokenizer = &corpus.tokenizer;
         let ids = corpus.validation.ids.iter().copied();
         let is_piece = |id: u32| tokenizer.token(id).unwrap().starts_with("##");

@@ -1,14 +1,14 @@
 //! What a model that does not use every score is made of, from the scores of one that does.
 
-use candle_core::{DType, Device};
+use candle_core::DType;
 use serde::Serialize;
 
-use super::{TrainError, look};
+use super::TrainError;
 use crate::{
     analysis::reconstruction::RowCovariances,
     attention::ModelPlan,
     config::Coverage,
-    data::{Batch, Batcher, memory},
+    data::{Batcher, memory},
     model::{CoverageState, ForwardOptions, Model},
     ops::PairSets,
 };
@@ -43,7 +43,6 @@ pub fn row_covariances(
     model: &Model,
     batcher: &Batcher,
     examples: usize,
-    device: &Device,
     should_stop: &dyn Fn() -> bool,
 ) -> Result<Option<RowCovariances>, TrainError> {
     let plan = model.plan();
@@ -56,8 +55,8 @@ pub fn row_covariances(
         if should_stop() {
             return Ok(None);
         }
-        let batch = first_examples(batcher.train_batch(micro_step), left);
-        let hidden = model.attend(&look::input(&batch, device)?, &options)?.hidden;
+        let batch = batcher.train_batch(micro_step).first(left);
+        let hidden = model.attend(&batch.input(model)?, &options)?.hidden;
         for (layer, hidden) in hidden.iter().enumerate().take(plan.layers) {
             if let Some(scores) = model.scores(layer, hidden)? {
                 covariances.add(&scores.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?);
@@ -79,19 +78,6 @@ pub(super) fn require_memory(tokens: usize) -> Result<(), TrainError> {
         Some(free) if needed > free => Err(TrainError::Covariances { tokens, needed, free }),
         _ => Ok(()),
     }
-}
-
-/// The first `count` examples of a batch.
-fn first_examples(mut batch: Batch, count: usize) -> Batch {
-    if count < batch.batch {
-        batch.batch = count;
-        batch.input_ids.truncate(count * batch.sequence);
-        batch.labels.truncate(count * batch.sequence);
-        if let Some(keys) = &mut batch.key_mask {
-            keys.truncate(count * batch.sequence);
-        }
-    }
-    batch
 }
 
 /// The pairs and the map, or the directions, that a plan asks for.
@@ -130,6 +116,8 @@ fn basis_of(basis: &[f64], query: usize, k: usize, n: usize) -> &[f64] {
 
 #[cfg(test)]
 mod tests {
+    use candle_core::Device;
+
     use super::*;
     use crate::{
         analysis::reconstruction::RowReconstruction,
@@ -151,19 +139,17 @@ mod tests {
         (config.model.kind, config.model.layers, config.model.heads) = (kind, 3, 2);
         (config.model.width, config.model.feed_forward) = (16, 16);
         let folder = tempfile::TempDir::new().unwrap();
-        let corpus = Corpus::load(&config.data, kind, folder.path(), folder.path(), &Silent).unwrap();
+        let corpus = Corpus::load(&config.data, &config.objective(), folder.path(), folder.path(), &Silent).unwrap();
         let plan = ModelPlan::resolve(&config, corpus.tokenizer.vocabulary_size()).unwrap();
         let parameters = ParameterSet::init(&plan, 1, DType::F32, &Device::Cpu).unwrap();
-        (Model::frozen(&plan, &parameters).unwrap(), Batcher::new(&corpus, 5, TOKENS, 1).unwrap())
+        (Model::frozen(&plan, &parameters).unwrap(), Batcher::new(&corpus, &config.objective(), 5, TOKENS, 1).unwrap())
     }
 
     #[test]
     fn errors_are_those_of_the_analysis_and_the_model_follows() {
         for kind in Architecture::ALL {
             let (model, batcher) = parts(kind);
-            let found = |examples: usize| {
-                row_covariances(&model, &batcher, examples, &Device::Cpu, &|| false).unwrap().unwrap()
-            };
+            let found = |examples: usize| row_covariances(&model, &batcher, examples, &|| false).unwrap().unwrap();
             let covariances = found(12);
             assert_eq!((covariances.tokens(), covariances.samples()), (TOKENS, 12 * 3 * 2));
             let curves = RowReconstruction::new(&covariances).unwrap();
@@ -183,7 +169,7 @@ mod tests {
                 assert!((eigen.report.score_error - curves.eigen_errors()[k]).abs() < 1e-9);
             }
             assert!(choose(model.plan(), &covariances).is_err(), "nothing is left out");
-            assert!(row_covariances(&model, &batcher, 12, &Device::Cpu, &|| true).unwrap().is_none());
+            assert!(row_covariances(&model, &batcher, 12, &|| true).unwrap().is_none());
             assert_eq!(found(5).samples(), 30);
         }
     }

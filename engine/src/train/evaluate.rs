@@ -1,41 +1,35 @@
-use candle_core::Device;
-
-use super::{TrainError, look};
+use super::TrainError;
 use crate::{
-    config::Architecture,
-    data::Batch,
-    model::{Evaluation, Model},
+    model::Model,
+    objective::{Batch, Measurements, Objective, Sums},
 };
 
 /// What an evaluation counted.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// Mean loss, nats per labelled token; every labelled token counts the same.
     pub loss: f64,
-    /// Share of labelled tokens guessed right, 0..=1 (encoder).
-    pub masked_accuracy: Option<f64>,
+    /// The objective's other metrics.
+    pub metrics: Measurements,
     /// Labelled tokens.
     pub tokens: u64,
 }
 
-/// Measures a model with frozen weights on batches; `None` when `should_stop` cut it short.
+/// Measures a model with frozen weights on batches of its objective; `None` when `should_stop` cut it short.
 pub fn evaluate(
     model: &Model,
+    objective: &Objective,
     batches: impl Iterator<Item = Batch>,
-    device: &Device,
     should_stop: &dyn Fn() -> bool,
 ) -> Result<Option<Found>, TrainError> {
-    let mut sum = Evaluation::default();
+    let task = objective.task();
+    let mut sums = Sums::default();
     for batch in batches {
         if should_stop() {
             return Ok(None);
         }
-        sum.add(model.evaluate(&look::input(&batch, device)?, &batch.labels)?);
+        sums.add(&task.evaluate(model, &batch)?);
     }
-    let is_encoder = model.plan().architecture == Architecture::Encoder;
-    Ok(Some(Found {
-        loss: sum.loss(),
-        masked_accuracy: is_encoder.then(|| sum.accuracy()),
-        tokens: sum.labelled as u64,
-    }))
+    let others = task.metrics().split_first().map_or(&[][..], |(_, others)| others);
+    Ok(Some(Found { loss: sums.mean_loss(), metrics: Measurements::of(others, &sums), tokens: sums.labelled }))
 }

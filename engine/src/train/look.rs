@@ -1,16 +1,14 @@
-//! Batches as tensors, and the probe: what the model can do, as text.
+//! The probe: what the model can do, as text.
 
 use std::ops::ControlFlow;
 
-use candle_core::Device;
-
 use super::{TrainError, boundary};
 use crate::{
-    attention::ModelPlan,
-    config::{Architecture, RunConfig},
-    data::{Batch, Batcher, Corpus, IGNORED},
+    config::RunConfig,
+    data::{Batcher, Corpus},
     generate::{Sampling, continue_text, fill_masks},
-    model::{Model, ModelInput},
+    model::Model,
+    objective::{Batch, IGNORED, Objective, Showing},
 };
 
 /// Tokens of a sample's prompt, at least, and at most where it goes on to the end of a word.
@@ -26,11 +24,6 @@ const SHOWN: usize = 4;
 /// Tokens of an encoder's example that are shown.
 const SHOWN_TOKENS: usize = 64;
 
-/// A batch's inputs on a device.
-pub(super) fn input(batch: &Batch, device: &Device) -> Result<ModelInput, TrainError> {
-    Ok(ModelInput::new(&batch.input_ids, batch.key_mask.as_deref(), batch.batch, batch.sequence, device)?)
-}
-
 /// A fixed piece of held-out text that is looked at again and again.
 pub(super) struct Probe {
     batch: Option<Batch>,
@@ -44,12 +37,12 @@ impl Probe {
         Self { batch, shown: config.probe.examples.min(SHOWN), seed: config.seed }
     }
 
-    /// What the model makes of it, a line an example: continuations (decoder) or hidden tokens filled in (encoder).
+    /// What the model makes of it, a line an example, as its objective shows it.
     /// `None` when `should_stop` cut it short.
     pub(super) fn sample(
         &self,
         model: &Model,
-        plan: &ModelPlan,
+        objective: &Objective,
         corpus: &Corpus,
         should_stop: &dyn Fn() -> bool,
     ) -> Result<Option<String>, TrainError> {
@@ -57,13 +50,12 @@ impl Probe {
         let mut lines = Vec::new();
         let examples = batch.input_ids.chunks(batch.sequence).zip(batch.labels.chunks(batch.sequence));
         for (row, (ids, labels)) in examples.take(self.shown).enumerate() {
-            let line = match plan.architecture {
-                Architecture::Decoder => {
-                    let used = labels.iter().position(|label| *label == IGNORED).unwrap_or(ids.len());
-                    let ids = ids.get(..used.max(1)).unwrap_or(ids);
+            let line = match objective.task().showing() {
+                Showing::Continuation => {
+                    let ids = ids.get(..batch.tokens_of(row).max(1)).unwrap_or(ids);
                     self.continuation(model, corpus, ids, row as u64, should_stop)?
                 }
-                Architecture::Encoder => filled(model, corpus, ids, labels)?,
+                Showing::FilledIn => filled(model, corpus, ids, labels)?,
             };
             if should_stop() {
                 return Ok(None);

@@ -1,5 +1,3 @@
-use candle_core::Device;
-
 use crate::{
     analysis::{Analysis, AnalysisError, AnalysisSpec, Look, examples_at_once, look},
     attention::ModelPlan,
@@ -37,7 +35,6 @@ impl Looks {
         &self,
         model: &Model,
         held_out: &HeldOut,
-        device: &Device,
         should_stop: &dyn Fn() -> bool,
     ) -> Result<Analysis, AnalysisError> {
         let wanted = Look {
@@ -50,7 +47,7 @@ impl Looks {
             tell: &|_| (),
             should_stop,
         };
-        look(model, held_out.spread(self.examples, self.at_once), device, &wanted)
+        look(model, held_out.spread(self.examples, self.at_once), &wanted)
     }
 
     pub(super) fn spent(&mut self, secs: f64) {

@@ -1,7 +1,10 @@
 use serde::Serialize;
 
 use super::{CoverageReport, Trainer};
-use crate::analysis::{Analysis, AnalysisError};
+use crate::{
+    analysis::{Analysis, AnalysisError},
+    objective::Measurements,
+};
 
 /// What one optimiser step did.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -29,16 +32,15 @@ pub struct StepReport {
 }
 
 /// What an evaluation on held-out text found.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EvaluationReport {
     /// Steps done.
     pub step: u64,
     /// Mean loss, nats per labelled token.
     pub loss: f64,
-    /// `exp(loss)` (decoder).
-    pub perplexity: Option<f64>,
-    /// Share of hidden tokens guessed right, 0..=1 (encoder).
-    pub masked_accuracy: Option<f64>,
+    /// The objective's other metrics.
+    #[serde(flatten)]
+    pub metrics: Measurements,
     /// Labelled tokens that were counted.
     pub tokens: u64,
     /// Whether it is the lowest loss of the run so far.

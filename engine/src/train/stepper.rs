@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 
 use candle_core::{DType, Device, Tensor};
 
-use super::{Divergence, TrainError, error::first_line, look, loss_scale::LossScale};
+use super::{Divergence, TrainError, error::first_line, loss_scale::LossScale};
 use crate::{
     attention::ModelPlan,
-    config::{MapMemoryChoice, Precision, TrainConfig},
-    data::Batch,
-    model::{self, ForwardOptions, Model, ModelInput, NonFinite, ParameterSet},
+    config::{MapMemoryChoice, Precision, RunConfig},
+    model::{self, ForwardOptions, Model, NonFinite, ParameterSet},
+    objective::{Batch, Objective},
     ops::{AdamW, AdamWConfig, Gradients},
 };
 
 /// A model with its optimiser: forward, backward, clipping and update, from batches that it is given.
 pub struct Stepper {
     arithmetic: Arithmetic,
+    objective: Objective,
     gradients: Gradients,
     optimiser: AdamW,
     device: Device,
@@ -83,15 +84,14 @@ impl Stepped {
 }
 
 impl Stepper {
-    /// A fresh optimiser around `parameters`.
+    /// A fresh optimiser around `parameters`, as `run` asks for it.
     pub fn new(
         plan: &ModelPlan,
         parameters: &ParameterSet,
-        train: &TrainConfig,
-        precision: Precision,
-        seed: u64,
+        run: &RunConfig,
         device: &Device,
     ) -> Result<Self, TrainError> {
+        let (train, precision) = (&run.train, run.precision);
         let config = AdamWConfig {
             beta1: train.beta1,
             beta2: train.beta2,
@@ -114,13 +114,14 @@ impl Stepper {
         };
         Ok(Self {
             arithmetic,
+            objective: run.objective(),
             gradients,
             optimiser: AdamW::new(parameters.optimiser_parameters(), config)?,
             device: device.clone(),
             clip_norm: train.clip_norm,
             dropout: plan.dropout,
             map_memory: train.map_memory,
-            seed,
+            seed: run.seed,
         })
     }
 
@@ -184,13 +185,12 @@ impl Stepper {
             let start = Instant::now();
             let batch = batch(micro_step);
             spent.tokens += batch.input_ids.len() as u64;
-            let input = look::input(&batch, &self.device)?;
             let dropout = (self.dropout > 0.0).then_some((self.seed, micro_step));
             let options = ForwardOptions { dropout, map_memory: self.map_memory, ..ForwardOptions::default() };
-            let mut loss = model.loss(&input, &batch.labels, &options)?;
+            let mut loss = self.objective.task().loss(&model, &batch, &options)?;
             let value = loss.loss.to_dtype(DType::F64)?.to_scalar::<f64>()?;
             if !value.is_finite() {
-                return Ok(Err(self.diagnose(&input, dropout, step + 1)?));
+                return Ok(Err(self.diagnose(&batch, dropout, step + 1)?));
             }
             spent.loss += value;
             spent.forward_secs += start.elapsed().as_secs_f64();
@@ -219,8 +219,9 @@ impl Stepper {
     }
 
     /// Finds the first place where the forward pass is not finite.
-    fn diagnose(&self, input: &ModelInput, dropout: Option<(u64, u64)>, step: u64) -> Result<Divergence, TrainError> {
-        let (place, layer) = match self.frozen()?.first_non_finite(input, dropout)? {
+    fn diagnose(&self, batch: &Batch, dropout: Option<(u64, u64)>, step: u64) -> Result<Divergence, TrainError> {
+        let model = self.frozen()?;
+        let (place, layer) = match model.first_non_finite(&batch.input(&model)?, dropout)? {
             Some(NonFinite::Embeddings) => ("the embeddings".to_owned(), None),
             Some(NonFinite::Layer { layer, head: Some(head) }) => {
                 (format!("head {} of layer {}", head + 1, layer + 1), Some(layer + 1))
@@ -300,7 +301,8 @@ mod tests {
     fn stepper(config: &RunConfig, precision: Precision) -> (ParameterSet, Stepper) {
         let plan = ModelPlan::resolve(config, VOCABULARY).unwrap();
         let parameters = ParameterSet::init(&plan, 1, dtype_of(precision), &Device::Cpu).unwrap();
-        let stepper = Stepper::new(&plan, &parameters, &config.train, precision, 1, &Device::Cpu).unwrap();
+        let run = RunConfig { precision, ..config.clone() };
+        let stepper = Stepper::new(&plan, &parameters, &run, &Device::Cpu).unwrap();
         (parameters, stepper)
     }
 

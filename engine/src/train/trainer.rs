@@ -14,8 +14,9 @@ use crate::{
     analysis::{Analysis, AnalysisError},
     attention::{Cost, ModelPlan, Workload},
     config::{Coverage, DEFAULT_STEPS, PartialCoverage, Precision, RunConfig},
-    data::{Batcher, Corpus, metrics},
+    data::{Batcher, Corpus},
     model::ParameterSet,
+    objective::Objective,
     ops::AdamW,
 };
 
@@ -50,6 +51,7 @@ pub struct Resume {
 /// Model, optimiser and batches of a run; does single steps.
 pub struct Trainer {
     config: RunConfig,
+    objective: Objective,
     /// What is trained now: every pair is scored until pairs were chosen.
     plan: ModelPlan,
     /// What the config asks for.
@@ -99,8 +101,8 @@ impl Trainer {
         resume: Option<Resume>,
     ) -> Result<Self, TrainError> {
         let train = &config.train;
-        let batcher = Batcher::new(&corpus, train.batch, config.data.sequence_length, config.seed)?
-            .with_mask_fraction(train.mask_fraction);
+        let objective = config.objective();
+        let batcher = Batcher::new(&corpus, &objective, train.batch, config.data.sequence_length, config.seed)?;
         let dtype = dtype_of(config.precision);
         let goal = plan;
         let is_chosen = resume.as_ref().is_some_and(|resume| resume.parameters.has_coverage());
@@ -114,7 +116,7 @@ impl Trainer {
             None => (ParameterSet::init(&plan, config.seed, dtype, device)?, None, Progress::default()),
         };
         let needed = Cost::of(&goal, &Workload::training(&config)).memory_bytes;
-        let stepper = Stepper::new(&plan, &parameters, train, config.precision, config.seed, device);
+        let stepper = Stepper::new(&plan, &parameters, &config, device);
         let mut stepper = stepper.map_err(|error| error.with_memory(needed))?;
         if let Some(moments) = moments {
             stepper.load_state(moments)?;
@@ -125,6 +127,7 @@ impl Trainer {
         let device = device.clone();
         Ok(Self {
             config,
+            objective,
             plan,
             goal,
             corpus,
@@ -168,7 +171,7 @@ impl Trainer {
             Coverage::Full(_) | Coverage::Eigen(_) => 0,
         };
         let model = self.stepper.frozen()?;
-        let found = row_covariances(&model, &self.batcher, examples, &self.device, should_stop)
+        let found = row_covariances(&model, &self.batcher, examples, should_stop)
             .map_err(|error| error.with_memory(self.needed))?;
         let Some(covariances) = found else { return Ok(None) };
         let chosen = choose(&self.goal, &covariances)?;
@@ -181,8 +184,8 @@ impl Trainer {
     pub fn cover(&mut self, chosen: &Chosen) -> Result<(), TrainError> {
         let Self { config, goal, device, .. } = self;
         let parameters = self.parameters.covering(goal, &chosen.state)?;
-        let mut stepper = Stepper::new(goal, &parameters, &config.train, config.precision, config.seed, device)
-            .map_err(|error| error.with_memory(self.needed))?;
+        let mut stepper =
+            Stepper::new(goal, &parameters, config, device).map_err(|error| error.with_memory(self.needed))?;
         stepper.load_state(AdamW::joined(stepper.state()?, self.stepper.state()?)?)?;
         self.stepper = stepper;
         self.parameters = parameters;
@@ -230,7 +233,7 @@ impl Trainer {
     /// The loss on held-out text; `None` when `should_stop` cut it short.
     pub fn evaluate(&mut self, should_stop: &dyn Fn() -> bool) -> Result<Option<EvaluationReport>, TrainError> {
         let batches = self.batcher.validation_batches(self.config.train.evaluate_batches);
-        let found = evaluate(&self.stepper.frozen()?, batches, &self.device, should_stop);
+        let found = evaluate(&self.stepper.frozen()?, &self.objective, batches, should_stop);
         let Some(found) = found.map_err(|error| error.with_memory(self.needed))? else {
             return Ok(None);
         };
@@ -245,8 +248,7 @@ impl Trainer {
         Ok(Some(EvaluationReport {
             step: self.progress.step,
             loss: found.loss,
-            perplexity: found.masked_accuracy.is_none().then(|| metrics::perplexity(found.loss)),
-            masked_accuracy: found.masked_accuracy,
+            metrics: found.metrics,
             tokens: found.tokens,
             best,
         }))
@@ -254,7 +256,7 @@ impl Trainer {
 
     /// What the model can do, as text; `None` when `should_stop` cut it short.
     pub fn sample(&self, should_stop: &dyn Fn() -> bool) -> Result<Option<String>, TrainError> {
-        self.probe.sample(&self.stepper.frozen()?, &self.plan, &self.corpus, should_stop)
+        self.probe.sample(&self.stepper.frozen()?, &self.objective, &self.corpus, should_stop)
     }
 
     /// What the attention of the model is like on the probe batch, always the same text.
@@ -264,7 +266,7 @@ impl Trainer {
     pub fn analyse(&mut self, should_stop: &dyn Fn() -> bool) -> Result<Result<Analysis, AnalysisError>, TrainError> {
         let started = Instant::now();
         let model = self.stepper.frozen()?;
-        let found = self.looks.look(&model, self.batcher.held_out(), &self.device, should_stop);
+        let found = self.looks.look(&model, self.batcher.held_out(), should_stop);
         let secs = started.elapsed().as_secs_f64();
         self.looks.spent(secs);
         Ok(found.map(|found| Analysis {

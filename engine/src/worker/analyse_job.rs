@@ -98,7 +98,7 @@ fn carry_out(
                 steering.should_stop()
             },
         };
-        look(&subject.model, held_out.spread(spec.examples, at_once), &subject.device, &wanted)
+        look(&subject.model, held_out.spread(spec.examples, at_once), &wanted)
             .map_err(|error| (!matches!(error, AnalysisError::Stopped)).then(|| Trouble::from(error)))
     };
     let ended = |trouble: Option<Trouble>| trouble.and_then(failed);

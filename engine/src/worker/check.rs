@@ -20,7 +20,7 @@ pub(super) fn check(outbox: Outbox, config: RunConfig, paths: StorePaths, ticket
 
 /// What disk, device and memory say about a config with absolute paths.
 fn problems(config: &RunConfig, paths: &StorePaths) -> (Vec<Problem>, Option<u64>) {
-    let mut found = data_problems(&config.data, config.model.kind);
+    let mut found = data_problems(&config.data, &config.objective());
     let free = match device::free_bytes(config.device) {
         Ok(free) => free,
         Err(why) => {

@@ -56,7 +56,7 @@ fn pairs_of(
     if !loaded.plan.coverage.is_full() {
         return Err("It leaves out pairs itself; name a run with attention.coverage.kind = \"full\".".to_owned());
     }
-    if loaded.plan.architecture != goal.architecture {
+    if loaded.plan.is_causal() != goal.is_causal() {
         return Err("Its queries see other keys; name a run of the same model.kind.".to_owned());
     }
     let n = trainer.config().data.sequence_length;
@@ -70,7 +70,7 @@ fn pairs_of(
     let corpus = if config.data == trainer.config().data {
         trainer.corpus()
     } else {
-        own = load_corpus(bench, config, &loaded.plan)?;
+        own = load_corpus(bench, config)?;
         &own
     };
     if corpus.tokenizer.vocabulary_size() > loaded.plan.vocabulary {
@@ -83,7 +83,7 @@ fn pairs_of(
     let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(words)?;
     let batcher = batcher(corpus, config, n).map_err(words)?;
     let stopped = || steering.should_stop();
-    let found = row_covariances(&model, &batcher, examples, &device, &stopped).map_err(words)?;
+    let found = row_covariances(&model, &batcher, examples, &stopped).map_err(words)?;
     choose(goal, &found.ok_or("It was stopped.")?).map_err(words)
 }
 
@@ -138,13 +138,13 @@ pub(super) fn approximate(
     let corpus = if let Some(corpus) = corpus {
         corpus
     } else {
-        own = load_corpus(bench, config, plan).map_err(Trouble::refusal)?;
+        own = load_corpus(bench, config).map_err(Trouble::refusal)?;
         &own
     };
     let model = Model::frozen(&exact, &parameters).map_err(|error| failure(&error))?;
     let batcher = batcher(corpus, config, n)?;
     let stopped = || steering.should_stop();
-    let found = row_covariances(&model, &batcher, wanted.examples, &Device::Cpu, &stopped)?;
+    let found = row_covariances(&model, &batcher, wanted.examples, &stopped)?;
     let chosen = choose(&goal, &found.ok_or_else(|| Trouble::failure("It was stopped."))?)?;
     let parameters = parameters.covering(&goal, &chosen.state).map_err(|error| failure(&error))?;
     Ok(Approximated { plan: goal, parameters, score_error: chosen.report.score_error })
@@ -154,12 +154,11 @@ fn words(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-fn load_corpus(bench: &Bench, config: &RunConfig, plan: &ModelPlan) -> Result<Corpus, String> {
+fn load_corpus(bench: &Bench, config: &RunConfig) -> Result<Corpus, String> {
     let cache = bench.store.paths().tokenizer_cache();
-    Corpus::load(&config.data, plan.architecture, Path::new(""), &cache, &Silent).map_err(words)
+    Corpus::load(&config.data, &config.objective(), Path::new(""), &cache, &Silent).map_err(words)
 }
 
 fn batcher(corpus: &Corpus, config: &RunConfig, n: usize) -> Result<Batcher, TrainError> {
-    let batcher = Batcher::new(corpus, config.train.batch, n, config.seed)?;
-    Ok(batcher.with_mask_fraction(config.train.mask_fraction))
+    Ok(Batcher::new(corpus, &config.objective(), config.train.batch, n, config.seed)?)
 }

@@ -10,8 +10,7 @@ use super::{
     trouble::Trouble,
 };
 use crate::{
-    config::{Architecture, AttentionConfig, attention_words},
-    data::metrics,
+    config::{AttentionConfig, attention_words},
     model::Model,
     train::evaluate,
 };
@@ -54,21 +53,18 @@ fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -
         subject.model = Model::frozen(&found.plan, &found.parameters).map_err(failure)?;
         score_error = Some(found.score_error);
     }
-    let plan = subject.model.plan();
     let held_out = subject.held_out(subject.batch(length), length).map_err(Trouble::refusal)?;
     let limit = if job.data.is_some() { 0 } else { subject.config.train.evaluate_batches };
-    let found = evaluate(&subject.model, held_out.batches(limit), &subject.device, &|| steering.should_stop())
+    let found = evaluate(&subject.model, &subject.objective, held_out.batches(limit), &|| steering.should_stop())
         .map_err(failure)?
         .ok_or_else(|| Trouble::failure("It was stopped."))?;
     if !found.loss.is_finite() {
         return Err(not_finite(&subject, found.loss));
     }
-    let architecture = plan.architecture;
     Ok(Event::Evaluation {
         target: named.to_owned(),
         loss: found.loss,
-        perplexity: (architecture == Architecture::Decoder).then(|| metrics::perplexity(found.loss)),
-        masked_accuracy: found.masked_accuracy,
+        metrics: found.metrics,
         tokens: found.tokens,
         sequence_length: length,
         coverage: job.coverage.as_ref().map(|wanted| {

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::{
     analysis::{Analysis, MapThumbnails, reconstruction::RebuiltMap},
     config::Problem,
+    objective::Measurements,
     speed::{MachineLimits, PointResult},
     store::{
         AdviceRecord, AnalysisId, AnalysisSummary, BenchmarkId, BenchmarkRecord, BenchmarkSummary, CheckpointRecord,
@@ -104,12 +105,9 @@ pub enum Event {
         step: u64,
         /// Mean loss in nats per token.
         loss: f64,
-        /// `exp(loss)` (decoder).
-        #[serde(skip_serializing_if = "Option::is_none")]
-        perplexity: Option<f64>,
-        /// Share of hidden tokens guessed right, 0..=1 (encoder).
-        #[serde(skip_serializing_if = "Option::is_none")]
-        masked_accuracy: Option<f64>,
+        /// The other metrics of its objective, each a field.
+        #[serde(flatten)]
+        metrics: Measurements,
         /// Whether it is the lowest loss so far.
         best: bool,
     },
@@ -300,12 +298,9 @@ pub enum Event {
         target: String,
         /// Mean loss in nats per token.
         loss: f64,
-        /// `exp(loss)` (decoder).
-        #[serde(skip_serializing_if = "Option::is_none")]
-        perplexity: Option<f64>,
-        /// Share of hidden tokens guessed right, 0..=1 (encoder).
-        #[serde(skip_serializing_if = "Option::is_none")]
-        masked_accuracy: Option<f64>,
+        /// The other metrics of its objective, each a field.
+        #[serde(flatten)]
+        metrics: Measurements,
         /// Labelled tokens that were counted.
         tokens: u64,
         /// Tokens of an example.

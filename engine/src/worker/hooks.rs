@@ -329,19 +329,15 @@ impl Hooks for RunHooks<'_> {
             self.best = Some((report.loss, report.step));
         }
         self.log(report.step, &[(series_names::VALIDATION_LOSS, report.loss)]);
-        if let Some(perplexity) = report.perplexity {
-            self.log(report.step, &[(series_names::VALIDATION_PERPLEXITY, perplexity)]);
-        }
-        if let Some(accuracy) = report.masked_accuracy {
-            self.log(report.step, &[(series_names::VALIDATION_MASKED_ACCURACY, accuracy)]);
+        for measured in report.metrics.iter() {
+            self.log(report.step, &[(measured.metric.series, measured.value)]);
         }
         self.bench.runs_changed();
         self.bench.outbox.send(Event::Evaluated {
             run: self.job.run.clone(),
             step: report.step,
             loss: report.loss,
-            perplexity: report.perplexity,
-            masked_accuracy: report.masked_accuracy,
+            metrics: report.metrics.clone(),
             best: report.best,
         });
         if let Some(health) = self.health.evaluated(report.step, report.loss) {

@@ -9,6 +9,7 @@ use crate::{
     config::{DataConfig, RunConfig, counted, from_toml},
     data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
     model::{Model, ParameterSet},
+    objective::Objective,
     store::{RunId, Store},
 };
 
@@ -29,8 +30,8 @@ pub(super) struct Subject {
     /// Whether it is known on which text it was trained.
     pub(super) has_text: bool,
     pub(super) config: RunConfig,
+    pub(super) objective: Objective,
     pub(super) corpus: Corpus,
-    pub(super) device: Device,
 }
 
 impl Subject {
@@ -65,8 +66,8 @@ impl Subject {
                 (chosen.path.clone(), Some((record.summary.name, config)), Some(run), Some(chosen.step))
             }
         };
-        let device = Device::Cpu;
-        let loaded = checkpoint::load_model_dir(&directory, DType::F32, &device).map_err(|error| error.to_string())?;
+        let loaded =
+            checkpoint::load_model_dir(&directory, DType::F32, &Device::Cpu).map_err(|error| error.to_string())?;
         let (name, config) = stored.map_or((None, None), |(name, config)| (Some(name), Some(config)));
         let config = config.or(loaded.config);
         let has_text = config.is_some();
@@ -79,17 +80,17 @@ impl Subject {
         let is_shuffled = shuffled.unwrap_or(data.unwrap_or(&config.data).shuffled);
         let is_own_text = data.is_none() && is_shuffled == config.data.shuffled;
         config.data.shuffled = is_shuffled;
-        let architecture = loaded.plan.architecture;
+        let objective = Objective::of_language_model(loaded.plan.is_causal(), config.train.mask_fraction);
         let told = |error: DataError| error.to_string();
         let corpus = match (data, &loaded.tokenizer_json) {
             // Other text is cut into the tokens that the model knows, whatever the config says, and looked at whole.
             (Some(data), Some(json)) => {
                 let tokenizer = TextTokenizer::from_json(json).map_err(told)?;
-                let corpus = Corpus::load_held_out(&data.source, tokenizer, architecture, &PathBuf::new(), &Silent);
+                let corpus = Corpus::load_held_out(&data.source, tokenizer, &objective, &PathBuf::new(), &Silent);
                 corpus.map(|corpus| if is_shuffled { corpus.shuffled() } else { corpus })
             }
             (None, _) => {
-                Corpus::load(&config.data, architecture, &PathBuf::new(), &store.paths().tokenizer_cache(), &Silent)
+                Corpus::load(&config.data, &objective, &PathBuf::new(), &store.paths().tokenizer_cache(), &Silent)
             }
             (Some(_), None) => {
                 return Err("The model directory has no tokenizer.json, so text cannot be read.".to_owned());
@@ -113,7 +114,7 @@ impl Subject {
         }
         let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| error.to_string())?;
         let parameters = loaded.parameters;
-        Ok(Self { named, run, step, data: words, is_own_text, model, parameters, has_text, config, corpus, device })
+        Ok(Self { named, run, step, data: words, is_own_text, model, parameters, has_text, config, objective, corpus })
     }
 
     /// The longest examples that both config and model have.
@@ -147,7 +148,7 @@ impl Subject {
     /// # Errors
     /// In words: why the text or the length does not do.
     pub(super) fn held_out(&self, batch: usize, tokens: usize) -> Result<HeldOut, String> {
-        let held_out = HeldOut::new(&self.corpus, batch, tokens).map_err(|error| match error {
+        HeldOut::new(&self.corpus, &self.objective, batch, tokens).map_err(|error| match error {
             // Nobody spoke of the fields of a config.
             DataError::BadShape { least, .. } => {
                 let around = if least > 2 { " between the special tokens around it" } else { "" };
@@ -160,7 +161,6 @@ impl Subject {
                 counted(given as u64, "token")
             ),
             other => other.to_string(),
-        })?;
-        Ok(held_out.with_mask_fraction(self.config.train.mask_fraction))
+        })
     }
 }

@@ -174,7 +174,7 @@ fn load_corpus(bench: &Bench, job: &TrainJob, steering: &Steering) -> Result<Cor
     // Paths in a stored config are absolute.
     let base = PathBuf::new();
     let cache = bench.store.paths().tokenizer_cache();
-    Corpus::load(&job.config.data, job.config.model.kind, &base, &cache, &progress)
+    Corpus::load(&job.config.data, &job.config.objective(), &base, &cache, &progress)
 }
 
 struct Loading<'a> {
@@ -253,6 +253,7 @@ mod tests {
     use super::*;
     use crate::{
         config::{RunConfig, from_toml, to_toml},
+        objective::Objective,
         store::{
             CheckpointKind, CheckpointRecord, NewRun, OpenMode, RunId, RunRecord, Store, series_names, snapshot_kinds,
         },
@@ -353,8 +354,10 @@ mod tests {
     fn a_stop_at_any_moment_loses_no_evaluation() {
         let peaceful = Place::new(&busy());
         peaceful.train(false, &Steering::default(), SELDOM);
-        let series = [series_names::TRAIN_LOSS, series_names::VALIDATION_LOSS, series_names::VALIDATION_PERPLEXITY];
-        let expected = series.map(|name| peaceful.curve(name));
+        let evaluated = Objective::NEXT_TOKEN.task().metrics().iter().map(|metric| metric.series);
+        let series: Vec<&str> = [series_names::TRAIN_LOSS].into_iter().chain(evaluated).collect();
+        let curves = |place: &Place| series.iter().map(|name| place.curve(name)).collect::<Vec<_>>();
+        let expected = curves(&peaceful);
         assert_eq!(expected[1].iter().map(|point| point.0).collect::<Vec<_>>(), [2, 4]);
         let best = |place: &Place| {
             let metrics = place.record().summary.metrics;
@@ -387,7 +390,7 @@ mod tests {
                 place.train(true, &Steering::default(), SELDOM);
             }
             assert_eq!(place.record().summary.state, RunState::Finished, "question {question}");
-            assert_eq!(series.map(|name| place.curve(name)), expected, "question {question}");
+            assert_eq!(curves(&place), expected, "question {question}");
             assert_eq!(best(&place), best(&peaceful), "question {question}");
             // Those between may be left out to save time.
             assert_eq!(place.store.live_analyses(&place.run).unwrap().last(), Some(&4), "question {question}");

@@ -205,7 +205,7 @@ fn show(
             let subject = Subject::load_from(&bench.store, target, None, None)?;
             let example = match text {
                 MapText::Example(number) => {
-                    let held_out = subject.held_out(1, subject.tokens())?.with_mask_fraction(0.0);
+                    let held_out = subject.held_out(1, subject.tokens())?.without_labels();
                     let count = held_out.spread_count(EXAMPLES).max(1);
                     held_out.spread(EXAMPLES, 1).nth(number % count).map(|batch| batch.input_ids)
                 }
@@ -213,7 +213,7 @@ fn show(
                     if *tokens > subject.model.plan().longest() {
                         return Err(format!("It reads at most {}.", counted(subject.model.plan().longest(), "token")));
                     }
-                    let held_out = subject.held_out(1, *tokens)?.with_mask_fraction(0.0);
+                    let held_out = subject.held_out(1, *tokens)?.without_labels();
                     // Every second one, as the analysis counts.
                     let count = (held_out.spread_count(*examples) / 2).max(1);
                     let odd = held_out.spread(*examples, 1).skip(1).step_by(2).nth(number % count);

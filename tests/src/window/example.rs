@@ -305,9 +305,9 @@ fn curves(index: usize) -> Vec<(&'static str, SeriesData)> {
         ),
     ];
     if encoder {
-        all.push((series_names::VALIDATION_MASKED_ACCURACY, every(EVALUATED, &|step| 1.0 - held_out(step) / 7.6)));
+        all.push(("validation/masked_accuracy", every(EVALUATED, &|step| 1.0 - held_out(step) / 7.6)));
     } else {
-        all.push((series_names::VALIDATION_PERPLEXITY, every(EVALUATED, &|step| held_out(step).exp())));
+        all.push(("validation/perplexity", every(EVALUATED, &|step| held_out(step).exp())));
     }
     all.retain(|(_, data)| !data.is_empty());
     all

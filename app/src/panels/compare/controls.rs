@@ -5,7 +5,7 @@ use headroom_engine::store::RunSummary;
 
 use super::view::{Shape, View};
 use crate::{
-    compare::{Band, common_keys, series_title},
+    compare::{Band, common_keys, series_hint, series_title},
     panels::runs::FlatConfigs,
     widgets::{ChartOptions, XAxis},
 };
@@ -49,7 +49,8 @@ pub(super) fn controls_ui(
         ui.label("Metric");
         let combo = ComboBox::from_id_salt("metric").selected_text(series_title(&view.metric)).show_ui(ui, |ui| {
             for name in series {
-                ui.selectable_value(&mut view.metric, (*name).clone(), series_title(name)).on_hover_text(*name);
+                ui.selectable_value(&mut view.metric, (*name).clone(), series_title(name))
+                    .on_hover_text(series_hint(name));
             }
         });
         combo.response.accessible_name("Metric");
@@ -58,7 +59,8 @@ pub(super) fn controls_ui(
         let combo = ComboBox::from_id_salt("second").selected_text(second).show_ui(ui, |ui| {
             ui.selectable_value(&mut view.second, None, "None");
             for name in series.iter().filter(|name| ***name != view.metric) {
-                ui.selectable_value(&mut view.second, Some((*name).clone()), series_title(name)).on_hover_text(*name);
+                ui.selectable_value(&mut view.second, Some((*name).clone()), series_title(name))
+                    .on_hover_text(series_hint(name));
             }
         });
         combo.response.accessible_name("Second metric");

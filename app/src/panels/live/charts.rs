@@ -1,9 +1,12 @@
 //! The charts of one run.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use egui::Ui;
-use headroom_engine::store::{RunId, RunSummary, series_names};
+use headroom_engine::{
+    objective::Metric,
+    store::{RunId, RunSummary, series_names},
+};
 
 use super::panel::View;
 use crate::{
@@ -35,22 +38,19 @@ pub const LOSS: Plot = Plot {
     exact: false,
 };
 
-/// The small charts below it.
-pub const SMALL: [Plot; 8] = [
-    Plot {
-        id: "perplexity",
-        title: "Perplexity",
-        series: &[series_names::VALIDATION_PERPLEXITY],
+/// The small charts below it: what the objective measures beside the loss, then what every run logs.
+pub static SMALL: LazyLock<Vec<Plot>> = LazyLock::new(|| {
+    let of_objective = Metric::own_of_objectives().map(|metric| Plot {
+        id: metric.field(),
+        title: metric.title,
+        series: std::slice::from_ref(&metric.series),
         always: false,
         exact: false,
-    },
-    Plot {
-        id: "accuracy",
-        title: "Masked accuracy",
-        series: &[series_names::VALIDATION_MASKED_ACCURACY],
-        always: false,
-        exact: false,
-    },
+    });
+    of_objective.chain(LOGGED).collect()
+});
+
+const LOGGED: [Plot; 6] = [
     Plot {
         id: "learning_rate",
         title: "Learning rate",

@@ -9,8 +9,8 @@ use crate::{
     },
     attention::{HeadAt, ModelPlan},
     config::{Architecture, AttentionConfig, FirstReuse, ModelConfig, Reuse, RunConfig},
-    data::{Batch, IGNORED},
     model::{ForwardOptions, Model, ModelInput, ParameterSet},
+    objective::Batch,
     ops::random::{Purpose, Stream},
 };
 
@@ -50,7 +50,7 @@ fn found(model: &Model, batches: Vec<Batch>, bases: &[Basis]) -> Result<Analysis
     let examples = batches.iter().map(|batch| batch.batch).sum();
     let wanted =
         Look { spec: &spec(), examples, tokens: TOKENS, bases, free: None, tell: &|_| (), should_stop: &|| false };
-    look(model, batches.into_iter(), &Device::Cpu, &wanted)
+    look(model, batches.into_iter(), &wanted)
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn padded_examples_are_left_out_of_spectra_and_said_to_be() {
     batch.key_mask = Some(vec![0; 4 * TOKENS]);
     assert!(matches!(found(&model, vec![batch], &[]), Err(AnalysisError::NoExamples)));
     let mut decoded = batches(&[2]).remove(0);
-    decoded.labels[2 * TOKENS - 1] = IGNORED;
+    decoded.key_mask = Some((0..2 * TOKENS).map(|place| u8::from(place != 2 * TOKENS - 1)).collect());
     let decoder = self::model(Architecture::Decoder, Reuse::default());
     assert_eq!(found(&decoder, vec![decoded], &[]).unwrap().spectra.unwrap().examples, 1);
 }
@@ -144,7 +144,7 @@ fn a_look_that_is_stopped_says_so() {
         tell: &|_| (),
         should_stop: &|| true,
     };
-    let stopped = look(&model, batches(&[3]).into_iter(), &Device::Cpu, &wanted);
+    let stopped = look(&model, batches(&[3]).into_iter(), &wanted);
     assert!(matches!(stopped, Err(AnalysisError::Stopped)));
 }
 

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Architecture, DeviceChoice, MapMemoryChoice, Precision, RunConfig};
+use crate::config::{DeviceChoice, MapMemoryChoice, Precision, RunConfig};
 
 /// What a model is asked to do, as far as its costs depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -22,18 +22,14 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// A training step as the config describes it. Decoders predict every token, encoders the masked share, rounded up.
+    /// A training step as the config describes it, with as many predictions as its objective asks for.
     pub fn training(config: &RunConfig) -> Self {
         let (batch, sequence) = (config.train.batch, config.data.sequence_length);
         let tokens = batch.saturating_mul(sequence);
-        let predicted = match config.model.kind {
-            Architecture::Decoder => tokens,
-            Architecture::Encoder => (tokens as f64 * config.train.mask_fraction).ceil() as usize,
-        };
         Self {
             batch,
             sequence,
-            predicted,
+            predicted: config.objective().labelled(tokens),
             accumulation: config.train.accumulation,
             precision: config.precision,
             in_blocks: config.device == DeviceChoice::Cpu && !config.precision.is_half(),

@@ -3,12 +3,15 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::Corpus;
-use crate::config::Architecture::{self, Decoder, Encoder};
 use crate::config::{
     ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, RandomSource, Source, Tokenizer,
     TrainedTokenizer,
 };
 use crate::data::{DataError, HeldOut, Progress, Silent, Stage};
+use crate::objective::Objective;
+
+const MASKED_TOKENS: Objective = Objective::MASKED_TOKENS;
+const NEXT_TOKEN: Objective = Objective::NEXT_TOKEN;
 
 fn grammar(words: usize) -> DataConfig {
     DataConfig {
@@ -20,14 +23,14 @@ fn grammar(words: usize) -> DataConfig {
     }
 }
 
-fn load(config: &DataConfig, architecture: Architecture, folder: &Path) -> Result<Corpus, DataError> {
-    Corpus::load(config, architecture, folder, &folder.join("cache"), &Silent)
+fn load(config: &DataConfig, objective: Objective, folder: &Path) -> Result<Corpus, DataError> {
+    Corpus::load(config, &objective, folder, &folder.join("cache"), &Silent)
 }
 
 #[test]
 fn documents_end_with_a_separator_and_decode_to_the_text() {
     let folder = TempDir::new().unwrap();
-    let corpus = load(&grammar(10_000), Decoder, folder.path()).unwrap();
+    let corpus = load(&grammar(10_000), NEXT_TOKEN, folder.path()).unwrap();
     let end = corpus.tokenizer.specials().end_of_text.unwrap();
     assert_eq!(corpus.train.ends.len(), corpus.statistics.train.documents);
     assert_eq!(corpus.train.ids.iter().filter(|id| **id == end).count(), corpus.train.ends.len());
@@ -40,12 +43,12 @@ fn documents_end_with_a_separator_and_decode_to_the_text() {
 #[test]
 fn the_hash_names_the_text_and_the_tokenizer() {
     let folder = TempDir::new().unwrap();
-    let hash = |config: &DataConfig, architecture| load(config, architecture, folder.path()).unwrap().data_hash;
+    let hash = |config: &DataConfig, objective| load(config, objective, folder.path()).unwrap().data_hash;
     let config = grammar(10_000);
-    let first = hash(&config, Decoder);
+    let first = hash(&config, NEXT_TOKEN);
     assert_eq!(first.len(), 64);
-    assert_eq!(first, hash(&config, Decoder));
-    assert_eq!(first, hash(&DataConfig { sequence_length: 16, ..config.clone() }, Decoder));
+    assert_eq!(first, hash(&config, NEXT_TOKEN));
+    assert_eq!(first, hash(&DataConfig { sequence_length: 16, ..config.clone() }, NEXT_TOKEN));
     let mut others = vec![first];
     for other in [
         grammar(11_000),
@@ -53,9 +56,9 @@ fn the_hash_names_the_text_and_the_tokenizer() {
         DataConfig { tokenizer: Tokenizer::Bytes(ByteTokenizer {}), ..config.clone() },
         DataConfig { source: Source::Random(RandomSource { words: 10_000, text_seed: 1 }), ..config.clone() },
     ] {
-        others.push(hash(&other, Decoder));
+        others.push(hash(&other, NEXT_TOKEN));
     }
-    others.push(hash(&config, Encoder));
+    others.push(hash(&config, MASKED_TOKENS));
     let different: std::collections::HashSet<&String> = others.iter().collect();
     assert_eq!(different.len(), others.len());
 }
@@ -69,13 +72,13 @@ fn the_held_out_hash_names_what_a_loss_is_measured_on() {
         let file = FileSource { path: train.into(), validation_path: Some(validation.into()), ..FileSource::default() };
         let tokenizer = tokenizer.clone();
         let config = DataConfig { source: Source::File(file), tokenizer, sequence_length: 8, ..DataConfig::default() };
-        load(&config, Decoder, folder.path()).unwrap().held_out_hash
+        load(&config, NEXT_TOKEN, folder.path()).unwrap().held_out_hash
     };
     let bytes = Tokenizer::Bytes(ByteTokenizer {});
     let first = hash("a.txt", "b.txt", &bytes);
     assert_eq!(first, hash("b.txt", "b.txt", &bytes), "the training text does not matter");
     assert_ne!(first, hash("a.txt", "a.txt", &bytes));
-    let json = load(&grammar(10_000), Decoder, folder.path()).unwrap().tokenizer.to_json().to_owned();
+    let json = load(&grammar(10_000), NEXT_TOKEN, folder.path()).unwrap().tokenizer.to_json().to_owned();
     std::fs::write(folder.path().join("tokenizer.json"), json).unwrap();
     let given = Tokenizer::File(FileTokenizer { path: "tokenizer.json".into() });
     assert_ne!(first, hash("a.txt", "b.txt", &given), "another tokenizer");
@@ -88,18 +91,18 @@ fn trained_tokenizers_are_cached_and_a_corrupt_entry_is_trained_again() {
     let entries = || -> Vec<std::path::PathBuf> {
         std::fs::read_dir(folder.path().join("cache")).unwrap().map(|entry| entry.unwrap().path()).collect()
     };
-    let first = load(&config, Decoder, folder.path()).unwrap();
+    let first = load(&config, NEXT_TOKEN, folder.path()).unwrap();
     let [entry] = &entries()[..] else { panic!("{:?}", entries()) };
     let good = std::fs::read_to_string(entry).unwrap();
-    assert_eq!(load(&config, Decoder, folder.path()).unwrap().tokenizer.to_json(), first.tokenizer.to_json());
+    assert_eq!(load(&config, NEXT_TOKEN, folder.path()).unwrap().tokenizer.to_json(), first.tokenizer.to_json());
     for bad in [&good[..good.len() / 2], "", &good.replacen("the", "eht", 1)] {
         std::fs::write(entry, bad).unwrap();
-        assert_eq!(load(&config, Decoder, folder.path()).unwrap().data_hash, first.data_hash);
+        assert_eq!(load(&config, NEXT_TOKEN, folder.path()).unwrap().data_hash, first.data_hash);
         assert_eq!(std::fs::read_to_string(entry).unwrap(), good);
     }
     // Another text, size or kind is another entry.
-    load(&grammar(6000), Decoder, folder.path()).unwrap();
-    load(&config, Encoder, folder.path()).unwrap();
+    load(&grammar(6000), NEXT_TOKEN, folder.path()).unwrap();
+    load(&config, MASKED_TOKENS, folder.path()).unwrap();
     assert_eq!(entries().len(), 3);
 }
 
@@ -107,7 +110,7 @@ fn trained_tokenizers_are_cached_and_a_corrupt_entry_is_trained_again() {
 fn a_cache_that_cannot_be_written_is_a_warning() {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("cache"), "a file, not a folder").unwrap();
-    let corpus = load(&grammar(50_000), Decoder, folder.path()).unwrap();
+    let corpus = load(&grammar(50_000), NEXT_TOKEN, folder.path()).unwrap();
     assert!(corpus.warnings[0].contains("could not be kept"), "{:?}", corpus.warnings);
 }
 
@@ -131,10 +134,10 @@ fn files_are_found_from_the_config_and_overlap_is_noticed() {
     write("train.txt", &"A line of some length.\n\nAnother one.\n\n".repeat(100));
     write("valid.txt", &"Something else entirely, and long enough.\n\n".repeat(100));
     write("overlap.txt", "Another one.\n\nSomething that is new and long enough.\n");
-    let corpus = load(&files(folder.path(), Some("valid.txt")), Decoder, folder.path()).unwrap();
+    let corpus = load(&files(folder.path(), Some("valid.txt")), NEXT_TOKEN, folder.path()).unwrap();
     assert_eq!((corpus.statistics.files, corpus.warnings.len()), (2, 0));
     assert_eq!(corpus.statistics.validation.documents, 100);
-    let corpus = load(&files(folder.path(), Some("overlap.txt")), Decoder, folder.path()).unwrap();
+    let corpus = load(&files(folder.path(), Some("overlap.txt")), NEXT_TOKEN, folder.path()).unwrap();
     assert!(
         corpus.warnings.iter().any(|warning| warning.contains("1 of 2 validation documents")),
         "{:?}",
@@ -147,19 +150,19 @@ fn files_are_found_from_the_config_and_overlap_is_noticed() {
 fn text_that_is_too_short_is_refused_with_the_numbers() {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("train.txt"), "Too short.").unwrap();
-    let error = load(&files(folder.path(), None), Decoder, folder.path()).unwrap_err().to_string();
+    let error = load(&files(folder.path(), None), NEXT_TOKEN, folder.path()).unwrap_err().to_string();
     assert!(error.contains("too short") && error.contains("needs 33"), "{error}");
 }
 
 #[test]
 fn other_text_can_be_evaluated_with_the_same_tokenizer() {
     let folder = TempDir::new().unwrap();
-    let corpus = load(&grammar(10_000), Encoder, folder.path()).unwrap();
+    let corpus = load(&grammar(10_000), MASKED_TOKENS, folder.path()).unwrap();
     let source = Source::Random(RandomSource { words: 2000, text_seed: 7 });
-    let other = Corpus::load_held_out(&source, corpus.tokenizer, Encoder, folder.path(), &Silent).unwrap();
+    let other = Corpus::load_held_out(&source, corpus.tokenizer, &MASKED_TOKENS, folder.path(), &Silent).unwrap();
     assert!(other.train.ids.is_empty() && other.statistics.validation.tokens > 2000);
-    let batches: Vec<_> = HeldOut::new(&other, 4, 32).unwrap().batches(0).collect();
-    assert!(batches.iter().map(crate::data::Batch::targets).sum::<usize>() > 200);
+    let batches: Vec<_> = HeldOut::new(&other, &MASKED_TOKENS, 4, 32).unwrap().batches(0).collect();
+    assert!(batches.iter().map(crate::objective::Batch::targets).sum::<usize>() > 200);
 }
 
 #[test]
@@ -181,7 +184,8 @@ fn stages_follow_one_another_and_a_stop_ends_each() {
     let stages = [Stage::Generating, Stage::TrainingTokenizer, Stage::Encoding];
     for (count, stage) in (1..).zip(stages) {
         let progress = Until(stage, Vec::new().into());
-        let result = Corpus::load(&grammar(30_000), Decoder, folder.path(), &folder.path().join("cache"), &progress);
+        let result =
+            Corpus::load(&grammar(30_000), &NEXT_TOKEN, folder.path(), &folder.path().join("cache"), &progress);
         assert!(matches!(result, Err(DataError::Stopped)), "{stage:?}");
         assert_eq!(progress.1.into_inner().unwrap(), stages[..count]);
     }
@@ -196,7 +200,7 @@ fn shuffled_text_has_the_same_tokens_and_no_order() {
         sequence_length: 16,
         ..DataConfig::default()
     };
-    let load = |config: &DataConfig| Corpus::load(config, Decoder, folder.path(), folder.path(), &Silent).unwrap();
+    let load = |config: &DataConfig| Corpus::load(config, &NEXT_TOKEN, folder.path(), folder.path(), &Silent).unwrap();
     let plain = load(&config);
     let shuffled = load(&DataConfig { shuffled: true, ..config.clone() });
     assert_eq!(shuffled.train.ids, load(&DataConfig { shuffled: true, ..config }).train.ids);

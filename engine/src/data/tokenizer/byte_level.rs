@@ -2,12 +2,12 @@ use serde_json::{Map, Value, json};
 
 use super::TextTokenizer;
 use super::json::byte_level;
-use crate::config::Architecture;
-use crate::data::{DataError, special};
+use crate::config::SpecialTokens;
+use crate::data::DataError;
 
-/// The tokenizer with one token a byte: the architecture's special tokens, then byte `b` at `specials + b`.
-pub(in crate::data) fn bytes(architecture: Architecture) -> Result<TextTokenizer, DataError> {
-    let specials = special::byte_level(architecture);
+/// The tokenizer with one token a byte: the special tokens, then byte `b` at `specials + b`.
+pub(in crate::data) fn bytes(specials: SpecialTokens) -> Result<TextTokenizer, DataError> {
+    let specials = specials.names;
     let mut vocabulary = Map::new();
     for (id, token) in specials.iter().map(|name| (*name).to_owned()).chain(alphabet().map(String::from)).enumerate() {
         vocabulary.insert(token, json!(id));

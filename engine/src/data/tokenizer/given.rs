@@ -1,8 +1,8 @@
 use std::path::Path;
 
 use super::TextTokenizer;
-use crate::config::Architecture;
 use crate::data::{DataError, read_file};
+use crate::objective::Objective;
 
 /// The largest `tokenizer.json` that is read, in bytes; those of large models have some 20 MB.
 const LARGEST_FILE: u64 = 1 << 29;
@@ -18,10 +18,10 @@ impl TextTokenizer {
     }
 }
 
-/// Opens a given `tokenizer.json` and checks that it serves the architecture.
-pub(in crate::data) fn given(path: &Path, architecture: Architecture) -> Result<TextTokenizer, DataError> {
+/// Opens a given `tokenizer.json` and checks that it serves the objective.
+pub(in crate::data) fn given(path: &Path, objective: &Objective) -> Result<TextTokenizer, DataError> {
     let tokenizer = TextTokenizer::open_file(path)?;
-    if architecture == Architecture::Encoder && tokenizer.specials().mask.is_none() {
+    if !objective.task().serves(tokenizer.specials()) {
         return Err(DataError::NoMask { path: path.to_owned() });
     }
     Ok(tokenizer)

@@ -2,8 +2,9 @@ use rayon::ThreadPoolBuilder;
 use serde_json::Value;
 
 use super::{TextTokenizer, bpe, bytes, given, word_piece};
-use crate::config::Architecture::{self, Decoder};
+use crate::config::SpecialTokens;
 use crate::data::{DataError, Documents, Silent, encode::Encoder, generate_grammar};
+use crate::objective::Objective;
 
 const GOLDEN_TOKENIZER: &str = include_str!("../golden/tokenizer.json");
 const GOLDEN_ROWS: &str = include_str!("../golden/tokenizer_golden.json");
@@ -52,8 +53,8 @@ fn golden_specials_are_found() {
 
 #[test]
 fn bytes_are_bytes() {
-    for (architecture, first) in [(Decoder, 1), (Architecture::Encoder, 5)] {
-        let tokenizer = bytes(architecture).unwrap();
+    for (specials, first) in [(SpecialTokens::GPT2, 1), (SpecialTokens::BERT, 5)] {
+        let tokenizer = bytes(specials).unwrap();
         assert_eq!(tokenizer.vocabulary_size(), 256 + first as usize);
         for text in TEXTS {
             let expected: Vec<u32> = text.bytes().map(|byte| first + u32::from(byte)).collect();
@@ -62,14 +63,14 @@ fn bytes_are_bytes() {
             assert_eq!(tokenizer.encode(text).unwrap(), expected, "{text:?}");
             assert_eq!(tokenizer.decode(&expected).unwrap(), text);
         }
-        assert_eq!(tokenizer.specials().mask.is_some(), architecture == Architecture::Encoder);
+        assert_eq!(tokenizer.specials().mask.is_some(), specials == SpecialTokens::BERT);
         assert!(tokenizer.decode(&[first + 0xe4]).unwrap().contains('\u{fffd}'));
     }
 }
 
 #[test]
 fn trained_bpe_has_the_size_and_gives_text_back() {
-    let tokenizer = bpe(&text(), 1024, Decoder, &Silent).unwrap();
+    let tokenizer = bpe(&text(), 1024, SpecialTokens::GPT2, &Silent).unwrap();
     assert_eq!(tokenizer.vocabulary_size(), 1024);
     assert_eq!(tokenizer.token(0).as_deref(), Some("<|endoftext|>"));
     for text in TEXTS {
@@ -98,7 +99,7 @@ fn trained_word_piece_is_laid_out_as_bert() {
 fn training_does_not_depend_on_threads_or_chance() {
     let text = text();
     let train = || {
-        let one = bpe(&text, 700, Architecture::Encoder, &Silent).unwrap();
+        let one = bpe(&text, 700, SpecialTokens::BERT, &Silent).unwrap();
         let other = word_piece(&text, 700, &Silent).unwrap();
         (one.to_json().to_owned(), other.to_json().to_owned())
     };
@@ -130,16 +131,19 @@ fn a_vocabulary_beyond_the_text_names_the_number_reached() {
         other => panic!("{other:?}"),
     };
     // The number reached can be asked for.
-    let number = reached(bpe(&short, 5000, Decoder, &Silent));
-    assert_eq!(bpe(&short, number, Decoder, &Silent).unwrap().vocabulary_size(), number);
+    let number = reached(bpe(&short, 5000, SpecialTokens::GPT2, &Silent));
+    assert_eq!(bpe(&short, number, SpecialTokens::GPT2, &Silent).unwrap().vocabulary_size(), number);
     let number = reached(word_piece(&text(), 5000, &Silent));
     assert_eq!(word_piece(&text(), number, &Silent).unwrap().vocabulary_size(), number);
-    assert!(matches!(bpe(&short, 200, Decoder, &Silent), Err(DataError::VocabularyTooSmall { least: 257, .. })));
+    assert!(matches!(
+        bpe(&short, 200, SpecialTokens::GPT2, &Silent),
+        Err(DataError::VocabularyTooSmall { least: 257, .. })
+    ));
 }
 
 #[test]
 fn special_tokens_in_a_corpus_are_ordinary_text() {
-    let tokenizer = bpe(&text(), 600, Decoder, &Silent).unwrap();
+    let tokenizer = bpe(&text(), 600, SpecialTokens::GPT2, &Silent).unwrap();
     assert_eq!(tokenizer.encode("<|endoftext|>").unwrap(), [0]);
     let plain = tokenizer.encode_plain("<|endoftext|>").unwrap();
     assert!(plain.len() > 1 && !plain.contains(&0));
@@ -147,19 +151,19 @@ fn special_tokens_in_a_corpus_are_ordinary_text() {
 }
 
 #[test]
-fn a_given_file_must_serve_the_architecture() {
+fn a_given_file_must_serve_the_objective() {
     let folder = tempfile::TempDir::new().unwrap();
     let path = folder.path().join("tokenizer.json");
-    std::fs::write(&path, bytes(Decoder).unwrap().to_json()).unwrap();
-    assert!(given(&path, Decoder).is_ok());
-    let error = given(&path, Architecture::Encoder).unwrap_err();
+    std::fs::write(&path, bytes(SpecialTokens::GPT2).unwrap().to_json()).unwrap();
+    assert!(given(&path, &Objective::NEXT_TOKEN).is_ok());
+    let error = given(&path, &Objective::MASKED_TOKENS).unwrap_err();
     assert!(matches!(error, DataError::NoMask { .. }), "{error}");
     std::fs::write(&path, GOLDEN_TOKENIZER).unwrap();
-    assert_eq!(given(&path, Architecture::Encoder).unwrap().vocabulary_size(), 260);
+    assert_eq!(given(&path, &Objective::MASKED_TOKENS).unwrap().vocabulary_size(), 260);
     std::fs::write(&path, &GOLDEN_TOKENIZER[..1000]).unwrap();
-    let error = given(&path, Decoder).unwrap_err().to_string();
+    let error = given(&path, &Objective::NEXT_TOKEN).unwrap_err().to_string();
     assert!(error.starts_with("The tokenizer cannot be opened") && error.ends_with("tokenizer.json"), "{error}");
-    assert!(matches!(given(&folder.path().join("none.json"), Decoder), Err(DataError::Missing { .. })));
+    assert!(matches!(given(&folder.path().join("none.json"), &Objective::NEXT_TOKEN), Err(DataError::Missing { .. })));
 }
 
 #[test]
@@ -188,7 +192,7 @@ fn a_word_of_megabytes_is_learned_and_encoded() {
     let word: String = (0..4 << 20).map(|_| letter()).collect();
     let blanks = " ".repeat(1 << 20);
     let documents: Documents = [word.as_str(), &format!("a few{blanks}words")].into_iter().collect();
-    let tokenizer = bpe(&documents, 400, Decoder, &Silent).unwrap();
+    let tokenizer = bpe(&documents, 400, SpecialTokens::GPT2, &Silent).unwrap();
     let total = documents.bytes() as u64;
     let stream = Encoder::new(&tokenizer, None, total, &Silent).encode(&documents).unwrap();
     assert!(stream.ids.len() < documents.bytes() / 2, "{} tokens", stream.ids.len());

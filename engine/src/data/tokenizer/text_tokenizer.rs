@@ -3,7 +3,10 @@ use std::sync::Arc;
 
 use tokenizers::Tokenizer;
 
-use crate::data::{DataError, Specials};
+use crate::{
+    data::DataError,
+    objective::{Specials, Vocabulary},
+};
 
 /// Turns text into token ids and back. Cheap to clone.
 #[derive(Clone)]
@@ -116,6 +119,17 @@ impl TextTokenizer {
     /// Ids of all special tokens, ascending.
     pub fn special_ids(&self) -> impl Iterator<Item = u32> {
         self.inner.special_ids.iter().copied()
+    }
+
+    /// What labels depend on.
+    pub fn vocabulary(&self) -> Vocabulary {
+        let mut is_special = vec![false; self.inner.vocabulary_size];
+        for id in self.special_ids() {
+            if let Some(special) = is_special.get_mut(id as usize) {
+                *special = true;
+            }
+        }
+        Vocabulary { specials: self.inner.specials, is_special }
     }
 
     /// The content of a `tokenizer.json`.

@@ -11,9 +11,9 @@ use super::byte_level::alphabet;
 use super::text_tokenizer::failure;
 use super::words::count_words;
 use super::{TextTokenizer, json};
-use crate::config::Architecture;
+use crate::config::SpecialTokens;
 use crate::data::progress::advance;
-use crate::data::{DataError, Documents, Progress, Stage, special};
+use crate::data::{DataError, Documents, Progress, Stage};
 
 /// A pair of pieces is merged only when it occurs at least this often.
 const MIN_FREQUENCY: u64 = 2;
@@ -32,10 +32,10 @@ const CONTINUING: &str = "##";
 pub(in crate::data) fn bpe(
     documents: &Documents,
     vocabulary: usize,
-    architecture: Architecture,
+    specials: SpecialTokens,
     progress: &dyn Progress,
 ) -> Result<TextTokenizer, DataError> {
-    let specials = special::byte_level(architecture);
+    let specials = specials.names;
     let least = specials.len() + 256;
     if vocabulary < least {
         return Err(DataError::VocabularyTooSmall { asked: vocabulary, least });
@@ -62,7 +62,7 @@ pub(in crate::data) fn word_piece(
     vocabulary: usize,
     progress: &dyn Progress,
 ) -> Result<TextTokenizer, DataError> {
-    let specials = &special::BERT;
+    let specials = SpecialTokens::BERT.names;
     // Half of the vocabulary is kept free for pieces longer than a character.
     let most = MOST_CHARACTERS.min(vocabulary.saturating_sub(specials.len()) / 4);
     if most == 0 {

@@ -1,6 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-/// The series that training logs; others may be added freely, with a `/` between group and name.
+use crate::objective::Direction;
+
+/// The series that every run logs; what an evaluation measures beside the loss, its objective names. Others may be added
+/// freely, with a `/` between group and name. `objective` describes them.
 pub mod series_names {
     /// Loss of the training batch, nats per predicted token.
     pub const TRAIN_LOSS: &str = "train/loss";
@@ -12,10 +15,6 @@ pub mod series_names {
     pub const TRAIN_TOKENS_PER_SEC: &str = "train/tokens_per_sec";
     /// Loss on the held-out split, nats per predicted token.
     pub const VALIDATION_LOSS: &str = "validation/loss";
-    /// Exponential of the held-out loss.
-    pub const VALIDATION_PERPLEXITY: &str = "validation/perplexity";
-    /// Share of masked tokens found, 0 to 1.
-    pub const VALIDATION_MASKED_ACCURACY: &str = "validation/masked_accuracy";
     /// Mean similarity of the most alike heads of neighbouring layers on the probe batch, 0 to 1.
     pub const PROBE_ADJACENT_SIMILARITY: &str = "probe/adjacent_similarity";
     /// The same for layers further apart.
@@ -35,64 +34,6 @@ pub mod series_names {
     pub const SYSTEM_GPU_MEMORY_BYTES: &str = "system/gpu_memory_bytes";
     /// Share of the last moments in which the run's GPU computed, percent.
     pub const SYSTEM_GPU_PERCENT: &str = "system/gpu_percent";
-}
-
-/// Which values of a series are the good ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// The lower the better: losses.
-    Lower,
-    /// The higher the better: accuracies, speeds.
-    Higher,
-    /// Neither: a learning rate, a memory reading.
-    None,
-}
-
-impl Direction {
-    /// The direction of a series, judged by the last part of its name.
-    pub fn of(series: &str) -> Self {
-        let name = series.rsplit('/').next().unwrap_or(series);
-        let ends = |words: &[&str]| words.iter().any(|word| name.ends_with(word));
-        if ends(&["loss", "perplexity", "error"]) {
-            Self::Lower
-        } else if ends(&["accuracy", "f1", "bleu", "score", "_per_sec"]) {
-            Self::Higher
-        } else {
-            Self::None
-        }
-    }
-
-    /// The direction's word in the store.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Lower => "lower",
-            Self::Higher => "higher",
-            Self::None => "none",
-        }
-    }
-
-    /// The direction of a word; an unknown one has none.
-    pub fn parse(word: &str) -> Self {
-        match word {
-            "lower" => Self::Lower,
-            "higher" => Self::Higher,
-            _ => Self::None,
-        }
-    }
-
-    /// Whether `value` beats `best`. Non-finite values never do.
-    pub fn improves(self, value: f64, best: Option<f64>) -> bool {
-        if !value.is_finite() {
-            return false;
-        }
-        match (self, best) {
-            (Self::None, _) => false,
-            (_, None) => true,
-            (Self::Lower, Some(best)) => value < best,
-            (Self::Higher, Some(best)) => value > best,
-        }
-    }
 }
 
 /// What the visible points of one series come to.
@@ -161,30 +102,5 @@ impl SeriesData {
     /// Whether there is no point.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn directions_follow_the_name() {
-        assert_eq!(Direction::of(series_names::TRAIN_LOSS), Direction::Lower);
-        assert_eq!(Direction::of(series_names::VALIDATION_PERPLEXITY), Direction::Lower);
-        assert_eq!(Direction::of(series_names::VALIDATION_MASKED_ACCURACY), Direction::Higher);
-        assert_eq!(Direction::of(series_names::TRAIN_TOKENS_PER_SEC), Direction::Higher);
-        assert_eq!(Direction::of(series_names::TRAIN_LEARNING_RATE), Direction::None);
-        assert_eq!(Direction::of(series_names::SYSTEM_MEMORY_BYTES), Direction::None);
-    }
-
-    #[test]
-    fn only_finite_values_improve() {
-        assert!(Direction::Lower.improves(1.0, None));
-        assert!(!Direction::Lower.improves(f64::NEG_INFINITY, None));
-        assert!(!Direction::Higher.improves(f64::NAN, Some(1.0)));
-        assert!(Direction::Higher.improves(2.0, Some(1.0)));
-        assert!(!Direction::Lower.improves(1.0, Some(1.0)));
-        assert!(!Direction::None.improves(1.0, None));
     }
 }

@@ -1,6 +1,6 @@
 use egui::Ui;
 use headroom_engine::config::{
-    Architecture, Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, RunConfig, Schedule,
+    Constant, Cosine, DEFAULT_STEPS, InverseSquareRoot, Linear, MapMemoryChoice, Objective, RunConfig, Schedule,
     StabilityChoice, TrainConfig, Unwatched, Watched,
 };
 
@@ -79,7 +79,7 @@ const STABILITY: Words = Words::new(
 
 /// The loop.
 pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
-    let encoder = config.model.kind == Architecture::Encoder;
+    let hides_tokens = matches!(config.objective(), Objective::MaskedTokens(_));
     let train = &mut config.train;
     length_ui(ui, form, train);
     form.size(ui, BATCH, &mut train.batch, 4);
@@ -91,7 +91,7 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
     form.decimal(ui, EPSILON, &mut train.epsilon);
     form.decimal(ui, DECAY, &mut train.weight_decay);
     form.decimal(ui, CLIP, &mut train.clip_norm);
-    if encoder {
+    if hides_tokens {
         form.decimal(ui, MASK, &mut train.mask_fraction);
     }
     form.whole(ui, EVALUATE_EVERY, &mut train.evaluate_every, 10);

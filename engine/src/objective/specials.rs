@@ -1,5 +1,3 @@
-use crate::config::Architecture;
-
 /// Names of the mask token, most usual first, in tokenizers by various makers.
 const MASK: [&str; 3] = ["[MASK]", "<mask>", "<|mask|>"];
 const PAD: [&str; 5] = ["[PAD]", "<pad>", "<|pad|>", "<|padding|>", "<|finetune_right_pad_id|>"];
@@ -15,30 +13,16 @@ pub struct Specials {
     /// Fills up short examples. Where the vocabulary has none, the end-of-text token or token 0 stands in; padding
     /// is always masked, so it never matters which.
     pub pad: u32,
-    /// Hides a token from an encoder; always there for encoders.
+    /// Hides a token that a model is to fill in.
     pub mask: Option<u32>,
-    /// Starts an encoder's example.
+    /// Starts an example whose tokens are filled in.
     pub cls: Option<u32>,
-    /// Ends an encoder's example and stands between its documents.
+    /// Ends such an example and stands after its documents.
     pub sep: Option<u32>,
-    /// Ends a decoder's document.
+    /// Ends a document of which the next token is predicted.
     pub end_of_text: Option<u32>,
     /// Stands for what the vocabulary cannot spell.
     pub unknown: Option<u32>,
-}
-
-/// The five special tokens of BERT, at ids 0..=4.
-pub(super) const BERT: [&str; 5] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
-
-/// The special token of GPT-2.
-pub(super) const GPT2: [&str; 1] = ["<|endoftext|>"];
-
-/// The special tokens of a byte-level vocabulary: BERT's for encoders, GPT-2's for decoders.
-pub(super) const fn byte_level(architecture: Architecture) -> &'static [&'static str] {
-    match architecture {
-        Architecture::Encoder => &BERT,
-        Architecture::Decoder => &GPT2,
-    }
 }
 
 impl Specials {
@@ -49,7 +33,7 @@ impl Specials {
     }
 
     /// Looks the usual names up. `id_of` gives the id of a token, if it is in the vocabulary.
-    pub(super) fn find(id_of: impl Fn(&str) -> Option<u32>) -> Self {
+    pub(crate) fn find(id_of: impl Fn(&str) -> Option<u32>) -> Self {
         let first = |names: &[&str]| names.iter().find_map(|name| id_of(name));
         let end_of_text = first(&END);
         Self {

@@ -1,0 +1,92 @@
+use super::{Architecture, RunConfig};
+
+/// What a model learns. The module `objective` gives each its batches, its loss and its metrics; here stands what costs
+/// and validation depend on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Objective {
+    /// To fill in hidden tokens.
+    MaskedTokens(MaskedTokens),
+    /// To predict the token that follows.
+    NextToken(NextToken),
+}
+
+/// Masked-language modelling (BERT).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MaskedTokens {
+    /// Share of the tokens that are hidden, 0..1.
+    pub share: f64,
+}
+
+/// Causal language modelling (GPT-2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextToken {}
+
+/// The special tokens that a trained or byte-level vocabulary begins with, from id 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpecialTokens {
+    /// As the vocabulary spells them.
+    pub names: &'static [&'static str],
+    /// Tells trained tokenizers apart in the cache; never changed, so that those of earlier versions are found.
+    pub cache_key: &'static str,
+}
+
+impl SpecialTokens {
+    /// The five of BERT.
+    pub const BERT: Self = Self { names: &["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], cache_key: "Encoder" };
+
+    /// The one of GPT-2.
+    pub const GPT2: Self = Self { names: &["<|endoftext|>"], cache_key: "Decoder" };
+}
+
+impl Objective {
+    /// As BERT learns: 15 % of the tokens are hidden.
+    pub const MASKED_TOKENS: Self = Self::MaskedTokens(MaskedTokens { share: 0.15 });
+
+    /// As GPT-2 learns.
+    pub const NEXT_TOKEN: Self = Self::NextToken(NextToken {});
+
+    /// One of each kind, for conformance tests.
+    pub const EXAMPLES: [Self; 2] = [Self::MASKED_TOKENS, Self::NEXT_TOKEN];
+
+    /// What a language model learns: a causal one predicts the next token, another one the `mask_fraction` (0..1) of the
+    /// tokens that is hidden from it.
+    pub fn of_language_model(is_causal: bool, mask_fraction: f64) -> Self {
+        if is_causal {
+            Self::NextToken(NextToken {})
+        } else {
+            Self::MaskedTokens(MaskedTokens { share: mask_fraction })
+        }
+    }
+
+    /// About how many of `tokens` positions have a label and are carried to the vocabulary, rounded up.
+    pub fn labelled(&self, tokens: usize) -> usize {
+        match self {
+            Self::MaskedTokens(MaskedTokens { share }) => (tokens as f64 * share).ceil() as usize,
+            Self::NextToken(_) => tokens,
+        }
+    }
+
+    /// The fewest tokens of an example that teach something.
+    pub fn shortest_example(&self) -> usize {
+        match self {
+            // Two tokens of text between the special ones.
+            Self::MaskedTokens(_) => 4,
+            Self::NextToken(_) => 2,
+        }
+    }
+
+    /// The special tokens of a vocabulary that is made for it.
+    pub fn special_tokens(&self) -> SpecialTokens {
+        match self {
+            Self::MaskedTokens(_) => SpecialTokens::BERT,
+            Self::NextToken(_) => SpecialTokens::GPT2,
+        }
+    }
+}
+
+impl RunConfig {
+    /// What the model learns.
+    pub fn objective(&self) -> Objective {
+        Objective::of_language_model(self.model.kind == Architecture::Decoder, self.train.mask_fraction)
+    }
+}

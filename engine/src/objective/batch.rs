@@ -1,0 +1,59 @@
+use crate::model::{Model, ModelError, ModelInput};
+
+/// The label of positions that count for nothing: padding and what is not predicted.
+pub const IGNORED: i64 = crate::ops::IGNORED_LABEL;
+
+/// Examples for one forward pass, row by row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// What the model reads. `[batch, sequence]`
+    pub input_ids: Vec<u32>,
+    /// What it should predict at each position, or [`IGNORED`]. `[batch, sequence]`
+    pub labels: Vec<i64>,
+    /// 1 = a token, 0 = padding, which stands behind the tokens of its row; `None` when no row has padding.
+    /// `[batch, sequence]`
+    pub key_mask: Option<Vec<u8>>,
+    /// Rows.
+    pub batch: usize,
+    /// Tokens in a row.
+    pub sequence: usize,
+}
+
+impl Batch {
+    /// Positions that have a label: the weight of this batch's mean loss.
+    pub fn targets(&self) -> usize {
+        self.labels.iter().filter(|label| **label != IGNORED).count()
+    }
+
+    /// As a model reads it, on the model's device. A causal model is not told of padding: it stands behind all tokens,
+    /// where causality hides it.
+    ///
+    /// # Errors
+    /// If ids and mask are not `batch * sequence` many.
+    pub fn input(&self, model: &Model) -> Result<ModelInput, ModelError> {
+        let keys = self.key_mask.as_deref().filter(|_| !model.plan().is_causal());
+        ModelInput::new(&self.input_ids, keys, self.batch, self.sequence, model.device())
+    }
+
+    /// Tokens of a row in front of its padding.
+    pub fn tokens_of(&self, row: usize) -> usize {
+        match self.key_mask.as_ref().and_then(|keys| keys.chunks(self.sequence.max(1)).nth(row)) {
+            Some(keys) => keys.iter().position(|key| *key == 0).unwrap_or(self.sequence),
+            None => self.sequence,
+        }
+    }
+
+    /// Its first rows, `rows` at most.
+    #[must_use]
+    pub fn first(mut self, rows: usize) -> Self {
+        if rows < self.batch {
+            self.batch = rows;
+            self.input_ids.truncate(rows * self.sequence);
+            self.labels.truncate(rows * self.sequence);
+            if let Some(keys) = &mut self.key_mask {
+                keys.truncate(rows * self.sequence);
+            }
+        }
+        self
+    }
+}

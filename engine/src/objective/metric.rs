@@ -1,0 +1,247 @@
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Objective, RECORDED, Sums, recorded::VALIDATION_LOSS};
+
+/// A number that is recorded over the steps of a run: everything that stores, tables, charts and exports need to know of it.
+#[derive(Clone, Copy)]
+pub struct Metric {
+    /// Its series in stores and in `--json`, `group/field`; fixed, since stores and scripts have it.
+    pub series: &'static str,
+    /// What people call it.
+    pub title: &'static str,
+    /// A value in a sentence, with `{}` in its place.
+    pub phrase: &'static str,
+    /// Unit on axes; empty where values carry it or there is none.
+    pub unit: &'static str,
+    /// How values are written.
+    pub quantity: Quantity,
+    /// Which values are the good ones.
+    pub direction: Direction,
+    /// What it is, as a formula or in words.
+    pub formula: &'static str,
+    /// Its value from what an evaluation counted, of all batches together; none where it is logged as it comes.
+    pub of_sums: Option<fn(&Sums) -> f64>,
+}
+
+impl Metric {
+    /// The metric of a series, if it is one that the program knows.
+    pub fn find(series: &str) -> Option<&'static Self> {
+        RECORDED.iter().chain(Self::of_objectives()).find(|metric| metric.series == series)
+    }
+
+    /// The metrics of evaluations, of all objectives; each begins with the loss.
+    pub fn of_objectives() -> impl Iterator<Item = &'static Self> {
+        Objective::EXAMPLES.into_iter().flat_map(|objective| objective.task().metrics())
+    }
+
+    /// Those that not every objective has: all but the loss. They tell what a run learns.
+    pub fn own_of_objectives() -> impl Iterator<Item = &'static Self> {
+        Self::of_objectives().filter(|metric| **metric != VALIDATION_LOSS)
+    }
+
+    /// Its field in events: the last part of the name of its series.
+    pub fn field(&self) -> &'static str {
+        self.series.rsplit('/').next().unwrap_or(self.series)
+    }
+
+    /// Its value from what was counted; none where it does not come from an evaluation.
+    pub fn value(&self, sums: &Sums) -> Option<f64> {
+        self.of_sums.map(|of_sums| of_sums(sums))
+    }
+
+    /// A value, written already, in a sentence.
+    pub fn sentence(&self, value: &str) -> String {
+        self.phrase.replace("{}", value)
+    }
+}
+
+impl PartialEq for Metric {
+    fn eq(&self, other: &Self) -> bool {
+        self.series == other.series
+    }
+}
+
+impl fmt::Debug for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Metric").field(&self.series).finish()
+    }
+}
+
+/// How values of a metric are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// As they are.
+    Number,
+    /// 0 to 1, in percent.
+    Share,
+    /// Percent already.
+    Percent,
+    /// Bytes.
+    Bytes,
+    /// So many a second.
+    Rate,
+}
+
+impl Quantity {
+    /// How values of a series are written; of one that the program does not know, judged by the end of its name.
+    pub fn of(series: &str) -> Self {
+        match Metric::find(series) {
+            Some(metric) => metric.quantity,
+            None if series.ends_with("accuracy") => Self::Share,
+            None if series.ends_with("_bytes") => Self::Bytes,
+            None if series.ends_with("tokens_per_sec") => Self::Rate,
+            None if series.ends_with("_percent") => Self::Percent,
+            None => Self::Number,
+        }
+    }
+}
+
+/// Which values of a series are the good ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// The lower the better: losses.
+    Lower,
+    /// The higher the better: accuracies, speeds.
+    Higher,
+    /// Neither: a learning rate, a memory reading.
+    None,
+}
+
+impl Direction {
+    /// The direction of a series; of one that the program does not know, judged by the end of its name.
+    pub fn of(series: &str) -> Self {
+        let ends = |words: &[&str]| words.iter().any(|word| series.ends_with(word));
+        match Metric::find(series) {
+            Some(metric) => metric.direction,
+            None if ends(&["loss", "perplexity", "error"]) => Self::Lower,
+            None if ends(&["accuracy", "f1", "bleu", "score", "_per_sec"]) => Self::Higher,
+            None => Self::None,
+        }
+    }
+
+    /// The direction's word in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Lower => "lower",
+            Self::Higher => "higher",
+            Self::None => "none",
+        }
+    }
+
+    /// The direction of a word; an unknown one has none.
+    pub fn parse(word: &str) -> Self {
+        match word {
+            "lower" => Self::Lower,
+            "higher" => Self::Higher,
+            _ => Self::None,
+        }
+    }
+
+    /// Whether `value` beats `best`. Non-finite values never do.
+    pub fn improves(self, value: f64, best: Option<f64>) -> bool {
+        if !value.is_finite() {
+            return false;
+        }
+        match (self, best) {
+            (Self::None, _) => false,
+            (_, None) => true,
+            (Self::Lower, Some(best)) => value < best,
+            (Self::Higher, Some(best)) => value > best,
+        }
+    }
+}
+
+/// What a metric came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// The metric.
+    pub metric: &'static Metric,
+    /// Its value.
+    pub value: f64,
+}
+
+/// What an evaluation found beside its loss. In JSON the fields of the metrics with their values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measurements(Vec<Measured>);
+
+impl Measurements {
+    /// The values of some metrics from what was counted.
+    pub fn of(metrics: &'static [Metric], sums: &Sums) -> Self {
+        let measured = |metric: &'static Metric| Some(Measured { metric, value: metric.value(sums)? });
+        Self(metrics.iter().filter_map(measured).collect())
+    }
+
+    /// One after the other, in the order of the objective.
+    pub fn iter(&self) -> impl Iterator<Item = Measured> {
+        self.0.iter().copied()
+    }
+}
+
+impl Serialize for Measurements {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|measured| (measured.metric.field(), measured.value)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Measurements {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // JSON has no number that is not finite.
+        let values: BTreeMap<String, Option<f64>> = BTreeMap::deserialize(deserializer)?;
+        let mut found = Vec::new();
+        for metric in Metric::own_of_objectives() {
+            if let Some(value) = values.get(metric.field()) {
+                found.push(Measured { metric, value: value.unwrap_or(f64::NAN) });
+            }
+        }
+        Ok(Self(found))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_that_nobody_described_is_judged_by_its_name() {
+        assert_eq!((Direction::of("probe/loss"), Quantity::of("probe/loss")), (Direction::Lower, Quantity::Number));
+        assert_eq!((Direction::of("test/f1"), Quantity::of("test/f1")), (Direction::Higher, Quantity::Number));
+        assert_eq!((Direction::of("x/accuracy"), Quantity::of("x/accuracy")), (Direction::Higher, Quantity::Share));
+        assert_eq!((Direction::of("x/any_bytes"), Quantity::of("x/any_bytes")), (Direction::None, Quantity::Bytes));
+    }
+
+    /// Stores of earlier versions wrote down the direction that the name gives.
+    #[test]
+    fn descriptors_and_names_agree_on_the_direction() {
+        for metric in RECORDED.iter().chain(Metric::of_objectives()) {
+            let unknown = format!("unknown-{}", metric.field());
+            assert_eq!(metric.direction, Direction::of(&unknown), "{metric:?}");
+        }
+    }
+
+    #[test]
+    fn only_finite_values_improve() {
+        assert!(Direction::Lower.improves(1.0, None));
+        assert!(!Direction::Lower.improves(f64::NEG_INFINITY, None));
+        assert!(!Direction::Higher.improves(f64::NAN, Some(1.0)));
+        assert!(Direction::Higher.improves(2.0, Some(1.0)));
+        assert!(!Direction::Lower.improves(1.0, Some(1.0)));
+        assert!(!Direction::None.improves(1.0, None));
+    }
+
+    #[test]
+    fn measurements_are_fields_by_name_and_come_back() {
+        for objective in Objective::EXAMPLES {
+            let metrics = objective.task().metrics().split_at(1).1;
+            let found = Measurements::of(metrics, &Sums { loss: 8.0, labelled: 4, counts: vec![1.0] });
+            let text = serde_json::to_string(&found).unwrap();
+            for measured in found.iter() {
+                assert!(text.contains(&format!("\"{}\":", measured.metric.field())), "{text}");
+            }
+            assert_eq!(serde_json::from_str::<Measurements>(&text).unwrap(), found);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What a model learns: of each objective its batches, its loss and its metrics.
+//!
+//! [`Objective`] is an enum of plain data; what each of its kinds does, it says in one file as a [`Task`]:
+//! `masked_tokens`, `next_token`. A [`Metric`] is a descriptor: everything that stores, tables, charts and exports of a
+//! number need to know. Those of evaluations belong to the objectives; `recorded` has the others that a run logs.
+//!
+//! Uses `config`, `ops`, `attention` and `model`.
+
+mod batch;
+mod masked_tokens;
+mod metric;
+mod next_token;
+mod recorded;
+mod specials;
+mod sums;
+mod task;
+
+pub use crate::config::Objective;
+pub use batch::{Batch, IGNORED};
+pub use metric::{Direction, Measured, Measurements, Metric, Quantity};
+pub use recorded::RECORDED;
+pub use specials::Specials;
+pub use sums::Sums;
+pub use task::{Example, Framing, Labeller, Showing, Task, Vocabulary};
