@@ -7,11 +7,11 @@ use rayon::ThreadPoolBuilder;
 
 use super::{
     Event, Subspace,
-    bench::{Bench, STACK_BYTES},
     job::AnalyseJob,
-    steering::Steering,
+    job_context::{JobContext, STACK_BYTES},
+    job_control::JobControl,
+    job_error::JobError,
     subject::Subject,
-    trouble::Trouble,
 };
 use crate::{
     analysis::{
@@ -24,54 +24,53 @@ use crate::{
 /// Between two readings of progress.
 const APART: Duration = Duration::from_millis(50);
 
-/// Looks at the attention of a run's checkpoint or of a model directory, and keeps what it found.
-pub(super) fn analyse_job(bench: &Bench, job: AnalyseJob, steering: &Steering) {
-    let end = |complete, trouble: Option<Trouble>| {
-        let is_refusal = trouble.as_ref().is_some_and(|trouble| trouble.is_refusal);
-        let why = trouble.map(|trouble| trouble.why);
-        bench.outbox.send(Event::AnalyseEnded { analysis: job.analysis.clone(), complete, why, is_refusal });
+/// Analyses the attention of a run's checkpoint or of a model directory, and keeps the result.
+pub(super) fn analyse_job(context: &JobContext, job: AnalyseJob, control: &JobControl) {
+    let end = |complete, error: Option<JobError>| {
+        let is_refusal = error.as_ref().is_some_and(|error| error.is_refusal);
+        let why = error.map(|error| error.why);
+        context.outbox.send(Event::AnalyseEnded { analysis: job.analysis.clone(), complete, why, is_refusal });
     };
     let pool = ThreadPoolBuilder::new()
         .stack_size(STACK_BYTES)
         .thread_name(|index| format!("headroom-analyse-{index}"))
         .build();
     let outcome = match pool {
-        Ok(pool) => pool.install(|| carry_out(bench, &job, steering)),
+        Ok(pool) => pool.install(|| carry_out(context, &job, control)),
         Err(error) => {
-            Err(Some(Trouble::failure(format!("The threads of the analysis could not be started: {error}."))))
+            Err(Some(JobError::failure(format!("The threads of the analysis could not be started: {error}."))))
         }
     };
     crate::ops::release_buffers();
     match outcome {
         Ok((analysis, run)) => {
-            if let Err(error) = bench.store.record_analysis(&job.analysis, run.as_ref(), &job.spec, &analysis) {
+            if let Err(error) = context.store.record_analysis(&job.analysis, run.as_ref(), &job.spec, &analysis) {
                 // What was found out is shown all the same.
-                bench.outbox.send(Event::Warning { run: None, message: error.to_string() });
+                context.outbox.send(Event::Warning { run: None, message: error.to_string() });
             }
-            bench.outbox.send(Event::Analysed { analysis: job.analysis.clone(), result: Box::new(analysis.light()) });
+            context.outbox.send(Event::Analysed { analysis: job.analysis.clone(), result: Box::new(analysis.light()) });
             end(true, None);
         }
-        Err(trouble) => end(false, trouble),
+        Err(error) => end(false, error),
     }
 }
 
 /// What was found out, or why not; no reason when the user stopped it.
 fn carry_out(
-    bench: &Bench,
+    context: &JobContext,
     job: &AnalyseJob,
-    steering: &Steering,
-) -> Result<(Analysis, Option<crate::store::RunId>), Option<Trouble>> {
+    control: &JobControl,
+) -> Result<(Analysis, Option<crate::store::RunId>), Option<JobError>> {
     let started = Instant::now();
     let named = Subject::name(&job.target);
-    let failed =
-        |trouble: Trouble| Some(trouble.told(|why| format!("The attention of {named} could not be looked at. {why}")));
-    let refused = |why: String| failed(Trouble::refusal(why));
+    let failed = |error: JobError| Some(error.told(|why| format!("Could not analyse the attention of {named}. {why}")));
+    let refused = |why: String| failed(JobError::refusal(why));
     let stages = 1 + job.subspaces.len();
     let told = Cell::new(None::<Instant>);
     let tell = |stage: usize, what: &str, fraction: f64| {
         if told.get().is_none_or(|told| told.elapsed() >= APART) || fraction == 0.0 {
             told.set(Some(Instant::now()));
-            bench.outbox.send(Event::Analysing {
+            context.outbox.send(Event::Analysing {
                 analysis: job.analysis.clone(),
                 stage: what.to_owned(),
                 fraction: (stage as f64 + fraction) / stages as f64,
@@ -80,12 +79,12 @@ fn carry_out(
     };
     tell(0, "Loading the model", 0.0);
     let subject =
-        Subject::load_from(&bench.store, &job.target, job.data.as_deref(), job.spec.shuffled).map_err(refused)?;
+        Subject::load_from(&context.store, &job.target, job.data.as_deref(), job.spec.shuffled).map_err(refused)?;
     let tokens = job.spec.tokens.unwrap_or_else(|| subject.tokens());
     subject.require_positions(tokens).map_err(refused)?;
     let stage = |stage: usize, subject: &Subject, spec: &AnalysisSpec, bases: &[Basis]| {
         let at_once = examples_at_once(subject.model.plan(), tokens);
-        let held_out = subject.held_out(at_once, tokens).map_err(|why| Some(Trouble::refusal(why)))?;
+        let held_out = subject.held_out(at_once, tokens).map_err(|why| Some(JobError::refusal(why)))?;
         let wanted = Look {
             spec,
             examples: held_out.spread_count(spec.examples),
@@ -94,17 +93,17 @@ fn carry_out(
             free: memory::free_bytes().map(|free| free - free / 8),
             tell: &|fraction| tell(stage, &format!("Looking at {}", subject.named), fraction),
             should_stop: &|| {
-                steering.wait_while_paused();
-                steering.should_stop()
+                control.wait_while_paused();
+                control.should_stop()
             },
         };
         look(&subject.model, held_out.spread(spec.examples, at_once), &wanted)
-            .map_err(|error| (!matches!(error, AnalysisError::Stopped)).then(|| Trouble::from(error)))
+            .map_err(|error| (!matches!(error, AnalysisError::Stopped)).then(|| JobError::from(error)))
     };
-    let ended = |trouble: Option<Trouble>| trouble.and_then(failed);
+    let ended = |error: Option<JobError>| error.and_then(failed);
     let (mut bases, mut of_spaces) = (Vec::new(), Vec::new());
     for (number, Subspace { target, data }) in job.subspaces.iter().enumerate() {
-        let other = Subject::load(bench, target, data.as_deref()).map_err(refused)?;
+        let other = Subject::load(context, target, data.as_deref()).map_err(refused)?;
         let components = job.spec.spectrum.as_ref().map_or(SpectrumSpec::default().components, |spec| spec.components);
         let spec = AnalysisSpec {
             similarity: Vec::new(),

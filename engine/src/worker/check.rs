@@ -1,4 +1,4 @@
-use super::{Event, device, outbox::Outbox, room};
+use super::{Event, device, disk_space, outbox::Outbox};
 use crate::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
     config::{Problem, RunConfig},
@@ -29,7 +29,7 @@ fn problems(config: &RunConfig, paths: &StorePaths) -> (Vec<Problem>, Option<u64
         }
     };
     if let Ok(plan) = ModelPlan::resolve(config, estimated_vocabulary(config)) {
-        if let Some(why) = room::shortage(config, &plan, paths, 0) {
+        if let Some(why) = disk_space::shortage(config, &plan, paths, 0) {
             let why = format!(
                 "{why}; free some space, keep fewer checkpoints, or choose another place with --store: {}",
                 paths.root().display()

@@ -157,7 +157,7 @@ pub enum Command {
         /// Whether it goes or comes back.
         deleted: bool,
     },
-    /// Looks at the attention of a run or model directory, behind the jobs that wait; answered by
+    /// Analyses the attention of a run or model directory, behind the jobs that wait; answered by
     /// [`super::Event::AnalyseQueued`], then as it goes on.
     Analyse {
         /// The id that it gets.
@@ -174,7 +174,7 @@ pub enum Command {
         base_dir: PathBuf,
     },
     /// Role of the problem domain: adds a run of the config and one on its shuffled text at the end of the queue, and
-    /// behind them looks at both on both; each is answered as if it had been asked for alone.
+    /// behind them analyses both on both; each is answered as if it had been asked for alone.
     CompareDomains {
         /// The config; whether its text is shuffled makes no difference.
         config: Box<RunConfig>,
@@ -184,7 +184,7 @@ pub enum Command {
         tag: String,
         /// What is to be found out.
         spec: Box<AnalysisSpec>,
-        /// The ids of the looks: the run on text in order on that text, the same on shuffled text, then the run on
+        /// The ids of the analyses: the run on text in order on that text, the same on shuffled text, then the run on
         /// shuffled text on both.
         analyses: [AnalysisId; 4],
     },
@@ -224,13 +224,13 @@ pub enum Command {
     },
     /// Lists the runs that were advised; answered by [`super::Event::Advice`].
     ListAdvice,
-    /// Lists the steps at which a run's attention was looked at while it trained; answered by
+    /// Lists the steps at which a run's attention was analysed while it trained; answered by
     /// [`super::Event::LiveAnalyses`].
     LoadLiveAnalyses {
         /// The run.
         run: RunId,
     },
-    /// Loads what such a look found; answered by [`super::Event::LiveAnalysis`].
+    /// Loads such an analysis; answered by [`super::Event::LiveAnalysis`].
     LoadLiveAnalysis {
         /// The run.
         run: RunId,
@@ -322,7 +322,7 @@ pub enum Target {
     Directory(PathBuf),
 }
 
-/// What a model reads while its maps are looked at.
+/// What a model reads while its maps are shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MapText {
     /// One of sixteen examples of the held-out text, with no token hidden.
@@ -330,7 +330,7 @@ pub enum MapText {
     /// Text that somebody wrote.
     Written(String),
     /// One of the examples that an analysis of reconstruction measured its errors on and chose nothing from, with no token
-    /// hidden. It looked at `examples` examples of `tokens` tokens, spread evenly over the held-out text.
+    /// hidden. It read `examples` examples of `tokens` tokens, spread evenly over the held-out text.
     HeldOut {
         /// Its number; counted on from the first where there are fewer.
         number: usize,

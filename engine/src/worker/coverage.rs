@@ -4,7 +4,9 @@ use std::path::Path;
 
 use candle_core::Device;
 
-use super::{Approximation, Event, Which, bench::Bench, checkpoints, steering::Steering, trouble::Trouble};
+use super::{
+    Approximation, Event, Which, checkpoints, job_context::JobContext, job_control::JobControl, job_error::JobError,
+};
 use crate::{
     attention::ModelPlan,
     checkpoint::load_model_dir,
@@ -19,21 +21,26 @@ use crate::{
 ///
 /// # Errors
 /// In words: why the named run cannot give them.
-pub(super) fn take_pairs(bench: &Bench, run: &RunId, trainer: &mut Trainer, steering: &Steering) -> Result<(), String> {
+pub(super) fn take_pairs(
+    context: &JobContext,
+    run: &RunId,
+    trainer: &mut Trainer,
+    control: &JobControl,
+) -> Result<(), String> {
     let Some(from) = trainer.pairs_from().map(str::to_owned) else { return Ok(()) };
     let because =
         |why: String| format!("Pairs cannot be taken from the run \"{from}\" (attention.coverage.from). {why}");
-    let record = bench.store.run(&from).map_err(|error| because(error.to_string()))?;
-    let records = bench.store.checkpoints(&record.summary.id).map_err(|error| because(error.to_string()))?;
+    let record = context.store.run(&from).map_err(|error| because(error.to_string()))?;
+    let records = context.store.checkpoints(&record.summary.id).map_err(|error| because(error.to_string()))?;
     let path = &checkpoints::choose_checkpoint(&records, Which::Best).map_err(because)?.path;
     let config = from_toml(&record.config_toml).map_err(|error| because(error.to_string()))?;
-    let chosen = pairs_of(bench, trainer, path, &config, steering).map_err(because)?;
+    let chosen = pairs_of(context, trainer, path, &config, control).map_err(because)?;
     trainer.cover(&chosen).map_err(words)?;
     let at = trainer.progress();
     let series = series_names::COVERAGE_SCORE_ERROR;
     let wall_ms = (at.train_secs * 1e3) as u64;
-    bench.writer.log(run, series, at.step, chosen.report.score_error, wall_ms, at.tokens);
-    bench.outbox.send(chosen_event(run, at.step, &chosen.report));
+    context.writer.log(run, series, at.step, chosen.report.score_error, wall_ms, at.tokens);
+    context.outbox.send(chosen_event(run, at.step, &chosen.report));
     Ok(())
 }
 
@@ -44,11 +51,11 @@ pub(super) fn chosen_event(run: &RunId, step: u64, report: &CoverageReport) -> E
 }
 
 fn pairs_of(
-    bench: &Bench,
+    context: &JobContext,
     trainer: &Trainer,
     path: &Path,
     config: &RunConfig,
-    steering: &Steering,
+    control: &JobControl,
 ) -> Result<Chosen, String> {
     let goal = trainer.goal();
     let device = Device::Cpu;
@@ -70,7 +77,7 @@ fn pairs_of(
     let corpus = if config.data == trainer.config().data {
         trainer.corpus()
     } else {
-        own = load_corpus(bench, config)?;
+        own = load_corpus(context, config)?;
         &own
     };
     if corpus.tokenizer.vocabulary_size() > loaded.plan.vocabulary {
@@ -82,7 +89,7 @@ fn pairs_of(
     };
     let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(words)?;
     let batcher = batcher(corpus, config, n).map_err(words)?;
-    let stopped = || steering.should_stop();
+    let stopped = || control.should_stop();
     let found = row_covariances(&model, &batcher, examples, &stopped).map_err(words)?;
     choose(goal, &found.ok_or("It was stopped.")?).map_err(words)
 }
@@ -100,16 +107,16 @@ pub(super) struct Approximated {
 /// # Errors
 /// In words: why this cannot be.
 pub(super) fn approximate(
-    bench: &Bench,
+    context: &JobContext,
     (plan, parameters): (&ModelPlan, &ParameterSet),
     wanted: &Approximation,
     config: &RunConfig,
     corpus: Option<&Corpus>,
     n: usize,
-    steering: &Steering,
-) -> Result<Approximated, Trouble> {
-    let refuse = |why: &str| Err(Trouble::refusal(why));
-    let failure = |error: &dyn std::fmt::Display| Trouble::failure(error.to_string());
+    control: &JobControl,
+) -> Result<Approximated, JobError> {
+    let refuse = |why: &str| Err(JobError::refusal(why));
+    let failure = |error: &dyn std::fmt::Display| JobError::failure(error.to_string());
     if !plan.coverage.is_full() {
         return refuse(
             "It was trained to leave out pairs; evaluate it as it is, or name a model that scores all of them.",
@@ -138,14 +145,14 @@ pub(super) fn approximate(
     let corpus = if let Some(corpus) = corpus {
         corpus
     } else {
-        own = load_corpus(bench, config).map_err(Trouble::refusal)?;
+        own = load_corpus(context, config).map_err(JobError::refusal)?;
         &own
     };
     let model = Model::frozen(&exact, &parameters).map_err(|error| failure(&error))?;
     let batcher = batcher(corpus, config, n)?;
-    let stopped = || steering.should_stop();
+    let stopped = || control.should_stop();
     let found = row_covariances(&model, &batcher, wanted.examples, &stopped)?;
-    let chosen = choose(&goal, &found.ok_or_else(|| Trouble::failure("It was stopped."))?)?;
+    let chosen = choose(&goal, &found.ok_or_else(|| JobError::failure("It was stopped."))?)?;
     let parameters = parameters.covering(&goal, &chosen.state).map_err(|error| failure(&error))?;
     Ok(Approximated { plan: goal, parameters, score_error: chosen.report.score_error })
 }
@@ -154,8 +161,8 @@ fn words(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-fn load_corpus(bench: &Bench, config: &RunConfig) -> Result<Corpus, String> {
-    let cache = bench.store.paths().tokenizer_cache();
+fn load_corpus(context: &JobContext, config: &RunConfig) -> Result<Corpus, String> {
+    let cache = context.store.paths().tokenizer_cache();
     Corpus::load(&config.data, &config.objective(), Path::new(""), &cache, &Silent).map_err(words)
 }
 

@@ -8,7 +8,11 @@ use std::{
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use thiserror::Error;
 
-use super::{Command, Event, desk::Desk, note::Note, outbox::Outbox};
+use super::{
+    Command, Event,
+    outbox::Outbox,
+    scheduler::{Message, Scheduler},
+};
 use crate::store::{OpenMode, Store, StoreError};
 
 /// Commands that may wait before [`EngineError::Busy`].
@@ -41,9 +45,9 @@ pub enum EngineError {
 
 /// The engine and its doors: commands in, events out. Dropping it without [`Engine::shutdown`] ends it in the background.
 pub struct Engine {
-    notes: Sender<Note>,
+    messages: Sender<Message>,
     outbox: Outbox,
-    desk: Option<JoinHandle<()>>,
+    scheduler: Option<JoinHandle<()>>,
 }
 
 impl Engine {
@@ -61,18 +65,19 @@ impl Engine {
     fn start_on(store: Store, options: EngineOptions) -> Result<Self, EngineError> {
         let writer = store.writer_if_any();
         let outbox = Outbox::new(options.wake);
-        let (notes, inbox) = bounded(WAITING_COMMANDS);
-        let desk = Desk::new(store, writer, outbox.clone(), inbox, notes.clone()).map_err(EngineError::Thread)?;
-        let desk = std::thread::Builder::new()
-            .name("headroom-desk".to_owned())
-            .spawn(move || desk.work())
+        let (messages, inbox) = bounded(WAITING_COMMANDS);
+        let scheduler =
+            Scheduler::new(store, writer, outbox.clone(), inbox, messages.clone()).map_err(EngineError::Thread)?;
+        let scheduler = std::thread::Builder::new()
+            .name("headroom-scheduler".to_owned())
+            .spawn(move || scheduler.work())
             .map_err(EngineError::Thread)?;
-        Ok(Self { notes, outbox, desk: Some(desk) })
+        Ok(Self { messages, outbox, scheduler: Some(scheduler) })
     }
 
     /// Sends a command; never blocks.
     pub fn send(&self, command: Command) -> Result<(), EngineError> {
-        self.notes.try_send(Note::Command(command)).map_err(|error| match error {
+        self.messages.try_send(Message::Command(command)).map_err(|error| match error {
             TrySendError::Full(_) => EngineError::Busy,
             TrySendError::Disconnected(_) => EngineError::Ended,
         })
@@ -95,19 +100,19 @@ impl Engine {
         if self.send(Command::Shutdown).is_err() {
             return false;
         }
-        let Some(desk) = self.desk.take() else { return true };
-        while !desk.is_finished() {
+        let Some(scheduler) = self.scheduler.take() else { return true };
+        while !scheduler.is_finished() {
             if Instant::now() >= deadline {
                 return false;
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        desk.join().is_ok()
+        scheduler.join().is_ok()
     }
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        let _ = self.notes.try_send(Note::Command(Command::Shutdown));
+        let _ = self.messages.try_send(Message::Command(Command::Shutdown));
     }
 }

@@ -1,13 +1,12 @@
 use rayon::ThreadPoolBuilder;
 
 use super::{
-    Event,
-    bench::{Bench, STACK_BYTES},
-    coverage,
+    Event, coverage,
     job::EvaluateJob,
-    steering::Steering,
+    job_context::{JobContext, STACK_BYTES},
+    job_control::JobControl,
+    job_error::JobError,
     subject::Subject,
-    trouble::Trouble,
 };
 use crate::{
     config::{AttentionConfig, attention_words},
@@ -16,19 +15,19 @@ use crate::{
 };
 
 /// Measures the loss of a run's checkpoint or of a model directory.
-pub(super) fn evaluate_job(bench: &Bench, job: EvaluateJob, steering: &Steering) {
+pub(super) fn evaluate_job(context: &JobContext, job: EvaluateJob, control: &JobControl) {
     let named = Subject::name(&job.target);
     let pool = ThreadPoolBuilder::new()
         .stack_size(STACK_BYTES)
         .thread_name(|index| format!("headroom-evaluate-{index}"))
         .build();
     let outcome = match pool {
-        Ok(pool) => pool.install(|| measure(bench, &job, steering, &named)),
-        Err(error) => Err(Trouble::failure(format!("The threads of the evaluation could not be started: {error}."))),
+        Ok(pool) => pool.install(|| measure(context, &job, control, &named)),
+        Err(error) => Err(JobError::failure(format!("The threads of the evaluation could not be started: {error}."))),
     };
-    bench.outbox.send(outcome.unwrap_or_else(|trouble| {
-        let why = format!("{named} could not be evaluated. {}", trouble.why);
-        if trouble.is_refusal {
+    context.outbox.send(outcome.unwrap_or_else(|error| {
+        let why = format!("{named} could not be evaluated. {}", error.why);
+        if error.is_refusal {
             Event::Refused { why }
         } else {
             Event::Failed { run: None, why, what_to_do: String::new() }
@@ -36,28 +35,28 @@ pub(super) fn evaluate_job(bench: &Bench, job: EvaluateJob, steering: &Steering)
     }));
 }
 
-fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -> Result<Event, Trouble> {
-    let mut subject = Subject::load(bench, &job.target, job.data.as_deref()).map_err(Trouble::refusal)?;
+fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named: &str) -> Result<Event, JobError> {
+    let mut subject = Subject::load(context, &job.target, job.data.as_deref()).map_err(JobError::refusal)?;
     let length = job.tokens.unwrap_or_else(|| subject.tokens());
-    subject.require_positions(length).map_err(Trouble::refusal)?;
+    subject.require_positions(length).map_err(JobError::refusal)?;
     let mut score_error = None;
     if let Some(wanted) = &job.coverage {
         if !subject.has_text {
             let why = "Pairs and directions come from the text that a model was trained on, and this folder does not say \
                        which; name a run.";
-            return Err(Trouble::refusal(why));
+            return Err(JobError::refusal(why));
         }
         let own = job.data.is_none().then_some(&subject.corpus);
         let model = (subject.model.plan(), &subject.parameters);
-        let found = coverage::approximate(bench, model, wanted, &subject.config, own, length, steering)?;
+        let found = coverage::approximate(context, model, wanted, &subject.config, own, length, control)?;
         subject.model = Model::frozen(&found.plan, &found.parameters).map_err(failure)?;
         score_error = Some(found.score_error);
     }
-    let held_out = subject.held_out(subject.batch(length), length).map_err(Trouble::refusal)?;
+    let held_out = subject.held_out(subject.batch(length), length).map_err(JobError::refusal)?;
     let limit = if job.data.is_some() { 0 } else { subject.config.train.evaluate_batches };
-    let found = evaluate(&subject.model, &subject.objective, held_out.batches(limit), &|| steering.should_stop())
+    let found = evaluate(&subject.model, &subject.objective, held_out.batches(limit), &|| control.should_stop())
         .map_err(failure)?
-        .ok_or_else(|| Trouble::failure("It was stopped."))?;
+        .ok_or_else(|| JobError::failure("It was stopped."))?;
     if !found.loss.is_finite() {
         return Err(not_finite(&subject, found.loss));
     }
@@ -75,7 +74,7 @@ fn measure(bench: &Bench, job: &EvaluateJob, steering: &Steering, named: &str) -
 }
 
 /// Why a loss that is no number is no answer: which weights are to blame, where some are.
-fn not_finite(subject: &Subject, loss: f64) -> Trouble {
+fn not_finite(subject: &Subject, loss: f64) -> JobError {
     let why = match subject.parameters.first_non_finite() {
         Ok(Some(name)) => format!(
             "The loss is {loss}: the weights `{name}` hold numbers that are not finite. Take an earlier checkpoint; this one \
@@ -87,9 +86,9 @@ fn not_finite(subject: &Subject, loss: f64) -> Trouble {
         ),
         Err(error) => return failure(error),
     };
-    Trouble::failure(why)
+    JobError::failure(why)
 }
 
-fn failure(error: impl std::fmt::Display) -> Trouble {
-    Trouble::failure(error.to_string())
+fn failure(error: impl std::fmt::Display) -> JobError {
+    JobError::failure(error.to_string())
 }

@@ -142,7 +142,7 @@ pub enum Event {
         k: usize,
         /// Mean squared error of the scores as a share of their mean square, 0..=1.
         score_error: f64,
-        /// Maps of scores that were looked at.
+        /// Maps of scores that were read.
         samples: u64,
     },
     /// A checkpoint was written.
@@ -385,7 +385,7 @@ pub enum Event {
         /// The benchmark.
         record: Box<BenchmarkRecord>,
     },
-    /// A look at attention waits for its turn.
+    /// An analysis of attention waits for its turn.
     AnalyseQueued {
         /// The analysis.
         analysis: AnalysisId,
@@ -397,7 +397,7 @@ pub enum Event {
         /// Jobs before it in the queue.
         position: usize,
     },
-    /// A look at attention goes on.
+    /// An analysis of attention goes on.
     Analysing {
         /// The analysis.
         analysis: AnalysisId,
@@ -406,14 +406,14 @@ pub enum Event {
         /// Share of the whole that is done, 0..=1.
         fraction: f64,
     },
-    /// What a look at attention found: when it is made, and in answer to [`super::Command::LoadAnalysis`].
+    /// What an analysis of attention found: when it is made, and in answer to [`super::Command::LoadAnalysis`].
     Analysed {
         /// The analysis.
         analysis: AnalysisId,
         /// What was found.
         result: Box<Analysis>,
     },
-    /// A look at attention ended; always its last event.
+    /// An analysis of attention ended; always its last event.
     AnalyseEnded {
         /// The analysis.
         analysis: AnalysisId,
@@ -435,20 +435,20 @@ pub enum Event {
         /// Every run that was advised, newest first, deleted ones left out.
         advice: Vec<AdviceRecord>,
     },
-    /// The attention of a run was looked at while it trains; the store has what was found.
+    /// The attention of a run was analysed while it trains; the store has what was found.
     Snapshot {
         /// The run.
         run: RunId,
         /// Its step.
         step: u64,
-        /// Time that the look took.
+        /// Time that the analysis took.
         secs: f64,
     },
     /// Answer to [`super::Command::LoadLiveAnalyses`].
     LiveAnalyses {
         /// The run.
         run: RunId,
-        /// Steps at which it was looked at, ascending.
+        /// Steps at which it was analysed, ascending.
         steps: Vec<u64>,
     },
     /// Answer to [`super::Command::LoadLiveAnalysis`].

@@ -4,8 +4,8 @@ use std::{
 };
 
 use super::{
-    Event, bench::Bench, checkpoints, coverage::chosen_event, health::HealthWatch, job::TrainJob, kept::Kept,
-    resume::training_state, steering::Steering,
+    Event, checkpoints, coverage::chosen_event, health::HealthWatch, job::TrainJob, job_context::JobContext,
+    job_control::JobControl, kept_checkpoints::KeptCheckpoints, resume::training_state,
 };
 use crate::{
     analysis::{Analysis, AnalysisError},
@@ -33,9 +33,9 @@ const DISK_PAUSE: Duration = Duration::from_millis(100);
 
 /// What a run tells the store and the doors.
 pub(super) struct RunHooks<'a> {
-    bench: &'a Bench,
+    context: &'a JobContext,
     job: &'a TrainJob,
-    steering: &'a Steering,
+    control: &'a JobControl,
     writer: StoreWriter,
     steps: u64,
     progress: Option<Progress>,
@@ -43,7 +43,7 @@ pub(super) struct RunHooks<'a> {
     best: Option<(f64, u64)>,
     /// Step and loss of the newest evaluation.
     evaluated: Option<(u64, f64)>,
-    kept: Kept,
+    kept: KeptCheckpoints,
     /// Why the newest checkpoint to go on from is not there.
     unsaved: Option<String>,
     told_step: Option<Instant>,
@@ -54,18 +54,18 @@ pub(super) struct RunHooks<'a> {
 }
 
 impl<'a> RunHooks<'a> {
-    pub(super) fn new(bench: &'a Bench, job: &'a TrainJob, steering: &'a Steering) -> Self {
+    pub(super) fn new(context: &'a JobContext, job: &'a TrainJob, control: &'a JobControl) -> Self {
         Self {
-            bench,
+            context,
             job,
-            steering,
-            writer: bench.writer.clone(),
+            control,
+            writer: context.writer.clone(),
             steps: 0,
             progress: None,
             last_loss: None,
             best: None,
             evaluated: None,
-            kept: Kept::default(),
+            kept: KeptCheckpoints::default(),
             unsaved: None,
             told_step: None,
             told_runs: Instant::now(),
@@ -91,7 +91,7 @@ impl<'a> RunHooks<'a> {
     }
 
     fn warn(&self, message: String) {
-        self.bench.outbox.send(Event::Warning { run: Some(self.job.run.clone()), message });
+        self.context.outbox.send(Event::Warning { run: Some(self.job.run.clone()), message });
     }
 
     /// The first step follows.
@@ -112,8 +112,8 @@ impl<'a> RunHooks<'a> {
             train_tokens: Some(statistics.train.tokens as u64),
             ..RunFacts::default()
         };
-        let store = &self.bench.store;
-        self.kept = Kept::of(store.checkpoints(run).unwrap_or_default());
+        let store = &self.context.store;
+        self.kept = KeptCheckpoints::of(store.checkpoints(run).unwrap_or_default());
         self.writer.set_facts(run, facts);
         let mut begun = store.begin_attempt(run, progress.step + 1);
         let deadline = Instant::now() + DISK_PATIENCE;
@@ -129,9 +129,9 @@ impl<'a> RunHooks<'a> {
         self.note_progress(trainer);
         self.health = HealthWatch::new(&self.job.config, trainer.plan().vocabulary, trainer.steps());
         self.health.catch_up(store, run, progress.step);
-        self.bench.position.watch(self.job.config.train.stability.is_watched());
-        self.bench.runs_changed();
-        self.bench.outbox.send(Event::Started {
+        self.context.position.watch(self.job.config.train.stability.is_watched());
+        self.context.runs_changed();
+        self.context.outbox.send(Event::Started {
             run: run.clone(),
             name: self.job.config.name.clone(),
             parameters: trainer.parameter_count(),
@@ -159,8 +159,8 @@ impl<'a> RunHooks<'a> {
     /// Something about the run's health changed.
     fn tell_health(&self, step: u64, health: Health) {
         self.keep_health(health);
-        self.bench.runs_changed();
-        self.bench.outbox.send(Event::health(&self.job.run, step, health));
+        self.context.runs_changed();
+        self.context.outbox.send(Event::health(&self.job.run, step, health));
     }
 
     /// All steps are done, or the run was ended because it diverged: what its loss came to.
@@ -178,7 +178,7 @@ impl<'a> RunHooks<'a> {
 
     /// Whether the run was ended because it diverged, and not because somebody asked for its end.
     pub(super) fn is_over(&self) -> bool {
-        self.health.is_over() && !self.steering.should_stop()
+        self.health.is_over() && !self.control.should_stop()
     }
 
     fn note_progress(&mut self, trainer: &Trainer) {
@@ -188,7 +188,7 @@ impl<'a> RunHooks<'a> {
         self.writer.progress(&self.job.run, noted);
         let wall_ms = (progress.train_secs * 1e3) as u64;
         let device = self.job.config.device;
-        self.bench.position.set(&self.job.run, device, progress.step, wall_ms, progress.tokens);
+        self.context.position.set(&self.job.run, device, progress.step, wall_ms, progress.tokens);
     }
 
     /// The most memory that the program held while the run trained; nothing for a run that did not begin.
@@ -203,7 +203,7 @@ impl<'a> RunHooks<'a> {
     /// The run ended in `state`.
     pub(super) fn finish(self, name: String, state: RunState, why: Option<String>, unwritten: Option<String>) {
         let progress = self.progress.unwrap_or_default();
-        self.bench.outbox.send(Event::Finished {
+        self.context.outbox.send(Event::Finished {
             run: self.job.run.clone(),
             name,
             state,
@@ -227,7 +227,7 @@ impl<'a> RunHooks<'a> {
 
     fn set_state(&self, state: RunState) {
         self.writer.set_state(&self.job.run, state, StateDetails::default());
-        self.bench.runs_changed();
+        self.context.runs_changed();
     }
 
     fn record(&mut self, step: u64, path: &Path, kind: CheckpointKind, bytes: u64) {
@@ -243,8 +243,8 @@ impl<'a> RunHooks<'a> {
 impl Hooks for RunHooks<'_> {
     fn control(&mut self, trainer: &Trainer) -> Control {
         self.note_progress(trainer);
-        self.bench.position.busy_with(Activity::Step);
-        if self.bench.position.take_told()
+        self.context.position.busy_with(Activity::Step);
+        if self.context.position.take_told()
             && let Some(health) = self.health.now()
         {
             self.tell_health(trainer.progress().step, health);
@@ -253,32 +253,32 @@ impl Hooks for RunHooks<'_> {
             if self.health.is_over() {
                 return Control::Stop;
             }
-            if self.steering.should_stop() {
+            if self.control.should_stop() {
                 return Control::Stop;
             }
-            if self.steering.take_checkpoint() {
+            if self.control.take_checkpoint() {
                 return Control::Checkpoint;
             }
             let step = trainer.progress().step;
             let run = self.job.run.clone();
-            if self.steering.should_pause() {
+            if self.control.should_pause() {
                 if !self.is_paused {
                     self.is_paused = true;
                     self.set_state(RunState::Paused);
                     // Whoever looks at the curve now is to see all of it. A store in trouble speaks for itself.
                     let _ = self.writer.flush();
-                    self.bench.outbox.send(Event::Paused { run, step });
+                    self.context.outbox.send(Event::Paused { run, step });
                 }
-                self.bench.position.rest(true);
-                self.steering.wait_while_paused();
-                self.bench.position.rest(false);
+                self.context.position.rest(true);
+                self.control.wait_while_paused();
+                self.context.position.rest(false);
                 self.pace = Pace::default();
                 continue;
             }
             if self.is_paused {
                 self.is_paused = false;
                 self.set_state(RunState::Running);
-                self.bench.outbox.send(Event::Resumed { run, step });
+                self.context.outbox.send(Event::Resumed { run, step });
             }
             return Control::Go;
         }
@@ -299,9 +299,9 @@ impl Hooks for RunHooks<'_> {
         );
         if self.told_runs.elapsed() >= RUNS_INTERVAL {
             self.told_runs = Instant::now();
-            self.bench.runs_changed();
+            self.context.runs_changed();
         }
-        self.bench.position.stepped(report.step_secs);
+        self.context.position.stepped(report.step_secs);
         if let Some(health) = self.health.step(report.step, report.loss) {
             self.tell_health(report.step, health);
         }
@@ -309,7 +309,7 @@ impl Hooks for RunHooks<'_> {
         let is_due = self.told_step.is_none_or(|at| at.elapsed() >= STEP_EVENT_INTERVAL) || report.step == self.steps;
         if is_due {
             self.told_step = Some(Instant::now());
-            self.bench.outbox.send(Event::Step {
+            self.context.outbox.send(Event::Step {
                 run: self.job.run.clone(),
                 step: report.step,
                 steps: self.steps,
@@ -332,8 +332,8 @@ impl Hooks for RunHooks<'_> {
         for measured in report.metrics.iter() {
             self.log(report.step, &[(measured.metric.series, measured.value)]);
         }
-        self.bench.runs_changed();
-        self.bench.outbox.send(Event::Evaluated {
+        self.context.runs_changed();
+        self.context.outbox.send(Event::Evaluated {
             run: self.job.run.clone(),
             step: report.step,
             loss: report.loss,
@@ -347,11 +347,11 @@ impl Hooks for RunHooks<'_> {
 
     fn sample(&mut self, step: u64, text: &str) {
         self.writer.snapshot(&self.job.run, NewSnapshot::text(step, text));
-        self.bench.outbox.send(Event::Sample { run: self.job.run.clone(), step, text: text.to_owned() });
+        self.context.outbox.send(Event::Sample { run: self.job.run.clone(), step, text: text.to_owned() });
     }
 
     fn looking(&mut self, trainer: &Trainer) {
-        self.bench.position.busy_with(Activity::Evaluation);
+        self.context.position.busy_with(Activity::Evaluation);
         let step = trainer.progress().step;
         match mixing_matrices(trainer.plan(), trainer.parameters()) {
             Ok(matrices) if matrices.is_empty() => {}
@@ -376,7 +376,7 @@ impl Hooks for RunHooks<'_> {
         let (analysis, packed) = match (found, packed) {
             (Ok(analysis), Ok(packed)) => (analysis, packed),
             (_, Err(why)) => {
-                self.warn(format!("The attention at step {step} could not be looked at; training goes on. {why}"));
+                self.warn(format!("Could not analyse the attention at step {step}; training goes on. {why}"));
                 return;
             }
             (Err(_), Ok(_)) => return,
@@ -403,12 +403,12 @@ impl Hooks for RunHooks<'_> {
         }
         // Whoever hears of it is to find it.
         let _ = self.writer.flush();
-        self.bench.outbox.send(Event::Snapshot { run: self.job.run.clone(), step, secs: analysis.secs });
+        self.context.outbox.send(Event::Snapshot { run: self.job.run.clone(), step, secs: analysis.secs });
     }
 
     fn analysis_thinned(&mut self, step: u64, look_secs: f64) {
         self.warn(format!(
-            "From step {step} on some looks at attention are left out: one takes {look_secs:.2} s, and all together may \
+            "From step {step} on some analyses of attention are left out: one takes {look_secs:.2} s, and all together may \
              take {:.0} % of the training time. Lower probe.examples, or raise probe.every, to have them at even steps.",
             100.0 * LOOK_SHARE
         ));
@@ -423,21 +423,21 @@ impl Hooks for RunHooks<'_> {
         let at = self.progress.unwrap_or_default();
         let (series, wall_ms) = (series_names::COVERAGE_SCORE_ERROR, (at.train_secs * 1e3) as u64);
         self.writer.log(&self.job.run, series, step, report.score_error, wall_ms, at.tokens);
-        self.bench.outbox.send(chosen_event(&self.job.run, step, report));
+        self.context.outbox.send(chosen_event(&self.job.run, step, report));
     }
 
     fn checkpoint(&mut self, trainer: &Trainer, moment: Moment) {
-        self.bench.position.busy_with(Activity::Checkpoint);
+        self.context.position.busy_with(Activity::Checkpoint);
         let run = &self.job.run;
         let step = trainer.progress().step;
         // A checkpoint must never be ahead of the curve that leads to it: a run continued from it logs only what follows.
         // A store in trouble speaks for itself.
         let _ = self.writer.flush();
-        let path = checkpoints::folder(&self.bench.store.paths().checkpoints(run), step);
-        let is_final = step >= self.steps || self.steering.should_stop();
+        let path = checkpoints::folder(&self.context.store.paths().checkpoints(run), step);
+        let is_final = step >= self.steps || self.control.should_stop();
         let deadline = Instant::now() + if is_final { DISK_PATIENCE } else { Duration::ZERO };
         let bytes = loop {
-            match save(trainer, moment, &self.bench.store, run) {
+            match save(trainer, moment, &self.context.store, run) {
                 Ok(bytes) => break bytes,
                 // There is no other checkpoint to come: a disk that is full for a moment is waited for.
                 Err(Unsaved { is_full: true, .. }) if Instant::now() < deadline => std::thread::sleep(DISK_PAUSE),
@@ -465,17 +465,17 @@ impl Hooks for RunHooks<'_> {
         // written the folders go all the same, for they take the room.
         let _ = self.writer.flush();
         for path in gone {
-            if checkpoints::remove(&self.bench.store, run, &path).is_err() {
+            if checkpoints::remove(&self.context.store, run, &path).is_err() {
                 self.kept.left(path);
             }
         }
-        self.bench.outbox.send(Event::Checkpointed { run: run.clone(), step, path, bytes, best: moment.best });
+        self.context.outbox.send(Event::Checkpointed { run: run.clone(), step, path, bytes, best: moment.best });
     }
 
     fn should_stop(&self) -> bool {
         // Asked again and again inside of long work: it goes on.
-        self.bench.position.beat();
-        self.steering.should_stop()
+        self.context.position.beat();
+        self.control.should_stop()
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) enum Job {
     Evaluate(EvaluateJob),
     /// Measures training steps.
     Measure(Box<MeasureJob>),
-    /// Looks at attention.
+    /// Analyses attention.
     Analyse(Box<AnalyseJob>),
 }
 
@@ -42,7 +42,7 @@ pub(super) struct MeasureJob {
     pub(super) spec: SweepSpec,
 }
 
-/// Looks at the attention of a model on text.
+/// Analyses the attention of a model on text.
 pub(super) struct AnalyseJob {
     pub(super) analysis: AnalysisId,
     pub(super) target: Target,

@@ -2,11 +2,11 @@ use std::time::{Duration, Instant};
 
 use super::{
     Event,
-    bench::Bench,
     device::measured_device,
     gpu::{self, GpuReader},
     job::MeasureJob,
-    steering::Steering,
+    job_context::JobContext,
+    job_control::JobControl,
 };
 use crate::{
     config::DeviceChoice,
@@ -17,21 +17,21 @@ use crate::{
 const APART: Duration = Duration::from_millis(33);
 
 /// Measures training steps and keeps what was measured, point by point.
-pub(super) fn measure_job(bench: &Bench, job: MeasureJob, steering: &Steering) {
+pub(super) fn measure_job(context: &JobContext, job: MeasureJob, control: &JobControl) {
     let MeasureJob { benchmark, name, spec } = job;
     let end = |complete, why| {
-        bench.outbox.send(Event::MeasureEnded { benchmark: benchmark.clone(), name: name.clone(), complete, why });
+        context.outbox.send(Event::MeasureEnded { benchmark: benchmark.clone(), name: name.clone(), complete, why });
     };
     let device = measured_device(spec.base.device);
-    if let Err(error) = bench.store.create_benchmark(&benchmark, &name, &spec, device) {
+    if let Err(error) = context.store.create_benchmark(&benchmark, &name, &spec, device) {
         return end(false, Some(error.to_string()));
     }
     let energy = Energy { cpu: CpuEnergy::new(), gpus: gpu::reader() };
-    let mut watch = Watch { bench, benchmark: &benchmark, steering, energy, told: None, points: 0 };
+    let mut watch = Watch { context, benchmark: &benchmark, control, energy, told: None, points: 0 };
     match measure(&spec, &mut watch) {
         Ok(result) => {
-            if let Err(error) = bench.store.update_benchmark(&benchmark, &result, true) {
-                bench.outbox.send(Event::Warning { run: None, message: error.to_string() });
+            if let Err(error) = context.store.update_benchmark(&benchmark, &result, true) {
+                context.outbox.send(Event::Warning { run: None, message: error.to_string() });
             }
             end(result.is_complete, None);
         }
@@ -46,9 +46,9 @@ struct Energy {
 }
 
 struct Watch<'a> {
-    bench: &'a Bench,
+    context: &'a JobContext,
     benchmark: &'a crate::store::BenchmarkId,
-    steering: &'a Steering,
+    control: &'a JobControl,
     energy: Energy,
     told: Option<Instant>,
     points: usize,
@@ -56,8 +56,8 @@ struct Watch<'a> {
 
 impl SweepWatch for Watch<'_> {
     fn is_stopped(&self) -> bool {
-        self.steering.wait_while_paused();
-        self.steering.should_stop()
+        self.control.wait_while_paused();
+        self.control.should_stop()
     }
 
     fn joules(&mut self, device: DeviceChoice) -> Option<f64> {
@@ -70,7 +70,7 @@ impl SweepWatch for Watch<'_> {
     fn progress(&mut self, progress: &SweepProgress) {
         if self.told.is_none_or(|told| told.elapsed() >= APART) {
             self.told = Some(Instant::now());
-            self.bench.outbox.send(Event::Measuring {
+            self.context.outbox.send(Event::Measuring {
                 benchmark: self.benchmark.clone(),
                 point: progress.point + 1,
                 points: progress.points,
@@ -81,12 +81,12 @@ impl SweepWatch for Watch<'_> {
     }
 
     fn measured(&mut self, result: &SweepResult) {
-        if let Err(error) = self.bench.store.update_benchmark(self.benchmark, result, false) {
-            self.bench.outbox.send(Event::Warning { run: None, message: error.to_string() });
+        if let Err(error) = self.context.store.update_benchmark(self.benchmark, result, false) {
+            self.context.outbox.send(Event::Warning { run: None, message: error.to_string() });
         }
         let point = result.points.get(self.points).cloned().map(Box::new);
         self.points = result.points.len();
-        self.bench.outbox.send(Event::MeasuredPoint {
+        self.context.outbox.send(Event::MeasuredPoint {
             benchmark: self.benchmark.clone(),
             limits: result.limits,
             point,

@@ -1,18 +1,17 @@
 //! The engine and its doors: takes [`Command`]s, owns the device and the run queue, sends [`Event`]s.
 //!
-//! Three threads work behind the doors: the desk (queue, store, answers; never computes), the engine thread (one job at
+//! Three threads work behind the doors: the scheduler (queue, store, answers; never computes), the engine thread (one job at
 //! a time: train, evaluate, measure) and the monitor (the load of the machine and its GPUs once a second). Checks and exports get short threads of
 //! their own. May be used from the window and the command line; everything that crosses these doors is plain data.
 
 mod analyse_job;
-mod bench;
 mod check;
 mod checkpoints;
 mod command;
 mod coverage;
-mod desk;
 mod device;
 mod engine;
+mod engine_thread;
 mod evaluate_job;
 mod event;
 mod export;
@@ -20,18 +19,19 @@ mod gpu;
 mod health;
 mod hooks;
 mod job;
-mod kept;
-mod machinist;
+mod job_context;
+mod kept_checkpoints;
 mod measure_job;
 mod monitor;
-mod note;
+mod scheduler;
+
+mod disk_space;
+mod job_control;
+mod job_error;
 mod outbox;
 mod resume;
-mod room;
-mod steering;
 mod subject;
 mod train_job;
-mod trouble;
 mod viewer;
 
 pub use checkpoints::choose_checkpoint;

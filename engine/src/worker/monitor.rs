@@ -146,29 +146,29 @@ impl Position {
 /// Reads the load of the machine and its GPUs at an interval, for the window and for the current run's curves.
 pub(super) struct Monitor {
     position: Arc<Position>,
-    wishes: Arc<Wishes>,
+    requests: Arc<Requests>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the desk wants of the monitor.
+/// What the scheduler wants of the monitor.
 #[derive(Default)]
-struct Wishes {
+struct Requests {
     is_ending: AtomicBool,
     is_busy: AtomicBool,
     lock: Mutex<()>,
     changed: Condvar,
 }
 
-impl Wishes {
-    fn set(&self, wish: &AtomicBool, value: bool) {
+impl Requests {
+    fn set(&self, request: &AtomicBool, value: bool) {
         // Under the lock, so that a monitor that is about to wait hears of it.
         let _guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        if wish.swap(value, Ordering::AcqRel) != value {
+        if request.swap(value, Ordering::AcqRel) != value {
             self.changed.notify_all();
         }
     }
 
-    /// Waits for the next reading, or until the wishes are others than those that the pause was meant for.
+    /// Waits for the next reading, or until the requests are others than those that the pause was meant for.
     fn wait(&self, pause: Duration, was_busy: bool) {
         let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let same =
@@ -186,13 +186,13 @@ impl Monitor {
         reader: impl FnOnce() -> Box<dyn GpuReader> + Send + 'static,
     ) -> Result<Self, std::io::Error> {
         let position = Arc::new(Position::default());
-        let wishes = Arc::new(Wishes::default());
+        let requests = Arc::new(Requests::default());
         let thread = std::thread::Builder::new().name("headroom-monitor".to_owned()).spawn({
             let position = Arc::clone(&position);
-            let wishes = Arc::clone(&wishes);
-            move || watch(&outbox, &writer, interval, reader, &position, &wishes)
+            let requests = Arc::clone(&requests);
+            move || watch(&outbox, &writer, interval, reader, &position, &requests)
         })?;
-        Ok(Self { position, wishes, thread: Some(thread) })
+        Ok(Self { position, requests, thread: Some(thread) })
     }
 
     pub(super) fn position(&self) -> Arc<Position> {
@@ -202,11 +202,11 @@ impl Monitor {
     /// Whether a job is done: then the machine is read at the usual interval and every reading is told, else seldom, and
     /// only what changed.
     pub(super) fn set_busy(&self, is_busy: bool) {
-        self.wishes.set(&self.wishes.is_busy, is_busy);
+        self.requests.set(&self.requests.is_busy, is_busy);
     }
 
     pub(super) fn end(&mut self) {
-        self.wishes.set(&self.wishes.is_ending, true);
+        self.requests.set(&self.requests.is_ending, true);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -219,7 +219,7 @@ fn watch(
     interval: Duration,
     reader: impl FnOnce() -> Box<dyn GpuReader>,
     position: &Position,
-    wishes: &Wishes,
+    requests: &Requests,
 ) {
     let Ok(mut system) = System::new() else { return };
     let Ok(pid) = sysinfo::get_current_pid() else { return };
@@ -228,8 +228,8 @@ fn watch(
     let mut next = Instant::now();
     let mut told: Option<Told> = None;
     let mut idle_readings = 0_u32;
-    while !wishes.is_ending.load(Ordering::Acquire) {
-        let is_busy = wishes.is_busy.load(Ordering::Acquire);
+    while !requests.is_ending.load(Ordering::Acquire) {
+        let is_busy = requests.is_busy.load(Ordering::Acquire);
         idle_readings = if is_busy { 0 } else { idle_readings.saturating_add(1) };
         let now = Instant::now();
         if now.saturating_duration_since(next) > HELD {
@@ -269,8 +269,8 @@ fn watch(
             }
         }
         next += if idle_readings > 1 { IDLE_INTERVAL.max(interval) } else { interval };
-        wishes.wait(next.saturating_duration_since(Instant::now()), is_busy);
-        if wishes.is_busy.load(Ordering::Acquire) != is_busy {
+        requests.wait(next.saturating_duration_since(Instant::now()), is_busy);
+        if requests.is_busy.load(Ordering::Acquire) != is_busy {
             next = Instant::now();
         }
     }

@@ -3,7 +3,7 @@
 use candle_core::Device;
 use serde::{Deserialize, Serialize};
 
-use super::{Event, bench::Bench, checkpoints, job::TrainJob, train_job::Unready};
+use super::{Event, checkpoints, job::TrainJob, job_context::JobContext, train_job::Unready};
 use crate::{
     checkpoint::{BestMetric, CheckpointError, TrainingState, load_model_dir, load_training_state},
     config::Coverage,
@@ -61,13 +61,13 @@ fn counts_by_the_run(job: &TrainJob, resume: &Resume) -> bool {
 ///
 /// # Errors
 /// If there are checkpoints, but none that can be used: to begin again at the first step is not what was asked for.
-pub(super) fn newest_state(bench: &Bench, job: &TrainJob, device: &Device) -> Result<Option<Resume>, Unready> {
-    let warn = |message: String| bench.outbox.send(Event::Warning { run: Some(job.run.clone()), message });
+pub(super) fn newest_state(context: &JobContext, job: &TrainJob, device: &Device) -> Result<Option<Resume>, Unready> {
+    let warn = |message: String| context.outbox.send(Event::Warning { run: Some(job.run.clone()), message });
     let unreadable = |error: StoreError| Unready::Refused { why: error.to_string(), what_to_do: String::new() };
-    let mut records = bench.store.checkpoints(&job.run).map_err(unreadable)?;
+    let mut records = context.store.checkpoints(&job.run).map_err(unreadable)?;
     records.sort_by_key(|record| std::cmp::Reverse(record.step));
     records.dedup_by(|a, b| a.path == b.path);
-    let unrecorded = checkpoints::unrecorded(&bench.store, &job.run, &records);
+    let unrecorded = checkpoints::unrecorded(&context.store, &job.run, &records);
     let mut damaged = Vec::new();
     for record in &records {
         if let Some(problem) = &record.problem {
@@ -90,12 +90,12 @@ pub(super) fn newest_state(bench: &Bench, job: &TrainJob, device: &Device) -> Re
                         "The run goes on from step {step}, whose checkpoint was not recorded before its program ended. Points \
                          of that time may be missing."
                     ));
-                    let bytes = bench.store.folder_bytes(path);
+                    let bytes = context.store.folder_bytes(path);
                     let (kind, path) = (CheckpointKind::Last, path.clone());
                     let checkpoint = NewCheckpoint { step, path, kind, metric: None, value: None, bytes };
-                    bench.store.record_checkpoint(&job.run, checkpoint).map_err(unreadable)?;
+                    context.store.record_checkpoint(&job.run, checkpoint).map_err(unreadable)?;
                 }
-                checkpoints::sweep(&bench.store, &job.run);
+                checkpoints::sweep(&context.store, &job.run);
                 return Ok(Some(resume));
             }
             Ok(None) => {}
@@ -103,7 +103,7 @@ pub(super) fn newest_state(bench: &Bench, job: &TrainJob, device: &Device) -> Re
         }
     }
     let Some(newest) = damaged.first() else {
-        checkpoints::sweep(&bench.store, &job.run);
+        checkpoints::sweep(&context.store, &job.run);
         return Ok(None);
     };
     let of_run = match damaged.len() {

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use candle_core::{DType, Device};
 
-use super::{Target, bench::Bench, checkpoints};
+use super::{Target, checkpoints, job_context::JobContext};
 use crate::{
     analysis::examples_at_once,
     checkpoint,
@@ -13,7 +13,7 @@ use crate::{
     store::{RunId, Store},
 };
 
-/// A finished model with a text to look at it with.
+/// A finished model with the text that it is measured on.
 pub(super) struct Subject {
     /// The model in words.
     pub(super) named: String,
@@ -44,8 +44,8 @@ impl Subject {
     }
 
     /// Loads a model, and the text that it was evaluated on or other text, or says in words why that cannot be.
-    pub(super) fn load(bench: &Bench, target: &Target, data: Option<&DataConfig>) -> Result<Self, String> {
-        Self::load_from(&bench.store, target, data, None)
+    pub(super) fn load(context: &JobContext, target: &Target, data: Option<&DataConfig>) -> Result<Self, String> {
+        Self::load_from(&context.store, target, data, None)
     }
 
     /// The same from a store, with the order of the text changed where `shuffled` says so.

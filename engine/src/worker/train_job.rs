@@ -8,14 +8,12 @@ use candle_core::Device;
 use rayon::ThreadPoolBuilder;
 
 use super::{
-    Event,
-    bench::{Bench, STACK_BYTES},
-    coverage, device, health,
+    Event, coverage, device, disk_space, health,
     hooks::RunHooks,
     job::TrainJob,
+    job_context::{JobContext, STACK_BYTES},
+    job_control::JobControl,
     resume::newest_state,
-    room,
-    steering::Steering,
 };
 use crate::{
     attention::{Cost, ModelPlan, Workload},
@@ -36,14 +34,14 @@ struct Ending {
 }
 
 /// Carries a run through and writes down how it ended, whatever happens.
-pub(super) fn train_job(bench: &Bench, job: TrainJob, steering: &Steering) {
+pub(super) fn train_job(context: &JobContext, job: TrainJob, control: &JobControl) {
     let run = job.run.clone();
     let name = job.config.name.clone();
-    let mut hooks = RunHooks::new(bench, &job, steering);
+    let mut hooks = RunHooks::new(context, &job, control);
     reset_peak_memory();
     let threads = job.config.threads_used();
     if let Some(message) = job.config.threads_note() {
-        bench.outbox.send(Event::Warning { run: Some(run.clone()), message });
+        context.outbox.send(Event::Warning { run: Some(run.clone()), message });
     }
     let ending = match ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -51,7 +49,7 @@ pub(super) fn train_job(bench: &Bench, job: TrainJob, steering: &Steering) {
         .thread_name(|index| format!("headroom-train-{index}"))
         .build()
     {
-        Ok(pool) => pool.install(|| carry_through(bench, &job, steering, &mut hooks)),
+        Ok(pool) => pool.install(|| carry_through(context, &job, control, &mut hooks)),
         Err(error) => failed(&format!("The threads of the run could not be started: {error}."), "Lower `threads`."),
     };
     let peak = peak_memory_bytes();
@@ -60,20 +58,20 @@ pub(super) fn train_job(bench: &Bench, job: TrainJob, steering: &Steering) {
     let mut details = ending.details;
     details.progress = hooks.progress();
     hooks.note_peak(peak);
-    bench.writer.set_state(&run, ending.state, details);
-    let unwritten = unwritten(bench);
+    context.writer.set_state(&run, ending.state, details);
+    let unwritten = unwritten(context);
     if ending.state == RunState::Failed
         && let Some(why) = &ending.why
     {
-        bench.outbox.send(Event::Failed { run: Some(run.clone()), why: why.clone(), what_to_do: String::new() });
+        context.outbox.send(Event::Failed { run: Some(run.clone()), why: why.clone(), what_to_do: String::new() });
     }
     hooks.finish(name, ending.state, ending.why, unwritten);
 }
 
 /// Where the record of a run that ended is, and what to do about it, if it is not in the store.
-fn unwritten(bench: &Bench) -> Option<String> {
-    let folder = bench.store.paths().root().display().to_string();
-    match bench.writer.settle(SETTLE_PATIENCE) {
+fn unwritten(context: &JobContext) -> Option<String> {
+    let folder = context.store.paths().root().display().to_string();
+    match context.writer.settle(SETTLE_PATIENCE) {
         Settled::Stored => None,
         Settled::Beside { path } => Some(format!(
             "The store could not be written, so the rest of the run's record is in a file beside it. Free some space; the \
@@ -103,31 +101,31 @@ fn failed(why: &str, what_to_do: &str) -> Ending {
 }
 
 /// Everything between the first file that is read and the last step.
-fn carry_through(bench: &Bench, job: &TrainJob, steering: &Steering, hooks: &mut RunHooks<'_>) -> Ending {
+fn carry_through(context: &JobContext, job: &TrainJob, control: &JobControl, hooks: &mut RunHooks<'_>) -> Ending {
     let device = match device::open(job.config.device) {
         Ok(device) => device,
         Err(why) => return failed(&why, "Choose another device; `headroom devices` lists them."),
     };
     let facts = RunFacts { device: Some(job.config.device.to_string()), ..RunFacts::default() };
-    bench.writer.set_facts(&job.run, facts);
-    bench.writer.set_state(&job.run, RunState::Running, StateDetails::default());
+    context.writer.set_facts(&job.run, facts);
+    context.writer.set_state(&job.run, RunState::Running, StateDetails::default());
     // Whoever looks at the runs now is to find it. A store in trouble speaks for itself.
-    let _ = bench.writer.flush();
-    bench.runs_changed();
-    let corpus = match load_corpus(bench, job, steering) {
+    let _ = context.writer.flush();
+    context.runs_changed();
+    let corpus = match load_corpus(context, job, control) {
         Ok(corpus) => corpus,
         Err(DataError::Stopped) => return stopped(),
         Err(error) => return failed(&error.to_string(), ""),
     };
     for message in &corpus.warnings {
-        bench.outbox.send(Event::Warning { run: Some(job.run.clone()), message: message.clone() });
+        context.outbox.send(Event::Warning { run: Some(job.run.clone()), message: message.clone() });
     }
-    let mut trainer = match prepare(bench, job, corpus, &device) {
+    let mut trainer = match prepare(context, job, corpus, &device) {
         Ok(trainer) => trainer,
         Err(unready) => return unready.ending(),
     };
-    if let Err(why) = coverage::take_pairs(bench, &job.run, &mut trainer, steering) {
-        return if steering.should_stop() { stopped() } else { failed(&why, "") };
+    if let Err(why) = coverage::take_pairs(context, &job.run, &mut trainer, control) {
+        return if control.should_stop() { stopped() } else { failed(&why, "") };
     }
     hooks.start(&trainer, &device_words(job));
     match train(&mut trainer, hooks) {
@@ -169,18 +167,18 @@ fn stopped() -> Ending {
 }
 
 /// Loads the text, telling how far it is at most some ten times a second.
-fn load_corpus(bench: &Bench, job: &TrainJob, steering: &Steering) -> Result<Corpus, DataError> {
-    let progress = Loading { bench, job, steering, told: Mutex::new(None) };
+fn load_corpus(context: &JobContext, job: &TrainJob, control: &JobControl) -> Result<Corpus, DataError> {
+    let progress = Loading { context, job, control, told: Mutex::new(None) };
     // Paths in a stored config are absolute.
     let base = PathBuf::new();
-    let cache = bench.store.paths().tokenizer_cache();
+    let cache = context.store.paths().tokenizer_cache();
     Corpus::load(&job.config.data, &job.config.objective(), &base, &cache, &progress)
 }
 
 struct Loading<'a> {
-    bench: &'a Bench,
+    context: &'a JobContext,
     job: &'a TrainJob,
-    steering: &'a Steering,
+    control: &'a JobControl,
     told: Mutex<Option<(Stage, Instant)>>,
 }
 
@@ -190,7 +188,7 @@ impl Progress for Loading<'_> {
         let is_due = told.is_none_or(|(last, at)| last != stage || at.elapsed() > Duration::from_millis(100));
         if is_due {
             *told = Some((stage, Instant::now()));
-            self.bench.outbox.send(Event::Preparing {
+            self.context.outbox.send(Event::Preparing {
                 run: self.job.run.clone(),
                 stage: stage.label().to_owned(),
                 fraction: f64::from(fraction),
@@ -199,7 +197,7 @@ impl Progress for Loading<'_> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.steering.should_stop()
+        self.control.should_stop()
     }
 }
 
@@ -229,12 +227,12 @@ impl From<TrainError> for Unready {
 }
 
 /// Builds model and optimiser, from the newest checkpoint that can be read where the run is continued.
-fn prepare(bench: &Bench, job: &TrainJob, corpus: Corpus, device: &Device) -> Result<Trainer, Unready> {
+fn prepare(context: &JobContext, job: &TrainJob, corpus: Corpus, device: &Device) -> Result<Trainer, Unready> {
     let plan = ModelPlan::resolve(&job.config, corpus.tokenizer.vocabulary_size()).map_err(TrainError::Config)?;
     MemoryCheck::new(&Cost::of(&plan, &Workload::training(&job.config)), device).require()?;
-    let resume = if job.is_continued { newest_state(bench, job, device)? } else { None };
-    let has = bench.store.run_bytes(&job.run);
-    if let Some(why) = room::shortage(&job.config, &plan, bench.store.paths(), has) {
+    let resume = if job.is_continued { newest_state(context, job, device)? } else { None };
+    let has = context.store.run_bytes(&job.run);
+    if let Some(why) = disk_space::shortage(&job.config, &plan, context.store.paths(), has) {
         return Err(Unready::Refused {
             why: format!("There is not enough disk space: {why}."),
             what_to_do: "Free some space on it, and go on with the run or start it again.".to_owned(),
@@ -301,15 +299,16 @@ mod tests {
         }
 
         /// Trains it from the start, or on, while the machine is read at this interval; what was warned of.
-        fn train(&self, is_continued: bool, steering: &Steering, interval: Duration) -> Vec<String> {
+        fn train(&self, is_continued: bool, control: &JobControl, interval: Duration) -> Vec<String> {
             let (writer, outbox) = (self.store.writer().unwrap(), Outbox::new(None));
             let none = || Box::new(Vec::<Box<dyn GpuReader>>::new()) as Box<dyn GpuReader>;
             let mut monitor = Monitor::start(outbox.clone(), writer.clone(), interval, none).unwrap();
             monitor.set_busy(true);
-            let (notes, _inbox) = crossbeam_channel::bounded(64);
-            let bench = Bench::new(self.store.clone(), writer.clone(), outbox.clone(), monitor.position(), notes);
+            let (messages, _inbox) = crossbeam_channel::bounded(64);
+            let context =
+                JobContext::new(self.store.clone(), writer.clone(), outbox.clone(), monitor.position(), messages);
             let job = TrainJob { run: self.run.clone(), config: self.config.clone(), is_continued };
-            train_job(&bench, job, steering);
+            train_job(&context, job, control);
             monitor.end();
             writer.flush().unwrap();
             let events = std::iter::from_fn(|| outbox.take());
@@ -332,7 +331,7 @@ mod tests {
     /// Trains a run on a store of its own, while `reader` reads the machine at this interval.
     fn trained(toml: &str, interval: Duration) -> (Place, Store, RunRecord) {
         let place = Place::new(toml);
-        place.train(false, &Steering::default(), interval);
+        place.train(false, &JobControl::default(), interval);
         let record = place.record();
         assert_eq!(record.summary.state, RunState::Finished, "{:?}", record.summary.failure);
         let store = place.store.clone();
@@ -353,7 +352,7 @@ mod tests {
     #[test]
     fn a_stop_at_any_moment_loses_no_evaluation() {
         let peaceful = Place::new(&busy());
-        peaceful.train(false, &Steering::default(), SELDOM);
+        peaceful.train(false, &JobControl::default(), SELDOM);
         let evaluated = Objective::NEXT_TOKEN.task().metrics().iter().map(|metric| metric.series);
         let series: Vec<&str> = [series_names::TRAIN_LOSS].into_iter().chain(evaluated).collect();
         let curves = |place: &Place| series.iter().map(|name| place.curve(name)).collect::<Vec<_>>();
@@ -374,20 +373,20 @@ mod tests {
         let (mut stops, mut in_evaluation) = (0, 0);
         for question in 1.. {
             let place = Place::new(&busy());
-            place.train(false, &Steering::stop_at(question), SELDOM);
+            place.train(false, &JobControl::stop_at(question), SELDOM);
             if place.record().summary.state == RunState::Finished {
                 break;
             }
             stops += 1;
             // Once more in the very moment in which it goes on, and then to the end.
             if question % 2 == 0 {
-                place.train(true, &Steering::stop_at(2), SELDOM);
+                place.train(true, &JobControl::stop_at(2), SELDOM);
             }
             if place.record().summary.state == RunState::Stopped {
                 let before = place.record().summary.steps_done;
                 let evaluated = place.curve(series_names::VALIDATION_LOSS).last().map_or(0, |point| point.0);
                 in_evaluation += u64::from(before > 0 && before.is_multiple_of(2) && evaluated < before);
-                place.train(true, &Steering::default(), SELDOM);
+                place.train(true, &JobControl::default(), SELDOM);
             }
             assert_eq!(place.record().summary.state, RunState::Finished, "question {question}");
             assert_eq!(curves(&place), expected, "question {question}");
@@ -420,7 +419,7 @@ mod tests {
         // Reading the text asks, too.
         let stopped = (8..200).step_by(4).map(|question| {
             let place = Place::new(&toml);
-            place.train(false, &Steering::stop_at(question), SELDOM);
+            place.train(false, &JobControl::stop_at(question), SELDOM);
             place
         });
         let mut found = stopped.skip_while(|place| place.store.checkpoints(&place.run).unwrap().len() < 2);
@@ -441,7 +440,7 @@ mod tests {
         let kept = place.store.checkpoints(&place.run).unwrap();
         assert_eq!(kept.len(), 2);
         damage(&kept[1]);
-        let warnings = place.train(true, &Steering::default(), SELDOM);
+        let warnings = place.train(true, &JobControl::default(), SELDOM);
         assert!(warnings.iter().any(|told| told.contains("an older one is tried")), "{warnings:?}");
         let record = place.record();
         assert_eq!((record.summary.state, record.attempts[1].first_step), (RunState::Finished, kept[0].step + 1));
@@ -453,7 +452,7 @@ mod tests {
         let before = place.curve(series_names::TRAIN_LOSS);
         let kept = place.store.checkpoints(&place.run).unwrap();
         kept.iter().for_each(damage);
-        place.train(true, &Steering::default(), SELDOM);
+        place.train(true, &JobControl::default(), SELDOM);
         let record = place.record();
         assert_eq!((record.summary.state, record.attempts.len()), (RunState::Failed, 1));
         let failure = record.summary.failure.unwrap();
@@ -466,7 +465,7 @@ mod tests {
         for kept in &kept {
             std::fs::remove_dir_all(&kept.path).unwrap();
         }
-        place.train(true, &Steering::default(), SELDOM);
+        place.train(true, &JobControl::default(), SELDOM);
         assert_eq!((place.record().summary.state, place.record().attempts.len()), (RunState::Failed, 1));
     }
 
@@ -479,7 +478,7 @@ mod tests {
             writer.forget_checkpoint(&place.run, &kept.path);
         }
         writer.flush().unwrap();
-        let warnings = place.train(true, &Steering::default(), SELDOM);
+        let warnings = place.train(true, &JobControl::default(), SELDOM);
         assert!(warnings.iter().any(|told| told.contains("may be missing")), "{warnings:?}");
         let record = place.record();
         assert_eq!((record.summary.state, record.attempts[1].first_step), (RunState::Finished, kept[1].step + 1));

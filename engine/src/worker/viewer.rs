@@ -6,7 +6,7 @@ use std::{
 use candle_core::{DType, Device};
 use rayon::ThreadPoolBuilder;
 
-use super::{Event, MapText, Rebuild, Target, bench::STACK_BYTES, subject::Subject};
+use super::{Event, MapText, Rebuild, Target, job_context::STACK_BYTES, subject::Subject};
 use crate::{
     analysis::{
         MapView,
@@ -32,7 +32,7 @@ const CLOSED: &str = "It is not open any more. Open it again.";
 /// Open views by their tickets, the oldest first.
 type Views = VecDeque<(u64, Arc<MapView>)>;
 
-/// Computes attention maps to be looked at, on threads of their own: whoever looks does not wait for a training run.
+/// Computes attention maps to be shown, on threads of their own: whoever asks does not wait for a training run.
 #[derive(Clone, Default)]
 pub(super) struct Viewer {
     views: Arc<Mutex<Views>>,
@@ -55,12 +55,12 @@ struct KnownScores {
 
 impl Viewer {
     /// Reads an example with a model and answers with its maps, made small.
-    pub(super) fn open(&self, bench: ViewBench, view: u64, target: Target, text: MapText) {
+    pub(super) fn open(&self, context: ViewContext, view: u64, target: Target, text: MapText) {
         let views = Arc::clone(&self.views);
-        let outbox = bench.outbox.clone();
+        let outbox = context.outbox.clone();
         let named = Subject::name(&target);
         spawn(&outbox, move || {
-            let found = show(&bench, &target, &text);
+            let found = show(&context, &target, &text);
             let (shown, event) = match found {
                 Ok((map_view, step, named, tokens)) => match map_view.thumbnails() {
                     Ok(thumbnails) => {
@@ -84,12 +84,12 @@ impl Viewer {
     }
 
     /// Answers with a map beside itself put together from some of its pairs.
-    pub(super) fn rebuild(&self, bench: ViewBench, view: u64, rebuild: Rebuild) {
+    pub(super) fn rebuild(&self, context: ViewContext, view: u64, rebuild: Rebuild) {
         let (shown, known) = (self.view(view), Arc::clone(&self.known));
-        let outbox = bench.outbox.clone();
+        let outbox = context.outbox.clone();
         spawn(&outbox, move || {
             let found = match shown {
-                Some(shown) => rebuilt(&bench.store, &known, (view, &shown), &rebuild),
+                Some(shown) => rebuilt(&context.store, &known, (view, &shown), &rebuild),
                 None => Err(CLOSED.to_owned()),
             };
             match found {
@@ -105,12 +105,12 @@ impl Viewer {
     }
 
     /// Answers with one of the maps of a view.
-    pub(super) fn map(&self, bench: ViewBench, view: u64, head: HeadAt) {
+    pub(super) fn map(&self, context: ViewContext, view: u64, head: HeadAt) {
         let Some(known) = self.view(view) else {
-            bench.outbox.send(failed("the example", CLOSED));
+            context.outbox.send(failed("the example", CLOSED));
             return;
         };
-        spawn(&bench.outbox, move || match known.map(head) {
+        spawn(&context.outbox, move || match known.map(head) {
             Ok(values) => Event::Map { view, layer: head.layer, head: head.head, values: values.unwrap_or_default() },
             Err(error) => failed("the example", &error.to_string()),
         });
@@ -119,7 +119,7 @@ impl Viewer {
 
 /// What a view works with.
 #[derive(Clone)]
-pub(super) struct ViewBench {
+pub(super) struct ViewContext {
     pub(super) store: Store,
     pub(super) outbox: super::outbox::Outbox,
 }
@@ -186,7 +186,7 @@ fn rebuilt(
 
 /// The view, the model's step, its name, and the tokens as text.
 fn show(
-    bench: &ViewBench,
+    context: &ViewContext,
     target: &Target,
     text: &MapText,
 ) -> Result<(MapView, Option<u64>, String, Vec<String>), String> {
@@ -202,7 +202,7 @@ fn show(
             (Subject::name(target), None, model, tokenizer, None)
         }
         (Target::Run { .. }, text) => {
-            let subject = Subject::load_from(&bench.store, target, None, None)?;
+            let subject = Subject::load_from(&context.store, target, None, None)?;
             let example = match text {
                 MapText::Example(number) => {
                     let held_out = subject.held_out(1, subject.tokens())?.without_labels();

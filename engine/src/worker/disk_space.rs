@@ -26,7 +26,7 @@ const STEP_LOG_BYTES: u64 = 4096;
 
 /// What a run keeps on disk, by estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Room {
+struct DiskNeed {
     /// Bytes of a checkpoint that can be gone on from.
     checkpoint: u64,
     /// So many of them are there at once, with the one that is being written.
@@ -37,7 +37,7 @@ struct Room {
     database: u64,
 }
 
-impl Room {
+impl DiskNeed {
     fn of(config: &RunConfig, plan: &ModelPlan) -> Self {
         let train = &config.train;
         let steps = train.steps.unwrap_or(DEFAULT_STEPS);
@@ -61,22 +61,22 @@ impl Room {
     }
 }
 
-/// Why there is too little room on the store's disk for a run, in numbers, as a part of a sentence; none where there is
+/// Why there is too little space on the store's disk for a run, in numbers, as a part of a sentence; none where there is
 /// enough, or where nobody knows. `has` is what the run keeps there already.
 pub(super) fn shortage(config: &RunConfig, plan: &ModelPlan, paths: &StorePaths, has: u64) -> Option<String> {
-    judged(Room::of(config, plan), checkpoint::free_bytes(paths.root())?, has)
+    judged(DiskNeed::of(config, plan), checkpoint::free_bytes(paths.root())?, has)
 }
 
-fn judged(room: Room, free: u64, has: u64) -> Option<String> {
-    let needed = room.bytes().saturating_sub(has);
+fn judged(need: DiskNeed, free: u64, has: u64) -> Option<String> {
+    let needed = need.bytes().saturating_sub(has);
     (free < needed).then(|| {
         format!(
             "the run needs about {} on the store's disk ({} of {}, the best model of {}, {} of metrics), {} is free",
             words(needed),
-            counted(room.checkpoints, "checkpoint"),
-            words(room.checkpoint),
-            words(room.best),
-            words(room.database),
+            counted(need.checkpoints, "checkpoint"),
+            words(need.checkpoint),
+            words(need.best),
+            words(need.database),
             words(free)
         )
     })
@@ -87,35 +87,35 @@ mod tests {
     use super::*;
     use crate::config::from_toml;
 
-    fn room(train: &str) -> Room {
+    fn need(train: &str) -> DiskNeed {
         let toml = format!(
             "format = 1\n[data]\nkind = \"grammar\"\nsequence_length = 16\ntokenizer = {{ kind = \"bytes\" }}\n[model]\n\
              kind = \"decoder\"\nlayers = 2\nheads = 2\nwidth = 16\nfeed_forward = 32\n[train]\n{train}\n"
         );
         let config = from_toml(&toml).unwrap();
-        Room::of(&config, &ModelPlan::resolve(&config, 257).unwrap())
+        DiskNeed::of(&config, &ModelPlan::resolve(&config, 257).unwrap())
     }
 
     #[test]
     fn as_many_checkpoints_are_counted_as_are_there_at_once() {
-        assert_eq!(room("steps = 100\ncheckpoint_every = 10\nkeep_checkpoints = 2").checkpoints, 3);
-        assert_eq!(room("steps = 20\ncheckpoint_every = 10\nkeep_checkpoints = 5").checkpoints, 2);
-        assert_eq!(room("steps = 100\ncheckpoint_every = 0\nkeep_checkpoints = 5").checkpoints, 1);
-        let (short, long) = (room("steps = 100"), room("steps = 1000000"));
+        assert_eq!(need("steps = 100\ncheckpoint_every = 10\nkeep_checkpoints = 2").checkpoints, 3);
+        assert_eq!(need("steps = 20\ncheckpoint_every = 10\nkeep_checkpoints = 5").checkpoints, 2);
+        assert_eq!(need("steps = 100\ncheckpoint_every = 0\nkeep_checkpoints = 5").checkpoints, 1);
+        let (short, long) = (need("steps = 100"), need("steps = 1000000"));
         assert!(short.checkpoint > short.best && long.database > short.database + 100_000_000, "{short:?} {long:?}");
-        assert_eq!(room("steps = 9000000").database, long.database);
+        assert_eq!(need("steps = 9000000").database, long.database);
     }
 
     #[test]
-    fn too_little_room_is_told_in_numbers() {
-        let room = Room { checkpoint: 30 << 20, checkpoints: 3, best: 10 << 20, database: 4 << 20 };
-        assert_eq!(judged(room, 105 << 20, 0), None);
-        let why = judged(room, 64 << 20, 0).unwrap();
+    fn too_little_space_is_told_in_numbers() {
+        let need = DiskNeed { checkpoint: 30 << 20, checkpoints: 3, best: 10 << 20, database: 4 << 20 };
+        assert_eq!(judged(need, 105 << 20, 0), None);
+        let why = judged(need, 64 << 20, 0).unwrap();
         for words in
             ["105.0 MiB", "3 checkpoints of 30.0 MiB", "model of 10.0 MiB", "4.0 MiB of metrics", "64.0 MiB is free"]
         {
             assert!(why.contains(words), "{words}: {why}");
         }
-        assert_eq!(judged(room, 64 << 20, 50 << 20), None, "what a run that goes on has on disk is not needed again");
+        assert_eq!(judged(need, 64 << 20, 50 << 20), None, "what a run that goes on has on disk is not needed again");
     }
 }

@@ -10,45 +10,45 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use super::{
     Event,
     analyse_job::analyse_job,
-    bench::{Bench, STACK_BYTES},
     evaluate_job::evaluate_job,
     job::Job,
+    job_context::{JobContext, STACK_BYTES},
+    job_control::JobControl,
     measure_job::measure_job,
     monitor::Position,
-    note::Note,
     outbox::Outbox,
-    steering::Steering,
+    scheduler::Message,
     train_job::train_job,
 };
 use crate::store::{Failure, RunState, StateDetails, Store, StoreWriter};
 
-/// The desk's end of the engine thread, which does one job at a time.
-pub(super) struct Machinist {
-    jobs: Option<Sender<(Job, Arc<Steering>)>>,
+/// The scheduler's end of the engine thread, which does one job at a time.
+pub(super) struct EngineThread {
+    jobs: Option<Sender<(Job, Arc<JobControl>)>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Machinist {
+impl EngineThread {
     pub(super) fn start(
         store: Store,
         writer: StoreWriter,
         outbox: Outbox,
-        notes: Sender<Note>,
+        messages: Sender<Message>,
         position: Arc<Position>,
     ) -> Result<Self, std::io::Error> {
         let (jobs, inbox) = bounded(1);
-        let bench = Bench::new(store, writer, outbox, position, notes.clone());
+        let context = JobContext::new(store, writer, outbox, position, messages.clone());
         let thread = std::thread::Builder::new()
             .name("headroom-engine".to_owned())
             .stack_size(STACK_BYTES)
-            .spawn(move || work(&bench, &inbox, &notes))?;
+            .spawn(move || work(&context, &inbox, &messages))?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
-    pub(super) fn hand_over(&self, job: Job, steering: Arc<Steering>) {
+    pub(super) fn hand_over(&self, job: Job, control: Arc<JobControl>) {
         if let Some(jobs) = &self.jobs {
-            // The engine thread outlives this sender, and the desk hands over only when it is free.
-            let _ = jobs.send((job, steering));
+            // The engine thread outlives this sender, and the scheduler hands over only when it is free.
+            let _ = jobs.send((job, control));
         }
     }
 
@@ -61,33 +61,33 @@ impl Machinist {
     }
 }
 
-fn work(bench: &Bench, inbox: &Receiver<(Job, Arc<Steering>)>, notes: &Sender<Note>) {
-    for (job, steering) in inbox {
+fn work(context: &JobContext, inbox: &Receiver<(Job, Arc<JobControl>)>, messages: &Sender<Message>) {
+    for (job, control) in inbox {
         let run = job.run().cloned();
         let name = if let Job::Train(job) = &job { job.config.name.clone() } else { String::new() };
         let (benchmark, analysis) = (job.benchmark().cloned(), job.analysis().cloned());
         let outcome = catch_unwind(AssertUnwindSafe(|| match job {
-            Job::Train(job) => train_job(bench, *job, &steering),
-            Job::Evaluate(job) => evaluate_job(bench, job, &steering),
-            Job::Measure(job) => measure_job(bench, *job, &steering),
-            Job::Analyse(job) => analyse_job(bench, *job, &steering),
+            Job::Train(job) => train_job(context, *job, &control),
+            Job::Evaluate(job) => evaluate_job(context, job, &control),
+            Job::Measure(job) => measure_job(context, *job, &control),
+            Job::Analyse(job) => analyse_job(context, *job, &control),
         }));
-        bench.position.clear();
+        context.position.clear();
         if let Err(panic) = outcome {
             let why = format!("The engine met a fault of its own: {}.", words(panic.as_ref()));
             let what_to_do = "Please report it with the run's config. Its checkpoints and metrics are kept.".to_owned();
             if let Some(run) = &run {
                 let failure = Failure { why: why.clone(), what_to_do: what_to_do.clone() };
                 let details = StateDetails { failure: Some(failure), ..StateDetails::default() };
-                bench.writer.set_state(run, RunState::Failed, details);
+                context.writer.set_state(run, RunState::Failed, details);
             }
-            bench.outbox.send(Event::Failed { run: run.clone(), why: why.clone(), what_to_do });
+            context.outbox.send(Event::Failed { run: run.clone(), why: why.clone(), what_to_do });
             if let Some(benchmark) = benchmark {
                 let (name, why) = (String::new(), Some(why.clone()));
-                bench.outbox.send(Event::MeasureEnded { benchmark, name, complete: false, why });
+                context.outbox.send(Event::MeasureEnded { benchmark, name, complete: false, why });
             }
             if let Some(analysis) = analysis {
-                bench.outbox.send(Event::AnalyseEnded {
+                context.outbox.send(Event::AnalyseEnded {
                     analysis,
                     complete: false,
                     why: Some(why.clone()),
@@ -95,7 +95,7 @@ fn work(bench: &Bench, inbox: &Receiver<(Job, Arc<Steering>)>, notes: &Sender<No
                 });
             }
             if let Some(run) = run {
-                bench.outbox.send(Event::Finished {
+                context.outbox.send(Event::Finished {
                     run,
                     name,
                     state: RunState::Failed,
@@ -109,7 +109,7 @@ fn work(bench: &Bench, inbox: &Receiver<(Job, Arc<Steering>)>, notes: &Sender<No
                 });
             }
         }
-        if notes.send(Note::JobDone).is_err() {
+        if messages.send(Message::JobDone).is_err() {
             break;
         }
     }

@@ -2,14 +2,14 @@ use crate::{analysis::AnalysisError, train::TrainError};
 
 /// Why a job came to nothing, in words.
 #[derive(Debug)]
-pub(super) struct Trouble {
+pub(super) struct JobError {
     /// What failed, why, what to do.
     pub(super) why: String,
     /// Whether what was asked for cannot be had as it was asked for, rather than the attempt having failed.
     pub(super) is_refusal: bool,
 }
 
-impl Trouble {
+impl JobError {
     /// Of what was asked for: a model, a text or a size that is not there or does not fit.
     pub(super) fn refusal(why: impl Into<String>) -> Self {
         Self { why: why.into(), is_refusal: true }
@@ -27,7 +27,7 @@ impl Trouble {
     }
 }
 
-impl From<AnalysisError> for Trouble {
+impl From<AnalysisError> for JobError {
     fn from(error: AnalysisError) -> Self {
         let is_refusal = match &error {
             AnalysisError::Data(_)
@@ -45,7 +45,7 @@ impl From<AnalysisError> for Trouble {
     }
 }
 
-impl From<TrainError> for Trouble {
+impl From<TrainError> for JobError {
     fn from(error: TrainError) -> Self {
         Self { why: error.to_string(), is_refusal: error.is_refusal() }
     }
@@ -58,12 +58,12 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_and_what_goes_wrong_fails() {
         for refused in [AnalysisError::NoExamples, AnalysisError::Impossible("There is no head 3.".to_owned())] {
-            assert!(Trouble::from(refused).is_refusal);
+            assert!(JobError::from(refused).is_refusal);
         }
-        assert!(Trouble::from(TrainError::Memory { needed: 2, free: 1 }).is_refusal);
-        assert!(!Trouble::from(AnalysisError::Eigenvalues).is_refusal);
-        assert!(!Trouble::from(TrainError::Scores).is_refusal);
-        let told = Trouble::refusal("It is short.").told(|why| format!("No. {why}"));
+        assert!(JobError::from(TrainError::Memory { needed: 2, free: 1 }).is_refusal);
+        assert!(!JobError::from(AnalysisError::Eigenvalues).is_refusal);
+        assert!(!JobError::from(TrainError::Scores).is_refusal);
+        let told = JobError::refusal("It is short.").told(|why| format!("No. {why}"));
         assert_eq!((told.why.as_str(), told.is_refusal), ("No. It is short.", true));
     }
 }

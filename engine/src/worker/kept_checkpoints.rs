@@ -5,13 +5,13 @@ use crate::store::{CheckpointKind, CheckpointRecord};
 /// The checkpoints of a run that trains, known without the store: which ones give way must be known when the store cannot
 /// be written, too, or they would fill the disk.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptCheckpoints {
     checkpoints: Vec<(u64, CheckpointKind, PathBuf)>,
     /// Directories that could not be removed when they were to go.
     left: Vec<PathBuf>,
 }
 
-impl Kept {
+impl KeptCheckpoints {
     /// Those that the run has when it goes on. What is not to be read is not to be removed either.
     pub(super) fn of(records: Vec<CheckpointRecord>) -> Self {
         let own = records.into_iter().filter(|record| record.problem.is_none());
@@ -41,7 +41,7 @@ impl Kept {
     }
 
     /// The directories that are to go now: of what is kept to go on from, all but the newest `keep`, unless they are kept
-    /// for another reason, too. They are forgotten; what cannot be removed is to be given back by [`Kept::left`].
+    /// for another reason, too. They are forgotten; what cannot be removed is to be given back by [`Self::left`].
     pub(super) fn superfluous(&mut self, keep: usize) -> Vec<PathBuf> {
         let mut last: Vec<(u64, PathBuf)> = self
             .checkpoints
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn the_newest_stay_with_the_best_and_those_asked_for() {
-        let mut kept = Kept::default();
+        let mut kept = KeptCheckpoints::default();
         for (step, kind) in [(1, Last), (1, Best), (2, Last), (3, Asked), (4, Last), (5, Last)] {
             kept.add(step, kind, &path(step));
         }
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_removed_is_tried_again() {
-        let mut kept = Kept::default();
+        let mut kept = KeptCheckpoints::default();
         kept.add(1, Last, &path(1));
         kept.add(2, Last, &path(2));
         for gone in kept.superfluous(1) {

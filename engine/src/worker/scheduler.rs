@@ -10,15 +10,14 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use super::{
     Command, Event, RunEdit, Subspace, Which, check, device,
+    engine_thread::EngineThread,
     export::export,
     gpu,
     job::{AnalyseJob, EvaluateJob, Job, MeasureJob, TrainJob},
-    machinist::Machinist,
+    job_control::JobControl,
     monitor::{self, Monitor},
-    note::Note,
     outbox::Outbox,
-    steering::Steering,
-    viewer::{ViewBench, Viewer},
+    viewer::{ViewContext, Viewer},
 };
 use crate::{
     attention::{HeadAt, ModelPlan, estimated_vocabulary},
@@ -31,10 +30,10 @@ use crate::{
 
 mod studies;
 
-/// How often the desk looks up when nothing comes in: store warnings, dead programs' runs.
+/// How often the scheduler looks up when nothing comes in: store warnings, dead programs' runs.
 const LOOK_UP: Duration = Duration::from_millis(250);
 
-/// How often the desk looks for what other programs did: runs left behind by one that died, new ones.
+/// How often the scheduler looks for what other programs did: runs left behind by one that died, new ones.
 const LOOK_AFTER: Duration = Duration::from_secs(2);
 
 /// Size and time of the database and of its log: any write changes one of them.
@@ -50,13 +49,23 @@ fn trace(database: &Path) -> Trace {
     [of(database), of(Path::new(&log))]
 }
 
-/// The desk: owns the queue, answers questions from the store, and hands the engine thread one job at a time. It never
+/// What reaches the scheduler.
+pub(super) enum Message {
+    /// From outside.
+    Command(Command),
+    /// What is written about the current run changed: its state, its best, its checkpoints.
+    RunsChanged,
+    /// The engine thread is done with its job.
+    JobDone,
+}
+
+/// Owns the queue, answers questions from the store, and hands the engine thread one job at a time. It never
 /// computes, so that it answers at once while the engine thread trains.
-pub(super) struct Desk {
+pub(super) struct Scheduler {
     store: Store,
     outbox: Outbox,
-    inbox: Receiver<Note>,
-    machinist: Machinist,
+    inbox: Receiver<Message>,
+    engine_thread: EngineThread,
     monitor: Monitor,
     viewer: Viewer,
     queue: VecDeque<Job>,
@@ -66,7 +75,7 @@ pub(super) struct Desk {
     runs_changed: bool,
     runs_sent: Instant,
     looked_after: Instant,
-    /// Size and time of the store's files when they were last looked at.
+    /// Size and time of the store's files when they were last checked.
     trace: Option<Trace>,
     /// The damaged runs that were told of.
     damaged: RefCell<Vec<DamagedRun>>,
@@ -77,25 +86,25 @@ struct Current {
     run: Option<RunId>,
     benchmark: Option<BenchmarkId>,
     analysis: Option<AnalysisId>,
-    steering: Arc<Steering>,
+    control: Arc<JobControl>,
 }
 
-impl Desk {
-    /// Starts the engine thread and the monitor behind the desk.
+impl Scheduler {
+    /// Starts the engine thread and the monitor behind the scheduler.
     pub(super) fn new(
         store: Store,
         writer: StoreWriter,
         outbox: Outbox,
-        inbox: Receiver<Note>,
-        notes: Sender<Note>,
+        inbox: Receiver<Message>,
+        messages: Sender<Message>,
     ) -> Result<Self, std::io::Error> {
         let monitor = Monitor::start(outbox.clone(), writer.clone(), monitor::INTERVAL, gpu::reader)?;
-        let machinist = Machinist::start(store.clone(), writer, outbox.clone(), notes, monitor.position())?;
+        let engine_thread = EngineThread::start(store.clone(), writer, outbox.clone(), messages, monitor.position())?;
         Ok(Self {
             store,
             outbox,
             inbox,
-            machinist,
+            engine_thread,
             monitor,
             viewer: Viewer::default(),
             queue: VecDeque::new(),
@@ -114,9 +123,9 @@ impl Desk {
         let warnings = self.store.warnings();
         loop {
             match self.inbox.recv_timeout(LOOK_UP) {
-                Ok(Note::Command(command)) => self.carry_out(command),
-                Ok(Note::RunsChanged) => self.runs_changed = true,
-                Ok(Note::JobDone) => {
+                Ok(Message::Command(command)) => self.carry_out(command),
+                Ok(Message::RunsChanged) => self.runs_changed = true,
+                Ok(Message::JobDone) => {
                     let done = self.current.take();
                     let told = match done {
                         Some(Current { benchmark: Some(_), .. }) => self.send_benchmarks(),
@@ -140,7 +149,7 @@ impl Desk {
                 break;
             }
         }
-        self.machinist.end();
+        self.engine_thread.end();
         self.monitor.end();
         self.outbox.send(Event::Ended);
     }
@@ -156,19 +165,19 @@ impl Desk {
                 Ok(())
             }
             Command::Pause => {
-                self.steer(|steering| steering.pause(true));
+                self.control(|control| control.pause(true));
                 Ok(())
             }
             Command::Resume => {
-                self.steer(|steering| steering.pause(false));
+                self.control(|control| control.pause(false));
                 Ok(())
             }
             Command::Stop => {
-                self.steer(Steering::stop);
+                self.control(JobControl::stop);
                 Ok(())
             }
             Command::Checkpoint => {
-                self.steer(Steering::checkpoint);
+                self.control(JobControl::checkpoint);
                 Ok(())
             }
             Command::Evaluate { target, data, coverage, tokens, base_dir } => {
@@ -254,15 +263,15 @@ impl Desk {
                 self.outbox.send(Event::SnapshotData { snapshot: Box::new(snapshot) });
             }),
             Command::LoadMaps { view, target, text } => {
-                self.viewer.open(self.view_bench(), view, target, text);
+                self.viewer.open(self.view_context(), view, target, text);
                 Ok(())
             }
             Command::LoadMap { view, layer, head } => {
-                self.viewer.map(self.view_bench(), view, HeadAt::new(layer, head));
+                self.viewer.map(self.view_context(), view, HeadAt::new(layer, head));
                 Ok(())
             }
             Command::RebuildMap { view, rebuild } => {
-                self.viewer.rebuild(self.view_bench(), view, rebuild);
+                self.viewer.rebuild(self.view_context(), view, rebuild);
                 Ok(())
             }
             Command::Devices => {
@@ -309,9 +318,9 @@ impl Desk {
         });
     }
 
-    fn steer(&self, wish: impl FnOnce(&Steering)) {
+    fn control(&self, change: impl FnOnce(&JobControl)) {
         match &self.current {
-            Some(current) => wish(&current.steering),
+            Some(current) => change(&current.control),
             None => self.outbox.send(Event::Warning {
                 run: None,
                 message: "Nothing is running, so there is nothing to steer.".into(),
@@ -357,8 +366,8 @@ impl Desk {
         Ok(runs)
     }
 
-    fn view_bench(&self) -> ViewBench {
-        ViewBench { store: self.store.clone(), outbox: self.outbox.clone() }
+    fn view_context(&self) -> ViewContext {
+        ViewContext { store: self.store.clone(), outbox: self.outbox.clone() }
     }
 
     fn push(&mut self, number: u64, job: TrainJob) -> Result<(), StoreError> {
@@ -444,10 +453,10 @@ impl Desk {
             && !self.is_ending
             && let Some(job) = self.queue.pop_front()
         {
-            let steering = Arc::new(Steering::default());
+            let control = Arc::new(JobControl::default());
             let (run, benchmark, analysis) = (job.run().cloned(), job.benchmark().cloned(), job.analysis().cloned());
-            self.current = Some(Current { run, benchmark, analysis, steering: Arc::clone(&steering) });
-            self.machinist.hand_over(job, steering);
+            self.current = Some(Current { run, benchmark, analysis, control: Arc::clone(&control) });
+            self.engine_thread.hand_over(job, control);
         }
         self.monitor.set_busy(self.current.is_some());
         self.send_queue();
@@ -557,7 +566,7 @@ impl Desk {
             }
         }
         if let Some(current) = &self.current {
-            current.steering.stop();
+            current.control.stop();
         }
     }
 }

@@ -3,31 +3,31 @@ use std::{
     time::Duration,
 };
 
-/// What the user wants of the job in progress. Set by the desk, read by the engine thread between steps.
+/// What the user wants of the job in progress. Set by the scheduler, read by the engine thread between steps.
 #[derive(Debug, Default)]
-pub(super) struct Steering {
-    wishes: Mutex<Wishes>,
+pub(super) struct JobControl {
+    requests: Mutex<Requests>,
     changed: Condvar,
-    /// The question after which a stop is wished, counted down; 0 for never.
+    /// The question after which a stop is requested, counted down; 0 for never.
     #[cfg(test)]
     stop_at: std::sync::atomic::AtomicU64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Wishes {
+struct Requests {
     stop: bool,
     pause: bool,
     checkpoint: bool,
 }
 
-impl Steering {
-    fn change(&self, change: impl FnOnce(&mut Wishes)) {
-        change(&mut self.wishes.lock().unwrap_or_else(PoisonError::into_inner));
+impl JobControl {
+    fn change(&self, change: impl FnOnce(&mut Requests)) {
+        change(&mut self.requests.lock().unwrap_or_else(PoisonError::into_inner));
         self.changed.notify_all();
     }
 
     pub(super) fn stop(&self) {
-        self.change(|wishes| wishes.stop = true);
+        self.change(|requests| requests.stop = true);
     }
 
     /// Stops when it is asked for the `question`th time, from 1.
@@ -37,11 +37,11 @@ impl Steering {
     }
 
     pub(super) fn pause(&self, pause: bool) {
-        self.change(|wishes| wishes.pause = pause);
+        self.change(|requests| requests.pause = pause);
     }
 
     pub(super) fn checkpoint(&self) {
-        self.change(|wishes| wishes.checkpoint = true);
+        self.change(|requests| requests.checkpoint = true);
     }
 
     pub(super) fn should_stop(&self) -> bool {
@@ -51,25 +51,25 @@ impl Steering {
         {
             self.stop();
         }
-        self.wishes.lock().unwrap_or_else(PoisonError::into_inner).stop
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).stop
     }
 
     pub(super) fn should_pause(&self) -> bool {
-        let wishes = self.wishes.lock().unwrap_or_else(PoisonError::into_inner);
-        wishes.pause && !wishes.stop
+        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.pause && !requests.stop
     }
 
     /// Whether a checkpoint was asked for since the last question.
     pub(super) fn take_checkpoint(&self) -> bool {
-        std::mem::take(&mut self.wishes.lock().unwrap_or_else(PoisonError::into_inner).checkpoint)
+        std::mem::take(&mut self.requests.lock().unwrap_or_else(PoisonError::into_inner).checkpoint)
     }
 
     /// Waits while paused. Returns early when a checkpoint is asked for.
     pub(super) fn wait_while_paused(&self) {
-        let mut wishes = self.wishes.lock().unwrap_or_else(PoisonError::into_inner);
-        while wishes.pause && !wishes.stop && !wishes.checkpoint {
-            wishes =
-                self.changed.wait_timeout(wishes, Duration::from_secs(1)).unwrap_or_else(PoisonError::into_inner).0;
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        while requests.pause && !requests.stop && !requests.checkpoint {
+            requests =
+                self.changed.wait_timeout(requests, Duration::from_secs(1)).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }

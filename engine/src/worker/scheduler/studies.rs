@@ -1,4 +1,4 @@
-//! What the desk does with jobs that find something out: looks at attention, advice from them, benchmarks.
+//! What the scheduler does with jobs that measure: analyses of attention, advice from them, benchmarks.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{
         job::{AnalyseJob, Job, MeasureJob},
         subject::Subject,
     },
-    Desk,
+    Scheduler,
 };
 use crate::{
     analysis::AnalysisSpec,
@@ -16,7 +16,7 @@ use crate::{
     store::{Advised, AnalysisId, BenchmarkId, StoreError},
 };
 
-impl Desk {
+impl Scheduler {
     pub(super) fn compare_domains(
         &mut self,
         config: RunConfig,
@@ -32,8 +32,8 @@ impl Desk {
             config
         };
         let runs = self.enqueue(vec![of(false), of(true)], base_dir, &[tag])?;
-        let looks = runs.iter().flat_map(|run| [false, true].map(|shuffled| (run, shuffled)));
-        let jobs: Vec<AnalyseJob> = looks
+        let pairs = runs.iter().flat_map(|run| [false, true].map(|shuffled| (run, shuffled)));
+        let jobs: Vec<AnalyseJob> = pairs
             .zip(analyses)
             .map(|((run, shuffled), analysis)| AnalyseJob {
                 analysis,
@@ -87,7 +87,7 @@ impl Desk {
 
     pub(super) fn cancel_analysis(&mut self, analysis: &AnalysisId) {
         if let Some(current) = self.current.as_ref().filter(|current| current.analysis.as_ref() == Some(analysis)) {
-            current.steering.stop();
+            current.control.stop();
         } else if let Some(place) = self.queue.iter().position(|job| job.analysis() == Some(analysis)) {
             self.queue.remove(place);
             self.outbox.send(Event::AnalyseEnded {
@@ -119,7 +119,7 @@ impl Desk {
 
     pub(super) fn cancel_measure(&mut self, benchmark: &BenchmarkId) {
         if let Some(current) = self.current.as_ref().filter(|current| current.benchmark.as_ref() == Some(benchmark)) {
-            current.steering.stop();
+            current.control.stop();
         } else if let Some(place) = self.queue.iter().position(|job| job.benchmark() == Some(benchmark))
             && let Some(Job::Measure(job)) = self.queue.remove(place)
         {
