@@ -153,7 +153,7 @@ fn draw(
 
 /// The map of a head; nothing where it has none.
 fn whole(engine: &Engine, opened: &Opened, at: HeadAt, hides_special: bool) -> CliResult<BTreeMap<String, MapFigure>> {
-    let HeadAt { layer, head } = at;
+    let HeadAt { layer, head, .. } = at;
     engine.send(Command::LoadMap { view: VIEW, layer, head })?;
     let values = wait(engine, |event| match event {
         Event::Map { values, .. } => Ok(values),

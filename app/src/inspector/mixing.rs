@@ -156,7 +156,7 @@ fn collaborating(record: &RunRecord) -> Option<HeadPlan> {
         return None;
     }
     // The vocabulary has no say in which heads score.
-    ModelPlan::resolve(&config, 1).ok().map(|plan| plan.head_plan)
+    ModelPlan::resolve(&config, 1).ok().map(|plan| plan.stack.head_plan)
 }
 
 /// The picture of a snapshot: a row for each head that computes.

@@ -317,7 +317,7 @@ fn heads_of(record: &RunRecord) -> Option<HeadGrid> {
     let config = from_json(&record.config.to_string()).ok()?;
     // The vocabulary has no say in which heads score.
     let plan = ModelPlan::resolve(&config, 1).ok()?;
-    Some(head_grid(&plan.head_plan)).filter(|grid| !grid.is_plain())
+    Some(head_grid(&plan.stack.head_plan)).filter(|grid| !grid.is_plain())
 }
 
 /// One row a step: why it is kept, and its record.

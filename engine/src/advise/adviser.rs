@@ -84,11 +84,11 @@ impl Adviser {
         let plan = ModelPlan::resolve(config, vocabulary)?;
         // Layers that were added to match parameters stay; another table is not stretched once more.
         let mut config = config.clone();
-        config.model.layers = plan.layers;
+        config.model.layers = plan.stack.layers;
         config.attention.match_parameters = None;
         let present = Costs::of(&config, vocabulary)?;
         let fits = |layers: usize, heads: usize| {
-            let (l, h) = (plan.layers, plan.heads);
+            let (l, h) = (plan.stack.layers, plan.stack.heads);
             if (layers, heads) == (l, h) {
                 return Ok(());
             }
@@ -98,12 +98,12 @@ impl Adviser {
         let borrowing = match similarity {
             None => Err("The analysis did not compare the heads' maps. Look again, with similarity.".to_owned()),
             Some(similarity) => {
-                fits(similarity.layers, similarity.heads).map(|()| Borrowing::new(&plan.head_plan, similarity))
+                fits(similarity.layers, similarity.heads).map(|()| Borrowing::new(&plan.stack.head_plan, similarity))
             }
         };
         let captured = match &analysis.captured {
             None => Err("The analysis did not look at the weights of queries and keys. Look again.".to_owned()),
-            Some(captured) => fits(captured.layers.len(), plan.heads).map(|()| captured.clone()),
+            Some(captured) => fits(captured.layers.len(), plan.stack.heads).map(|()| captured.clone()),
         };
         let errors = errors.filter(|errors| errors.len() > 1).map(<[f64]>::to_vec).ok_or_else(|| {
             format!(
@@ -112,7 +112,16 @@ impl Adviser {
                 config.data.sequence_length
             )
         });
-        Ok(Self { run: run.to_owned(), vocabulary, plan: plan.head_plan, present, borrowing, captured, errors, config })
+        Ok(Self {
+            run: run.to_owned(),
+            vocabulary,
+            plan: plan.stack.head_plan,
+            present,
+            borrowing,
+            captured,
+            errors,
+            config,
+        })
     }
 
     /// Which heads could borrow, at every similarity; else why that is not known.

@@ -59,7 +59,7 @@ impl CapturedVariance {
             let heads = places.filter_map(|place| attention.heads.attending.get(place).copied()).collect();
             Ok(LayerEnergies { heads, ..LayerEnergies::of(&queries, &keys)? })
         };
-        Ok(Self { layers: (0..model.plan().layers).map(layer).collect::<Result<_, AnalysisError>>()? })
+        Ok(Self { layers: (0..model.plan().stack.layers).map(layer).collect::<Result<_, AnalysisError>>()? })
     }
 }
 

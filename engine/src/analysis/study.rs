@@ -21,7 +21,7 @@ const MOST_EXAMPLES: usize = 64;
 
 /// Examples that are looked at together so that their maps stay small.
 pub fn examples_at_once(plan: &ModelPlan, tokens: usize) -> usize {
-    let bytes = plan.layers * plan.heads * tokens * tokens * size_of::<f32>();
+    let bytes = plan.stack.layers * plan.stack.heads * tokens * tokens * size_of::<f32>();
     (BATCH_BYTES / bytes.max(1)).clamp(1, MOST_EXAMPLES)
 }
 
@@ -58,18 +58,18 @@ pub struct Look<'a> {
 /// If nothing can be found out, or `should_stop` said so.
 pub fn look(model: &Model, batches: impl Iterator<Item = Batch>, look: &Look<'_>) -> Result<Analysis, AnalysisError> {
     let (plan, spec) = (model.plan(), look.spec);
-    let (layers, heads) = (plan.layers, plan.heads);
+    let (layers, heads) = (plan.stack.layers, plan.stack.heads);
     let mut analysis = Analysis { tokens: look.tokens, ..Analysis::default() };
-    let present: Vec<bool> = plan.head_plan.iter().map(|(_, cell)| !matches!(cell, Cell::Skip)).collect();
+    let present: Vec<bool> = plan.stack.head_plan.iter().map(|(_, cell)| !matches!(cell, Cell::Skip)).collect();
     let computes = |layer: usize| {
-        let row = plan.head_plan.row(layer).iter().enumerate();
+        let row = plan.stack.head_plan.row(layer).iter().enumerate();
         row.filter(|(_, cell)| matches!(cell, Cell::Compute)).map(|(head, _)| head).collect()
     };
     let shape = ScoreShape {
         computing: (0..layers).map(computes).collect(),
         heads,
         tokens: look.tokens,
-        is_causal: plan.is_causal(),
+        is_causal: plan.stack.is_causal,
         examples: look.examples,
     };
     let mut similarity: Vec<SimilaritySum> =

@@ -58,7 +58,7 @@ impl MapView {
     /// # Errors
     /// If it cannot be computed.
     pub fn map(&self, head: HeadAt) -> Result<Option<Vec<f32>>, AnalysisError> {
-        let Some(origin) = self.model.plan().head_plan.origin(head) else { return Ok(None) };
+        let Some(origin) = self.model.plan().origin(head) else { return Ok(None) };
         Ok(self.layer(origin.layer)?.and_then(|maps| maps.of(origin.head, self.tokens)))
     }
 
@@ -68,7 +68,7 @@ impl MapView {
     /// # Errors
     /// If they cannot be computed.
     pub fn scores(&self, head: HeadAt) -> Result<Option<Vec<f32>>, AnalysisError> {
-        let Some(origin) = self.model.plan().head_plan.origin(head) else { return Ok(None) };
+        let Some(origin) = self.model.plan().origin(head) else { return Ok(None) };
         let Some(hidden) = self.hidden.get(origin.layer) else { return Ok(None) };
         let Some(scores) = self.model.scores(origin.layer, hidden)? else { return Ok(None) };
         Ok(self.of_layer(origin.layer, &scores)?.of(origin.head, self.tokens))
@@ -80,7 +80,7 @@ impl MapView {
     /// If they cannot be computed.
     pub fn thumbnails(&self) -> Result<MapThumbnails, AnalysisError> {
         let plan = self.model.plan();
-        let (layers, heads) = (plan.layers, plan.heads);
+        let (layers, heads) = (plan.stack.layers, plan.stack.heads);
         let side = self.tokens.min(THUMBNAIL);
         let mut values = vec![f32::NAN; layers * heads * side * side];
         for layer in 0..layers {
@@ -88,7 +88,7 @@ impl MapView {
             // Those that borrow from this layer look the same.
             for reader in layer..layers {
                 for head in 0..heads {
-                    let origin = plan.head_plan.origin(HeadAt::new(reader, head));
+                    let origin = plan.stack.head_plan.origin(HeadAt::new(reader, head));
                     let Some(origin) = origin.filter(|origin| origin.layer == layer) else { continue };
                     let Some(map) = maps.as_ref().and_then(|maps| maps.of(origin.head, self.tokens)) else { continue };
                     let start = (reader * heads + head) * side * side;
@@ -109,7 +109,7 @@ impl MapView {
     }
 
     fn of_layer(&self, layer: usize, maps: &Tensor) -> Result<LayerMaps, AnalysisError> {
-        let row = self.model.plan().head_plan.row(layer).iter().enumerate();
+        let row = self.model.plan().stack.head_plan.row(layer).iter().enumerate();
         let heads = row.filter(|(_, cell)| matches!(cell, crate::attention::Cell::Compute)).map(|(head, _)| head);
         let values = maps.to_dtype(DType::F32)?.to_device(&Device::Cpu)?.flatten_all()?.to_vec1()?;
         Ok(LayerMaps { heads: heads.collect(), values })

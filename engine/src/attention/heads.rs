@@ -8,25 +8,66 @@ use crate::config::{AttentionConfig, CustomReuse, Problem, Reuse};
 /// Field that problems of a head plan are reported at.
 const FIELD: &str = "attention.reuse";
 
-/// A head of a layer; both count from 0.
+/// A head of a layer of a stack; all count from 0. Written (serde) without what a model of one stack has but one of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct HeadAt {
+    /// Stack, from 0 in the order of a forward pass: an encoder comes before its decoder.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub stack: usize,
     /// Layer, from 0 next to the embeddings.
     pub layer: usize,
+    /// Which attention of the layer.
+    #[serde(default, skip_serializing_if = "AttentionKind::is_own")]
+    pub attention: AttentionKind,
     /// Head within the layer, from 0.
     pub head: usize,
 }
 
+/// What the queries of an attention look at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum AttentionKind {
+    /// Their own sequence.
+    #[default]
+    #[serde(rename = "self")]
+    Own,
+    /// The last states of the encoder.
+    #[serde(rename = "cross")]
+    Cross,
+}
+
+impl AttentionKind {
+    /// Whether it is self-attention.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde asks for")]
+    pub fn is_own(&self) -> bool {
+        *self == Self::Own
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde asks for")]
+fn is_first(stack: &usize) -> bool {
+    *stack == 0
+}
+
 impl HeadAt {
-    /// The head `head` of layer `layer`.
+    /// The head `head` of the self-attention of layer `layer` in the first stack, the only one of most models.
     pub const fn new(layer: usize, head: usize) -> Self {
-        Self { layer, head }
+        Self { stack: 0, layer, attention: AttentionKind::Own, head }
+    }
+
+    /// The same head of the attention `attention` of stack `stack`.
+    #[must_use]
+    pub const fn of(self, stack: usize, attention: AttentionKind) -> Self {
+        Self { stack, attention, ..self }
     }
 }
 
 impl std::fmt::Display for HeadAt {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "layer {} head {}", self.layer, self.head)
+        if self.stack > 0 {
+            write!(f, "stack {} ", self.stack)?;
+        }
+        let cross = if self.attention.is_own() { "" } else { " cross-attention" };
+        write!(f, "layer {}{cross} head {}", self.layer, self.head)
     }
 }
 
@@ -63,6 +104,7 @@ pub enum Cell {
 
 /// One [`Cell`] per layer and head: what everything downstream of the config reads about reuse.
 ///
+/// It is the table of one attention of one stack, and the heads in it are named as if there were no other.
 /// Always valid: every lender stands in an earlier layer and has a map, and every chain of lenders ends at a head
 /// that computes. Written (serde) as rows of [`Draft`]; origins are found on reading.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -228,6 +270,9 @@ impl From<HeadPlan> for Vec<Vec<Draft>> {
 
 /// The head that computed the map that `from` has, judged among the cells of the layers so far.
 fn origin(cells: &[Cell], heads: usize, at: HeadAt, from: HeadAt) -> Result<HeadAt, String> {
+    if from != HeadAt::new(from.layer, from.head) {
+        return Err("it belongs to another attention".to_owned());
+    }
     if from.head >= heads {
         return Err(format!("there are {heads} heads, counted from 0"));
     }
@@ -269,6 +314,23 @@ mod tests {
                 },
             )
         })
+    }
+
+    /// Heads of models of one stack are in stores and checkpoints as they always were.
+    #[test]
+    fn a_head_is_written_with_what_tells_it_apart() {
+        for (at, json, words) in [
+            (HeadAt::new(1, 2), r#"{"layer":1,"head":2}"#, "layer 1 head 2"),
+            (
+                HeadAt::new(1, 2).of(1, AttentionKind::Cross),
+                r#"{"stack":1,"layer":1,"attention":"cross","head":2}"#,
+                "stack 1 layer 1 cross-attention head 2",
+            ),
+        ] {
+            assert_eq!(serde_json::to_string(&at).unwrap(), json);
+            assert_eq!(serde_json::from_str::<HeadAt>(json).unwrap(), at);
+            assert_eq!(at.to_string(), words);
+        }
     }
 
     proptest! {

@@ -123,9 +123,9 @@ mod tests {
         let found = ParameterMatch::of(&config).unwrap().unwrap();
         assert_eq!((found.layers, found.added), (13, 1));
         let plan = ModelPlan::resolve(&config, 30_522).unwrap();
-        assert_eq!((plan.layers, plan.head_plan.layers()), (13, 13));
+        assert_eq!((plan.stack.layers, plan.stack.head_plan.layers()), (13, 13));
         // The inner layers of the deeper model all borrow.
-        assert_eq!((1..12).map(|layer| plan.head_plan.borrowed(layer)).collect::<Vec<_>>(), [6; 11]);
+        assert_eq!((1..12).map(|layer| plan.stack.head_plan.borrowed(layer)).collect::<Vec<_>>(), [6; 11]);
         assert!(found.given_parameters < found.parameters && found.given_parameters < found.baseline_parameters);
         let text = found.to_string();
         assert!(text.starts_with("13 layers instead of 12: "), "{text}");

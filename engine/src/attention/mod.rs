@@ -10,11 +10,15 @@ mod dropout;
 mod heads;
 mod matching;
 mod plan;
+mod preset;
 mod rows;
 mod schedule;
+mod stack;
 
 pub use cost::{Cost, LayerCost, Part, PartCost, Workload, layer_macs};
 pub use dropout::Dropout;
-pub use heads::{Cell, Draft, HeadAt, HeadPlan};
+pub use heads::{AttentionKind, Cell, Draft, HeadAt, HeadPlan};
 pub use matching::ParameterMatch;
-pub use plan::{ModelPlan, default_norm_epsilon, estimated_vocabulary, supported};
+pub use plan::{InputPlan, ModelPlan, OutputPlan, VocabularyHead, estimated_vocabulary, supported};
+pub use preset::{BART, BERT, GPT2, Naming, Preset, VIT};
+pub use stack::{CrossPlan, StackName, StackPlan};

@@ -1,13 +1,10 @@
 //! The plan of a model: a config in which everything was checked once.
 
-use serde::{Deserialize, Serialize};
-
-use super::{Cell, HeadPlan, ParameterMatch};
+use super::{AttentionKind, Cell, HeadAt, HeadPlan, Naming, ParameterMatch, Preset, StackPlan};
 use crate::config::{
-    Architecture, AttentionConfig, Cache, Compatibility, Coverage, DEFAULT_STEPS, Grouped, NormPlacement,
-    PartialCoverage, Problem, Restore, Reuse, RunConfig, Tokenizer,
+    Architecture, AttentionConfig, Cache, Compatibility, Coverage, DEFAULT_STEPS, Grouped, ModelConfig,
+    PartialCoverage, Problem, Reuse, RunConfig, Tokenizer,
 };
-use crate::ops::restored_pairs;
 
 /// Most layers and heads of a model; the fields are judged by [`RunConfig::validate`].
 const MOST_LAYERS: usize = 256;
@@ -19,43 +16,66 @@ const BYTES: usize = 256;
 /// Tokens assumed for a given `tokenizer.json` that was not read yet.
 const FILE_VOCABULARY: usize = 32_000;
 
-/// Checked dimensions of a model: what it takes to build one, to count its costs and to name its parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// What a model reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputPlan {
+    /// Text.
+    Tokens {
+        /// Number of tokens V.
+        vocabulary: usize,
+        /// Token types: 2 in BERT (its segments), 0 where there are none.
+        types: usize,
+    },
+    /// A square image, cut into squares; a learned class token stands before them.
+    Patches {
+        /// Pixels of a side of the image.
+        image: usize,
+        /// Pixels of a side of a patch.
+        patch: usize,
+        /// Numbers of a pixel.
+        channels: usize,
+    },
+}
+
+/// What is made of the last states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputPlan {
+    /// A logit for every token at every position, by the token table.
+    Vocabulary(VocabularyHead),
+    /// A logit for every class, from the first position.
+    Classes {
+        /// How many classes there are.
+        classes: usize,
+        /// Whether a map and a tanh come first (BERT's pooler).
+        pools: bool,
+    },
+    /// Two logits for every position: whether an answer begins there, and whether it ends.
+    Span,
+}
+
+/// The way from states to the token table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VocabularyHead {
+    /// Whether `norm(activation(x W + b))` comes first, as in BERT.
+    pub transforms: bool,
+    /// Whether a bias over the vocabulary is added.
+    pub has_bias: bool,
+}
+
+/// A model in which everything was checked once: what it takes to build one, to count its costs and to name its
+/// parameters.
+#[derive(Clone, Debug, PartialEq)]
 pub struct ModelPlan {
-    /// The architecture, which fixes the objective too.
-    pub architecture: Architecture,
-    /// Number of layers L.
-    pub layers: usize,
-    /// Attention heads H of each layer.
-    pub heads: usize,
-    /// Size of a head, `d_k = d / H`.
-    pub head_size: usize,
-    /// Width d of the residual stream.
-    pub width: usize,
-    /// Inner width of the feed-forward block.
-    pub feed_forward: usize,
-    /// Dropout probability after embeddings, on attention maps and on each sub-layer's output.
-    pub dropout: f64,
-    /// Where layer norm stands.
-    pub norm: NormPlacement,
-    /// Added to the variance in layer norm: 1e-12 in encoders (BERT), 1e-5 in decoders (GPT-2).
-    pub norm_epsilon: f64,
-    /// Number of tokens V.
-    pub vocabulary: usize,
-    /// Learned positions: the longest sequence.
-    pub positions: usize,
-    /// Token types: 2 in encoders (BERT's segments), 0 in decoders.
-    pub token_types: usize,
-    /// Which heads score at all.
-    pub head_plan: HeadPlan,
-    /// How a head scores a pair.
-    pub compatibility: Compatibility,
-    /// How many pairs are scored, as far as the model depends on it.
-    pub coverage: Coverage,
-    /// Length of the sequences that pairs are chosen for, where not every pair is scored and it is less than `positions`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub coverage_tokens: Option<usize>,
+    /// Whose names its parameters have in files.
+    pub naming: Naming,
+    /// What it reads.
+    pub input: InputPlan,
+    /// The encoder that the stack attends to, where there is one.
+    pub encoder: Option<Box<StackPlan>>,
+    /// The stack whose last states the head reads: the only one of most models.
+    pub stack: StackPlan,
+    /// What is made of these states.
+    pub head: OutputPlan,
     /// What is kept while generating.
     pub cache: Cache,
 }
@@ -86,78 +106,87 @@ impl ModelPlan {
         layers: usize,
         vocabulary: usize,
     ) -> Result<Self, Vec<Problem>> {
-        let model = &config.model;
-        let encoder = model.kind == Architecture::Encoder;
-        let length = config.data.sequence_length;
-        let positions = model.positions.unwrap_or(length);
-        let is_full = attention.coverage.is_full();
+        let model = ModelConfig { layers, ..config.model.clone() };
+        Self::of_text(&Preset::of(&model), &model, attention, config.data.sequence_length, vocabulary)
+    }
+
+    /// A model of one stack that reads text of up to `length` tokens and predicts tokens; see [`Preset::stack`].
+    ///
+    /// # Errors
+    /// If the schedule does not fit the sizes.
+    pub fn of_text(
+        preset: &Preset,
+        model: &ModelConfig,
+        attention: &AttentionConfig,
+        length: usize,
+        vocabulary: usize,
+    ) -> Result<Self, Vec<Problem>> {
         Ok(Self {
-            architecture: model.kind,
-            layers,
-            heads: model.heads,
-            head_size: model.head_size(),
-            width: model.width,
-            feed_forward: model.feed_forward,
-            dropout: model.dropout,
-            norm: model.norm,
-            norm_epsilon: default_norm_epsilon(model.kind),
-            vocabulary,
-            positions,
-            token_types: if encoder { 2 } else { 0 },
-            head_plan: HeadPlan::derive(attention, layers, model.heads)?,
-            compatibility: attention.compatibility.clone(),
-            coverage: attention.coverage.of_model(),
-            coverage_tokens: (!is_full && length < positions).then_some(length),
+            naming: preset.naming,
+            input: InputPlan::Tokens { vocabulary, types: preset.token_types },
+            encoder: None,
+            stack: preset.stack(preset.stack, model, attention, length)?,
+            head: OutputPlan::Vocabulary(preset.vocabulary_head),
             cache: attention.cache.clone(),
         })
     }
 
-    /// Whether layer `layer` does not use all of its scores: every layer but the last, where a head computes.
-    pub fn approximates(&self, layer: usize) -> bool {
-        !self.coverage.is_full() && layer + 1 < self.layers && self.head_plan.computed(layer) > 0
+    /// Its stacks in the order of a forward pass.
+    pub fn stacks(&self) -> impl Iterator<Item = &StackPlan> {
+        self.encoder.as_deref().into_iter().chain([&self.stack])
+    }
+
+    /// The head whose scores a head uses: itself when it computes; none when it is skipped or not there.
+    pub fn origin(&self, at: HeadAt) -> Option<HeadAt> {
+        let stack = self.stacks().nth(at.stack)?;
+        let head_plan = match at.attention {
+            AttentionKind::Own => &stack.head_plan,
+            AttentionKind::Cross => &stack.cross.as_ref()?.head_plan,
+        };
+        Some(head_plan.origin(HeadAt::new(at.layer, at.head))?.of(at.stack, at.attention))
     }
 
     /// The same model with every pair scored in every layer.
     #[must_use]
     pub fn exact(&self) -> Self {
-        Self { coverage: Coverage::default(), coverage_tokens: None, ..self.clone() }
+        Self { stack: self.stack.exact(), ..self.clone() }
     }
 
-    /// The longest sequence that the model reads: as many tokens as it has positions; where not every pair is scored, as
-    /// many as the pairs were chosen for.
-    pub fn longest(&self) -> usize {
-        if self.coverage.is_full() { self.positions } else { self.coverage_tokens.unwrap_or(self.positions) }
+    /// The same model with another answer to how many pairs are scored.
+    #[must_use]
+    pub fn with_coverage(&self, coverage: Coverage) -> Self {
+        Self { stack: StackPlan { coverage, ..self.stack.clone() }, ..self.clone() }
     }
 
-    /// Numbers of one map from computed to restored scores, R; 0 where none are restored.
-    pub fn restore_numbers(&self) -> u64 {
-        match &self.coverage {
-            Coverage::Partial(PartialCoverage { k, .. }) => {
-                (restored_pairs(self.longest(), *k, self.is_causal()) as u64).saturating_mul(*k as u64)
-            }
-            Coverage::Full(_) | Coverage::Eigen(_) => 0,
+    /// Number of tokens V; 0 where it reads no text.
+    pub fn vocabulary(&self) -> usize {
+        match self.input {
+            InputPlan::Tokens { vocabulary, .. } => vocabulary,
+            InputPlan::Patches { .. } => 0,
         }
     }
 
-    /// Whether a map from computed to restored scores is trained, and if so whether it is that of all layers.
-    pub fn trained_restore(&self) -> Option<Restore> {
-        match &self.coverage {
-            Coverage::Partial(PartialCoverage { restore, .. }) => Some(*restore).filter(|r| *r != Restore::Fixed),
-            Coverage::Full(_) | Coverage::Eigen(_) => None,
+    /// Token types; 0 where there are none.
+    pub fn token_types(&self) -> usize {
+        match self.input {
+            InputPlan::Tokens { types, .. } => types,
+            InputPlan::Patches { .. } => 0,
         }
     }
 
-    /// True when a position may see only itself and what stands before it.
-    pub fn is_causal(&self) -> bool {
-        self.architecture == Architecture::Decoder
+    /// Whether it is one stack from tokens to tokens, which is what can be trained, measured and analysed so far.
+    pub fn is_language_model(&self) -> bool {
+        self.encoder.is_none()
+            && matches!((self.input, self.head), (InputPlan::Tokens { .. }, OutputPlan::Vocabulary(_)))
     }
-}
 
-/// What layer norm adds to the variance when nothing else is said: as in BERT and GPT-2.
-pub fn default_norm_epsilon(architecture: Architecture) -> f64 {
-    match architecture {
-        Architecture::Encoder => 1e-12,
-        Architecture::Decoder => 1e-5,
+    /// What it is, in a word: `encoder`, `decoder`, `encoder_decoder` or `vision`.
+    pub fn architecture(&self) -> &'static str {
+        match (self.input, &self.encoder) {
+            (InputPlan::Patches { .. }, _) => "vision",
+            (InputPlan::Tokens { .. }, Some(_)) => "encoder_decoder",
+            (InputPlan::Tokens { .. }, None) => self.stack.name.word(),
+        }
     }
 }
 
@@ -165,12 +194,21 @@ pub fn default_norm_epsilon(architecture: Architecture) -> f64 {
 ///
 /// Single fields are judged by [`RunConfig::validate`].
 pub fn supported(config: &RunConfig) -> Vec<Problem> {
-    let AttentionConfig { reuse, compatibility, coverage, cache, match_parameters } = &config.attention;
-    let (layers, heads) = (config.model.layers, config.model.heads);
+    let mut problems = supported_answers(&config.model, &config.attention);
+    if let Coverage::Partial(partial) = &config.attention.coverage {
+        problems.extend(check_warm_up(config, partial));
+    }
+    problems
+}
+
+/// Judges the answers about attention of a model of these sizes, however it is trained.
+pub(super) fn supported_answers(model: &ModelConfig, attention: &AttentionConfig) -> Vec<Problem> {
+    let AttentionConfig { reuse, compatibility, coverage, cache, match_parameters } = attention;
+    let (layers, heads) = (model.layers, model.heads);
     let mut problems = Vec::new();
     // A table of absurd size is refused by its fields, before it is built.
     if (1..=MOST_LAYERS).contains(&layers) && (1..=MOST_HEADS).contains(&heads) {
-        problems.extend(HeadPlan::derive(&config.attention, layers, heads).err().unwrap_or_default());
+        problems.extend(HeadPlan::derive(attention, layers, heads).err().unwrap_or_default());
     }
     if let (Some(_), Reuse::Custom(_)) = (match_parameters, reuse) {
         problems.push(Problem::new(
@@ -190,7 +228,7 @@ pub fn supported(config: &RunConfig) -> Vec<Problem> {
     }
     match (coverage, cache) {
         (Coverage::Full(_), Cache::None(_)) => {}
-        (Coverage::Partial(partial), Cache::None(_)) => problems.extend(check_partial(config, partial)),
+        (Coverage::Partial(_), Cache::None(_)) => problems.extend(check_partial(model, attention)),
         (Coverage::Eigen(_), Cache::None(_)) => {
             let message = "projecting scores on eigenvectors needs every score first, so that it saves nothing in \
                            training; train with full or partial coverage, then measure the model with `headroom eval \
@@ -201,36 +239,39 @@ pub fn supported(config: &RunConfig) -> Vec<Problem> {
     problems
 }
 
-/// What stands in the way of scoring some pairs alone: a model in which no layer would do so, a warm-up that never ends.
-/// Pairs are chosen for sequences of `data.sequence_length` tokens, however many positions there are.
+/// What stands in the way of scoring some pairs alone: a model in which no layer would do so. Pairs are
+/// chosen for sequences of `data.sequence_length` tokens, however many positions there are.
 ///
 /// Every way to score a pair is a product of two vectors, so that each can be left out for some pairs; and every
 /// schedule of reuse that leaves a head computing before the last layer: borrowers use the restored maps.
-fn check_partial(config: &RunConfig, PartialCoverage { from, warmup_steps, .. }: &PartialCoverage) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    let (layers, heads) = (config.model.layers, config.model.heads);
+fn check_partial(model: &ModelConfig, attention: &AttentionConfig) -> Option<Problem> {
+    let (layers, heads) = (model.layers, model.heads);
     if (1..=MOST_LAYERS).contains(&layers)
         && (1..=MOST_HEADS).contains(&heads)
-        && let Ok(plan) = HeadPlan::derive(&config.attention, layers, heads)
+        && let Ok(plan) = HeadPlan::derive(attention, layers, heads)
     {
         let computes = |layer: usize| plan.row(layer).iter().any(|cell| matches!(cell, Cell::Compute));
         if layers == 1 {
             let message = "the last layer scores all pairs, and this model has no other; use two layers or more";
-            problems.push(Problem::new("model.layers", message));
+            return Some(Problem::new("model.layers", message));
         } else if !(0..layers - 1).any(computes) {
             let message = "no head before the last layer computes a map, so that there is nothing to leave out; let \
                            one compute, or choose full coverage";
-            problems.push(Problem::new("attention.coverage.kind", message));
+            return Some(Problem::new("attention.coverage.kind", message));
         }
     }
+    None
+}
+
+/// A warm-up that never ends.
+fn check_warm_up(config: &RunConfig, PartialCoverage { from, warmup_steps, .. }: &PartialCoverage) -> Option<Problem> {
     let steps = config.train.steps.unwrap_or(if config.train.epochs.is_some() { u64::MAX } else { DEFAULT_STEPS });
-    if from.is_none() && *warmup_steps >= steps {
-        problems.push(Problem::new(
+    (from.is_none() && *warmup_steps >= steps).then(|| {
+        Problem::new(
             "attention.coverage.warmup_steps",
             format!("{warmup_steps} steps of warm-up leave nothing of {steps} steps; train longer, or warm up less"),
-        ));
-    }
-    problems
+        )
+    })
 }
 
 /// Every group of heads must have the same size.
@@ -261,7 +302,7 @@ pub fn estimated_vocabulary(config: &RunConfig) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::presets;
+    use crate::config::{NormPlacement, presets};
 
     #[test]
     fn resolves_every_architecture_and_norm() {
@@ -270,12 +311,11 @@ mod tests {
                 let mut config = RunConfig::default();
                 (config.model.kind, config.model.norm) = (kind, norm);
                 let plan = ModelPlan::resolve(&config, 77).unwrap();
-                assert_eq!((plan.architecture, plan.norm, plan.vocabulary), (kind, norm, 77));
-                assert_eq!(plan.head_size * plan.heads, plan.width);
-                assert_eq!(plan.positions, config.data.sequence_length);
-                assert_eq!(plan.is_causal(), kind == Architecture::Decoder);
-                let text = serde_json::to_string(&plan).unwrap();
-                assert_eq!(serde_json::from_str::<ModelPlan>(&text).unwrap(), plan);
+                assert_eq!((plan.stack.norm, plan.vocabulary()), (norm, 77));
+                assert_eq!(plan.stack.head_size * plan.stack.heads, plan.stack.width);
+                assert_eq!(plan.stack.positions, config.data.sequence_length);
+                assert_eq!(plan.stack.is_causal, kind == Architecture::Decoder);
+                assert_eq!(plan.stacks().count(), 1);
             }
         }
     }
@@ -362,17 +402,17 @@ mod tests {
         config.attention.coverage = Coverage::Partial(PartialCoverage::default());
         assert_eq!(supported(&config), vec![]);
         let plan = ModelPlan::resolve(&config, 50).unwrap();
-        let last = plan.layers - 1;
-        assert!((0..last).all(|layer| plan.approximates(layer)) && !plan.approximates(last));
-        assert!(!plan.exact().approximates(0) && plan.trained_restore().is_none());
-        assert_eq!((plan.longest(), plan.coverage_tokens), (config.data.sequence_length, None));
+        let last = plan.stack.layers - 1;
+        assert!((0..last).all(|layer| plan.stack.approximates(layer)) && !plan.stack.approximates(last));
+        assert!(!plan.exact().stack.approximates(0) && plan.stack.trained_restore().is_none());
+        assert_eq!((plan.stack.longest(), plan.stack.coverage_tokens), (config.data.sequence_length, None));
         // More positions than tokens: pairs are those of the tokens.
         config.model.positions = Some(512);
         assert_eq!(supported(&config), vec![]);
         let long = ModelPlan::resolve(&config, 50).unwrap();
-        assert_eq!((long.positions, long.longest()), (512, config.data.sequence_length));
-        assert_eq!(long.restore_numbers(), plan.restore_numbers());
-        assert_eq!((long.exact().longest(), long.exact().coverage_tokens), (512, None));
+        assert_eq!((long.stack.positions, long.stack.longest()), (512, config.data.sequence_length));
+        assert_eq!(long.stack.restore_numbers(), plan.stack.restore_numbers());
+        assert_eq!((long.exact().stack.longest(), long.exact().stack.coverage_tokens), (512, None));
         (config.model.positions, config.model.layers) = (None, 1);
         assert_eq!(supported(&config)[0].field, "model.layers");
         config = RunConfig::default();
@@ -394,7 +434,7 @@ mod tests {
     fn positions_outlast_the_sequence_when_asked() {
         let mut config = RunConfig::default();
         config.model.positions = Some(500);
-        assert_eq!(ModelPlan::resolve(&config, 10).unwrap().positions, 500);
+        assert_eq!(ModelPlan::resolve(&config, 10).unwrap().stack.positions, 500);
     }
 
     #[test]

@@ -6,8 +6,11 @@ use std::{
 use candle_core::{DType, Device};
 use serde::Serialize;
 
-use super::{BestMetric, CONFIG, CheckpointError, FILES, RUN_CONFIG, load_model_dir, load_training_state};
-use crate::config::{Architecture, NormPlacement, RunConfig};
+use super::{
+    BestMetric, CONFIG, CheckpointError, FILES, RUN_CONFIG, load_model_dir, load_training_state,
+    weights::under_file_names,
+};
+use crate::config::{NormPlacement, RunConfig};
 
 /// What a model directory holds, by its own files alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,8 +21,8 @@ pub struct DirectoryFacts {
     pub class: Option<String>,
     /// In which numbers the weights are saved, where it is said.
     pub dtype: Option<String>,
-    /// Encoder or decoder.
-    pub architecture: Architecture,
+    /// `encoder`, `decoder`, `encoder_decoder` or `vision`.
+    pub architecture: String,
     /// Where norms stand.
     pub norm: NormPlacement,
     /// Layers.
@@ -36,7 +39,7 @@ pub struct DirectoryFacts {
     pub vocabulary: usize,
     /// Trained numbers.
     pub parameters: u64,
-    /// Every tensor of the weights, by name.
+    /// Every tensor of the weights, by its name in the file.
     pub tensors: Vec<TensorFacts>,
     /// The files that are there.
     pub files: Vec<FileFacts>,
@@ -97,7 +100,8 @@ pub fn describe_model_dir(dir: &Path) -> Result<DirectoryFacts, CheckpointError>
         let bytes = dir.join(name).metadata().ok()?.len();
         Some(FileFacts { name: (*name).to_owned(), bytes })
     });
-    let tensors = loaded.parameters.tensors();
+    let tensors = under_file_names(&loaded.plan, &loaded.parameters.tensors())
+        .map_err(|source| CheckpointError::Tensor { source, path: dir.to_owned() })?;
     let tensors =
         tensors.iter().map(|(name, tensor)| TensorFacts { name: name.clone(), shape: tensor.dims().to_vec() });
     let plan = &loaded.plan;
@@ -105,14 +109,14 @@ pub fn describe_model_dir(dir: &Path) -> Result<DirectoryFacts, CheckpointError>
         path: dir.to_owned(),
         class: word(hugging_face.get("architectures").and_then(|classes| classes.get(0))),
         dtype: word(hugging_face.get("dtype").or_else(|| hugging_face.get("torch_dtype"))),
-        architecture: plan.architecture,
-        norm: plan.norm,
-        layers: plan.layers,
-        heads: plan.heads,
-        width: plan.width,
-        feed_forward: plan.feed_forward,
-        positions: plan.positions,
-        vocabulary: plan.vocabulary,
+        architecture: plan.architecture().to_owned(),
+        norm: plan.stack.norm,
+        layers: plan.stack.layers,
+        heads: plan.stack.heads,
+        width: plan.stack.width,
+        feed_forward: plan.stack.feed_forward,
+        positions: plan.stack.positions,
+        vocabulary: plan.vocabulary(),
         parameters: loaded.parameters.count(),
         tensors: tensors.collect(),
         files: files.collect(),

@@ -58,8 +58,8 @@ pub enum CheckpointError {
     },
     /// Another kind of model.
     #[error(
-        "Models of type \"{found}\" cannot be opened. Choose a folder of type \"bert\", \"megatron-bert\", \"gpt2\" or \
-         \"headroom\": {}", .path.display()
+        "Models of type \"{found}\" cannot be opened. Choose a folder of type \"bert\", \"megatron-bert\", \"gpt2\", \
+         \"bart\", \"vit\" or \"headroom\": {}", .path.display()
     )]
     UnknownModelType {
         /// `model_type` in config.json.

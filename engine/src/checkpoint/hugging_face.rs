@@ -7,8 +7,10 @@ use serde_json::{Map, Value, json};
 
 use super::{CONFIG, CheckpointError, ModelDirectory, special_tokens::SpecialTokens};
 use crate::{
-    attention::ModelPlan,
-    config::{Architecture, AttentionConfig, Compatibility, Coverage, NormPlacement, Precision, Reuse, RunConfig},
+    attention::{
+        BART, BERT, CrossPlan, GPT2, InputPlan, ModelPlan, Naming, OutputPlan, Preset, StackName, StackPlan, VIT,
+    },
+    config::{AttentionConfig, Cache, Compatibility, Coverage, ModelConfig, NormPlacement, Precision, Reuse},
 };
 
 /// The key of what `transformers` has no word for: attention of another kind. It holds `reuse`, `compatibility` and
@@ -22,26 +24,43 @@ const OWN_TYPE: &str = "headroom";
 
 /// Whether `transformers` knows the attention of a plan.
 fn is_known(plan: &ModelPlan) -> bool {
-    plan.head_plan.is_plain() && plan.compatibility == Compatibility::default() && plan.coverage.is_full()
+    let is_plain = |stack: &StackPlan| {
+        stack.head_plan.is_plain() && stack.compatibility == Compatibility::default() && stack.coverage.is_full()
+    };
+    plan.stacks().all(is_plain)
 }
 
 /// Which configuration class a plan is saved under.
 ///
-/// A decoder with norm last and attention of another kind are unknown to `transformers` and get a type of our own.
+/// A GPT-2 with norm last and attention of another kind are unknown to `transformers` and get a type of our own.
 fn model_type(plan: &ModelPlan) -> (&'static str, &'static str) {
     if !is_known(plan) {
-        return match plan.architecture {
-            Architecture::Encoder => (OWN_TYPE, "HeadroomEncoder"),
-            Architecture::Decoder => (OWN_TYPE, "HeadroomDecoder"),
+        let class = match plan.naming {
+            Naming::Bert => "HeadroomEncoder",
+            Naming::Gpt2 => "HeadroomDecoder",
+            Naming::Bart => "HeadroomEncoderDecoder",
+            Naming::Vit => "HeadroomVision",
         };
+        return (OWN_TYPE, class);
     }
-    match (plan.architecture, plan.norm) {
-        (Architecture::Encoder, NormPlacement::Post) => ("bert", "BertForMaskedLM"),
-        (Architecture::Encoder, NormPlacement::Pre) => ("megatron-bert", "MegatronBertForMaskedLM"),
-        (Architecture::Decoder, NormPlacement::Pre) => ("gpt2", "GPT2LMHeadModel"),
-        (Architecture::Decoder, NormPlacement::Post) => (OWN_TYPE, "HeadroomDecoder"),
+    match (plan.naming, plan.stack.norm, plan.head) {
+        (Naming::Bert, NormPlacement::Post, OutputPlan::Vocabulary(_)) => ("bert", "BertForMaskedLM"),
+        (Naming::Bert, NormPlacement::Post, OutputPlan::Classes { .. }) => ("bert", BERT_CLASSES),
+        (Naming::Bert, NormPlacement::Post, OutputPlan::Span) => ("bert", BERT_SPAN),
+        (Naming::Bert, NormPlacement::Pre, OutputPlan::Vocabulary(_)) => ("megatron-bert", "MegatronBertForMaskedLM"),
+        (Naming::Bert, NormPlacement::Pre, OutputPlan::Classes { .. }) => ("megatron-bert", MEGATRON_BERT_CLASSES),
+        (Naming::Bert, NormPlacement::Pre, OutputPlan::Span) => ("megatron-bert", MEGATRON_BERT_SPAN),
+        (Naming::Gpt2, NormPlacement::Pre, _) => ("gpt2", "GPT2LMHeadModel"),
+        (Naming::Gpt2, NormPlacement::Post, _) => (OWN_TYPE, "HeadroomDecoder"),
+        (Naming::Bart, _, _) => ("bart", "BartForConditionalGeneration"),
+        (Naming::Vit, _, _) => ("vit", "ViTForImageClassification"),
     }
 }
+
+const BERT_CLASSES: &str = "BertForSequenceClassification";
+const BERT_SPAN: &str = "BertForQuestionAnswering";
+const MEGATRON_BERT_CLASSES: &str = "MegatronBertForSequenceClassification";
+const MEGATRON_BERT_SPAN: &str = "MegatronBertForQuestionAnswering";
 
 /// The key of the sentence that says why `transformers` does not open a model.
 const NOTE: &str = "headroom_note";
@@ -63,20 +82,21 @@ pub fn in_transformers(plan: &ModelPlan) -> InTransformers {
         return InTransformers { opens: true, words: format!("It opens in transformers as {class}.") };
     }
     let mut unknown = Vec::new();
-    if !plan.head_plan.is_plain() {
+    let stack = &plan.stack;
+    if !stack.head_plan.is_plain() {
         unknown.push("maps that are borrowed or left out (attention.reuse)".to_owned());
     }
-    match &plan.compatibility {
+    match &stack.compatibility {
         standard if *standard == Compatibility::default() => {}
         Compatibility::Standard(_) => {
             unknown.push("attention without some of its biases (attention.compatibility.biases)".to_owned());
         }
         other => unknown.push(format!("compatibility \"{}\" (attention.compatibility)", other.kind())),
     }
-    if !plan.coverage.is_full() {
-        unknown.push(format!("coverage \"{}\" (attention.coverage)", plan.coverage.kind()));
+    if !stack.coverage.is_full() {
+        unknown.push(format!("coverage \"{}\" (attention.coverage)", stack.coverage.kind()));
     }
-    if (plan.architecture, plan.norm) == (Architecture::Decoder, NormPlacement::Post) {
+    if (plan.naming, stack.norm) == (Naming::Gpt2, NormPlacement::Post) {
         unknown.push("decoders with norm last (model.norm = \"post\"; \"pre\" is that of GPT-2)".to_owned());
     }
     InTransformers {
@@ -89,36 +109,66 @@ pub fn in_transformers(plan: &ModelPlan) -> InTransformers {
 pub(super) fn config_json(contents: &ModelDirectory<'_>, precision: Precision, special: &SpecialTokens) -> String {
     let plan = contents.plan;
     let (model_type, class) = model_type(plan);
-    let mut config = match plan.architecture {
-        Architecture::Encoder => json!({
-            "attention_probs_dropout_prob": plan.dropout,
+    let stack = &plan.stack;
+    let mut config = match plan.naming {
+        Naming::Bert => json!({
+            "attention_probs_dropout_prob": stack.dropout,
             "hidden_act": "gelu",
-            "hidden_dropout_prob": plan.dropout,
-            "hidden_size": plan.width,
-            "intermediate_size": plan.feed_forward,
+            "hidden_dropout_prob": stack.dropout,
+            "hidden_size": stack.width,
+            "intermediate_size": stack.feed_forward,
             "is_decoder": false,
-            "layer_norm_eps": plan.norm_epsilon,
-            "max_position_embeddings": plan.positions,
-            "num_attention_heads": plan.heads,
-            "num_hidden_layers": plan.layers,
-            "type_vocab_size": plan.token_types,
+            "layer_norm_eps": stack.norm_epsilon,
+            "max_position_embeddings": stack.positions,
+            "num_attention_heads": stack.heads,
+            "num_hidden_layers": stack.layers,
+            "type_vocab_size": plan.token_types(),
             "use_cache": false,
         }),
-        Architecture::Decoder => json!({
+        Naming::Gpt2 => json!({
             "activation_function": "gelu_new",
-            "attn_pdrop": plan.dropout,
-            "embd_pdrop": plan.dropout,
-            "layer_norm_epsilon": plan.norm_epsilon,
-            "n_embd": plan.width,
-            "n_head": plan.heads,
-            "n_inner": plan.feed_forward,
-            "n_layer": plan.layers,
-            "n_positions": plan.positions,
+            "attn_pdrop": stack.dropout,
+            "embd_pdrop": stack.dropout,
+            "layer_norm_epsilon": stack.norm_epsilon,
+            "n_embd": stack.width,
+            "n_head": stack.heads,
+            "n_inner": stack.feed_forward,
+            "n_layer": stack.layers,
+            "n_positions": stack.positions,
             "reorder_and_upcast_attn": false,
-            "resid_pdrop": plan.dropout,
+            "resid_pdrop": stack.dropout,
             "scale_attn_by_inverse_layer_idx": false,
             "scale_attn_weights": true,
             "use_cache": true,
+        }),
+        Naming::Bart => {
+            let encoder = plan.encoder.as_deref().unwrap_or(stack);
+            json!({
+                "activation_function": "gelu",
+                "attention_dropout": stack.dropout,
+                "d_model": stack.width,
+                "decoder_attention_heads": stack.heads,
+                "decoder_ffn_dim": stack.feed_forward,
+                "decoder_layers": stack.layers,
+                "dropout": stack.dropout,
+                "encoder_attention_heads": encoder.heads,
+                "encoder_ffn_dim": encoder.feed_forward,
+                "encoder_layers": encoder.layers,
+                "is_encoder_decoder": true,
+                "max_position_embeddings": stack.positions,
+                "scale_embedding": false,
+            })
+        }
+        Naming::Vit => json!({
+            "attention_probs_dropout_prob": stack.dropout,
+            "hidden_act": "gelu",
+            "hidden_dropout_prob": stack.dropout,
+            "hidden_size": stack.width,
+            "intermediate_size": stack.feed_forward,
+            "layer_norm_eps": stack.norm_epsilon,
+            "num_attention_heads": stack.heads,
+            "num_hidden_layers": stack.layers,
+            "qkv_bias": true,
         }),
     };
     let common = json!({
@@ -130,20 +180,31 @@ pub(super) fn config_json(contents: &ModelDirectory<'_>, precision: Precision, s
         "model_type": model_type,
         "pad_token_id": special.id("pad_token"),
         "tie_word_embeddings": true,
-        "vocab_size": plan.vocabulary,
+        "vocab_size": plan.vocabulary(),
     });
-    if let (Some(config), Value::Object(common)) = (config.as_object_mut(), common) {
+    if let (Some(config), Value::Object(mut common)) = (config.as_object_mut(), common) {
+        if let OutputPlan::Classes { classes, .. } = plan.head {
+            let labels: Map<String, Value> =
+                (0..classes).map(|n| (n.to_string(), json!(format!("LABEL_{n}")))).collect();
+            config.insert("id2label".to_owned(), Value::Object(labels));
+        }
+        if let InputPlan::Patches { image, patch, channels } = plan.input {
+            for (key, number) in [("image_size", image), ("patch_size", patch), ("num_channels", channels)] {
+                config.insert(key.to_owned(), json!(number));
+            }
+            common.retain(|key, _| !key.ends_with("_token_id") && key != "vocab_size");
+        }
         config.extend(common);
         if model_type == OWN_TYPE {
             config.insert(NOTE.to_owned(), json!(in_transformers(plan).words));
         }
         if !is_known(plan) {
             let own = OwnAttention {
-                norm: plan.norm,
-                reuse: Reuse::Custom(plan.head_plan.to_custom()),
-                compatibility: plan.compatibility.clone(),
-                coverage: plan.coverage.of_model(),
-                tokens: plan.coverage_tokens,
+                norm: stack.norm,
+                reuse: Reuse::Custom(stack.head_plan.to_custom()),
+                compatibility: stack.compatibility.clone(),
+                coverage: stack.coverage.of_model(),
+                tokens: stack.coverage_tokens,
             };
             let mut own = json!(own);
             if let Some(coverage) = own.get_mut("coverage") {
@@ -158,7 +219,7 @@ pub(super) fn config_json(contents: &ModelDirectory<'_>, precision: Precision, s
 /// What a model that leaves out pairs says of them: as its run chose them, or, where no run is known, no more than the
 /// model itself depends on.
 fn coverage_of(contents: &ModelDirectory<'_>) -> Value {
-    let of_model = contents.plan.coverage.of_model();
+    let of_model = contents.plan.stack.coverage.of_model();
     let of_run = contents.config.map(|config| &config.attention.coverage);
     if let Some(of_run) = of_run.filter(|of_run| of_run.of_model() == of_model) {
         return json!(of_run);
@@ -190,7 +251,7 @@ pub(super) fn plan_of(text: &str, dir: &Path) -> Result<ModelPlan, CheckpointErr
     let keys: Map<String, Value> =
         serde_json::from_str(text).map_err(|error| settings(format!("it is no JSON object ({error}).")))?;
     let read = Keys { keys: &keys, dir };
-    let found = read.text("model_type")?;
+    let found = read.word("model_type")?;
     let own: Option<OwnAttention> = match keys.get(ATTENTION).filter(|_| found == OWN_TYPE) {
         None => None,
         Some(value) => Some(
@@ -198,75 +259,206 @@ pub(super) fn plan_of(text: &str, dir: &Path) -> Result<ModelPlan, CheckpointErr
                 .map_err(|error| settings(format!("its `{ATTENTION}` cannot be read ({error}).")))?,
         ),
     };
-    let (architecture, norm) = match (found.as_str(), read.class(), &own) {
-        ("bert", _, _) => (Architecture::Encoder, NormPlacement::Post),
-        ("megatron-bert", _, _) => (Architecture::Encoder, NormPlacement::Pre),
-        ("gpt2", _, _) => (Architecture::Decoder, NormPlacement::Pre),
-        (OWN_TYPE, Some("HeadroomDecoder"), None) => (Architecture::Decoder, NormPlacement::Post),
-        (OWN_TYPE, Some("HeadroomDecoder"), Some(own)) => (Architecture::Decoder, own.norm),
-        (OWN_TYPE, Some("HeadroomEncoder"), Some(own)) => (Architecture::Encoder, own.norm),
+    let preset = match (found.as_str(), read.class(), &own) {
+        ("bert", _, _) => BERT,
+        ("megatron-bert", _, _) => Preset { norm: NormPlacement::Pre, ..BERT },
+        ("gpt2", _, _) => GPT2,
+        ("bart", _, _) => BART,
+        ("vit", _, _) => VIT,
+        (OWN_TYPE, Some("HeadroomDecoder"), None) => Preset { norm: NormPlacement::Post, ..GPT2 },
+        (OWN_TYPE, Some("HeadroomDecoder"), Some(own)) => Preset { norm: own.norm, ..GPT2 },
+        (OWN_TYPE, Some("HeadroomEncoder"), Some(own)) => Preset { norm: own.norm, ..BERT },
         _ => return Err(CheckpointError::UnknownModelType { found, path: dir.to_owned() }),
     };
     read.demand("tie_word_embeddings", &[json!(true)])?;
-    let mut config = RunConfig::default();
-    let model = &mut config.model;
-    (model.kind, model.norm) = (architecture, norm);
-    let (positions, norm_epsilon, token_types);
-    match architecture {
-        Architecture::Encoder => {
-            read.demand("hidden_act", &[json!("gelu")])?;
-            read.demand("position_embedding_type", &[json!("absolute")])?;
-            read.demand("is_decoder", &[json!(false)])?;
-            model.layers = read.count("num_hidden_layers")?;
-            model.heads = read.count("num_attention_heads")?;
-            model.width = read.count("hidden_size")?;
-            model.feed_forward = read.count("intermediate_size")?;
-            model.dropout = read.number("hidden_dropout_prob", 0.1)?;
-            positions = read.count("max_position_embeddings")?;
-            norm_epsilon = read.number("layer_norm_eps", 1e-12)?;
-            token_types = if keys.contains_key("type_vocab_size") { read.count("type_vocab_size")? } else { 2 };
-        }
-        Architecture::Decoder => {
-            read.demand("activation_function", &[json!("gelu_new"), json!("gelu_pytorch_tanh")])?;
-            read.demand("scale_attn_weights", &[json!(true)])?;
-            read.demand("scale_attn_by_inverse_layer_idx", &[json!(false)])?;
-            read.demand("add_cross_attention", &[json!(false)])?;
-            model.layers = read.count("n_layer")?;
-            model.heads = read.count("n_head")?;
-            model.width = read.count("n_embd")?;
-            model.feed_forward = match keys.get("n_inner") {
-                None | Some(Value::Null) => model.width.saturating_mul(4),
-                Some(_) => read.count("n_inner")?,
-            };
-            model.dropout = read.number("resid_pdrop", 0.1)?;
-            positions = read.count("n_positions")?;
-            norm_epsilon = read.number("layer_norm_epsilon", 1e-5)?;
-            token_types = 0;
-        }
+    let (mut attention, mut length) = (AttentionConfig::default(), None);
+    if let Some(OwnAttention { reuse, compatibility, coverage, tokens, .. }) = own {
+        attention = AttentionConfig { reuse, compatibility, coverage, ..attention };
+        length = tokens;
     }
-    let mut length = positions;
-    if let Some(own) = own {
-        length = own.tokens.unwrap_or(positions);
-        config.attention = AttentionConfig {
-            reuse: own.reuse,
-            compatibility: own.compatibility,
-            coverage: own.coverage,
-            ..AttentionConfig::default()
-        };
+    let (attention, length) = (&attention, length);
+    match preset.naming {
+        Naming::Bert => read.bert(preset, attention, length),
+        Naming::Gpt2 => read.gpt2(preset, attention, length),
+        Naming::Bart => read.bart(preset, attention),
+        Naming::Vit => read.vit(preset, attention),
     }
-    let vocabulary = read.count("vocab_size")?;
-    model.positions = Some(positions);
-    config.data.sequence_length = length;
-    if !(norm_epsilon.is_finite() && norm_epsilon >= 0.0) {
-        return Err(settings(format!("a norm epsilon of {norm_epsilon} is outside 0 and above.")));
-    }
-    let mut plan = ModelPlan::resolve(&config, vocabulary).map_err(|problems| {
-        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        settings(format!("it describes a model that cannot be built ({}).", problems.join("; ")))
-    })?;
-    (plan.norm_epsilon, plan.token_types) = (norm_epsilon, token_types);
-    Ok(plan)
 }
+
+/// How each family says what it is.
+impl Keys<'_> {
+    fn bert(
+        &self,
+        mut preset: Preset,
+        attention: &AttentionConfig,
+        length: Option<usize>,
+    ) -> Result<ModelPlan, CheckpointError> {
+        self.demand("hidden_act", &[json!("gelu")])?;
+        self.demand("position_embedding_type", &[json!("absolute")])?;
+        self.demand("is_decoder", &[json!(false)])?;
+        if self.keys.contains_key("type_vocab_size") {
+            preset.token_types = self.count("type_vocab_size")?;
+        }
+        let sizes = self.bert_sizes(self.count("max_position_embeddings")?)?;
+        preset.norm_epsilon = self.epsilon("layer_norm_eps", &preset)?;
+        let stack = self.stack(&preset, StackName::Encoder, &sizes, attention, length)?;
+        let head = match self.class() {
+            Some(BERT_CLASSES | MEGATRON_BERT_CLASSES) => OutputPlan::Classes { classes: self.classes()?, pools: true },
+            Some(BERT_SPAN | MEGATRON_BERT_SPAN) => OutputPlan::Span,
+            _ => OutputPlan::Vocabulary(preset.vocabulary_head),
+        };
+        self.text(&preset, None, stack, head)
+    }
+
+    fn gpt2(
+        &self,
+        mut preset: Preset,
+        attention: &AttentionConfig,
+        length: Option<usize>,
+    ) -> Result<ModelPlan, CheckpointError> {
+        self.demand("activation_function", &[json!("gelu_new"), json!("gelu_pytorch_tanh")])?;
+        self.demand("scale_attn_weights", &[json!(true)])?;
+        self.demand("scale_attn_by_inverse_layer_idx", &[json!(false)])?;
+        self.demand("add_cross_attention", &[json!(false)])?;
+        let width = self.count("n_embd")?;
+        let sizes = ModelConfig {
+            layers: self.count("n_layer")?,
+            heads: self.count("n_head")?,
+            width,
+            feed_forward: match self.keys.get("n_inner") {
+                None | Some(Value::Null) => width.saturating_mul(4),
+                Some(_) => self.count("n_inner")?,
+            },
+            dropout: self.number("resid_pdrop", 0.1)?,
+            positions: Some(self.count("n_positions")?),
+            ..ModelConfig::default()
+        };
+        preset.norm_epsilon = self.epsilon("layer_norm_epsilon", &preset)?;
+        let stack = self.stack(&preset, StackName::Decoder, &sizes, attention, length)?;
+        self.text(&preset, None, stack, OutputPlan::Vocabulary(preset.vocabulary_head))
+    }
+
+    fn bart(&self, preset: Preset, attention: &AttentionConfig) -> Result<ModelPlan, CheckpointError> {
+        self.demand("activation_function", &[json!("gelu")])?;
+        self.demand("is_encoder_decoder", &[json!(true)])?;
+        self.demand("scale_embedding", &[json!(false)])?;
+        let stack = |name: StackName| {
+            let key = |of: &str| format!("{}_{of}", name.word());
+            let sizes = ModelConfig {
+                layers: self.count(&key("layers"))?,
+                heads: self.count(&key("attention_heads"))?,
+                width: self.count("d_model")?,
+                feed_forward: self.count(&key("ffn_dim"))?,
+                dropout: self.number("dropout", 0.1)?,
+                positions: Some(self.count("max_position_embeddings")?),
+                ..ModelConfig::default()
+            };
+            self.stack(&preset, name, &sizes, attention, None)
+        };
+        let mut decoder = stack(StackName::Decoder)?;
+        let (head_plan, compatibility) = (decoder.head_plan.clone(), decoder.compatibility.clone());
+        decoder.cross = Some(CrossPlan { head_plan, compatibility });
+        let head = OutputPlan::Vocabulary(preset.vocabulary_head);
+        self.text(&preset, Some(stack(StackName::Encoder)?), decoder, head)
+    }
+
+    fn vit(&self, mut preset: Preset, attention: &AttentionConfig) -> Result<ModelPlan, CheckpointError> {
+        self.demand("hidden_act", &[json!("gelu")])?;
+        self.demand("qkv_bias", &[json!(true)])?;
+        let or = |key: &str, usual: usize| if self.keys.contains_key(key) { self.count(key) } else { Ok(usual) };
+        let (image, patch, channels) = (or("image_size", 224)?, or("patch_size", 16)?, or("num_channels", 3)?);
+        if patch == 0 || channels == 0 || channels > MOST_CHANNELS || !(1..=LARGEST_IMAGE).contains(&image) {
+            return Err(self.settings(format!("an image of {image} pixels in patches of {patch} cannot be read.")));
+        }
+        if !image.is_multiple_of(patch) {
+            return Err(self.settings(format!("{image} pixels are not divisible by patches of {patch}.")));
+        }
+        let side = image / patch;
+        let sizes = self.bert_sizes(side * side + 1)?;
+        preset.norm_epsilon = self.epsilon("layer_norm_eps", &preset)?;
+        Ok(ModelPlan {
+            naming: preset.naming,
+            input: InputPlan::Patches { image, patch, channels },
+            encoder: None,
+            stack: self.stack(&preset, StackName::Encoder, &sizes, attention, None)?,
+            head: OutputPlan::Classes { classes: self.classes()?, pools: false },
+            cache: Cache::default(),
+        })
+    }
+
+    /// The sizes under the keys of BERT.
+    fn bert_sizes(&self, positions: usize) -> Result<ModelConfig, CheckpointError> {
+        Ok(ModelConfig {
+            layers: self.count("num_hidden_layers")?,
+            heads: self.count("num_attention_heads")?,
+            width: self.count("hidden_size")?,
+            feed_forward: self.count("intermediate_size")?,
+            dropout: self.number("hidden_dropout_prob", 0.1)?,
+            positions: Some(positions),
+            ..ModelConfig::default()
+        })
+    }
+
+    /// A checked stack, for sequences as long as there are positions where no other length is given.
+    fn stack(
+        &self,
+        preset: &Preset,
+        name: StackName,
+        sizes: &ModelConfig,
+        attention: &AttentionConfig,
+        length: Option<usize>,
+    ) -> Result<StackPlan, CheckpointError> {
+        let length = length.or(sizes.positions).unwrap_or_default();
+        preset.checked_stack(name, sizes, attention, length).map_err(|problems| {
+            let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            self.settings(format!("it describes a model that cannot be built ({}).", problems.join("; ")))
+        })
+    }
+
+    /// A model that reads tokens.
+    fn text(
+        &self,
+        preset: &Preset,
+        encoder: Option<StackPlan>,
+        stack: StackPlan,
+        head: OutputPlan,
+    ) -> Result<ModelPlan, CheckpointError> {
+        let vocabulary = self.count("vocab_size")?;
+        if vocabulary == 0 {
+            return Err(self.wrong("vocab_size", "at least 1"));
+        }
+        let input = InputPlan::Tokens { vocabulary, types: preset.token_types };
+        let encoder = encoder.map(Box::new);
+        Ok(ModelPlan { naming: preset.naming, input, encoder, stack, head, cache: Cache::default() })
+    }
+
+    /// What norms add to the variance.
+    fn epsilon(&self, key: &str, preset: &Preset) -> Result<f64, CheckpointError> {
+        let epsilon = self.number(key, preset.norm_epsilon)?;
+        if epsilon.is_finite() && epsilon >= 0.0 {
+            return Ok(epsilon);
+        }
+        Err(self.settings(format!("a norm epsilon of {epsilon} is outside 0 and above.")))
+    }
+
+    /// How many classes there are: 2 where nothing is said, as in `transformers`.
+    fn classes(&self) -> Result<usize, CheckpointError> {
+        let classes = match (self.keys.get("num_labels"), self.keys.get("id2label").and_then(Value::as_object)) {
+            (Some(_), _) => self.count("num_labels")?,
+            (None, Some(labels)) => labels.len(),
+            (None, None) => 2,
+        };
+        if (1..=MOST_CLASSES).contains(&classes) {
+            return Ok(classes);
+        }
+        Err(self.settings(format!("{classes} classes are outside 1 to {MOST_CLASSES}.")))
+    }
+}
+
+/// The most classes, pixels of a side of an image, and numbers of a pixel that are read.
+const MOST_CLASSES: usize = 1 << 20;
+const LARGEST_IMAGE: usize = 1 << 14;
+const MOST_CHANNELS: usize = 1 << 10;
 
 /// The keys of a `config.json`.
 struct Keys<'a> {
@@ -275,19 +467,22 @@ struct Keys<'a> {
 }
 
 impl Keys<'_> {
+    fn settings(&self, why: String) -> CheckpointError {
+        CheckpointError::Settings { file: CONFIG.to_owned(), why, path: self.dir.to_owned() }
+    }
+
     fn wrong(&self, key: &str, expected: &str) -> CheckpointError {
-        let why = match self.keys.get(key) {
+        self.settings(match self.keys.get(key) {
             None => format!("it has no `{key}`."),
             Some(found) => format!("`{key}` is {found}, but must be {expected}."),
-        };
-        CheckpointError::Settings { file: CONFIG.to_owned(), why, path: self.dir.to_owned() }
+        })
     }
 
     fn class(&self) -> Option<&str> {
         self.keys.get("architectures")?.get(0)?.as_str()
     }
 
-    fn text(&self, key: &str) -> Result<String, CheckpointError> {
+    fn word(&self, key: &str) -> Result<String, CheckpointError> {
         self.keys.get(key).and_then(Value::as_str).map(str::to_owned).ok_or_else(|| self.wrong(key, "a text"))
     }
 

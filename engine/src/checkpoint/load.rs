@@ -29,7 +29,7 @@ const LARGEST_TEXT: u64 = 1 << 29;
 pub struct LoadedModel {
     /// The architecture.
     pub plan: ModelPlan,
-    /// The weights.
+    /// The weights, under our names.
     pub parameters: ParameterSet,
     /// The text of `tokenizer.json`, where there is one.
     pub tokenizer_json: Option<String>,
@@ -37,8 +37,8 @@ pub struct LoadedModel {
     pub config: Option<RunConfig>,
 }
 
-/// Reads a model directory: one of ours, checked against its checksums, or a plain Hugging Face directory of
-/// `BertForMaskedLM`, `MegatronBertForMaskedLM` or `GPT2LMHeadModel`. Weights are converted to `dtype`.
+/// Reads a model directory: one of ours, checked against its checksums, or a plain Hugging Face directory of a family that
+/// `hugging_face.rs` knows. Weights are converted to `dtype`.
 ///
 /// # Errors
 /// If a file is missing, was cut off or edited, or describes a model that cannot be computed here.
@@ -104,7 +104,7 @@ pub fn load_training_state(dir: &Path, device: &Device) -> Result<TrainingState,
     if step > MOST_STEPS {
         return Err(damaged(format!("it says {step} steps, more than any run can do")));
     }
-    Ok(TrainingState { step, tokens, best, optimiser, progress })
+    Ok(TrainingState { step, tokens, best, optimiser: weights::under_our_names(optimiser), progress })
 }
 
 /// The text of a file; none when it is not there.

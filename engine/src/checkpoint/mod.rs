@@ -6,17 +6,19 @@
 //! | `model.safetensors` | the weights under Hugging Face's names |
 //! | `tokenizer.json` | the tokenizer, with `tokenizer_config.json` and `special_tokens_map.json` |
 //! | `headroom.toml` | the run config |
-//! | `training_state.safetensors` | optimiser and progress, where training can continue |
+//! | `training_state.safetensors` | optimiser, under our own names, and progress, where training can continue |
 //! | `headroom.json` | the program's version, and size and SHA-256 of every other file |
 //!
 //! A directory is written beside its place, synced and moved there whole: a reader never sees half of one. Plain
-//! Hugging Face directories of `BertForMaskedLM`, `MegatronBertForMaskedLM` and `GPT2LMHeadModel` open as well, also with
-//! weights in several files that `model.safetensors.index.json` names.
+//! Hugging Face directories of BERT and MegatronBERT (masked language, classes, spans), GPT-2, BART and ViT open as well
+//! (`families.rs` has their names, `hugging_face.rs` their settings), also with weights in several files that
+//! `model.safetensors.index.json` names.
 //! Uses `config`, `ops`, `attention`, `model`.
 
 mod describe;
 mod directory;
 mod error;
+mod families;
 mod hugging_face;
 mod load;
 mod manifest;
@@ -41,6 +43,7 @@ pub(crate) use removal::{Removable, check_removable, remove_marked};
 pub use save::{ModelDirectory, SavedModel, save_model_dir};
 pub(crate) use space::free_bytes;
 pub use training_state::{BestMetric, TrainingState};
+pub use weights::file_name;
 
 /// The architecture.
 const CONFIG: &str = "config.json";

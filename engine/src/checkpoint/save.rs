@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{
     CONFIG, CheckpointError, MANIFEST, RUN_CONFIG, SPECIAL_TOKENS, TOKENIZER, TOKENIZER_CONFIG, TRAINING_STATE,
     TrainingState, WEIGHTS, directory::Scratch, hugging_face, manifest::Manifest, space, special_tokens::SpecialTokens,
-    tensors, training_state::Header,
+    tensors, training_state::Header, weights,
 };
 use crate::{
     attention::ModelPlan,
@@ -21,7 +21,7 @@ const MARGIN_BYTES: u64 = 1 << 20;
 pub struct ModelDirectory<'a> {
     /// The architecture.
     pub plan: &'a ModelPlan,
-    /// The weights by name.
+    /// The weights by our names.
     pub tensors: &'a BTreeMap<String, Tensor>,
     /// The text of `tokenizer.json`, where the model reads text.
     pub tokenizer_json: Option<&'a str>,
@@ -89,7 +89,7 @@ fn write(dir: &Path, contents: &ModelDirectory) -> Result<SavedModel, Checkpoint
         let map = special.map();
         let mut settings = map.clone();
         settings.insert("tokenizer_class".to_owned(), json!("PreTrainedTokenizerFast"));
-        settings.insert("model_max_length".to_owned(), json!(contents.plan.longest()));
+        settings.insert("model_max_length".to_owned(), json!(contents.plan.stack.longest()));
         settings.insert("clean_up_tokenization_spaces".to_owned(), json!(false));
         text(TOKENIZER_CONFIG, &serde_json::to_string_pretty(&settings).unwrap_or_default())?;
         text(SPECIAL_TOKENS, &serde_json::to_string_pretty(&map).unwrap_or_default())?;
@@ -97,8 +97,10 @@ fn write(dir: &Path, contents: &ModelDirectory) -> Result<SavedModel, Checkpoint
     if let Some(config) = contents.config {
         text(RUN_CONFIG, &to_toml(config))?;
     }
+    let named = weights::under_file_names(contents.plan, contents.tensors)
+        .map_err(|source| CheckpointError::Tensor { source, path: dir.to_owned() })?;
     // `transformers` asks for this line of metadata.
-    tensors::write(&scratch.path.join(WEIGHTS), contents.tensors, ("format", "pt".to_owned()))?;
+    tensors::write(&scratch.path.join(WEIGHTS), &named, ("format", "pt".to_owned()))?;
     scratch.sync(WEIGHTS)?;
     files.push(WEIGHTS);
     if let Some(TrainingState { step, tokens, best, optimiser, progress }) = contents.training {

@@ -7,7 +7,7 @@ use super::{save::save_with, *};
 use crate::{
     attention::ModelPlan,
     config::{Architecture, Compatibility, Coverage, NormPlacement, PartialCoverage, Precision, Reuse, RunConfig},
-    model::{ForwardOptions, Model, ModelInput, ParameterSet},
+    model::{ForwardOptions, Model, ModelInput, ParameterSet, seed_names},
     ops::{AdamW, AdamWConfig},
 };
 
@@ -149,7 +149,7 @@ fn partial_coverage_comes_back_with_its_length() {
         let expected = save(&dir, &config, 1, None);
         let loaded = load(&dir).unwrap();
         assert_eq!(loaded.plan, plan(&config));
-        assert_eq!((loaded.plan.longest(), loaded.plan.coverage_tokens), (6, tokens));
+        assert_eq!((loaded.plan.stack.longest(), loaded.plan.stack.coverage_tokens), (6, tokens));
         assert!(same(&logits(&loaded.plan, &loaded.parameters), &expected));
         let json: serde_json::Value = serde_json::from_str(&fs::read_to_string(dir.join(CONFIG)).unwrap()).unwrap();
         assert_eq!(
@@ -223,9 +223,10 @@ fn train(plan: &ModelPlan, parameters: &ParameterSet, optimiser: &mut AdamW, fir
     }
 }
 
+/// Also from one of an earlier version, which had the names of `transformers` in its state too.
 #[test]
 fn training_continues_from_a_checkpoint_as_if_never_stopped() {
-    for config in configs() {
+    for (config, is_old) in configs().into_iter().flat_map(|config| [(config.clone(), false), (config, true)]) {
         let plan = plan(&config);
         let parent = tempfile::tempdir().unwrap();
         let dir = parent.path().join("m");
@@ -235,7 +236,13 @@ fn training_continues_from_a_checkpoint_as_if_never_stopped() {
         let mut optimiser = new_optimiser(&parameters);
         train(&plan, &parameters, &mut optimiser, 0, 3);
         let tensors = parameters.tensors();
-        let state = TrainingState { optimiser: optimiser.state().unwrap(), ..training() };
+        let mut moments = optimiser.state().unwrap();
+        if is_old {
+            let old = |name: String| seed_names(&plan).theirs(&name).unwrap_or(name);
+            moments = moments.into_iter().map(|(name, tensor)| (old(name), tensor)).collect();
+            assert!(moments.keys().any(|name| name.ends_with(".weight.exp_avg") && !name.starts_with("input.")));
+        }
+        let state = TrainingState { optimiser: moments, ..training() };
         let contents = ModelDirectory {
             plan: &plan,
             tensors: &tensors,
@@ -561,7 +568,7 @@ fn an_export_says_how_its_run_chose_its_pairs() {
             ModelDirectory { plan: &plan, tensors: &tensors, tokenizer_json: None, config, training: None, run: None };
         let special = special_tokens::SpecialTokens::find(None);
         let text = hugging_face::config_json(&contents, Precision::F32, &special);
-        assert_eq!(hugging_face::plan_of(&text, Path::new("m")).unwrap().coverage, plan.coverage);
+        assert_eq!(hugging_face::plan_of(&text, Path::new("m")).unwrap().stack.coverage, plan.stack.coverage);
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         json["headroom_attention"]["coverage"].clone()
     };
@@ -570,6 +577,36 @@ fn an_export_says_how_its_run_chose_its_pairs() {
         json!({"kind": "partial", "k": 2, "restore": "fixed", "warmup_steps": 7, "examples": 12})
     );
     assert_eq!(text(None), json!({"kind": "partial", "k": 2, "restore": "fixed"}));
+}
+
+/// Every tensor of a file is a parameter, known to be of no use, or an error that names it as the file does.
+#[test]
+fn a_tensor_that_is_missing_twice_there_or_unknown_is_named() {
+    type Change = fn(&mut BTreeMap<String, Tensor>);
+    let zeros = || Tensor::zeros(3, DType::F32, &Device::Cpu).unwrap();
+    let cases: [(Change, &str); 3] = [
+        (|tensors| drop(tensors.remove("transformer.wte.weight")), "no tensor `transformer.wte.weight`"),
+        (
+            |tensors| drop(tensors.insert("wte.weight".to_owned(), tensors["transformer.wte.weight"].clone())),
+            "does not have: wte.weight.",
+        ),
+        (
+            |tensors| drop(tensors.insert("score.weight".to_owned(), tensors["transformer.ln_f.bias"].clone())),
+            "score.weight",
+        ),
+    ];
+    for (change, expected) in cases {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = parent.path().join("m");
+        save(&dir, &config(Architecture::Decoder, NormPlacement::Pre), 1, None);
+        fs::remove_file(dir.join(MANIFEST)).unwrap();
+        let (mut tensors, _) = tensors::read(&dir, WEIGHTS, &Device::Cpu).unwrap();
+        tensors.insert("lm_head.weight".to_owned(), zeros());
+        change(&mut tensors);
+        tensors::write(&dir.join(WEIGHTS), &tensors, ("format", "pt".to_owned())).unwrap();
+        let error = load(&dir).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error} does not say: {expected}");
+    }
 }
 
 #[test]

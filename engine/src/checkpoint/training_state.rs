@@ -12,7 +12,7 @@ pub struct TrainingState {
     pub tokens: u64,
     /// The best evaluation so far.
     pub best: Option<BestMetric>,
-    /// The optimiser's moments by name, as [`AdamW::state`](crate::ops::AdamW::state) gives them.
+    /// The optimiser's moments by name, as [`AdamW::state`](crate::ops::AdamW::state) gives them, after our names of parameters.
     pub optimiser: BTreeMap<String, Tensor>,
     /// What the loop needs beside: integers and strings, since other numbers in JSON may change in their last digit.
     pub progress: serde_json::Value,

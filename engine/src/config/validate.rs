@@ -3,7 +3,8 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    DeviceChoice, FORMAT, Problem, RunConfig, Schedule, Source, Tokenizer, TrainedTokenizer,
+    AttentionConfig, DeviceChoice, FORMAT, ModelConfig, Problem, RunConfig, Schedule, Source, Tokenizer,
+    TrainedTokenizer,
     range::{End, outside},
 };
 
@@ -26,10 +27,7 @@ impl RunConfig {
             check.add("precision", "f64 is for the CPU; use f32 on a GPU");
         }
         self.check_data(&mut check);
-        self.check_model(&mut check);
-        check.0.extend(self.attention.reuse.problems(self.model.layers, self.model.heads));
-        check.0.extend(self.attention.compatibility.problems(&self.model));
-        check.0.extend(self.attention.coverage.problems(self.data.sequence_length));
+        check.0.extend(self.model.problems(&self.attention, self.data.sequence_length));
         self.check_train(&mut check);
         check.count("probe.examples", self.probe.examples, 1..=1024);
         check.0
@@ -71,42 +69,6 @@ impl RunConfig {
         }
     }
 
-    fn check_model(&self, check: &mut Check) {
-        let model = &self.model;
-        check.count("model.layers", model.layers, 1..=256);
-        check.count("model.heads", model.heads, 1..=1024);
-        check.count("model.width", model.width, 1..=WIDEST);
-        check.count("model.feed_forward", model.feed_forward, 1..=1_048_576);
-        if model.heads > 0 && !model.width.is_multiple_of(model.heads) {
-            let (below, above) =
-                (model.width / model.heads * model.heads, (model.width / model.heads + 1) * model.heads);
-            let nearest: Vec<String> = [below, above]
-                .into_iter()
-                .filter(|width| (1..=WIDEST).contains(width))
-                .map(|w| w.to_string())
-                .collect();
-            let hint = if nearest.is_empty() {
-                "choose fewer heads".to_owned()
-            } else {
-                format!("a width of {} is, or choose other heads", nearest.join(" or "))
-            };
-            check.add("model.width", format!("{} is not divisible by {} heads; {hint}", model.width, model.heads));
-        }
-        check.between("model.dropout", model.dropout, End::At(0.0), End::Beyond(1.0));
-        if let Some(positions) = model.positions {
-            check.count("model.positions", positions, 1..=1_048_576);
-            if positions < self.data.sequence_length {
-                check.add(
-                    "data.sequence_length",
-                    format!(
-                        "{} tokens do not fit {positions} positions; shorten the sequence or raise model.positions",
-                        self.data.sequence_length
-                    ),
-                );
-            }
-        }
-    }
-
     fn check_train(&self, check: &mut Check) {
         let train = &self.train;
         if train.steps.is_some() && train.epochs.is_some() {
@@ -139,6 +101,49 @@ impl RunConfig {
         check.number("train.mask_fraction", train.mask_fraction, 0.01..=0.9);
         check.count("train.evaluate_every", train.evaluate_every, 0..=1_000_000_000);
         check.count("train.keep_checkpoints", train.keep_checkpoints, 1..=1000);
+    }
+}
+
+impl ModelConfig {
+    /// What is wrong with these sizes, and with these answers about attention for them, of a model that reads `length`
+    /// tokens.
+    pub fn problems(&self, attention: &AttentionConfig, length: usize) -> Vec<Problem> {
+        let (model, mut check) = (self, Check(Vec::new()));
+        check.count("model.layers", model.layers, 1..=256);
+        check.count("model.heads", model.heads, 1..=1024);
+        check.count("model.width", model.width, 1..=WIDEST);
+        check.count("model.feed_forward", model.feed_forward, 1..=1_048_576);
+        if model.heads > 0 && !model.width.is_multiple_of(model.heads) {
+            let (below, above) =
+                (model.width / model.heads * model.heads, (model.width / model.heads + 1) * model.heads);
+            let nearest: Vec<String> = [below, above]
+                .into_iter()
+                .filter(|width| (1..=WIDEST).contains(width))
+                .map(|w| w.to_string())
+                .collect();
+            let hint = if nearest.is_empty() {
+                "choose fewer heads".to_owned()
+            } else {
+                format!("a width of {} is, or choose other heads", nearest.join(" or "))
+            };
+            check.add("model.width", format!("{} is not divisible by {} heads; {hint}", model.width, model.heads));
+        }
+        check.between("model.dropout", model.dropout, End::At(0.0), End::Beyond(1.0));
+        if let Some(positions) = model.positions {
+            check.count("model.positions", positions, 1..=1_048_576);
+            if positions < length {
+                check.add(
+                    "data.sequence_length",
+                    format!(
+                        "{length} tokens do not fit {positions} positions; shorten the sequence or raise model.positions"
+                    ),
+                );
+            }
+        }
+        check.0.extend(attention.reuse.problems(model.layers, model.heads));
+        check.0.extend(attention.compatibility.problems(model));
+        check.0.extend(attention.coverage.problems(length));
+        check.0
     }
 }
 

@@ -80,7 +80,7 @@ pub fn continue_text(
     sampling: &Sampling,
     mut each: impl FnMut(&Sampled) -> ControlFlow<()>,
 ) -> Result<Continuation, GenerateError> {
-    if !model.plan().is_causal() {
+    if !model.plan().stack.is_causal {
         return Err(GenerateError::NoDecoder);
     }
     if prompt.is_empty() {
@@ -96,7 +96,7 @@ pub fn continue_text(
     let mut text = prompt.to_vec();
     let mut tokens = Vec::new();
     while tokens.len() < sampling.max_new_tokens {
-        let window = text.split_at(text.len().saturating_sub(model.plan().longest())).1;
+        let window = text.split_at(text.len().saturating_sub(model.plan().stack.longest())).1;
         let input = ModelInput::new(window, None, 1, window.len(), model.device())?;
         let logits = model.logits_at(&input, &[window.len() as u32 - 1])?;
         let distribution = Distribution::rows(&logits)?.pop();

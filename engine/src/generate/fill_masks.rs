@@ -22,7 +22,7 @@ pub fn fill_masks(
     mask_token: u32,
     count: usize,
 ) -> Result<Vec<FilledMask>, GenerateError> {
-    if model.plan().is_causal() {
+    if model.plan().stack.is_causal {
         return Err(GenerateError::NoEncoder);
     }
     let positions: Vec<u32> = (0..).zip(text).filter(|(_, token)| **token == mask_token).map(|(i, _)| i).collect();

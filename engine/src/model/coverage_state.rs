@@ -1,4 +1,4 @@
-use crate::{attention::ModelPlan, config::Coverage, ops::PairSets};
+use crate::{attention::StackPlan, config::Coverage, ops::PairSets};
 
 use super::{ModelError, specification::restore_shape};
 
@@ -24,12 +24,12 @@ impl CoverageState {
     ///
     /// # Errors
     /// With what does not fit.
-    pub(super) fn check(&self, plan: &ModelPlan) -> Result<(), ModelError> {
+    pub(super) fn check(&self, plan: &StackPlan) -> Result<(), ModelError> {
         let n = plan.longest();
         let fits = match (self, &plan.coverage) {
             (Self::Partial { pairs, restore }, Coverage::Partial(partial)) => {
                 let numbers = restore_shape(plan).map(|[rows, k]| rows * k);
-                (pairs.tokens(), pairs.k(), pairs.is_causal()) == (n, partial.k, plan.is_causal())
+                (pairs.tokens(), pairs.k(), pairs.is_causal()) == (n, partial.k, plan.is_causal)
                     && Some(restore.len()) == numbers
             }
             (Self::Eigen { basis }, Coverage::Eigen(eigen)) => basis.len() == n * n * eigen.k,

@@ -28,6 +28,12 @@ pub enum ModelError {
     /// A plan with an answer that these models do not build.
     #[error("This model cannot be built: {0}.")]
     Unsupported(String),
+    /// A loss of tokens where there are none.
+    #[error("This model ends in {head}. Only models that predict tokens can be trained or measured so far.")]
+    NoTokens {
+        /// What it gives instead.
+        head: &'static str,
+    },
     /// More tokens than positions.
     #[error(
         "A sequence of {sequence} tokens does not fit the {positions} positions of the model. Use shorter sequences."
@@ -61,6 +67,19 @@ pub enum ModelError {
     /// A tensor operation failed.
     #[error("The computation failed: {0}.")]
     Tensor(String),
+}
+
+impl ModelError {
+    /// The same with other names of parameters: those of a file.
+    #[must_use]
+    pub fn renamed(self, name_of: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Missing { name } => Self::Missing { name: name_of(&name) },
+            Self::Unexpected { names } => Self::Unexpected { names: names.iter().map(|name| name_of(name)).collect() },
+            Self::Shape { name, expected, found } => Self::Shape { name: name_of(&name), expected, found },
+            other => other,
+        }
+    }
 }
 
 impl From<candle_core::Error> for ModelError {

@@ -3,15 +3,29 @@ use candle_core::{Device, Tensor};
 use super::ModelError;
 use crate::config::MapMemoryChoice;
 
-/// What a model reads: token ids row by row.
+/// What a model reads.
 #[derive(Clone, Debug)]
 pub struct ModelInput {
-    /// Token ids. `u32` `[b, t]`
-    pub input_ids: Tensor,
-    /// Segments (BERT's sentence A and B); all 0 when absent. Decoders ignore them. `u32` `[b, t]`
-    pub token_type_ids: Option<Tensor>,
+    /// What its first stack reads, or, of a model with an encoder, its decoder.
+    pub data: InputData,
     /// 1 = a token, 0 = padding that no position attends to; all tokens when absent. `u8` `[b, t]`
     pub key_mask: Option<Tensor>,
+    /// What the encoder before a decoder reads.
+    pub encoder: Option<Box<ModelInput>>,
+}
+
+/// The data of an input.
+#[derive(Clone, Debug)]
+pub enum InputData {
+    /// Token ids row by row.
+    Tokens {
+        /// `u32` `[b, t]`
+        ids: Tensor,
+        /// Segments (BERT's sentence A and B); all 0 when absent. Models without token types ignore them. `u32` `[b, t]`
+        types: Option<Tensor>,
+    },
+    /// Images, normalised. `[b, channels, height, width]`
+    Pixels(Tensor),
 }
 
 impl ModelInput {
@@ -38,21 +52,40 @@ impl ModelInput {
             }
             None => None,
         };
-        Ok(Self { input_ids: Tensor::from_slice(input_ids, shape, device)?, token_type_ids: None, key_mask })
+        let data = InputData::Tokens { ids: Tensor::from_slice(input_ids, shape, device)?, types: None };
+        Ok(Self { data, key_mask, encoder: None })
+    }
+
+    /// Images, image by image, channel by channel, row by row.
+    ///
+    /// # Errors
+    /// If there are not `batch * channels * side * side` numbers.
+    pub fn images(pixels: &[f32], [batch, channels, side]: [usize; 3], device: &Device) -> Result<Self, ModelError> {
+        let data = InputData::Pixels(Tensor::from_slice(pixels, (batch, channels, side, side), device)?);
+        Ok(Self { data, key_mask: None, encoder: None })
     }
 
     /// The same input with segments, row by row.
     ///
     /// # Errors
-    /// If there are not as many as ids.
+    /// If there are not as many as ids, or it is no text.
     pub fn with_token_types(self, token_types: &[u32]) -> Result<Self, ModelError> {
-        let (batch, sequence) = self.input_ids.dims2()?;
+        let InputData::Tokens { ids, .. } = self.data else {
+            return Err(ModelError::Unsupported("token types of an image".to_owned()));
+        };
+        let (batch, sequence) = ids.dims2()?;
         if token_types.len() != batch * sequence {
             let found = token_types.len();
             return Err(ModelError::InputSize { what: "list of token types", found, batch, sequence });
         }
-        let token_types = Tensor::from_slice(token_types, (batch, sequence), self.input_ids.device())?;
-        Ok(Self { token_type_ids: Some(token_types), ..self })
+        let types = Some(Tensor::from_slice(token_types, (batch, sequence), ids.device())?);
+        Ok(Self { data: InputData::Tokens { ids, types }, ..self })
+    }
+
+    /// The same input for a decoder that attends to what an encoder makes of `encoder`.
+    #[must_use]
+    pub fn with_encoder(self, encoder: Self) -> Self {
+        Self { encoder: Some(Box::new(encoder)), ..self }
     }
 }
 

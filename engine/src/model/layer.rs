@@ -17,6 +17,8 @@ use crate::{
 pub(super) struct Layer {
     /// With its norm; none in a layer without attention.
     pub attention: Option<(HeadAttention, Norm)>,
+    /// Attention to the states of the encoder, with its norm; none where there is none.
+    pub cross: Option<(HeadAttention, Norm)>,
     pub feed_forward_in: Affine,
     pub feed_forward_out: Affine,
     pub feed_forward_norm: Norm,
@@ -48,21 +50,41 @@ impl Pass<'_> {
     }
 }
 
-/// Dropout sites of a layer: maps, attention output, feed-forward output.
-const SITES: u32 = 3;
-
-/// The dropout site of the embeddings; those of layer 0 follow.
-pub(super) const EMBEDDING_SITE: u32 = 0;
-
-/// The first dropout site of a layer.
-fn first_site(layer: usize) -> u32 {
-    EMBEDDING_SITE + 1 + SITES * layer as u32
+/// What the layers of a decoder have of the encoder before it.
+#[derive(Debug)]
+pub(super) struct Memory<'a> {
+    /// Its last states. `[b, m, d]`
+    pub states: &'a Tensor,
+    /// Which of them are seen.
+    pub mask: MaskSpec,
+    /// The maps of cross-attention so far.
+    pub lenders: Lenders,
 }
 
+/// What a layer composed of small operations gives.
+#[derive(Debug)]
+pub(super) struct LayerOutput {
+    /// The residual stream. `[b, t, d]`
+    pub stream: Tensor,
+    /// The maps of the heads that attend; none in a layer without attention, and where nobody asks for them and the
+    /// attention core has none to show. `[b, h, t, t]`
+    pub maps: Option<Tensor>,
+    /// Those of cross-attention. `[b, h, t, m]`
+    pub cross_maps: Option<Tensor>,
+}
+
+/// The first dropout site of a model.
+pub(super) const EMBEDDING_SITE: u32 = 0;
+
+/// Dropout sites of a layer without cross-attention: maps, attention output, feed-forward output.
+pub(super) const SITES: u32 = 3;
+
+/// Those of cross-attention, which follow: maps, output.
+pub(super) const CROSS_SITES: u32 = 2;
+
 impl Layer {
-    /// This layer as part of a stack; it is number `layer`, for sequences of `tokens`.
-    pub fn parts(&self, layer: usize, tokens: usize, pass: &Pass<'_>) -> LayerParts {
-        let site = first_site(layer);
+    /// This layer as part of a stack, with dropout sites from `site` on, for sequences of `tokens`.
+    pub fn parts(&self, site: u32, tokens: usize, pass: &Pass<'_>) -> LayerParts {
         let frame = |norm: &Norm, site: u32| Frame {
             norm: norm.clone(),
             at: match self.placement {
@@ -90,24 +112,23 @@ impl Layer {
         LayerParts { attention, feed_forward }
     }
 
-    /// The residual stream after this layer, composed of small operations, and the maps of the heads that attend; none
-    /// in a layer without attention, and where nobody asks for them and the attention core has none to show.
+    /// This layer, composed of small operations, with dropout sites from `site` on.
     ///
     /// Norm first: `x + f(norm(x))`. Norm last: `norm(x + f(x))`.
     ///
     /// # Shapes
-    /// `x` `[b, t, d]`; results `[b, t, d]` and `[b, h, t, t]`.
+    /// `x` `[b, t, d]`.
     pub fn forward(
         &self,
         x: &Tensor,
-        layer: usize,
+        site: u32,
         pass: &Pass<'_>,
         lenders: &mut Lenders,
-    ) -> Result<(Tensor, Option<Tensor>)> {
-        let site = first_site(layer);
+        memory: Option<&mut Memory<'_>>,
+    ) -> Result<LayerOutput> {
         let Pass { mask, dropout, .. } = pass;
-        let mut maps = None;
-        let x = if let Some((attention, norm)) = &self.attention {
+        let (mut maps, mut cross_maps) = (None, None);
+        let mut stream = if let Some((attention, norm)) = &self.attention {
             self.sublayer(x, norm, dropout.block(site + 1), |x| {
                 if !pass.keep_maps {
                     let memory = pass.map_memory(x.dim(1)?);
@@ -124,11 +145,32 @@ impl Layer {
             lenders.push(None, mask, None);
             x.clone()
         };
-        let x = self.sublayer(&x, &self.feed_forward_norm, dropout.block(site + 2), |x| {
+        if let Some(Memory { states, mask, lenders }) = memory {
+            if let Some((attention, norm)) = &self.cross {
+                let site = site + SITES;
+                stream = self.sublayer(&stream, norm, dropout.block(site + 1), |x| {
+                    let attended = attention.forward(x, Some(*states), mask, dropout, site, lenders)?;
+                    cross_maps = Some(attended.maps);
+                    Ok(attended.output)
+                })?;
+            } else {
+                lenders.push(None, mask, None);
+            }
+        }
+        let stream = self.sublayer(&stream, &self.feed_forward_norm, dropout.block(site + 2), |x| {
             let inner = ops::gelu_of_linear(x, &self.feed_forward_in, self.activation)?; // [b, t, f]
             self.feed_forward_out.forward(&inner)
         })?;
-        Ok((x, maps))
+        Ok(LayerOutput { stream, maps, cross_maps })
+    }
+
+    /// The maps of all `heads` heads of cross-attention, as [`Layer::all_maps`]. `[b, H, t, m]`
+    pub fn all_cross_maps(&self, maps: Option<&Tensor>, x: &Tensor, keys: usize, heads: usize) -> Result<Tensor> {
+        let (b, t, _) = x.dims3()?;
+        match self.cross.as_ref().zip(maps) {
+            Some(((attention, _), maps)) => attention.all_heads(maps),
+            None => Tensor::zeros((b, heads, t, keys), x.dtype(), x.device()),
+        }
     }
 
     /// The maps of all `heads` heads, borrowed ones copied, zeros for heads that do not exist. `maps` is what

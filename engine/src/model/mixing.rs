@@ -1,7 +1,10 @@
 use candle_core::DType;
 
-use super::{ModelError, ParameterSet, names::LayerNames};
-use crate::{attention::ModelPlan, config::Compatibility};
+use super::{ModelError, ParameterSet, names::AttentionNames};
+use crate::{
+    attention::{AttentionKind, ModelPlan},
+    config::Compatibility,
+};
 
 /// The mixing matrix M of a collaborative layer: how much each head that computes weighs each column of the queries and
 /// keys that all heads share (Cordonnier, Loukas, Jaggi 2020, equation 12).
@@ -22,12 +25,13 @@ pub struct Mixing {
 /// # Errors
 /// If the weights cannot be read from their device.
 pub fn mixing_matrices(plan: &ModelPlan, parameters: &ParameterSet) -> Result<Vec<Mixing>, ModelError> {
-    if !matches!(plan.compatibility, Compatibility::Collaborative(_)) {
+    let stack = &plan.stack;
+    if !matches!(stack.compatibility, Compatibility::Collaborative(_)) {
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
-    for layer in 0..plan.layers {
-        let name = format!("{}mixing.weight", LayerNames::new(plan, layer).attention);
+    for layer in 0..stack.layers {
+        let name = AttentionNames::new(stack, layer, AttentionKind::Own).module("mixing.weight");
         let Some(variable) = parameters.get(&name) else { continue };
         let tensor = variable.as_detached_tensor().to_dtype(DType::F32)?;
         let (heads, width) = tensor.dims2()?;

@@ -1,8 +1,9 @@
 //! The transformers: a BERT-style encoder with a masked-language head and a GPT-2-style decoder, norm first or last.
 //!
-//! A [`ModelPlan`](crate::attention::ModelPlan) says what to build, a [`ParameterSet`] holds the weights under the
-//! names that Hugging Face `transformers` gives them, and a [`Model`] joins the two: [`Model::trainable`] builds the
-//! graph for backward, [`Model::frozen`] builds none. Knows nothing of training. Uses `config`, `ops`, `attention`.
+//! A [`ModelPlan`](crate::attention::ModelPlan) says what to build, a [`ParameterSet`] holds the weights under our own
+//! names (`names.rs`), and a [`Model`] joins the two: [`Model::trainable`] builds the graph for backward,
+//! [`Model::frozen`] builds none. Knows nothing of training, and of other names only those that initial weights are
+//! drawn by (`name_table.rs`). Uses `config`, `ops`, `attention`.
 
 mod coverage_state;
 mod device;
@@ -12,10 +13,14 @@ mod half;
 mod input;
 mod layer;
 mod mixing;
+mod name_table;
 mod names;
 mod output;
 mod parameters;
+mod reader;
 mod specification;
+mod stack;
+mod tensors;
 #[cfg(test)]
 mod tests;
 mod transformer;
@@ -24,8 +29,10 @@ pub use coverage_state::CoverageState;
 pub use device::{dtype, give_memory_back, open_device};
 pub use diagnosis::NonFinite;
 pub use error::ModelError;
-pub use input::{ForwardOptions, ModelInput};
+pub use input::{ForwardOptions, InputData, ModelInput};
 pub use mixing::{Mixing, mixing_matrices};
+pub use name_table::{NameRow, NameTable, renamed_since, seed_names};
+pub use names::layer_of;
 pub use output::{Attended, Evaluation, Loss, ModelOutput};
 pub use parameters::ParameterSet;
 pub use specification::{Specification, specifications};

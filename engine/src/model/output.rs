@@ -3,13 +3,19 @@ use candle_core::Tensor;
 /// What a forward pass gives.
 #[derive(Clone, Debug)]
 pub struct ModelOutput {
-    /// Unnormalised log-probabilities of every token at every position. `[b, t, v]`
+    /// Unnormalised log-probabilities: of every token at every position `[b, t, v]`, of every class `[b, classes]`, or of
+    /// both ends of an answer at every position `[b, t, 2]`.
     pub logits: Tensor,
     /// Attention maps, layer by layer, from before dropout; empty unless asked for. `[b, h, t, t]`
     pub maps: Vec<Tensor>,
     /// Hidden states: the embeddings, then what each layer gives; the last one after the final norm where there is
     /// one. L + 1 tensors, or none unless asked for. `[b, t, d]`
     pub hidden: Vec<Tensor>,
+    /// Maps of a decoder's attention to the encoder, layer by layer; empty unless asked for, and without one.
+    /// `[b, h, t, m]`
+    pub cross_maps: Vec<Tensor>,
+    /// What the heads of the encoder before a decoder saw, where there is one. Its last states are there in any case.
+    pub encoder: Option<Attended>,
 }
 
 /// What heads saw, for analysis.

@@ -3,8 +3,9 @@ use std::collections::BTreeMap;
 use candle_core::{DType, Device, Tensor, Var};
 
 use super::{
-    CoverageState, Initial, ModelError, Specification,
+    CoverageState, Initial, ModelError,
     diagnosis::is_finite,
+    name_table::seed_names,
     names,
     specification::{StateKind, state_specifications, trained_restores},
     specifications,
@@ -20,25 +21,33 @@ use crate::{
 /// The weights of a model by name, in the order of their names.
 #[derive(Clone, Debug)]
 pub struct ParameterSet {
-    variables: BTreeMap<String, Var>,
-    /// Whether weight decay applies, by name.
-    decay: BTreeMap<String, bool>,
+    variables: BTreeMap<String, Trained>,
     /// What is not trained: the pairs that are scored, and maps that stay as they are.
     state: BTreeMap<String, Tensor>,
+}
+
+/// One parameter.
+#[derive(Clone, Debug)]
+struct Trained {
+    variable: Var,
+    /// Whether weight decay applies.
+    decay: bool,
+    /// See [`seed_name`].
+    seed_name: String,
 }
 
 impl ParameterSet {
     /// Fresh weights; see [`specifications`] for their distribution.
     ///
-    /// Every parameter draws from a stream of its own, chosen by its name: the same seed gives the same weights,
-    /// and a parameter that two plans share starts the same in both. Drawn in 64 bits, then rounded.
+    /// Every parameter draws from a stream of its own, chosen by its seed name ([`seed_names`]): the same seed gives the
+    /// same weights, and a parameter that two plans share starts the same in both. Drawn in 64 bits, then rounded.
     pub fn init(plan: &ModelPlan, seed: u64, dtype: DType, device: &Device) -> Result<Self, ModelError> {
         let draw = |name: &str, shape: &[usize], initial: Initial| -> Result<Tensor, ModelError> {
             Ok(match initial {
                 Initial::Ones => Tensor::ones(shape, dtype, device)?,
                 Initial::Zeros => Tensor::zeros(shape, dtype, device)?,
                 Initial::Normal { deviation } => {
-                    let mut stream = Stream::new(seed, Purpose::Init, stream_index(name));
+                    let mut stream = Stream::new(seed, Purpose::Init, stream_index(&seed_name(plan, name)));
                     let count = shape.iter().product();
                     if dtype == DType::F32 {
                         let values: Vec<f32> = (0..count).map(|_| (deviation * stream.normal()) as f32).collect();
@@ -53,11 +62,11 @@ impl ParameterSet {
         let mut set = Self::empty();
         for specification in specifications(plan) {
             let tensor = draw(&specification.name, &specification.shape, specification.initial)?;
-            set.insert(specification, Var::from_tensor(&tensor)?);
+            set.insert(plan, specification.name, specification.decay, Var::from_tensor(&tensor)?);
         }
-        for state in state_specifications(plan) {
+        for state in state_specifications(&plan.stack) {
             let tensor = match (state.kind, state.shape.as_slice()) {
-                (StateKind::Pairs, &[n, k]) => PairSets::even(n, k, plan.is_causal())?.tensor(device)?,
+                (StateKind::Pairs, &[n, k]) => PairSets::even(n, k, plan.stack.is_causal)?.tensor(device)?,
                 (StateKind::Restore(initial), shape) => draw(&state.name, shape, initial)?,
                 (StateKind::Pairs | StateKind::Basis, shape) => Tensor::zeros(shape, dtype, device)?,
             };
@@ -67,7 +76,7 @@ impl ParameterSet {
     }
 
     fn empty() -> Self {
-        Self { variables: BTreeMap::new(), decay: BTreeMap::new(), state: BTreeMap::new() }
+        Self { variables: BTreeMap::new(), state: BTreeMap::new() }
     }
 
     /// The same weights for a model that does not score every pair, with what was found for it. The weights share their
@@ -76,27 +85,26 @@ impl ParameterSet {
     /// # Errors
     /// If it was found for another plan.
     pub fn covering(&self, plan: &ModelPlan, found: &CoverageState) -> Result<Self, ModelError> {
-        found.check(plan)?;
-        let device = self.variables.values().next().map_or(Device::Cpu, |variable| variable.device().clone());
-        let dtype = self.variables.values().next().map_or(DType::F32, |variable| variable.dtype());
+        found.check(&plan.stack)?;
+        let any = self.variables.values().next().map(|trained| &trained.variable);
+        let device = any.map_or(Device::Cpu, |variable| variable.device().clone());
+        let dtype = any.map_or(DType::F32, |variable| variable.dtype());
         let wide = |values: &[f64], shape: &[usize]| {
             Tensor::from_slice(values, shape, &Device::Cpu)?.to_dtype(dtype)?.to_device(&device)
         };
         let mut set = Self { state: BTreeMap::new(), ..self.clone() };
-        let trained = trained_restores(plan);
+        let trained = trained_restores(&plan.stack);
         if let CoverageState::Partial { restore, .. } = found {
             for (name, shape) in trained {
-                let variable = Var::from_tensor(&wide(restore, &shape)?)?;
-                set.decay.insert(name.clone(), false);
-                set.variables.insert(name, variable);
+                set.insert(plan, name, false, Var::from_tensor(&wide(restore, &shape)?)?);
             }
         }
-        for state in state_specifications(plan) {
+        for state in state_specifications(&plan.stack) {
             let tensor = match (state.kind, found) {
                 (StateKind::Pairs, CoverageState::Partial { pairs, .. }) => pairs.tensor(&device)?,
                 (StateKind::Restore(_), CoverageState::Partial { restore, .. }) => wide(restore, &state.shape)?,
                 (_, CoverageState::Eigen { basis }) => wide(basis, &state.shape)?,
-                (StateKind::Basis, _) => return Err(ModelError::Missing { name: names::basis(plan) }),
+                (StateKind::Basis, _) => return Err(ModelError::Missing { name: names::basis(&plan.stack) }),
             };
             set.state.insert(state.name, tensor);
         }
@@ -109,12 +117,12 @@ impl ParameterSet {
     /// If there are fewer.
     pub fn with_positions(&self, plan: &ModelPlan, positions: usize) -> Result<Self, ModelError> {
         let mut set = self.clone();
-        let name = format!("{}.weight", names::positions(plan));
-        let Some(table) = self.variables.get(&name).filter(|table| table.dims().first() != Some(&positions)) else {
+        let name = format!("{}.weight", names::positions(&plan.stack));
+        let Some(table) = self.get(&name).filter(|table| table.dims().first() != Some(&positions)) else {
             return Ok(set);
         };
         let table = table.as_detached_tensor().narrow(0, 0, positions)?;
-        set.variables.insert(name, Var::from_tensor(&table.copy()?)?);
+        set.insert(plan, name, true, Var::from_tensor(&table.copy()?)?);
         Ok(set)
     }
 
@@ -129,7 +137,7 @@ impl ParameterSet {
     /// If a parameter of the plan is missing, has another shape, or a tensor belongs to no parameter.
     pub fn from_tensors(plan: &ModelPlan, mut tensors: BTreeMap<String, Tensor>) -> Result<Self, ModelError> {
         let mut set = Self::empty();
-        for state in state_specifications(plan) {
+        for state in state_specifications(&plan.stack) {
             let Some(tensor) = tensors.remove(&state.name) else {
                 return Err(ModelError::Missing { name: state.name });
             };
@@ -138,7 +146,7 @@ impl ParameterSet {
                 return Err(ModelError::Shape { name: state.name, expected, found });
             }
             if state.kind == StateKind::Pairs {
-                PairSets::from_tensor(&tensor, plan.is_causal())?;
+                PairSets::from_tensor(&tensor, plan.stack.is_causal)?;
             }
             set.state.insert(state.name, tensor.detach());
         }
@@ -154,19 +162,19 @@ impl ParameterSet {
                 });
             }
             let variable = Var::from_tensor(&tensor.detach())?;
-            set.insert(specification, variable);
+            set.insert(plan, specification.name, specification.decay, variable);
         }
         if tensors.is_empty() { Ok(set) } else { Err(ModelError::Unexpected { names: tensors.into_keys().collect() }) }
     }
 
-    fn insert(&mut self, specification: Specification, variable: Var) {
-        self.decay.insert(specification.name.clone(), specification.decay);
-        self.variables.insert(specification.name, variable);
+    fn insert(&mut self, plan: &ModelPlan, name: String, decay: bool, variable: Var) {
+        let seed_name = seed_name(plan, &name);
+        self.variables.insert(name, Trained { variable, decay, seed_name });
     }
 
     /// The weights without a graph, and what is not trained. They share memory with the variables: later updates show.
     pub fn tensors(&self) -> BTreeMap<String, Tensor> {
-        let weights = self.variables.iter().map(|(name, variable)| (name.clone(), variable.as_detached_tensor()));
+        let weights = self.iter().map(|(name, variable)| (name.to_owned(), variable.as_detached_tensor()));
         weights.chain(self.state.clone()).collect()
     }
 
@@ -177,10 +185,10 @@ impl ParameterSet {
 
     /// A copy of the weights that later updates do not touch.
     pub fn snapshot(&self) -> Result<BTreeMap<String, Tensor>, ModelError> {
-        let copy = |(name, variable): (&String, &Var)| {
-            Ok::<_, ModelError>((name.clone(), variable.as_detached_tensor().copy()?))
+        let copy = |(name, variable): (&str, &Var)| {
+            Ok::<_, ModelError>((name.to_owned(), variable.as_detached_tensor().copy()?))
         };
-        let mut copies = self.variables.iter().map(copy).collect::<Result<BTreeMap<_, _>, _>>()?;
+        let mut copies = self.iter().map(copy).collect::<Result<BTreeMap<_, _>, _>>()?;
         copies.extend(self.state.clone());
         Ok(copies)
     }
@@ -198,14 +206,14 @@ impl ParameterSet {
         if !unexpected.is_empty() {
             return Err(ModelError::Unexpected { names: unexpected });
         }
-        for (name, variable) in &self.variables {
-            let tensor = tensors.get(name).ok_or_else(|| ModelError::Missing { name: name.clone() })?;
+        for (name, variable) in self.iter() {
+            let tensor = tensors.get(name).ok_or_else(|| ModelError::Missing { name: name.to_owned() })?;
             if tensor.dims() != variable.dims() {
                 let (expected, found) = (variable.dims().to_vec(), tensor.dims().to_vec());
-                return Err(ModelError::Shape { name: name.clone(), expected, found });
+                return Err(ModelError::Shape { name: name.to_owned(), expected, found });
             }
         }
-        for (name, variable) in &self.variables {
+        for (name, variable) in self.iter() {
             if let Some(tensor) = tensors.get(name) {
                 let tensor = tensor.detach().to_device(variable.device())?.to_dtype(variable.dtype())?;
                 variable.set(&tensor)?;
@@ -216,44 +224,49 @@ impl ParameterSet {
 
     /// A variable by name.
     pub fn get(&self, name: &str) -> Option<&Var> {
-        self.variables.get(name)
+        self.variables.get(name).map(|trained| &trained.variable)
     }
 
     /// Every variable, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Var)> {
-        self.variables.iter().map(|(name, variable)| (name.as_str(), variable))
+        self.variables.iter().map(|(name, trained)| (name.as_str(), &trained.variable))
     }
 
-    /// The variables as the optimiser wants them, in the order of their names. Matrices and embedding tables decay,
-    /// biases and norms do not.
+    /// The variables as the optimiser wants them, in the order of their seed names ([`seed_names`]): the norm of all
+    /// gradients is summed in it. Matrices and embedding tables decay, biases and norms do not.
     pub fn optimiser_parameters(&self) -> Vec<Parameter> {
-        self.variables
-            .iter()
-            .map(|(name, variable)| Parameter {
-                name: name.clone(),
-                var: variable.clone(),
-                decay: self.decay.get(name).copied().unwrap_or(false),
-            })
-            .collect()
+        let mut sorted: Vec<(&String, &Trained)> = self.variables.iter().collect();
+        sorted.sort_by(|(_, a), (_, b)| a.seed_name.cmp(&b.seed_name));
+        let parameter = |(name, trained): (&String, &Trained)| Parameter {
+            name: name.clone(),
+            var: trained.variable.clone(),
+            decay: trained.decay,
+        };
+        sorted.into_iter().map(parameter).collect()
     }
 
     /// Trainable numbers.
     pub fn count(&self) -> u64 {
-        self.variables.values().map(|variable| variable.elem_count() as u64).sum()
+        self.iter().map(|(_, variable)| variable.elem_count() as u64).sum()
     }
 
     /// The first parameter, by name, that holds a NaN or an infinity.
     pub fn first_non_finite(&self) -> Result<Option<String>, ModelError> {
-        for (name, variable) in &self.variables {
+        for (name, variable) in self.iter() {
             if !is_finite(variable)? {
-                return Ok(Some(name.clone()));
+                return Ok(Some(name.to_owned()));
             }
         }
         Ok(None)
     }
 }
 
-/// The random stream of a parameter: the 64-bit FNV-1a hash of its name.
+/// The name that a parameter is drawn and ordered by: see [`seed_names`]. Our own where that table has none.
+fn seed_name(plan: &ModelPlan, name: &str) -> String {
+    seed_names(plan).theirs(name).unwrap_or_else(|| name.to_owned())
+}
+
+/// The random stream of a parameter: the 64-bit FNV-1a hash of its seed name.
 fn stream_index(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -1,17 +1,17 @@
-use super::names::{self, LayerNames};
+use super::names::{self, AttentionNames, LayerNames};
 use crate::{
     attention::{
-        ModelPlan,
+        AttentionKind, InputPlan, ModelPlan, OutputPlan, StackPlan,
         compatibility::{DEVIATION, Initial, LayerHeads, Piece, PieceForm, family},
     },
-    config::{Architecture, Coverage, PartialCoverage, Restore},
+    config::{Compatibility, Coverage, PartialCoverage, Restore},
     ops::{Orientation, restored_pairs},
 };
 
 /// One parameter of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Specification {
-    /// The name in memory and in files.
+    /// Its name in memory and in training states.
     pub name: String,
     /// Its shape.
     pub shape: Vec<usize>,
@@ -23,48 +23,46 @@ pub struct Specification {
 
 /// The parameters of a plan, in the order of a forward pass.
 ///
-/// Initialised as BERT and GPT-2 are: normal with deviation 0.02, zero biases, norms at one and zero; a decoder's
-/// projections onto the residual stream with 0.02 / sqrt(2 L), so that the stream does not grow with depth. What other
+/// Initialised as BERT and GPT-2 are: normal with deviation 0.02, zero biases, norms at one and zero; where the plan shrinks
+/// them, maps onto the residual stream with 0.02 / sqrt(2 L), so that the stream does not grow with depth. What other
 /// ways to score a pair start with, their files in [`crate::attention::compatibility`] derive.
 pub fn specifications(plan: &ModelPlan) -> Vec<Specification> {
-    let mut list = Listing { specifications: Vec::new(), orientation: orientation(plan) };
-    let (d, f) = (plan.width, plan.feed_forward);
-    list.table(names::words(plan), plan.vocabulary, d);
-    list.table(names::positions(plan), plan.positions, d);
-    if plan.token_types > 0 {
-        list.table(names::TOKEN_TYPES, plan.token_types, d);
-    }
-    list.norm(names::outer_norm(plan), d);
-    let onto_stream = match plan.architecture {
-        Architecture::Encoder => DEVIATION,
-        Architecture::Decoder => DEVIATION / (2.0 * plan.layers as f64).sqrt(),
-    };
-    for layer in 0..plan.layers {
-        let names = LayerNames::new(plan, layer);
-        let heads = LayerHeads::of(&plan.head_plan, layer, plan.head_size);
-        if heads.attending() > 0 {
-            list.norm(&names.attention_norm, d);
-            for piece in attention_pieces(plan, &heads) {
-                list.piece(&names.attention, piece);
+    let d = plan.stack.width;
+    let mut list = Listing { specifications: Vec::new(), orientation: plan.stack.matrices };
+    match plan.input {
+        InputPlan::Tokens { vocabulary, types } => {
+            list.table(names::WORDS, vocabulary, d);
+            if types > 0 {
+                list.table(names::TOKEN_TYPES, types, d);
             }
-            let bias = family(&plan.compatibility).has_output_bias();
-            list.map(
-                &names.attention_output,
-                [heads.mixing_width(), d],
-                bias,
-                Initial::Normal { deviation: onto_stream },
-            );
         }
-        list.norm(&names.feed_forward_norm, d);
-        list.affine(&names.feed_forward_in, d, f, DEVIATION);
-        list.affine(&names.feed_forward_out, f, d, onto_stream);
+        InputPlan::Patches { patch, channels, .. } => {
+            list.affine(names::PATCHES, channels * patch * patch, d, DEVIATION);
+            list.add(names::CLASS_TOKEN.to_owned(), vec![d], Initial::USUAL, false);
+        }
     }
-    if plan.architecture == Architecture::Encoder {
-        list.affine(names::HEAD_DENSE, d, d, DEVIATION);
-        list.norm(names::HEAD_NORM, d);
-        list.add(names::HEAD_BIAS.to_owned(), vec![plan.vocabulary], Initial::Zeros, false);
+    for stack in plan.stacks() {
+        list.stack(stack);
     }
-    for (name, shape) in trained_restores(plan) {
+    match plan.head {
+        OutputPlan::Vocabulary(head) => {
+            if head.transforms {
+                list.affine(names::HEAD_DENSE, d, d, DEVIATION);
+                list.norm(names::HEAD_NORM, d);
+            }
+            if head.has_bias {
+                list.add(names::HEAD_BIAS.to_owned(), vec![plan.vocabulary()], Initial::Zeros, false);
+            }
+        }
+        OutputPlan::Classes { classes, pools } => {
+            if pools {
+                list.affine(names::HEAD_POOLER, d, d, DEVIATION);
+            }
+            list.affine(names::HEAD_CLASSES, d, classes, DEVIATION);
+        }
+        OutputPlan::Span => list.affine(names::HEAD_SPAN, d, 2, DEVIATION),
+    }
+    for (name, shape) in trained_restores(&plan.stack) {
         list.add(name, shape.to_vec(), restore_initial(shape), false);
     }
     list.specifications
@@ -77,15 +75,15 @@ fn restore_initial([_, k]: [usize; 2]) -> Initial {
 }
 
 /// The shape of a map from computed to restored scores; none where every score is computed.
-pub(super) fn restore_shape(plan: &ModelPlan) -> Option<[usize; 2]> {
+pub(super) fn restore_shape(plan: &StackPlan) -> Option<[usize; 2]> {
     match plan.coverage {
-        Coverage::Partial(PartialCoverage { k, .. }) => Some([restored_pairs(plan.longest(), k, plan.is_causal()), k]),
+        Coverage::Partial(PartialCoverage { k, .. }) => Some([restored_pairs(plan.longest(), k, plan.is_causal), k]),
         Coverage::Full(_) | Coverage::Eigen(_) => None,
     }
 }
 
 /// The maps from computed to restored scores that are trained.
-pub(super) fn trained_restores(plan: &ModelPlan) -> Vec<(String, [usize; 2])> {
+pub(super) fn trained_restores(plan: &StackPlan) -> Vec<(String, [usize; 2])> {
     let Some((shape, restore)) = restore_shape(plan).zip(plan.trained_restore()) else { return Vec::new() };
     match restore {
         Restore::Fixed => Vec::new(),
@@ -117,7 +115,7 @@ pub(super) enum StateKind {
 }
 
 /// The tensors of a plan that are not trained.
-pub(super) fn state_specifications(plan: &ModelPlan) -> Vec<StateSpecification> {
+pub(super) fn state_specifications(plan: &StackPlan) -> Vec<StateSpecification> {
     let n = plan.longest();
     let mut list = Vec::new();
     let mut add = |name, shape, kind| list.push(StateSpecification { name, shape, kind });
@@ -134,17 +132,9 @@ pub(super) fn state_specifications(plan: &ModelPlan) -> Vec<StateSpecification> 
     list
 }
 
-/// The modules of an attention layer of a plan.
-pub(super) fn attention_pieces(plan: &ModelPlan, heads: &LayerHeads) -> Vec<Piece> {
-    family(&plan.compatibility).pieces(heads, plan.architecture == Architecture::Decoder)
-}
-
-/// How the matrices of a plan lie in memory and in files.
-pub(super) fn orientation(plan: &ModelPlan) -> Orientation {
-    match plan.architecture {
-        Architecture::Encoder => Orientation::OutputsFirst,
-        Architecture::Decoder => Orientation::InputsFirst,
-    }
+/// The modules of an attention of a stack.
+pub(super) fn pieces(stack: &StackPlan, compatibility: &Compatibility, heads: &LayerHeads) -> Vec<Piece> {
+    family(compatibility).pieces(heads, stack.joins_projections)
 }
 
 struct Listing {
@@ -181,8 +171,37 @@ impl Listing {
         }
     }
 
-    fn piece(&mut self, prefix: &str, Piece { module, form, initial }: Piece) {
-        let module = format!("{prefix}{module}");
+    fn stack(&mut self, stack: &StackPlan) {
+        let (d, f) = (stack.width, stack.feed_forward);
+        self.table(&names::positions(stack), stack.first_position + stack.positions, d);
+        self.norm(&names::outer_norm(stack), d);
+        let onto_stream =
+            if stack.shrinks_outputs { DEVIATION / (2.0 * stack.layers as f64).sqrt() } else { DEVIATION };
+        let cross = stack.cross.as_ref().map(|cross| (AttentionKind::Cross, &cross.head_plan, &cross.compatibility));
+        for layer in 0..stack.layers {
+            let own = (AttentionKind::Own, &stack.head_plan, &stack.compatibility);
+            for (kind, head_plan, compatibility) in [own].into_iter().chain(cross) {
+                let names = AttentionNames::new(stack, layer, kind);
+                let heads = LayerHeads::of(head_plan, layer, stack.head_size);
+                if heads.attending() > 0 {
+                    self.norm(&names.norm, d);
+                    for piece in pieces(stack, compatibility, &heads) {
+                        self.piece(&names, piece);
+                    }
+                    let bias = family(compatibility).has_output_bias();
+                    let initial = Initial::Normal { deviation: onto_stream };
+                    self.map(&names.output, [heads.mixing_width(), d], bias, initial);
+                }
+            }
+            let names = LayerNames::new(stack, layer);
+            self.norm(&names.feed_forward_norm, d);
+            self.affine(&names.feed_forward_in, d, f, DEVIATION);
+            self.affine(&names.feed_forward_out, f, d, onto_stream);
+        }
+    }
+
+    fn piece(&mut self, names: &AttentionNames, Piece { module, form, initial }: Piece) {
+        let module = names.module(module);
         match form {
             PieceForm::Map { inputs, outputs, bias } => self.map(&module, [inputs, outputs], bias, initial),
             PieceForm::Tensor { shape, decay } => self.add(format!("{module}.weight"), shape, initial, decay),

@@ -31,7 +31,7 @@ impl Batch {
     /// # Errors
     /// If ids and mask are not `batch * sequence` many.
     pub fn input(&self, model: &Model) -> Result<ModelInput, ModelError> {
-        let keys = self.key_mask.as_deref().filter(|_| !model.plan().is_causal());
+        let keys = self.key_mask.as_deref().filter(|_| !model.plan().stack.is_causal);
         ModelInput::new(&self.input_ids, keys, self.batch, self.sequence, model.device())
     }
 

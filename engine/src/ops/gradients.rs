@@ -15,7 +15,7 @@ use super::{Parameter, gpu, threaded};
 /// What is added to the norm before dividing by it, as `PyTorch` does.
 const CLIP_EPSILON: f64 = 1e-6;
 
-/// The gradients of a set of parameters, in the order of their names.
+/// The gradients of a set of parameters, in the order in which these were given.
 ///
 /// A backward pass adds to them: the operations of whole sub-layers write straight into the memory here, and what
 /// candle's own backward pass leaves is added by [`Gradients::absorb`]. [`Gradients::reset`] empties the set without
@@ -25,9 +25,9 @@ pub struct Gradients(Arc<Set>);
 
 #[derive(Debug)]
 struct Set {
-    /// Sorted by name.
     entries: Vec<Entry>,
     by_id: HashMap<TensorId, usize>,
+    by_name: HashMap<String, usize>,
     /// What every gradient is still to be multiplied with, as bits.
     factor: AtomicU64,
 }
@@ -93,13 +93,19 @@ impl GradientGuard<'_> {
     }
 }
 
+impl Set {
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.get(*self.by_name.get(name)?)
+    }
+}
+
 impl Gradients {
     /// An empty set for these parameters.
     ///
     /// # Errors
     /// If two parameters share a name.
     pub fn new(parameters: &[Parameter]) -> Result<Self> {
-        let mut entries: Vec<Entry> = parameters
+        let entries: Vec<Entry> = parameters
             .iter()
             .map(|Parameter { name, var, .. }| {
                 let values = match (is_fused(var), var.dtype()) {
@@ -116,12 +122,14 @@ impl Gradients {
                 }
             })
             .collect();
-        entries.sort_by(|a, b| a.name.cmp(&b.name));
-        if let Some([first, _]) = entries.array_windows().find(|[a, b]| a.name == b.name) {
-            bail!("Two parameters have the name \"{}\".", first.name)
+        let mut by_name = HashMap::new();
+        for (index, Entry { name, .. }) in entries.iter().enumerate() {
+            if by_name.insert(name.clone(), index).is_some() {
+                bail!("Two parameters have the name \"{name}\".")
+            }
         }
         let by_id = entries.iter().enumerate().map(|(index, entry)| (entry.parameter.id(), index)).collect();
-        Ok(Self(Arc::new(Set { entries, by_id, factor: AtomicU64::new(1.0_f64.to_bits()) })))
+        Ok(Self(Arc::new(Set { entries, by_id, by_name, factor: AtomicU64::new(1.0_f64.to_bits()) })))
     }
 
     /// The gradients that one backward pass of candle left.
@@ -178,11 +186,10 @@ impl Gradients {
 
     /// A copy of the gradient of a parameter; nothing if there is none.
     pub fn get(&self, name: &str) -> Option<Tensor> {
-        let index = self.0.entries.binary_search_by(|entry| entry.name.as_str().cmp(name)).ok()?;
-        self.0.entries.get(index)?.copy(self.factor())
+        self.0.entry(name)?.copy(self.factor())
     }
 
-    /// Names and copies of the gradients in the order of the names; those that are not there are left out.
+    /// Names and copies of the gradients in the order of the parameters; those that are not there are left out.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Tensor)> {
         self.0.entries.iter().filter_map(|entry| Some((entry.name.as_str(), entry.copy(self.factor())?)))
     }
@@ -253,7 +260,7 @@ impl Gradients {
         Ok(norm)
     }
 
-    /// The name of the first parameter, by name, whose gradient holds a NaN or an infinity.
+    /// The name of the first parameter whose gradient holds a NaN or an infinity.
     ///
     /// # Errors
     /// If the device fails.
@@ -291,10 +298,7 @@ impl Gradients {
     /// If there is no such gradient, or it does not fit the parameter.
     pub(super) fn read<R>(&self, parameter: &Parameter, f: impl FnOnce(&Values) -> Result<R>) -> Result<R> {
         let Parameter { name, var, .. } = parameter;
-        let found = self.0.entries.binary_search_by(|entry| entry.name.as_str().cmp(name)).ok();
-        let Some(entry) = found.and_then(|index| self.0.entries.get(index)) else {
-            bail!("The optimiser was given no gradient of \"{name}\".")
-        };
+        let Some(entry) = self.0.entry(name) else { bail!("The optimiser was given no gradient of \"{name}\".") };
         if entry.shape != *var.shape() || entry.dtype != var.dtype() {
             bail!(
                 "The gradient of \"{name}\" has shape {:?} and type {:?}, the parameter {:?} and {:?}.",
@@ -407,7 +411,7 @@ mod tests {
     fn norm_clip_scale_and_sum() {
         let parameters = [parameter("b", &[1.0, 2.0]), parameter("a", &[5.0])];
         let g = gradients(&parameters, &[&[3.0, 4.0], &[12.0]]);
-        assert_eq!(g.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(g.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["b", "a"]);
         assert_eq!(g.global_norm().unwrap(), 13.0);
         assert_eq!(g.clip(20.0).unwrap(), 13.0);
         assert_eq!(values(&g, "a"), [12.0]);
@@ -443,8 +447,9 @@ mod tests {
         let parameters = [parameter("c", &[1.0]), parameter("b", &[1.0, 1.0]), parameter("a", &[1.0])];
         let find = |factors: &[&[f32]]| gradients(&parameters, factors).first_non_finite().unwrap();
         assert_eq!(find(&[&[1.0], &[1.0, -3e38], &[0.0]]), None);
-        assert_eq!(find(&[&[f32::NAN], &[1.0, f32::NEG_INFINITY], &[0.0]]).as_deref(), Some("b"));
-        assert_eq!(find(&[&[f32::NAN], &[1.0, 2.0], &[0.0]]).as_deref(), Some("c"));
+        assert_eq!(find(&[&[1.0], &[1.0, f32::NEG_INFINITY], &[f32::NAN]]).as_deref(), Some("b"));
+        assert_eq!(find(&[&[1.0], &[1.0, 2.0], &[f32::NAN]]).as_deref(), Some("a"));
+        assert_eq!(find(&[&[f32::NAN], &[1.0, f32::NAN], &[0.0]]).as_deref(), Some("c"));
         let diverged = gradients(&parameters, &[&[f32::NAN], &[1.0, 2.0], &[0.0]]);
         assert!(diverged.clip(1.0).unwrap().is_nan());
         assert_eq!(values(&diverged, "b"), [1.0, 2.0]);

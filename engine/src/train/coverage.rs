@@ -48,7 +48,7 @@ pub fn row_covariances(
     let plan = model.plan();
     let first = batcher.train_batch(0);
     require_memory(first.sequence)?;
-    let mut covariances = RowCovariances::new(first.sequence, plan.is_causal());
+    let mut covariances = RowCovariances::new(first.sequence, plan.stack.is_causal);
     let options = ForwardOptions { keep_hidden: true, ..ForwardOptions::default() };
     let (mut left, mut micro_step) = (examples, 0);
     while left > 0 {
@@ -57,7 +57,7 @@ pub fn row_covariances(
         }
         let batch = batcher.train_batch(micro_step).first(left);
         let hidden = model.attend(&batch.input(model)?, &options)?.hidden;
-        for (layer, hidden) in hidden.iter().enumerate().take(plan.layers) {
+        for (layer, hidden) in hidden.iter().enumerate().take(plan.stack.layers) {
             if let Some(scores) = model.scores(layer, hidden)? {
                 covariances.add(&scores.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?);
             }
@@ -91,13 +91,13 @@ pub fn choose(plan: &ModelPlan, covariances: &RowCovariances) -> Result<Chosen, 
         if trace > 0.0 { (error / trace).clamp(0.0, 1.0) } else { 0.0 }
     };
     let report = |k: usize, error: f64| CoverageReport { k, score_error: share(error), samples: covariances.samples() };
-    match &plan.coverage {
+    match &plan.stack.coverage {
         Coverage::Full(_) => Err(TrainError::State("all of its scores are computed".to_owned())),
         Coverage::Partial(partial) => {
             let maps = covariances.maps(partial.k);
             let error = maps.iter().enumerate().map(|(query, map)| map.error(&covariances.row(query), n)).sum();
             let chosen = maps.iter().map(|map| map.chosen.iter().map(|&key| key as u32).collect()).collect();
-            let pairs = PairSets::new(chosen, partial.k, plan.is_causal())?;
+            let pairs = PairSets::new(chosen, partial.k, plan.stack.is_causal)?;
             let restore = maps.into_iter().flat_map(|map| map.weights).collect();
             Ok(Chosen { state: CoverageState::Partial { pairs, restore }, report: report(partial.k, error) })
         }
@@ -154,13 +154,13 @@ mod tests {
             assert_eq!((covariances.tokens(), covariances.samples()), (TOKENS, 12 * 3 * 2));
             let curves = RowReconstruction::new(&covariances).unwrap();
             for k in [1, 4, 11] {
-                let plan = |coverage: Coverage| ModelPlan { coverage, ..model.plan().clone() };
+                let plan = |coverage: Coverage| model.plan().with_coverage(coverage);
                 let partial = plan(Coverage::Partial(PartialCoverage { k, ..PartialCoverage::default() }));
                 let chosen = choose(&partial, &covariances).unwrap();
                 assert_eq!((chosen.report.k, chosen.report.samples), (k, 72));
                 assert!((chosen.report.score_error - curves.errors()[k]).abs() < 1e-9);
                 let CoverageState::Partial { pairs, restore } = &chosen.state else { unreachable!() };
-                assert_eq!(restore.len() as u64, partial.restore_numbers());
+                assert_eq!(restore.len() as u64, partial.stack.restore_numbers());
                 for (row, choice) in pairs.rows().iter().zip(&curves.rows) {
                     let order: Vec<u32> = choice.greedy.order.iter().take(k).map(|key| *key as u32).collect();
                     assert_eq!(row.chosen[..order.len()], order);

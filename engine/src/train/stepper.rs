@@ -119,7 +119,7 @@ impl Stepper {
             optimiser: AdamW::new(parameters.optimiser_parameters(), config)?,
             device: device.clone(),
             clip_norm: train.clip_norm,
-            dropout: plan.dropout,
+            dropout: plan.stack.dropout,
             map_memory: train.map_memory,
             seed: run.seed,
         })
@@ -210,7 +210,7 @@ impl Stepper {
     /// Says which gradient is not finite.
     fn divergence(&self, step: u64) -> Result<Divergence, TrainError> {
         let name = self.gradients.first_non_finite()?.unwrap_or_else(|| "the gradient norm".to_owned());
-        let layer = layer_of(&name);
+        let layer = model::layer_of(&name).map(|layer| layer + 1);
         let place = match layer {
             Some(layer) => format!("the gradient of layer {layer} ({name})"),
             None => format!("the gradient of {name}"),
@@ -265,11 +265,6 @@ impl Stepper {
         }
         Ok(())
     }
-}
-
-/// The layer, from 1, that a parameter belongs to: the number in its Hugging Face name.
-fn layer_of(name: &str) -> Option<usize> {
-    name.split('.').find_map(|part| part.parse::<usize>().ok()).map(|layer| layer + 1)
 }
 
 #[cfg(test)]

@@ -119,8 +119,8 @@ fn carry_out(
             }),
             ..job.spec.clone()
         };
-        if tokens > other.model.plan().longest() {
-            let (name, most) = (&other.named, other.model.plan().longest());
+        if tokens > other.model.plan().stack.longest() {
+            let (name, most) = (&other.named, other.model.plan().stack.longest());
             return Err(refused(format!(
                 "{name} reads at most {most} tokens, so that its space cannot be found with examples of {tokens} tokens."
             )));

@@ -60,17 +60,17 @@ fn pairs_of(
     let goal = trainer.goal();
     let device = Device::Cpu;
     let loaded = load_model_dir(path, dtype_of(config.precision), &device).map_err(words)?;
-    if !loaded.plan.coverage.is_full() {
+    if !loaded.plan.stack.coverage.is_full() {
         return Err("It leaves out pairs itself; name a run with attention.coverage.kind = \"full\".".to_owned());
     }
-    if loaded.plan.is_causal() != goal.is_causal() {
+    if loaded.plan.stack.is_causal != goal.stack.is_causal {
         return Err("Its queries see other keys; name a run of the same model.kind.".to_owned());
     }
     let n = trainer.config().data.sequence_length;
-    if loaded.plan.positions < n {
+    if loaded.plan.stack.positions < n {
         return Err(format!(
             "It reads up to {} tokens, this run {n}; name a run of that length.",
-            loaded.plan.positions
+            loaded.plan.stack.positions
         ));
     }
     let own;
@@ -80,7 +80,7 @@ fn pairs_of(
         own = load_corpus(context, config)?;
         &own
     };
-    if corpus.tokenizer.vocabulary_size() > loaded.plan.vocabulary {
+    if corpus.tokenizer.vocabulary_size() > loaded.plan.vocabulary() {
         return Err("Its text is not what it was trained on any more.".to_owned());
     }
     let examples = match &trainer.config().attention.coverage {
@@ -117,7 +117,7 @@ pub(super) fn approximate(
 ) -> Result<Approximated, JobError> {
     let refuse = |why: &str| Err(JobError::refusal(why));
     let failure = |error: &dyn std::fmt::Display| JobError::failure(error.to_string());
-    if !plan.coverage.is_full() {
+    if !plan.stack.coverage.is_full() {
         return refuse(
             "It was trained to leave out pairs; evaluate it as it is, or name a model that scores all of them.",
         );
@@ -136,9 +136,10 @@ pub(super) fn approximate(
         return refuse(&format!("k is {k}, but must be from 1 to {most} for sequences of {n} tokens."));
     }
     let parameters = parameters.with_positions(plan, n).map_err(|error| failure(&error))?;
-    let exact = ModelPlan { positions: n, ..plan.clone() };
-    let goal = ModelPlan { coverage: wanted.coverage.of_model(), ..exact.clone() };
-    if !(0..goal.layers).any(|layer| goal.approximates(layer)) {
+    let mut exact = plan.clone();
+    exact.stack.positions = n;
+    let goal = exact.with_coverage(wanted.coverage.of_model());
+    if !(0..goal.stack.layers).any(|layer| goal.stack.approximates(layer)) {
         return refuse("No head before its last layer computes a map, so that there is nothing to leave out.");
     }
     let own;

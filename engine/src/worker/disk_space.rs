@@ -44,7 +44,7 @@ impl DiskNeed {
         let logged = steps.min(STEPS);
         let weights =
             Cost::of(plan, &Workload::training(config)).parameters * dtype_of(config.precision).size_in_bytes() as u64;
-        let rest = DIRECTORY_BYTES + plan.vocabulary as u64 * TOKEN_BYTES;
+        let rest = DIRECTORY_BYTES + plan.vocabulary() as u64 * TOKEN_BYTES;
         // At each interval, and at the end.
         let written = if train.checkpoint_every == 0 { 1 } else { steps.div_ceil(train.checkpoint_every).max(1) };
         Self {

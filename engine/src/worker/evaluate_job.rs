@@ -9,6 +9,7 @@ use super::{
     subject::Subject,
 };
 use crate::{
+    checkpoint::file_name,
     config::{AttentionConfig, attention_words},
     model::Model,
     train::evaluate,
@@ -77,8 +78,9 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
 fn not_finite(subject: &Subject, loss: f64) -> JobError {
     let why = match subject.parameters.first_non_finite() {
         Ok(Some(name)) => format!(
-            "The loss is {loss}: the weights `{name}` hold numbers that are not finite. Take an earlier checkpoint; this one \
-             was damaged or its run diverged."
+            "The loss is {loss}: the weights `{}` hold numbers that are not finite. Take an earlier checkpoint; this one \
+             was damaged or its run diverged.",
+            file_name(subject.model.plan(), &name)
         ),
         Ok(None) => format!(
             "The loss is {loss}, though all weights are finite: numbers overflow on the way through the model. Take an \

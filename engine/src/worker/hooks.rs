@@ -127,7 +127,7 @@ impl<'a> RunHooks<'a> {
         }
         // Only now: a reading of the machine that is logged before the attempt began would open one of its own.
         self.note_progress(trainer);
-        self.health = HealthWatch::new(&self.job.config, trainer.plan().vocabulary, trainer.steps());
+        self.health = HealthWatch::new(&self.job.config, trainer.plan().vocabulary(), trainer.steps());
         self.health.catch_up(store, run, progress.step);
         self.context.position.watch(self.job.config.train.stability.is_watched());
         self.context.runs_changed();
@@ -139,7 +139,7 @@ impl<'a> RunHooks<'a> {
             steps: trainer.steps(),
             device: device.to_owned(),
             threads: self.job.config.threads_used(),
-            vocabulary: trainer.plan().vocabulary,
+            vocabulary: trainer.plan().vocabulary(),
             train_tokens: statistics.train.tokens as u64,
             validation_tokens: statistics.validation.tokens as u64,
             flops_per_step,

@@ -68,19 +68,24 @@ impl Subject {
         };
         let loaded =
             checkpoint::load_model_dir(&directory, DType::F32, &Device::Cpu).map_err(|error| error.to_string())?;
+        if !loaded.plan.is_language_model() {
+            let why = "It is an encoder-decoder, reads images or predicts no tokens. Such models can be shown, but not yet \
+                       measured, analysed or gone on with.";
+            return Err(why.to_owned());
+        }
         let (name, config) = stored.map_or((None, None), |(name, config)| (Some(name), Some(config)));
         let config = config.or(loaded.config);
         let has_text = config.is_some();
         // A folder from elsewhere does not say on which examples it was trained, only how long they can be.
         let mut config = config.unwrap_or_else(|| {
             let mut config = RunConfig::default();
-            config.data.sequence_length = loaded.plan.positions;
+            config.data.sequence_length = loaded.plan.stack.positions;
             config
         });
         let is_shuffled = shuffled.unwrap_or(data.unwrap_or(&config.data).shuffled);
         let is_own_text = data.is_none() && is_shuffled == config.data.shuffled;
         config.data.shuffled = is_shuffled;
-        let objective = Objective::of_language_model(loaded.plan.is_causal(), config.train.mask_fraction);
+        let objective = Objective::of_language_model(loaded.plan.stack.is_causal, config.train.mask_fraction);
         let told = |error: DataError| error.to_string();
         let corpus = match (data, &loaded.tokenizer_json) {
             // Other text is cut into the tokens that the model knows, whatever the config says, and looked at whole.
@@ -98,8 +103,11 @@ impl Subject {
         }
         .map_err(told)?;
         let vocabulary = corpus.tokenizer.vocabulary_size();
-        if vocabulary > loaded.plan.vocabulary {
-            return Err(format!("Its tokenizer has {vocabulary} tokens, the model knows {}.", loaded.plan.vocabulary));
+        if vocabulary > loaded.plan.vocabulary() {
+            return Err(format!(
+                "Its tokenizer has {vocabulary} tokens, the model knows {}.",
+                loaded.plan.vocabulary()
+            ));
         }
         let named = match (name, step) {
             (Some(name), Some(step)) => format!("{name}, step {step}"),
@@ -119,7 +127,7 @@ impl Subject {
 
     /// The longest examples that both config and model have.
     pub(super) fn tokens(&self) -> usize {
-        self.config.data.sequence_length.min(self.model.plan().longest())
+        self.config.data.sequence_length.min(self.model.plan().stack.longest())
     }
 
     /// Refuses examples that are longer than the model can read.
@@ -127,7 +135,7 @@ impl Subject {
     /// # Errors
     /// In words.
     pub(super) fn require_positions(&self, tokens: usize) -> Result<(), String> {
-        let longest = self.model.plan().longest();
+        let longest = self.model.plan().stack.longest();
         if tokens <= longest {
             return Ok(());
         }

@@ -210,8 +210,11 @@ fn show(
                     held_out.spread(EXAMPLES, 1).nth(number % count).map(|batch| batch.input_ids)
                 }
                 MapText::HeldOut { number, tokens, examples } => {
-                    if *tokens > subject.model.plan().longest() {
-                        return Err(format!("It reads at most {}.", counted(subject.model.plan().longest(), "token")));
+                    if *tokens > subject.model.plan().stack.longest() {
+                        return Err(format!(
+                            "It reads at most {}.",
+                            counted(subject.model.plan().stack.longest(), "token")
+                        ));
                     }
                     let held_out = subject.held_out(1, *tokens)?.without_labels();
                     // Every second one, as the analysis counts.
@@ -229,7 +232,7 @@ fn show(
         (MapText::Example(_) | MapText::HeldOut { .. }, None) => return Err("There is no held-out example.".to_owned()),
         (MapText::Written(text), None) => tokenizer.encode_framed(text).map_err(|error| error.to_string())?,
     };
-    let most = model.plan().longest();
+    let most = model.plan().stack.longest();
     if ids.len() > most {
         return Err(format!(
             "The text has {}, the model reads at most {}. Shorten it.",

@@ -382,7 +382,7 @@ impl ReconstructPanel {
                 memory.look.ui(ui);
             }
         });
-        let HeadAt { layer, head } = self.head;
+        let HeadAt { layer, head, .. } = self.head;
         let rebuild = Rebuild { analysis: summary.id.clone(), scope: self.scope, layer, head, k };
         match cx.state.maps.rebuilt(&of, &rebuild) {
             None => drop(ui.add(egui::Spinner::new())),

@@ -98,7 +98,7 @@ fn layers_that_were_added_to_match_parameters_stay() {
     config.attention.reuse = Reuse::Partial(PartialReuse { heads: 2 });
     config.attention.match_parameters = Some(Baseline::Standard);
     config.model.feed_forward = 64;
-    let layers = ModelPlan::resolve(&config, 300).unwrap().layers;
+    let layers = ModelPlan::resolve(&config, 300).unwrap().stack.layers;
     assert!(layers > 12);
     let found = analysis(planted(layers, 4, 0.5, &[]));
     let adviser = Adviser::new(&config, "x", None, &found, None).unwrap();

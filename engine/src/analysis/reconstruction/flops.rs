@@ -21,10 +21,10 @@ impl RelativeFlops {
         let exact = plan.exact();
         let partial = |k: usize| {
             let coverage = Coverage::Partial(PartialCoverage { k, ..PartialCoverage::default() });
-            ModelPlan { coverage, ..exact.clone() }
+            exact.with_coverage(coverage)
         };
         let goal = partial(1);
-        let layers: Vec<usize> = (0..plan.layers).filter(|layer| goal.approximates(*layer)).collect();
+        let layers: Vec<usize> = (0..plan.stack.layers).filter(|layer| goal.stack.approximates(*layer)).collect();
         if layers.is_empty() || tokens == 0 {
             return Self::default();
         }
@@ -45,7 +45,7 @@ impl RelativeFlops {
             (own / all.max(1.0), own_forward / forward.max(1.0))
         });
         let (scores, forward) = ratios.unzip();
-        let heads: usize = layers.iter().map(|layer| plan.head_plan.computed(*layer)).sum();
+        let heads: usize = layers.iter().map(|layer| plan.stack.head_plan.computed(*layer)).sum();
         let score_macs = all / (tokens * tokens * heads).max(1) as f64;
         Self { scores, forward, score_macs }
     }

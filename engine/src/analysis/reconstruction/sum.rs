@@ -54,7 +54,7 @@ impl ReconstructionSum {
                 "No head of the model computes scores, so that none can be restored.".to_owned(),
             ));
         }
-        if let Some(HeadAt { layer, head }) = spec.head
+        if let Some(HeadAt { layer, head, .. }) = spec.head
             && (layer >= shape.computing.len() || head >= shape.heads)
         {
             return Err(AnalysisError::Impossible(format!(
@@ -63,7 +63,7 @@ impl ReconstructionSum {
                 shape.heads.saturating_sub(1)
             )));
         }
-        if let Some(HeadAt { layer, head }) = spec.head
+        if let Some(HeadAt { layer, head, .. }) = spec.head
             && !shape.computing.get(layer).is_some_and(|heads| heads.contains(&head))
         {
             return Err(AnalysisError::Impossible(format!(

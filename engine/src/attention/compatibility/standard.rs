@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Queries, keys and values as one module.
-const JOINED: &str = "c_attn";
+const JOINED: &str = "query_key_value";
 
 impl Standard {
     /// Only GPT-2's own layer is saved in GPT-2's way.

@@ -2,8 +2,7 @@
 
 use super::{Workload, scoring::Scoring};
 use crate::{
-    attention::{Cell, ModelPlan},
-    config::Architecture,
+    attention::{Cell, ModelPlan, OutputPlan, StackPlan},
     ops::HEAD_ROWS,
 };
 
@@ -18,18 +17,18 @@ pub(super) struct LayerActivations {
 }
 
 /// What dropout adds to a tensor: its own output. The pattern itself is drawn again in backward.
-fn with_dropout(plan: &ModelPlan, numbers: u64) -> u64 {
+fn with_dropout(plan: &StackPlan, numbers: u64) -> u64 {
     if plan.dropout > 0.0 { numbers.saturating_mul(2) } else { numbers }
 }
 
 /// Numbers kept by layer `layer`.
-pub(super) fn layer(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerActivations {
+pub(super) fn layer(plan: &StackPlan, layer: usize, work: &Workload) -> LayerActivations {
     // Layers that leave scores out are composed of small operations.
     if work.in_blocks && plan.coverage.is_full() { block(plan, layer, work) } else { composed(plan, layer, work) }
 }
 
 /// A layer inside of one operation. Dropout is applied in place and drawn again in backward: it keeps nothing.
-fn block(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerActivations {
+fn block(plan: &StackPlan, layer: usize, work: &Workload) -> LayerActivations {
     let tokens = work.tokens();
     let stream = tokens.saturating_mul(plan.width as u64);
     let head = tokens.saturating_mul(plan.head_size as u64);
@@ -57,7 +56,7 @@ fn block(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerActivations {
 }
 
 /// Heads of a layer whose maps others use.
-fn lent(plan: &ModelPlan, layer: usize) -> u64 {
+fn lent(plan: &StackPlan, layer: usize) -> u64 {
     let mut lends = vec![false; plan.heads];
     for (_, cell) in plan.head_plan.iter() {
         if let Cell::Borrow { origin, .. } = cell
@@ -72,7 +71,7 @@ fn lent(plan: &ModelPlan, layer: usize) -> u64 {
 
 /// Numbers that the backward pass of the largest sub-layer works with, and the gradient of the stream on both sides of
 /// it.
-pub(super) fn working(plan: &ModelPlan, work: &Workload) -> u64 {
+pub(super) fn working(plan: &StackPlan, work: &Workload) -> u64 {
     let tokens = work.tokens();
     let (d, f) = (plan.width as u64, plan.feed_forward as u64);
     let attention = |layer: usize| {
@@ -88,7 +87,7 @@ pub(super) fn working(plan: &ModelPlan, work: &Workload) -> u64 {
 }
 
 /// A layer composed of small operations.
-fn composed(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerActivations {
+fn composed(plan: &StackPlan, layer: usize, work: &Workload) -> LayerActivations {
     let tokens = work.tokens();
     let stream = tokens.saturating_mul(plan.width as u64);
     let inner = tokens.saturating_mul(plan.feed_forward as u64);
@@ -97,11 +96,8 @@ fn composed(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerActivations
     let (computed, live) = (plan.head_plan.computed(layer) as u64, plan.head_plan.live(layer) as u64);
     let attends = u64::from(live > 0);
     let scoring = Scoring::of(plan, layer);
-    // A decoder's fused matrix is cut into three, which are copies.
-    let copies = match plan.architecture {
-        Architecture::Encoder => 0,
-        Architecture::Decoder => plan.width as u64,
-    };
+    // A fused matrix is cut into three, which are copies.
+    let copies = if plan.joins_projections { plan.width as u64 } else { 0 };
     LayerActivations {
         // Heads are views of what was projected.
         projections: tokens
@@ -126,32 +122,32 @@ fn composed(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerActivations
 /// Numbers kept by the embeddings, with their norm: one tensor for each table but the first, which is summed in place
 /// of the sum, and the sums.
 pub(super) fn embedding(plan: &ModelPlan, work: &Workload) -> u64 {
-    let stream = work.tokens().saturating_mul(plan.width as u64);
+    let stream = work.tokens().saturating_mul(plan.stack.width as u64);
     if work.in_blocks {
         return stream;
     }
-    let tables = if plan.token_types > 0 { 3 } else { 2 };
-    with_dropout(plan, stream).saturating_add(stream.saturating_mul(2 * tables - 2))
+    let tables = if plan.token_types() > 0 { 3 } else { 2 };
+    with_dropout(&plan.stack, stream).saturating_add(stream.saturating_mul(2 * tables - 2))
 }
 
 /// Numbers kept by one norm over the whole stream.
-pub(super) fn norm(plan: &ModelPlan, work: &Workload) -> u64 {
+pub(super) fn norm(plan: &StackPlan, work: &Workload) -> u64 {
     work.tokens().saturating_mul(plan.width as u64 + 2)
 }
 
-/// Numbers kept by the head and the loss: gathered rows, the encoder's transform, logits and their gradient.
+/// Numbers kept by the head and the loss: gathered rows, a transform before them, logits and their gradient.
 pub(super) fn head(plan: &ModelPlan, work: &Workload) -> u64 {
     let predicted = work.predicted as u64;
-    let row = predicted.saturating_mul(plan.width as u64);
+    let row = predicted.saturating_mul(plan.stack.width as u64);
     let logits = if work.in_blocks {
         // Some rows at a time; the gradients of the hidden states and of the table are computed with them.
-        let rows = predicted.min(HEAD_ROWS as u64).saturating_add(plan.width as u64);
-        rows.saturating_mul(plan.vocabulary as u64).saturating_add(row)
+        let rows = predicted.min(HEAD_ROWS as u64).saturating_add(plan.stack.width as u64);
+        rows.saturating_mul(plan.vocabulary() as u64).saturating_add(row)
     } else {
-        predicted.saturating_mul(plan.vocabulary as u64).saturating_mul(2)
+        predicted.saturating_mul(plan.vocabulary() as u64).saturating_mul(2)
     };
-    match plan.architecture {
-        Architecture::Encoder => logits.saturating_add(row.saturating_mul(4)),
-        Architecture::Decoder => logits,
+    match plan.head {
+        OutputPlan::Vocabulary(head) if head.transforms => logits.saturating_add(row.saturating_mul(4)),
+        _ => logits,
     }
 }

@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Part, PartCost, Workload, activations, scoring::Scoring};
 use crate::{
-    attention::ModelPlan,
-    config::{Architecture, Coverage, Restore},
+    attention::{InputPlan, ModelPlan, OutputPlan, StackPlan, VocabularyHead},
+    config::{Coverage, Restore},
 };
 
 /// Numbers that `AdamW` keeps for every parameter: two moments.
@@ -12,7 +12,7 @@ const MOMENTS: u64 = 2;
 /// What one layer costs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayerCost {
-    /// Layer, from 0.
+    /// Layer, from 0; those of an encoder come before those of its decoder.
     pub layer: usize,
     /// Its parts.
     pub parts: Vec<PartCost>,
@@ -59,7 +59,9 @@ pub struct Cost {
 impl Cost {
     /// Counts what `plan` costs for `workload`.
     pub fn of(plan: &ModelPlan, workload: &Workload) -> Self {
-        let layers: Vec<LayerCost> = (0..plan.layers).map(|layer| layer_cost(plan, layer, workload)).collect();
+        let layers = plan.stacks().flat_map(|stack| (0..stack.layers).map(move |layer| (stack, layer)));
+        let layers: Vec<LayerCost> =
+            layers.enumerate().map(|(number, (stack, layer))| layer_cost(stack, layer, number, workload)).collect();
         let outside = outside_cost(plan, workload);
         let total = |of: fn(&PartCost) -> u64| {
             layers.iter().flat_map(|layer| &layer.parts).chain(&outside).map(of).fold(0, u64::saturating_add)
@@ -77,7 +79,11 @@ impl Cost {
         } else {
             (1, 0, 0, transient_bytes(plan, workload))
         };
-        let working = if workload.is_training() { activations::working(plan, workload) } else { 0 };
+        let working = if workload.is_training() {
+            plan.stacks().map(|stack| activations::working(stack, workload)).max().unwrap_or(0)
+        } else {
+            0
+        };
         let working_bytes = working.saturating_mul(bytes);
         Self {
             workload: *workload,
@@ -102,11 +108,7 @@ impl Cost {
     pub fn part(&self, part: Part) -> PartCost {
         let mut sum = PartCost::new(part, 0, 0, 0, false);
         for cost in self.layers.iter().flat_map(|layer| &layer.parts).chain(&self.outside).filter(|c| c.part == part) {
-            sum.parameters = sum.parameters.saturating_add(cost.parameters);
-            sum.macs = sum.macs.saturating_add(cost.macs);
-            sum.forward_flops = sum.forward_flops.saturating_add(cost.forward_flops);
-            sum.backward_flops = sum.backward_flops.saturating_add(cost.backward_flops);
-            sum.activation_bytes = sum.activation_bytes.saturating_add(cost.activation_bytes);
+            sum.add(cost);
         }
         sum
     }
@@ -122,7 +124,8 @@ impl Cost {
 /// multiplications by diagonals count (a shared matrix's, and a mixing row's on both sides), content biases do not.
 pub fn layer_macs(plan: &ModelPlan, sequence: usize) -> u64 {
     let exact = Cost::of(plan, &Workload::inference(1, sequence, crate::config::Precision::F32)).layer_macs();
-    (0..plan.layers).map(|layer| Scoring::of(plan, layer)).fold(exact, |macs, scoring| {
+    let layers = plan.stacks().flat_map(|stack| (0..stack.layers).map(move |layer| Scoring::of(stack, layer)));
+    layers.fold(exact, |macs, scoring| {
         let tokens = |macs: u64| macs.saturating_mul(sequence as u64);
         macs.saturating_sub(tokens(scoring.projection_macs)).saturating_add(tokens(scoring.published()))
     })
@@ -138,12 +141,45 @@ fn linear(from: usize, to: usize) -> u64 {
     product(&[from, to]).saturating_add(to as u64)
 }
 
-fn layer_cost(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerCost {
-    let (d, d_k, f) = (plan.width, plan.head_size, plan.feed_forward);
+/// What layer `layer` of a stack costs, number `number` of the model. Where it attends to an encoder, that reads as many
+/// tokens, and what its cross-attention costs stands in the parts of attention.
+fn layer_cost(plan: &StackPlan, layer: usize, number: usize, work: &Workload) -> LayerCost {
+    let (d, f) = (plan.width, plan.feed_forward);
     let (b, t) = (work.batch, work.sequence);
-    let live = plan.head_plan.live(layer);
-    let mixing = live * d_k;
-    let attends = usize::from(live > 0);
+    let cross = plan.cross.as_ref().map(|cross| StackPlan {
+        head_plan: cross.head_plan.clone(),
+        compatibility: cross.compatibility.clone(),
+        cross: None,
+        ..plan.exact()
+    });
+    let mut parts = attention_cost(plan, layer, work);
+    for (part, more) in parts.iter_mut().zip(cross.iter().flat_map(|cross| attention_cost(cross, layer, work))) {
+        part.add(&more);
+    }
+    let kept = activations::layer(plan, layer, work);
+    let bytes = work.precision.bytes();
+    let cost = |part, parameters, macs, numbers: u64| {
+        PartCost::new(part, parameters, macs, numbers.saturating_mul(bytes), work.is_training())
+    };
+    // A layer without attention has no norm for it.
+    let norms = [Some(plan), cross.as_ref()].into_iter().flatten().filter(|of| of.head_plan.live(layer) > 0).count();
+    let crossed = cross.as_ref().filter(|cross| cross.head_plan.live(layer) > 0);
+    let crossed = crossed.map_or(0, |cross| activations::layer(cross, layer, work).norm / 2);
+    parts.push(cost(
+        Part::FeedForward,
+        linear(d, f).saturating_add(linear(f, d)),
+        product(&[2, b, t, d, f]),
+        kept.feed_forward,
+    ));
+    parts.push(cost(Part::Norm, product(&[2, d, 1 + norms]), 0, kept.norm.saturating_add(crossed)));
+    LayerCost { layer: number, parts }
+}
+
+/// What the self-attention of a layer costs.
+fn attention_cost(plan: &StackPlan, layer: usize, work: &Workload) -> Vec<PartCost> {
+    let (d, d_k) = (plan.width, plan.head_size);
+    let (b, t) = (work.batch, work.sequence);
+    let mixing = plan.head_plan.live(layer) * d_k;
     let scoring = Scoring::of(plan, layer);
     let output_bias = if scoring.has_output_bias { d } else { 0 };
     let kept = activations::layer(plan, layer, work);
@@ -158,7 +194,7 @@ fn layer_cost(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerCost {
         let spared = restoring_macs(plan, layer, work).saturating_mul(2);
         scores.backward_flops = scores.backward_flops.saturating_sub(spared);
     }
-    let parts = vec![
+    vec![
         cost(
             Part::Projections,
             scoring.parameters,
@@ -168,21 +204,12 @@ fn layer_cost(plan: &ModelPlan, layer: usize, work: &Workload) -> LayerCost {
         scores,
         cost(Part::Mix, 0, product(&[b, t, t, mixing]), kept.mix),
         cost(Part::Output, product(&[mixing, d]) + output_bias as u64, product(&[b, t, mixing, d]), kept.output),
-        cost(
-            Part::FeedForward,
-            linear(d, f).saturating_add(linear(f, d)),
-            product(&[2, b, t, d, f]),
-            kept.feed_forward,
-        ),
-        // A layer without attention has no norm for it.
-        cost(Part::Norm, product(&[2, d, 1 + attends]), 0, kept.norm),
-    ];
-    LayerCost { layer, parts }
+    ]
 }
 
 /// Multiply-accumulates of the scores of a layer. Where k of t keys are computed: these, and the product of R with them
 /// for the others of each row; hidden entries of a map count here as they do for whole maps.
-fn score_macs(plan: &ModelPlan, layer: usize, scoring: &Scoring, work: &Workload) -> u64 {
+fn score_macs(plan: &StackPlan, layer: usize, scoring: &Scoring, work: &Workload) -> u64 {
     let (b, t) = (work.batch, work.sequence);
     let whole = product(&[b, t, t]).saturating_mul(scoring.score_macs);
     let (Some(k), true) = (plan.coverage.k().map(|k| k.min(t)), plan.approximates(layer)) else { return whole };
@@ -199,7 +226,7 @@ fn score_macs(plan: &ModelPlan, layer: usize, scoring: &Scoring, work: &Workload
 }
 
 /// Multiply-accumulates of the products with R.
-fn restoring_macs(plan: &ModelPlan, layer: usize, work: &Workload) -> u64 {
+fn restoring_macs(plan: &StackPlan, layer: usize, work: &Workload) -> u64 {
     let t = work.sequence;
     match &plan.coverage {
         Coverage::Partial(partial) if plan.approximates(layer) => {
@@ -211,7 +238,7 @@ fn restoring_macs(plan: &ModelPlan, layer: usize, work: &Workload) -> u64 {
 }
 
 /// Trained numbers of the map from computed to restored scores that layer `layer` has for itself.
-fn restore_parameters(plan: &ModelPlan, layer: usize) -> u64 {
+fn restore_parameters(plan: &StackPlan, layer: usize) -> u64 {
     if plan.trained_restore() == Some(Restore::PerLayer) && plan.approximates(layer) {
         plan.restore_numbers()
     } else {
@@ -220,43 +247,58 @@ fn restore_parameters(plan: &ModelPlan, layer: usize) -> u64 {
 }
 
 fn outside_cost(plan: &ModelPlan, work: &Workload) -> Vec<PartCost> {
-    let (d, vocabulary) = (plan.width, plan.vocabulary);
-    let rows = vocabulary + plan.positions + plan.token_types;
+    let (d, vocabulary, predicted) = (plan.stack.width, plan.vocabulary(), work.predicted);
+    let positions: usize = plan.stacks().map(|stack| stack.first_position + stack.positions).sum();
     let bytes = work.precision.bytes();
     let cost = |part, parameters, macs, numbers: u64| {
         PartCost::new(part, parameters, macs, numbers.saturating_mul(bytes), work.is_training())
     };
-    let (head, head_macs) = match plan.architecture {
-        Architecture::Encoder => {
-            (linear(d, d) + product(&[2, d]) + vocabulary as u64, product(&[work.predicted, d, d]))
+    let (input, input_macs) = match plan.input {
+        InputPlan::Tokens { types, .. } => (product(&[vocabulary + types, d]), 0),
+        InputPlan::Patches { patch, channels, .. } => {
+            let numbers = channels * patch * patch;
+            let patches = work.sequence.saturating_sub(1);
+            (linear(numbers, d).saturating_add(d as u64), product(&[work.batch, patches, numbers, d]))
         }
-        Architecture::Decoder => (0, 0),
     };
+    let (head, head_macs) = match plan.head {
+        OutputPlan::Vocabulary(VocabularyHead { transforms, has_bias }) => {
+            let (transform, macs) =
+                if transforms { (linear(d, d) + product(&[2, d]), product(&[predicted, d, d])) } else { (0, 0) };
+            let bias = if has_bias { vocabulary as u64 } else { 0 };
+            (transform + bias, macs.saturating_add(product(&[predicted, d, vocabulary])))
+        }
+        OutputPlan::Classes { classes, pools } => {
+            let (pooler, macs) = if pools { (linear(d, d), product(&[work.batch, d, d])) } else { (0, 0) };
+            (pooler.saturating_add(linear(d, classes)), macs.saturating_add(product(&[work.batch, d, classes])))
+        }
+        OutputPlan::Span => (linear(d, 2), product(&[work.batch, work.sequence, d, 2])),
+    };
+    // The map from computed to restored scores that all layers share.
+    let shared = plan.stacks().filter(|stack| stack.trained_restore() == Some(Restore::Common));
+    let shared = shared.map(StackPlan::restore_numbers).fold(0, u64::saturating_add);
+    let norms = plan.stacks().map(|stack| activations::norm(stack, work)).fold(0, u64::saturating_add);
     vec![
-        cost(Part::Embedding, product(&[rows, d]), 0, activations::embedding(plan, work)),
+        cost(
+            Part::Embedding,
+            input.saturating_add(product(&[positions, d])),
+            input_macs,
+            activations::embedding(plan, work),
+        ),
         // After the embeddings where norms come last, at the end where they come first.
-        cost(Part::Norm, product(&[2, d]), 0, activations::norm(plan, work)),
-        // The map from computed to restored scores that all layers share.
-        cost(
-            Part::Scores,
-            if plan.trained_restore() == Some(Restore::Common) { plan.restore_numbers() } else { 0 },
-            0,
-            0,
-        ),
-        cost(
-            Part::Head,
-            head,
-            head_macs.saturating_add(product(&[work.predicted, d, vocabulary])),
-            activations::head(plan, work),
-        ),
+        cost(Part::Norm, product(&[2, d, plan.stacks().count()]), 0, norms),
+        cost(Part::Scores, shared, 0, 0),
+        cost(Part::Head, head, head_macs, activations::head(plan, work)),
     ]
 }
 
 /// Bytes alive at once in a forward pass that keeps nothing: the widest layer, or the logits.
 fn transient_bytes(plan: &ModelPlan, work: &Workload) -> u64 {
-    let widest = (0..plan.layers)
-        .map(|layer| {
-            let kept = activations::layer(plan, layer, work);
+    let widest = plan
+        .stacks()
+        .flat_map(|stack| (0..stack.layers).map(move |layer| (stack, layer)))
+        .map(|(stack, layer)| {
+            let kept = activations::layer(stack, layer, work);
             [kept.projections, kept.scores, kept.mix, kept.output, kept.feed_forward, kept.norm]
                 .into_iter()
                 .fold(0, u64::saturating_add)
@@ -270,10 +312,10 @@ fn transient_bytes(plan: &ModelPlan, work: &Workload) -> u64 {
 mod tests {
     use super::*;
     use crate::{
-        attention::{Draft, HeadAt, HeadPlan},
+        attention::{BART, BERT, CrossPlan, Draft, HeadAt, HeadPlan, Naming, Preset, StackName, VIT},
         config::{
-            Collaborative, Compatibility, MapMemoryChoice, NormPlacement, Pairwise, PartialCoverage, Precision,
-            RunConfig, SharedWeight, Symmetric,
+            Architecture, AttentionConfig, Cache, Collaborative, Compatibility, MapMemoryChoice, ModelConfig,
+            NormPlacement, Pairwise, PartialCoverage, Precision, RunConfig, SharedWeight, Symmetric,
         },
     };
 
@@ -332,7 +374,7 @@ mod tests {
             let (mut plan, sequence) = golden_plan(row);
             let attention = &row["attention"];
             let number = |name: &str| attention[name].as_u64().unwrap() as usize;
-            let (l, h) = (plan.layers, plan.heads);
+            let (l, h) = (plan.stack.layers, plan.stack.heads);
             let layers: Vec<usize> = match (attention["variant"].as_str().unwrap(), attention["layout"].as_str()) {
                 ("standard" | "symmetric" | "pairwise" | "shared" | "collaborative", _) => Vec::new(),
                 ("reuse", Some("proposed" | "skip")) => (1..=number("P")).collect(),
@@ -345,7 +387,7 @@ mod tests {
                 }
                 _ => continue,
             };
-            plan.compatibility = match attention["variant"].as_str().unwrap() {
+            plan.stack.compatibility = match attention["variant"].as_str().unwrap() {
                 "symmetric" => Compatibility::Symmetric(Symmetric {}),
                 "pairwise" => Compatibility::Pairwise(Pairwise {}),
                 "shared" => Compatibility::SharedWeight(SharedWeight {}),
@@ -353,7 +395,7 @@ mod tests {
                 _ => Compatibility::default(),
             };
             if !layers.is_empty() {
-                plan.head_plan = reuse(l, h, &layers, number("K"), attention["layout"] == "skip");
+                plan.stack.head_plan = reuse(l, h, &layers, number("K"), attention["layout"] == "skip");
             }
             let expected = &row["expected"];
             let cost = Cost::of(&plan, &Workload::inference(1, sequence, Precision::F32));
@@ -368,7 +410,7 @@ mod tests {
                         .map(|part| of(cost.part(part).unwrap()))
                         .sum::<u64>()
                 };
-                let scoring = Scoring::of(&plan, layer);
+                let scoring = Scoring::of(&plan.stack, layer);
                 let published = sequence as u64 * scoring.published();
                 let macs = sum(|p| p.macs) - cost.part(Part::Projections).unwrap().macs + published;
                 assert_eq!(Some(macs), expected["attention_macs_per_layer"][layer].as_u64(), "{}", row["id"]);
@@ -378,6 +420,59 @@ mod tests {
             checked += 1;
         }
         assert!(checked >= 66, "only {checked} rows of the golden table were checked");
+    }
+
+    /// Models of images, of classes, and of an encoder and a decoder.
+    #[test]
+    fn models_of_every_shape_have_the_parameters_of_the_golden_table() {
+        let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/params_flops.json"));
+        let table: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();
+        let mut checked = 0;
+        for row in table["configs"].as_array().unwrap() {
+            let size = |name: &str| row["hyper"][name].as_u64().unwrap() as usize;
+            if row["attention"]["variant"] != "standard" {
+                continue;
+            }
+            let stack = |preset: &Preset, name: StackName, positions: usize| {
+                let (layers, heads, width, feed_forward) = (size("L"), size("H"), size("d"), size("ff"));
+                let positions = Some(positions);
+                let model = ModelConfig { layers, heads, width, feed_forward, positions, ..ModelConfig::default() };
+                preset.checked_stack(name, &model, &AttentionConfig::default(), size("n")).unwrap()
+            };
+            let text = || InputPlan::Tokens { vocabulary: size("V"), types: 0 };
+            let (input, encoder, stack, head) = match row["family"].as_str().unwrap() {
+                "vit" => {
+                    let (image, patch, channels) = (size("image"), size("patch"), size("channels"));
+                    let positions = (image / patch) * (image / patch) + 1;
+                    let head = OutputPlan::Classes { classes: size("labels"), pools: false };
+                    let input = InputPlan::Patches { image, patch, channels };
+                    (input, None, stack(&VIT, StackName::Encoder, positions), head)
+                }
+                "bert_seqcls" => {
+                    let input = InputPlan::Tokens { vocabulary: size("V"), types: 2 };
+                    let head = OutputPlan::Classes { classes: size("labels"), pools: true };
+                    (input, None, stack(&BERT, StackName::Encoder, size("P")), head)
+                }
+                "bart" => {
+                    let mut decoder = stack(&BART, StackName::Decoder, size("P"));
+                    let (head_plan, compatibility) = (decoder.head_plan.clone(), decoder.compatibility.clone());
+                    decoder.cross = Some(CrossPlan { head_plan, compatibility });
+                    let head = OutputPlan::Vocabulary(VocabularyHead { transforms: false, has_bias: false });
+                    (text(), Some(Box::new(stack(&BART, StackName::Encoder, size("P")))), decoder, head)
+                }
+                _ => continue,
+            };
+            let plan = ModelPlan { naming: Naming::Bert, input, encoder, stack, head, cache: Cache::default() };
+            let cost = Cost::of(&plan, &Workload::inference(1, size("n"), Precision::F32));
+            assert_eq!(Some(cost.parameters), row["expected"]["model_params"].as_u64(), "{}", row["id"]);
+            if row["family"] != "bart" {
+                let macs = row["expected"]["model_attention_macs"].as_u64().unwrap()
+                    + row["expected"]["model_ffn_macs"].as_u64().unwrap();
+                assert_eq!(cost.layer_macs(), macs, "{}", row["id"]);
+            }
+            checked += 1;
+        }
+        assert_eq!(checked, 5);
     }
 
     /// A row whose pairs are scored in part: its parameters, and the share of the scores that is left to compute.
@@ -390,16 +485,17 @@ mod tests {
         let k = row["attention"]["k"].as_u64().unwrap() as usize;
         let coverage = Coverage::Partial(PartialCoverage { k, restore, ..PartialCoverage::default() });
         // Positions that no sequence reaches stand in the table alone.
-        let unused = ((plan.positions - sequence) * plan.width) as u64;
-        let plan = ModelPlan { coverage, positions: sequence, ..plan };
+        let unused = ((plan.stack.positions - sequence) * plan.stack.width) as u64;
+        let mut plan = plan.with_coverage(coverage);
+        plan.stack.positions = sequence;
         let work = Workload::inference(1, sequence, Precision::F32);
         let (cost, exact) = (Cost::of(&plan, &work), Cost::of(&plan.exact(), &work));
         assert_eq!(Some(cost.parameters + unused), row["expected"]["model_params"].as_u64(), "{}", row["id"]);
         let restored = cost.parameters - exact.parameters;
         assert_eq!(Some(restored), row["expected"]["reconstruction_params"].as_u64(), "{}", row["id"]);
         let macs = |cost: &Cost, layer: usize| cost.layers[layer].part(Part::Scores).unwrap().macs;
-        let (n, d_k, heads) = (sequence as u64, plan.head_size as u64, plan.heads as u64);
-        assert_eq!(macs(&cost, plan.layers - 1), macs(&exact, plan.layers - 1), "the last layer is exact");
+        let (n, d_k, heads) = (sequence as u64, plan.stack.head_size as u64, plan.stack.heads as u64);
+        assert_eq!(macs(&cost, plan.stack.layers - 1), macs(&exact, plan.stack.layers - 1), "the last layer is exact");
         assert_eq!(macs(&cost, 0), heads * n * k as u64 * (d_k + n - k as u64));
     }
 
@@ -412,8 +508,8 @@ mod tests {
                 config.attention.coverage = Coverage::Partial(partial);
             })
         };
-        assert_eq!(partial(Architecture::Encoder, Restore::Fixed).restore_numbers(), 10 * 6 * 4);
-        assert_eq!(partial(Architecture::Decoder, Restore::Fixed).restore_numbers(), (6 * 7 / 2) * 4);
+        assert_eq!(partial(Architecture::Encoder, Restore::Fixed).stack.restore_numbers(), 10 * 6 * 4);
+        assert_eq!(partial(Architecture::Decoder, Restore::Fixed).stack.restore_numbers(), (6 * 7 / 2) * 4);
         let count = |restore| {
             let plan = partial(Architecture::Decoder, restore);
             let work = Workload::inference(1, 10, Precision::F32);
@@ -430,7 +526,7 @@ mod tests {
             let mut plan = plan(Architecture::Encoder, |config| {
                 (config.model.width, config.model.heads, config.model.layers) = (d, heads, 1);
             });
-            plan.compatibility = compatibility;
+            plan.stack.compatibility = compatibility;
             plan
         };
         let shared = || Compatibility::SharedWeight(SharedWeight {});
@@ -444,7 +540,7 @@ mod tests {
                 ("shared", shared(), 1),
             ] {
                 let plan = layer(d as usize, number("m") as usize, compatibility);
-                assert_eq!(Scoring::of(&plan, 0).parameters - biases * d, number(name), "{name} at {d}");
+                assert_eq!(Scoring::of(&plan.stack, 0).parameters - biases * d, number(name), "{name} at {d}");
             }
         }
         for row in table["collaborative_layer_costs"].as_array().unwrap() {
@@ -455,7 +551,7 @@ mod tests {
                 None => Compatibility::default(),
             };
             let plan = layer(d as usize, number("H") as usize, compatibility.clone());
-            let found = Scoring::of(&plan, 0);
+            let found = Scoring::of(&plan.stack, 0);
             // Biases, content biases too, do not count there.
             let biases = if compatibility == Compatibility::default() { 3 * d } else { d + number("H") * d };
             assert_eq!(found.parameters - biases + d * d, number("layer_params_no_bias"), "{row}");
@@ -469,15 +565,15 @@ mod tests {
         // Each matrix product of one forward pass as [rows, inner, columns].
         let plan = plan(Architecture::Decoder, |_| {});
         let (b, t) = (3, 10);
-        let (d, f, h, d_k) = (plan.width, plan.feed_forward, plan.heads, plan.head_size);
+        let (d, f, h, d_k) = (plan.stack.width, plan.stack.feed_forward, plan.stack.heads, plan.stack.head_size);
         let mut products = Vec::new();
-        for _ in 0..plan.layers {
+        for _ in 0..plan.stack.layers {
             products.push([b * t, d, 3 * d]);
             products.extend(vec![[t, d_k, t]; b * h]);
             products.extend(vec![[t, t, d_k]; b * h]);
             products.extend([[b * t, d, d], [b * t, d, f], [b * t, f, d]]);
         }
-        products.push([b * t, d, plan.vocabulary]);
+        products.push([b * t, d, plan.vocabulary()]);
         let flops: usize = products.iter().map(|[m, k, n]| 2 * m * k * n).sum();
         let work = Workload {
             batch: b,

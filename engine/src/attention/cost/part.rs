@@ -79,4 +79,13 @@ impl PartCost {
             activation_bytes: if backward { activation_bytes } else { 0 },
         }
     }
+
+    /// Adds what another part costs.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.parameters = self.parameters.saturating_add(other.parameters);
+        self.macs = self.macs.saturating_add(other.macs);
+        self.forward_flops = self.forward_flops.saturating_add(other.forward_flops);
+        self.backward_flops = self.backward_flops.saturating_add(other.backward_flops);
+        self.activation_bytes = self.activation_bytes.saturating_add(other.activation_bytes);
+    }
 }

@@ -1,7 +1,7 @@
 //! What a layer needs from the stream to scores and values, for every way to score a pair.
 
 use crate::{
-    attention::{Cell, ModelPlan},
+    attention::{Cell, StackPlan},
     config::{Biases, Collaborative, Compatibility, Grouped, Latent, Standard},
 };
 
@@ -27,7 +27,7 @@ pub(super) struct Scoring {
 }
 
 /// Blocks of keys and of values that exist, for heads in groups.
-fn groups(plan: &ModelPlan, layer: usize, kv_heads: usize) -> [u64; 2] {
+fn groups(plan: &StackPlan, layer: usize, kv_heads: usize) -> [u64; 2] {
     let (mut keys, mut values) = (vec![false; kv_heads], vec![false; kv_heads]);
     for (head, cell) in plan.head_plan.row(layer).iter().enumerate() {
         let group = head * kv_heads / plan.heads.max(1);
@@ -41,7 +41,7 @@ fn groups(plan: &ModelPlan, layer: usize, kv_heads: usize) -> [u64; 2] {
 
 impl Scoring {
     /// Counts layer `layer`. Queries and keys exist for heads that compute, values for those that have a map.
-    pub fn of(plan: &ModelPlan, layer: usize) -> Self {
+    pub fn of(plan: &StackPlan, layer: usize) -> Self {
         let (d, size) = (plan.width as u64, plan.head_size as u64);
         let (c, h) = (plan.head_plan.computed(layer) as u64, plan.head_plan.live(layer) as u64);
         let computes = u64::from(c > 0);

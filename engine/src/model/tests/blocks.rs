@@ -26,7 +26,7 @@ fn compare(plan: &ModelPlan, b: usize, t: usize, dtype: DType, tolerance: f64) {
     let mut input = input(&tokens(b, t), b, t);
     let mask: Vec<u8> = (0..b * t).map(|i| u8::from(i % t < t - 1 - i / t)).collect();
     input.key_mask = Some(Tensor::from_vec(mask, (b, t), &Device::Cpu).unwrap());
-    if plan.token_types > 0 {
+    if plan.token_types() > 0 {
         let types: Vec<u32> = (0..b * t).map(|i| u32::from(i % t > t / 2)).collect();
         input = input.with_token_types(&types).unwrap();
     }
@@ -45,8 +45,8 @@ fn compare(plan: &ModelPlan, b: usize, t: usize, dtype: DType, tolerance: f64) {
             assert!(
                 difference <= tolerance * scale,
                 "{name} of {:?}, norm {:?}, {t} tokens is off by {difference} of {scale}",
-                plan.architecture,
-                plan.norm
+                plan.stack.name,
+                plan.stack.norm
             );
         }
     }
@@ -59,8 +59,8 @@ fn compare(plan: &ModelPlan, b: usize, t: usize, dtype: DType, tolerance: f64) {
 #[test]
 fn blocks_give_what_small_operations_give() {
     for mut plan in plans() {
-        plan.dropout = 0.2;
-        plan.norm_epsilon = 1e-3;
+        plan.stack.dropout = 0.2;
+        plan.stack.norm_epsilon = 1e-3;
         compare(&plan, 2, POSITIONS, DType::F64, 1e-12);
         compare(&plan, 2, POSITIONS, DType::F32, 2e-5);
     }
@@ -69,12 +69,12 @@ fn blocks_give_what_small_operations_give() {
 #[test]
 fn blocks_give_what_small_operations_give_in_every_family_and_schedule() {
     for mut plan in plans().into_iter().take(2) {
-        (plan.dropout, plan.norm_epsilon) = (0.2, 1e-3);
-        for compatibility in Compatibility::examples(plan.heads, plan.width) {
-            for reuse in Reuse::examples(plan.layers, plan.heads) {
+        (plan.stack.dropout, plan.stack.norm_epsilon) = (0.2, 1e-3);
+        for compatibility in Compatibility::examples(plan.stack.heads, plan.stack.width) {
+            for reuse in Reuse::examples(plan.stack.layers, plan.stack.heads) {
                 let attention = AttentionConfig { reuse, compatibility: compatibility.clone(), ..Default::default() };
-                plan.head_plan = HeadPlan::derive(&attention, plan.layers, plan.heads).unwrap();
-                plan.compatibility = compatibility.clone();
+                plan.stack.head_plan = HeadPlan::derive(&attention, plan.stack.layers, plan.stack.heads).unwrap();
+                plan.stack.compatibility = compatibility.clone();
                 compare(&plan, 2, POSITIONS, DType::F64, 1e-12);
             }
         }
@@ -85,10 +85,10 @@ fn blocks_give_what_small_operations_give_in_every_family_and_schedule() {
 #[test]
 fn blocks_give_the_same_for_sequences_of_several_tiles() {
     for mut plan in plans() {
-        plan.dropout = 0.2;
-        plan.norm_epsilon = 1e-3;
+        plan.stack.dropout = 0.2;
+        plan.stack.norm_epsilon = 1e-3;
         for (b, t) in [(2, 150), (3, 530)] {
-            plan.positions = t;
+            plan.stack.positions = t;
             compare(&plan, b, t, DType::F64, 1e-11);
         }
     }

@@ -14,12 +14,12 @@ const K: usize = 3;
 
 fn partial(plan: &ModelPlan, restore: Restore) -> ModelPlan {
     let coverage = Coverage::Partial(PartialCoverage { k: K, restore, ..PartialCoverage::default() });
-    ModelPlan { coverage, ..plan.clone() }
+    plan.with_coverage(coverage)
 }
 
 /// Every way to score a pair with some schedules and each way to train R.
 fn partial_plans() -> Vec<ModelPlan> {
-    let schedules = |plan: &ModelPlan| plan.head_plan.computed(0) > 0;
+    let schedules = |plan: &ModelPlan| plan.stack.head_plan.computed(0) > 0;
     let numbered = family_plans().into_iter().filter(schedules).chain(mixed_plans()).enumerate();
     numbered.map(|(number, plan)| partial(&plan, Restore::ALL[number % 3])).collect()
 }
@@ -36,8 +36,8 @@ fn weights(plan: &ModelPlan, dtype: DType) -> ParameterSet {
 #[test]
 fn every_legal_combination_trains_and_every_variable_has_a_gradient() {
     for plan in partial_plans() {
-        let ModelPlan { architecture, compatibility, head_plan, coverage, .. } = &plan;
-        let what = format!("{architecture:?} {compatibility:?} {head_plan:?} {coverage:?}");
+        let StackPlan { name, compatibility, head_plan, coverage, .. } = &plan.stack;
+        let what = format!("{name:?} {compatibility:?} {head_plan:?} {coverage:?}");
         let parameters = ParameterSet::init(&plan, 5, DType::F32, &Device::Cpu).unwrap();
         let cost = Cost::of(&plan, &Workload::inference(1, POSITIONS, Precision::F32));
         assert_eq!(cost.parameters, parameters.count(), "{what}");
@@ -67,7 +67,8 @@ fn every_legal_combination_trains_and_every_variable_has_a_gradient() {
 fn gradients_agree_with_finite_differences() {
     let (b, t) = (2, POSITIONS);
     for (number, plan) in plans().into_iter().chain(mixed_plans()).enumerate() {
-        let plan = ModelPlan { norm_epsilon: 1e-3, ..partial(&plan, Restore::ALL[1 + number % 2]) };
+        let mut plan = partial(&plan, Restore::ALL[1 + number % 2]);
+        plan.stack.norm_epsilon = 1e-3;
         let parameters = weights(&plan, DType::F64);
         let (input, labels, options) = (input(&tokens(b, t), b, t), labels(b, t), ForwardOptions::default());
         let model = Model::trainable(&plan, &parameters).unwrap();
@@ -90,7 +91,7 @@ fn gradients_agree_with_finite_differences() {
                 assert!(
                     (difference - gradient[i]).abs() < 1e-8 + 1e-6 * difference.abs(),
                     "{name}[{i}] of {:?}: {} by backward, {difference} by difference",
-                    plan.compatibility,
+                    plan.stack.compatibility,
                     gradient[i],
                 );
             }
@@ -118,7 +119,7 @@ fn half_precision_follows_single_precision() {
 
 #[test]
 fn a_decoder_never_looks_ahead_and_reads_shorter_texts() {
-    for plan in partial_plans().into_iter().filter(ModelPlan::is_causal).step_by(5) {
+    for plan in partial_plans().into_iter().filter(|plan| plan.stack.is_causal).step_by(5) {
         let model = frozen(&plan, &weights(&plan, DType::F64));
         let ids = tokens(1, POSITIONS);
         let logits = |ids: &[u32]| model.forward(&input(ids, 1, ids.len()), &ForwardOptions::default()).unwrap().logits;
@@ -136,7 +137,7 @@ fn a_decoder_never_looks_ahead_and_reads_shorter_texts() {
 
 #[test]
 fn an_encoder_pads_shorter_texts_to_its_length() {
-    for plan in partial_plans().into_iter().filter(|plan| !plan.is_causal()).step_by(7) {
+    for plan in partial_plans().into_iter().filter(|plan| !plan.stack.is_causal).step_by(7) {
         let model = frozen(&plan, &weights(&plan, DType::F64));
         let (b, length) = (2, 5);
         let options = ForwardOptions { keep_maps: true, keep_hidden: true, ..ForwardOptions::default() };
@@ -152,7 +153,7 @@ fn an_encoder_pads_shorter_texts_to_its_length() {
         // Products over fewer rows are cut otherwise: rounding.
         assert!(largest_difference(&short.logits, &cut(&whole.logits)) < 1e-12);
         assert!(largest_difference(&short.hidden[1], &cut(&whole.hidden[1])) < 1e-12);
-        assert!(short.maps.iter().all(|maps| maps.dims() == [b, plan.heads, length, length]));
+        assert!(short.maps.iter().all(|maps| maps.dims() == [b, plan.stack.heads, length, length]));
         let loss = model.evaluate(&input(&tokens(b, length), b, length), &labels(b, length)).unwrap();
         assert!(loss.loss().is_finite());
         assert_eq!(loss.labelled, (b * length).div_ceil(2));
@@ -164,10 +165,11 @@ fn an_encoder_pads_shorter_texts_to_its_length() {
 #[test]
 fn positions_beyond_the_pairs_change_nothing() {
     for short in partial_plans().into_iter().step_by(5) {
-        let long = ModelPlan { positions: POSITIONS + 5, coverage_tokens: Some(POSITIONS), ..short.clone() };
+        let mut long = short.clone();
+        (long.stack.positions, long.stack.coverage_tokens) = (POSITIONS + 5, Some(POSITIONS));
         let parameters = weights(&long, DType::F64);
         let cut = parameters.with_positions(&long, POSITIONS).unwrap();
-        assert_eq!(parameters.count() - cut.count(), 5 * long.width as u64);
+        assert_eq!(parameters.count() - cut.count(), 5 * long.stack.width as u64);
         let cost = Cost::of(&long, &Workload::inference(1, POSITIONS, Precision::F32));
         assert_eq!(cost.parameters, parameters.count());
         for t in [POSITIONS - 2, POSITIONS] {
@@ -187,7 +189,7 @@ fn positions_beyond_the_pairs_change_nothing() {
 fn what_was_found_becomes_parameters_or_stays_as_it_is() {
     for kind in Architecture::ALL {
         let exact = plan(kind, NormPlacement::Pre);
-        let pairs = PairSets::even(POSITIONS, K, exact.is_causal()).unwrap();
+        let pairs = PairSets::even(POSITIONS, K, exact.stack.is_causal).unwrap();
         let restore: Vec<f64> = (0..pairs.restored() * K).map(|i| i as f64 / 100.0).collect();
         let found = CoverageState::Partial { pairs: pairs.clone(), restore: restore.clone() };
         let parameters = wide(&exact, DType::F32);
@@ -215,7 +217,8 @@ fn what_was_found_becomes_parameters_or_stays_as_it_is() {
                 assert!(ParameterSet::from_tensors(&plan, without).unwrap_err().to_string().contains(name));
             }
         }
-        let other = ModelPlan { positions: POSITIONS + 1, ..partial(&exact, Restore::Common) };
+        let mut other = partial(&exact, Restore::Common);
+        other.stack.positions = POSITIONS + 1;
         assert!(parameters.covering(&other, &found).unwrap_err().to_string().contains("10 tokens"));
         assert!(parameters.covering(&exact, &found).is_err());
     }
@@ -226,7 +229,7 @@ fn what_was_found_becomes_parameters_or_stays_as_it_is() {
 fn projection_on_all_directions_changes_nothing() {
     for exact in plans() {
         let coverage = Coverage::Eigen(EigenCoverage { k: POSITIONS });
-        let plan = ModelPlan { coverage, ..exact.clone() };
+        let plan = exact.with_coverage(coverage);
         let mut basis = vec![0.0; POSITIONS * POSITIONS * POSITIONS];
         basis.chunks_mut(POSITIONS).enumerate().for_each(|(row, vector)| vector[row % POSITIONS] = 1.0);
         let parameters = wide(&exact, DType::F64);

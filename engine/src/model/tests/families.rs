@@ -7,13 +7,13 @@ use crate::{
     attention::{Cell, HeadAt},
     config::{Biases, FirstReuse, SkipReuse, Standard},
     model::{ForwardOptions, NonFinite},
-    ops::{AdamW, AdamWConfig},
+    ops::{AdamW, AdamWConfig, Orientation},
 };
 
 #[test]
 fn every_legal_pair_trains() {
     for plan in family_plans() {
-        let what = format!("{:?} {:?} {:?}", plan.architecture, plan.compatibility, plan.head_plan);
+        let what = format!("{:?} {:?} {:?}", plan.stack.name, plan.stack.compatibility, plan.stack.head_plan);
         let parameters = ParameterSet::init(&plan, 5, DType::F32, &Device::Cpu).unwrap();
         let model = Model::trainable(&plan, &parameters).unwrap();
         let mut optimiser = AdamW::new(parameters.optimiser_parameters(), AdamWConfig::default()).unwrap();
@@ -32,12 +32,9 @@ fn every_legal_pair_trains() {
 
 /// The outputs of a linear map in a plan's parameters, by the end of its name; 0 if it is not there.
 fn outputs(plan: &ModelPlan, layer: usize, module: &str) -> usize {
-    let layer = [format!(".layer.{layer}."), format!(".h.{layer}.")];
-    let end = format!("{module}.weight");
-    let found = specifications(plan).into_iter().find(|specification| {
-        layer.iter().any(|layer| specification.name.contains(layer)) && specification.name.ends_with(&end)
-    });
-    let output = usize::from(plan.architecture == Architecture::Decoder);
+    let end = format!(".{layer}.self.{module}.weight");
+    let found = specifications(plan).into_iter().find(|specification| specification.name.ends_with(&end));
+    let output = usize::from(plan.stack.matrices == Orientation::InputsFirst);
     found.map_or(0, |specification| specification.shape[output])
 }
 
@@ -48,13 +45,12 @@ fn only_heads_that_compute_have_queries_and_keys() {
         for kind in Architecture::ALL {
             let plan = family_plan(kind, NormPlacement::Pre, standard.clone(), reuse.clone());
             for layer in 0..3 {
-                let (computed, live) = (plan.head_plan.computed(layer), plan.head_plan.live(layer));
-                let d_k = plan.head_size;
+                let (computed, live) = (plan.stack.head_plan.computed(layer), plan.stack.head_plan.live(layer));
+                let d_k = plan.stack.head_size;
                 let found = ["query", "key", "value"].map(|module| outputs(&plan, layer, module));
                 assert_eq!(found, [computed * d_k, computed * d_k, live * d_k], "layer {layer} of {reuse:?}");
-                let norm = if kind == Architecture::Encoder { "attention.ln" } else { "ln_1" };
                 let names: Vec<String> = specifications(&plan).into_iter().map(|s| s.name).collect();
-                let has_norm = names.iter().any(|n| n.contains(&format!(".{layer}.{norm}.")));
+                let has_norm = names.iter().any(|n| n.contains(&format!(".{layer}.self.norm.")));
                 assert_eq!(has_norm, live > 0, "the norm of layer {layer} of {reuse:?}");
             }
         }
@@ -66,8 +62,8 @@ fn only_heads_that_compute_have_queries_and_keys() {
 fn plain_layers_keep_the_names_of_transformers() {
     let reuse = Reuse::First(FirstReuse { layers: 1, heads: 2 });
     let plan = family_plan(Architecture::Decoder, NormPlacement::Pre, Compatibility::default(), reuse);
-    assert_eq!([0, 1, 2].map(|layer| outputs(&plan, layer, "attn.c_attn")), [36, 0, 36]);
-    assert_eq!([0, 1, 2].map(|layer| outputs(&plan, layer, "attn.query")), [0, 6, 0]);
+    assert_eq!([0, 1, 2].map(|layer| outputs(&plan, layer, "query_key_value")), [36, 0, 36]);
+    assert_eq!([0, 1, 2].map(|layer| outputs(&plan, layer, "query")), [0, 6, 0]);
     assert_eq!(outputs(&plan, 1, "attn.value"), 12);
 }
 
@@ -78,10 +74,10 @@ fn maps_of_all_heads_are_kept() {
         let (b, t) = (2, 6);
         let options = ForwardOptions { keep_maps: true, ..ForwardOptions::default() };
         let maps = model.forward(&input(&tokens(b, t), b, t), &options).unwrap().maps;
-        assert_eq!(maps.len(), plan.layers);
+        assert_eq!(maps.len(), plan.stack.layers);
         let map = |at: HeadAt| maps[at.layer].narrow(1, at.head, 1).unwrap();
-        for (at, cell) in plan.head_plan.iter() {
-            assert_eq!(maps[at.layer].dims(), [b, plan.heads, t, t]);
+        for (at, cell) in plan.stack.head_plan.iter() {
+            assert_eq!(maps[at.layer].dims(), [b, plan.stack.heads, t, t]);
             match cell {
                 Cell::Compute => {
                     let sums = numbers(&map(at).sum(3).unwrap());
@@ -107,8 +103,7 @@ fn a_bad_map_is_found_where_it_was_computed() {
     let plan = family_plan(Architecture::Encoder, NormPlacement::Post, Compatibility::default(), reuse);
     let parameters = wide(&plan, DType::F32);
     // Head 0 of layer 1 computes; layer 2 borrows it as head 1.
-    let (_, variable) =
-        parameters.iter().find(|(name, _)| name.ends_with("layer.1.attention.self.query.bias")).unwrap();
+    let (_, variable) = parameters.iter().find(|(name, _)| name.ends_with("encoder.1.self.query.bias")).unwrap();
     let bad = vec![f32::NAN; variable.elem_count()];
     variable.set(&Tensor::from_vec(bad, variable.shape(), &Device::Cpu).unwrap()).unwrap();
     let found = frozen(&plan, &parameters).first_non_finite(&input(&[1, 2, 3], 1, 3), None).unwrap();
@@ -128,8 +123,8 @@ fn masks_hold_for_borrowed_maps() {
         let short = logits(&ids[..length], None);
         let mask: Vec<u8> = (0..POSITIONS).map(|i| u8::from(i < length)).collect();
         let difference = largest_difference(&short, &logits(&ids, Some(&mask)));
-        assert!(difference < 1e-12, "{:?}: {difference}", plan.compatibility);
-        if plan.is_causal() {
+        assert!(difference < 1e-12, "{:?}: {difference}", plan.stack.compatibility);
+        if plan.stack.is_causal {
             let mut other = ids.clone();
             other[length] = (other[length] + 1) % VOCABULARY as u32;
             assert_eq!(largest_difference(&logits(&ids, None), &logits(&other, None)), 0.0);

@@ -32,11 +32,13 @@ fn every_family_and_schedule_has_the_loss_and_the_gradients_of_the_processor() {
     let alternating = alternating.map(|(number, plan)| (plan, &BOTH[number / 2 % 2..=number / 2 % 2]));
     let others = plans().into_iter().chain(mixed_plans()).map(|plan| (plan, BOTH.as_slice()));
     for (mut plan, memories) in alternating.chain(others) {
-        plan.norm_epsilon = 1e-3;
-        plan.dropout = 0.2;
+        plan.stack.norm_epsilon = 1e-3;
+        plan.stack.dropout = 0.2;
         let (loss, gradients) = pass(&plan, DType::F64, MapMemoryChoice::Keep);
         for &memory in memories {
-            let what = |name: &str| format!("{name} of {:?}, {:?}, {memory:?}", plan.compatibility, plan.head_plan);
+            let what = |name: &str| {
+                format!("{name} of {:?}, {:?}, {memory:?}", plan.stack.compatibility, plan.stack.head_plan)
+            };
             let (gpu_loss, gpu_gradients) = emulating(|| pass(&plan, DType::F64, memory));
             assert!((loss - gpu_loss).abs() < 1e-11, "{}: {gpu_loss} instead of {loss}", what("the loss"));
             assert!(gradients.keys().eq(gpu_gradients.keys()));
@@ -107,11 +109,11 @@ fn maps_that_somebody_asks_for_are_there() {
         let options = ForwardOptions { keep_maps: true, ..ForwardOptions::default() };
         let run = || frozen(&plan, &parameters).forward(&input(&tokens(b, t), b, t), &options).unwrap();
         let (processor, gpu) = (run(), emulating(run));
-        assert_eq!(gpu.maps.len(), plan.layers);
+        assert_eq!(gpu.maps.len(), plan.stack.layers);
         for (processor, gpu) in processor.maps.iter().zip(&gpu.maps) {
-            assert!(largest_difference(processor, gpu) < 1e-5, "{:?}", plan.compatibility);
+            assert!(largest_difference(processor, gpu) < 1e-5, "{:?}", plan.stack.compatibility);
         }
-        assert!(largest_difference(&processor.logits, &gpu.logits) < 1e-3, "{:?}", plan.compatibility);
+        assert!(largest_difference(&processor.logits, &gpu.logits) < 1e-3, "{:?}", plan.stack.compatibility);
     }
 }
 

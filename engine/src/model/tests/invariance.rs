@@ -14,10 +14,10 @@ fn shapes_are_as_documented() {
         let (b, t) = (2, 7);
         let output = model.forward(&input(&tokens(b, t), b, t), &all()).unwrap();
         assert_eq!(output.logits.dims(), [b, t, VOCABULARY]);
-        assert_eq!(output.maps.len(), plan.layers);
-        assert_eq!(output.hidden.len(), plan.layers + 1);
-        assert!(output.maps.iter().all(|map| map.dims() == [b, plan.heads, t, t]));
-        assert!(output.hidden.iter().all(|hidden| hidden.dims() == [b, t, plan.width]));
+        assert_eq!(output.maps.len(), plan.stack.layers);
+        assert_eq!(output.hidden.len(), plan.stack.layers + 1);
+        assert!(output.maps.iter().all(|map| map.dims() == [b, plan.stack.heads, t, t]));
+        assert!(output.hidden.iter().all(|hidden| hidden.dims() == [b, t, plan.stack.width]));
         let lean = model.forward(&input(&tokens(b, t), b, t), &ForwardOptions::default()).unwrap();
         assert!(lean.maps.is_empty() && lean.hidden.is_empty());
         assert_eq!(largest_difference(&lean.logits, &output.logits), 0.0);
@@ -39,7 +39,7 @@ fn a_decoder_never_looks_ahead() {
                 let part = |logits: &Tensor| logits.narrow(1, 0, upto).unwrap();
                 largest_difference(&part(&before.logits), &part(&after.logits))
             };
-            if plan.is_causal() {
+            if plan.stack.is_causal {
                 assert_eq!(difference(changed), 0.0, "token {changed}");
             } else {
                 assert!(difference(changed) > 1e-6, "token {changed}");
@@ -86,7 +86,7 @@ fn an_encoder_without_token_types_reads_segment_0() {
 #[test]
 fn dropout_is_a_function_of_seed_and_step() {
     for mut plan in plans() {
-        plan.dropout = 0.3;
+        plan.stack.dropout = 0.3;
         let model = frozen(&plan, &wide(&plan, DType::F32));
         let input = input(&tokens(2, 6), 2, 6);
         let logits =
@@ -95,7 +95,7 @@ fn dropout_is_a_function_of_seed_and_step() {
         for other in [Some((1, 2)), Some((2, 1)), None] {
             assert!(largest_difference(&logits(Some((1, 1))), &logits(other)) > 1e-3);
         }
-        plan.dropout = 0.0;
+        plan.stack.dropout = 0.0;
         let plain = frozen(&plan, &wide(&plan, DType::F32));
         let options = ForwardOptions { dropout: Some((1, 1)), ..ForwardOptions::default() };
         assert_eq!(largest_difference(&plain.forward(&input, &options).unwrap().logits, &logits(None)), 0.0);
@@ -105,7 +105,7 @@ fn dropout_is_a_function_of_seed_and_step() {
 #[test]
 fn losses_and_gradients_are_bitwise_the_same_for_one_and_two_threads() {
     for mut plan in plans() {
-        plan.dropout = 0.1;
+        plan.stack.dropout = 0.1;
         let parameters = wide(&plan, DType::F32);
         let (b, t) = (8, POSITIONS);
         let run = |threads: usize| {
@@ -171,22 +171,22 @@ fn the_first_place_that_is_not_finite_is_named() {
             frozen(&plan, &parameters).first_non_finite(&input(&[1, 2, 3], 1, 3), None).unwrap()
         };
         assert_eq!(find(None, 0), None);
-        let d_k = plan.head_size;
-        match plan.architecture {
-            Architecture::Encoder => {
-                assert_eq!(find(Some("position_embeddings.weight"), 0), Some(NonFinite::Embeddings));
+        let d_k = plan.stack.head_size;
+        match plan.stack.name {
+            StackName::Encoder => {
+                assert_eq!(find(Some("encoder.positions.weight"), 0), Some(NonFinite::Embeddings));
                 let query = Some(NonFinite::Layer { layer: 1, head: Some(2) });
-                assert_eq!(find(Some("layer.1.attention.self.query.bias"), 2 * d_k), query);
+                assert_eq!(find(Some("encoder.1.self.query.bias"), 2 * d_k), query);
                 let after = Some(NonFinite::Layer { layer: 0, head: None });
-                assert_eq!(find(Some("layer.0.intermediate.dense.bias"), 0), after);
-                assert_eq!(find(Some("cls.predictions.bias"), 0), Some(NonFinite::Logits));
+                assert_eq!(find(Some("encoder.0.feed_forward.in.bias"), 0), after);
+                assert_eq!(find(Some("head.bias"), 0), Some(NonFinite::Logits));
             }
-            Architecture::Decoder => {
-                assert_eq!(find(Some("wpe.weight"), 0), Some(NonFinite::Embeddings));
+            StackName::Decoder => {
+                assert_eq!(find(Some("decoder.positions.weight"), 0), Some(NonFinite::Embeddings));
                 let query = Some(NonFinite::Layer { layer: 1, head: Some(2) });
-                assert_eq!(find(Some("h.1.attn.c_attn.bias"), 2 * d_k), query);
+                assert_eq!(find(Some("decoder.1.self.query_key_value.bias"), 2 * d_k), query);
                 let value = Some(NonFinite::Layer { layer: 0, head: None });
-                assert_eq!(find(Some("h.0.attn.c_attn.bias"), 2 * plan.width), value);
+                assert_eq!(find(Some("decoder.0.self.query_key_value.bias"), 2 * plan.stack.width), value);
             }
         }
     }

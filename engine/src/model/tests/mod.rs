@@ -14,7 +14,7 @@ use candle_core::{DType, Device, Tensor};
 
 use super::{ForwardOptions, Model, ModelInput, ParameterSet, specifications};
 use crate::{
-    attention::ModelPlan,
+    attention::{ModelPlan, StackName, StackPlan},
     config::{Architecture, AttentionConfig, Compatibility, NormPlacement, Reuse, RunConfig},
     ops::random::{Purpose, Stream},
 };

@@ -1,0 +1,75 @@
+use std::collections::BTreeMap;
+
+use candle_core::Tensor;
+
+use super::{
+    ModelError,
+    names::{AttentionNames, LayerNames},
+    specification::pieces,
+};
+use crate::{
+    attention::{
+        StackPlan,
+        compatibility::{HeadAttention, LayerCoverage, LayerHeads, Loaded, PieceForm, family},
+    },
+    config::Compatibility,
+    ops::{Affine, Norm, Orientation},
+};
+
+/// The tensors that a model is built of, by our names.
+pub(super) struct Tensors(pub BTreeMap<String, Tensor>);
+
+impl Tensors {
+    pub fn get(&self, name: &str) -> Result<Tensor, ModelError> {
+        self.0.get(name).cloned().ok_or_else(|| ModelError::Missing { name: name.to_owned() })
+    }
+
+    pub fn weight(&self, module: &str) -> Result<Tensor, ModelError> {
+        self.get(&format!("{module}.weight"))
+    }
+
+    pub fn map(&self, module: &str, has_bias: bool, orientation: Orientation) -> Result<Affine, ModelError> {
+        let bias = if has_bias { Some(self.get(&format!("{module}.bias"))?) } else { None };
+        Ok(Affine { weight: self.weight(module)?, bias, orientation })
+    }
+
+    pub fn norm(&self, module: &str, epsilon: f64) -> Result<Norm, ModelError> {
+        Ok(Norm { gain: self.weight(module)?, bias: self.get(&format!("{module}.bias"))?, epsilon })
+    }
+
+    /// One attention of a layer with its norm; none where no head attends.
+    pub fn attention(
+        &self,
+        stack: &StackPlan,
+        names: &AttentionNames,
+        heads: LayerHeads,
+        compatibility: &Compatibility,
+        coverage: LayerCoverage,
+    ) -> Result<Option<(HeadAttention, Norm)>, ModelError> {
+        if heads.attending() == 0 {
+            return Ok(None);
+        }
+        let family = family(compatibility);
+        let mut loaded = Loaded::default();
+        for piece in pieces(stack, compatibility, &heads) {
+            let module = names.module(piece.module);
+            match piece.form {
+                PieceForm::Map { bias, .. } => {
+                    drop(loaded.maps.insert(piece.module, self.map(&module, bias, stack.matrices)?));
+                }
+                PieceForm::Tensor { .. } => drop(loaded.tensors.insert(piece.module, self.weight(&module)?)),
+            }
+        }
+        let projections = family.projections(&heads, &loaded)?;
+        let output = self.map(&names.output, family.has_output_bias(), stack.matrices)?;
+        let norm = self.norm(&names.norm, stack.norm_epsilon)?;
+        Ok(Some((HeadAttention { projections, output, heads, coverage }, norm)))
+    }
+
+    /// The two maps of a feed-forward block, and its norm.
+    pub fn feed_forward(&self, stack: &StackPlan, names: &LayerNames) -> Result<([Affine; 2], Norm), ModelError> {
+        let map = |module: &str| self.map(module, true, stack.matrices);
+        let maps = [map(&names.feed_forward_in)?, map(&names.feed_forward_out)?];
+        Ok((maps, self.norm(&names.feed_forward_norm, stack.norm_epsilon)?))
+    }
+}
