@@ -40,6 +40,15 @@ const ELSEWHERE: f64 = 1e-4;
 /// Files of an export, which are to stay the same byte for byte.
 const FILES: [&str; 3] = ["config.json", "model.safetensors", "tokenizer.json"];
 
+/// Cases that are not as commit b282195 had them, and the change that was wanted.
+const WANTED: [(&str, &str); 2] = [
+    (
+        "preset grammar-partial-coverage-trained",
+        "R, which joins after the warm-up, gets Adam's bias correction by its own age; config.json says the run's warm-up",
+    ),
+    ("preset grammar-partial-coverage", "config.json says the run's warm-up and examples"),
+];
+
 /// What came of one case.
 #[derive(Clone, Debug, PartialEq)]
 struct Outcome {
@@ -242,7 +251,7 @@ fn main() -> ExitCode {
     if elsewhere {
         println!("The list is of {}: losses may differ by {ELSEWHERE:e} of their size here.", list["processor"]);
     }
-    let (mut same, mut differ, mut new) = (0, 0, 0);
+    let (mut same, mut wanted, mut differ, mut new) = (0, 0, 0, 0);
     for (name, config) in &cases {
         let then = match &before {
             Some(binary) => Some(outcome(binary, config)),
@@ -255,15 +264,21 @@ fn main() -> ExitCode {
         };
         match outcome(&this(), config).difference(&then, elsewhere) {
             None => same += 1,
-            Some(what) => {
-                differ += 1;
-                println!("different  {name}: {what}");
-            }
+            Some(what) => match WANTED.iter().find(|(case, _)| case == name && before.is_none()) {
+                Some((_, why)) => {
+                    wanted += 1;
+                    println!("wanted     {name}: {what} ({why})");
+                }
+                None => {
+                    differ += 1;
+                    println!("different  {name}: {what}");
+                }
+            },
         }
     }
+    let secs = start.elapsed().as_secs_f64();
     println!(
-        "{same} cases as before, {differ} different, {new} not in the list ({:.0} s)",
-        start.elapsed().as_secs_f64()
+        "{same} cases as before, {wanted} with a wanted change, {differ} different, {new} not in the list ({secs:.0} s)"
     );
     if differ == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
