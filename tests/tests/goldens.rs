@@ -2,10 +2,15 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
-use std::{ops::ControlFlow, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
 
 use headroom_engine::{
-    checkpoint::{LoadedModel, load_model_dir},
+    attention::OutputPlan,
+    checkpoint::{LoadedModel, ModelDirectory, load_model_dir, save_model_dir},
     config::{DeviceChoice, Precision},
     generate::{Ending, Sampling, continue_text},
     model::{ForwardOptions, Model, ModelInput, dtype, open_device},
@@ -49,6 +54,10 @@ fn load(name: &str, precision: Precision) -> (LoadedModel, Model) {
     (loaded, model)
 }
 
+fn everything() -> ForwardOptions {
+    ForwardOptions { keep_maps: true, keep_hidden: true, ..ForwardOptions::default() }
+}
+
 /// The numbers of some tensors one after the other. A macro, because tests name no tensor type.
 macro_rules! numbers {
     ($tensors:expr) => {{
@@ -90,8 +99,7 @@ fn logits_maps_and_hidden_states_are_those_of_transformers() {
         if name == "bert_mlm" {
             input = input.with_token_types(&expected.ids("token_type_ids")).unwrap();
         }
-        let options = ForwardOptions { dropout: None, keep_maps: true, keep_hidden: true, ..ForwardOptions::default() };
-        let output = model.forward(&input, &options).unwrap();
+        let output = model.forward(&input, &everything()).unwrap();
         check("logits", &numbers!([output.logits]), &expected.get("logits").1, precision);
         check("maps", &numbers!(output.maps), &expected.get("attentions").1, precision);
         check("hidden states", &numbers!(output.hidden), &expected.get("hidden_states").1, precision);
@@ -103,6 +111,111 @@ fn logits_maps_and_hidden_states_are_those_of_transformers() {
             let evaluation = model.evaluate(&input, &labels).unwrap();
             check("evaluated loss", &[evaluation.loss()], &expected_loss, precision);
         }
+    }
+}
+
+/// A classifier of texts: logits come from BERT's pooler.
+#[test]
+fn classes_of_texts_are_those_of_transformers() {
+    for precision in [Precision::F32, Precision::F64] {
+        let expected = Expected::read("bert_seqcls");
+        let (loaded, model) = load("bert_seqcls", precision);
+        assert_eq!(loaded.plan.head, OutputPlan::Classes { classes: 3, pools: true });
+        let (shape, _) = expected.get("input_ids");
+        let mask: Vec<u8> = expected.ids("attention_mask").into_iter().map(|keep| keep as u8).collect();
+        let device = open_device(DeviceChoice::Cpu).unwrap();
+        let input = ModelInput::new(&expected.ids("input_ids"), Some(&mask), shape[0], shape[1], &device).unwrap();
+        let input = input.with_token_types(&expected.ids("token_type_ids")).unwrap();
+        let output = model.forward(&input, &everything()).unwrap();
+        check("logits", &numbers!([output.logits]), &expected.get("logits").1, precision);
+        check("maps", &numbers!(output.maps), &expected.get("attentions").1, precision);
+        check("hidden states", &numbers!(output.hidden), &expected.get("hidden_states").1, precision);
+        let error = model.loss(&input, &[0; 36], &ForwardOptions::default()).unwrap_err().to_string();
+        assert!(error.starts_with("This model ends in classes."), "{error}");
+    }
+}
+
+/// A classifier of images: patches, a class token before them, and a norm after the last layer, whose output
+/// `transformers` does not count among the hidden states.
+#[test]
+fn classes_of_images_are_those_of_transformers() {
+    for precision in [Precision::F32, Precision::F64] {
+        let expected = Expected::read("vit");
+        let (_, model) = load("vit", precision);
+        let (shape, pixels) = expected.get("pixel_values");
+        let pixels: Vec<f32> = pixels.into_iter().map(|pixel| pixel as f32).collect();
+        let device = open_device(DeviceChoice::Cpu).unwrap();
+        let input = ModelInput::images(&pixels, [shape[0], shape[1], shape[2]], &device).unwrap();
+        let output = model.forward(&input, &everything()).unwrap();
+        check("logits", &numbers!([output.logits]), &expected.get("logits").1, precision);
+        check("maps", &numbers!(output.maps), &expected.get("attentions").1, precision);
+        let before_norm = &output.hidden[..output.hidden.len() - 1];
+        let (shape, states) = expected.get("hidden_states");
+        let states = &states[..states.len() / shape[0] * (shape[0] - 1)];
+        check("hidden states", &numbers!(before_norm), states, precision);
+    }
+}
+
+/// An encoder and a decoder that attends to it: positions that begin at row 2, and a bias over the vocabulary.
+#[test]
+fn an_encoder_decoder_gives_what_transformers_gives() {
+    for precision in [Precision::F32, Precision::F64] {
+        let expected = Expected::read("bart");
+        let (loaded, model) = load("bart", precision);
+        assert_eq!(loaded.plan.stacks().count(), 2);
+        let device = open_device(DeviceChoice::Cpu).unwrap();
+        let read = |name: &str, mask: Option<&[u8]>| {
+            let (shape, _) = expected.get(name);
+            ModelInput::new(&expected.ids(name), mask, shape[0], shape[1], &device).unwrap()
+        };
+        let mask: Vec<u8> = expected.ids("attention_mask").into_iter().map(|keep| keep as u8).collect();
+        let input = read("decoder_input_ids", None).with_encoder(read("input_ids", Some(&mask)));
+        let output = model.forward(&input, &everything()).unwrap();
+        let encoder = output.encoder.unwrap();
+        check("logits", &numbers!([output.logits]), &expected.get("logits").1, precision);
+        check("the encoder's maps", &numbers!(encoder.maps), &expected.get("encoder_attentions").1, precision);
+        check("the decoder's maps", &numbers!(output.maps), &expected.get("decoder_attentions").1, precision);
+        check("cross maps", &numbers!(output.cross_maps), &expected.get("cross_attentions").1, precision);
+        check("hidden states", &numbers!(output.hidden), &expected.get("decoder_hidden_states").1, precision);
+        let last = encoder.hidden.last().unwrap();
+        check("encoder states", &numbers!([last]), &expected.get("encoder_last_hidden_state").1, precision);
+        let alone = model.forward(&read("decoder_input_ids", None), &ForwardOptions::default()).unwrap_err();
+        assert!(alone.to_string().contains("whose encoder reads nothing"), "{alone}");
+    }
+}
+
+/// Models of every family go to disk and back: names, shapes and settings.
+#[test]
+fn models_of_every_family_are_saved_as_they_came() {
+    for name in ["bert_mlm", "gpt2", "bert_seqcls", "vit", "bart"] {
+        let (loaded, _) = load(name, Precision::F32);
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("model");
+        let tensors = loaded.parameters.tensors();
+        let contents = ModelDirectory {
+            plan: &loaded.plan,
+            tensors: &tensors,
+            tokenizer_json: None,
+            config: None,
+            training: None,
+            run: None,
+        };
+        let _ = save_model_dir(&dir, &contents).unwrap();
+        let file = |dir: &Path| {
+            let bytes = std::fs::read(dir.join("model.safetensors")).unwrap();
+            let file = SafeTensors::deserialize(&bytes).unwrap();
+            let tensors = file.tensors().into_iter();
+            tensors
+                .map(|(name, tensor)| (name, (tensor.shape().to_vec(), tensor.data().to_vec())))
+                .collect::<BTreeMap<_, _>>()
+        };
+        assert!(file(&dir) == file(&golden(name)), "{name}");
+        let class = |dir: &Path| -> serde_json::Value {
+            serde_json::from_slice(&std::fs::read(dir.join("config.json")).unwrap()).unwrap()
+        };
+        assert_eq!(class(&dir)["architectures"], class(&golden(name))["architectures"]);
+        let device = open_device(DeviceChoice::Cpu).unwrap();
+        assert_eq!(load_model_dir(&dir, dtype(Precision::F32), &device).unwrap().plan, loaded.plan, "{name}");
     }
 }
 

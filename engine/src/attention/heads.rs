@@ -17,7 +17,7 @@ pub struct HeadAt {
     /// Layer, from 0 next to the embeddings.
     pub layer: usize,
     /// Which attention of the layer.
-    #[serde(default, skip_serializing_if = "AttentionKind::is_own")]
+    #[serde(default, skip_serializing_if = "is_own")]
     pub attention: AttentionKind,
     /// Head within the layer, from 0.
     pub head: usize,
@@ -37,10 +37,14 @@ pub enum AttentionKind {
 
 impl AttentionKind {
     /// Whether it is self-attention.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde asks for")]
-    pub fn is_own(&self) -> bool {
-        *self == Self::Own
+    pub fn is_own(self) -> bool {
+        self == Self::Own
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde asks for")]
+fn is_own(attention: &AttentionKind) -> bool {
+    attention.is_own()
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde asks for")]

@@ -9,13 +9,13 @@ use crate::{
 /// Whose names the parameters of a model have in files, and by whose they are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Naming {
-    /// BERT, and with norms first MegatronBERT.
+    /// BERT, and with norms first `MegatronBERT`.
     Bert,
     /// GPT-2.
     Gpt2,
     /// BART.
     Bart,
-    /// ViT.
+    /// `ViT`.
     Vit,
 }
 
@@ -46,7 +46,7 @@ pub struct Preset {
     pub vocabulary_head: VocabularyHead,
 }
 
-/// BERT (Devlin et al., 2019), and with [`NormPlacement::Pre`] MegatronBERT (Shoeybi et al., 2019).
+/// BERT (Devlin et al., 2019), and with [`NormPlacement::Pre`] `MegatronBERT` (Shoeybi et al., 2019).
 pub const BERT: Preset = Preset {
     naming: Naming::Bert,
     stack: StackName::Encoder,
@@ -91,7 +91,7 @@ pub const BART: Preset = Preset {
     vocabulary_head: VocabularyHead { transforms: false, has_bias: true },
 };
 
-/// ViT (Dosovitskiy et al., 2021).
+/// `ViT` (Dosovitskiy et al., 2021).
 pub const VIT: Preset = Preset { naming: Naming::Vit, norm: NormPlacement::Pre, token_types: 0, ..BERT };
 
 impl Preset {

@@ -7,7 +7,7 @@ use crate::{
 /// What a stack is called in names of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StackName {
-    /// Reads all of its input at once: BERT, ViT, the first half of BART.
+    /// Reads all of its input at once: BERT, `ViT`, the first half of BART.
     Encoder,
     /// Goes on with what it wrote: GPT-2, the second half of BART.
     Decoder,

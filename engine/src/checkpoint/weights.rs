@@ -86,10 +86,8 @@ pub(super) fn join(
         }
     }
     let joined = ParameterSet::from_tensors(plan, known).map_err(|error| error.renamed(|name| names.file_name(name)));
-    let joined = joined.and_then(|set| match unknown.is_empty() {
-        true => Ok(set),
-        false => Err(ModelError::Unexpected { names: unknown }),
-    });
+    let joined = joined
+        .and_then(|set| if unknown.is_empty() { Ok(set) } else { Err(ModelError::Unexpected { names: unknown }) });
     joined.map_err(|source| match source {
         ModelError::Tensor(_) => CheckpointError::Tensor { source, path: dir.to_owned() },
         _ => CheckpointError::Weights { source, path: dir.to_owned() },

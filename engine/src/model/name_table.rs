@@ -94,7 +94,7 @@ const GPT2: &[NameRow] = &[
 ///
 /// A parameter's random stream is chosen by its name in `transformers`, which was its name here too before it had one of
 /// ours; and gradients are summed in the order of these names. Both decide about the last bit of every loss, so that
-/// these tables never change. They are also what checkpoints of BERT, MegatronBERT and GPT-2 are read and written by.
+/// these tables never change. They are also what checkpoints of BERT, `MegatronBERT` and GPT-2 are read and written by.
 pub fn seed_names(plan: &ModelPlan) -> NameTable {
     NameTable(match (plan.naming, plan.stack.norm) {
         (Naming::Bert, NormPlacement::Post) => &[BERT_NORMS, BERT],

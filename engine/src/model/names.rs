@@ -32,17 +32,17 @@ use crate::{
     config::NormPlacement,
 };
 
-/// Modules of one layer.
-pub(super) struct LayerNames {
-    pub feed_forward_in: String,
-    pub feed_forward_out: String,
-    pub feed_forward_norm: String,
+/// Modules of the feed-forward block of a layer.
+pub(super) struct FeedForwardNames {
+    pub inner: String,
+    pub outer: String,
+    pub norm: String,
 }
 
-impl LayerNames {
+impl FeedForwardNames {
     pub fn new(stack: &StackPlan, layer: usize) -> Self {
         let at = |module: &str| of_stack(stack, &format!("{layer}.feed_forward.{module}"));
-        Self { feed_forward_in: at("in"), feed_forward_out: at("out"), feed_forward_norm: at("norm") }
+        Self { inner: at("in"), outer: at("out"), norm: at("norm") }
     }
 }
 

@@ -1,4 +1,4 @@
-use super::names::{self, AttentionNames, LayerNames};
+use super::names::{self, AttentionNames, FeedForwardNames};
 use crate::{
     attention::{
         AttentionKind, InputPlan, ModelPlan, OutputPlan, StackPlan,
@@ -193,10 +193,10 @@ impl Listing {
                     self.map(&names.output, [heads.mixing_width(), d], bias, initial);
                 }
             }
-            let names = LayerNames::new(stack, layer);
-            self.norm(&names.feed_forward_norm, d);
-            self.affine(&names.feed_forward_in, d, f, DEVIATION);
-            self.affine(&names.feed_forward_out, f, d, onto_stream);
+            let names = FeedForwardNames::new(stack, layer);
+            self.norm(&names.norm, d);
+            self.affine(&names.inner, d, f, DEVIATION);
+            self.affine(&names.outer, f, d, onto_stream);
         }
     }
 

@@ -5,7 +5,7 @@ use candle_core::Tensor;
 use super::{
     ForwardOptions, ModelError,
     layer::{CROSS_SITES, Layer, LayerOutput, Memory, Pass, SITES},
-    names::{self, AttentionNames, LayerNames},
+    names::{self, AttentionNames, FeedForwardNames},
     tensors::Tensors,
 };
 use crate::{
@@ -85,7 +85,7 @@ impl Stack {
                 None => None,
             };
             let ([feed_forward_in, feed_forward_out], feed_forward_norm) =
-                tensors.feed_forward(plan, &LayerNames::new(plan, layer))?;
+                tensors.feed_forward(plan, &FeedForwardNames::new(plan, layer))?;
             Ok(Layer {
                 attention,
                 cross,

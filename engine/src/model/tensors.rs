@@ -4,7 +4,7 @@ use candle_core::Tensor;
 
 use super::{
     ModelError,
-    names::{AttentionNames, LayerNames},
+    names::{AttentionNames, FeedForwardNames},
     specification::pieces,
 };
 use crate::{
@@ -67,9 +67,9 @@ impl Tensors {
     }
 
     /// The two maps of a feed-forward block, and its norm.
-    pub fn feed_forward(&self, stack: &StackPlan, names: &LayerNames) -> Result<([Affine; 2], Norm), ModelError> {
+    pub fn feed_forward(&self, stack: &StackPlan, names: &FeedForwardNames) -> Result<([Affine; 2], Norm), ModelError> {
         let map = |module: &str| self.map(module, true, stack.matrices);
-        let maps = [map(&names.feed_forward_in)?, map(&names.feed_forward_out)?];
-        Ok((maps, self.norm(&names.feed_forward_norm, stack.norm_epsilon)?))
+        let maps = [map(&names.inner)?, map(&names.outer)?];
+        Ok((maps, self.norm(&names.norm, stack.norm_epsilon)?))
     }
 }

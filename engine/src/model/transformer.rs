@@ -1,4 +1,4 @@
-//! BERT (Devlin et al., 2019), GPT-2 (Radford et al., 2019), BART (Lewis et al., 2020) and ViT (Dosovitskiy et al., 2021):
+//! BERT (Devlin et al., 2019), GPT-2 (Radford et al., 2019), BART (Lewis et al., 2020) and `ViT` (Dosovitskiy et al., 2021):
 //! what a plan says of them.
 
 use std::collections::BTreeMap;
@@ -166,7 +166,7 @@ impl Model {
             }
             Attended { maps, hidden }
         });
-        Ok(ModelOutput { logits, maps, cross_maps, hidden, encoder })
+        Ok(ModelOutput { logits, maps, hidden, cross_maps, encoder })
     }
 
     /// The training loss: mean cross-entropy in nats over the positions whose label is not [`IGNORED_LABEL`].

@@ -64,7 +64,7 @@ fn plain_layers_keep_the_names_of_transformers() {
     let plan = family_plan(Architecture::Decoder, NormPlacement::Pre, Compatibility::default(), reuse);
     assert_eq!([0, 1, 2].map(|layer| outputs(&plan, layer, "query_key_value")), [36, 0, 36]);
     assert_eq!([0, 1, 2].map(|layer| outputs(&plan, layer, "query")), [0, 6, 0]);
-    assert_eq!(outputs(&plan, 1, "attn.value"), 12);
+    assert_eq!(outputs(&plan, 1, "value"), 12);
 }
 
 #[test]
