@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use egui::{Context, Event, RawInput, Rect, pos2, vec2};
 use headroom_app::{
-    theme,
-    widgets::{Chart, ChartLine, ChartState, Dash, Series, SharedX, XAxis},
+    plot::{Series, XAxis},
+    theme::{self, Dash},
+    widgets::{Chart, ChartLine, ChartState, SharedX},
 };
 
 #[global_allocator]

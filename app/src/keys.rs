@@ -2,8 +2,6 @@
 
 use egui::{Context, Event, Key, Modifiers};
 
-use crate::panels::PanelId;
-
 /// What a key asks the window for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pressed {
@@ -27,8 +25,8 @@ pub enum Pressed {
     Inspector,
     /// Full screen and back.
     FullScreen,
-    /// Opens a panel.
-    Panel(PanelId),
+    /// Opens the panel at this place of the rail, from 0.
+    Panel(usize),
 }
 
 /// The keys and what they do, in groups, for the help.
@@ -136,13 +134,13 @@ pub fn pressed(ctx: &Context) -> Vec<Pressed> {
         }
         let digits =
             [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8, Key::Num9, Key::Num0];
-        for (key, panel) in digits.into_iter().zip(PanelId::ALL) {
+        for (place, key) in digits.into_iter().enumerate() {
             // With Shift a digit is another character on many layouts.
             let is_plain = |event: &Event| {
                 matches!(event, Event::Key { key: pressed, modifiers, .. } if *pressed == key && modifiers.is_none())
             };
             if input.events.iter().any(is_plain) && input.consume_key(Modifiers::NONE, key) {
-                found.push(Pressed::Panel(panel));
+                found.push(Pressed::Panel(place));
             }
         }
         found
@@ -177,7 +175,7 @@ mod tests {
         assert_eq!(press(&[(Modifiers::COMMAND, Key::K)], None), [Pressed::Palette]);
         assert_eq!(press(&[(Modifiers::COMMAND, Key::Z)], None), [Pressed::Undo]);
         assert_eq!(press(&[(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z)], None), [Pressed::Redo]);
-        assert_eq!(press(&[(Modifiers::NONE, Key::Num2)], None), [Pressed::Panel(PanelId::Live)]);
+        assert_eq!(press(&[(Modifiers::NONE, Key::Num2)], None), [Pressed::Panel(1)]);
         assert_eq!(press(&[(Modifiers::SHIFT, Key::Questionmark)], Some("?")), [Pressed::Help]);
         assert_eq!(press(&[(Modifiers::SHIFT, Key::Num7)], Some("/")), [Pressed::Filter]);
         assert_eq!(press(&[(Modifiers::NONE, Key::K)], Some("k")), []);

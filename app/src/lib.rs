@@ -1,19 +1,23 @@
 //! The window and the command line of Headroom.
 
 pub mod cli;
+pub mod common;
 pub mod compare;
-pub mod contest;
-pub mod dialogs;
+pub mod context;
+#[cfg(test)]
+mod examples;
 pub mod export;
+pub mod file_dialogs;
 mod findings;
 pub mod fonts;
-pub mod inspector;
+pub mod format;
 pub mod keys;
 pub mod link;
 mod measured;
 pub mod messages;
-pub mod palette;
 pub mod panels;
+pub mod plot;
+pub mod race_dialog;
 pub mod settings;
 pub mod shell;
 pub mod state;

@@ -9,8 +9,6 @@ use std::{
 use headroom_engine::{data::read_text_file, store::RunId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::panels::PanelId;
-
 /// The largest settings that are read, in bytes.
 const LARGEST_FILE: u64 = 16 << 20;
 
@@ -49,8 +47,8 @@ pub struct Settings {
     pub theme: ThemeChoice,
     /// Size of everything, 1.0 = the platform's own.
     pub zoom: f32,
-    /// The panel that is open.
-    pub panel: PanelId,
+    /// The name of the panel that is open.
+    pub panel: String,
     /// Whether the rail shows names.
     pub rail_open: bool,
     /// Whether the inspector is open.
@@ -74,7 +72,7 @@ impl Default for Settings {
         Self {
             theme: ThemeChoice::default(),
             zoom: 1.0,
-            panel: PanelId::Configure,
+            panel: "configure".to_owned(),
             rail_open: true,
             inspector_open: true,
             visible: Vec::new(),

@@ -8,11 +8,11 @@ use egui::epaint::{CornerRadius, Shadow};
 use egui::style::{HandleShape, ScrollStyle, Selection, WidgetVisuals, Widgets};
 use egui::{Color32, Context, FontFamily, FontId, Margin, Stroke, Style, TextStyle, Theme, Vec2, Visuals};
 
-use crate::widgets::Dash;
-
 mod colour_maps;
+mod dash;
 
 pub use colour_maps::ColourMap;
+pub use dash::Dash;
 
 /// Of numbers that were true of something else a moment ago.
 pub const OUTDATED_OPACITY: f32 = 0.5;

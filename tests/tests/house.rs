@@ -27,6 +27,21 @@ const FLOORS: [&[&str]; 15] = [
     &["worker"],
 ];
 
+/// The rooms of the window and the command line, likewise.
+const APP_FLOORS: [&[&str]; 11] = [
+    &["examples", "file_dialogs", "fonts", "format", "keys", "messages", "settings", "theme"],
+    &["plot"],
+    &["export"],
+    &["compare", "findings", "measured", "widgets"],
+    &["state"],
+    &["context", "link"],
+    &["common"],
+    &["panels", "race_dialog"],
+    &["shell"],
+    &["window"],
+    &["cli"],
+];
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
@@ -94,8 +109,35 @@ fn used_rooms(code: &str) -> BTreeSet<String> {
     used
 }
 
-fn floor(room: &str) -> Option<usize> {
-    FLOORS.iter().position(|floor| floor.contains(&room))
+/// What breaks the order of the floors in a crate's sources.
+fn faults(crate_name: &str, floors: &[&[&str]]) -> Vec<String> {
+    let source = root().join(crate_name).join("src");
+    let floor = |room: &str| floors.iter().position(|floor| floor.contains(&room));
+    let mut faults = Vec::new();
+    let mut rooms = BTreeSet::new();
+    for (path, text) in sources(&source) {
+        let inside = path.strip_prefix(&source).unwrap().to_owned();
+        let room = inside.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_owned();
+        if ["lib", "main"].contains(&room.as_str()) {
+            continue;
+        }
+        let Some(own) = floor(&room) else {
+            faults.push(format!("{room} stands on no floor: add it to this test and to {crate_name}/README.md"));
+            continue;
+        };
+        for used in used_rooms(&without_comments(&text)) {
+            if let Some(other) = floor(&used)
+                && used != room
+                && other >= own
+            {
+                faults.push(format!("{} uses {used}, which is not below {room}", inside.display()));
+            }
+        }
+        rooms.insert(room);
+    }
+    let gone = floors.iter().copied().flatten().filter(|room| !rooms.contains(**room));
+    faults.extend(gone.map(|room| format!("{room} stands on a floor and is no room of {crate_name}")));
+    faults
 }
 
 /// Names of all crates that a crate needs to be built, by cargo itself.
@@ -122,28 +164,8 @@ fn groups_and_single_names_are_found() {
 
 #[test]
 fn rooms_use_only_rooms_below_them() {
-    let engine = root().join("engine/src");
-    let mut faults = Vec::new();
-    for (path, text) in sources(&engine) {
-        let inside = path.strip_prefix(&engine).unwrap().to_owned();
-        let room = inside.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_owned();
-        if room == "lib" {
-            continue;
-        }
-        let Some(own) = floor(&room) else {
-            faults.push(format!("{room} stands on no floor: add it to FLOORS in this test and to engine/README.md"));
-            continue;
-        };
-        for used in used_rooms(&without_comments(&text)) {
-            if let Some(other) = floor(&used)
-                && used != room
-                && other >= own
-            {
-                faults.push(format!("{} uses {used}, which is not below {room}", inside.display()));
-            }
-        }
-    }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let all = [faults("engine", &FLOORS), faults("app", &APP_FLOORS)].concat();
+    assert!(all.is_empty(), "{}", all.join("\n"));
 }
 
 /// The code of a file without what stands below `#[cfg(test)]`.

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use egui::{Key, Modifiers};
-use headroom_app::panels::PanelId;
+use headroom_app::context::PanelId;
 use headroom_engine::{
     config::from_toml,
     speed::SweepSpec,
@@ -307,7 +307,7 @@ fn a_tiny_sweep_comes_in_and_is_there_after_a_restart() {
     screen.close();
 
     let mut screen = Screen::engine(&store(&folder));
-    assert_eq!(screen.window().settings.panel, PanelId::Speed);
+    assert_eq!(screen.window().open_panel(), PanelId::SPEED);
     screen.wait_for("data.sequence_length=12, side 2");
     let csv = screen.click_to_copy("Copy CSV").unwrap();
     assert_eq!(csv.lines().count(), 7, "{csv}");

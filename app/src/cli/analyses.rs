@@ -15,7 +15,7 @@ use super::{
     run_args::{AnalysesArgs, AnalysesTask, AnalysisArgs, AnalysisShowArgs},
     table::Table,
 };
-use crate::widgets::format;
+use crate::format;
 
 /// Lists them, or does something with one.
 pub fn run(store: Option<&Path>, args: &AnalysesArgs) -> CliResult {

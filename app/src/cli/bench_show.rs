@@ -18,7 +18,7 @@ use super::{
     hint, open, plain, print,
     table::Table,
 };
-use crate::{measured, widgets::format};
+use crate::{format, measured};
 
 /// Lists benchmarks, newest first.
 pub fn list(store: Option<&Path>, args: &JsonArgs) -> CliResult {

@@ -14,7 +14,7 @@ use super::{
     print, signals,
     table::Table,
 };
-use crate::widgets::format;
+use crate::format;
 
 /// One of the times of a step, in seconds.
 type Part = fn(&StepTime) -> f64;

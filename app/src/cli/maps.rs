@@ -21,8 +21,8 @@ use super::{
 };
 use crate::{
     export::MapFigure,
-    panels::{heads::head_figure, reconstruct::rebuilt_figures, snapshots::Look},
-    widgets::HeatData,
+    panels::{analysis::MapStyle, heads::head_figure, reconstruct::rebuilt_figures},
+    plot::HeatData,
 };
 
 /// How long an event is waited for.
@@ -164,7 +164,7 @@ fn whole(engine: &Engine, opened: &Opened, at: HeadAt, hides_special: bool) -> C
     }
     let side = opened.tokens.len();
     let map = HeatData::new(side, side, values);
-    let figure = head_figure(at, &map, (&opened.target, &opened.tokens), hides_special, Look::default());
+    let figure = head_figure(at, &map, (&opened.target, &opened.tokens), hides_special, MapStyle::default());
     Ok(BTreeMap::from([(format!("map-L{layer}H{head}"), figure)]))
 }
 

@@ -11,7 +11,7 @@ use super::{
     open, print,
     run_args::MixingArgs,
 };
-use crate::inspector::MixingView;
+use crate::panels::inspector::MixingView;
 
 /// Writes the newest matrix of each layer.
 pub fn run(given: Option<&Path>, args: &MixingArgs) -> CliResult {

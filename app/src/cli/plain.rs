@@ -2,7 +2,7 @@
 
 use headroom_engine::objective::{Metric, Quantity};
 
-use crate::widgets::format;
+use crate::format;
 
 /// A measured value with four significant digits: `6.914`, `1.230e-7`.
 pub fn number(x: f64) -> String {

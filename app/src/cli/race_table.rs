@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     compare::{Figure, NotJudged, Standing, Value, standings},
-    widgets::format,
+    format,
 };
 
 /// In which form the table is printed.

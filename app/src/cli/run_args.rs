@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use headroom_engine::worker::Which;
 
-use crate::{compare::Band, widgets::XAxis};
+use crate::{compare::Band, plot::XAxis};
 
 /// `rename`.
 #[derive(Args, Debug)]
@@ -243,7 +243,7 @@ fn band(text: &str) -> Result<Band, String> {
 
 fn smoothing(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(weight) if (0.0..=crate::widgets::MAX_SMOOTHING).contains(&weight) => Ok(weight),
+        Ok(weight) if (0.0..=crate::plot::MAX_SMOOTHING).contains(&weight) => Ok(weight),
         _ => Err("give a number from 0 to 0.999".to_owned()),
     }
 }

@@ -6,10 +6,11 @@ use headroom_engine::worker::{Command, RunEdit};
 
 use super::args::Cli;
 use crate::{
-    inspector::{RunOperation, Taking},
+    common::{Exportable, RunOperation},
+    context::{Action, PanelId, PanelInfo},
     keys::Pressed,
-    palette::Does,
-    panels::{Action, PanelId},
+    panels::Panels,
+    shell::PaletteAction,
 };
 
 /// What stands on the command line for an action of the window.
@@ -112,30 +113,30 @@ counterparts!(operations, RunOperation, {
     RunOperation::Delete => Typed("delete"),
 });
 
-counterparts!(exports, Taking, {
-    Taking::Checkpoint { .. } => Typed("export --to"),
-    Taking::Run { .. } => Typed("show --json --points"),
-    Taking::Figure(_) => Typed("chart --out"),
-    Taking::Drawing(_) => Typed("compare --csv"),
-    Taking::Benchmark(_) => Typed("bench show --csv"),
-    Taking::Map(_) => Typed("maps --out"),
+counterparts!(exports, Exportable, {
+    Exportable::Checkpoint { .. } => Typed("export --to"),
+    Exportable::Run { .. } => Typed("show --json --points"),
+    Exportable::Figure(_) => Typed("chart --out"),
+    Exportable::Drawing(_) => Typed("compare --csv"),
+    Exportable::Benchmark(_) => Typed("bench show --csv"),
+    Exportable::Map(_) => Typed("maps --out"),
 });
 
-counterparts!(palette, Does, {
-    Does::Press(_) => ELSEWHERE,
-    Does::Open(_) => ELSEWHERE,
-    Does::Preset(_) => Typed("presets"),
-    Does::Inspect(_) => Typed("show"),
-    Does::Contest => Typed("race"),
-    Does::Purge => Typed("purge"),
-    Does::Pause => QUEUE,
-    Does::Resume => QUEUE,
-    Does::Stop => CTRL_C,
-    Does::Checkpoint => ELSEWHERE,
-    Does::ResumeRun(_) => Typed("resume"),
-    Does::Theme(_) => VIEW,
-    Does::Log => VIEW,
-    Does::Zoom(_) => VIEW,
+counterparts!(palette, PaletteAction, {
+    PaletteAction::Press(_) => ELSEWHERE,
+    PaletteAction::Open(_) => ELSEWHERE,
+    PaletteAction::Preset(_) => Typed("presets"),
+    PaletteAction::Inspect(_) => Typed("show"),
+    PaletteAction::SetUpRace => Typed("race"),
+    PaletteAction::Purge => Typed("purge"),
+    PaletteAction::Pause => QUEUE,
+    PaletteAction::Resume => QUEUE,
+    PaletteAction::Stop => CTRL_C,
+    PaletteAction::Checkpoint => ELSEWHERE,
+    PaletteAction::ResumeRun(_) => Typed("resume"),
+    PaletteAction::Theme(_) => VIEW,
+    PaletteAction::Log => VIEW,
+    PaletteAction::Zoom(_) => VIEW,
 });
 
 counterparts!(keys, Pressed, {
@@ -157,7 +158,7 @@ counterparts!(actions, Action, {
     Action::Open(_) => ELSEWHERE,
     Action::Configure(..) => Typed("estimate"),
     Action::Start(..) => Typed("train"),
-    Action::Contest(..) => Typed("sweep"),
+    Action::SetUpRace(..) => Typed("sweep"),
     Action::StartAll(..) => Typed("race"),
     Action::Inspect(_) => Typed("show"),
     Action::Delete(_) => Typed("delete"),
@@ -167,18 +168,25 @@ counterparts!(actions, Action, {
     Action::Undo => Typed("restore"),
 });
 
-counterparts!(panels, PanelId, {
-    PanelId::Configure => Typed("estimate"),
-    PanelId::Live => Typed("train"),
-    PanelId::Compare => Typed("compare --tag"),
-    PanelId::Runs => Typed("runs"),
-    PanelId::Speed => Typed("bench show --out"),
-    PanelId::Redundancy => Typed("analyse --similarity"),
-    PanelId::Spectra => Typed("analyse --spectrum"),
-    PanelId::Heads => Typed("maps"),
-    PanelId::Reconstruct => Typed("analyse --reconstruction"),
-    PanelId::Adviser => Typed("advise"),
-});
+/// The panels, in the order of the rail.
+const PANELS: [(PanelId, Counterpart); 10] = [
+    (PanelId::CONFIGURE, Typed("estimate")),
+    (PanelId::LIVE, Typed("train")),
+    (PanelId::COMPARE, Typed("compare --tag")),
+    (PanelId::RUNS, Typed("runs")),
+    (PanelId::SPEED, Typed("bench show --out")),
+    (PanelId::REDUNDANCY, Typed("analyse --similarity")),
+    (PanelId::SPECTRA, Typed("analyse --spectrum")),
+    (PanelId::HEADS, Typed("maps")),
+    (PanelId::RECONSTRUCT, Typed("analyse --reconstruction")),
+    (PanelId::ADVISER, Typed("advise")),
+];
+
+fn panels() -> Vec<(&'static str, Counterpart)> {
+    let of = |info: &PanelInfo| PANELS.iter().find(|(id, _)| *id == info.id).map(|(id, of)| (id.0, *of));
+    let known = |info| of(info).unwrap_or_else(|| panic!("the panel {} is missing in PANELS", info.label));
+    Panels::default().infos().iter().map(known).collect()
+}
 
 /// Every action of the window.
 fn all() -> Vec<(&'static str, Counterpart)> {

@@ -54,7 +54,7 @@ mod tests {
     use headroom_engine::{objective::Objective, store::series_names};
 
     use super::*;
-    use crate::inspector::examples;
+    use crate::examples;
 
     #[test]
     fn runs_of_different_objectives_are_not_judged() {

@@ -2,7 +2,10 @@
 
 use headroom_engine::objective::{Metric, Quantity};
 
-use crate::widgets::{Axis, Quantity as AxisQuantity, format};
+use crate::{
+    format,
+    plot::{Axis, Quantity as AxisQuantity},
+};
 
 /// A series' name for people.
 pub fn series_title(series: &str) -> String {

@@ -42,7 +42,7 @@ pub fn names_apart(runs: &[RunSummary]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspector::examples;
+    use crate::examples;
 
     #[test]
     fn names_say_what_tells_runs_apart() {

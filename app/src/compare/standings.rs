@@ -135,7 +135,7 @@ fn shared_prefix<'a>(names: &[&'a str]) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspector::examples;
+    use crate::examples;
 
     fn run(number: u64, name: &str, seed: u64, layers: u64, loss: f64, state: RunState) -> RunRecord {
         let mut record = examples::record(number, name);

@@ -2,7 +2,7 @@
 
 use headroom_engine::text::csv_cell;
 
-use crate::widgets::{rows_to_latex, rows_to_markdown};
+use crate::export::{rows_to_latex, rows_to_markdown};
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use headroom_engine::store::RunSummary;
 
-use crate::{state::CurveX, widgets::XAxis};
+use crate::plot::{CurveX, XAxis};
 
 /// The x of a run's curves; none while what it needs is not known.
 ///
@@ -30,7 +30,7 @@ pub fn why_missing(x: XAxis) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspector::examples;
+    use crate::examples;
 
     #[test]
     fn every_x_follows_from_what_the_store_knows_of_a_run() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use egui::Color32;
 
-use crate::widgets::{Axis, Dash};
+use crate::{plot::Axis, theme::Dash};
 
 /// An axis and the range of data values that it shows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,8 +78,8 @@ impl Default for Figure {
 #[cfg(test)]
 pub(super) mod examples {
     use super::*;
+    use crate::plot::{Quantity, Scale, XAxis, smooth};
     use crate::theme;
-    use crate::widgets::{Quantity, Scale, XAxis, smooth};
 
     /// Three noisy loss curves, one with a gap, one with a band.
     pub(in crate::export) fn losses() -> Figure {

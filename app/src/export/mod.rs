@@ -8,6 +8,7 @@ mod figure;
 mod map;
 mod png;
 mod svg;
+mod table_text;
 
 pub use csv::to_csv;
 pub use drawing::Drawing;
@@ -15,3 +16,4 @@ pub use figure::{Figure, FigureAxis, FigureSeries};
 pub use map::{MapFigure, map_to_csv, map_to_png, map_to_svg};
 pub use png::{drawing_to_png, to_png};
 pub use svg::{ParallelFigure, ParallelFigureAxis, ParallelFigureLine, to_svg};
+pub use table_text::{rows_to_csv, rows_to_latex, rows_to_markdown};

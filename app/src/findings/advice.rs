@@ -8,7 +8,7 @@ use headroom_engine::{
 };
 
 use super::reliable_words;
-use crate::widgets::format;
+use crate::format;
 
 /// What a model costs and what the advised one would: what, now, then, the difference as a share.
 pub fn saving_rows(prediction: &Prediction) -> Vec<[String; 4]> {

@@ -5,8 +5,8 @@ use headroom_engine::analysis::{Analysis, Spectrum};
 use super::{about, layer_name, method_words};
 use crate::{
     export::{Figure, FigureAxis, FigureSeries},
+    plot::{Axis, Quantity, Scale},
     theme,
-    widgets::{Axis, Quantity, Scale},
 };
 
 /// Every curve of an analysis as a figure, with a name that is fit for a file.

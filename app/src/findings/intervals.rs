@@ -5,7 +5,7 @@ use headroom_engine::{
     config::counted,
 };
 
-use crate::widgets::format;
+use crate::format;
 
 /// `35.8 %`, or `31.7 to 35.9 %`, each end as `write` writes it.
 pub fn between((least, most): (f64, f64), write: impl Fn(f64) -> String) -> String {

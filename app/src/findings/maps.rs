@@ -5,8 +5,8 @@ use headroom_engine::analysis::Analysis;
 use super::words::about;
 use crate::{
     export::MapFigure,
+    plot::{HeatAxis, HeatData, HeatScale, Tone},
     theme::ColourMap,
-    widgets::{HeatAxis, HeatData, HeatScale, Tone},
 };
 
 /// Every map of an analysis as a figure, with a name that is fit for a file.

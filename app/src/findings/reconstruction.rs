@@ -13,8 +13,9 @@ use headroom_engine::{
 use super::about;
 use crate::{
     export::{Figure, FigureAxis, FigureSeries, MapFigure},
-    theme::{self, ColourMap},
-    widgets::{Axis, Dash, HeatAxis, HeatData, HeatScale, Quantity, Scale, Tone, format},
+    format,
+    plot::{Axis, HeatAxis, HeatData, HeatScale, Quantity, Scale, Tone},
+    theme::{self, ColourMap, Dash},
 };
 
 /// Errors of which tables say how many pairs they take.

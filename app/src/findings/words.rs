@@ -4,7 +4,7 @@ use headroom_engine::{
 };
 
 use super::{count_words, method_words, share_words};
-use crate::widgets::format;
+use crate::format;
 
 /// The shares of energy of which tables say how many components hold them.
 const SHARES: [f64; 3] = [0.80, 0.90, 0.95];

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     export::{Figure, FigureAxis, FigureSeries},
+    plot::{Axis, Scale},
     theme,
-    widgets::{Axis, Scale},
 };
 
 /// Every quantity of which a benchmark has points, as a figure with a name that is fit for a file.

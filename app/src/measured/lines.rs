@@ -5,7 +5,7 @@ use std::sync::Arc;
 use headroom_engine::speed::{PointResult, SweepSpec};
 
 use super::Quantity;
-use crate::widgets::{Axis, Quantity as Kind, Series};
+use crate::plot::{Axis, Quantity as Kind, Series};
 
 /// The lines, kept until what they show changes.
 #[derive(Default)]

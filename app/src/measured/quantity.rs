@@ -1,7 +1,10 @@
 use headroom_engine::speed::{Measurement, SideResult};
 use serde::{Deserialize, Serialize};
 
-use crate::widgets::{Axis, Quantity as Kind, format};
+use crate::{
+    format,
+    plot::{Axis, Quantity as Kind},
+};
 
 /// What the chart shows of a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

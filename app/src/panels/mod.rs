@@ -4,19 +4,18 @@
 //! what the user wants as [`Action`]s. It never blocks, never talks to the engine and never reads a file.
 
 pub mod adviser;
+pub(crate) mod analysis;
 pub mod compare;
 pub mod configure;
-mod context;
 pub mod heads;
+pub mod inspector;
 pub mod live;
 pub mod reconstruct;
 pub mod redundancy;
 mod registry;
 pub mod runs;
-pub(crate) mod snapshots;
 pub mod spectra;
 pub mod speed;
 pub mod welcome;
 
-pub use context::{Action, Panel, PanelContext, PanelId};
 pub use registry::Panels;

@@ -7,7 +7,7 @@ use headroom_engine::{
 };
 
 use super::configure::{Estimate, expected_secs, expected_words};
-use crate::{state::State, theme, widgets::format};
+use crate::{format, state::State, theme};
 
 /// Size of a card.
 const CARD: Vec2 = Vec2::new(300.0, 200.0);

@@ -5,11 +5,11 @@ use headroom_engine::{
 };
 
 use crate::{
-    panels::{Action, PanelContext},
+    context::{Action, PanelContext},
+    format,
     settings::Settings,
     state::State,
     theme,
-    widgets::format,
 };
 
 /// Below the top bar: what was training when the program ended last, and one click that goes on with it. Draws nothing
@@ -45,12 +45,12 @@ pub fn interrupted_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
     if resume {
         cx.send(Command::ResumeRun { run: run.id.clone() });
-        cx.act(Action::Open(crate::panels::PanelId::Live));
+        cx.act(Action::Open(crate::context::PanelId::LIVE));
         cx.state.selection.focused = Some(run.id.clone());
     }
     if inspect {
         cx.act(Action::Inspect(run.id.clone()));
-        cx.act(Action::Open(crate::panels::PanelId::Live));
+        cx.act(Action::Open(crate::context::PanelId::LIVE));
     }
     if resume || dismiss {
         cx.settings.closed_on.remove(&run.id);
@@ -89,7 +89,7 @@ fn words(run: &RunSummary, name: &str, state: &State, was_closed: bool) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspector::examples;
+    use crate::examples;
 
     #[test]
     fn only_runs_that_the_end_of_the_program_cut_short_are_told() {

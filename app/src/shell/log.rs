@@ -5,9 +5,9 @@ use egui::{Align, Button, Color32, Layout, RichText, ScrollArea, Ui};
 use headroom_engine::config::counted;
 
 use crate::{
+    format,
     messages::{Level, Message, Messages},
     theme::{self, Palette},
-    widgets::format,
 };
 
 fn colour(level: Level, palette: &Palette) -> Color32 {

@@ -2,7 +2,7 @@ use egui::{Button, Popup, PopupCloseBehavior, RichText, Ui};
 use headroom_engine::worker::Command;
 
 use crate::{
-    panels::{Action, PanelContext},
+    context::{Action, PanelContext},
     theme,
 };
 

@@ -3,11 +3,11 @@ use headroom_engine::{config::counted, worker::Command};
 
 use super::queue_ui;
 use crate::{
-    inspector::state_text,
-    panels::{Action, PanelContext, PanelId},
+    common::state_text,
+    context::{Action, PanelContext, PanelId},
+    format,
     state::CurrentRun,
     theme,
-    widgets::format,
 };
 
 /// The bar that always says what computes now. `right` draws what stands at its right end.
@@ -94,7 +94,7 @@ fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
     let called = cx.state.run_name(&current.run);
     let name = ui.add(Button::new(&called).frame(false).truncate().min_size(egui::vec2(0.0, 0.0)));
     if name.on_hover_text("Opens the Live panel").accessible_name(format!("Current run: {called}")).clicked() {
-        cx.act(Action::Open(PanelId::Live));
+        cx.act(Action::Open(PanelId::LIVE));
     }
     let (text, spoken) = progress_words(current);
     let width = (room * 0.35).clamp(80.0, 220.0);

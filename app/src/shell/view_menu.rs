@@ -1,31 +1,31 @@
 use egui::{Button, Popup, RichText, Ui};
 
 use crate::{
-    palette::Does,
     settings::{Settings, ThemeChoice},
+    shell::palette::PaletteAction,
 };
 
 /// The button for how the window looks. Returns what was chosen.
-pub fn view_menu_ui(ui: &mut Ui, settings: &Settings) -> Option<Does> {
+pub fn view_menu_ui(ui: &mut Ui, settings: &Settings) -> Option<PaletteAction> {
     let mut chosen = None;
     let button = ui.button("View").on_hover_text("Theme and size").accessible_name("View: theme and size");
     Popup::menu(&button).accessible_name("View").show(|ui| {
         ui.label(RichText::new("Theme").small());
         for theme in ThemeChoice::ALL {
             if ui.add(Button::selectable(settings.theme == theme, theme.label())).clicked() {
-                chosen = Some(Does::Theme(theme));
+                chosen = Some(PaletteAction::Theme(theme));
             }
         }
         ui.separator();
         ui.label(RichText::new(format!("Size {:.0} %", settings.zoom * 100.0)).small());
         for (label, percent) in [("Larger", 110), ("Smaller", 91), ("Usual size", 0)] {
             if ui.button(label).clicked() {
-                chosen = Some(Does::Zoom(percent));
+                chosen = Some(PaletteAction::Zoom(percent));
             }
         }
         ui.separator();
         if ui.button("Purge deleted runs…").on_hover_text("Lists what goes, and asks").clicked() {
-            chosen = Some(Does::Purge);
+            chosen = Some(PaletteAction::Purge);
         }
     });
     chosen

@@ -8,7 +8,7 @@ use headroom_engine::{
 };
 
 use super::rebuilt::{Rebuilding, ShownRebuilt};
-use crate::widgets::HeatData;
+use crate::plot::HeatData;
 
 /// Views that are kept; the engine keeps as many.
 const KEPT: usize = 4;

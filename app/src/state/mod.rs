@@ -23,6 +23,6 @@ pub use maps::{MapsOf, MapsState, ShownMaps};
 pub use purge::PurgeState;
 pub use rebuilt::ShownRebuilt;
 pub use selection::Selection;
-pub use series::{CurveBase, CurveX, RunSeries, SeriesCache};
+pub use series::{RunSeries, SeriesCache};
 pub use speed::{Measuring, SpeedState};
 pub use view::{CheckAnswer, State};

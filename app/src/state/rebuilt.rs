@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use headroom_engine::{analysis::reconstruction::RebuiltMap, worker::Rebuild};
 
-use crate::widgets::HeatData;
+use crate::plot::HeatData;
 
 /// A map beside itself put together from some of its pairs.
 #[derive(Clone, Debug, Default)]

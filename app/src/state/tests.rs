@@ -7,7 +7,7 @@ use headroom_engine::{
 };
 
 use super::*;
-use crate::{inspector::examples, messages::Level};
+use crate::{examples, messages::Level, plot::CurveX};
 
 fn id(text: &str) -> RunId {
     format!("{text:0>10}").parse().unwrap()

@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{
     compare::{metric_value, names_apart},
+    format,
     messages::{Level, Messages},
-    widgets::format,
 };
 
 /// Runs that are shown when the window opens for the first time.

@@ -2,7 +2,7 @@
 
 use egui::{ComboBox, Key, Modifiers, Slider, Ui};
 
-use super::{MAX_SMOOTHING, XAxis};
+use crate::plot::{MAX_SMOOTHING, XAxis};
 
 /// Below this width of the row, in points, the slider is shorter.
 const NARROW: f32 = 640.0;

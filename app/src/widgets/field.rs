@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use egui::accesskit::Invalid;
 use egui::{Align, Key, Layout, Response, RichText, Stroke, StrokeKind, TextEdit, Ui, Vec2};
 
-use super::format;
+use crate::format;
 use crate::theme;
 
 /// A field of a form, to be finished with the control it holds: `Field::new("Layers").help("...").integer(ui, &mut n, 1..=96, 1)`.

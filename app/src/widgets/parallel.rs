@@ -10,9 +10,9 @@ use egui::{
 
 use headroom_engine::config::counted;
 
-use super::{Axis, Scale, Tick};
 use crate::{
     export::{ParallelFigure, ParallelFigureAxis, ParallelFigureLine},
+    plot::{Axis, Scale, Tick},
     theme,
 };
 

@@ -2,7 +2,7 @@
 
 use egui::{Color32, Response, Sense, Shape, Stroke, Ui, Vec2, pos2};
 
-use super::Dash;
+use crate::theme::Dash;
 
 /// Draws a short piece of the line. Purely visual: the name beside it says what it stands for.
 pub fn swatch_ui(ui: &mut Ui, colour: Color32, dash: Dash) -> Response {

@@ -9,25 +9,22 @@ use headroom_engine::{
     worker::Command,
 };
 
-use super::{
-    current_folder,
-    headroom_window::{HeadroomWindow, Over},
-};
+use super::headroom_window::{HeadroomWindow, Overlay};
 use crate::{
-    contest::ContestBox,
+    context::{Action, PanelContext, PanelId},
+    file_dialogs::current_folder,
     keys::Pressed,
-    palette::Does,
-    panels::{Action, PanelContext, PanelId},
-    shell::{PaletteBox, PurgeBox},
+    race_dialog::RaceDialog,
+    shell::{PaletteDialog, PurgeDialog, palette::PaletteAction},
     state::PurgeState,
 };
 
 impl HeadroomWindow {
     pub(super) fn press(&mut self, ctx: &Context, pressed: Pressed) {
         match pressed {
-            Pressed::Palette => self.over = Over::Palette(PaletteBox::new(&self.state, &self.panels.ids())),
+            Pressed::Palette => self.over = Overlay::Palette(PaletteDialog::new(&self.state, self.panels.infos())),
             Pressed::Help => {
-                self.over = if matches!(self.over, Over::Help) { Over::Nothing } else { Over::Help };
+                self.over = if matches!(self.over, Overlay::Help) { Overlay::Nothing } else { Overlay::Help };
             }
             Pressed::Filter => {
                 let open = self.open_panel();
@@ -52,9 +49,9 @@ impl HeadroomWindow {
                 let full = ctx.input(|input| input.viewport().fullscreen.unwrap_or(false));
                 ctx.send_viewport_cmd(ViewportCommand::Fullscreen(!full));
             }
-            Pressed::Panel(panel) => {
-                if self.panels.ids().contains(&panel) {
-                    self.settings.panel = panel;
+            Pressed::Panel(place) => {
+                if let Some(id) = self.panels.infos().get(place).map(|info| info.id) {
+                    self.open(id);
                 }
             }
         }
@@ -73,30 +70,30 @@ impl HeadroomWindow {
         }
     }
 
-    pub(super) fn do_it(&mut self, ctx: &Context, does: Does) {
+    pub(super) fn do_it(&mut self, ctx: &Context, does: PaletteAction) {
         match does {
-            Does::Press(pressed) => self.press(ctx, pressed),
-            Does::Open(panel) => self.settings.panel = panel,
-            Does::Preset(name) => match preset(name).map(headroom_engine::config::Preset::config) {
+            PaletteAction::Press(pressed) => self.press(ctx, pressed),
+            PaletteAction::Open(panel) => self.open(panel),
+            PaletteAction::Preset(name) => match preset(name).map(headroom_engine::config::Preset::config) {
                 Some(Ok(config)) => self.actions.push(Action::Configure(Box::new(config), current_folder())),
                 Some(Err(error)) => self.state.messages.push_error(error.to_string(), ""),
                 None => {}
             },
-            Does::Inspect(run) => self.actions.push(Action::Inspect(run)),
-            Does::Contest => {
+            PaletteAction::Inspect(run) => self.actions.push(Action::Inspect(run)),
+            PaletteAction::SetUpRace => {
                 let configure = &self.panels.configure;
                 let (config, base_dir) = (configure.config().clone(), configure.base_dir().to_owned());
-                self.actions.push(Action::Contest(Box::new(config), base_dir));
+                self.actions.push(Action::SetUpRace(Box::new(config), base_dir));
             }
-            Does::Pause => self.actions.push(Action::Send(Command::Pause)),
-            Does::Resume => self.actions.push(Action::Send(Command::Resume)),
-            Does::Stop => self.actions.push(Action::Send(Command::Stop)),
-            Does::Checkpoint => self.actions.push(Action::Send(Command::Checkpoint)),
-            Does::ResumeRun(run) => self.actions.push(Action::Send(Command::ResumeRun { run })),
-            Does::Theme(theme) => self.settings.theme = theme,
-            Does::Log => self.log_open = !self.log_open,
-            Does::Purge => self.actions.push(Action::Purge),
-            Does::Zoom(percent) => {
+            PaletteAction::Pause => self.actions.push(Action::Send(Command::Pause)),
+            PaletteAction::Resume => self.actions.push(Action::Send(Command::Resume)),
+            PaletteAction::Stop => self.actions.push(Action::Send(Command::Stop)),
+            PaletteAction::Checkpoint => self.actions.push(Action::Send(Command::Checkpoint)),
+            PaletteAction::ResumeRun(run) => self.actions.push(Action::Send(Command::ResumeRun { run })),
+            PaletteAction::Theme(theme) => self.settings.theme = theme,
+            PaletteAction::Log => self.log_open = !self.log_open,
+            PaletteAction::Purge => self.actions.push(Action::Purge),
+            PaletteAction::Zoom(percent) => {
                 let zoom = if percent == 0 { 1.0 } else { ctx.zoom_factor() * percent as f32 / 100.0 };
                 ctx.set_zoom_factor(zoom.clamp(0.5, 3.0));
             }
@@ -112,7 +109,7 @@ impl HeadroomWindow {
         }
     }
 
-    fn with_panel<T>(&mut self, ask: impl FnOnce(&mut dyn crate::panels::Panel, &mut PanelContext<'_>) -> T) -> T {
+    fn with_panel<T>(&mut self, ask: impl FnOnce(&mut dyn crate::context::Panel, &mut PanelContext<'_>) -> T) -> T {
         let open = self.open_panel();
         let mut cx = PanelContext {
             state: &mut self.state,
@@ -147,14 +144,14 @@ impl HeadroomWindow {
                     link.send(&mut self.state, command);
                 }
             }
-            Action::Open(panel) => self.settings.panel = panel,
+            Action::Open(panel) => self.open(panel),
             Action::Configure(config, base_dir) => {
                 self.panels.configure.load(*config, base_dir);
-                self.settings.panel = PanelId::Configure;
+                self.open(PanelId::CONFIGURE);
             }
             Action::Start(config, base_dir) => self.start(config, base_dir),
-            Action::Contest(config, base_dir) => {
-                self.over = Over::Contest(Box::new(ContestBox::new(*config, base_dir)));
+            Action::SetUpRace(config, base_dir) => {
+                self.over = Overlay::Race(Box::new(RaceDialog::new(*config, base_dir)));
             }
             Action::StartAll(configs, base_dir, tag) => self.start_all(configs, base_dir, tag),
             Action::Inspect(run) => self.inspect(run),
@@ -166,7 +163,7 @@ impl HeadroomWindow {
             Action::Say(level, what, what_to_do) => self.state.messages.push(level, what, what_to_do, None),
             Action::Purge => {
                 self.state.purge = PurgeState::asked();
-                self.over = Over::Purge(PurgeBox::default());
+                self.over = Overlay::Purge(PurgeDialog::default());
                 self.actions.push(Action::Send(Command::ListDeleted { before_ms: self.state.purge.before_ms }));
             }
             Action::Undo => self.undo(),
@@ -177,9 +174,7 @@ impl HeadroomWindow {
         if let Some(link) = &self.link {
             link.send(&mut self.state, Command::Enqueue { config, base_dir });
         }
-        if self.panels.ids().contains(&PanelId::Live) {
-            self.settings.panel = PanelId::Live;
-        }
+        self.open(PanelId::LIVE);
     }
 
     fn start_all(&mut self, configs: Vec<RunConfig>, base_dir: PathBuf, tag: String) {
@@ -187,9 +182,7 @@ impl HeadroomWindow {
             self.state.await_race(tag.clone());
             link.send(&mut self.state, Command::EnqueueAll { configs, base_dir, tags: vec![tag] });
         }
-        if self.panels.ids().contains(&PanelId::Compare) {
-            self.settings.panel = PanelId::Compare;
-        }
+        self.open(PanelId::COMPARE);
     }
 
     fn inspect(&mut self, run: RunId) {

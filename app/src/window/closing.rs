@@ -6,7 +6,7 @@ use egui::{Context, Frame, Id, Margin, Modal, RichText, ViewportCommand};
 use headroom_engine::{config::counted, worker::Command};
 
 use super::headroom_window::HeadroomWindow;
-use crate::{theme, widgets::format};
+use crate::{format, theme};
 
 /// Time that a run in progress gets to write its checkpoint when the window closes.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -7,15 +7,16 @@ use headroom_engine::worker::Command;
 
 use super::closing::Closing;
 use crate::{
-    contest::ContestBox,
-    dialogs::Dialogs,
+    context::{Action, Panel as _, PanelContext, PanelId},
+    file_dialogs::FileDialogs,
     keys::{self, Pressed},
     link::Link,
-    palette::Does,
-    panels::{Action, PanelContext, PanelId, Panels},
+    panels::Panels,
+    race_dialog::RaceDialog,
     settings::{Settings, ThemeChoice},
     shell::{
-        Outcome, PaletteBox, PurgeBox, help_ui, interrupted_ui, log_ui, rail_ui, strip_ui, top_bar_ui, view_menu_ui,
+        Outcome, PaletteDialog, PurgeDialog, help_ui, interrupted_ui, log_ui, palette::PaletteAction, rail_ui,
+        strip_ui, top_bar_ui, view_menu_ui,
     },
     state::State,
     theme,
@@ -23,13 +24,13 @@ use crate::{
 
 /// What is over the panels.
 #[derive(Default)]
-pub(super) enum Over {
+pub(super) enum Overlay {
     #[default]
     Nothing,
     Help,
-    Palette(PaletteBox),
-    Contest(Box<ContestBox>),
-    Purge(PurgeBox),
+    Palette(PaletteDialog),
+    Race(Box<RaceDialog>),
+    Purge(PurgeDialog),
 }
 
 /// The whole window, apart from the platform's part of it: tests draw it without one.
@@ -41,12 +42,12 @@ pub struct HeadroomWindow {
     pub settings: Settings,
     /// The panels.
     pub panels: Panels,
-    pub(super) dialogs: Dialogs,
+    pub(super) dialogs: FileDialogs,
     pub(super) settings_path: Option<PathBuf>,
     pub(super) settings_saved: Settings,
     pub(super) settings_changed: Option<Instant>,
     pub(super) actions: Vec<Action>,
-    pub(super) over: Over,
+    pub(super) over: Overlay,
     pub(super) log_open: bool,
     pub(super) closing: Closing,
     themed: Option<ThemeChoice>,
@@ -70,11 +71,11 @@ impl HeadroomWindow {
             settings_saved: settings.clone(),
             settings,
             panels: Panels::default(),
-            dialogs: Dialogs::new(Arc::new(move || waking.request_repaint())),
+            dialogs: FileDialogs::new(Arc::new(move || waking.request_repaint())),
             settings_path,
             settings_changed: None,
             actions: Vec::new(),
-            over: Over::default(),
+            over: Overlay::default(),
             log_open: false,
             closing: Closing::default(),
             themed: None,
@@ -103,7 +104,7 @@ impl HeadroomWindow {
         let ctx = ui.ctx().clone();
         self.state.begin_frame();
         self.show_theme(&ctx);
-        if matches!(self.over, Over::Palette(_) | Over::Contest(_) | Over::Purge(_)) {
+        if matches!(self.over, Overlay::Palette(_) | Overlay::Race(_) | Overlay::Purge(_)) {
             // Their keys are their own.
         } else {
             for pressed in keys::pressed(&ctx) {
@@ -143,11 +144,11 @@ impl HeadroomWindow {
             };
             top_bar_ui(ui, &mut cx, |ui, cx| {
                 if ui.button("?").on_hover_text("Keys and help").accessible_name("Help: keys").clicked() {
-                    chosen = Some(Does::Press(Pressed::Help));
+                    chosen = Some(PaletteAction::Press(Pressed::Help));
                 }
                 let palette = ui.button("Actions").on_hover_text("Every action by name (Ctrl+K)");
                 if palette.accessible_name("Open the palette").clicked() {
-                    chosen = Some(Does::Press(Pressed::Palette));
+                    chosen = Some(PaletteAction::Press(Pressed::Palette));
                 }
                 chosen = view_menu_ui(ui, cx.settings).or(chosen.take());
             });
@@ -188,26 +189,19 @@ impl HeadroomWindow {
 
     fn sides_ui(&mut self, ui: &mut Ui) {
         let surface = theme::palette(ui.visuals()).surface;
-        if self.settings.rail_open {
-            let frame = Frame::new().fill(surface).inner_margin(Margin::same(6));
-            let ids = self.panels.ids();
-            let open = self.open_panel();
-            let is_training = self.state.current.is_some();
-            let clicked = Side::left("rail")
-                .exact_size(130.0)
-                .resizable(false)
-                .frame(frame)
-                .show(ui, |ui| rail_ui(ui, &ids, open, is_training))
-                .inner;
-            if let Some(panel) = clicked {
-                self.settings.panel = panel;
-            }
+        let frame = Frame::new().fill(surface).inner_margin(Margin::same(6));
+        let (open, has_names) = (self.open_panel(), self.settings.rail_open);
+        let is_training = self.state.current.is_some();
+        let clicked = Side::left("rail")
+            .exact_size(if has_names { 136.0 } else { 42.0 })
+            .resizable(false)
+            .frame(frame)
+            .show(ui, |ui| rail_ui(ui, self.panels.infos(), open, is_training, has_names))
+            .inner;
+        if let Some(panel) = clicked {
+            self.open(panel);
         }
-        // Configure has a column of its own there, and Speed is not about runs.
-        if self.settings.inspector_open
-            && ![PanelId::Configure, PanelId::Speed].contains(&self.open_panel())
-            && let Some(inspector) = &mut self.panels.inspector
-        {
+        if self.settings.inspector_open && self.panels.named(&self.settings.panel).has_inspector {
             let mut cx = PanelContext {
                 state: &mut self.state,
                 settings: &mut self.settings,
@@ -220,13 +214,13 @@ impl HeadroomWindow {
                 .size_range(220.0..=560.0)
                 .resizable(true)
                 .frame(frame)
-                .show(ui, |ui| inspector.ui(ui, &mut cx));
+                .show(ui, |ui| self.panels.inspector.ui(ui, &mut cx));
         }
     }
 
     fn panel_ui(&mut self, ui: &mut Ui) {
         let open = self.open_panel();
-        if open == PanelId::Speed {
+        if open == PanelId::SPEED {
             self.state.speed.draft = Some(self.panels.configure.config().clone());
         }
         let frame = Frame::central_panel(ui.style()).inner_margin(Margin::same(12));
@@ -243,37 +237,41 @@ impl HeadroomWindow {
 
     fn over_ui(&mut self, ctx: &Context) {
         match &mut self.over {
-            Over::Nothing => {}
-            Over::Help => {
+            Overlay::Nothing => {}
+            Overlay::Help => {
                 if !help_ui(ctx) {
-                    self.over = Over::Nothing;
+                    self.over = Overlay::Nothing;
                 }
             }
-            Over::Contest(contest) => {
-                if !contest.ui(ctx, &self.state, &mut self.actions) {
-                    self.over = Over::Nothing;
+            Overlay::Race(race) => {
+                if !race.ui(ctx, &self.state, &mut self.actions) {
+                    self.over = Overlay::Nothing;
                 }
             }
-            Over::Purge(purge) => {
+            Overlay::Purge(purge) => {
                 if !purge.ui(ctx, &mut self.state, &mut self.actions) {
-                    self.over = Over::Nothing;
+                    self.over = Overlay::Nothing;
                 }
             }
-            Over::Palette(palette) => match palette.ui(ctx) {
+            Overlay::Palette(palette) => match palette.ui(ctx) {
                 Outcome::Open => {}
-                Outcome::Closed => self.over = Over::Nothing,
+                Outcome::Closed => self.over = Overlay::Nothing,
                 Outcome::Chosen(does) => {
-                    self.over = Over::Nothing;
+                    self.over = Overlay::Nothing;
                     self.do_it(ctx, does);
                 }
             },
         }
     }
 
-    /// The panel that is open: of those that exist.
-    pub(super) fn open_panel(&self) -> PanelId {
-        let wanted = self.settings.panel;
-        if self.panels.ids().contains(&wanted) { wanted } else { PanelId::Configure }
+    /// The panel that is open.
+    pub fn open_panel(&self) -> PanelId {
+        self.panels.named(&self.settings.panel).id
+    }
+
+    /// Opens a panel.
+    pub fn open(&mut self, panel: PanelId) {
+        panel.0.clone_into(&mut self.settings.panel);
     }
 
     fn show_theme(&mut self, ctx: &Context) {

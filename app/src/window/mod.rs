@@ -8,9 +8,8 @@ mod headroom_window;
 mod platform;
 mod program;
 mod remember;
-mod trouble;
+mod store_error;
 
 pub use headroom_window::HeadroomWindow;
-pub(crate) use platform::current_folder;
 pub use platform::run_window;
 pub use program::Program;

@@ -6,11 +6,6 @@ use egui::{Context, Ui};
 
 use super::Program;
 
-/// The folder that the program was started in.
-pub(crate) fn current_folder() -> PathBuf {
-    std::env::current_dir().unwrap_or_default()
-}
-
 /// The window as the platform sees it.
 struct App(Program);
 

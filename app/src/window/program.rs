@@ -13,9 +13,9 @@ use headroom_engine::{store::StorePaths, worker::EngineError};
 
 use super::{
     HeadroomWindow,
-    trouble::{StoreTrouble, Wish},
+    store_error::{StoreErrorPage, Wish},
 };
-use crate::{fonts, inspector::working_ui, link::Link, settings::Settings, theme};
+use crate::{common::working_ui, fonts, link::Link, settings::Settings, theme};
 
 /// Shortest time between two frames that the engine asks for.
 const ENGINE_FRAME: Duration = Duration::from_millis(33);
@@ -27,7 +27,7 @@ enum Page {
     /// The store is being opened.
     Opening(Receiver<Opened>, std::time::Instant),
     /// The store cannot be opened.
-    Trouble(Box<StoreTrouble>),
+    Trouble(Box<StoreErrorPage>),
     /// The panels.
     Window(Box<HeadroomWindow>),
 }
@@ -138,13 +138,13 @@ fn opening(ctx: &Context, store: &Path) -> Page {
     };
     match std::thread::Builder::new().name("headroom-open".to_owned()).spawn(work) {
         Ok(_) => Page::Opening(answer, std::time::Instant::now()),
-        Err(error) => Page::Trouble(Box::new(StoreTrouble::new(ctx, store, &EngineError::Thread(error)))),
+        Err(error) => Page::Trouble(Box::new(StoreErrorPage::new(ctx, store, &EngineError::Thread(error)))),
     }
 }
 
 fn page_of(ctx: &Context, store: &Path, opened: Opened) -> Page {
     match opened.link {
-        Err(error) => Page::Trouble(Box::new(StoreTrouble::new(ctx, store, &error))),
+        Err(error) => Page::Trouble(Box::new(StoreErrorPage::new(ctx, store, &error))),
         Ok(link) => {
             let mut window = HeadroomWindow::new(ctx, link, opened.settings, Some(opened.settings_path));
             window.state.store_name = store_name(store);

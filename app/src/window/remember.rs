@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use egui::Context;
 
 use super::headroom_window::HeadroomWindow;
-use crate::{dialogs::Answer, messages::Level};
+use crate::{file_dialogs::Answer, messages::Level};
 
 /// Settings are written when they have not changed for so long.
 const SETTLED: Duration = Duration::from_secs(2);

@@ -1,7 +1,7 @@
 //! Pictures of the panels of analyses: Redundancy, Spectra, Heads, Reconstruct, Adviser, and what they open.
 
 use egui::{Key, Modifiers};
-use headroom_app::{panels::PanelId, settings::ThemeChoice};
+use headroom_app::{context::PanelId, settings::ThemeChoice};
 use headroom_engine::{
     advise::{Adviser, Wishes},
     config::from_toml,
@@ -17,10 +17,10 @@ use crate::{configure, full, in_both_themes};
 
 /// A panel of analyses of the run that trains.
 fn analyses(theme: ThemeChoice, panel: PanelId, height: f32) -> Screen {
-    let mut screen = full(theme, PanelId::Live);
+    let mut screen = full(theme, PanelId::LIVE);
     fill_with_analyses(screen.state());
     screen.state().selection.focused = Some(example_run(8));
-    screen.window().settings.panel = panel;
+    screen.window().open(panel);
     screen.resize(egui::vec2(1280.0, height));
     screen
 }
@@ -28,7 +28,7 @@ fn analyses(theme: ThemeChoice, panel: PanelId, height: f32) -> Screen {
 #[test]
 fn redundancy_before_anything_was_analysed() {
     in_both_themes("redundancy_empty", |theme| {
-        let mut screen = analyses(theme, PanelId::Redundancy, 800.0);
+        let mut screen = analyses(theme, PanelId::REDUNDANCY, 800.0);
         screen.state().selection.focused = Some(example_run(3));
         screen
     });
@@ -37,7 +37,7 @@ fn redundancy_before_anything_was_analysed() {
 #[test]
 fn redundancy_of_a_run_that_trains() {
     in_both_themes("redundancy", |theme| {
-        let mut screen = analyses(theme, PanelId::Redundancy, 900.0);
+        let mut screen = analyses(theme, PanelId::REDUNDANCY, 900.0);
         screen.focus("Map: similarity of layers");
         for key in [Key::ArrowDown, Key::ArrowDown, Key::ArrowDown, Key::ArrowRight, Key::Enter] {
             screen.press(Modifiers::NONE, key);
@@ -50,7 +50,7 @@ fn redundancy_of_a_run_that_trains() {
 #[test]
 fn redundancy_of_a_run_beside_its_control() {
     in_both_themes("redundancy_control", |theme| {
-        let mut screen = analyses(theme, PanelId::Redundancy, 1000.0);
+        let mut screen = analyses(theme, PanelId::REDUNDANCY, 1000.0);
         fill_with_control(screen.state());
         screen.settle();
         screen.click("Beside its control");
@@ -61,7 +61,7 @@ fn redundancy_of_a_run_beside_its_control() {
 #[test]
 fn groups_of_alike_heads_on_the_head_map_of_configure() {
     in_both_themes("configure_marked", |theme| {
-        let mut screen = analyses(theme, PanelId::Redundancy, 1000.0);
+        let mut screen = analyses(theme, PanelId::REDUNDANCY, 1000.0);
         screen.state().current = None;
         screen.state().waiting.clear();
         screen.click("Mark them in Configure");
@@ -84,13 +84,13 @@ fn setting_up_a_control() {
 
 #[test]
 fn spectra_of_a_run_that_trains() {
-    in_both_themes("spectra", |theme| analyses(theme, PanelId::Spectra, 1640.0));
+    in_both_themes("spectra", |theme| analyses(theme, PanelId::SPECTRA, 1640.0));
 }
 
 #[test]
 fn spectra_of_several_steps_with_a_component_large() {
     in_both_themes("spectra_steps", |theme| {
-        let mut screen = analyses(theme, PanelId::Spectra, 1300.0);
+        let mut screen = analyses(theme, PanelId::SPECTRA, 1300.0);
         screen.choose("Curves beside the network", "several steps");
         screen.click("Map: component 2");
         screen
@@ -99,7 +99,7 @@ fn spectra_of_several_steps_with_a_component_large() {
 
 /// The Adviser on the baseline, of whose model there is an analysis of its own size.
 fn adviser(theme: ThemeChoice) -> Screen {
-    let mut screen = full(theme, PanelId::Live);
+    let mut screen = full(theme, PanelId::LIVE);
     let run = example_run(0);
     let config = from_toml(&example_record(0).config_toml).expect("a config");
     let analysis = example_analysis(config.model.layers, config.model.heads, 400);
@@ -115,7 +115,7 @@ fn adviser(theme: ThemeChoice) -> Screen {
     screen.state().analysis.take_steps(example_run(1), Vec::new());
     screen.state().apply(Event::Analyses { analyses: Vec::new() });
     screen.state().selection.focused = Some(run);
-    screen.window().settings.panel = PanelId::Adviser;
+    screen.window().open(PanelId::ADVISER);
     screen.resize(egui::vec2(1280.0, 1440.0));
     screen
 }
@@ -136,7 +136,7 @@ fn adviser_of_a_trained_model_with_what_came_out() {
 #[test]
 fn adviser_before_anything_was_analysed() {
     in_both_themes("adviser_empty", |theme| {
-        let mut screen = analyses(theme, PanelId::Adviser, 800.0);
+        let mut screen = analyses(theme, PanelId::ADVISER, 800.0);
         screen.state().selection.focused = Some(example_run(3));
         screen
     });
@@ -144,7 +144,7 @@ fn adviser_before_anything_was_analysed() {
 
 /// Attention maps of the run that trains.
 fn heads_panel(theme: ThemeChoice) -> Screen {
-    let mut screen = analyses(theme, PanelId::Heads, 900.0);
+    let mut screen = analyses(theme, PanelId::HEADS, 900.0);
     for _ in 0..4 {
         let asked = screen.recorded();
         answer_maps(screen.state(), &asked);
@@ -180,9 +180,9 @@ fn two_heads_side_by_side_and_their_difference() {
 
 /// Reconstruct on the run that trains.
 fn reconstruct(theme: ThemeChoice) -> Screen {
-    let mut screen = analyses(theme, PanelId::Live, 1180.0);
+    let mut screen = analyses(theme, PanelId::LIVE, 1180.0);
     fill_with_reconstruction(screen.state(), &example_run(8));
-    screen.window().settings.panel = PanelId::Reconstruct;
+    screen.window().open(PanelId::RECONSTRUCT);
     answer(&mut screen);
     screen
 }
@@ -199,7 +199,7 @@ fn answer(screen: &mut Screen) {
 #[test]
 fn reconstruct_before_anything_was_restored() {
     in_both_themes("reconstruct_empty", |theme| {
-        let mut screen = analyses(theme, PanelId::Reconstruct, 800.0);
+        let mut screen = analyses(theme, PanelId::RECONSTRUCT, 800.0);
         screen.state().apply(Event::Analyses { analyses: Vec::new() });
         screen
     });

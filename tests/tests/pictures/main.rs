@@ -13,11 +13,7 @@ use std::{
 
 use egui::{Key, Modifiers};
 use egui_kittest::{SnapshotOptions, SnapshotResults};
-use headroom_app::{
-    messages::{Level, Message},
-    panels::PanelId,
-    settings::ThemeChoice,
-};
+use headroom_app::{context::PanelId, messages::{Level, Message}, settings::ThemeChoice};
 use headroom_engine::{
     config::Problem,
     store::{NewSnapshot, RunId, RunState, SnapshotData, SnapshotRecord, snapshot_kinds},
@@ -48,7 +44,7 @@ fn full(theme: ThemeChoice, panel: PanelId) -> Screen {
         at: SystemTime::now() - Duration::from_secs(200),
         times: 1,
     });
-    screen.window().settings.panel = panel;
+    screen.window().open(panel);
     screen.window().settings.inspector_open = false;
     screen.settle();
     screen
@@ -65,20 +61,20 @@ fn in_both_themes(name: &str, mut draw: impl FnMut(ThemeChoice) -> Screen) {
 
 fn welcome(theme: ThemeChoice) -> Screen {
     // Runs that were measured make the expected times the same on every machine.
-    let mut screen = full(theme, PanelId::Configure);
+    let mut screen = full(theme, PanelId::CONFIGURE);
     screen.click("Show the presets");
     screen
 }
 
 fn configure(theme: ThemeChoice) -> Screen {
-    let mut screen = full(theme, PanelId::Configure);
+    let mut screen = full(theme, PanelId::CONFIGURE);
     screen.state().current = None;
     screen.state().waiting.clear();
     screen
 }
 
 fn live(theme: ThemeChoice) -> Screen {
-    let mut screen = full(theme, PanelId::Live);
+    let mut screen = full(theme, PanelId::LIVE);
     let running = example_runs().into_iter().find(|run| run.number == 8).map(|run| run.id);
     screen.state().selection.focused = running;
     screen.state().selection.baseline = None;
@@ -86,11 +82,11 @@ fn live(theme: ThemeChoice) -> Screen {
 }
 
 fn compare(theme: ThemeChoice) -> Screen {
-    full(theme, PanelId::Compare)
+    full(theme, PanelId::COMPARE)
 }
 
 fn runs(theme: ThemeChoice) -> Screen {
-    full(theme, PanelId::Runs)
+    full(theme, PanelId::RUNS)
 }
 
 #[test]
@@ -201,7 +197,7 @@ fn compare_three_runs_with_a_baseline() {
 #[test]
 fn compare_seeds_with_their_difference() {
     in_both_themes("compare_seeds", |theme| {
-        let mut screen = full(theme, PanelId::Compare);
+        let mut screen = full(theme, PanelId::COMPARE);
         let shown: Vec<_> = example_runs().into_iter().filter(|run| run.number < 5).map(|run| run.id).collect();
         screen.state().selection.visible = shown.into_iter().collect();
         screen.settle();
@@ -213,7 +209,7 @@ fn compare_seeds_with_their_difference() {
 #[test]
 fn parallel_coordinates_of_config_and_results() {
     in_both_themes("parallel", |theme| {
-        let mut screen = full(theme, PanelId::Compare);
+        let mut screen = full(theme, PanelId::COMPARE);
         let mut runs = example_runs();
         for run in &mut runs {
             // What differs in heads only has the same count; a made-up cost makes the axes worth looking at.
@@ -255,7 +251,7 @@ fn setting_up_a_sweep() {
 #[test]
 fn speed_before_anything_was_measured() {
     in_both_themes("speed_empty", |theme| {
-        let mut screen = full(theme, PanelId::Speed);
+        let mut screen = full(theme, PanelId::SPEED);
         screen.state().apply(Event::Benchmarks { benchmarks: Vec::new() });
         screen
     });
@@ -264,7 +260,7 @@ fn speed_before_anything_was_measured() {
 #[test]
 fn speed_of_a_stored_sweep() {
     in_both_themes("speed", |theme| {
-        let mut screen = full(theme, PanelId::Speed);
+        let mut screen = full(theme, PanelId::SPEED);
         fill_with_benchmarks(screen.state());
         screen.settle();
         screen.resize(egui::vec2(1280.0, 960.0));
@@ -280,7 +276,7 @@ fn table_of_runs() {
 #[test]
 fn inspector_of_a_finished_run() {
     in_both_themes("inspector", |theme| {
-        let mut screen = full(theme, PanelId::Runs);
+        let mut screen = full(theme, PanelId::RUNS);
         screen.window().settings.inspector_open = true;
         let baseline = screen.state().selection.baseline.clone();
         screen.state().selection.focused = baseline;
@@ -291,7 +287,7 @@ fn inspector_of_a_finished_run() {
 #[test]
 fn inspector_of_a_run_that_borrows() {
     in_both_themes("inspector_heads", |theme| {
-        let mut screen = full(theme, PanelId::Runs);
+        let mut screen = full(theme, PanelId::RUNS);
         screen.window().settings.inspector_open = true;
         let mut record = example_record(0);
         record.config["attention"]["reuse"] = serde_json::json!({ "kind": "first", "layers": 3, "heads": 2 });
@@ -341,7 +337,7 @@ fn mixing(run: &RunId, step: u64) -> Vec<Event> {
 #[test]
 fn inspector_of_a_collaborative_run() {
     in_both_themes("inspector_mixing", |theme| {
-        let mut screen = full(theme, PanelId::Runs);
+        let mut screen = full(theme, PanelId::RUNS);
         screen.window().settings.inspector_open = true;
         let mut record = example_record(0);
         record.config["attention"]["compatibility"] = serde_json::json!({ "kind": "collaborative", "d_k": 64 });
@@ -363,7 +359,7 @@ fn inspector_of_a_collaborative_run() {
 #[test]
 fn help_over_the_window() {
     in_both_themes("help", |theme| {
-        let mut screen = full(theme, PanelId::Runs);
+        let mut screen = full(theme, PanelId::RUNS);
         screen.press_text(Key::Questionmark, "?");
         screen
     });
@@ -372,7 +368,7 @@ fn help_over_the_window() {
 #[test]
 fn palette_over_the_window() {
     in_both_themes("palette", |theme| {
-        let mut screen = full(theme, PanelId::Runs);
+        let mut screen = full(theme, PanelId::RUNS);
         screen.press(Modifiers::COMMAND, Key::K);
         screen.type_text("dec");
         screen
@@ -382,7 +378,7 @@ fn palette_over_the_window() {
 #[test]
 fn export_over_the_window() {
     in_both_themes("export", |theme| {
-        let mut screen = full(theme, PanelId::Compare);
+        let mut screen = full(theme, PanelId::COMPARE);
         screen.window().settings.last_folder = Some("/home/ada/figures".into());
         screen.press(Modifiers::COMMAND, Key::E);
         screen
@@ -402,7 +398,7 @@ fn live_charts_in_a_tall_window() {
 #[test]
 fn a_run_that_diverged() {
     in_both_themes("diverged", |theme| {
-        let mut screen = full(theme, PanelId::Live);
+        let mut screen = full(theme, PanelId::LIVE);
         let run = example_runs().into_iter().find(|run| run.number == 6).map(|run| run.id);
         screen.state().selection.focused = run;
         screen
@@ -412,7 +408,7 @@ fn a_run_that_diverged() {
 #[test]
 fn closing_while_a_run_trains() {
     in_both_themes("closing", |theme| {
-        let mut screen = full(theme, PanelId::Live);
+        let mut screen = full(theme, PanelId::LIVE);
         screen.request_close();
         screen
     });
@@ -421,7 +417,7 @@ fn closing_while_a_run_trains() {
 #[test]
 fn a_run_that_was_interrupted() {
     in_both_themes("interrupted", |theme| {
-        let mut screen = full(theme, PanelId::Configure);
+        let mut screen = full(theme, PanelId::CONFIGURE);
         let mut runs = example_runs();
         for run in runs.iter_mut().filter(|run| run.number == 5) {
             (run.state, run.steps_done, run.steps_total) = (RunState::Interrupted, 345, Some(600));

@@ -1,7 +1,7 @@
 //! The Adviser: what follows the sliders, what is trained, and its four states.
 
 use egui::{Key, Modifiers};
-use headroom_app::panels::PanelId;
+use headroom_app::context::PanelId;
 use headroom_engine::{
     advise::{Adviser, Wishes},
     config::from_toml,
@@ -26,7 +26,7 @@ fn full() -> Screen {
     screen.state().analysis.take(example_run(0), 400, analysis);
     screen.state().selection.focused = Some(example_run(0));
     screen.click("Adviser");
-    assert_eq!(screen.window().settings.panel, PanelId::Adviser);
+    assert_eq!(screen.window().open_panel(), PanelId::ADVISER);
     screen
 }
 
@@ -92,7 +92,7 @@ fn dragging_a_slider_changes_plan_and_numbers() {
     assert!(borrowing.count(0.5) > borrowing.count(0.9), "the example is no example");
     assert!(screen.says(&words(0.5)), "{:#?}", screen.words());
     let predicted = adviser.advise(Wishes { similarity: Some(0.5), ..Wishes::default() }).prediction.unwrap();
-    let parameters = headroom_app::widgets::format::count(predicted.proposed.parameters);
+    let parameters = headroom_app::format::count(predicted.proposed.parameters);
     assert!(screen.has(&parameters), "{parameters}: {:#?}", screen.words());
     // A head says why.
     screen.click("Layer 1 head 0");
@@ -105,7 +105,7 @@ fn dragging_a_slider_changes_plan_and_numbers() {
     assert!(screen.says(&format!("d_k = {}: layer {}", found.d_k, found.layer)), "{:#?}", screen.words());
     screen.click("How many dimensions heads could share");
     let both = adviser.advise(Wishes { similarity: Some(0.5), energy: Some(0.95), error: None }).prediction.unwrap();
-    let parameters = headroom_app::widgets::format::count(both.proposed.parameters);
+    let parameters = headroom_app::format::count(both.proposed.parameters);
     assert!(screen.has(&parameters), "{parameters}: {:#?}", screen.words());
     slide(&mut screen, "Energy kept", -30);
     let fewer = adviser.dimensions(0.65).unwrap();
@@ -130,7 +130,7 @@ fn dragging_a_slider_changes_plan_and_numbers() {
     assert_eq!(config.attention.compatibility.kind(), "collaborative");
     assert!(again.is_some_and(|again| again.attention == record.attention && again.name.ends_with(": again")));
     screen.click("Open the plan in Configure");
-    assert_eq!(screen.window().settings.panel, PanelId::Configure);
+    assert_eq!(screen.window().open_panel(), PanelId::CONFIGURE);
     assert_eq!(screen.window().panels.configure.config().attention, config.attention);
 }
 
@@ -149,7 +149,7 @@ fn what_came_out_stands_beside_what_was_predicted() {
     assert!(screen.says("was not looked at"), "its maps: {:#?}", screen.words());
     assert!(screen.says("at different times"), "how its time was taken: {:#?}", screen.words());
     screen.click("Compare their curves");
-    assert_eq!(screen.window().settings.panel, PanelId::Compare);
+    assert_eq!(screen.window().open_panel(), PanelId::COMPARE);
     assert_eq!(screen.state().selection.baseline, Some(example_run(0)));
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use egui::{Key, Modifiers};
-use headroom_app::panels::PanelId;
+use headroom_app::context::PanelId;
 use headroom_engine::{
     analysis::{Measure, Projection},
     store::AnalysisSummary,
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use crate::common::{store, train, write_tiny};
 
-const PANELS: [(PanelId, &str); 2] = [(PanelId::Redundancy, "Redundancy"), (PanelId::Spectra, "Spectra")];
+const PANELS: [(PanelId, &str); 2] = [(PanelId::REDUNDANCY, "Redundancy"), (PanelId::SPECTRA, "Spectra")];
 
 /// A panel on the run that trains, of which there are analyses.
 fn full(panel: &str) -> Screen {
@@ -34,7 +34,7 @@ fn while_anything_is_read_the_panels_say_so() {
     for (panel, name) in PANELS {
         let mut screen = Screen::recorder();
         screen.click(name);
-        assert_eq!(screen.window().settings.panel, panel);
+        assert_eq!(screen.window().open_panel(), panel);
         assert!(screen.has("Reading the runs…"), "{:#?}", screen.words());
         fill_with_examples(screen.state());
         screen.settle();
@@ -59,7 +59,7 @@ fn empty_panels_say_what_would_fill_them_and_offer_it() {
         screen.settle();
         assert!(screen.says("No analysis of \"grammar decoder, 1 head\" yet"), "{:#?}", screen.words());
         screen.click("Set up the same run, looked at while it trains");
-        assert_eq!(screen.window().settings.panel, PanelId::Configure);
+        assert_eq!(screen.window().open_panel(), PanelId::CONFIGURE);
     }
 }
 
@@ -429,7 +429,7 @@ fn a_pair_of_layers_opens_its_heads_side_by_side() {
         screen.press(Modifiers::NONE, key);
     }
     screen.click("Show their maps");
-    assert_eq!(screen.window().settings.panel, PanelId::Heads);
+    assert_eq!(screen.window().open_panel(), PanelId::HEADS);
     answered(&mut screen);
     assert!(
         screen.words().iter().any(|word| word.starts_with("Map: L0H") && word.contains(" minus L1H"))
@@ -443,7 +443,7 @@ fn a_pair_of_layers_opens_its_heads_side_by_side() {
 fn groups_are_marked_on_the_head_map_of_configure() {
     let mut screen = full("Redundancy");
     screen.click("Mark them in Configure");
-    assert_eq!(screen.window().settings.panel, PanelId::Configure);
+    assert_eq!(screen.window().open_panel(), PanelId::CONFIGURE);
     if screen.has("Go to the form") {
         screen.click("Go to the form");
     }

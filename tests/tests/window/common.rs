@@ -6,7 +6,7 @@ use std::{
 };
 
 use egui::{Key, Modifiers};
-use headroom_app::panels::PanelId;
+use headroom_app::context::PanelId;
 use headroom_engine::{
     config::from_toml,
     store::{RunState, RunSummary},
@@ -46,10 +46,10 @@ examples = 1
 
 /// The panels with the keys that open them.
 pub const PANELS: [(PanelId, Key, &str); 4] = [
-    (PanelId::Configure, Key::Num1, "1"),
-    (PanelId::Live, Key::Num2, "2"),
-    (PanelId::Compare, Key::Num3, "3"),
-    (PanelId::Runs, Key::Num4, "4"),
+    (PanelId::CONFIGURE, Key::Num1, "1"),
+    (PanelId::LIVE, Key::Num2, "2"),
+    (PanelId::COMPARE, Key::Num3, "3"),
+    (PanelId::RUNS, Key::Num4, "4"),
 ];
 
 pub fn store(folder: &TempDir) -> PathBuf {
@@ -116,7 +116,7 @@ pub fn ends(screen: &mut Screen) -> Vec<(String, RunState)> {
 pub fn every_panel_says(screen: &mut Screen, expected: [&[&str]; 4]) {
     for ((panel, key, text), words) in PANELS.into_iter().zip(expected) {
         screen.press_text(key, text);
-        assert_eq!(screen.window().settings.panel, panel);
+        assert_eq!(screen.window().open_panel(), panel);
         for word in words {
             assert!(screen.says(word), "{panel:?} does not say \"{word}\": {:#?}", screen.words());
         }

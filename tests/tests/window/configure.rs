@@ -3,7 +3,7 @@
 use std::fs;
 
 use egui::{Key, Modifiers};
-use headroom_app::panels::PanelId;
+use headroom_app::context::PanelId;
 use headroom_engine::{
     config::{RunConfig, preset},
     worker::{Command, Event},
@@ -37,7 +37,7 @@ fn two_clicks_from_the_first_window_start_a_preset() {
         .filter_map(|command| if let Command::Enqueue { config, .. } = command { Some(*config) } else { None })
         .collect();
     assert_eq!(configs, [preset("grammar-encoder").unwrap().config().unwrap()]);
-    assert_eq!(screen.window().settings.panel, PanelId::Live);
+    assert_eq!(screen.window().open_panel(), PanelId::LIVE);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn bad_values_are_marked_at_their_fields_and_start_says_why() {
     screen.click("Live");
     screen.press(Modifiers::COMMAND, Key::Enter);
     screen.wait_for_words("The run cannot start: 1 problem to mend.");
-    assert_eq!(screen.window().settings.panel, PanelId::Configure);
+    assert_eq!(screen.window().open_panel(), PanelId::CONFIGURE);
     fs::write(&missing, "Some text. ".repeat(400)).unwrap();
     screen.fill("Sequence length", "32");
     screen.wait("Start", |screen| screen.is_enabled("Start"));

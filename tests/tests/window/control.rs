@@ -3,7 +3,7 @@
 use std::fs;
 
 use egui::{Key, Modifiers};
-use headroom_app::panels::PanelId;
+use headroom_app::context::PanelId;
 use headroom_engine::{config::from_toml, store::RunState};
 use headroom_tests::Screen;
 use tempfile::TempDir;
@@ -24,7 +24,7 @@ fn one_action_trains_a_config_and_its_control_and_shows_both_on_both() {
     screen.fill("Examples of each look", "5");
     screen.settle();
     screen.click("Queue the runs");
-    assert_eq!(screen.window().settings.panel, PanelId::Redundancy);
+    assert_eq!(screen.window().open_panel(), PanelId::REDUNDANCY);
     screen.wait("four looks", |screen| {
         ["in order, reads text in order", "in order, reads it shuffled", "shuffled text, reads it shuffled"].iter().all(
             |words| {

@@ -1,6 +1,6 @@
 //! Setting a race up in the window, and watching it.
 
-use headroom_app::panels::PanelId;
+use headroom_app::context::PanelId;
 use headroom_engine::store::RunState;
 use headroom_tests::Screen;
 use tempfile::TempDir;
@@ -22,7 +22,7 @@ fn a_race_is_set_up_queued_and_compared_with_its_baseline() {
     assert!(screen.says("3 configs × 2 seeds = 6 runs"), "{:#?}", screen.words());
     screen.click("Queue the runs");
     assert!(!screen.has("Cancel"), "the box is closed");
-    assert_eq!(screen.window().settings.panel, PanelId::Compare);
+    assert_eq!(screen.window().open_panel(), PanelId::COMPARE);
     screen.wait("all runs", |screen| {
         let state = screen.state();
         state.runs.len() == 6 && state.runs.iter().all(|run| run.state == RunState::Finished)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use egui::{Key, Modifiers};
-use headroom_app::panels::PanelId;
+use headroom_app::context::PanelId;
 use headroom_engine::worker::{Command, Event, MapText, Which};
 use headroom_tests::{Screen, answer_maps, answer_rebuilt, example_run, fill_with_examples, fill_with_reconstruction};
 use tempfile::TempDir;
@@ -45,7 +45,7 @@ fn rebuilt_for(asked: &[Command]) -> Vec<usize> {
 fn while_anything_is_read_it_says_so_and_where_there_is_nothing_it_offers_to_look() {
     let mut screen = Screen::recorder();
     screen.click("Reconstruct");
-    assert_eq!(screen.window().settings.panel, PanelId::Reconstruct);
+    assert_eq!(screen.window().open_panel(), PanelId::RECONSTRUCT);
     assert!(screen.has("Reading the runs…"), "{:#?}", screen.words());
     screen.state().apply(Event::Runs { runs: Vec::new() });
     screen.settle();

@@ -3,7 +3,7 @@
 use std::fs;
 
 use egui::{Key, Modifiers};
-use headroom_app::panels::PanelId;
+use headroom_app::context::PanelId;
 use headroom_engine::{
     store::{DamagedRun, Deleted, DeletedKind, PurgeReport},
     worker::{Command, Event},
@@ -105,7 +105,7 @@ fn runs_are_found_changed_deleted_and_there_again_after_a_restart() {
     let mut before = screen.state().runs.clone();
     screen.close();
     let mut again = Screen::engine(&store(&folder));
-    assert_eq!(again.window().settings.panel, PanelId::Runs, "the window remembers where it was");
+    assert_eq!(again.window().open_panel(), PanelId::RUNS, "the window remembers where it was");
     let mut after = again.state().runs.clone();
     for runs in [&mut before, &mut after] {
         runs.sort_by_key(|run| run.number);

@@ -9,7 +9,7 @@ use std::{
 };
 
 use egui::{Key, Modifiers};
-use headroom_app::{link::Link, panels::PanelId, state::State};
+use headroom_app::{context::PanelId, link::Link, state::State};
 use headroom_engine::{
     store::RunSummary,
     worker::{Command, Event},
@@ -28,7 +28,7 @@ fn the_keyboard_reaches_everything() {
     screen.type_text("open compare");
     screen.settle();
     screen.press(Modifiers::NONE, Key::Enter);
-    assert_eq!(screen.window().settings.panel, PanelId::Compare);
+    assert_eq!(screen.window().open_panel(), PanelId::COMPARE);
     assert!(!screen.has("Find an action"), "it closes");
     screen.recorded();
     screen.press(Modifiers::COMMAND, Key::K);
@@ -53,7 +53,7 @@ fn the_keyboard_reaches_everything() {
     assert!(screen.is_focused("Filter runs"));
     screen.type_text("1");
     screen.settle();
-    assert_eq!(screen.window().settings.panel, PanelId::Runs, "a digit in a field is text");
+    assert_eq!(screen.window().open_panel(), PanelId::RUNS, "a digit in a field is text");
     assert_eq!(screen.value("Filter runs"), "1");
     screen.fill("Filter runs", "");
     screen.press(Modifiers::NONE, Key::Escape);

@@ -1,7 +1,7 @@
 //! The four states of every panel: working, empty, full, failed.
 
 use egui::Key;
-use headroom_app::panels::PanelId;
+use headroom_app::context::PanelId;
 use headroom_engine::worker::Event;
 use headroom_tests::{Screen, example_runs, fill_with_examples};
 
@@ -22,7 +22,7 @@ fn empty_panels_say_what_would_fill_them() {
         &["No runs yet", "Set up a run", "Start \"grammar decoder\"", "Click a run in a table or chart"];
     every_panel_says(&mut screen, [&["Nothing has been trained in this store yet."], empty, empty, empty]);
     screen.click("Set up a run");
-    assert_eq!(screen.window().settings.panel, PanelId::Configure);
+    assert_eq!(screen.window().open_panel(), PanelId::CONFIGURE);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, ops::Range};
 
-use crate::widgets::{HeatAxis, HeatData, Tone};
+use crate::plot::{HeatAxis, HeatData, Tone};
 
 /// A heat map, ready to be written as SVG, PNG or CSV.
 #[derive(Clone, Debug, PartialEq)]

@@ -43,7 +43,7 @@ pub(super) fn document(figure: &MapFigure, has_cells: bool) -> (String, Place) {
         cell = (cell.0.min(cell.1), cell.0.min(cell.1));
     }
     let (width, height) = (cell.0 * columns, cell.1 * rows);
-    let name_width = |ruler: &mut Ruler, axis: &crate::widgets::HeatAxis, range: &std::ops::Range<usize>| {
+    let name_width = |ruler: &mut Ruler, axis: &crate::plot::HeatAxis, range: &std::ops::Range<usize>| {
         range.clone().take(4096).map(|index| ruler.width(&axis.short(index), TICK)).fold(0.0, f64::max)
     };
     let row_names = name_width(&mut ruler, &figure.row_axis, &figure.rows);

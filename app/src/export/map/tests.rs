@@ -2,8 +2,8 @@ use resvg::tiny_skia::Pixmap;
 
 use super::*;
 use crate::{
+    plot::{HeatAxis, HeatData, HeatScale, Tone},
     theme::ColourMap,
-    widgets::{HeatAxis, HeatData, HeatScale, Tone},
 };
 
 fn figure(side: usize) -> MapFigure {

@@ -4,7 +4,7 @@ use super::frame::Frame;
 use super::ruler::Ruler;
 use super::text::{TICK, escape};
 use crate::theme::{self, hex};
-use crate::widgets::{Tick, format};
+use crate::{format, plot::Tick};
 
 /// Writes the grid, the axes and their labels.
 pub(super) fn write_axes(out: &mut String, f: &Frame, x_ticks: &[Tick], y_ticks: &[Tick], ruler: &mut Ruler) {

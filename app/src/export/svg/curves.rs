@@ -4,7 +4,10 @@ use super::frame::Frame;
 use super::text::{NOTE, text};
 use crate::export::FigureSeries;
 use crate::theme::hex;
-use crate::widgets::{Pyramid, Scale, format};
+use crate::{
+    format,
+    plot::{Pyramid, Scale},
+};
 
 /// Curves are drawn with at most this many columns of two points.
 const MOST_COLUMNS: usize = 2_000;

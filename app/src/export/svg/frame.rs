@@ -1,4 +1,4 @@
-use crate::widgets::Scale;
+use crate::plot::Scale;
 
 /// The plot area and the way from data to it.
 pub(super) struct Frame {

@@ -6,8 +6,9 @@ use egui::{Color32, Ui};
 
 use crate::{
     export::Figure,
-    theme,
-    widgets::{Axis, Chart, ChartLine, ChartState, Dash, Series, SharedX},
+    plot::{Axis, Series},
+    theme::{self, Dash},
+    widgets::{Chart, ChartLine, ChartState, SharedX},
 };
 
 /// Height of a chart.

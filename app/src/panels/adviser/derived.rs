@@ -14,7 +14,8 @@ use super::memory::Memory;
 use crate::{
     findings,
     panels::redundancy::spot,
-    widgets::{HeadCell, HeadGrid, Series},
+    plot::Series,
+    widgets::{HeadCell, HeadGrid},
 };
 
 /// Points of a curve that are drawn.

@@ -10,9 +10,8 @@ use headroom_engine::{
 };
 
 use crate::{
-    findings,
-    panels::{Action, PanelContext, PanelId},
-    theme,
+    context::{Action, PanelContext, PanelId},
+    findings, theme,
 };
 
 /// Advised runs that are shown.
@@ -85,7 +84,7 @@ impl Outcomes {
                 let how = if beside.is_some() { "trained again beside it" } else { "trained before" };
                 let words = format!(
                     "{}. Against \"{}\", {how}; advised from {}.",
-                    super::super::snapshots::with_capital(&findings::stands_words(&after_run)),
+                    crate::panels::analysis::with_capital(&findings::stands_words(&after_run)),
                     cx.state.run_name(&before),
                     advised.words
                 );
@@ -109,7 +108,7 @@ impl Outcomes {
                     let runs = [before.clone(), record.run.clone()];
                     cx.state.selection.visible.extend(runs);
                     cx.state.selection.baseline = Some(before.clone());
-                    cx.act(Action::Open(PanelId::Compare));
+                    cx.act(Action::Open(PanelId::COMPARE));
                 }
             },
         );

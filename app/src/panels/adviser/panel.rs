@@ -19,17 +19,12 @@ use super::{
     saving::{Source, saving_ui},
 };
 use crate::{
+    common::{Exportable, working_ui},
+    context::{Panel, PanelContext},
     export::Figure,
+    file_dialogs::current_folder,
     findings,
-    inspector::{ExportBox, Taking, base_dir, working_ui},
-    panels::{
-        Panel, PanelContext,
-        live::picker_ui,
-        snapshots::{
-            AskForm, Scrubber, Shown, empty_ui, export_ui, has_analysis, looking_ui, notes_ui, of_run_ui, provenance,
-            source_ui, with_capital,
-        },
-    },
+    panels::analysis::{About, AnalysisFrame, export_menu_ui, has_analysis, notes_ui, provenance, with_capital},
     theme,
     widgets::HeadSpot,
 };
@@ -37,12 +32,17 @@ use crate::{
 /// Below this width the parts stand below each other.
 const NARROW: f32 = 860.0;
 
+const ABOUT: About = About {
+    name: "adviser",
+    without_runs: "What a trained model could save shows here, by what was measured of it.",
+    without_analysis: "Which heads could borrow their maps, how many dimensions could be shared and how many pairs are enough \
+                       follows from an analysis of a trained model's attention.",
+};
+
 /// Shows what a trained model could save.
 #[derive(Default)]
 pub struct AdviserPanel {
-    memory: Option<Memory>,
-    scrubber: Scrubber,
-    ask: AskForm,
+    frame: AnalysisFrame<Memory>,
     derived: Derived,
     charts: Charts,
     outcomes: Outcomes,
@@ -50,22 +50,26 @@ pub struct AdviserPanel {
     config: Option<(RunId, Result<RunConfig, String>)>,
     /// The head whose reason is told.
     pointed: Option<HeadSpot>,
-    export: Option<ExportBox>,
 }
 
 impl Panel for AdviserPanel {
-    fn title(&self) -> &'static str {
-        "Adviser"
-    }
-
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("adviser"));
-        of_run_ui(ui, cx, "What a trained model could save shows here, by what was measured of it.", |ui, run, cx| {
-            self.run_ui(ui, run, &mut memory, cx);
+        let mut frame = std::mem::take(&mut self.frame);
+        frame.ui(ui, cx, &ABOUT, |frame, ui, run, memory, cx| {
+            // A row that is wider than the panel makes nothing below it wider.
+            let width = ui.available_width();
+            let shown = frame.header_ui(ui, run, cx, |_, _| ());
+            ui.vertical(|ui| {
+                ui.set_max_width(width);
+                self.outcomes.ui(ui, &run.id, cx);
+                if let Some((analysis, _)) = frame.found_ui(ui, run, shown, &ABOUT, cx)
+                    && let Some(figure) = self.analysis_ui(ui, run, &analysis, memory, cx)
+                {
+                    frame.export(&ABOUT, Exportable::Figure(Box::new(figure)), cx);
+                }
+            });
         });
-        export_ui(&mut self.export, ui, cx);
-        cx.settings.set_panel("adviser", &memory);
-        self.memory = Some(memory);
+        self.frame = frame;
     }
 
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
@@ -75,41 +79,11 @@ impl Panel for AdviserPanel {
     }
 
     fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
-        self.export.take().is_some() || self.pointed.take().is_some()
+        self.frame.back() || self.pointed.take().is_some()
     }
 }
 
 impl AdviserPanel {
-    fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, memory: &mut Memory, cx: &mut PanelContext<'_>) {
-        cx.state.want_record(&run.id);
-        // A row that is wider than the panel makes nothing below it wider.
-        let width = ui.available_width();
-        let shown = Shown::of(run, &mut self.scrubber, cx);
-        ui.horizontal_wrapped(|ui| {
-            picker_ui(ui, run, cx);
-            source_ui(ui, run, cx);
-            self.ask.button_ui(ui, run, cx);
-        });
-        if let Shown::Analysis { steps, step, .. } = &shown {
-            ui.horizontal(|ui| self.scrubber.ui(ui, steps, *step));
-        }
-        self.ask.ui(ui, run, cx);
-        looking_ui(ui, cx);
-        ui.vertical(|ui| {
-            ui.set_max_width(width);
-            self.outcomes.ui(ui, &run.id, cx);
-            match shown {
-                Shown::Reading => working_ui(ui, "Reading the analysis…"),
-                Shown::Nothing => {
-                    let what = "Which heads could borrow their maps, how many dimensions could be shared and how many pairs \
-                                are enough follows from an analysis of a trained model's attention.";
-                    empty_ui(ui, run, what, &mut self.ask, cx);
-                }
-                Shown::Analysis { analysis, .. } => self.analysis_ui(ui, run, &analysis, memory, cx),
-            }
-        });
-    }
-
     fn analysis_ui(
         &mut self,
         ui: &mut Ui,
@@ -117,12 +91,12 @@ impl AdviserPanel {
         analysis: &Arc<Analysis>,
         memory: &mut Memory,
         cx: &mut PanelContext<'_>,
-    ) {
+    ) -> Option<Figure> {
         let palette = theme::palette(ui.visuals());
         if self.config.as_ref().is_none_or(|(known, _)| *known != run.id) {
             let Some(record) = cx.state.records.get(&run.id) else {
                 working_ui(ui, "Reading the run…");
-                return;
+                return None;
             };
             self.config = Some((run.id.clone(), from_toml(&record.config_toml).map_err(|error| error.to_string())));
         }
@@ -130,9 +104,9 @@ impl AdviserPanel {
             Some((_, Ok(config))) => config,
             Some((_, Err(why))) => {
                 ui.label(RichText::new(format!("The config of the run cannot be read. {why}")).color(palette.error));
-                return;
+                return None;
             }
-            None => return,
+            None => return None,
         };
         let (words, metadata) = provenance(run, analysis, cx);
         ui.label(format!("What this model could save. {}.", with_capital(&words)));
@@ -141,21 +115,13 @@ impl AdviserPanel {
             ui.label(RichText::new(words).color(palette.warning));
         }
         ui.add_space(4.0);
-        let wanted = &mut self.charts.wanted;
-        ui.menu_button("Export", |ui| {
-            for (number, title) in CHARTS.into_iter().enumerate() {
-                if ui.button(format!("{title}…")).clicked() {
-                    *wanted = Some(number);
-                    ui.close();
-                }
-            }
-        });
+        self.charts.wanted = export_menu_ui(ui, CHARTS.into_iter().enumerate()).or(self.charts.wanted);
         let (known, now) = match self.derived.update(run, config, analysis, memory) {
             Ok(found) => found,
             Err(why) => {
                 ui.label(RichText::new(format!("No advice can be given. {why}")).color(palette.error));
                 notes_ui(ui, analysis);
-                return;
+                return None;
             }
         };
         let (charts, pointed) = (&mut self.charts, &mut self.pointed);
@@ -190,15 +156,13 @@ impl AdviserPanel {
         }
         // A chart that was not drawn does not leave later, unasked.
         self.charts.wanted = None;
-        if let Some(figure) = self.charts.leaving.take() {
-            let figure = Figure { subtitle: with_capital(&words), metadata, ..figure };
-            self.export = Some(ExportBox::new("adviser", Taking::Figure(Box::new(figure)), cx));
-        }
         if wants_look && !cx.state.analysis.looking.iter().any(|looking| looking.run == run.id) {
             let reconstruction = ReconstructionSpec { whole: false, ..ReconstructionSpec::default() };
             let spec = AnalysisSpec { reconstruction: Some(reconstruction), ..AnalysisSpec::default() };
-            cx.state.analysis.look(&run.id, Which::Best, spec, Vec::new(), base_dir());
+            cx.state.analysis.look(&run.id, Which::Best, spec, Vec::new(), current_folder());
         }
         notes_ui(ui, analysis);
+        let figure = self.charts.leaving.take()?;
+        Some(Figure { subtitle: with_capital(&words), metadata, ..figure })
     }
 }

@@ -9,9 +9,11 @@ use super::{
     memory::Memory,
 };
 use crate::{
-    panels::{redundancy::spot, snapshots::head_name},
+    format,
+    panels::{analysis::head_name, redundancy::spot},
+    plot::{Axis, Quantity},
     theme,
-    widgets::{Axis, HeadMap, HeadSpot, Quantity, format},
+    widgets::{HeadMap, HeadSpot},
 };
 
 /// Heads that are written out.
@@ -173,7 +175,7 @@ pub fn dimensions_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory
             if found.is_fewer() { "" } else { ", so that this saves nothing" }
         ),
     );
-    let curves: Vec<(&str, &crate::widgets::Series)> =
+    let curves: Vec<(&str, &crate::plot::Series)> =
         known.energies.iter().map(|(name, series)| (name.as_str(), series)).collect();
     PartChart {
         salt: "shared dimensions",

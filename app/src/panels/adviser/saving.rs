@@ -11,10 +11,9 @@ use headroom_engine::{
 
 use super::{derived::OfThresholds, memory::Memory};
 use crate::{
-    findings,
-    inspector::base_dir,
-    panels::{Action, PanelContext},
-    theme,
+    context::{Action, PanelContext},
+    file_dialogs::current_folder,
+    findings, theme,
 };
 
 /// Where advice comes from.
@@ -95,7 +94,7 @@ pub fn saving_ui(ui: &mut Ui, source: &Source<'_>, now: &OfThresholds, memory: &
             && let Ok(prediction) = &advice.prediction
         {
             let config = findings::advised_config(&name, &advice.config, prediction);
-            cx.act(Action::Configure(Box::new(config), base_dir()));
+            cx.act(Action::Configure(Box::new(config), current_folder()));
         }
     });
     if let Some(why) = why_not {
@@ -111,5 +110,5 @@ fn train(name: &str, given: &RunConfig, config: RunConfig, advised: Advised, aga
     cx.state.selection.visible.insert(advised.source.clone());
     cx.state.selection.baseline = Some(advised.source.clone());
     let (config, advised) = (Box::new(config), Box::new(advised));
-    cx.send(Command::TrainAdvice { config, again, base_dir: base_dir(), tag, advised });
+    cx.send(Command::TrainAdvice { config, again, base_dir: current_folder(), tag, advised });
 }

@@ -6,9 +6,9 @@ use headroom_engine::{config::counted, store::RunSummary};
 use super::view::View;
 use crate::{
     compare::{ConfigDiff, TextTable},
-    panels::{Action, PanelContext},
-    theme,
-    widgets::{format, swatch_ui},
+    context::{Action, PanelContext},
+    format, theme,
+    widgets::swatch_ui,
 };
 
 /// Configs that fit side by side.

@@ -7,7 +7,8 @@ use super::view::{Shape, View};
 use crate::{
     compare::{Band, common_keys, series_hint, series_title},
     panels::runs::FlatConfigs,
-    widgets::{ChartOptions, XAxis},
+    plot::XAxis,
+    widgets::ChartOptions,
 };
 
 /// A chart of the panel.
@@ -25,7 +26,7 @@ pub(super) struct Asked {
     /// The chart that is to be exported.
     pub export: Option<Which>,
     /// More runs of a config are to be set up.
-    pub contest: bool,
+    pub race: bool,
     /// The whole range is to be shown again.
     pub reset: bool,
 }
@@ -66,7 +67,7 @@ pub(super) fn controls_ui(
         combo.response.accessible_name("Second metric");
         group_ui(ui, runs, configs, view);
         let help = "Trains variants of the baseline, or of the first run shown";
-        asked.contest = ui.button("Race…").on_hover_text(help).accessible_name("Race from here").clicked();
+        asked.race = ui.button("Race…").on_hover_text(help).accessible_name("Race from here").clicked();
     });
     if view.shape == Shape::Parallel {
         return asked;

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     compare::{Alignment, Band, align, curve_x},
+    plot::{Series, Version, XAxis},
     state::State,
-    widgets::{Series, Version, XAxis},
 };
 
 /// One run's curve with the seed by which it finds its partner.

@@ -13,8 +13,9 @@ use crate::{
     compare::{names_apart, series_axis, series_title},
     export::Figure,
     panels::runs::FlatConfigs,
+    plot::{Axis, Scale},
     state::State,
-    widgets::{Axis, Chart, ChartLine, ChartState, Scale, SharedX},
+    widgets::{Chart, ChartLine, ChartState, SharedX},
 };
 
 /// The chart of a metric.

@@ -13,9 +13,10 @@ use super::view::View;
 use crate::{
     compare::{Aligned, Alignment, Band, Group, align, curve_x, group_all_but, group_by},
     panels::runs::FlatConfigs,
+    plot::{Series, Version, XAxis},
     state::State,
     theme,
-    widgets::{self, ChartLine, Series, Version, XAxis},
+    widgets::{self, ChartLine},
 };
 
 /// While runs train, a group's mean is computed anew at most so often.
@@ -296,7 +297,7 @@ pub(super) mod tests {
     };
 
     use super::*;
-    use crate::{compare::names_apart, inspector::examples};
+    use crate::{compare::names_apart, examples};
 
     const METRIC: &str = series_names::VALIDATION_LOSS;
 

@@ -17,10 +17,11 @@ use super::{
     view::{Shape, View},
 };
 use crate::{
+    common::{ExportDialog, Exportable, RunOperation, blank_ui, no_runs_ui, perform, working_ui},
     compare::series_title,
+    context::{Action, Panel, PanelContext, PanelId},
     export::ParallelFigure,
-    inspector::{ExportBox, RunOperation, Taking, blank_ui, no_runs_ui, perform, working_ui},
-    panels::{Action, Panel, PanelContext, PanelId, runs::FlatConfigs},
+    panels::runs::FlatConfigs,
     widgets::{ChartLine, ChartState, SharedX},
 };
 
@@ -40,17 +41,13 @@ pub struct ComparePanel {
     parallel: ParallelView,
     section: ConfigSection,
     table: ComparedTable,
-    export: Option<ExportBox>,
+    export: Option<ExportDialog>,
     wants_export: bool,
     /// The metric that no run had yet, and the one that is shown instead.
     instead: Option<(String, String)>,
 }
 
 impl Panel for ComparePanel {
-    fn title(&self) -> &'static str {
-        "Compare"
-    }
-
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut view = self.view.take().unwrap_or_else(|| cx.settings.of_panel("compare"));
         let runs = compared(cx);
@@ -97,7 +94,7 @@ fn nothing_shown_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             cx.state.selection.visible.extend(newest);
         }
         if ui.button("Choose in the table of runs").clicked() {
-            cx.act(Action::Open(PanelId::Runs));
+            cx.act(Action::Open(PanelId::RUNS));
         }
     });
 }
@@ -136,7 +133,7 @@ impl ComparePanel {
             self.shared.set_range(view.x, None);
             self.charts.iter_mut().chain([&mut self.difference_chart]).for_each(ChartState::reset);
         }
-        if asked.contest
+        if asked.race
             && let Some(run) = pinned.or(runs.first())
         {
             perform(RunOperation::Race, &run.id.clone(), cx);
@@ -179,7 +176,7 @@ impl ComparePanel {
         }
         if let Some(figure) = self.parallel.take_figure() {
             let drawing = ParallelFigure { metadata: metadata(&bundles, &cx.state.records), ..figure }.draw();
-            self.export = Some(ExportBox::new("compare", Taking::Drawing(Box::new(drawing)), cx));
+            self.export = Some(ExportDialog::new("compare", Exportable::Drawing(Box::new(drawing)), cx));
         }
         ui.add_space(8.0);
         let table_pointed = self.table.ui(ui, &rows, &metrics, &made, view, highlight, cx);
@@ -255,6 +252,6 @@ impl ComparePanel {
         let about = metadata(bundles, &cx.state.records);
         let is_difference = which == Which::Difference;
         let figure = figure(metric, made, is_difference, view, (state, &self.shared), about);
-        self.export = Some(ExportBox::new("compare", Taking::Figure(Box::new(figure)), cx));
+        self.export = Some(ExportDialog::new("compare", Exportable::Figure(Box::new(figure)), cx));
     }
 }

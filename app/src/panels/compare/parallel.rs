@@ -13,12 +13,11 @@ use super::{lines::Bundle, view::View};
 use crate::{
     compare::{common_keys, plain, series_axis, series_title, short_key},
     export::ParallelFigure,
+    format,
     panels::runs::FlatConfigs,
+    plot::{Axis, Quantity, Scale},
     theme,
-    widgets::{
-        Axis, Parallel, ParallelAxis, ParallelLine, ParallelResponse, ParallelScale, ParallelState, Quantity, Scale,
-        format,
-    },
+    widgets::{Parallel, ParallelAxis, ParallelLine, ParallelResponse, ParallelScale, ParallelState},
 };
 
 /// Config keys that have an axis; the others are counted.

@@ -8,7 +8,7 @@ use crate::{
         Band, Cell, Delta, NotJudged, Summary, TextTable, Verdict, direction_between, metric_value, series_title,
         short_title, why_not_judged,
     },
-    widgets::format,
+    format,
 };
 
 /// One column of the table.

@@ -11,11 +11,12 @@ use super::{
     view::View,
 };
 use crate::{
+    common::paint_pin,
     compare::Verdict,
-    inspector::paint_pin,
-    panels::{Action, PanelContext},
+    context::{Action, PanelContext},
+    plot::XAxis,
     theme,
-    widgets::{Column, SortKey, Table, TableState, XAxis, name_ui, sort_rows, swatch_ui, without_room},
+    widgets::{Column, SortKey, Table, TableState, name_ui, sort_rows, swatch_ui, without_room},
 };
 
 /// Room for the panel's scroll bar beside the table, in points.

@@ -4,8 +4,9 @@ use egui::Key;
 
 use super::{ComparePanel, lines::tests::state};
 use crate::{
-    inspector::{driver::Driver, examples},
-    panels::{Action, PanelId},
+    common::driver::Driver,
+    context::{Action, PanelId},
+    examples,
     state::State,
 };
 
@@ -25,7 +26,7 @@ fn empty_it_says_how_to_fill_it() {
     let (mut driver, mut panel) = open(hidden);
     assert!(driver.has("No run is shown"));
     driver.click(&mut panel, "Choose in the table of runs");
-    assert!(matches!(driver.actions.as_slice(), [Action::Open(PanelId::Runs)]));
+    assert!(matches!(driver.actions.as_slice(), [Action::Open(PanelId::RUNS)]));
     driver.click(&mut panel, "Show the newest runs");
     assert_eq!(driver.state.selection.visible.len(), 4);
     assert!(driver.has("Compared runs"));

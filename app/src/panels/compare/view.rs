@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     compare::Band,
-    widgets::{DEFAULT_SMOOTHING, XAxis},
+    plot::{DEFAULT_SMOOTHING, XAxis},
 };
 
 /// How the compared runs are drawn.

@@ -7,8 +7,8 @@ use headroom_engine::{
 };
 
 use crate::{
+    format,
     theme::{self, Palette},
-    widgets::format,
 };
 
 /// The four questions.

@@ -9,7 +9,7 @@ use headroom_engine::{
 };
 
 use super::{estimate::Estimate, form::Unreadable, heads::Heads, history::History};
-use crate::state::State;
+use crate::{file_dialogs::current_folder, state::State};
 
 /// Rest after a change before the engine is asked about it.
 const REST: Duration = Duration::from_millis(300);
@@ -47,7 +47,7 @@ impl Default for Draft {
         let config = presets().first().and_then(|preset| preset.config().ok()).unwrap_or_default();
         let mut draft = Self {
             config,
-            base_dir: crate::window::current_folder(),
+            base_dir: current_folder(),
             unreadable: Unreadable::default(),
             estimate: None,
             is_estimate_old: false,

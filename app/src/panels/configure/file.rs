@@ -7,9 +7,9 @@ use headroom_engine::config::{FileSource, FileTokenizer, RunConfig, Source, Toke
 
 use super::draft::Draft;
 use crate::{
-    dialogs::{Answer, Ask, Dialogs, Pick, typed_path},
+    context::{Action, PanelContext},
+    file_dialogs::{Answer, Ask, FileDialogs, Pick, typed_path},
     messages::Level,
-    panels::{Action, PanelContext},
     theme,
 };
 
@@ -116,7 +116,7 @@ impl ConfigFile {
     }
 }
 
-fn write(draft: &Draft, dialogs: &mut Dialogs, path: PathBuf) {
+fn write(draft: &Draft, dialogs: &mut FileDialogs, path: PathBuf) {
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     let text = to_toml(&rebased(&draft.config, &draft.base_dir, &folder));
     dialogs.write(WRITE, path, move || Ok(text.into_bytes()));

@@ -8,7 +8,7 @@ use headroom_engine::config::Problem;
 
 use super::field::{Words, sentence};
 use crate::{
-    dialogs::{Ask, Dialogs, Pick, typed_path},
+    file_dialogs::{Ask, FileDialogs, Pick, typed_path},
     theme,
     widgets::{Field, FieldResponse},
 };
@@ -69,7 +69,7 @@ pub struct Form<'a> {
     /// Relative paths start here.
     pub base_dir: &'a Path,
     /// For file dialogs.
-    pub dialogs: &'a mut Dialogs,
+    pub dialogs: &'a mut FileDialogs,
     /// Labels of the fields that were drawn.
     pub labels: &'a mut Labels,
     /// The field that changed in this frame.

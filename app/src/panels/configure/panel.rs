@@ -19,11 +19,9 @@ use super::{
     summary::summary_ui,
 };
 use crate::{
-    inspector,
-    panels::{
-        Action, Panel, PanelContext,
-        welcome::{Choice, welcome_ui},
-    },
+    context::{Action, Panel, PanelContext},
+    file_dialogs::current_folder,
+    panels::welcome::{Choice, welcome_ui},
     theme,
 };
 
@@ -123,7 +121,7 @@ impl ConfigurePanel {
 
     fn choose(&mut self, choice: Choice) {
         match choice {
-            Choice::Preset(config) => self.load(*config, crate::window::current_folder()),
+            Choice::Preset(config) => self.load(*config, current_folder()),
             Choice::Draft => self.choosing = Some(false),
         }
     }
@@ -147,7 +145,7 @@ impl ConfigurePanel {
                     if ui.button(preset.name).on_hover_text(preset.about()).clicked()
                         && let Ok(config) = preset.config()
                     {
-                        cx.act(Action::Configure(Box::new(config), crate::window::current_folder()));
+                        cx.act(Action::Configure(Box::new(config), current_folder()));
                     }
                 }
             });
@@ -171,7 +169,7 @@ impl ConfigurePanel {
             let help = "Queues the baseline of this config and variants of it, a sweep over its fields, or its control on shuffled text";
             if ui.button("Race…").on_hover_text(help).accessible_name("Race or sweep").clicked() {
                 let Draft { config, base_dir, .. } = &self.draft;
-                cx.act(Action::Contest(Box::new(config.clone()), base_dir.clone()));
+                cx.act(Action::SetUpRace(Box::new(config.clone()), base_dir.clone()));
             }
         });
         ui.add_space(4.0);
@@ -226,7 +224,7 @@ impl ConfigurePanel {
             Some(MarksWish::OpenConfig) => {
                 let config = cx.state.analysis.marked.as_ref().and_then(|marked| marked.config.clone());
                 if let Some(config) = config {
-                    cx.act(Action::Configure(config, inspector::base_dir()));
+                    cx.act(Action::Configure(config, current_folder()));
                 }
             }
             None => {}
@@ -280,10 +278,6 @@ fn section(ui: &mut Ui, name: &str, problems: &[Problem], paths: &[&str], add: i
 }
 
 impl Panel for ConfigurePanel {
-    fn title(&self) -> &'static str {
-        "Configure"
-    }
-
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         self.is_drawn = true;
         if self.is_choosing(cx) {

@@ -7,8 +7,8 @@ use headroom_engine::config::{Problem, counted};
 
 use super::{draft::Draft, field::sentence, form::Labels};
 use crate::{
+    context::{Action, PanelContext, PanelId},
     messages::Level,
-    panels::{Action, PanelContext, PanelId},
     theme,
     widgets::Field,
 };
@@ -63,7 +63,7 @@ impl Start {
                 cx.act(Action::Start(Box::new(config), draft.base_dir.clone()));
             }
         } else {
-            cx.act(Action::Open(PanelId::Configure));
+            cx.act(Action::Open(PanelId::CONFIGURE));
             let first = problems.first().map_or_else(String::new, |problem| sentence(&problem.message));
             cx.act(Action::Say(
                 Level::Error,
@@ -149,10 +149,11 @@ mod tests {
     use headroom_engine::worker::{Command, Event};
 
     use super::*;
-    use crate::{dialogs::Dialogs, settings::Settings, state::State};
+    use crate::{file_dialogs::FileDialogs, settings::Settings, state::State};
 
     fn poll(start: &mut Start, draft: &mut Draft, state: &mut State) -> Vec<Action> {
-        let (mut settings, mut dialogs, mut actions) = (Settings::default(), Dialogs::new(Arc::new(|| ())), Vec::new());
+        let (mut settings, mut dialogs, mut actions) =
+            (Settings::default(), FileDialogs::new(Arc::new(|| ())), Vec::new());
         let mut cx = PanelContext { state, settings: &mut settings, dialogs: &mut dialogs, actions: &mut actions };
         start.poll(draft, &mut cx, false);
         actions
@@ -185,7 +186,7 @@ mod tests {
         state.apply(Event::Checked { ticket: *ticket, problems, free_bytes: None });
         let done = poll(&mut start, &mut draft, &mut state);
         assert!(
-            matches!(done.as_slice(), [Action::Open(PanelId::Configure), Action::Say(Level::Error, ..)]),
+            matches!(done.as_slice(), [Action::Open(PanelId::CONFIGURE), Action::Say(Level::Error, ..)]),
             "{done:?}"
         );
         let before = draft.config.clone();

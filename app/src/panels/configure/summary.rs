@@ -11,7 +11,7 @@ use super::{
     draft::Draft,
     estimate::{Estimate, expected_secs, expected_words},
 };
-use crate::{panels::PanelContext, state::State, theme, widgets::format};
+use crate::{context::PanelContext, format, state::State, theme};
 
 /// What takes the place of a number that is not known.
 const UNKNOWN: &str = "—";

@@ -6,10 +6,11 @@ use egui::{Align2, FontId, Rect, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBu
 use headroom_engine::attention::HeadAt;
 
 use crate::{
-    panels::snapshots::{Look, head_name},
+    panels::analysis::{MapStyle, head_name},
+    plot::{Extent, HeatAxis, HeatData, Tone},
     state::ShownMaps,
     theme,
-    widgets::{Extent, HeatAxis, HeatData, HeatMap, HeatState, Tone},
+    widgets::{HeatMap, HeatState},
 };
 
 /// The sides that a thumbnail may have.
@@ -37,7 +38,7 @@ fn side(room: Vec2, layers: usize, heads: usize) -> f32 {
 pub fn grid_ui(
     ui: &mut Ui,
     maps: &ShownMaps,
-    look: Look,
+    look: MapStyle,
     states: &mut BTreeMap<HeadAt, HeatState>,
     chosen: &[Option<HeadAt>; 2],
     height: f32,
@@ -170,7 +171,7 @@ mod tests {
                 ..egui::RawInput::default()
             };
             let mut output = ctx.run_ui(input, |ui| {
-                let _ = grid_ui(ui, &maps, Look::default(), &mut states, &[None, None], 300.0);
+                let _ = grid_ui(ui, &maps, MapStyle::default(), &mut states, &[None, None], 300.0);
             });
             output.textures_delta.clear();
             seen.clear();

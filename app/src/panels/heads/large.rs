@@ -8,9 +8,11 @@ use headroom_engine::{attention::HeadAt, config::counted};
 use super::tokens::Kept;
 use crate::{
     export::MapFigure,
-    panels::snapshots::{Look, head_name},
+    format,
+    panels::analysis::{MapStyle, head_name},
+    plot::{HeatAxis, HeatData, Tone},
     theme::{self, ColourMap},
-    widgets::{HeatAxis, HeatData, HeatMap, HeatState, Tone, format},
+    widgets::{HeatMap, HeatState},
 };
 
 /// Keys that are told of a query.
@@ -20,7 +22,7 @@ fn axes(kept: &Kept) -> (HeatAxis, HeatAxis) {
     (HeatAxis::names("Query", kept.words.clone()), HeatAxis::names("Key", kept.words.clone()))
 }
 
-fn tone(map: &HeatData, look: Look, is_difference: bool) -> Tone {
+fn tone(map: &HeatData, look: MapStyle, is_difference: bool) -> Tone {
     if is_difference {
         Tone::fitting(ColourMap::Difference, look.scale, map.extent())
     } else if look.is_whole {
@@ -30,13 +32,13 @@ fn tone(map: &HeatData, look: Look, is_difference: bool) -> Tone {
     }
 }
 
-/// The map of a head as it leaves where nobody zoomed: the whole of it, special tokens left out where that is wanted.
+/// The map of a head as it is exported where nobody zoomed: the whole of it, special tokens left out where that is wanted.
 pub fn head_figure(
     head: HeadAt,
     map: &HeatData,
     (target, tokens): (&str, &[String]),
     hides_special: bool,
-    look: Look,
+    look: MapStyle,
 ) -> MapFigure {
     let mut kept = Kept::default();
     kept.update(map, tokens, hides_special);
@@ -70,7 +72,7 @@ pub struct Large<'a> {
     /// Whether they are a difference.
     pub is_difference: bool,
     /// How it looks.
-    pub look: Look,
+    pub look: MapStyle,
 }
 
 impl Large<'_> {
@@ -122,7 +124,7 @@ impl Large<'_> {
         format!("{place} \"{}\": {}; sum of the row {}", word(row), told.join(", "), format::fixed(f64::from(sum), 3))
     }
 
-    /// The map as it leaves: the part that is seen.
+    /// The map as it is exported: the part that is seen.
     pub fn figure(&self, state: &HeatState) -> MapFigure {
         let tone = tone(self.map, self.look, self.is_difference);
         let figure = MapFigure::new(self.name, self.map.clone(), axes(self.kept), tone);

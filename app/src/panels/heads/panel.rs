@@ -20,16 +20,18 @@ use super::{
     tokens::{Kept, difference},
 };
 use crate::{
+    common::{Exportable, blank_ui, working_ui},
+    context::{Panel, PanelContext},
     export::MapFigure,
-    inspector::{ExportBox, Taking, blank_ui, working_ui},
+    format,
     panels::{
-        Panel, PanelContext,
+        analysis::{About, AnalysisFrame, MapStyle, head_name, with_capital},
         live::{picker_ui, shown_run},
-        snapshots::{Look, export_ui, head_name, of_run_ui, with_capital},
     },
+    plot::{HeatData, HeatScale},
     state::{MapsOf, ShownMaps},
     theme,
-    widgets::{HeatData, HeatScale, HeatState, format},
+    widgets::HeatState,
 };
 
 /// Examples that can be chosen.
@@ -39,11 +41,18 @@ const LARGE: f32 = 430.0;
 /// Below this width the large maps stand below the thumbnails.
 const NARROW: f32 = 900.0;
 
+const ABOUT: About = About {
+    name: "heads",
+    without_runs: "The attention maps of every head show here once a run has a checkpoint.",
+    without_analysis: "Attention maps are drawn from a checkpoint: one is written at evaluations, or by Checkpoint in the top \
+                       bar.",
+};
+
 /// What the panel remembers between starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Memory {
-    look: Look,
+    look: MapStyle,
     hides_special: bool,
     example: usize,
     written: String,
@@ -53,7 +62,7 @@ struct Memory {
 impl Default for Memory {
     fn default() -> Self {
         // Rows are peaky: square roots show what is small beside it.
-        let look = Look { scale: HeatScale::SquareRoot, ..Look::default() };
+        let look = MapStyle { scale: HeatScale::SquareRoot, ..MapStyle::default() };
         Self { look, hides_special: false, example: 0, written: String::new(), is_written: false }
     }
 }
@@ -73,7 +82,7 @@ enum Beside {
 
 /// Shows attention maps.
 pub struct HeadsPanel {
-    memory: Option<Memory>,
+    frame: AnalysisFrame<Memory>,
     run: Option<RunId>,
     which: Which,
     head: HeadAt,
@@ -85,14 +94,15 @@ pub struct HeadsPanel {
     difference: (Option<(u64, u64)>, Option<HeatData>),
     large: [HeatState; 3],
     locked: Option<(usize, usize)>,
-    export: Option<ExportBox>,
-    leaves: Option<usize>,
+    /// The map that is to be exported: the chosen one, the one beside it, their difference.
+    wanted: Option<usize>,
+    exported: Option<Exportable>,
 }
 
 impl Default for HeadsPanel {
     fn default() -> Self {
         Self {
-            memory: None,
+            frame: AnalysisFrame::default(),
             run: None,
             which: Which::Best,
             head: HeadAt::new(0, 0),
@@ -103,40 +113,37 @@ impl Default for HeadsPanel {
             difference: (None, None),
             large: Default::default(),
             locked: None,
-            export: None,
-            leaves: None,
+            wanted: None,
+            exported: None,
         }
     }
 }
 
 impl Panel for HeadsPanel {
-    fn title(&self) -> &'static str {
-        "Heads"
-    }
-
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("heads"));
         if let Some((run, first, second)) = cx.state.maps.pair.take() {
             cx.state.selection.focused = Some(run.clone());
             self.run = Some(run);
             (self.head, self.beside, self.locked) = (first, Beside::Head(second), None);
         }
-        of_run_ui(ui, cx, "The attention maps of every head show here once a run has a checkpoint.", |ui, run, cx| {
-            self.run_ui(ui, run, &mut memory, cx);
+        let mut frame = std::mem::take(&mut self.frame);
+        frame.ui(ui, cx, &ABOUT, |frame, ui, run, memory, cx| {
+            self.run_ui(ui, run, memory, cx);
+            if let Some(figure) = self.exported.take() {
+                frame.export(&ABOUT, figure, cx);
+            }
         });
-        export_ui(&mut self.export, ui, cx);
-        cx.settings.set_panel("heads", &memory);
-        self.memory = Some(memory);
+        self.frame = frame;
     }
 
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
         let has_any = shown_run(cx).is_some_and(|run| cx.state.checkpoints.get(&run.id).is_some_and(|c| !c.is_empty()));
-        self.leaves = has_any.then_some(0);
+        self.wanted = has_any.then_some(0);
         has_any
     }
 
     fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
-        self.export.take().is_some()
+        self.frame.back()
             || self.locked.take().is_some()
             || std::mem::take(&mut self.wants_beside)
             || std::mem::take(&mut self.beside) != Beside::Nothing
@@ -145,7 +152,6 @@ impl Panel for HeadsPanel {
 
 impl HeadsPanel {
     fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, memory: &mut Memory, cx: &mut PanelContext<'_>) {
-        cx.state.want_record(&run.id);
         if self.run.as_ref() != Some(&run.id) {
             self.run = Some(run.id.clone());
             (self.which, self.beside, self.locked) = (Which::Best, Beside::Nothing, None);
@@ -165,9 +171,7 @@ impl HeadsPanel {
         });
         if steps.is_empty() {
             let heading = format!("\"{}\" has no checkpoint yet", run.name);
-            let sentence = "Attention maps are drawn from a checkpoint: one is written at evaluations, or by Checkpoint \
-                            in the top bar.";
-            blank_ui(ui, &heading, sentence, |_| ());
+            blank_ui(ui, &heading, ABOUT.without_analysis, |_| ());
             return;
         }
         let text =
@@ -228,7 +232,7 @@ impl HeadsPanel {
                 for (place, title) in [(0, "The map…"), (1, "The one beside it…"), (2, "Their difference…")] {
                     let has_it = place == 0 || self.beside != Beside::Nothing;
                     if ui.add_enabled(has_it, egui::Button::new(title)).clicked() {
-                        self.leaves = Some(place);
+                        self.wanted = Some(place);
                         ui.close();
                     }
                 }
@@ -315,9 +319,9 @@ impl HeadsPanel {
         let (other_of, at) = match &self.beside {
             Beside::Nothing => {
                 large.ui(ui, LARGE, state, &mut self.locked);
-                if self.leaves.take().is_some() {
+                if self.wanted.take().is_some() {
                     let figure = large.figure(state);
-                    self.export = Some(ExportBox::new("heads", taking(figure, maps), cx));
+                    self.exported = Some(exportable(figure, maps));
                 }
                 return;
             }
@@ -337,7 +341,7 @@ impl HeadsPanel {
             Some(map) => Ok((other, map)),
             None => Err(None),
         });
-        let leaves = self.leaves.take();
+        let wanted = self.wanted.take();
         let (other, map) = match other_map {
             Ok(found) => found,
             Err(why) => {
@@ -381,20 +385,20 @@ impl HeadsPanel {
                 }
             }
         });
-        let figure = match leaves {
+        let figure = match wanted {
             Some(0) => Some(large.figure(state)),
             Some(1) => Some(other_large.figure(other_state)),
             Some(_) => difference_large.map(|large| large.figure(difference_state)),
             None => None,
         };
         if let Some(figure) = figure {
-            self.export = Some(ExportBox::new("heads", taking(figure, maps), cx));
+            self.exported = Some(exportable(figure, maps));
         }
     }
 }
 
-fn taking(figure: MapFigure, maps: &ShownMaps) -> Taking {
-    Taking::Map(Box::new(titled(figure, &maps.target, &maps.tokens)))
+fn exportable(figure: MapFigure, maps: &ShownMaps) -> Exportable {
+    Exportable::Map(Box::new(titled(figure, &maps.target, &maps.tokens)))
 }
 
 /// Which text is read.

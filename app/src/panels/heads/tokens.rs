@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use headroom_engine::text::escaped_line;
 
-use crate::widgets::HeatData;
+use crate::plot::HeatData;
 
 /// A token as it stands beside a map: what cannot be seen is written.
 pub fn visible(token: &str) -> String {

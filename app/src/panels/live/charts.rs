@@ -12,8 +12,10 @@ use super::panel::View;
 use crate::{
     compare::{series_axis, series_title},
     export::Figure,
-    state::{CurveX, State},
-    widgets::{Axis, Chart, ChartLine, ChartState, Dash, Scale, Series, SharedX, XAxis},
+    plot::{Axis, CurveX, Scale, Series, XAxis},
+    state::State,
+    theme::Dash,
+    widgets::{Chart, ChartLine, ChartState, SharedX},
 };
 
 /// One chart: its title and the series that share it.

@@ -16,12 +16,13 @@ use super::{
     strip::strip_ui,
 };
 use crate::{
+    common::{ExportDialog, Exportable, RunOperation, no_runs_ui, perform, state_sign_ui, state_text, working_ui},
     compare::{curve_x, why_missing},
-    inspector::{ExportBox, RunOperation, Taking, no_runs_ui, perform, state_sign_ui, state_text, working_ui},
-    panels::{Panel, PanelContext},
+    context::{Panel, PanelContext},
+    plot::{DEFAULT_SMOOTHING, XAxis},
     state::CurrentRun,
     theme,
-    widgets::{ChartOptions, ChartState, DEFAULT_SMOOTHING, SharedX, XAxis, swatch_ui},
+    widgets::{ChartOptions, ChartState, SharedX, swatch_ui},
 };
 
 /// How the charts are drawn; remembered between starts.
@@ -51,16 +52,12 @@ pub struct LivePanel {
     charts: BTreeMap<&'static str, ChartState>,
     shared: SharedX,
     sample: SampleView,
-    export: Option<ExportBox>,
+    export: Option<ExportDialog>,
     /// Ctrl+E was pressed.
     wants_export: bool,
 }
 
 impl Panel for LivePanel {
-    fn title(&self) -> &'static str {
-        "Live"
-    }
-
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut view = self.view.take().unwrap_or_else(|| cx.settings.of_panel("live"));
         match shown_run(cx) {
@@ -175,7 +172,7 @@ impl LivePanel {
         let curves = Curves::of(plot, run, x, cx.state);
         let state = self.charts.entry(plot.id).or_default();
         let figure = curves.figure(plot, run, view, state, &self.shared, metadata);
-        self.export = Some(ExportBox::new("live", Taking::Figure(Box::new(figure)), cx));
+        self.export = Some(ExportDialog::new("live", Exportable::Figure(Box::new(figure)), cx));
     }
 }
 

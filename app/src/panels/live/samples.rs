@@ -4,9 +4,8 @@ use egui::{Color32, RichText, ScrollArea, Slider, TextFormat, TextStyle, Ui, tex
 use headroom_engine::store::{RunId, RunSummary};
 
 use crate::{
-    panels::{Action, PanelContext},
-    theme,
-    widgets::format,
+    context::{Action, PanelContext},
+    format, theme,
 };
 
 /// Which sample is looked at.

@@ -7,9 +7,9 @@ use headroom_engine::{
 };
 
 use crate::{
+    format,
     state::{CurrentRun, SystemLoad},
     theme,
-    widgets::format,
 };
 
 /// The numbers of a run, live or not.
@@ -151,7 +151,7 @@ mod tests {
     use headroom_engine::worker::Event;
 
     use super::*;
-    use crate::{inspector::examples, state::State};
+    use crate::{examples, state::State};
 
     #[test]
     fn a_run_that_ended_shows_what_the_store_knows() {

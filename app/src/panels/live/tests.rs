@@ -8,8 +8,9 @@ use headroom_engine::{
 
 use super::LivePanel;
 use crate::{
-    inspector::{driver::Driver, examples},
-    panels::{Action, Panel},
+    common::driver::Driver,
+    context::{Action, Panel},
+    examples,
     state::{CurrentRun, State},
 };
 
@@ -123,10 +124,10 @@ fn the_y_key_makes_y_logarithmic_and_a_chart_is_exported() {
     driver.key(&mut panel, Key::Y);
     let remembered: serde_json::Value = driver.settings.of_panel("live");
     assert_eq!(remembered["log_y"], true);
-    let mut driver_cx = crate::panels::PanelContext {
+    let mut driver_cx = crate::context::PanelContext {
         state: &mut driver.state,
         settings: &mut driver.settings,
-        dialogs: &mut crate::dialogs::Dialogs::new(std::sync::Arc::new(|| ())),
+        dialogs: &mut crate::file_dialogs::FileDialogs::new(std::sync::Arc::new(|| ())),
         actions: &mut driver.actions,
     };
     assert!(panel.export(&mut driver_cx));

@@ -6,11 +6,7 @@ use headroom_engine::{
     worker::Which,
 };
 
-use crate::{
-    inspector::base_dir,
-    panels::{PanelContext, snapshots::head_name},
-    widgets::format,
-};
+use crate::{context::PanelContext, file_dialogs::current_folder, format, panels::analysis::head_name};
 
 /// What is asked of a checkpoint.
 #[derive(Clone, Debug)]
@@ -101,6 +97,6 @@ impl Ask {
             ..AnalysisSpec::default()
         };
         let which = self.step.map_or(Which::Best, Which::Step);
-        cx.state.analysis.look(&run.id, which, spec, Vec::new(), base_dir());
+        cx.state.analysis.look(&run.id, which, spec, Vec::new(), current_folder());
     }
 }

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use crate::{
     export::Figure,
     findings::{UNRELIABLE, computed_pairs, parted, rising},
-    theme,
-    widgets::{Axis, Chart, ChartLine, ChartState, Dash, Quantity, Scale, Series, SharedX},
+    plot::{Axis, Quantity, Scale, Series},
+    theme::{self, Dash},
+    widgets::{Chart, ChartLine, ChartState, SharedX},
 };
 
 /// Its title, also of the exported figure.
@@ -25,7 +26,7 @@ const LEAST: f64 = 1e-6;
 /// What errors are drawn over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Over {
+pub enum Overlay {
     /// k.
     #[default]
     Pairs,
@@ -35,7 +36,7 @@ pub enum Over {
     Flops,
 }
 
-impl Over {
+impl Overlay {
     const ALL: [Self; 3] = [Self::Pairs, Self::Share, Self::Flops];
 
     fn label(self) -> &'static str {
@@ -72,14 +73,14 @@ impl Over {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    over: Over,
+    over: Overlay,
     is_linear: bool,
     hides_fitted: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { over: Over::Pairs, is_linear: false, hides_fitted: false }
+        Self { over: Overlay::Pairs, is_linear: false, hides_fitted: false }
     }
 }
 
@@ -88,7 +89,7 @@ impl Options {
     pub fn ui(&mut self, ui: &mut Ui) {
         ui.label("Over");
         let combo = ComboBox::from_id_salt("over").width(140.0).selected_text(self.over.label()).show_ui(ui, |ui| {
-            for over in Over::ALL {
+            for over in Overlay::ALL {
                 ui.selectable_value(&mut self.over, over, over.label());
             }
         });
@@ -163,7 +164,7 @@ impl Curves {
         all
     }
 
-    /// The chart as it leaves.
+    /// The chart as it is exported.
     pub fn figure(&mut self, k: usize, options: Options, metadata: BTreeMap<String, String>) -> Figure {
         let marks = self.marks(k);
         let mut state = std::mem::take(&mut self.state);
@@ -219,18 +220,18 @@ fn lines(found: &Reconstruction, scope: &ScopeReconstruction, places: &[f64], op
     let reliable = scope.reliable_pairs(found.tokens);
     add("Best pairs", 0, places, &scope.greedy, reliable);
     // A projection needs all scores first: it has no FLOPs to save.
-    if options.over != Over::Flops {
+    if options.over != Overlay::Flops {
         // Nor are they fitted to scores: their errors have no pole.
         add("Eigenvectors", 1, places, &scope.eigen, found.tokens);
     }
     add("Pairs by chance", 2, places, &scope.random, reliable);
-    if let Some(whole) = found.whole.as_ref().filter(|_| options.over != Over::Pairs) {
+    if let Some(whole) = found.whole.as_ref().filter(|_| options.over != Overlay::Pairs) {
         let share = |k: usize| k as f64 / whole.pairs.max(1) as f64;
         let places: Vec<f64> = match options.over {
-            Over::Flops => rising(&whole.flops).to_vec(),
-            Over::Share | Over::Pairs => (0..=whole.pairs).map(share).collect(),
+            Overlay::Flops => rising(&whole.flops).to_vec(),
+            Overlay::Share | Overlay::Pairs => (0..=whole.pairs).map(share).collect(),
         };
-        let most = if options.over == Over::Flops { 2.0 } else { f64::INFINITY };
+        let most = if options.over == Overlay::Flops { 2.0 } else { f64::INFINITY };
         // Its restoring soon costs more than all pairs: what lies far beyond them says nothing.
         let within = places.iter().take_while(|place| **place <= most).count();
         let places = places.get(..within).unwrap_or_default();
@@ -269,24 +270,24 @@ mod tests {
             score_flops: vec![0.0, 1.25, 1.0],
             ..Reconstruction::default()
         };
-        let of = |over: Over, is_linear: bool| {
+        let of = |over: Overlay, is_linear: bool| {
             let options = Options { over, is_linear, ..Options::default() };
             lines(&found, &scope, &over.places(&found), options)
         };
-        let pairs = of(Over::Pairs, false);
+        let pairs = of(Overlay::Pairs, false);
         let names: Vec<&str> = pairs.iter().map(|line| line.name.as_str()).collect();
         assert_eq!(names.len(), 6, "{names:?}");
         assert_eq!(pairs[0].series.points().collect::<Vec<_>>(), [(0.0, 1.0), (1.0, 0.5)], "nought has no logarithm");
-        let share = of(Over::Share, true);
+        let share = of(Overlay::Share, true);
         assert_eq!(share[0].series.x(), [0.0, 2.0 / 3.0, 1.0], "the first of two queries sees one key");
         assert_eq!(share[6].series.x().len(), 4);
-        let flops = of(Over::Flops, true);
+        let flops = of(Overlay::Flops, true);
         assert_eq!((flops.len(), flops[0].series.x()), (5, &[0.0, 1.25][..]), "beyond, all pairs cost less");
         assert_eq!(flops[4].series.x(), [0.0, 1.5], "far beyond all pairs");
         // From two maps one pair can be fitted: beyond, the line is another one.
         let scope = ScopeReconstruction { samples: 2, ..scope.clone() };
         let options = Options { is_linear: true, ..Options::default() };
-        let few = lines(&found, &scope, &Over::Pairs.places(&found), options);
+        let few = lines(&found, &scope, &Overlay::Pairs.places(&found), options);
         let told: Vec<(&str, usize)> = few.iter().map(|line| (line.name.as_str(), line.series.x().len())).collect();
         assert_eq!(
             told[..3],

@@ -7,13 +7,15 @@ use headroom_engine::{analysis::reconstruction::RebuiltMap, attention::HeadAt, c
 
 use crate::{
     export::MapFigure,
+    format,
     panels::{
+        analysis::{MapStyle, head_name},
         heads::visible_token,
-        snapshots::{Look, head_name},
     },
+    plot::{HeatAxis, HeatData, HeatScale, Tone},
     state::ShownRebuilt,
     theme::{self, ColourMap},
-    widgets::{HeatAxis, HeatData, HeatMap, HeatScale, HeatState, Tone, format},
+    widgets::{HeatMap, HeatState},
 };
 
 /// Their names, also of exported figures.
@@ -32,7 +34,7 @@ pub struct Drawn<'a> {
     /// Scores before the softmax rather than probabilities.
     pub is_scores: bool,
     /// How probabilities look.
-    pub look: Look,
+    pub look: MapStyle,
     /// The tokens.
     pub words: &'a [String],
 }
@@ -103,7 +105,7 @@ impl Maps {
         );
     }
 
-    /// One of them as it leaves.
+    /// One of them as it is exported.
     pub fn figure(&self, drawn: &Drawn<'_>, place: usize, head: &str) -> Option<MapFigure> {
         let (map, state) = (drawn.maps().get(place)?, self.states.get(place)?);
         let title =
@@ -122,7 +124,7 @@ pub fn rebuilt_figures(
 ) -> Vec<(String, MapFigure)> {
     let rebuilt = ShownRebuilt::from(found.clone());
     let words: Vec<String> = tokens.iter().map(|token| visible_token(token)).collect();
-    let drawn = Drawn { rebuilt: &rebuilt, is_scores: false, look: Look::default(), words: &words };
+    let drawn = Drawn { rebuilt: &rebuilt, is_scores: false, look: MapStyle::default(), words: &words };
     let (maps, head) = (Maps::default(), head_name(at));
     let figure = |(place, name): (usize, &str)| {
         let figure = maps.figure(&drawn, place, &head)?;
@@ -186,7 +188,7 @@ mod tests {
         let (few, most) = (rebuilt(1, 0.25), rebuilt(9, 3.0));
         for (is_scores, is_whole) in [(false, false), (false, true), (true, false)] {
             for scale in HeatScale::ALL {
-                let look = Look { scale, is_whole, ..Look::default() };
+                let look = MapStyle { scale, is_whole, ..MapStyle::default() };
                 let tone =
                     |rebuilt: &ShownRebuilt, place: usize| Drawn { rebuilt, is_scores, look, words: &[] }.tone(place);
                 for place in 0..3 {
@@ -201,7 +203,7 @@ mod tests {
                 }
             }
         }
-        let scores = Drawn { rebuilt: &few, is_scores: true, look: Look::default(), words: &[] };
+        let scores = Drawn { rebuilt: &few, is_scores: true, look: MapStyle::default(), words: &[] };
         assert_eq!((scores.tone(1).low, scores.tone(1).high), (-4.0, 4.0));
     }
 }

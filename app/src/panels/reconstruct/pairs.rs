@@ -7,8 +7,10 @@ use headroom_engine::analysis::{Analysis, reconstruction::ScopeReconstruction};
 
 use crate::{
     export::MapFigure,
+    format,
+    plot::{HeatAxis, HeatData, HeatScale, Tone},
     theme::{self, ColourMap},
-    widgets::{HeatAxis, HeatData, HeatMap, HeatScale, HeatState, Tone, format},
+    widgets::{HeatMap, HeatState},
 };
 
 /// The pairs, made anew only when the analysis or k changes.
@@ -75,7 +77,7 @@ impl Pairs {
             .show(ui, &mut self.state);
     }
 
-    /// The map as it leaves.
+    /// The map as it is exported.
     pub fn figure(&self, k: usize) -> MapFigure {
         let figure = MapFigure::new(title(k), self.map.clone(), axes(), tone(k));
         MapFigure { value: "Place in the order".to_owned(), ..figure }.seen(self.state.seen(&self.map))

@@ -21,17 +21,22 @@ use super::{
     words,
 };
 use crate::{
+    common::{Exportable, blank_ui, working_ui},
+    context::{Action, Panel, PanelContext},
+    export::rows_to_csv,
     findings::{reconstruction_csv, reconstruction_table, reliable_words, scope_name},
-    inspector::{ExportBox, Taking, blank_ui, working_ui},
+    format,
     panels::{
-        Action, Panel, PanelContext,
+        analysis::{
+            About, AnalysisFrame, MapStyle, asked_ui, export_menu_ui, head_name, notes_ui, provenance, undo_delete,
+            with_capital,
+        },
         heads::visible_token,
         live::{picker_ui, shown_run},
-        snapshots::{Look, export_ui, head_name, looking_ui, notes_ui, of_run_ui, provenance, with_capital},
     },
+    plot::HeatScale,
     state::{MapsOf, ShownMaps, ShownRebuilt},
     theme,
-    widgets::{HeatScale, format, rows_to_csv},
 };
 
 /// Below this width the parts stand below each other.
@@ -43,26 +48,33 @@ const MAPS: f32 = 380.0;
 /// Examples that can be chosen.
 const EXAMPLES: usize = 16;
 
+const ABOUT: About = About {
+    name: "reconstruct",
+    without_runs: "How attention scores follow from some of them shows here once a run has a checkpoint.",
+    without_analysis: "From how few pairs of each query all of its scores follow, which pairs these are, and what every head's \
+                       map looks like put together from them.",
+};
+
 /// What the panel remembers between starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Memory {
     options: Options,
-    look: Look,
+    look: MapStyle,
     is_scores: bool,
 }
 
 impl Default for Memory {
     fn default() -> Self {
         // Rows are peaky: square roots show what is small beside it.
-        let look = Look { scale: HeatScale::SquareRoot, is_whole: false, ..Look::default() };
+        let look = MapStyle { scale: HeatScale::SquareRoot, is_whole: false, ..MapStyle::default() };
         Self { options: Options::default(), look, is_scores: false }
     }
 }
 
-/// Which figure leaves.
+/// Which figure is exported.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Leaves {
+enum FigureChoice {
     Curves,
     Pairs,
     Map(usize),
@@ -70,7 +82,7 @@ enum Leaves {
 
 /// Restores scores from some of their pairs.
 pub struct ReconstructPanel {
-    memory: Option<Memory>,
+    frame: AnalysisFrame<Memory>,
     run: Option<RunId>,
     source: Source,
     ask: Ask,
@@ -83,14 +95,14 @@ pub struct ReconstructPanel {
     pairs: Pairs,
     maps: Maps,
     words: Option<(Arc<ShownMaps>, Vec<String>)>,
-    export: Option<ExportBox>,
-    leaves: Option<Leaves>,
+    wanted: Option<FigureChoice>,
+    exported: Option<Exportable>,
 }
 
 impl Default for ReconstructPanel {
     fn default() -> Self {
         Self {
-            memory: None,
+            frame: AnalysisFrame::default(),
             run: None,
             source: Source::default(),
             ask: Ask::default(),
@@ -102,49 +114,41 @@ impl Default for ReconstructPanel {
             pairs: Pairs::default(),
             maps: Maps::default(),
             words: None,
-            export: None,
-            leaves: None,
+            wanted: None,
+            exported: None,
         }
     }
 }
 
 impl Panel for ReconstructPanel {
-    fn title(&self) -> &'static str {
-        "Reconstruct"
-    }
-
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("reconstruct"));
-        of_run_ui(
-            ui,
-            cx,
-            "How attention scores follow from some of them shows here once a run has a checkpoint.",
-            |ui, run, cx| self.run_ui(ui, run, &mut memory, cx),
-        );
-        export_ui(&mut self.export, ui, cx);
-        cx.settings.set_panel("reconstruct", &memory);
-        self.memory = Some(memory);
+        let mut frame = std::mem::take(&mut self.frame);
+        frame.ui(ui, cx, &ABOUT, |frame, ui, run, memory, cx| {
+            self.run_ui(ui, run, memory, cx);
+            if let Some(figure) = self.exported.take() {
+                frame.export(&ABOUT, figure, cx);
+            }
+        });
+        self.frame = frame;
     }
 
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
         let has_any = shown_run(cx).is_some_and(|run| matches!(self.source.find(&run, cx).0, Found::Analysis(..)));
-        self.leaves = has_any.then_some(Leaves::Curves);
+        self.wanted = has_any.then_some(FigureChoice::Curves);
         has_any
     }
 
     fn undo(&mut self, cx: &mut PanelContext<'_>) -> bool {
-        let state = &mut *cx.state;
-        state.analysis.undo_delete(&mut state.messages)
+        undo_delete(cx)
     }
 
     fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
-        self.export.take().is_some() || self.ask.back()
+        self.frame.back() || self.ask.back()
     }
 }
 
 impl ReconstructPanel {
     fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, memory: &mut Memory, cx: &mut PanelContext<'_>) {
-        cx.state.want_record(&run.id);
         if self.run.as_ref() != Some(&run.id) {
             self.run = Some(run.id.clone());
             (self.scope, self.k, self.example) = (0, None, 0);
@@ -158,7 +162,7 @@ impl ReconstructPanel {
             self.ask.button_ui(ui, run, cx);
         });
         self.ask.ui(ui, run, self.head, cx);
-        looking_ui(ui, cx);
+        asked_ui(ui, cx);
         match found {
             Found::Reading => working_ui(ui, "Reading the analyses…"),
             Found::Nothing => self.empty_ui(ui, run, cx),
@@ -177,8 +181,7 @@ impl ReconstructPanel {
         let waits = cx.state.analysis.looking.iter().any(|looking| looking.run == run.id);
         let heading = format!("No reconstruction of \"{}\" yet", run.name);
         let sentence = if has_any {
-            "From how few pairs of each query all of its scores follow, which pairs these are, and what every head's map \
-             looks like put together from them."
+            ABOUT.without_analysis
         } else {
             "Scores are restored from those of a checkpoint: one is written at evaluations, or by Checkpoint in the top bar."
         };
@@ -244,20 +247,20 @@ impl ReconstructPanel {
         ui.add_space(8.0);
         self.maps_ui(ui, run, (analysis, found, summary), k, memory, cx);
         notes_ui(ui, analysis);
-        if let Some(Leaves::Curves | Leaves::Pairs) = self.leaves {
+        if let Some(FigureChoice::Curves | FigureChoice::Pairs) = self.wanted {
             let name = scope_name(scope.scope);
-            let taking = if self.leaves.take() == Some(Leaves::Curves) {
+            let figure = if self.wanted.take() == Some(FigureChoice::Curves) {
                 let mut figure = self.curves.figure(k, memory.options, metadata);
                 (figure.title, figure.subtitle) = (format!("{}, {name}", curves::TITLE), with_capital(&told));
                 figure.notes.extend(unreliable);
-                Taking::Figure(Box::new(figure))
+                Exportable::Figure(Box::new(figure))
             } else {
                 let mut figure = self.pairs.figure(k);
                 (figure.title, figure.subtitle) = (format!("{}, {name}", figure.title), with_capital(&told));
                 figure.metadata = metadata;
-                Taking::Map(Box::new(figure))
+                Exportable::Map(Box::new(figure))
             };
-            self.export = Some(ExportBox::new("reconstruct", taking, cx));
+            self.exported = Some(figure);
         }
     }
 
@@ -274,16 +277,9 @@ impl ReconstructPanel {
                 "Pairs and what restores the others from them, chosen for all heads together, for a layer or for a head",
             );
             memory.options.ui(ui);
-            ui.menu_button("Export", |ui| {
-                let maps = NAMES.iter().enumerate().map(|(place, name)| (Leaves::Map(place), *name));
-                let all = [(Leaves::Curves, curves::TITLE), (Leaves::Pairs, "Computed pairs")];
-                for (leaves, title) in all.into_iter().chain(maps) {
-                    if ui.button(format!("{title}…")).clicked() {
-                        self.leaves = Some(leaves);
-                        ui.close();
-                    }
-                }
-            });
+            let maps = NAMES.iter().enumerate().map(|(place, name)| (FigureChoice::Map(place), *name));
+            let all = [(FigureChoice::Curves, curves::TITLE), (FigureChoice::Pairs, "Computed pairs")];
+            self.wanted = export_menu_ui(ui, all.into_iter().chain(maps)).or(self.wanted);
             if ui.button("Copy table").on_hover_text("k for errors of 10, 5 and 1 % as CSV").clicked() {
                 let (headings, rows) = reconstruction_table(found);
                 let headings: Vec<String> = headings.into_iter().map(str::to_owned).collect();
@@ -393,18 +389,11 @@ impl ReconstructPanel {
                     cx.state.maps.again(&of);
                 }
             }
-            Some(Ok(rebuilt)) => self.rebuilt_ui(ui, &maps, &rebuilt, memory, cx),
+            Some(Ok(rebuilt)) => self.rebuilt_ui(ui, &maps, &rebuilt, memory),
         }
     }
 
-    fn rebuilt_ui(
-        &mut self,
-        ui: &mut Ui,
-        maps: &Arc<ShownMaps>,
-        rebuilt: &ShownRebuilt,
-        memory: &Memory,
-        cx: &mut PanelContext<'_>,
-    ) {
+    fn rebuilt_ui(&mut self, ui: &mut Ui, maps: &Arc<ShownMaps>, rebuilt: &ShownRebuilt, memory: &Memory) {
         if !self.words.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, maps)) {
             self.words = Some((Arc::clone(maps), maps.tokens.iter().map(|token| visible_token(token)).collect()));
         }
@@ -412,12 +401,12 @@ impl ReconstructPanel {
         let drawn = Drawn { rebuilt, is_scores: memory.is_scores, look: memory.look, words };
         let is_wide = ui.available_width() >= NARROW;
         self.maps.ui(ui, &drawn, is_wide, MAPS);
-        if let Some(Leaves::Map(place)) = self.leaves
+        if let Some(FigureChoice::Map(place)) = self.wanted
             && let Some(figure) = self.maps.figure(&drawn, place, &head_name(self.head))
         {
-            self.leaves = None;
+            self.wanted = None;
             let figure = titled(figure, &maps.target, &maps.tokens);
-            self.export = Some(ExportBox::new("reconstruct", Taking::Map(Box::new(figure)), cx));
+            self.exported = Some(Exportable::Map(Box::new(figure)));
         }
     }
 

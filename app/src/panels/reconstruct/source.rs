@@ -7,7 +7,7 @@ use headroom_engine::{
     store::{AnalysisId, AnalysisSummary, RunId, RunSummary},
 };
 
-use crate::{panels::PanelContext, panels::snapshots::with_capital, widgets::format};
+use crate::{context::PanelContext, format, panels::analysis::with_capital};
 
 /// What of a run is shown.
 pub enum Found {

@@ -5,7 +5,7 @@ use headroom_engine::{
     config::counted,
 };
 
-use crate::{findings::FLOPS_CONVENTION, widgets::format};
+use crate::{findings::FLOPS_CONVENTION, format};
 
 /// Where the method comes from, with its formulas.
 pub const METHOD: &str = "Eigen analysis of self-attention and its reconstruction from partial computation, section 3.1. \

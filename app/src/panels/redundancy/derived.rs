@@ -8,8 +8,9 @@ use headroom_engine::{
 };
 
 use crate::{
+    plot::{HeatData, Series},
     state::MarkedHeads,
-    widgets::{HeadCell, HeadGrid, HeadMarks, HeadSpot, HeatData, Series},
+    widgets::{HeadCell, HeadGrid, HeadMarks, HeadSpot},
 };
 
 /// What is drawn of a similarity, made anew only when that changes.

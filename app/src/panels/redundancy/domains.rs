@@ -11,15 +11,16 @@ use headroom_engine::{
 
 use super::matrix;
 use crate::{
+    common::working_ui,
+    context::PanelContext,
     export::MapFigure,
+    file_dialogs::current_folder,
     findings::between,
-    inspector::{base_dir, working_ui},
-    panels::{
-        PanelContext,
-        snapshots::{Look, formula, provenance, with_capital},
-    },
+    format,
+    panels::analysis::{MapStyle, formula, provenance, with_capital},
+    plot::{Extent, HeatAxis, HeatData, Tone},
     theme,
-    widgets::{Extent, HeatAxis, HeatData, HeatMap, HeatState, Tone, format},
+    widgets::{HeatMap, HeatState},
 };
 
 /// What the tag of two runs that belong together begins with.
@@ -113,7 +114,7 @@ impl DomainsView {
     }
 
     /// The four matrices.
-    pub fn ui(&mut self, ui: &mut Ui, measure: Measure, look: Look, cx: &mut PanelContext<'_>) {
+    pub fn ui(&mut self, ui: &mut Ui, measure: Measure, look: MapStyle, cx: &mut PanelContext<'_>) {
         let Some(pair) = self.pair.clone() else { return };
         let palette = theme::palette(ui.visuals());
         self.update(&pair, measure, cx);
@@ -130,7 +131,7 @@ impl DomainsView {
             let button = button.on_hover_text("On the best checkpoints; waits its turn in the queue");
             if button.on_disabled_hover_text("Both runs need a checkpoint first").clicked() {
                 for (run, shuffled) in missing {
-                    cx.state.analysis.look_beside(&run, shuffled, base_dir());
+                    cx.state.analysis.look_beside(&run, shuffled, current_folder());
                 }
             }
         }
@@ -154,8 +155,8 @@ impl DomainsView {
         }
     }
 
-    /// One of the matrices as it leaves.
-    pub fn figure(&self, place: usize, run: &RunSummary, look: Look, cx: &PanelContext<'_>) -> Option<MapFigure> {
+    /// One of the matrices as it is exported.
+    pub fn figure(&self, place: usize, run: &RunSummary, look: MapStyle, cx: &PanelContext<'_>) -> Option<MapFigure> {
         let (cell, place) = (self.cells.get(place)?, *PLACES.get(place)?);
         let found = cell.found.as_ref()?;
         let axes = (HeatAxis::numbered("Layer", "L"), HeatAxis::numbered("Layer", "L"));
@@ -169,7 +170,7 @@ impl DomainsView {
     }
 
     /// Colours that mean the same in all four.
-    fn tone(&self, look: Look) -> Tone {
+    fn tone(&self, look: MapStyle) -> Tone {
         let extents = self.cells.iter().filter_map(|cell| cell.found.as_ref()).map(|found| found.matrix.extent());
         let whole = extents.reduce(Extent::with);
         match whole {

@@ -5,7 +5,7 @@ use headroom_engine::{analysis::Similarity, attention::HeadAt, config::counted};
 
 use super::derived::{Derived, head_at, spot};
 use crate::{
-    panels::snapshots::head_name,
+    panels::analysis::head_name,
     theme,
     widgets::{HeadMap, group_letters},
 };

@@ -3,7 +3,7 @@
 use egui::{Grid, Rect, RichText, ScrollArea, Sense, Ui, vec2};
 use headroom_engine::{analysis::Similarity, attention::HeadAt};
 
-use crate::{panels::snapshots::head_name, theme, widgets::format};
+use crate::{format, panels::analysis::head_name, theme};
 
 /// Length of the bar of a similarity of 1.
 const BAR: f32 = 120.0;

@@ -6,9 +6,11 @@ use headroom_engine::{analysis::Similarity, attention::HeadAt};
 use super::derived::Derived;
 use crate::{
     export::MapFigure,
-    panels::snapshots::{Look, formula, head_name},
+    format,
+    panels::analysis::{MapStyle, formula, head_name},
+    plot::{HeatAxis, Tone},
     theme,
-    widgets::{HeatAxis, HeatMap, HeatState, Tone, format},
+    widgets::{HeatMap, HeatState},
 };
 
 /// The most height of the matrix.
@@ -21,7 +23,7 @@ fn axis() -> HeatAxis {
     HeatAxis::numbered("Layer", "L")
 }
 
-fn tone(derived: &Derived, look: Look) -> Tone {
+fn tone(derived: &Derived, look: MapStyle) -> Tone {
     if look.is_whole {
         Tone::between(look.colours, look.scale, 0.0, 1.0)
     } else {
@@ -34,7 +36,7 @@ pub fn matrix_ui(
     ui: &mut Ui,
     similarity: &Similarity,
     derived: &Derived,
-    look: Look,
+    look: MapStyle,
     state: &mut HeatState,
     pair: &mut Option<(usize, usize)>,
 ) {
@@ -58,8 +60,8 @@ pub fn matrix_ui(
     }
 }
 
-/// The matrix as it leaves.
-pub fn figure(similarity: &Similarity, derived: &Derived, look: Look, state: &HeatState) -> MapFigure {
+/// The matrix as it is exported.
+pub fn figure(similarity: &Similarity, derived: &Derived, look: MapStyle, state: &HeatState) -> MapFigure {
     let title = format!("{TITLE}, {}", similarity.measure.label());
     let figure = MapFigure::new(title, derived.matrix.clone(), (axis(), axis()), tone(derived, look));
     let notes = vec![formula(similarity.measure)];

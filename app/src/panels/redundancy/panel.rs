@@ -20,40 +20,49 @@ use super::{
     ranked::{self, ranked_ui},
 };
 use crate::{
-    inspector::{ExportBox, Taking, working_ui},
+    common::Exportable,
+    context::{Action, Panel, PanelContext, PanelId},
+    export::MapFigure,
+    format,
     panels::{
-        Action, Panel, PanelContext, PanelId,
-        live::picker_ui,
-        snapshots::{
-            AskForm, Look, Scrubber, Shown, empty_ui, export_ui, formula, has_analysis, looking_ui, notes_ui,
-            of_run_ui, provenance, source_ui, with_capital,
+        analysis::{
+            About, AnalysisFrame, MapStyle, asked_ui, export_menu_ui, formula, has_analysis, notes_ui, provenance,
+            undo_delete, with_capital,
         },
+        live::picker_ui,
     },
     theme,
-    widgets::{ChartState, HeatState, SharedX, format},
+    widgets::{ChartState, HeatState, SharedX},
 };
 
 /// Below this width the parts stand below each other.
 const NARROW: f32 = 760.0;
+
+const ABOUT: About = About {
+    name: "redundancy",
+    without_runs: "Which heads and layers have similar attention shows here while a run trains.",
+    without_analysis: "How similar the attention maps of any two heads are, layer against layer, and how that grows while a \
+                       run trains.",
+};
 
 /// What the panel remembers between starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Memory {
     measure: Measure,
-    look: Look,
+    look: MapStyle,
     threshold: f64,
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Self { measure: Measure::TotalVariation, look: Look::default(), threshold: 0.8 }
+        Self { measure: Measure::TotalVariation, look: MapStyle::default(), threshold: 0.8 }
     }
 }
 
-/// Which figure leaves.
+/// Which figure is exported.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Leaves {
+enum FigureChoice {
     Matrix,
     Ranked,
     /// One of the four matrices beside the control, by its place.
@@ -63,9 +72,7 @@ enum Leaves {
 /// Shows which heads and layers attend alike.
 #[derive(Default)]
 pub struct RedundancyPanel {
-    memory: Option<Memory>,
-    scrubber: Scrubber,
-    ask: AskForm,
+    frame: AnalysisFrame<Memory>,
     derived: Derived,
     matrix: HeatState,
     domains: DomainsView,
@@ -75,76 +82,58 @@ pub struct RedundancyPanel {
     pair: Option<(usize, usize)>,
     /// The head whose like are listed.
     head: Option<HeadAt>,
-    export: Option<ExportBox>,
-    leaves: Option<Leaves>,
+    wanted: Option<FigureChoice>,
 }
 
 impl Panel for RedundancyPanel {
-    fn title(&self) -> &'static str {
-        "Redundancy"
-    }
-
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("redundancy"));
-        of_run_ui(ui, cx, "Which heads and layers attend alike shows here while a run trains.", |ui, run, cx| {
-            self.run_ui(ui, run, &mut memory, cx);
-        });
-        export_ui(&mut self.export, ui, cx);
-        cx.settings.set_panel("redundancy", &memory);
-        self.memory = Some(memory);
+        let mut frame = std::mem::take(&mut self.frame);
+        frame.ui(ui, cx, &ABOUT, |frame, ui, run, memory, cx| self.run_ui(frame, ui, run, memory, cx));
+        self.frame = frame;
     }
 
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
         if self.domains.is_shown(cx) {
-            self.leaves = Some(Leaves::Domain(0));
+            self.wanted = Some(FigureChoice::Domain(0));
             return true;
         }
         let has_any = has_analysis(cx);
-        self.leaves = has_any.then_some(Leaves::Matrix);
+        self.wanted = has_any.then_some(FigureChoice::Matrix);
         has_any
     }
 
     fn undo(&mut self, cx: &mut PanelContext<'_>) -> bool {
-        let state = &mut *cx.state;
-        state.analysis.undo_delete(&mut state.messages)
+        undo_delete(cx)
     }
 
     fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
-        self.export.take().is_some() || self.head.take().is_some() || self.pair.take().is_some()
+        self.frame.back() || self.head.take().is_some() || self.pair.take().is_some()
     }
 }
 
 impl RedundancyPanel {
-    fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, memory: &mut Memory, cx: &mut PanelContext<'_>) {
-        cx.state.want_record(&run.id);
-        let shown = Shown::of(run, &mut self.scrubber, cx);
-        ui.horizontal_wrapped(|ui| {
-            picker_ui(ui, run, cx);
-            if !self.domains.is_shown(cx) {
-                source_ui(ui, run, cx);
-                self.ask.button_ui(ui, run, cx);
-            }
-            self.domains.button_ui(ui, run, cx);
-        });
-        if let (Shown::Analysis { steps, step, .. }, false) = (&shown, self.domains.is_shown(cx)) {
-            ui.horizontal(|ui| self.scrubber.ui(ui, steps, *step));
-        }
-        if !self.domains.is_shown(cx) {
-            self.ask.ui(ui, run, cx);
-        }
-        looking_ui(ui, cx);
-        if self.domains.is_shown(cx) {
-            self.domains_ui(ui, run, memory, cx);
-            return;
-        }
-        match shown {
-            Shown::Reading => working_ui(ui, "Reading the analysis…"),
-            Shown::Nothing => {
-                let what = "How alike the attention maps of any two heads are, layer against layer, and how that grows \
-                            while a run trains.";
-                empty_ui(ui, run, what, &mut self.ask, cx);
-            }
-            Shown::Analysis { analysis, .. } => self.analysis_ui(ui, run, &analysis, memory, cx),
+    fn run_ui(
+        &mut self,
+        frame: &mut AnalysisFrame<Memory>,
+        ui: &mut Ui,
+        run: &RunSummary,
+        memory: &mut Memory,
+        cx: &mut PanelContext<'_>,
+    ) {
+        let figure = if self.domains.is_shown(cx) {
+            ui.horizontal_wrapped(|ui| {
+                picker_ui(ui, run, cx);
+                self.domains.button_ui(ui, run, cx);
+            });
+            asked_ui(ui, cx);
+            self.domains_ui(ui, run, memory, cx)
+        } else {
+            let shown = frame.header_ui(ui, run, cx, |ui, cx| self.domains.button_ui(ui, run, cx));
+            let found = frame.found_ui(ui, run, shown, &ABOUT, cx);
+            found.and_then(|(analysis, _)| self.analysis_ui(ui, run, &analysis, memory, cx))
+        };
+        if let Some(figure) = figure {
+            frame.export(&ABOUT, figure, cx);
         }
     }
 
@@ -155,13 +144,13 @@ impl RedundancyPanel {
         analysis: &Arc<Analysis>,
         memory: &mut Memory,
         cx: &mut PanelContext<'_>,
-    ) {
+    ) -> Option<Exportable> {
         let palette = theme::palette(ui.visuals());
         let Some(similarity) = analysis.similarity(memory.measure).or(analysis.similarity.first()) else {
             ui.add_space(8.0);
-            ui.label("The maps of this run were not compared.");
+            ui.label("This analysis did not compare attention maps.");
             notes_ui(ui, analysis);
-            return;
+            return None;
         };
         self.derived.update(analysis, similarity, memory.threshold);
         self.keep_inside(similarity);
@@ -215,13 +204,13 @@ impl RedundancyPanel {
         }
         if wants_maps && let Some((a, b, _)) = self.pair.and_then(|(a, b)| similarity.best_pair(a, b)) {
             cx.state.maps.pair = Some((run.id.clone(), a, b));
-            cx.act(Action::Open(PanelId::Heads));
+            cx.act(Action::Open(PanelId::HEADS));
         }
         if wants_marks {
             let record = cx.state.records.get(&run.id);
             let config = record.and_then(|record| from_toml(&record.config_toml).ok());
             cx.state.analysis.marked = Some(self.derived.marked(run, config, similarity, memory.threshold));
-            cx.act(Action::Open(PanelId::Configure));
+            cx.act(Action::Open(PanelId::CONFIGURE));
         }
         ui.add_space(8.0);
         if is_wide {
@@ -236,27 +225,25 @@ impl RedundancyPanel {
             heads_ui(ui, similarity, head);
         }
         notes_ui(ui, analysis);
-        self.leave(similarity, &words, metadata, memory, cx);
+        self.figure(similarity, &words, metadata, memory)
     }
 
     /// The run beside its control.
-    fn domains_ui(&mut self, ui: &mut Ui, run: &RunSummary, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+    fn domains_ui(
+        &mut self,
+        ui: &mut Ui,
+        run: &RunSummary,
+        memory: &mut Memory,
+        cx: &mut PanelContext<'_>,
+    ) -> Option<Exportable> {
         ui.horizontal_wrapped(|ui| {
             memory.look.ui(ui);
-            ui.menu_button("Export", |ui| {
-                for (place, title) in DomainsView::titles().enumerate() {
-                    if ui.button(format!("{title}…")).clicked() {
-                        self.leaves = Some(Leaves::Domain(place));
-                        ui.close();
-                    }
-                }
-            });
+            let titles = DomainsView::titles().enumerate().map(|(place, title)| (FigureChoice::Domain(place), title));
+            self.wanted = export_menu_ui(ui, titles).or(self.wanted);
         });
         self.domains.ui(ui, memory.measure, memory.look, cx);
-        let Some(Leaves::Domain(place)) = self.leaves.take() else { return };
-        if let Some(figure) = self.domains.figure(place, run, memory.look, cx) {
-            self.export = Some(ExportBox::new("redundancy", Taking::Map(Box::new(figure)), cx));
-        }
+        let Some(FigureChoice::Domain(place)) = self.wanted.take() else { return None };
+        self.domains.figure(place, run, memory.look, cx).map(|figure| Exportable::Map(Box::new(figure)))
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, analysis: &Analysis, similarity: &Similarity, memory: &mut Memory) {
@@ -275,14 +262,8 @@ impl RedundancyPanel {
             });
             combo.response.accessible_name("Measure of similarity");
             memory.look.ui(ui);
-            ui.menu_button("Export", |ui| {
-                for (leaves, title) in [(Leaves::Matrix, matrix::TITLE), (Leaves::Ranked, ranked::TITLE)] {
-                    if ui.button(format!("{title}…")).clicked() {
-                        self.leaves = Some(leaves);
-                        ui.close();
-                    }
-                }
-            });
+            let figures = [(FigureChoice::Matrix, matrix::TITLE), (FigureChoice::Ranked, ranked::TITLE)];
+            self.wanted = export_menu_ui(ui, figures).or(self.wanted);
             if self.matrix.is_zoomed() && ui.button("Reset zoom").clicked() {
                 self.matrix.reset();
             }
@@ -297,29 +278,27 @@ impl RedundancyPanel {
         self.head = self.head.filter(|at| at.layer < layers && at.head < heads);
     }
 
-    fn leave(
+    /// The figure that is to be exported.
+    fn figure(
         &mut self,
         similarity: &Similarity,
         subtitle: &str,
         metadata: BTreeMap<String, String>,
         memory: &Memory,
-        cx: &mut PanelContext<'_>,
-    ) {
-        let taking = match self.leaves.take() {
-            None | Some(Leaves::Domain(_)) => return,
-            Some(Leaves::Matrix) => {
-                let mut figure = matrix::figure(similarity, &self.derived, memory.look, &self.matrix);
-                figure.subtitle = with_capital(subtitle);
-                figure.metadata = metadata;
-                Taking::Map(Box::new(figure))
+    ) -> Option<Exportable> {
+        let subtitle = with_capital(subtitle);
+        match self.wanted.take()? {
+            FigureChoice::Domain(_) => None,
+            FigureChoice::Matrix => {
+                let figure = matrix::figure(similarity, &self.derived, memory.look, &self.matrix);
+                Some(Exportable::Map(Box::new(MapFigure { subtitle, metadata, ..figure })))
             }
-            Some(Leaves::Ranked) => {
+            FigureChoice::Ranked => {
                 let mut figure = ranked::figure(&self.derived, &mut self.ranked, &self.shared, metadata);
-                figure.subtitle = with_capital(subtitle);
+                figure.subtitle = subtitle;
                 figure.notes.push(formula(similarity.measure));
-                Taking::Figure(Box::new(figure))
+                Some(Exportable::Figure(Box::new(figure)))
             }
-        };
-        self.export = Some(ExportBox::new("redundancy", taking, cx));
+        }
     }
 }

@@ -7,8 +7,9 @@ use egui::Ui;
 use super::derived::Derived;
 use crate::{
     export::Figure,
-    theme,
-    widgets::{Axis, Chart, ChartLine, ChartState, Dash, Quantity, SharedX},
+    plot::{Axis, Quantity},
+    theme::{self, Dash},
+    widgets::{Chart, ChartLine, ChartState, SharedX},
 };
 
 /// Its title, also of the exported figure.
@@ -43,7 +44,7 @@ pub fn ranked_ui(ui: &mut Ui, derived: &Derived, state: &mut ChartState, shared:
     chart(&lines(derived)).show(ui, state, shared);
 }
 
-/// The chart as it leaves.
+/// The chart as it is exported.
 pub fn figure(
     derived: &Derived,
     state: &mut ChartState,

@@ -3,9 +3,9 @@ use headroom_engine::store::{RunId, RunSummary};
 
 use super::Column;
 use crate::{
-    inspector::{paint_eye, pin_ui, state_sign_ui, state_text},
-    theme, widgets,
-    widgets::swatch_ui,
+    common::{paint_eye, pin_ui, state_sign_ui, state_text},
+    theme,
+    widgets::{self, swatch_ui},
 };
 
 /// What was done in cells; carried out after the table is drawn.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     compare::{Cell, metric_value, series_title, short_title},
-    widgets::format,
+    format,
 };
 
 /// Which value of a series.
@@ -238,7 +238,7 @@ pub fn created(run: &RunSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspector::examples;
+    use crate::examples;
 
     #[test]
     fn runs_without_a_value_come_last_in_both_directions() {

@@ -61,7 +61,7 @@ impl FlatConfigs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspector::examples;
+    use crate::examples;
 
     #[test]
     fn configs_are_asked_for_a_few_at_a_time_and_each_once() {

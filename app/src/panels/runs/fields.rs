@@ -10,7 +10,7 @@ use crate::{
         filter::{Record, Value},
         plain,
     },
-    widgets::format,
+    format,
 };
 
 /// Fields of every run, as filters name them.
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use crate::{
         compare::{filter::Filter, flatten},
-        inspector::examples,
+        examples,
     };
 
     #[test]

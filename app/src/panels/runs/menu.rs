@@ -7,8 +7,8 @@ use headroom_engine::{
 };
 
 use crate::{
-    inspector::{RunOperation, Taking, offered, perform},
-    panels::{Action, PanelContext},
+    common::{Exportable, RunOperation, offered, perform},
+    context::{Action, PanelContext},
 };
 
 /// What the user wants of a run and the panel has to ask more about.
@@ -17,7 +17,7 @@ pub enum Wanted {
     /// A new name, typed in place.
     Rename(RunId),
     /// Something of it as a file.
-    Export(Taking),
+    Export(Exportable),
 }
 
 /// Draws the menu of a run, with the tag that is being typed into it; closes it when something was chosen.
@@ -54,11 +54,12 @@ pub fn run_menu_ui(ui: &mut Ui, run: &RunSummary, tag: &mut String, cx: &mut Pan
         if operation == RunOperation::Delete {
             ui.separator();
             if ui.button("Export checkpoint…").clicked() {
-                wanted = Some(Wanted::Export(Taking::Checkpoint { run: run.id.clone(), name: named(), step: None }));
+                wanted =
+                    Some(Wanted::Export(Exportable::Checkpoint { run: run.id.clone(), name: named(), step: None }));
                 ui.close();
             }
             if ui.button("Export run as JSON…").clicked() {
-                wanted = Some(Wanted::Export(Taking::Run { run: run.id.clone(), name: named() }));
+                wanted = Some(Wanted::Export(Exportable::Run { run: run.id.clone(), name: named() }));
                 ui.close();
             }
             if let Some(folder) = cx.state.folders.get(&run.id) {

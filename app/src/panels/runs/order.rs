@@ -132,7 +132,7 @@ pub fn fingerprint(runs: &[RunSummary]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{inspector::examples, state::State};
+    use crate::{examples, state::State};
 
     fn runs() -> Vec<RunSummary> {
         let mut runs: Vec<_> = (0..5).map(|i| examples::summary(i, &format!("run {i}"))).collect();

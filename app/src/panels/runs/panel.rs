@@ -22,12 +22,13 @@ use super::{
     table_columns::{EYE, MENU, table_columns},
 };
 use crate::{
+    common::{ExportDialog, blank_ui, no_runs_ui, working_ui},
     compare::{Cell, TextTable},
-    inspector::{ExportBox, blank_ui, no_runs_ui, working_ui},
-    panels::{Action, Panel, PanelContext},
+    context::{Action, Panel, PanelContext},
+    format,
     state::State,
     theme,
-    widgets::{self, Table, TableState, format},
+    widgets::{self, Table, TableState},
 };
 
 /// What the panel remembers between starts.
@@ -53,7 +54,7 @@ pub struct RunsPanel {
     menu: Option<(RunId, Pos2)>,
     /// The tag that is typed into the menu.
     tag: String,
-    export: Option<ExportBox>,
+    export: Option<ExportDialog>,
     /// Changes when the runs may have.
     print: u64,
     /// Every column by its title.
@@ -65,10 +66,6 @@ pub struct RunsPanel {
 }
 
 impl Panel for RunsPanel {
-    fn title(&self) -> &'static str {
-        "Runs"
-    }
-
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("runs"));
         self.columns_of(&cx.state.runs);
@@ -395,7 +392,7 @@ impl RunsPanel {
         }
         match wanted {
             Some(Wanted::Rename(id)) => self.renaming = Some((id, run.name, true)),
-            Some(Wanted::Export(taking)) => self.export = Some(ExportBox::new("runs", taking, cx)),
+            Some(Wanted::Export(taking)) => self.export = Some(ExportDialog::new("runs", taking, cx)),
             None => {}
         }
     }

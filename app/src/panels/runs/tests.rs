@@ -8,8 +8,9 @@ use headroom_engine::{
 
 use super::RunsPanel;
 use crate::{
-    inspector::{driver::Driver, examples},
-    panels::{Action, Panel},
+    common::driver::Driver,
+    context::{Action, Panel},
+    examples,
     state::State,
 };
 

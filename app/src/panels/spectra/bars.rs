@@ -8,8 +8,9 @@ use headroom_engine::analysis::Spectrum;
 use crate::{
     export::{Figure, FigureAxis, FigureSeries},
     findings::{between, component_share},
+    format,
+    plot::{Axis, Quantity},
     theme,
-    widgets::{Axis, Quantity, format},
 };
 
 /// Its title, also of the exported figure.

@@ -7,8 +7,10 @@ use headroom_engine::analysis::{Analysis, CapturedVariance, LayerEnergies};
 
 use crate::{
     export::Figure,
-    theme,
-    widgets::{Axis, Chart, ChartLine, ChartState, Dash, Quantity, Series, SharedX, format},
+    format,
+    plot::{Axis, Quantity, Series},
+    theme::{self, Dash},
+    widgets::{Chart, ChartLine, ChartState, SharedX},
 };
 
 /// The three kinds of weights.
@@ -96,7 +98,7 @@ impl Captured {
         }
     }
 
-    /// One of the charts as it leaves.
+    /// One of the charts as it is exported.
     pub fn figure(&mut self, kind: usize, metadata: BTreeMap<String, String>) -> Option<Figure> {
         let drawn = drawn(self.lines.get(kind)?);
         let mut figure = chart(&drawn, kind).figure(self.states.get_mut(kind)?, &self.shared, metadata);

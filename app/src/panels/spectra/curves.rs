@@ -11,10 +11,13 @@ use headroom_engine::{
 
 use super::options::{Beside, Options};
 use crate::{
+    context::PanelContext,
     export::Figure,
-    panels::{PanelContext, snapshots::with_capital},
-    theme,
-    widgets::{Axis, Chart, ChartLine, ChartState, Dash, Quantity, Scale, Series, SharedX, format},
+    format,
+    panels::analysis::with_capital,
+    plot::{Axis, Quantity, Scale, Series},
+    theme::{self, Dash},
+    widgets::{Chart, ChartLine, ChartState, SharedX},
 };
 
 /// Its title, also of the exported figure.
@@ -89,7 +92,7 @@ impl Curves {
         chart(&self.drawn(), options).show(ui, state, shared);
     }
 
-    /// The chart as it leaves.
+    /// The chart as it is exported.
     pub fn figure(
         &self,
         options: Options,

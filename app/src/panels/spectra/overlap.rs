@@ -7,9 +7,11 @@ use headroom_engine::analysis::{Analysis, ScoreSpectra};
 
 use crate::{
     export::MapFigure,
-    panels::snapshots::Look,
+    format,
+    panels::analysis::MapStyle,
+    plot::{HeatAxis, HeatData, Tone},
     theme,
-    widgets::{HeatAxis, HeatData, HeatMap, HeatState, Tone, format},
+    widgets::{HeatMap, HeatState},
 };
 
 /// Its title, also of the exported figure.
@@ -27,7 +29,7 @@ fn axes() -> (HeatAxis, HeatAxis) {
     (HeatAxis::numbered("Layer", "L"), HeatAxis::numbered_from("Components k", "", 1))
 }
 
-fn tone(map: &HeatData, look: Look) -> Tone {
+fn tone(map: &HeatData, look: MapStyle) -> Tone {
     if look.is_whole {
         Tone::between(look.colours, look.scale, 0.0, 1.0)
     } else {
@@ -56,7 +58,7 @@ impl Overlap {
     }
 
     /// Draws the matrix.
-    pub fn ui(&mut self, ui: &mut Ui, look: Look) {
+    pub fn ui(&mut self, ui: &mut Ui, look: MapStyle) {
         let palette = theme::palette(ui.visuals());
         ui.label(RichText::new(TITLE).color(palette.strong)).on_hover_text(
             "Tr(V^T C V) / Tr(C): V are the network's first k eigenvectors, C is the layer's covariance",
@@ -78,8 +80,8 @@ impl Overlap {
             .show(ui, &mut self.state);
     }
 
-    /// The matrix as it leaves.
-    pub fn figure(&self, look: Look) -> MapFigure {
+    /// The matrix as it is exported.
+    pub fn figure(&self, look: MapStyle) -> MapFigure {
         let figure = MapFigure::new(TITLE, self.map.clone(), axes(), tone(&self.map, look));
         let figure = MapFigure { value: "Share of the energy".to_owned(), is_stretched: true, ..figure };
         figure.seen(self.state.seen(&self.map))

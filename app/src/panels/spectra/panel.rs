@@ -22,14 +22,10 @@ use super::{
     words::words,
 };
 use crate::{
-    inspector::{ExportBox, Taking, working_ui},
-    panels::{
-        Action, Panel, PanelContext,
-        live::picker_ui,
-        snapshots::{
-            AskForm, Look, Scrubber, Shown, empty_ui, export_ui, has_analysis, looking_ui, notes_ui, of_run_ui,
-            provenance, source_ui, with_capital,
-        },
+    common::Exportable,
+    context::{Action, Panel, PanelContext},
+    panels::analysis::{
+        About, AnalysisFrame, MapStyle, export_menu_ui, has_analysis, notes_ui, provenance, undo_delete, with_capital,
     },
     theme,
     widgets::{ChartState, SharedX},
@@ -38,17 +34,24 @@ use crate::{
 /// Below this width the parts stand below each other.
 const NARROW: f32 = 860.0;
 
+const ABOUT: About = About {
+    name: "spectra",
+    without_runs: "In how few dimensions attention scores lie shows here while a run trains.",
+    without_analysis: "How many components hold the energy of attention scores and of query and key weights, and how that \
+                       changes while a run trains.",
+};
+
 /// What the panel remembers between starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Memory {
     options: Options,
-    look: Look,
+    look: MapStyle,
 }
 
-/// Which figure leaves.
+/// Which figure is exported.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Leaves {
+enum FigureChoice {
     Curves,
     Bars,
     Pattern(usize),
@@ -61,9 +64,7 @@ enum Leaves {
 /// Shows in how small a space the scores of a model live.
 #[derive(Default)]
 pub struct SpectraPanel {
-    memory: Option<Memory>,
-    scrubber: Scrubber,
-    ask: AskForm,
+    frame: AnalysisFrame<Memory>,
     curves: Curves,
     chart: ChartState,
     shared: SharedX,
@@ -72,69 +73,39 @@ pub struct SpectraPanel {
     projections: Projections,
     queries: Queries,
     captured: Captured,
-    export: Option<ExportBox>,
-    leaves: Option<Leaves>,
+    wanted: Option<FigureChoice>,
 }
 
 impl Panel for SpectraPanel {
-    fn title(&self) -> &'static str {
-        "Spectra"
-    }
-
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("spectra"));
-        of_run_ui(
-            ui,
-            cx,
-            "In how small a space attention scores live shows here while a run trains.",
-            |ui, run, cx| self.run_ui(ui, run, &mut memory, cx),
-        );
-        export_ui(&mut self.export, ui, cx);
-        cx.settings.set_panel("spectra", &memory);
-        self.memory = Some(memory);
+        let mut frame = std::mem::take(&mut self.frame);
+        frame.ui(ui, cx, &ABOUT, |frame, ui, run, memory, cx| {
+            let shown = frame.header_ui(ui, run, cx, |_, _| ());
+            if let Some((analysis, steps)) = frame.found_ui(ui, run, shown, &ABOUT, cx)
+                && let Some(figure) = self.analysis_ui(ui, run, &analysis, &steps, memory, cx)
+            {
+                frame.export(&ABOUT, figure, cx);
+            }
+        });
+        self.frame = frame;
     }
 
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
         let has_any = has_analysis(cx);
-        self.leaves = has_any.then_some(Leaves::Curves);
+        self.wanted = has_any.then_some(FigureChoice::Curves);
         has_any
     }
 
     fn undo(&mut self, cx: &mut PanelContext<'_>) -> bool {
-        let state = &mut *cx.state;
-        state.analysis.undo_delete(&mut state.messages)
+        undo_delete(cx)
     }
 
     fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
-        self.export.take().is_some() || self.patterns.back()
+        self.frame.back() || self.patterns.back()
     }
 }
 
 impl SpectraPanel {
-    fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, memory: &mut Memory, cx: &mut PanelContext<'_>) {
-        cx.state.want_record(&run.id);
-        let shown = Shown::of(run, &mut self.scrubber, cx);
-        ui.horizontal_wrapped(|ui| {
-            picker_ui(ui, run, cx);
-            source_ui(ui, run, cx);
-            self.ask.button_ui(ui, run, cx);
-        });
-        if let Shown::Analysis { steps, step, .. } = &shown {
-            ui.horizontal(|ui| self.scrubber.ui(ui, steps, *step));
-        }
-        self.ask.ui(ui, run, cx);
-        looking_ui(ui, cx);
-        match shown {
-            Shown::Reading => working_ui(ui, "Reading the analysis…"),
-            Shown::Nothing => {
-                let what = "How many components hold the energy of attention scores and of query and key weights, and \
-                            how that changes while a run trains.";
-                empty_ui(ui, run, what, &mut self.ask, cx);
-            }
-            Shown::Analysis { analysis, steps, .. } => self.analysis_ui(ui, run, &analysis, &steps, memory, cx),
-        }
-    }
-
     fn analysis_ui(
         &mut self,
         ui: &mut Ui,
@@ -143,7 +114,7 @@ impl SpectraPanel {
         steps: &[u64],
         memory: &mut Memory,
         cx: &mut PanelContext<'_>,
-    ) {
+    ) -> Option<Exportable> {
         let palette = theme::palette(ui.visuals());
         let (told, metadata) = provenance(run, analysis, cx);
         ui.label(RichText::new(format!("{}.", with_capital(&told))).small().color(palette.weak));
@@ -196,39 +167,35 @@ impl SpectraPanel {
             self.captured.ui(ui, captured);
         }
         notes_ui(ui, analysis);
-        self.leave(analysis, run, &told, metadata, memory, cx);
+        self.figure(analysis, run, &told, metadata, memory)
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, analysis: &Analysis, memory: &mut Memory, cx: &mut PanelContext<'_>) {
         ui.horizontal_wrapped(|ui| {
             memory.options.ui(ui);
             memory.look.ui(ui);
-            ui.menu_button("Export", |ui| {
-                let mut all = Vec::new();
-                if analysis.spectra.is_some() {
-                    all.extend([(Leaves::Curves, curves::TITLE.to_owned()), (Leaves::Bars, bars::TITLE.to_owned())]);
-                    let patterns = 0..self.patterns.count();
-                    all.extend(patterns.map(|place| (Leaves::Pattern(place), format!("Component {}", place + 1))));
-                    if !self.overlap.is_empty() {
-                        all.push((Leaves::Overlap, overlap::TITLE.to_owned()));
-                    }
-                    let spaces = self.projections.titles().into_iter().enumerate();
-                    all.extend(spaces.map(|(place, title)| (Leaves::Projection(place), title)));
-                    if !self.queries.is_empty() {
-                        all.push((Leaves::Queries, queries::TITLE.to_owned()));
-                    }
+            let mut all = Vec::new();
+            if analysis.spectra.is_some() {
+                all.extend([
+                    (FigureChoice::Curves, curves::TITLE.to_owned()),
+                    (FigureChoice::Bars, bars::TITLE.to_owned()),
+                ]);
+                let patterns = 0..self.patterns.count();
+                all.extend(patterns.map(|place| (FigureChoice::Pattern(place), format!("Component {}", place + 1))));
+                if !self.overlap.is_empty() {
+                    all.push((FigureChoice::Overlap, overlap::TITLE.to_owned()));
                 }
-                if analysis.captured.is_some() {
-                    let kinds = KINDS.into_iter().enumerate();
-                    all.extend(kinds.map(|(kind, (title, _))| (Leaves::Captured(kind), title.to_owned())));
+                let spaces = self.projections.titles().into_iter().enumerate();
+                all.extend(spaces.map(|(place, title)| (FigureChoice::Projection(place), title)));
+                if !self.queries.is_empty() {
+                    all.push((FigureChoice::Queries, queries::TITLE.to_owned()));
                 }
-                for (leaves, title) in all {
-                    if ui.button(format!("{title}…")).clicked() {
-                        self.leaves = Some(leaves);
-                        ui.close();
-                    }
-                }
-            });
+            }
+            if analysis.captured.is_some() {
+                let kinds = KINDS.into_iter().enumerate();
+                all.extend(kinds.map(|(kind, (title, _))| (FigureChoice::Captured(kind), title.to_owned())));
+            }
+            self.wanted = export_menu_ui(ui, all).or(self.wanted);
             if let Some(spectra) = &analysis.spectra
                 && ui.button("Copy table").on_hover_text("Components for 80, 90 and 95 % as CSV").clicked()
             {
@@ -237,45 +204,44 @@ impl SpectraPanel {
         });
     }
 
-    fn leave(
+    /// The figure that is to be exported.
+    fn figure(
         &mut self,
         analysis: &Analysis,
         run: &RunSummary,
         told: &str,
         metadata: BTreeMap<String, String>,
         memory: &Memory,
-        cx: &mut PanelContext<'_>,
-    ) {
-        let Some(leaves) = self.leaves.take() else { return };
+    ) -> Option<Exportable> {
+        let wanted = self.wanted.take()?;
         let colour = theme::run_style(run.number).0;
         let spectra = analysis.spectra.as_ref();
-        let curve = match leaves {
-            Leaves::Curves => Some(self.curves.figure(memory.options, &mut self.chart, &self.shared, metadata.clone())),
-            Leaves::Bars => spectra.map(|spectra| bars::figure(&spectra.network, colour, metadata.clone())),
-            Leaves::Projection(place) => self.projections.figure(place, metadata.clone()),
-            Leaves::Queries => Some(self.queries.figure(metadata.clone())),
-            Leaves::Captured(kind) => self.captured.figure(kind, metadata.clone()),
-            Leaves::Pattern(_) | Leaves::Overlap => None,
+        let curve = match wanted {
+            FigureChoice::Curves => {
+                Some(self.curves.figure(memory.options, &mut self.chart, &self.shared, metadata.clone()))
+            }
+            FigureChoice::Bars => spectra.map(|spectra| bars::figure(&spectra.network, colour, metadata.clone())),
+            FigureChoice::Projection(place) => self.projections.figure(place, metadata.clone()),
+            FigureChoice::Queries => Some(self.queries.figure(metadata.clone())),
+            FigureChoice::Captured(kind) => self.captured.figure(kind, metadata.clone()),
+            FigureChoice::Pattern(_) | FigureChoice::Overlap => None,
         };
-        let map = match leaves {
-            Leaves::Pattern(place) => self.patterns.figure(place),
-            Leaves::Overlap => Some(self.overlap.figure(memory.look)),
+        let map = match wanted {
+            FigureChoice::Pattern(place) => self.patterns.figure(place),
+            FigureChoice::Overlap => Some(self.overlap.figure(memory.look)),
             _ => None,
         };
-        let taking = if let Some(mut figure) = curve {
+        if let Some(mut figure) = curve {
             figure.subtitle = with_capital(told);
             figure.notes.extend(spectra.into_iter().flat_map(words).map(|(sentence, _)| sentence));
-            Taking::Figure(Box::new(figure))
-        } else if let Some(mut figure) = map {
-            figure.subtitle = with_capital(told);
-            if matches!(leaves, Leaves::Overlap) && spectra.is_some_and(ScoreSpectra::is_sketched) {
-                figure.subtitle.push_str("; shares are what they are at least");
-            }
-            figure.metadata = metadata;
-            Taking::Map(Box::new(figure))
-        } else {
-            return;
-        };
-        self.export = Some(ExportBox::new("spectra", taking, cx));
+            return Some(Exportable::Figure(Box::new(figure)));
+        }
+        let mut figure = map?;
+        figure.subtitle = with_capital(told);
+        if wanted == FigureChoice::Overlap && spectra.is_some_and(ScoreSpectra::is_sketched) {
+            figure.subtitle.push_str("; shares are lower bounds");
+        }
+        figure.metadata = metadata;
+        Some(Exportable::Map(Box::new(figure)))
     }
 }

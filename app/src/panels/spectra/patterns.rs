@@ -8,8 +8,10 @@ use headroom_engine::analysis::{Analysis, ScoreSpectra};
 use crate::{
     export::MapFigure,
     findings::{between, component_share},
+    format,
+    plot::{HeatAxis, HeatData, HeatScale, Tone},
     theme::{self, ColourMap},
-    widgets::{HeatAxis, HeatData, HeatMap, HeatScale, HeatState, Tone, format},
+    widgets::{HeatMap, HeatState},
 };
 
 /// The side of a pattern.
@@ -116,7 +118,7 @@ impl Patterns {
             .show(ui, &mut self.large);
     }
 
-    /// One of them as it leaves.
+    /// One of them as it is exported.
     pub fn figure(&self, place: usize) -> Option<MapFigure> {
         let map = self.maps.get(place)?;
         let figure = MapFigure::new(format!("Component {}", place + 1), map.clone(), axes(), tone(map));

@@ -7,8 +7,9 @@ use headroom_engine::analysis::{Analysis, Projection};
 
 use crate::{
     export::Figure,
-    theme,
-    widgets::{Axis, Chart, ChartLine, ChartState, Dash, Quantity, Scale, Series, SharedX},
+    plot::{Axis, Quantity, Scale, Series},
+    theme::{self, Dash},
+    widgets::{Chart, ChartLine, ChartState, SharedX},
 };
 
 /// One chart a space, made anew only when the analysis changes.
@@ -83,7 +84,7 @@ impl Projections {
         }
     }
 
-    /// One of the charts as it leaves.
+    /// One of the charts as it is exported.
     pub fn figure(&mut self, place: usize, metadata: BTreeMap<String, String>) -> Option<Figure> {
         let projected = self.charts.get_mut(place)?;
         let mut state = std::mem::take(&mut projected.state);

@@ -7,7 +7,9 @@ use headroom_engine::analysis::{Analysis, ScoreSpectra};
 
 use crate::{
     export::Figure,
-    widgets::{Axis, Chart, ChartLine, ChartState, Dash, Quantity, Series, SharedX},
+    plot::{Axis, Quantity, Series},
+    theme::Dash,
+    widgets::{Chart, ChartLine, ChartState, SharedX},
 };
 
 /// Its title, also of the exported figure.
@@ -58,7 +60,7 @@ impl Queries {
         (self.state, self.shared) = (state, shared);
     }
 
-    /// The chart as it leaves.
+    /// The chart as it is exported.
     pub fn figure(&mut self, metadata: BTreeMap<String, String>) -> Figure {
         let mut state = std::mem::take(&mut self.state);
         let figure = chart(&self.lines()).figure(&mut state, &self.shared, metadata);

@@ -4,9 +4,9 @@ use egui::{Grid, RichText, Ui};
 use headroom_engine::analysis::{ScoreSpectra, Spectrum};
 
 use crate::{
+    export::rows_to_csv,
     findings::{between, count_words},
-    theme,
-    widgets::{format, rows_to_csv},
+    format, theme,
 };
 
 /// The shares that are asked for.

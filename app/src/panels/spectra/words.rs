@@ -4,7 +4,7 @@ use headroom_engine::{analysis::ScoreSpectra, config::counted};
 
 use crate::{
     findings::{between, method_words},
-    widgets::format,
+    format,
 };
 
 /// Less than this share of the energy beyond the known eigenvalues is rounding.

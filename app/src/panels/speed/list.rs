@@ -3,7 +3,7 @@
 use egui::{Grid, RichText, Ui};
 use headroom_engine::store::{BenchmarkId, BenchmarkSummary};
 
-use crate::{theme, widgets::format};
+use crate::{format, theme};
 
 /// What was clicked.
 pub enum Clicked {

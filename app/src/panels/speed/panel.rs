@@ -17,13 +17,14 @@ use super::{
     roofline::{figure as roofline_figure, roofline_ui},
 };
 use crate::{
+    common::{ExportDialog, Exportable, blank_ui, working_ui},
+    context::{Action, Panel, PanelContext},
     export::Figure,
-    inspector::{ExportBox, Taking, blank_ui, working_ui},
+    format,
     measured::{Lines, Quantity, millis, x_axis},
-    panels::{Action, Panel, PanelContext},
     state::Measuring,
-    theme,
-    widgets::{Chart, ChartLine, ChartState, Dash, SharedX, format},
+    theme::{self, Dash},
+    widgets::{Chart, ChartLine, ChartState, SharedX},
 };
 
 /// Height of chart and roofline in points.
@@ -60,7 +61,7 @@ pub struct SpeedPanel {
     shared: SharedX,
     /// Point and side whose operations are shown.
     chosen: (usize, usize),
-    export: Option<ExportBox>,
+    export: Option<ExportDialog>,
     wants_export: bool,
 }
 
@@ -123,10 +124,6 @@ impl Shown {
 }
 
 impl Panel for SpeedPanel {
-    fn title(&self) -> &'static str {
-        "Speed"
-    }
-
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("speed"));
         cx.state.speed.want_list();
@@ -280,7 +277,8 @@ impl SpeedPanel {
             if let Shown::Stored(record) = shown {
                 let button = ui.button("Export data…").on_hover_text("JSON or CSV of all that was measured");
                 if button.clicked() {
-                    self.export = Some(ExportBox::new("speed", Taking::Benchmark(Box::new((**record).clone())), cx));
+                    self.export =
+                        Some(ExportDialog::new("speed", Exportable::Benchmark(Box::new((**record).clone())), cx));
                 }
                 if ui.button("Copy CSV").on_hover_text("Every point and side, every number").clicked() {
                     let text = sweep_csv(&record.spec, &record.results);
@@ -355,7 +353,7 @@ impl SpeedPanel {
             (None, ..) => None,
         };
         if let Some(figure) = figure {
-            self.export = Some(ExportBox::new("speed", Taking::Figure(Box::new(figure)), cx));
+            self.export = Some(ExportDialog::new("speed", Exportable::Figure(Box::new(figure)), cx));
         }
         ui.add_space(6.0);
         ScrollArea::horizontal().id_salt("points").show(ui, |ui| {

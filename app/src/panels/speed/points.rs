@@ -3,7 +3,7 @@
 use egui::{Grid, RichText, Ui};
 use headroom_engine::speed::{LargestBatch, Measurement, MemorySource, Outcome, PointResult, SweepSpec};
 
-use crate::{measured::millis, theme, widgets::format};
+use crate::{format, measured::millis, theme};
 
 const COLUMNS: [(&str, &str); 13] = [
     ("Side", ""),

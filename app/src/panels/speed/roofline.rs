@@ -10,9 +10,10 @@ use headroom_engine::{
 
 use crate::{
     export::{Figure, FigureAxis, FigureSeries},
+    format,
     measured::millis,
+    plot::{Axis, Quantity, Scale},
     theme,
-    widgets::{Axis, Quantity, Scale, format},
 };
 
 /// Radius of the bubble of an operation that takes the whole step, in points.

@@ -1,7 +1,7 @@
 //! A series made ready for drawing: smoothed at full resolution, moved to axis positions, stacked into a pyramid.
 
-use crate::widgets::smooth::Smoother;
-use crate::widgets::{Pyramid, Scale, Series};
+use crate::plot::Smoother;
+use crate::plot::{Pyramid, Scale, Series};
 
 /// What happens to values that have no place on a logarithmic y axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -93,7 +93,7 @@ impl Curve {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::widgets::smooth;
+    use crate::plot::smooth;
 
     const LINEAR: Settings = Settings { smoothing: 0.6, x: Scale::Linear, y: Scale::Linear, misfit: Misfit::Drop };
 

@@ -9,7 +9,7 @@ use egui_plot::PlotPoint;
 use super::curve::Curve;
 use super::mesh::line_mesh;
 use super::scene::{MANY_LINES, Scene};
-use crate::widgets::{Dash, Scale};
+use crate::{plot::Scale, theme::Dash};
 
 /// While the view moves because a run grows, the triangles of many lines are moved along with it; they are made anew
 /// once they would be stretched by more than this share.
@@ -192,7 +192,7 @@ mod tests {
     use egui_plot::PlotTransform;
 
     use super::*;
-    use crate::widgets::Series;
+    use crate::plot::Series;
     use crate::widgets::chart::curve::{Misfit, Settings};
 
     #[test]

@@ -6,7 +6,10 @@ use super::line::Band;
 use super::plot::{Chart, dropped_note};
 use super::state::{ChartState, SharedX};
 use crate::export::{Figure, FigureAxis, FigureSeries};
-use crate::widgets::{Series, format, smooth};
+use crate::{
+    format,
+    plot::{Series, smooth},
+};
 
 impl Chart<'_> {
     /// The figure of what this chart shows now: the same lines, smoothing, scales and zoom; every point in view, not
@@ -85,7 +88,7 @@ mod tests {
     use super::super::ChartLine;
     use super::*;
     use crate::export::to_csv;
-    use crate::widgets::XAxis;
+    use crate::plot::XAxis;
 
     #[test]
     fn it_holds_what_is_shown() {

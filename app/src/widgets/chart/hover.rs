@@ -6,7 +6,7 @@ use egui_plot::{PlotPoint, PlotTransform};
 use super::line::ChartLine;
 use super::state::ChartState;
 use crate::theme;
-use crate::widgets::{Axis, swatch_ui};
+use crate::{plot::Axis, widgets::swatch_ui};
 
 /// Lines within this many points of the pointer are in the tooltip.
 const REACH: f32 = 40.0;

@@ -3,7 +3,7 @@
 use egui::Color32;
 
 use crate::theme;
-use crate::widgets::{Dash, Series};
+use crate::{plot::Series, theme::Dash};
 
 /// The band around the mean of a group. Both edges have the same x values.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use super::drawn::Drawn;
 use super::line::{Band, ChartLine};
 use super::mesh::band_mesh;
 use super::scene::Scene;
-use crate::widgets::Dash;
+use crate::theme::Dash;
 
 /// Everything cached of one line.
 pub(super) struct LineCache {

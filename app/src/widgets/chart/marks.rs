@@ -2,7 +2,7 @@
 
 use egui_plot::GridMark;
 
-use crate::widgets::{Axis, Tick};
+use crate::plot::{Axis, Tick};
 
 /// The ticks of one axis in axis positions.
 #[derive(Clone, Default)]

@@ -6,7 +6,7 @@ use egui_plot::PlotPoint;
 
 use super::curve::Curve;
 use super::scene::{MANY_LINES, Scene};
-use crate::widgets::Dash;
+use crate::theme::Dash;
 
 /// Points closer than this have no dots of their own.
 const DOT_SPACING: f32 = 14.0;

@@ -6,8 +6,8 @@ use egui_plot::PlotTransform;
 use super::hover;
 use super::plot::Chart;
 use super::state::{ChartState, Drag, SharedX};
+use crate::plot::Scale;
 use crate::theme;
-use crate::widgets::Scale;
 
 impl Chart<'_> {
     /// Zoom and pan.

@@ -11,7 +11,7 @@ use super::drawn::RENEWED_COLUMNS;
 use super::line::ChartLine;
 use super::scene::{MANY_LINES, Scene};
 use super::state::ChartState;
-use crate::widgets::Scale;
+use crate::plot::Scale;
 
 /// How long the view must rest before many lines are drawn in full.
 const REFINE_AFTER: Duration = Duration::from_millis(100);

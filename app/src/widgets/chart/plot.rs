@@ -17,8 +17,8 @@ use super::line_cache::LineCache;
 use super::marks::Marks;
 use super::paint::Lines;
 use super::state::{ChartState, SharedX};
+use crate::plot::{Axis, DEFAULT_SMOOTHING, Scale, XAxis};
 use crate::theme;
-use crate::widgets::{Axis, DEFAULT_SMOOTHING, Scale, XAxis};
 
 /// The most values per line that the range without outliers looks at.
 const OUTLIER_SAMPLE: usize = 4_096;
@@ -423,10 +423,7 @@ impl<'a> Chart<'a> {
 pub(super) fn dropped_note(dropped: usize) -> String {
     match dropped {
         1 => "1 value at or below zero is not shown on the log axis.".to_owned(),
-        n => format!(
-            "{} values at or below zero are not shown on the log axis.",
-            crate::widgets::format::count(n as u64)
-        ),
+        n => format!("{} values at or below zero are not shown on the log axis.", crate::format::count(n as u64)),
     }
 }
 

@@ -8,7 +8,7 @@ use egui_plot::{PlotPoint, PlotTransform};
 
 use super::curve::Curve;
 use super::drawn::{MeshKey, PointsKey, View};
-use crate::widgets::Dash;
+use crate::theme::Dash;
 
 /// How many columns all lines of a chart may use together. Each costs at most four vertices: the whole stays well
 /// under the 16 ms of a frame. With few lines every line has one column per pixel.

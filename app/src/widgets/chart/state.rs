@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use egui::{Pos2, Vec2};
 
 use super::line_cache::LineCache;
-use crate::widgets::XAxis;
+use crate::plot::XAxis;
 
 /// The x ranges that charts of the same panel share: charts with the same kind of x zoom together, and the pointer's x
 /// is marked in all of them. Keep one per panel.

@@ -3,7 +3,7 @@
 use egui::{Event, Modifiers, PointerButton, Pos2, RawInput, Rect, pos2, vec2};
 
 use super::*;
-use crate::widgets::Series;
+use crate::plot::Series;
 
 #[test]
 fn percentiles_leave_out_the_tails() {

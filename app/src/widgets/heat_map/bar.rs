@@ -1,6 +1,6 @@
 use egui::{Align2, Mesh, Painter, Rect, Shape, Stroke, StrokeKind, TextStyle, Ui, pos2};
 
-use super::Tone;
+use crate::plot::Tone;
 use crate::{theme, theme::ColourMap};
 
 /// The colour bar: lowest at the foot, numbers at its right.

@@ -3,11 +3,10 @@
 use egui::{Align2, Color32, Painter, Rect, Stroke, StrokeKind, TextStyle, Ui, pos2, vec2};
 
 use super::{
-    HeatAxis,
     bar::upright,
     layout::{GAP, HeatLayout, LETTER, LINE, View},
 };
-use crate::theme;
+use crate::{plot::HeatAxis, theme};
 
 /// Between two lines of the hatching that stands for nothing.
 const HATCH: f32 = 6.0;

@@ -1,6 +1,6 @@
 use egui::{Pos2, Rect, Vec2, pos2, vec2};
 
-use super::HeatAxis;
+use crate::plot::HeatAxis;
 
 /// Width of a letter beside the map.
 pub(super) const LETTER: f32 = 6.2;

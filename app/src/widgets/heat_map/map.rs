@@ -1,7 +1,6 @@
 use egui::{Response, Role, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo};
 
 use super::{
-    HeatAxis, HeatData, HeatScale, Tone,
     bar::bar_ui,
     draw::{axes_ui, hatching, outline},
     layout::{HeatLayout, LINE, View},
@@ -9,8 +8,9 @@ use super::{
     tiles::Tiles,
 };
 use crate::{
+    format,
+    plot::{HeatAxis, HeatData, HeatScale, Tone},
     theme::{self, ColourMap},
-    widgets::format,
 };
 
 /// What a map remembers between frames: what is seen of it, its textures, which cell has the keyboard. Keep one a map; it

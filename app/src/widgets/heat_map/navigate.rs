@@ -2,7 +2,8 @@
 
 use egui::{CursorIcon, EventFilter, Key, Response, Ui, Vec2, vec2};
 
-use super::{HeatData, layout::View};
+use super::layout::View;
+use crate::plot::HeatData;
 
 /// What a frame's input came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -2,7 +2,8 @@ use std::collections::BTreeMap;
 
 use egui::{Color32, ColorImage, Painter, Rect, TextureHandle, TextureOptions, Ui, pos2};
 
-use super::{HeatData, Tone, layout::View};
+use super::layout::View;
+use crate::plot::{HeatData, Tone};
 
 /// Side of a texture: a map of this size or smaller is one, and every GPU can hold it.
 const SIDE: usize = 1024;

@@ -10,7 +10,7 @@ use super::super::{
     field::Words,
     form::{Form, note_ui},
 };
-use crate::dialogs::{Answer, Ask, Dialogs, Pick};
+use crate::file_dialogs::{Answer, Ask, FileDialogs, Pick};
 
 const SOURCE: Words = Words::new("data.kind", "Text", "Where the text comes from.");
 const PATH: Words = Words::new(
@@ -207,7 +207,7 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory:
 }
 
 /// Puts the answers of file dialogs into their fields. Returns the field that changed.
-pub fn picked(dialogs: &mut Dialogs, data: &mut DataConfig) -> Option<&'static str> {
+pub fn picked(dialogs: &mut FileDialogs, data: &mut DataConfig) -> Option<&'static str> {
     let mut changed = None;
     for words in [PATH, VALIDATION_PATH, TOKENIZER_PATH] {
         let Some(Answer::Picked(path)) = dialogs.take(words.path) else { continue };

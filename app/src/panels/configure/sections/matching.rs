@@ -14,7 +14,7 @@ use super::{
     },
     judged::Judged,
 };
-use crate::widgets::format;
+use crate::format;
 
 const MATCH: Words = Words::new(
     "attention.match_parameters",

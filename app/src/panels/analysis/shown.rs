@@ -1,0 +1,108 @@
+use std::{collections::BTreeMap, sync::Arc};
+
+use egui::{RichText, Ui};
+use headroom_engine::{
+    analysis::{Analysis, Measure},
+    attention::HeadAt,
+    config::counted,
+    store::RunSummary,
+};
+
+use super::Scrubber;
+use crate::{context::PanelContext, format, theme};
+
+/// What of a run is shown.
+pub enum Shown {
+    /// It is being read.
+    Reading,
+    /// The run has no analysis.
+    Nothing,
+    /// An analysis, the steps of all that the run has, and its own.
+    Analysis {
+        /// What was found out.
+        analysis: Arc<Analysis>,
+        /// Every step of which the run kept one; none where it was found on demand.
+        steps: Vec<u64>,
+        /// The step that is shown: while another is being read, the one before.
+        step: u64,
+    },
+}
+
+impl Shown {
+    fn on_demand(analysis: Arc<Analysis>) -> Self {
+        let step = analysis.step.unwrap_or(0);
+        Self::Analysis { analysis, steps: Vec::new(), step }
+    }
+
+    /// What of a run is shown where the scrubber stands.
+    pub fn of(run: &RunSummary, scrubber: &mut Scrubber, cx: &mut PanelContext<'_>) -> Self {
+        let state = &mut cx.state.analysis;
+        if let Some(opened) = state.opened(&run.id) {
+            return state.result(&opened).map_or(Self::Reading, Self::on_demand);
+        }
+        let Some(steps) = state.steps(&run.id) else { return Self::Reading };
+        let Some(step) = scrubber.step(&run.id, &steps) else {
+            // What was found on demand is better than nothing.
+            let newest = state.on_demand(&run.id).into_iter().find(|found| found.run.as_ref() == Some(&run.id));
+            let Some(newest) = newest else { return Self::Nothing };
+            state.open(&run.id, Some(newest.id.clone()));
+            return state.result(&newest.id).map_or(Self::Reading, Self::on_demand);
+        };
+        // The next one is read ahead, so that playing does not wait for it.
+        if let Some(next) = steps.iter().copied().find(|next| *next > step).filter(|_| scrubber.is_playing()) {
+            let _ = state.at(&run.id, next);
+        }
+        if let Some(analysis) = state.at(&run.id, step) {
+            scrubber.shows(step);
+            return Self::Analysis { analysis, steps, step };
+        }
+        match scrubber.shown_before().and_then(|before| Some((before, state.at(&run.id, before)?))) {
+            Some((step, analysis)) if steps.contains(&step) => Self::Analysis { analysis, steps, step },
+            _ => Self::Reading,
+        }
+    }
+}
+
+/// A head as it is called beside figures: `L3H7`, both counted from 0.
+pub fn head_name(at: HeadAt) -> String {
+    format!("L{}H{}", at.layer, at.head)
+}
+
+/// A formula in characters that every font has.
+pub fn formula(measure: Measure) -> String {
+    measure.formula().replace('\u{1d40}', "^T")
+}
+
+/// On what an analysis rests, in a line, and as an exported figure says it.
+pub fn provenance(run: &RunSummary, analysis: &Analysis, cx: &PanelContext<'_>) -> (String, BTreeMap<String, String>) {
+    let mut words = format!("{} of {}", counted(analysis.examples, "example"), counted(analysis.tokens, "token"));
+    if let Some(step) = analysis.step {
+        words = format!("step {}, {words}", format::count(step));
+    }
+    if !analysis.data.is_empty() {
+        words = format!("{words}, {}", analysis.data);
+    }
+    let mut metadata = BTreeMap::from([
+        ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
+        ("run".to_owned(), run.id.to_string()),
+        ("analysis".to_owned(), words.clone()),
+    ]);
+    if let Some(record) = cx.state.records.get(&run.id) {
+        metadata.insert("config".to_owned(), record.config_toml.clone());
+    }
+    (words, metadata)
+}
+
+/// What could not be had or is to be known.
+pub fn notes_ui(ui: &mut Ui, analysis: &Analysis) {
+    let palette = theme::palette(ui.visuals());
+    for note in &analysis.notes {
+        ui.label(RichText::new(note).color(palette.warning));
+    }
+}
+
+/// The words as a sentence begins.
+pub fn with_capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

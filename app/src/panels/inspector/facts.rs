@@ -1,0 +1,124 @@
+//! What is known about a run, as lines of a table.
+
+use std::fmt::Write as _;
+
+use headroom_engine::{
+    attention::ParameterMatch,
+    config::{counted, from_toml},
+    store::{RunRecord, RunSummary},
+};
+
+use crate::format;
+
+/// One fact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// What it is.
+    pub label: &'static str,
+    /// The value as people read it.
+    pub shown: String,
+    /// What is put on the clipboard.
+    pub exact: String,
+    /// What it means; may be empty.
+    pub about: &'static str,
+}
+
+impl Fact {
+    fn new(label: &'static str, shown: impl Into<String>, about: &'static str) -> Self {
+        let shown = shown.into();
+        Self { label, exact: shown.clone(), shown, about }
+    }
+}
+
+/// What makes the run reproducible and what it amounts to.
+///
+/// `run` is the run's line in the table: of what is in both, it is the newer.
+pub fn facts(record: &RunRecord, run: &RunSummary) -> Vec<Fact> {
+    let time = |ms: i64| format::date_time(ms as f64 / 1000.0);
+    let mut facts = vec![
+        Fact::new("Id", run.id.to_string(), "Never changes; the command line takes it"),
+        Fact::new("Seed", run.seed.to_string(), "Of initialisation, data order, dropout and masking"),
+        Fact::new("Device", run.device.clone(), ""),
+        Fact::new("Threads", run.threads.to_string(), "Threads that the run computes with on the processor"),
+    ];
+    if let Some(parameters) = run.parameters {
+        let exact = parameters.to_string();
+        facts.push(Fact { exact, ..Fact::new("Parameters", format::count(parameters), "Trained numbers") });
+    }
+    let config = from_toml(&record.config_toml).ok();
+    if let Some(matched) = config.and_then(|config| ParameterMatch::of(&config).ok().flatten()) {
+        let about = "What `attention.match_parameters` did: layers were added until parameters came closest";
+        facts.push(Fact::new("Matched", matched.to_string(), about));
+    }
+    let of = run.steps_total.map_or_else(String::new, |total| format!(" of {}", format::count(total)));
+    facts.push(Fact::new("Steps", format!("{}{of}", format::count(run.steps_done)), "Optimiser steps done"));
+    facts.push(Fact::new("Tokens", format::count(run.tokens), "Tokens trained on"));
+    facts.push(Fact::new("Duration", format::duration(run.train_secs), "Time in training, pauses left out"));
+    facts.push(Fact::new("Queued", format!("{} UTC", time(run.created_ms)), ""));
+    facts.extend(run.started_ms.map(|ms| Fact::new("Started", format!("{} UTC", time(ms)), "")));
+    facts.extend(run.ended_ms.map(|ms| Fact::new("Ended", format!("{} UTC", time(ms)), "")));
+    if record.attempts.len() > 1 {
+        let starts: Vec<String> = record.attempts.iter().map(|attempt| format::count(attempt.first_step)).collect();
+        let shown = format!("{}, from steps {}", record.attempts.len(), starts.join(", "));
+        facts.push(Fact::new("Attempts", shown, "The first start and each resume"));
+    }
+    if let Some(parent) = &run.parent {
+        let shown = format!("{} at step {}", parent.run, format::count(parent.step));
+        facts.push(Fact::new("Parent", shown, "The run whose checkpoint it started from"));
+    }
+    facts.push(Fact::new("Version", record.program_version.clone(), "Of the program that made the run"));
+    let commit = match (&record.git_commit, record.git_dirty) {
+        (None, _) => "not known".to_owned(),
+        (Some(commit), Some(true)) => format!("{commit}, with changes"),
+        (Some(commit), _) => commit.clone(),
+    };
+    facts.push(Fact::new("Git commit", commit, "That the program was built from"));
+    let hash = record.data_hash.clone().unwrap_or_else(|| "not known yet".to_owned());
+    facts.push(Fact::new("Data hash", hash, "Of text and tokenizer: the same hash is the same data"));
+    let machine = &record.machine;
+    facts.push(Fact::new("Processor", format!("{}, {}", machine.cpu, counted(machine.cores, "core")), ""));
+    facts.push(Fact::new("System", machine.os.clone(), ""));
+    facts
+}
+
+/// All facts as text, a line each.
+pub fn as_text(facts: &[Fact]) -> String {
+    let mut text = String::new();
+    for fact in facts {
+        let _ = writeln!(text, "{}: {}", fact.label, fact.exact);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::examples;
+
+    #[test]
+    fn what_reproduces_a_run_is_there() {
+        let record = examples::record(3, "run");
+        let text = as_text(&facts(&record, &record.summary));
+        for line in [
+            "Id: 0000000003",
+            "Seed: 1",
+            "Parameters: 1240000",
+            "Steps: 100 of 100",
+            "Git commit: 0123456789abcdef, with changes",
+            "Data hash: feedbeef",
+            "Processor: a processor, 2 cores",
+            "Queued: 2025-03-09 14:05:09 UTC",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} is missing in\n{text}");
+        }
+        assert!(!text.contains("Matched"), "nothing was matched");
+        let mut matched = examples::record(4, "matched");
+        matched.config_toml =
+            "format = 1\n[model]\nlayers = 12\nheads = 4\nwidth = 64\nfeed_forward = 256\n[attention]\n\
+            reuse = { kind = \"partial\", heads = 4 }\nmatch_parameters = \"standard\"\n"
+                .to_owned();
+        let found = as_text(&facts(&matched, &matched.summary));
+        assert!(found.contains("Matched: 14 layers instead of 12: "), "{found}");
+        assert!(!text.contains("Attempts"), "a run that was never resumed has one");
+    }
+}

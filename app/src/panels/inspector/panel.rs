@@ -1,0 +1,417 @@
+//! The inspector: everything about the run that is focused.
+
+use egui::{Button, CollapsingHeader, Grid, RichText, ScrollArea, TextEdit, Ui};
+use headroom_engine::{
+    attention::ModelPlan,
+    config::from_json,
+    store::{CheckpointKind, CheckpointRecord, RunId, RunRecord, RunSummary},
+    worker::{Command, RunEdit},
+};
+
+use super::{facts, mixing::MixingView};
+use crate::common::{ExportDialog, Exportable, RunOperation, offered, perform, state_sign_ui, state_text};
+use crate::{
+    compare::{metric_value, series_hint, series_title},
+    context::{Action, Panel, PanelContext},
+    format,
+    panels::configure::head_grid,
+    theme,
+    widgets::{HeadGrid, HeadMap, swatch_ui},
+};
+
+/// Height of the head map, beyond which it shrinks.
+const HEADS: f32 = 200.0;
+
+/// The inspector at the right of the window.
+#[derive(Default)]
+pub struct Inspector {
+    /// What is typed and not yet written down, of one run.
+    draft: Option<Draft>,
+    /// The run's name in the frame before.
+    seen_name: String,
+    export: Option<ExportDialog>,
+    /// The heads of the run whose config this is; none where every head computes.
+    heads: Option<(serde_json::Value, Option<HeadGrid>)>,
+    mixing: MixingView,
+}
+
+/// Texts of one run that the user edits.
+struct Draft {
+    run: RunId,
+    /// The name as it was when editing began, or as it was sent.
+    name_before: String,
+    name: String,
+    /// The note as it was when editing began, to see whether it was changed.
+    note_before: String,
+    note: String,
+    tag: String,
+}
+
+impl Draft {
+    fn of(run: &RunSummary) -> Self {
+        Self {
+            run: run.id.clone(),
+            name_before: run.name.clone(),
+            name: run.name.clone(),
+            note_before: run.note.clone(),
+            note: run.note.clone(),
+            tag: String::new(),
+        }
+    }
+}
+
+impl Panel for Inspector {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let summary = cx.state.selection.focused.clone().and_then(|run| cx.state.run(&run).cloned());
+        match summary {
+            None => self.empty_ui(ui, cx),
+            Some(summary) => {
+                cx.state.want_record(&summary.id);
+                self.begin(&summary, cx);
+                // Whose numbers these are stays in sight.
+                self.name_ui(ui, &summary, cx);
+                ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.run_ui(ui, &summary, cx));
+            }
+        }
+        if let Some(mut export) = self.export.take()
+            && export.ui(ui, cx)
+        {
+            self.export = Some(export);
+        }
+    }
+
+    fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
+        self.export.take().is_some()
+    }
+}
+
+impl Inspector {
+    fn empty_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) {
+        self.draft = None;
+        let sentence = if cx.state.runs_loaded {
+            "Click a run in a table or chart to see what it is."
+        } else {
+            "The runs are being read…"
+        };
+        ui.take_available_width();
+        ui.add_space(8.0);
+        ui.label(RichText::new(sentence).color(theme::palette(ui.visuals()).weak));
+    }
+
+    /// What was typed about another run is written down before this one is shown.
+    fn begin(&mut self, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        if self.draft.as_ref().is_none_or(|draft| draft.run != run.id) {
+            self.write_note(cx);
+            self.draft = Some(Draft::of(run));
+        }
+    }
+
+    fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        state_ui(ui, run);
+        ui.add_space(4.0);
+        let is_baseline = cx.state.selection.baseline.as_ref() == Some(&run.id);
+        let has_record = cx.state.records.contains_key(&run.id);
+        ui.horizontal_wrapped(|ui| {
+            for operation in offered(run) {
+                let ready = has_record || !operation.needs_record();
+                let button = ui.add_enabled(ready, Button::new(operation.label(run, is_baseline)));
+                let button = button.on_hover_text(operation.about());
+                if button.on_disabled_hover_text("The run's config is being loaded").clicked() {
+                    perform(operation, &run.id, cx);
+                }
+            }
+        });
+        ui.separator();
+        self.checkpoints_ui(ui, run, cx);
+        if let Some(record) = cx.state.records.get(&run.id) {
+            self.heads_ui(ui, record);
+        }
+        self.mixing_ui(ui, run, cx);
+        metrics_ui(ui, run);
+        self.tags_ui(ui, run, cx);
+        self.note_ui(ui, run, cx);
+        match cx.state.records.get(&run.id) {
+            None => {
+                ui.horizontal(|ui| {
+                    ui.add(egui::Spinner::new());
+                    ui.label("Loading the run's record…");
+                });
+            }
+            Some(record) => {
+                let facts = facts::facts(record, run);
+                let config = record.config_toml.clone();
+                facts_ui(ui, &facts, cx);
+                config_ui(ui, &config, run, cx);
+            }
+        }
+    }
+
+    fn name_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        let Some(draft) = &mut self.draft else { return };
+        ui.horizontal(|ui| {
+            let (colour, dash) = theme::run_style(run.number);
+            swatch_ui(ui, colour, dash);
+            let edit =
+                TextEdit::singleline(&mut draft.name).desired_width(ui.available_width()).font(egui::TextStyle::Body);
+            let typed = ui.add(edit).accessible_name("Name of the run");
+            let label = cx.state.run_name(&run.id);
+            let typed = if label == run.name {
+                typed
+            } else {
+                typed.on_hover_text(format!("Other runs have this name: shown as \"{label}\""))
+            };
+            let name = draft.name.trim().to_owned();
+            if typed.lost_focus() && (name.is_empty() || ui.input(|i| i.key_pressed(egui::Key::Escape))) {
+                draft.name.clone_from(&draft.name_before);
+            } else if typed.lost_focus() && name != draft.name_before {
+                draft.name_before.clone_from(&name);
+                cx.send(Command::Edit { run: run.id.clone(), edit: RunEdit::Rename(name) });
+            } else if !typed.has_focus() && self.seen_name != run.name {
+                // It was renamed elsewhere.
+                draft.name_before.clone_from(&run.name);
+                draft.name.clone_from(&run.name);
+            }
+            self.seen_name.clone_from(&run.name);
+        });
+    }
+
+    fn checkpoints_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        let mut taking = None;
+        section_ui(ui, "Checkpoints", |ui| {
+            let kept = cx.state.checkpoints.get(&run.id).map(Vec::as_slice).unwrap_or_default();
+            if kept.is_empty() {
+                let text = if cx.state.records.contains_key(&run.id) {
+                    "None yet: the first is written with the first evaluation, or at the end."
+                } else {
+                    "Loading…"
+                };
+                ui.label(text);
+            } else {
+                Grid::new("checkpoints").num_columns(4).spacing([12.0, 4.0]).show(ui, |ui| {
+                    for (step, why, record) in checkpoint_rows(kept) {
+                        ui.label(format!("Step {}", format::count(step)));
+                        ui.label(why).on_hover_text(record.path.display().to_string());
+                        let metric = record.metric.as_deref().unwrap_or_default();
+                        let value = record.value.map(|value| metric_value(metric, value)).unwrap_or_default();
+                        ui.label(value).on_hover_text(metric);
+                        let size = format!("{} on disk", format::bytes(record.bytes));
+                        let button = ui.button("Export…").on_hover_text(size);
+                        if button.accessible_name(format!("Export the checkpoint of step {step}")).clicked() {
+                            let (run, name) = (run.id.clone(), run.name.clone());
+                            taking = Some(Exportable::Checkpoint { run, name, step: Some(step) });
+                        }
+                        ui.end_row();
+                    }
+                });
+            }
+            ui.horizontal_wrapped(|ui| {
+                let (id, name) = (run.id.clone(), run.name.clone());
+                let ready = !kept.is_empty();
+                let checkpoint = ui.add_enabled(ready, Button::new("Export checkpoint…"));
+                if checkpoint.on_disabled_hover_text("There is no checkpoint yet").clicked() {
+                    taking = Some(Exportable::Checkpoint { run: id.clone(), name: name.clone(), step: None });
+                }
+                if ui.button("Export run as JSON…").clicked() {
+                    taking = Some(Exportable::Run { run: id, name });
+                }
+            });
+            if let Some(folder) = cx.state.folders.get(&run.id) {
+                let path = folder.display().to_string();
+                let label = egui::Label::new(RichText::new(&path).small()).truncate().sense(egui::Sense::click());
+                let label = ui.add(label).on_hover_text(format!("{path}\nClick copies it"));
+                if label.accessible_name("Folder of the run").clicked() {
+                    cx.actions.push(Action::Copy("The path of the run's folder".to_owned(), path));
+                }
+            }
+        });
+        if let Some(taking) = taking {
+            self.export = Some(ExportDialog::new("inspector", taking, cx));
+        }
+    }
+
+    fn tags_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        let Some(draft) = &mut self.draft else { return };
+        section_ui(ui, "Tags", |ui| {
+            ui.horizontal_wrapped(|ui| {
+                for tag in &run.tags {
+                    let remove = ui.button(format!("{tag}  ×")).on_hover_text("Removes the tag");
+                    if remove.accessible_name(format!("Remove the tag {tag}")).clicked() {
+                        cx.send(Command::Edit { run: run.id.clone(), edit: RunEdit::RemoveTag(tag.clone()) });
+                    }
+                }
+                let typed = ui.add(TextEdit::singleline(&mut draft.tag).desired_width(90.0).hint_text("New tag"));
+                let typed = typed.accessible_name("New tag");
+                let enter = typed.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
+                let add = ui.add_enabled(!draft.tag.trim().is_empty(), Button::new("Add tag"));
+                if (enter || add.clicked()) && !draft.tag.trim().is_empty() {
+                    let tag = std::mem::take(&mut draft.tag).trim().to_owned();
+                    cx.send(Command::Edit { run: run.id.clone(), edit: RunEdit::AddTag(tag) });
+                }
+            });
+        });
+    }
+
+    fn note_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        let mut done = false;
+        section_ui(ui, "Note", |ui| {
+            let Some(draft) = &mut self.draft else { return };
+            if draft.note == draft.note_before && draft.note_before != run.note {
+                // It was changed elsewhere, and nothing is being typed here.
+                draft.note.clone_from(&run.note);
+                draft.note_before.clone_from(&run.note);
+            }
+            let edit = TextEdit::multiline(&mut draft.note).desired_rows(3).desired_width(f32::INFINITY);
+            let typed = ui.add(edit.hint_text("What you want to remember about this run"));
+            done = typed.accessible_name("Note").lost_focus();
+            if draft.note != draft.note_before {
+                done |= ui.button("Save note").clicked();
+            }
+        });
+        if done {
+            self.write_note(cx);
+        }
+    }
+
+    /// Which heads score, where not all of them do.
+    fn heads_ui(&mut self, ui: &mut Ui, record: &RunRecord) {
+        if self.heads.as_ref().is_none_or(|(config, _)| *config != record.config) {
+            self.heads = Some((record.config.clone(), heads_of(record)));
+        }
+        if let Some((_, Some(grid))) = &self.heads {
+            section_ui(ui, "Heads", |ui| {
+                HeadMap::new("inspector", grid).height(HEADS).show(ui);
+            });
+        }
+    }
+
+    /// How heads weigh what they share, where they collaborate.
+    fn mixing_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        let Some(record) = cx.state.records.get(&run.id) else { return };
+        if !self.mixing.concerns(record) {
+            return;
+        }
+        let snapshots = cx.state.mixing.get(&run.id).map(Vec::as_slice);
+        let mixing = &mut self.mixing;
+        let mut taken = None;
+        section_ui(ui, "How heads mix what they share", |ui| taken = mixing.ui(ui, record, snapshots));
+        cx.state.want_mixing(&run.id);
+        if let Some(figure) = taken {
+            self.export = Some(ExportDialog::new("inspector", Exportable::Map(Box::new(figure)), cx));
+        }
+    }
+
+    /// Writes the note down if it was changed.
+    fn write_note(&mut self, cx: &mut PanelContext<'_>) {
+        if let Some(draft) = &mut self.draft
+            && draft.note != draft.note_before
+        {
+            draft.note_before.clone_from(&draft.note);
+            cx.send(Command::Edit { run: draft.run.clone(), edit: RunEdit::Note(draft.note.clone()) });
+        }
+    }
+}
+
+/// The heads of a run, where not all of them compute.
+fn heads_of(record: &RunRecord) -> Option<HeadGrid> {
+    let config = from_json(&record.config.to_string()).ok()?;
+    // The vocabulary has no say in which heads score.
+    let plan = ModelPlan::resolve(&config, 1).ok()?;
+    Some(head_grid(&plan.stack.head_plan)).filter(|grid| !grid.is_plain())
+}
+
+/// One row a step: why it is kept, and its record.
+fn checkpoint_rows(kept: &[CheckpointRecord]) -> Vec<(u64, String, &CheckpointRecord)> {
+    let mut rows: Vec<(u64, String, &CheckpointRecord)> = Vec::new();
+    for record in kept {
+        let why = match record.kind {
+            CheckpointKind::Best => "best",
+            CheckpointKind::Last => "recent",
+            CheckpointKind::Kept => "kept",
+        };
+        match rows.last_mut() {
+            Some((step, words, first)) if *step == record.step => {
+                *words = format!("{words}, {why}");
+                if first.value.is_none() {
+                    *first = record;
+                }
+            }
+            _ => rows.push((record.step, why.to_owned(), record)),
+        }
+    }
+    rows
+}
+
+fn section_ui(ui: &mut Ui, title: &str, contents: impl FnOnce(&mut Ui)) {
+    CollapsingHeader::new(RichText::new(title).strong()).default_open(true).show(ui, contents);
+}
+
+/// The state with its reason and what to do.
+fn state_ui(ui: &mut Ui, run: &RunSummary) {
+    let palette = theme::palette(ui.visuals());
+    let colour = state_text::colour_of(run, palette);
+    ui.horizontal(|ui| {
+        state_sign_ui(ui, run.state, colour);
+        ui.label(RichText::new(state_text::words(run)).color(colour).strong());
+    });
+    ui.label(state_text::why(run));
+    let what_to_do = state_text::what_to_do(run);
+    if !what_to_do.is_empty() {
+        ui.label(RichText::new(what_to_do).color(palette.weak));
+    }
+}
+
+fn metrics_ui(ui: &mut Ui, run: &RunSummary) {
+    section_ui(ui, "Metrics", |ui| {
+        if run.metrics.is_empty() {
+            ui.label("None yet: they come with the first step.");
+            return;
+        }
+        let weak = theme::palette(ui.visuals()).weak;
+        Grid::new("metrics").num_columns(3).spacing([14.0, 3.0]).show(ui, |ui| {
+            for title in ["", "Last", "Best"] {
+                ui.label(RichText::new(title).color(weak));
+            }
+            ui.end_row();
+            for (series, summary) in &run.metrics {
+                ui.label(series_title(series)).on_hover_text(series_hint(series));
+                ui.label(metric_value(series, summary.last));
+                if let (Some(best), Some(step)) = (summary.best, summary.best_step) {
+                    ui.label(metric_value(series, best)).on_hover_text(format!("At step {}", format::count(step)));
+                } else {
+                    ui.label("");
+                }
+                ui.end_row();
+            }
+        });
+    });
+}
+
+fn facts_ui(ui: &mut Ui, facts: &[facts::Fact], cx: &mut PanelContext<'_>) {
+    section_ui(ui, "Reproduction", |ui| {
+        let weak = theme::palette(ui.visuals()).weak;
+        Grid::new("facts").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
+            for fact in facts {
+                ui.label(RichText::new(fact.label).color(weak)).on_hover_text(fact.about);
+                let value = ui.add(egui::Label::new(&fact.shown).truncate().sense(egui::Sense::click()));
+                if value.on_hover_text(format!("{}\nClick copies it", fact.exact)).clicked() {
+                    cx.act(Action::Copy(fact.label.to_owned(), fact.exact.clone()));
+                }
+                ui.end_row();
+            }
+        });
+        if ui.button("Copy all facts").clicked() {
+            cx.act(Action::Copy("What is known about the run".to_owned(), facts::as_text(facts)));
+        }
+    });
+}
+
+fn config_ui(ui: &mut Ui, config: &str, run: &RunSummary, cx: &mut PanelContext<'_>) {
+    section_ui(ui, "Config", |ui| {
+        if ui.button("Copy config").clicked() {
+            perform(RunOperation::CopyConfig, &run.id, cx);
+        }
+        let mut text = config;
+        ui.add(TextEdit::multiline(&mut text).code_editor().desired_width(f32::INFINITY))
+            .accessible_name("Config as TOML");
+    });
+}

@@ -1,0 +1,98 @@
+//! The inspector, driven by the names of its controls.
+
+use egui::Key;
+use headroom_engine::worker::{Command, RunEdit, Which};
+
+use super::Inspector;
+use crate::{common::driver::Driver, examples};
+use crate::{context::Action, state::State};
+
+fn open(with_record: bool) -> (Driver, Inspector) {
+    let mut state = State::default();
+    state.runs_loaded = true;
+    let record = examples::record(1, "my run");
+    state.runs.push(record.summary.clone());
+    state.selection.focused = Some(record.summary.id.clone());
+    if with_record {
+        state.checkpoints.insert(record.summary.id.clone(), examples::checkpoints());
+        state.folders.insert(record.summary.id.clone(), "/store/runs/x".into());
+        state.records.insert(record.summary.id.clone(), record);
+    }
+    let (mut driver, mut panel) = (Driver::new(state), Inspector::default());
+    driver.settle(&mut panel);
+    (driver, panel)
+}
+
+fn edits(driver: &Driver) -> Vec<RunEdit> {
+    let edit = |action: &Action| match action {
+        Action::Send(Command::Edit { edit, .. }) => Some(edit.clone()),
+        _ => None,
+    };
+    driver.actions.iter().filter_map(edit).collect()
+}
+
+#[test]
+fn empty_and_working_it_says_so() {
+    let (mut driver, mut panel) = open(false);
+    assert!(driver.has("Loading the run's record…"));
+    driver.state.selection.focused = None;
+    driver.settle(&mut panel);
+    assert!(driver.has("Click a run in a table or chart to see what it is."));
+}
+
+#[test]
+fn full_it_shows_what_reproduces_the_run() {
+    let (mut driver, mut panel) = open(true);
+    for text in [
+        "Finished",
+        "It did all its 100 steps.",
+        "Data hash",
+        "feedbeef",
+        "Seed",
+        "Config as TOML",
+        "best, kept",
+        "recent",
+    ] {
+        assert!(driver.has(text), "{text} is missing in {:#?}", driver.names());
+    }
+    driver.click(&mut panel, "Repeat this run");
+    assert!(matches!(driver.actions.pop(), Some(Action::Start(config, _)) if config.seed == 1));
+    driver.click(&mut panel, "Copy config");
+    assert!(matches!(driver.actions.pop(), Some(Action::Copy(_, text)) if text.contains("[model]")));
+    driver.click(&mut panel, "feedbeef");
+    assert!(matches!(driver.actions.pop(), Some(Action::Copy(_, text)) if text == "feedbeef"));
+    driver.click(&mut panel, "Folder of the run");
+    assert!(matches!(driver.actions.pop(), Some(Action::Copy(_, text)) if text == "/store/runs/x"));
+    driver.click(&mut panel, "Export the checkpoint of step 90");
+    assert!(driver.has("Export a checkpoint of \"my run\""));
+    driver.click(&mut panel, "Export");
+    let exported = |action: &Action| matches!(action, Action::Send(Command::Export { which: Which::Step(90), to, .. }) if to.ends_with("my-run-step-90"));
+    assert!(driver.actions.iter().any(exported), "{:?}", driver.actions);
+}
+
+#[test]
+fn name_tags_and_note_are_written_down() {
+    let (mut driver, mut panel) = open(true);
+    driver.type_into(&mut panel, "New tag", "ablation");
+    driver.click(&mut panel, "Add tag");
+    driver.click(&mut panel, "Remove the tag paper");
+    driver.type_into(&mut panel, "Note", "as in table 3");
+    driver.click(&mut panel, "Save note");
+    driver.type_into(&mut panel, "Name of the run", " b");
+    driver.key(&mut panel, Key::Enter);
+    let edits = edits(&driver);
+    assert!(edits.contains(&RunEdit::AddTag("ablation".to_owned())), "{edits:?}");
+    assert!(edits.contains(&RunEdit::RemoveTag("paper".to_owned())), "{edits:?}");
+    assert!(edits.contains(&RunEdit::Note("as in table 3".to_owned())), "{edits:?}");
+    assert!(edits.iter().any(|edit| matches!(edit, RunEdit::Rename(name) if name.contains(" b"))), "{edits:?}");
+    assert_eq!(edits.len(), 4, "each once: {edits:?}");
+}
+
+#[test]
+fn idle_it_asks_for_no_repaint() {
+    let (mut driver, mut panel) = open(true);
+    for _ in 0..10 {
+        driver.frame(&mut panel, Vec::new());
+    }
+    assert!(driver.rests());
+}

@@ -1,0 +1,230 @@
+//! What an axis shows: its quantity, its scale, its label; and how its values are written.
+
+use super::ticks::{self, Tick};
+use crate::format;
+
+/// Linear or logarithmic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Scale {
+    /// Equal distances are equal differences.
+    #[default]
+    Linear,
+    /// Equal distances are equal ratios; values at or below zero have no place.
+    Log,
+}
+
+impl Scale {
+    /// `Log` when `log`.
+    pub fn log_if(log: bool) -> Self {
+        if log { Self::Log } else { Self::Linear }
+    }
+
+    /// Value to axis position: itself, or its decimal logarithm. NaN where the value has no place.
+    pub fn forward(self, value: f64) -> f64 {
+        match self {
+            Self::Linear => value,
+            Self::Log if value > 0.0 => value.log10(),
+            Self::Log => f64::NAN,
+        }
+    }
+
+    /// Axis position to value: the inverse of [`Scale::forward`].
+    pub fn inverse(self, position: f64) -> f64 {
+        match self {
+            Self::Linear => position,
+            Self::Log => {
+                let value = 10f64.powf(position);
+                // A whole number, such as a step, comes back as one.
+                let whole = value.round();
+                if (value - whole).abs() <= whole * 1e-12 { whole } else { value }
+            }
+        }
+    }
+}
+
+/// What kind of number an axis carries: decides where ticks go and how values are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Quantity {
+    /// Any measured value.
+    #[default]
+    Number,
+    /// A whole count: steps, tokens.
+    Count,
+    /// A duration in seconds.
+    Seconds,
+    /// Seconds since 1970, UTC.
+    UnixTime,
+    /// Floating point operations.
+    Flops,
+    /// A fraction, written as percent.
+    Fraction,
+    /// Bytes.
+    Bytes,
+}
+
+impl Quantity {
+    /// A single value in full, as in a tooltip.
+    pub fn value(self, x: f64) -> String {
+        match self {
+            Self::Number => format::number(x),
+            Self::Count if x.fract() == 0.0 && x.abs() < 9e18 => format::integer(x as i64),
+            Self::Count => format::significant(x, 5),
+            Self::Seconds => format::duration(x),
+            Self::UnixTime => format::date_time(x),
+            Self::Flops => format::flops(x),
+            Self::Fraction => format::percent(x),
+            Self::Bytes => {
+                if x >= 0.0 {
+                    format::bytes(x as u64)
+                } else {
+                    format!("{}{}", format::MINUS, format::bytes(-x as u64))
+                }
+            }
+        }
+    }
+}
+
+/// What the x axis of a chart of runs counts. The caller gives the x values; this says what they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum XAxis {
+    /// Optimiser steps.
+    #[default]
+    Step,
+    /// Tokens seen.
+    Tokens,
+    /// Passes over the data.
+    Epoch,
+    /// Date and time, UTC.
+    WallTime,
+    /// Time since the run started, pauses left out.
+    RelativeTime,
+    /// Floating point operations spent.
+    Flops,
+}
+
+impl XAxis {
+    /// Every kind, in menu order.
+    pub const ALL: [Self; 6] = [Self::Step, Self::Tokens, Self::Epoch, Self::RelativeTime, Self::WallTime, Self::Flops];
+
+    /// The label under the axis.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Step => "Step",
+            Self::Tokens => "Tokens",
+            Self::Epoch => "Epoch",
+            Self::WallTime => "Date and time (UTC)",
+            Self::RelativeTime => "Time since start",
+            Self::Flops => "Compute",
+        }
+    }
+
+    /// How its values are written.
+    pub fn quantity(self) -> Quantity {
+        match self {
+            Self::Step | Self::Tokens => Quantity::Count,
+            Self::Epoch => Quantity::Number,
+            Self::WallTime => Quantity::UnixTime,
+            Self::RelativeTime => Quantity::Seconds,
+            Self::Flops => Quantity::Flops,
+        }
+    }
+}
+
+/// One axis of a chart or figure.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Axis {
+    /// What is shown, in words: "Validation loss".
+    pub label: String,
+    /// The unit, without brackets; empty when the values carry it or there is none: "nats/token".
+    pub unit: String,
+    /// Linear or logarithmic.
+    pub scale: Scale,
+    /// How values are written.
+    pub quantity: Quantity,
+}
+
+impl Axis {
+    /// A linear axis of plain numbers.
+    pub fn new(label: impl Into<String>) -> Self {
+        Self { label: label.into(), ..Self::default() }
+    }
+
+    /// With this unit.
+    pub fn unit(mut self, unit: impl Into<String>) -> Self {
+        self.unit = unit.into();
+        self
+    }
+
+    /// With this scale.
+    pub fn scale(mut self, scale: Scale) -> Self {
+        self.scale = scale;
+        self
+    }
+
+    /// With values of this kind.
+    pub fn quantity(mut self, quantity: Quantity) -> Self {
+        self.quantity = quantity;
+        self
+    }
+
+    /// Label and unit: `Validation loss (nats/token)`.
+    pub fn title(&self) -> String {
+        if self.unit.is_empty() { self.label.clone() } else { format!("{} ({})", self.label, self.unit) }
+    }
+
+    /// Ticks for the value range `lo..=hi`, about `target` labelled ones; the values are data values on either scale.
+    pub fn ticks(&self, lo: f64, hi: f64, target: usize) -> Vec<Tick> {
+        match (self.scale, self.quantity) {
+            (Scale::Log, _) => ticks::log(lo, hi, target, self.quantity),
+            (Scale::Linear, Quantity::Seconds) => ticks::seconds(lo, hi, target),
+            (Scale::Linear, Quantity::UnixTime) => ticks::dates(lo, hi, target),
+            (Scale::Linear, quantity) => ticks::linear(lo, hi, target, quantity),
+        }
+    }
+}
+
+impl From<XAxis> for Axis {
+    fn from(x: XAxis) -> Self {
+        Self::new(x.label()).quantity(x.quantity())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_invert() {
+        for value in [1e-9, 0.5, 1.0, 3e7] {
+            for scale in [Scale::Linear, Scale::Log] {
+                let back = scale.inverse(scale.forward(value));
+                assert!((back - value).abs() <= 1e-12 * value);
+            }
+        }
+        assert!(Scale::Log.forward(0.0).is_nan());
+        assert!(Scale::Log.forward(-1.0).is_nan());
+        assert!(Scale::Log.forward(f64::NAN).is_nan());
+        assert_eq!(Scale::Log.forward(f64::INFINITY), f64::INFINITY);
+    }
+
+    #[test]
+    fn whole_numbers_come_back_from_a_log_axis() {
+        for step in (1_u32..3000).chain([123_456_789]) {
+            let step = f64::from(step);
+            assert_eq!(Scale::Log.inverse(Scale::Log.forward(step)), step);
+        }
+        let small = Scale::Log.inverse(Scale::Log.forward(0.125));
+        assert!((small - 0.125).abs() < 1e-12, "{small}");
+    }
+
+    #[test]
+    fn values_are_written_in_their_unit() {
+        assert_eq!(Quantity::Count.value(12_345.0), "12,345");
+        assert_eq!(Quantity::Seconds.value(130.0), "2:10");
+        assert_eq!(Quantity::Flops.value(2e15), "2.00 PFLOP");
+        assert_eq!(Quantity::Fraction.value(0.5), "50 %");
+        assert_eq!(Axis::new("Loss").unit("nats/token").title(), "Loss (nats/token)");
+        assert_eq!(Axis::from(XAxis::Step).title(), "Step");
+    }
+}

@@ -1,0 +1,89 @@
+//! A config and its control: the same model trained on its text and on the same text shuffled, each looked at on both.
+
+use std::{collections::BTreeSet, path::Path};
+
+use egui::{DragValue, Grid, RichText, Ui};
+use headroom_engine::{
+    analysis::AnalysisSpec,
+    config::{Entrant, RunConfig, free_tag},
+    store::AnalysisId,
+    worker::Command,
+};
+
+use super::{priced::Priced, variants::costs_ui};
+use crate::theme;
+
+/// The most examples that are looked at.
+const MOST_EXAMPLES: usize = 100_000;
+
+/// What the control is asked with.
+pub struct ControlForm {
+    base: RunConfig,
+    runs: [Priced; 2],
+    examples: usize,
+}
+
+impl ControlForm {
+    /// Of a config, whichever of the two it is itself.
+    pub fn new(base: &RunConfig) -> Self {
+        let run = |shuffled: bool| {
+            let mut config = base.clone();
+            config.data.shuffled = shuffled;
+            let name = if shuffled { "shuffled" } else { "in order" }.to_owned();
+            let problems = config.validate();
+            let config = if problems.is_empty() { Ok(config) } else { Err(problems) };
+            Priced::of(Entrant { name, overrides: Vec::new(), config })
+        };
+        Self { base: base.clone(), runs: [run(false), run(true)], examples: AnalysisSpec::default().examples }
+    }
+
+    /// Both are called this.
+    pub fn rename(&mut self, name: &str) {
+        if self.base.name != name {
+            name.clone_into(&mut self.base.name);
+        }
+    }
+
+    /// The two.
+    pub fn entrants(&self) -> Vec<&Priced> {
+        self.runs.iter().collect()
+    }
+
+    /// Draws it.
+    pub fn ui(&mut self, ui: &mut Ui) {
+        let weak = theme::palette(ui.visuals()).weak;
+        Grid::new("control").num_columns(4).spacing([14.0, 5.0]).show(ui, |ui| {
+            for title in ["Text", "Parameters", "FLOPs per step", ""] {
+                ui.label(RichText::new(title).small().color(weak));
+            }
+            ui.end_row();
+            for priced in &self.runs {
+                ui.label(RichText::new(&priced.entrant.name).strong());
+                costs_ui(ui, priced, None);
+                ui.end_row();
+            }
+        });
+        ui.add_space(4.0);
+        ui.label(
+            "Shuffled, every token stands at a random place: words are as frequent as before, and nothing else is left to \
+             learn. Then each model is looked at on both texts, and Redundancy shows the four similarity matrices side by \
+             side: what they have in common is not due to language.",
+        );
+        ui.horizontal(|ui| {
+            let label = ui.label("Examples of each look");
+            let drag = ui.add(DragValue::new(&mut self.examples).range(1..=MOST_EXAMPLES).speed(8));
+            drag.labelled_by(label.id).on_hover_text("Of the held-out text, spread evenly over it");
+        });
+    }
+
+    /// What the engine is asked, with a label that no run has.
+    pub fn command(&self, base_dir: &Path, taken: &BTreeSet<&str>) -> Command {
+        Command::CompareDomains {
+            config: Box::new(self.base.clone()),
+            base_dir: base_dir.to_owned(),
+            tag: free_tag("domains", self.base.name.trim(), taken),
+            spec: Box::new(AnalysisSpec { examples: self.examples, ..AnalysisSpec::default() }),
+            analyses: AnalysisId::distinct(),
+        }
+    }
+}

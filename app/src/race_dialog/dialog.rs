@@ -1,0 +1,197 @@
+//! The box itself.
+
+use std::{collections::BTreeSet, path::PathBuf};
+
+use egui::{Align2, Button, Context, DragValue, Frame, Id, Modal, RichText, ScrollArea, TextEdit, Ui, vec2};
+use headroom_engine::config::{Entrant, RunConfig, free_tag, runs_of};
+
+use super::{
+    control_form::ControlForm,
+    priced::{Priced, flops_of},
+    sweep_form::SweepForm,
+    variants::Variants,
+};
+use crate::{
+    context::{Action, PanelId},
+    format,
+    state::State,
+    theme,
+};
+
+/// Seeds that can be queued at once.
+const MOST_SEEDS: u64 = 100;
+
+/// What is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Race,
+    Sweep,
+    Control,
+}
+
+/// The box in which a race or sweep is set up; keep it while it is open.
+pub struct RaceDialog {
+    kind: Kind,
+    name: String,
+    seeds: u64,
+    variants: Variants,
+    sweep: SweepForm,
+    control: ControlForm,
+    base_dir: PathBuf,
+}
+
+impl RaceDialog {
+    /// A box for variants of this config, whose relative paths start at the folder.
+    pub fn new(base: RunConfig, base_dir: PathBuf) -> Self {
+        let (variants, sweep) = (Variants::new(&base), SweepForm::new(&base));
+        let control = ControlForm::new(&base);
+        Self { kind: Kind::Race, name: base.name, seeds: 1, variants, sweep, control, base_dir }
+    }
+
+    /// Draws it over the window; false once it is closed.
+    pub fn ui(&mut self, ctx: &Context, state: &State, actions: &mut Vec<Action>) -> bool {
+        let mut open = true;
+        let frame = Frame::window(&ctx.global_style());
+        // Hung up at its top: a list that grows or shrinks moves nothing above it.
+        let id = Id::unique("race");
+        let area = Modal::default_area(id).anchor(Align2::CENTER_TOP, vec2(0.0, 56.0));
+        let modal = Modal::new(id).area(area).frame(frame).show(ctx, |ui| {
+            ui.set_width(660.0_f32.min(ctx.content_rect().width() - 40.0));
+            let most = (ctx.content_rect().height() - 260.0).clamp(160.0, 620.0);
+            self.head_ui(ui);
+            ui.add_space(4.0);
+            match self.kind {
+                Kind::Race => {
+                    let scroll = ScrollArea::vertical().max_height(most).auto_shrink([false, true]);
+                    scroll.show(ui, |ui| self.variants.ui(ui));
+                }
+                Kind::Sweep => self.sweep.ui(ui, most - 80.0),
+                Kind::Control => self.control.ui(ui),
+            }
+            ui.add_space(6.0);
+            ui.separator();
+            open = self.foot_ui(ui, state, actions);
+        });
+        open && !modal.should_close()
+    }
+
+    fn head_ui(&mut self, ui: &mut Ui) {
+        let weak = theme::palette(ui.visuals()).weak;
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("Train several configs").heading());
+            ui.selectable_value(&mut self.kind, Kind::Race, "Race");
+            ui.selectable_value(&mut self.kind, Kind::Sweep, "Sweep");
+            ui.selectable_value(&mut self.kind, Kind::Control, "Control");
+        });
+        let words = match self.kind {
+            Kind::Race => "The baseline and its variants, with the same seeds, order of the data and schedule.",
+            Kind::Sweep => "One config with several values of its fields, such as 2, 4 and 8 heads.",
+            Kind::Control => "One config on its text and on the same text shuffled: what of it is due to language?",
+        };
+        ui.label(RichText::new(words).color(weak));
+        ui.horizontal(|ui| {
+            ui.label("Name");
+            let typed = ui.add(TextEdit::singleline(&mut self.name).desired_width(300.0));
+            typed.accessible_name("Name of the race");
+            if self.has_seeds() {
+                ui.label("Seeds");
+                let seeds = ui.add(DragValue::new(&mut self.seeds).range(1..=MOST_SEEDS).speed(0.05));
+                seeds
+                    .accessible_name("Seeds of each")
+                    .on_hover_text("How many seeds each is trained with; several make a band");
+            }
+        });
+        let name = self.name.trim();
+        if !name.is_empty() {
+            self.variants.rename(name);
+            self.sweep.rename(name);
+            self.control.rename(name);
+        }
+    }
+
+    fn has_seeds(&self) -> bool {
+        match self.kind {
+            Kind::Race => true,
+            Kind::Sweep => !self.sweep.sweeps_seeds(),
+            Kind::Control => false,
+        }
+    }
+
+    fn seeds(&self) -> u64 {
+        if self.has_seeds() { self.seeds } else { 1 }
+    }
+
+    /// What takes part, also what cannot be trained.
+    fn chosen(&self) -> Vec<&Priced> {
+        match self.kind {
+            Kind::Race => self.variants.chosen(),
+            Kind::Sweep => self.sweep.entrants().map(|all| all.iter().collect()).unwrap_or_default(),
+            Kind::Control => self.control.entrants(),
+        }
+    }
+
+    /// How much it is, and the buttons; false when the box is to close.
+    fn foot_ui(&mut self, ui: &mut Ui, state: &State, actions: &mut Vec<Action>) -> bool {
+        let palette = theme::palette(ui.visuals());
+        let chosen = self.chosen();
+        let sound = chosen.iter().filter(|priced| priced.cost.is_some()).count();
+        let (seeds, left_out) = (self.seeds(), chosen.len() - sound);
+        let runs = sound as u64 * seeds;
+        let flops = flops_of(chosen.iter().copied(), seeds);
+        // A race against nothing is none; what was ticked and cannot be trained is to be mended or unticked.
+        let why_not = match self.kind {
+            _ if self.name.trim().is_empty() => Some("Give it a name."),
+            _ if state.engine_ended => Some("The engine has ended."),
+            Kind::Race if left_out > 0 => Some("Untick what cannot be trained, or change its numbers."),
+            Kind::Race if sound < 2 => Some("Tick a variant."),
+            Kind::Sweep if sound == 0 => Some("There is nothing to train."),
+            Kind::Control if left_out > 0 => Some("Mend the config first."),
+            _ => None,
+        };
+        let of = |n: usize, one: &str, many: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {many}") };
+        let mut words = of(sound, "config", "configs");
+        words += &[" × ", &of(seeds as usize, "seed", "seeds"), " = ", &of(runs as usize, "run", "runs")].concat();
+        words += &flops.map(|flops| format!(", {} in all", format::flops(flops))).unwrap_or_default();
+        ui.label(words);
+        if left_out > 0 {
+            let text = format!("{} cannot be trained: the reason stands beside it.", of(left_out, "config", "configs"));
+            ui.label(RichText::new(text).color(palette.error));
+        }
+        let mut open = true;
+        ui.horizontal(|ui| {
+            let label = match left_out {
+                0 if self.kind == Kind::Control => "Queue 2 runs and 4 looks".to_owned(),
+                0 => format!("Queue {}", of(runs as usize, "run", "runs")),
+                n => format!("Queue {} without these {n}", of(runs as usize, "run", "runs")),
+            };
+            let button = ui.add_enabled(why_not.is_none(), Button::new(RichText::new(label).strong()));
+            let button = button.accessible_name("Queue the runs");
+            if button.on_disabled_hover_text(why_not.unwrap_or_default()).clicked() {
+                actions.extend(self.start(state));
+                open = false;
+            }
+            if ui.button("Cancel").clicked() {
+                open = false;
+            }
+            if let Some(why) = why_not {
+                ui.label(RichText::new(why).color(palette.weak));
+            }
+        });
+        open
+    }
+
+    fn start(&self, state: &State) -> Vec<Action> {
+        let entrants: Vec<Entrant> = self.chosen().into_iter().map(|priced| priced.entrant.clone()).collect();
+        let taken: BTreeSet<&str> = state.runs.iter().flat_map(|run| run.tags.iter().map(String::as_str)).collect();
+        let kind = match self.kind {
+            Kind::Race => "race",
+            Kind::Sweep => "sweep",
+            Kind::Control => {
+                let command = self.control.command(&self.base_dir, &taken);
+                return vec![Action::Send(command), Action::Open(PanelId::REDUNDANCY)];
+            }
+        };
+        let tag = free_tag(kind, self.name.trim(), &taken);
+        vec![Action::StartAll(runs_of(&entrants, self.seeds()), self.base_dir.clone(), tag)]
+    }
+}

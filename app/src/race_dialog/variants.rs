@@ -1,0 +1,249 @@
+//! The list of variants of a race, with their numbers.
+
+use egui::{Checkbox, DragValue, Grid, Label, RichText, Ui, vec2};
+use headroom_engine::config::{
+    AllEndReuse, Answer, Collaborative, Compatibility, Coverage, FirstReuse, FullReuse, Grouped, Latent,
+    PartialCoverage, PartialReuse, Race, Reuse, RunConfig, Side, SkipReuse,
+};
+
+use super::priced::{Price, Priced};
+use crate::{format, theme};
+
+/// Room for the reason why something cannot be trained, in points.
+const REASON: f32 = 220.0;
+
+/// A variant that can be chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// What it changes.
+    pub answer: Answer,
+    /// Whether it races.
+    pub chosen: bool,
+}
+
+/// The variants that a race of this config can have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variants {
+    base: RunConfig,
+    all: Vec<Variant>,
+    /// The baseline and, where it is another, the config as it is.
+    fixed: Vec<Priced>,
+    /// What each variant comes to, in the order of `all`.
+    priced: Vec<Priced>,
+}
+
+impl Variants {
+    /// Every answer with numbers that suit the model. A config that is its own baseline races against symmetric
+    /// attention and full reuse unless told otherwise.
+    pub fn new(base: &RunConfig) -> Self {
+        let answers: Vec<Answer> = Answer::all(base);
+        let is_own = base.attention == base.attention.baseline(headroom_engine::config::Baseline::Standard);
+        let chosen = |answer: &Answer| is_own && ["symmetric", "full"].contains(&answer.kind());
+        let all = answers.into_iter().map(|answer| Variant { chosen: chosen(&answer), answer }).collect();
+        let mut new = Self { base: base.clone(), all, fixed: Vec::new(), priced: Vec::new() };
+        new.price();
+        new
+    }
+
+    /// The race is called this.
+    pub fn rename(&mut self, name: &str) {
+        if self.base.name != name {
+            name.clone_into(&mut self.base.name);
+            self.price();
+        }
+    }
+
+    /// What races: baseline, config as it is, chosen variants.
+    pub fn chosen(&self) -> Vec<&Priced> {
+        let chosen = self.all.iter().zip(&self.priced).filter(|(variant, _)| variant.chosen);
+        self.fixed.iter().chain(chosen.map(|(_, priced)| priced)).collect()
+    }
+
+    fn price(&mut self) {
+        let race = |variants: Vec<Side>| Race { base: self.base.clone(), variants }.entrants().unwrap_or_default();
+        self.fixed = race(Vec::new()).into_iter().map(Priced::of).collect();
+        let one = |variant: &Variant| {
+            let side = Side { name: variant.answer.words(), overrides: vec![variant.answer.to_override()] };
+            let entrants = Race { base: self.base.clone(), variants: vec![side] }.entrants();
+            // A variant of the name of one that races anyway is that one.
+            let known = || self.fixed.iter().find(|entrant| entrant.entrant.name == variant.answer.words()).cloned();
+            entrants.map_or_else(|_| known(), |mut entrants| entrants.pop().map(Priced::of))
+        };
+        self.priced = self.all.iter().filter_map(one).collect();
+    }
+
+    /// Draws the list.
+    pub fn ui(&mut self, ui: &mut Ui) {
+        let weak = theme::palette(ui.visuals()).weak;
+        let base = self.fixed.first().and_then(|priced| priced.cost);
+        let fixed = self.fixed.clone();
+        let priced = self.priced.clone();
+        let mut changed = false;
+        Grid::new("variants").num_columns(5).spacing([14.0, 5.0]).show(ui, |ui| {
+            for title in ["Variant", "", "Parameters", "FLOPs per step", ""] {
+                ui.label(RichText::new(title).small().color(weak));
+            }
+            ui.end_row();
+            for (index, entrant) in fixed.iter().enumerate() {
+                let words = if index == 0 { "baseline" } else { "as configured" };
+                ui.label(RichText::new(&entrant.entrant.name).strong());
+                ui.label(RichText::new(words).color(weak));
+                costs_ui(ui, entrant, if index == 0 { None } else { base });
+                ui.end_row();
+            }
+            let mut question = "";
+            for (variant, priced) in self.all.iter_mut().zip(&priced) {
+                let asks = match variant.answer {
+                    Answer::Compatibility(_) => "How a pair is scored",
+                    Answer::Reuse(_) => "Which heads score",
+                    Answer::Coverage(_) => "How many pairs are scored",
+                };
+                if asks != question {
+                    question = asks;
+                    ui.label(RichText::new(asks).small().color(weak));
+                    ui.end_row();
+                }
+                let is_there = fixed.iter().any(|entrant| entrant.entrant.name == variant.answer.words());
+                variant.chosen &= !is_there;
+                let kind = variant.answer.kind().replace('_', " ");
+                let name = upper(&kind);
+                let check = ui.add_enabled(!is_there, Checkbox::new(&mut variant.chosen, &name));
+                check.on_hover_text(about(&variant.answer)).on_disabled_hover_text("It races already");
+                let config = &self.base;
+                ui.horizontal(|ui| changed |= numbers_ui(ui, &mut variant.answer, config, &kind));
+                costs_ui(ui, priced, base);
+                ui.end_row();
+            }
+        });
+        if changed {
+            self.price();
+        }
+    }
+}
+
+/// Parameters and FLOPs against the baseline, or why there are none.
+pub(super) fn costs_ui(ui: &mut Ui, priced: &Priced, base: Option<Price>) {
+    let palette = theme::palette(ui.visuals());
+    let Some(cost) = priced.cost else {
+        let why = priced.why_not();
+        ui.label(RichText::new("cannot be trained").color(palette.error)).on_hover_text(&why);
+        let label = Label::new(RichText::new(&why).small().color(palette.error)).truncate();
+        ui.allocate_ui(vec2(REASON, ui.spacing().interact_size.y), |ui| ui.add(label).on_hover_text(&why));
+        return;
+    };
+    let number = |ui: &mut Ui, shown: String, own: u64, base: Option<u64>| {
+        ui.horizontal(|ui| {
+            ui.label(shown);
+            if let Some(base) = base.filter(|base| *base > 0) {
+                let share = (own as f64 - base as f64) / base as f64;
+                ui.label(RichText::new(format::delta_percent(share)).small().color(palette.weak));
+            }
+        });
+    };
+    let of = |pick: fn(Price) -> u64| base.map(pick);
+    number(ui, format::si(cost.parameters as f64, ""), cost.parameters, of(|base| base.parameters));
+    let flops = cost.flops_per_step;
+    number(ui, format::flops(flops as f64), flops, of(|base| base.flops_per_step));
+}
+
+/// The numbers of an answer; true when one changed.
+fn numbers_ui(ui: &mut Ui, answer: &mut Answer, base: &RunConfig, kind: &str) -> bool {
+    let (model, tokens) = (&base.model, base.data.sequence_length);
+    let (below, heads, width) = (model.layers.saturating_sub(1), model.heads, model.width);
+    let mut one = |name: &str, value: &mut usize, least: usize, most: usize| {
+        ui.label(RichText::new(name).weak());
+        let field = ui.add(DragValue::new(value).range(least.min(most)..=most).speed(0.1));
+        field.accessible_name(format!("{name} of {kind}")).changed()
+    };
+    match answer {
+        Answer::Compatibility(Compatibility::Collaborative(Collaborative { d_k })) => one("d_k", d_k, 1, width),
+        Answer::Compatibility(Compatibility::Grouped(Grouped { kv_heads })) => one("kv_heads", kv_heads, 1, heads),
+        Answer::Compatibility(Compatibility::Latent(Latent { rank })) => one("rank", rank, 1, width),
+        Answer::Reuse(Reuse::First(FirstReuse { layers, heads: k })) => {
+            let changed = one("P", layers, 1, below);
+            one("K", k, 1, heads) || changed
+        }
+        Answer::Reuse(Reuse::Partial(PartialReuse { heads: k })) => one("K", k, 1, heads),
+        Answer::Reuse(Reuse::Full(FullReuse { layers }) | Reuse::Skip(SkipReuse { layers })) => {
+            one("P", layers, 1, below)
+        }
+        Answer::Reuse(Reuse::AllEnd(AllEndReuse { layers, heads: k })) => {
+            let changed = one("P", layers, 1, below.saturating_sub(1));
+            k.as_mut().is_some_and(|k| one("K", k, 1, heads)) || changed
+        }
+        Answer::Coverage(Coverage::Partial(PartialCoverage { k, .. })) => one("k", k, 1, tokens.saturating_sub(1)),
+        _ => false,
+    }
+}
+
+/// What a variant is, in a line.
+fn about(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Compatibility(compatibility) => match compatibility {
+            Compatibility::Standard(_) => "Q Kᵀ: a query and a key projection for each head",
+            Compatibility::Symmetric(_) => "Q Qᵀ: queries are keys",
+            Compatibility::Pairwise(_) => "Q U Qᵀ: a small matrix U for each head between queries",
+            Compatibility::SharedWeight(_) => "One matrix for queries, keys and values, told apart by diagonals",
+            Compatibility::Collaborative(_) => {
+                "All heads share queries and keys of width d_k and mix them their own way"
+            }
+            Compatibility::Grouped(_) => "Several heads share keys and values (GQA; MQA with one)",
+            Compatibility::Latent(_) => "Keys and values come from one narrow latent (MLA)",
+        },
+        Answer::Reuse(reuse) => match reuse {
+            Reuse::None(_) => "Every head computes its own map",
+            Reuse::First(_) => "In layers 2 to P+1 the last K heads borrow maps of the layer before",
+            Reuse::Partial(_) => "In all layers but the first and the last, K heads borrow maps",
+            Reuse::Full(_) => "Layers 2 to P+1 borrow all their maps",
+            Reuse::Alternate(_) => "Every second layer borrows its maps",
+            Reuse::AllEnd(_) => "The P layers before the last borrow maps",
+            Reuse::Skip(_) => "P layers from the second on have no attention",
+            Reuse::Custom(_) => "A table drawn by hand",
+        },
+        Answer::Coverage(_) => {
+            "Each query scores k keys, chosen after a warm-up; its other scores follow from these by a linear map. The last \
+             layer scores all"
+        }
+    }
+}
+
+fn upper(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use headroom_engine::config::{Symmetric, preset};
+
+    use super::*;
+
+    #[test]
+    fn every_variant_is_priced_against_the_baseline() {
+        let base = preset("grammar-decoder").unwrap().config().unwrap();
+        let variants = Variants::new(&base);
+        assert_eq!(variants.priced.len(), variants.all.len());
+        let names: Vec<&str> = variants.chosen().iter().map(|priced| priced.entrant.name.as_str()).collect();
+        assert_eq!(names[..2], ["standard", "symmetric"], "{names:?}");
+        let cost = |priced: &Priced| priced.cost.unwrap();
+        let baseline = cost(&variants.fixed[0]);
+        for (variant, priced) in variants.all.iter().zip(&variants.priced) {
+            let own = cost(priced);
+            let may_be_as_large = ["collaborative", "some_pairs"].contains(&variant.answer.kind());
+            assert!(own.parameters < baseline.parameters || may_be_as_large, "{variant:?}");
+        }
+    }
+
+    #[test]
+    fn a_variant_that_is_the_config_itself_races_once() {
+        let mut base = preset("grammar-decoder").unwrap().config().unwrap();
+        base.attention.compatibility = Compatibility::Symmetric(Symmetric {});
+        let mut variants = Variants::new(&base);
+        assert_eq!(variants.priced.len(), variants.all.len());
+        variants.rename("other");
+        let chosen = variants.chosen();
+        let names: Vec<String> =
+            chosen.iter().map(|priced| priced.entrant.config.as_ref().unwrap().name.clone()).collect();
+        assert_eq!(names, ["other: standard", "other: symmetric"]);
+    }
+}

@@ -1,0 +1,205 @@
+//! The palette: every action of the window by name, found by a few letters.
+
+use headroom_engine::{config::presets, store::RunId};
+
+use crate::{
+    context::{PanelId, PanelInfo, panel_key},
+    keys::Pressed,
+    settings::ThemeChoice,
+    state::State,
+};
+
+/// What an entry of the palette does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PaletteAction {
+    /// As if a key had been pressed.
+    Press(Pressed),
+    /// Opens a panel.
+    Open(PanelId),
+    /// Puts a preset into Configure.
+    Preset(&'static str),
+    /// Shows a run in the inspector.
+    Inspect(RunId),
+    /// Sets up a race or sweep of the draft in Configure.
+    SetUpRace,
+    /// Pauses the current run.
+    Pause,
+    /// Goes on with the paused run.
+    Resume,
+    /// Stops the current run.
+    Stop,
+    /// Writes a checkpoint of the current run.
+    Checkpoint,
+    /// Goes on with a run that ended early.
+    ResumeRun(RunId),
+    /// Light or dark.
+    Theme(ThemeChoice),
+    /// Opens or closes the log of messages.
+    Log,
+    /// Lists what was deleted, to remove it for good.
+    Purge,
+    /// Size of everything, times this in percent; 0 = the usual size.
+    Zoom(u32),
+}
+
+/// One line of the palette.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What it does, as an order.
+    pub label: String,
+    /// More about it: the key, the state of a run.
+    pub detail: String,
+    /// What happens.
+    pub does: PaletteAction,
+}
+
+impl Entry {
+    fn new(label: impl Into<String>, detail: impl Into<String>, does: PaletteAction) -> Self {
+        Self { label: label.into(), detail: detail.into(), does }
+    }
+}
+
+/// Every entry that makes sense now.
+pub fn entries(state: &State, panels: &[PanelInfo]) -> Vec<Entry> {
+    let mut all: Vec<Entry> = Vec::new();
+    if let Some(current) = &state.current {
+        let name = &current.name;
+        if current.is_paused {
+            all.push(Entry::new("Resume the current run", name, PaletteAction::Resume));
+        } else {
+            all.push(Entry::new("Pause the current run", name, PaletteAction::Pause));
+        }
+        all.push(Entry::new("Stop the current run", name, PaletteAction::Stop));
+        all.push(Entry::new("Write a checkpoint now", name, PaletteAction::Checkpoint));
+    }
+    all.push(Entry::new("Start the run that is set up", "Ctrl+Enter", PaletteAction::Press(Pressed::Start)));
+    all.push(Entry::new("Race or sweep the config that is set up", "Baseline and variants", PaletteAction::SetUpRace));
+    for (place, panel) in panels.iter().enumerate() {
+        let key = panel_key(place).map_or_else(String::new, |key| format!("   {key}"));
+        let detail = format!("{}{key}", panel.about);
+        all.push(Entry::new(format!("Open {}", panel.label), detail, PaletteAction::Open(panel.id)));
+    }
+    for preset in presets() {
+        all.push(Entry::new(format!("Set up {}", preset.name), "Preset", PaletteAction::Preset(preset.name)));
+    }
+    all.extend([
+        Entry::new("Undo", "Ctrl+Z", PaletteAction::Press(Pressed::Undo)),
+        Entry::new("Redo", "Ctrl+Shift+Z", PaletteAction::Press(Pressed::Redo)),
+        Entry::new("Export what is shown", "Ctrl+E", PaletteAction::Press(Pressed::Export)),
+        Entry::new("Filter", "/", PaletteAction::Press(Pressed::Filter)),
+        Entry::new("Show all messages", "", PaletteAction::Log),
+        Entry::new("Purge deleted runs", "Lists what goes, and asks", PaletteAction::Purge),
+        Entry::new("Show or hide the inspector", "]", PaletteAction::Press(Pressed::Inspector)),
+        Entry::new("Show or hide the rail", "[", PaletteAction::Press(Pressed::Rail)),
+        Entry::new("Full screen and back", "F11", PaletteAction::Press(Pressed::FullScreen)),
+        Entry::new("Keys and help", "?", PaletteAction::Press(Pressed::Help)),
+        Entry::new("Larger", "Ctrl++", PaletteAction::Zoom(110)),
+        Entry::new("Smaller", "Ctrl+-", PaletteAction::Zoom(91)),
+        Entry::new("Usual size", "Ctrl+0", PaletteAction::Zoom(0)),
+    ]);
+    for theme in ThemeChoice::ALL {
+        all.push(Entry::new(format!("Theme: {}", theme.label().to_lowercase()), "", PaletteAction::Theme(theme)));
+    }
+    for run in &state.runs {
+        let name = state.run_name(&run.id);
+        let detail = format!("seed {}, {}", run.seed, run.state);
+        all.push(Entry::new(format!("Run {name}"), detail, PaletteAction::Inspect(run.id.clone())));
+        if run.state.can_resume() && state.current.as_ref().is_none_or(|current| current.run != run.id) {
+            let label = format!("Resume {name}");
+            all.push(Entry::new(label, run.state.to_string(), PaletteAction::ResumeRun(run.id.clone())));
+        }
+    }
+    all
+}
+
+/// The entries that fit a query, best first; all of them, in their order, for an empty one.
+pub fn matching<'a>(entries: &'a [Entry], query: &str) -> Vec<&'a Entry> {
+    let mut found: Vec<(i32, &Entry)> = entries
+        .iter()
+        .filter_map(|entry| {
+            // A hit in the label is worth more than one in the detail.
+            let label = score(query, &entry.label).map(|score| score * 2);
+            let both = score(query, &format!("{} {}", entry.label, entry.detail));
+            label.max(both).map(|score| (score, entry))
+        })
+        .collect();
+    found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    found.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// How well a text fits a query; none if it does not: every word of the query must be found, its letters in order.
+///
+/// Letters in a row, at the start of a word and near the start of the text count more.
+pub fn score(query: &str, text: &str) -> Option<i32> {
+    let text: Vec<char> = text.to_lowercase().chars().collect();
+    query.to_lowercase().split_whitespace().map(|word| word_score(word, &text)).sum()
+}
+
+/// The best of all places where the word may begin.
+fn word_score(word: &str, text: &[char]) -> Option<i32> {
+    let letters: Vec<char> = word.chars().collect();
+    let first = letters.first()?;
+    let starts = text.iter().enumerate().filter(|(_, letter)| *letter == first).map(|(at, _)| at);
+    starts.filter_map(|start| score_from(&letters, text, start)).max()
+}
+
+fn score_from(letters: &[char], text: &[char], start: usize) -> Option<i32> {
+    let mut total = -(start.min(12) as i32) / 4;
+    let mut at = start;
+    let mut previous = None;
+    for letter in letters {
+        at = (at..text.len()).find(|&i| text.get(i) == Some(letter))?;
+        let starts_word = at == 0 || text.get(at - 1).is_none_or(|before| !before.is_alphanumeric());
+        let follows = previous.is_some_and(|previous: usize| previous + 1 == at);
+        total += 1 + i32::from(starts_word) * 6 + i32::from(follows) * 5;
+        if let Some(previous) = previous {
+            total -= ((at - previous - 1).min(10)) as i32;
+        }
+        previous = Some(at);
+        at += 1;
+    }
+    Some(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::PanelGroup;
+
+    #[test]
+    fn letters_must_come_in_order_and_every_word_counts() {
+        assert!(score("opl", "Open Live").is_some());
+        assert!(score("live open", "Open Live").is_some());
+        assert_eq!(score("lpo", "Open Live"), None);
+        assert_eq!(score("open runs", "Open Live"), None);
+        assert_eq!(score("", "anything"), Some(0));
+    }
+
+    #[test]
+    fn whole_words_beat_scattered_letters() {
+        let whole = score("live", "Open Live").unwrap();
+        assert!(whole > score("live", "Let it vary everywhere").unwrap());
+        assert!(score("gd", "grammar-decoder").unwrap() > score("gd", "aggregated").unwrap());
+    }
+
+    const LIVE: PanelInfo = PanelInfo {
+        id: PanelId::LIVE,
+        label: "Live",
+        about: "Watch the run that is training",
+        group: PanelGroup::Watch,
+        icon: &[],
+        has_inspector: true,
+    };
+
+    #[test]
+    fn the_best_entry_comes_first_and_an_empty_query_keeps_the_order() {
+        let state = State::default();
+        let all = entries(&state, &[LIVE]);
+        assert_eq!(matching(&all, "").len(), all.len());
+        assert_eq!(matching(&all, "")[0], &all[0]);
+        assert_eq!(matching(&all, "live")[0].does, PaletteAction::Open(PanelId::LIVE));
+        assert_eq!(matching(&all, "grammar enc")[0].does, PaletteAction::Preset("grammar-encoder"));
+        assert_eq!(matching(&all, "dark")[0].does, PaletteAction::Theme(ThemeChoice::Dark));
+        assert!(matching(&all, "qqqq").is_empty());
+    }
+}
