@@ -110,10 +110,10 @@ impl Settings {
         name.push(".bak");
         let backup = PathBuf::from(name);
         let kept = match fs::rename(path, &backup) {
-            Ok(()) => format!("They were kept in {}", backup.display()),
-            Err(error) => format!("They could not be kept aside either ({error}): {}", path.display()),
+            Ok(()) => format!("The old file was kept as {}", backup.display()),
+            Err(error) => format!("The old file could not be kept ({error}): {}", path.display()),
         };
-        format!("The window's settings could not be read ({reason}); it starts with the usual ones. {kept}")
+        format!("The window's settings could not be read ({reason}), so it starts with the defaults. {kept}")
     }
 
     /// Values that an edited file may have put out of range.

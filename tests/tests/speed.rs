@@ -283,7 +283,7 @@ fn a_tiny_sweep_comes_in_and_is_there_after_a_restart() {
     let folder = TempDir::new().unwrap();
     let mut screen = Screen::engine(&store(&folder));
     screen.click("Speed");
-    screen.wait_for("Nothing was measured yet");
+    screen.wait_for("Nothing has been measured yet");
     screen.click("New measurement");
     screen.fill("Field of axis 1", "data.sequence_length");
     screen.fill("Values of axis 1", "8, 12, 16");

@@ -158,7 +158,7 @@ impl ExportDialog {
             Exportable::Run { name, .. } => format!("Export the run \"{name}\" as JSON"),
             Exportable::Figure(figure) => format!("Export the chart \"{}\"", figure.title),
             Exportable::Drawing(drawing) => format!("Export the figure \"{}\"", drawing.title),
-            Exportable::Benchmark(record) => format!("Export all that was measured in \"{}\"", record.summary.name),
+            Exportable::Benchmark(record) => format!("Export the measurements of \"{}\"", record.summary.name),
             Exportable::Map(figure) => format!("Export the map \"{}\"", figure.title),
         }
     }
@@ -206,7 +206,7 @@ impl ExportDialog {
                 let last = format!("The last: step {}", format::count(newest));
                 ui.radio_value(&mut self.choice, Choice::Last, last);
                 ui.horizontal(|ui| {
-                    ui.radio_value(&mut self.choice, Choice::Step, "The one at step");
+                    ui.radio_value(&mut self.choice, Choice::Step, "The checkpoint at step");
                     let mut steps: Vec<u64> =
                         cx.state.checkpoints.get(run).into_iter().flatten().map(|kept| kept.step).collect();
                     steps.dedup();
@@ -238,8 +238,8 @@ impl ExportDialog {
         if let Exportable::Benchmark(_) = &self.what {
             ui.horizontal(|ui| {
                 ui.radio_value(&mut self.data, DataFormat::Json, "JSON")
-                    .on_hover_text("All that is kept: config, machine, driver, commit, every step, every operation");
-                ui.radio_value(&mut self.data, DataFormat::Csv, "CSV").on_hover_text("A row for each point and side");
+                    .on_hover_text("Everything: config, machine, driver, commit, every step, every operation");
+                ui.radio_value(&mut self.data, DataFormat::Csv, "CSV").on_hover_text("One row per point and side");
             });
         }
         if self.file_name() != before {
@@ -262,7 +262,7 @@ impl ExportDialog {
             }
             let waits = cx.dialogs.is_busy(&self.key);
             let browse = ui.add_enabled(!waits, egui::Button::new("Browse…"));
-            if browse.on_hover_text("Opens a file dialog; a typed path works as well").clicked() {
+            if browse.on_hover_text("Opens a file dialog; you can also type a path").clicked() {
                 let path = typed_path(&self.path, &current_folder());
                 let mut ask = Ask::new(Pick::Save, self.heading())
                     .file_name(self.file_name())
@@ -286,7 +286,7 @@ impl ExportDialog {
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
         let path = typed_path(&self.path, &current_folder());
         if self.path.trim().is_empty() || path.file_name().is_none() {
-            self.problem = Some("Type where to, or choose it with \"Browse…\".".to_owned());
+            self.problem = Some("Type a path, or choose one with \"Browse…\".".to_owned());
             return true;
         }
         cx.settings.last_folder = path.parent().map(Path::to_owned);
@@ -380,7 +380,7 @@ impl ExportDialog {
 }
 
 fn exists_message(path: &Path) -> String {
-    format!("There is already a file of that name; \"Replace\" writes over it. {}", path.display())
+    format!("A file of that name exists; \"Replace\" overwrites it. {}", path.display())
 }
 
 fn best_label(run: Option<&RunSummary>) -> String {

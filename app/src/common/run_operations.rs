@@ -59,7 +59,7 @@ impl RunOperation {
     /// What it does, in full.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Resume => "Queues the rest of the run; its curve goes on exactly where the checkpoint was written",
+            Self::Resume => "Queues the rest of the run; its curve continues exactly from the checkpoint",
             Self::Cancel => "The run will not start; its config stays in the list",
             Self::Pin => "Every other run is compared with the baseline (p)",
             Self::Configure => "Opens the run's config to be changed and started as a new run",
@@ -113,7 +113,7 @@ pub fn perform(operation: RunOperation, id: &RunId, cx: &mut PanelContext<'_>) {
             Ok(config) => config,
             Err(error) => {
                 let why = format!("The config of \"{}\" cannot be read by this version. {error}", record.summary.name);
-                cx.act(Action::Say(Level::Error, why, "Copy it and mend it by hand.".to_owned()));
+                cx.act(Action::Say(Level::Error, why, "Copy the config and edit it by hand.".to_owned()));
                 return;
             }
         };

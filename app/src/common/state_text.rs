@@ -76,12 +76,12 @@ fn why_state(run: &RunSummary) -> String {
     };
     let are = if run.steps_total.unwrap_or(run.steps_done) == 1 { "is" } else { "are" };
     match run.state {
-        RunState::Queued => "It waits for its turn.".to_owned(),
-        RunState::Running => format!("It trains now: {steps} {are} done."),
-        RunState::Paused => format!("You paused it after {steps}."),
-        RunState::Finished if run.steps_done == 1 => "It did its only step.".to_owned(),
-        RunState::Finished => format!("It did all its {done}."),
-        RunState::Stopped => format!("It was stopped after {steps}."),
+        RunState::Queued => "Waiting in the queue.".to_owned(),
+        RunState::Running => format!("Training: {steps} {are} done."),
+        RunState::Paused => format!("Paused after {steps}."),
+        RunState::Finished if run.steps_done == 1 => "Finished its only step.".to_owned(),
+        RunState::Finished => format!("Finished all {done}."),
+        RunState::Stopped => format!("Stopped after {steps}."),
         RunState::Diverged => match (&run.diverged, run.health) {
             (_, Some(health @ Health::Diverged { .. })) => health.why(),
             (Some(diverged), _) => {
@@ -91,10 +91,10 @@ fn why_state(run: &RunSummary) -> String {
             (None, _) => format!("A value became non-finite after {done}."),
         },
         RunState::Failed => {
-            run.failure.as_ref().map_or_else(|| format!("It failed after {done}."), |failure| failure.why.clone())
+            run.failure.as_ref().map_or_else(|| format!("Failed after {done}."), |failure| failure.why.clone())
         }
-        RunState::Interrupted => format!("The program ended while the run trained; {steps} {are} kept."),
-        RunState::Cancelled => "It was taken out of the queue before it started.".to_owned(),
+        RunState::Interrupted => format!("The program ended during training; {steps} {are} kept."),
+        RunState::Cancelled => "Removed from the queue before it started.".to_owned(),
     }
 }
 
@@ -104,9 +104,9 @@ pub fn what_to_do(run: &RunSummary) -> String {
         return health.what_to_do().to_owned();
     }
     match run.state {
-        RunState::Paused => "Resume goes on in the same moment.".to_owned(),
+        RunState::Paused => "Resume continues at once.".to_owned(),
         RunState::Stopped | RunState::Interrupted => {
-            "Resume goes on from its last checkpoint; the curve continues exactly.".to_owned()
+            "Resume continues from the last checkpoint; the curve continues exactly.".to_owned()
         }
         RunState::Diverged => "Lower the learning rate, clip the gradient or warm up longer.".to_owned(),
         RunState::Failed => run.failure.as_ref().map(|failure| failure.what_to_do.clone()).unwrap_or_default(),

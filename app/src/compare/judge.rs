@@ -19,11 +19,11 @@ impl NotJudged {
     pub fn reason(self) -> &'static str {
         match self {
             Self::Objective => {
-                "The runs have different objectives: their losses are not to be compared, so none is called better."
+                "The runs have different objectives: their losses cannot be compared, so none is called better."
             }
             Self::Text => {
-                "The runs were measured on different held-out text or cut it by different tokenizers: losses per token \
-                 are not to be compared, so none is called better."
+                "The runs were measured on different held-out text or cut it by different tokenizers: losses per \
+                 token cannot be compared, so none is called better."
             }
         }
     }

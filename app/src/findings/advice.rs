@@ -34,7 +34,7 @@ pub fn measured_words(prediction: &Prediction) -> Vec<String> {
     if let Some(heads) = &prediction.heads {
         words.push(match (heads.mean_similarity, heads.least_similarity) {
             (Some(mean), Some(least)) => format!(
-                "{} of {} {} replaced by maps that are {} like them, {} at least.",
+                "{} of {} {} replaced by other maps; their similarity is {} on average, {} at least.",
                 format::count(heads.replaced as u64),
                 counted(heads.maps, "map"),
                 if heads.replaced == 1 { "is" } else { "are" },
@@ -64,7 +64,7 @@ pub fn measured_words(prediction: &Prediction) -> Vec<String> {
     }
     if let Some(pairs) = &prediction.pairs {
         words.push(format!(
-            "{} of {} of each row {} an error of {} of the scores' energy.",
+            "{} of {} per row {} an error of {} of the scores' energy.",
             format::count(pairs.k as u64),
             counted(pairs.tokens, "pair"),
             if pairs.k == 1 { "leaves" } else { "leave" },
@@ -120,7 +120,7 @@ pub fn sources_words(analysis: &Analysis, of_errors: Option<&Analysis>, best_ste
     let place = |found: &Analysis| (found.step, found.data.clone(), found.tokens);
     if place(analysis) != place(of_errors) {
         words.push(format!(
-            "Two looks are put together: heads and dimensions follow from {}, the error of pairs from {}.",
+            "Two analyses are combined: heads and dimensions follow from {}, the error of pairs from {}.",
             look_words(analysis),
             look_words(of_errors)
         ));
@@ -129,7 +129,8 @@ pub fn sources_words(analysis: &Analysis, of_errors: Option<&Analysis>, best_ste
     words.extend(restored.and_then(|found| reliable_words(found, found.scope(Scope::Network)?)));
     if let (Some(step), Some(best)) = (of_errors.step, best_step.filter(|best| Some(*best) != of_errors.step)) {
         words.push(format!(
-            "The error of pairs was measured at step {}; the advised run would take its pairs from the best checkpoint, that \
+            "The error of pairs was measured at step {}; the advised run would take its pairs from the best \
+             checkpoint, that \
              of step {}, whose error may be another one.",
             format::count(step),
             format::count(best)
@@ -143,7 +144,7 @@ pub fn stands_words(run: &RunSummary) -> String {
     let of = run.steps_total.map(|steps| format!(" of {}", format::count(steps))).unwrap_or_default();
     let step = format::count(run.steps_done);
     match run.state {
-        RunState::Queued => "waits for its turn".to_owned(),
+        RunState::Queued => "is waiting in the queue".to_owned(),
         RunState::Running => format!("trains now: step {step}{of}"),
         RunState::Paused => format!("is paused at step {step}{of}"),
         RunState::Finished => "finished".to_owned(),

@@ -22,7 +22,7 @@ pub fn maps(analysis: &Analysis) -> Vec<(String, MapFigure)> {
         let data = HeatData::from_f64(layers, layers, &similarity.layer_matrix());
         let axes = (HeatAxis::numbered("Layer", "L"), HeatAxis::numbered("Layer", "L"));
         let tone = Tone::between(ColourMap::Viridis, HeatScale::Linear, 0.0, 1.0);
-        let title = format!("Most alike heads of two layers, {}", similarity.measure.label());
+        let title = format!("Most similar heads of two layers, {}", similarity.measure.label());
         let figure = MapFigure {
             value: "Similarity".to_owned(),
             notes: vec![similarity.measure.formula().to_owned()],

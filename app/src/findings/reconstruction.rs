@@ -22,7 +22,8 @@ use crate::{
 const ERRORS: [f64; 3] = [0.10, 0.05, 0.01];
 
 /// How FLOPs of scores are counted, which stands where they do.
-pub const FLOPS_CONVENTION: &str = "FLOPs count the n - k keys of a query that are restored; table 1 of the Eigen paper \
+pub const FLOPS_CONVENTION: &str = "FLOPs count the n - k keys of a query that are restored; table 1 of the Eigen \
+                                    paper \
      counts all n keys, so that its ratio k (d + n) / (n d) is larger (0.375 there is 0.344 here).";
 
 /// What a scope is called: `network`, `L3`, `L3H7`.
@@ -45,10 +46,10 @@ pub(super) fn figures(analysis: &Analysis) -> Vec<(String, Figure)> {
     let n = found.tokens as f64;
     for scope in &found.scopes {
         let pairs: Vec<f64> = (0..=found.tokens).map(|k| k as f64).collect();
-        let title = format!("Error of scores restored from k pairs a query, {}", scope_name(scope.scope));
+        let title = format!("Error of scores restored from k pairs per query, {}", scope_name(scope.scope));
         let slug = scope.scope.slug();
         let curves = [&scope.greedy, &scope.eigen, &scope.random];
-        let x = Axis::new("Pairs of a query").quantity(Quantity::Count);
+        let x = Axis::new("Pairs per query").quantity(Quantity::Count);
         let reliable = scope.reliable_pairs(found.tokens);
         let mut figure = figure(analysis, &title, (x, (0.0, n)), &lines(&pairs, curves, reliable));
         figure.notes.extend(reliable_words(found, scope));
@@ -115,8 +116,8 @@ pub fn reliable_words(found: &Reconstruction, scope: &ScopeReconstruction) -> Op
     let reliable = scope.reliable_pairs(found.tokens);
     (reliable < found.tokens && found.held_out_examples > 0).then(|| {
         format!(
-            "Errors beyond k = {} are not reliable: pairs were chosen from {} of {} scores a query, too few to fit more, so \
-             that they say more of these maps than of the model. Ask for more examples.",
+            "Errors beyond k = {} are not reliable: pairs were chosen from {} of {} scores per query, too few to fit \
+             more. Ask for more examples.",
             format::count(reliable as u64),
             counted(scope.samples, "map"),
             format::count(found.tokens as u64)

@@ -35,7 +35,7 @@ pub fn summary(analysis: &Analysis) -> Vec<String> {
             String::new()
         };
         lines.push(format!(
-            "Similarity by {}: neighbouring layers {}{apart} (mean of the most alike heads; 1 = the same map).",
+            "Similarity by {}: neighbouring layers {}{apart} (mean of the most similar heads; 1 = the same map).",
             similarity.measure.label(),
             format::significant(near, 3)
         ));
@@ -51,7 +51,7 @@ pub fn summary(analysis: &Analysis) -> Vec<String> {
             components_words(&spectra.network)
         ));
         lines.push(format!(
-            "{:.1} % of the energy is in the means of rows, which the softmax does not see{}.",
+            "{:.1} % of the energy is in the means of rows, which the softmax ignores{}.",
             100.0 * spectra.row_mean_energy,
             match &spectra.row_mean_subtracted {
                 Some(rest) => format!("; without them {}", components_words(rest)),
@@ -151,7 +151,8 @@ mod tests {
         let text = summary(&analysis).join("\n");
         for expected in [
             "neighbouring layers 0.750 (mean",
-            "the largest 1 % (4) of 400 eigenvalues hold 97.5 to 100.0 % of the energy; 1 for 80 %, 2 for 90 %, 2 for 95 %.",
+            "the largest 1 % (4) of 400 eigenvalues hold 97.5 to 100.0 % of the energy; 1 for 80 %, 2 for 90 %, 2 for \
+             95 %.",
             "25.0 % of the energy is in the means of rows",
             "The largest eigenvalues by iteration, right to 0.1 % (up to 3 directions).",
             "A note.",

@@ -29,8 +29,8 @@ pub fn welcome_ui(ui: &mut Ui, state: &State) -> Option<Choice> {
         ui.heading("How much of attention is redundant?");
         ui.colored_label(
             palette.weak,
-            "Train a small transformer, watch it learn, and compare it with others. Choose a beginning; everything in it \
-             can be changed before it starts.",
+            "Train a small transformer, watch it learn, and compare it with others. Choose a starting point; \
+             everything in it can be changed before it starts.",
         );
         ui.add_space(10.0);
         ui.horizontal_wrapped(|ui| {

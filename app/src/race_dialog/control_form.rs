@@ -65,12 +65,12 @@ impl ControlForm {
         });
         ui.add_space(4.0);
         ui.label(
-            "Shuffled, every token stands at a random place: words are as frequent as before, and nothing else is left to \
-             learn. Then each model is looked at on both texts, and Redundancy shows the four similarity matrices side by \
-             side: what they have in common is not due to language.",
+            "In the shuffled text every token stands at a random position: word frequencies are the same, and nothing \
+             else is left to learn. Each model is then analysed on both texts, and Redundancy shows the four \
+             similarity matrices side by side: what they have in common is not due to language.",
         );
         ui.horizontal(|ui| {
-            let label = ui.label("Examples of each look");
+            let label = ui.label("Examples per analysis");
             let drag = ui.add(DragValue::new(&mut self.examples).range(1..=MOST_EXAMPLES).speed(8));
             drag.labelled_by(label.id).on_hover_text("Of the held-out text, spread evenly over it");
         });

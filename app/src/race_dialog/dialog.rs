@@ -84,9 +84,11 @@ impl RaceDialog {
             ui.selectable_value(&mut self.kind, Kind::Control, "Control");
         });
         let words = match self.kind {
-            Kind::Race => "The baseline and its variants, with the same seeds, order of the data and schedule.",
+            Kind::Race => "The baseline and its variants, with the same seeds, data order and schedule.",
             Kind::Sweep => "One config with several values of its fields, such as 2, 4 and 8 heads.",
-            Kind::Control => "One config on its text and on the same text shuffled: what of it is due to language?",
+            Kind::Control => {
+                "One config trained on its text and on the same text shuffled: which findings are due to language?"
+            }
         };
         ui.label(RichText::new(words).color(weak));
         ui.horizontal(|ui| {
@@ -97,8 +99,8 @@ impl RaceDialog {
                 ui.label("Seeds");
                 let seeds = ui.add(DragValue::new(&mut self.seeds).range(1..=MOST_SEEDS).speed(0.05));
                 seeds
-                    .accessible_name("Seeds of each")
-                    .on_hover_text("How many seeds each is trained with; several make a band");
+                    .accessible_name("Seeds per config")
+                    .on_hover_text("With how many seeds each config is trained; several give a band");
             }
         });
         let name = self.name.trim();
@@ -142,10 +144,10 @@ impl RaceDialog {
         let why_not = match self.kind {
             _ if self.name.trim().is_empty() => Some("Give it a name."),
             _ if state.engine_ended => Some("The engine has ended."),
-            Kind::Race if left_out > 0 => Some("Untick what cannot be trained, or change its numbers."),
-            Kind::Race if sound < 2 => Some("Tick a variant."),
+            Kind::Race if left_out > 0 => Some("Untick the variants that cannot be trained, or change their numbers."),
+            Kind::Race if sound < 2 => Some("There is nothing to race against: add a variant."),
             Kind::Sweep if sound == 0 => Some("There is nothing to train."),
-            Kind::Control if left_out > 0 => Some("Mend the config first."),
+            Kind::Control if left_out > 0 => Some("Fix the config first."),
             _ => None,
         };
         let of = |n: usize, one: &str, many: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {many}") };
@@ -154,13 +156,13 @@ impl RaceDialog {
         words += &flops.map(|flops| format!(", {} in all", format::flops(flops))).unwrap_or_default();
         ui.label(words);
         if left_out > 0 {
-            let text = format!("{} cannot be trained: the reason stands beside it.", of(left_out, "config", "configs"));
+            let text = format!("{} cannot be trained, for the reason beside it.", of(left_out, "config", "configs"));
             ui.label(RichText::new(text).color(palette.error));
         }
         let mut open = true;
         ui.horizontal(|ui| {
             let label = match left_out {
-                0 if self.kind == Kind::Control => "Queue 2 runs and 4 looks".to_owned(),
+                0 if self.kind == Kind::Control => "Queue 2 runs and 4 analyses".to_owned(),
                 0 => format!("Queue {}", of(runs as usize, "run", "runs")),
                 n => format!("Queue {} without these {n}", of(runs as usize, "run", "runs")),
             };

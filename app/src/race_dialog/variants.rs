@@ -108,7 +108,7 @@ impl Variants {
                 let kind = variant.answer.kind().replace('_', " ");
                 let name = upper(&kind);
                 let check = ui.add_enabled(!is_there, Checkbox::new(&mut variant.chosen, &name));
-                check.on_hover_text(about(&variant.answer)).on_disabled_hover_text("It races already");
+                check.on_hover_text(about(&variant.answer)).on_disabled_hover_text("It is in the race already");
                 let config = &self.base;
                 ui.horizontal(|ui| changed |= numbers_ui(ui, &mut variant.answer, config, &kind));
                 costs_ui(ui, priced, base);
@@ -201,7 +201,8 @@ fn about(answer: &Answer) -> &'static str {
             Reuse::Custom(_) => "A table drawn by hand",
         },
         Answer::Coverage(_) => {
-            "Each query scores k keys, chosen after a warm-up; its other scores follow from these by a linear map. The last \
+            "Each query scores k keys, chosen after a warm-up; its other scores follow from these by a linear map. \
+             The last \
              layer scores all"
         }
     }

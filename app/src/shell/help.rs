@@ -36,7 +36,7 @@ pub fn help_ui(ctx: &Context) -> bool {
             }
             ui.add_space(10.0);
             let weak = theme::palette(ui.visuals()).weak;
-            ui.colored_label(weak, "On macOS, Cmd takes the place of Ctrl. The palette finds every action by name.");
+            ui.colored_label(weak, "On macOS, use Cmd instead of Ctrl. The palette finds every action by name.");
         });
     });
     !modal.should_close()

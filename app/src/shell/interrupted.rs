@@ -27,7 +27,7 @@ pub fn interrupted_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let (mut resume, mut inspect, mut dismiss) = (false, false, false);
     Panel::top("interrupted").resizable(false).frame(frame).show(ui, |ui| {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let hint = "Hides this; the run can be resumed from its own page at any time";
+            let hint = "Hides this; the run can be resumed from Runs at any time";
             let button = ui.button("Not now").on_hover_text(hint);
             dismiss = button.accessible_name(format!("Not now: {name}")).clicked();
             inspect =
@@ -79,9 +79,9 @@ fn words(run: &RunSummary, name: &str, state: &State, was_closed: bool) -> Strin
     };
     let checkpoints = state.checkpoints.get(&run.id).map(|all| all.iter().map(|record| record.step).max());
     match checkpoints {
-        Some(Some(step)) if step == run.steps_done => format!("{what} Its checkpoint is of that step."),
-        Some(Some(step)) => format!("{what} Its last checkpoint is of step {}.", format::count(step)),
-        Some(None) => format!("{what} It has no checkpoint: Resume begins at the first step."),
+        Some(Some(step)) if step == run.steps_done => format!("{what} Its checkpoint is from that step."),
+        Some(Some(step)) => format!("{what} Its last checkpoint is from step {}.", format::count(step)),
+        Some(None) => format!("{what} It has no checkpoint: Resume starts at the first step."),
         None => what,
     }
 }

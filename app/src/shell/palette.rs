@@ -24,7 +24,7 @@ pub enum PaletteAction {
     SetUpRace,
     /// Pauses the current run.
     Pause,
-    /// Goes on with the paused run.
+    /// Continues the paused run.
     Resume,
     /// Stops the current run.
     Stop,
@@ -72,8 +72,8 @@ pub fn entries(state: &State, panels: &[PanelInfo]) -> Vec<Entry> {
         all.push(Entry::new("Stop the current run", name, PaletteAction::Stop));
         all.push(Entry::new("Write a checkpoint now", name, PaletteAction::Checkpoint));
     }
-    all.push(Entry::new("Start the run that is set up", "Ctrl+Enter", PaletteAction::Press(Pressed::Start)));
-    all.push(Entry::new("Race or sweep the config that is set up", "Baseline and variants", PaletteAction::SetUpRace));
+    all.push(Entry::new("Start the configured run", "Ctrl+Enter", PaletteAction::Press(Pressed::Start)));
+    all.push(Entry::new("Race or sweep the current config", "Baseline and variants", PaletteAction::SetUpRace));
     for (place, panel) in panels.iter().enumerate() {
         let key = panel_key(place).map_or_else(String::new, |key| format!("   {key}"));
         let detail = format!("{}{key}", panel.about);
@@ -88,14 +88,14 @@ pub fn entries(state: &State, panels: &[PanelInfo]) -> Vec<Entry> {
         Entry::new("Export what is shown", "Ctrl+E", PaletteAction::Press(Pressed::Export)),
         Entry::new("Filter", "/", PaletteAction::Press(Pressed::Filter)),
         Entry::new("Show all messages", "", PaletteAction::Log),
-        Entry::new("Purge deleted runs", "Lists what goes, and asks", PaletteAction::Purge),
+        Entry::new("Purge deleted runs", "Lists what would be removed, and asks first", PaletteAction::Purge),
         Entry::new("Show or hide the inspector", "]", PaletteAction::Press(Pressed::Inspector)),
         Entry::new("Show or hide the rail", "[", PaletteAction::Press(Pressed::Rail)),
         Entry::new("Full screen and back", "F11", PaletteAction::Press(Pressed::FullScreen)),
         Entry::new("Keys and help", "?", PaletteAction::Press(Pressed::Help)),
         Entry::new("Larger", "Ctrl++", PaletteAction::Zoom(110)),
         Entry::new("Smaller", "Ctrl+-", PaletteAction::Zoom(91)),
-        Entry::new("Usual size", "Ctrl+0", PaletteAction::Zoom(0)),
+        Entry::new("Reset size", "Ctrl+0", PaletteAction::Zoom(0)),
     ]);
     for theme in ThemeChoice::ALL {
         all.push(Entry::new(format!("Theme: {}", theme.label().to_lowercase()), "", PaletteAction::Theme(theme)));

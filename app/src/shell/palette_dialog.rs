@@ -86,7 +86,7 @@ impl PaletteDialog {
                     }
                 }
                 if found.is_empty() {
-                    ui.colored_label(theme::palette(ui.visuals()).weak, "Nothing is called that.");
+                    ui.colored_label(theme::palette(ui.visuals()).weak, "Nothing matches.");
                 }
             });
         });

@@ -23,7 +23,8 @@ impl PurgeDialog {
             ui.set_width(660.0_f32.min(ctx.content_rect().width() - 40.0));
             ui.label(RichText::new("Purge what was deleted").heading());
             let weak = theme::palette(ui.visuals()).weak;
-            let words = "Deleted runs, benchmarks and analyses can be brought back until they are purged. Purging removes \
+            let words = "Deleted runs, benchmarks and analyses can be brought back until they are purged. Purging \
+                         removes \
                          them for good, runs with their checkpoints.";
             ui.label(RichText::new(words).color(weak));
             ui.add_space(4.0);
@@ -45,7 +46,11 @@ impl PurgeDialog {
                 ui.add(egui::Spinner::new().size(14.0));
                 ui.label("Removing…");
             } else if self.is_sure {
-                let words = format!("{} and {} of files go for good. ", format::count(count), format::bytes(bytes));
+                let words = format!(
+                    "{} and {} of files will be removed for good. ",
+                    format::count(count),
+                    format::bytes(bytes)
+                );
                 ui.label(words + "This cannot be undone.");
                 if ui.button("Remove for good").clicked() {
                     (self.is_sure, state.purge.is_purging) = (false, true);
@@ -69,12 +74,12 @@ fn list_ui(ui: &mut Ui, state: &State) {
     if state.purge.deleted.is_none() {
         ui.horizontal(|ui| {
             ui.add(egui::Spinner::new().size(14.0));
-            ui.label("Looking at what was deleted…");
+            ui.label("Listing what was deleted…");
         });
         return;
     }
     if state.purge.going().next().is_none() {
-        ui.label("Nothing that was deleted can be purged.");
+        ui.label("There is nothing to purge.");
     } else {
         Grid::new("purged").num_columns(3).striped(true).show(ui, |ui| {
             for one in state.purge.going() {
@@ -90,7 +95,7 @@ fn list_ui(ui: &mut Ui, state: &State) {
     let warning = theme::palette(ui.visuals()).warning;
     for one in state.purge.staying() {
         let why = one.refused.as_deref().unwrap_or_default();
-        ui.label(RichText::new(format!("{} stays. {why}", named(one))).color(warning));
+        ui.label(RichText::new(format!("{} is kept. {why}", named(one))).color(warning));
     }
 }
 

@@ -15,7 +15,7 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         1 => "Queue, 1 run waits".to_owned(),
         more => format!("Queue, {more} runs wait"),
     };
-    let button = ui.button(text).on_hover_text("Runs that wait for their turn").accessible_name(spoken);
+    let button = ui.button(text).on_hover_text("Runs waiting to start").accessible_name(spoken);
     Popup::from_toggle_button_response(&button)
         .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
         .accessible_name("Waiting runs")
@@ -25,7 +25,7 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             if waiting.is_empty() {
                 ui.colored_label(
                     theme::palette(ui.visuals()).weak,
-                    "No run waits. A run that is started while another computes waits here.",
+                    "No run is waiting. A run that is started while another trains waits here.",
                 );
                 return;
             }
@@ -56,7 +56,7 @@ pub fn queue_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     });
                     if ui
                         .add(Button::new("Cancel").small())
-                        .on_hover_text("Takes it out of the queue")
+                        .on_hover_text("Removes it from the queue")
                         .accessible_name(format!("Cancel: {name}, place {}", position + 1))
                         .clicked()
                     {

@@ -36,7 +36,7 @@ pub fn top_bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, right: impl FnOnce(&mu
                             now.points.len(),
                             counted(now.spec.point_count(), "point")
                         ),
-                        None => "Nothing computes.".to_owned(),
+                        None => "Nothing is running.".to_owned(),
                     };
                     ui.colored_label(palette.weak, text);
                 });
@@ -51,7 +51,7 @@ fn load_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
     let Some(load) = &cx.state.system else { return };
     let text = format!("CPU {:.0} %   {}", load.cpu_percent, format::bytes(load.memory_bytes));
     ui.label(RichText::new(text).color(palette.weak)).on_hover_text(format!(
-        "Use of the processor by this program (100 % = one core), and its memory. {} are free on this machine.",
+        "Processor use of this program (100 % = one core) and its memory. {} of memory are free on this machine.",
         format::bytes(load.free_bytes)
     ));
 }
@@ -70,9 +70,9 @@ fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
         cx.send(Command::Stop);
     }
     let (word, hover, name, command) = if current.is_paused {
-        ("Resume", "Goes on with the run", "Resume the current run", Command::Resume)
+        ("Resume", "Continues the run", "Resume the current run", Command::Resume)
     } else {
-        ("Pause", "Holds the run after this step", "Pause the current run", Command::Pause)
+        ("Pause", "Pauses the run after this step", "Pause the current run", Command::Pause)
     };
     let ready = !waits && current.preparing.is_none();
     if ui.add_enabled(ready, Button::new(word)).on_hover_text(hover).accessible_name(name).clicked() {
@@ -117,7 +117,7 @@ fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
         ));
     } else if let Some(eta) = current.eta_secs.filter(|eta| eta.is_finite()) {
         ui.label(format!("ETA {}", format::duration(eta)))
-            .on_hover_text("Time until the last step, at the present speed");
+            .on_hover_text("Time until the last step, at the current speed");
     }
     if room > 620.0
         && let Some(speed) = current.tokens_per_sec

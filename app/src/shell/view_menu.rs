@@ -18,13 +18,13 @@ pub fn view_menu_ui(ui: &mut Ui, settings: &Settings) -> Option<PaletteAction> {
         }
         ui.separator();
         ui.label(RichText::new(format!("Size {:.0} %", settings.zoom * 100.0)).small());
-        for (label, percent) in [("Larger", 110), ("Smaller", 91), ("Usual size", 0)] {
+        for (label, percent) in [("Larger", 110), ("Smaller", 91), ("Reset size", 0)] {
             if ui.button(label).clicked() {
                 chosen = Some(PaletteAction::Zoom(percent));
             }
         }
         ui.separator();
-        if ui.button("Purge deleted runs…").on_hover_text("Lists what goes, and asks").clicked() {
+        if ui.button("Purge deleted runs…").on_hover_text("Lists what would be removed, and asks first").clicked() {
             chosen = Some(PaletteAction::Purge);
         }
     });

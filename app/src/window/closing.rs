@@ -79,26 +79,26 @@ impl HeadroomWindow {
                 });
                 ui.add_space(8.0);
                 let at_once = ui.button("Close without waiting");
-                go = at_once.on_hover_text("The run then goes on from its last checkpoint").clicked();
+                go = at_once.on_hover_text("The run can then be resumed from its last checkpoint").clicked();
                 return;
             }
             ui.heading(format!("\"{name}\" is training"));
             if let Some(current) = current {
                 let done = if current.preparing.is_some() || current.step == 0 {
-                    "It has not done a step yet.".to_owned()
+                    "No step is done yet.".to_owned()
                 } else {
                     format!("{} of {} are done.", format::count(current.step), counted(current.steps, "step"))
                 };
                 ui.label(format!(
-                    "{done} Closing the window stops it after the step in progress and writes a checkpoint. The next \
-                     time the window opens it offers to go on from there; the curve continues exactly."
+                    "{done} Closing the window stops the run after the step in progress and writes a checkpoint. The \
+                     next time the window opens, it offers to resume the run from there; the curve continues exactly."
                 ));
             }
             if waiting > 0 {
                 let runs = if waiting == 1 {
-                    "The run that waits leaves".to_owned()
+                    "The waiting run is removed from".to_owned()
                 } else {
-                    format!("The {} runs that wait leave", format::count(waiting))
+                    format!("The {} waiting runs are removed from", format::count(waiting))
                 };
                 let text = format!("{runs} the queue: \"Repeat this run\" queues one again.");
                 ui.label(RichText::new(text).color(theme::palette(ui.visuals()).warning));

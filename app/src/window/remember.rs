@@ -31,7 +31,12 @@ impl HeadroomWindow {
         self.remember();
         if let Some(Answer::Failed(why)) = self.dialogs.take(SETTINGS_KEY) {
             // Said once; the next change tries again.
-            self.state.messages.push(Level::Warning, why, "The window will not remember how it looked.", None);
+            self.state.messages.push(
+                Level::Warning,
+                why,
+                "The window will not remember its panels and selection.",
+                None,
+            );
         }
         let Some(path) = &self.settings_path else { return };
         if self.settings == self.settings_saved {

@@ -125,16 +125,16 @@ fn words(error: &EngineError) -> Words {
     match error {
         StoreError::Locked { .. } => Words {
             title: "The store is locked",
-            why: "Another program holds the file for itself, so that its runs can be neither read nor written."
-                .to_owned(),
+            why: "Another program has locked the file, so its runs can be neither read nor written.".to_owned(),
             what_to_do: "Close that program, or wait until it is done, and try again. Several windows of Headroom \
                          on one store do not lock each other out.",
         },
         StoreError::Corrupt { reason, .. } => Words {
             title: "The store is damaged",
             why: format!("The database cannot be read: {reason}."),
-            what_to_do: "Put back a copy of the file and try again, or open another store. The checkpoints are files of \
-                         their own, in the folder \"runs\" beside it, and stay usable. Nothing was changed in the file.",
+            what_to_do: "Restore a backup of the file and try again, or open another store. The checkpoints are \
+                         separate files in the folder \"runs\" beside it and stay usable. Nothing was changed in the \
+                         file.",
         },
         StoreError::Newer { found, known, .. } => Words {
             title: "The store was made by a newer Headroom",

@@ -52,12 +52,12 @@ pub const RECORDED: &[Metric] = &[
     },
     logged(
         "probe/adjacent_similarity",
-        "Likeness of neighbouring layers",
+        "Similarity of neighbouring layers",
         "mean similarity of the most similar heads of neighbouring layers on the probe batch, 0 to 1",
     ),
     logged(
         "probe/far_similarity",
-        "Likeness of layers apart",
+        "Similarity of layers further apart",
         "mean similarity of the most similar heads of layers that are no neighbours on the probe batch, 0 to 1",
     ),
     Metric {

@@ -214,11 +214,11 @@ fn reconstruct_of_a_run_with_a_map_rebuilt() {
 fn reconstruct_scores_of_a_layer_over_flops() {
     in_both_themes("reconstruct_scores", |theme| {
         let mut screen = reconstruct(theme);
-        screen.choose("What errors are drawn over", "FLOPs of scores");
+        screen.choose("Horizontal axis of the errors", "FLOPs of scores");
         screen.choose("Whose scores", "L5");
         answer(&mut screen);
         screen.click("Scores");
-        screen.focus("Pairs of each query");
+        screen.focus("Pairs per query");
         screen.press(Modifiers::NONE, Key::Home);
         for _ in 0..4 {
             screen.press(Modifiers::NONE, Key::ArrowRight);

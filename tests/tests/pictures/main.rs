@@ -13,7 +13,11 @@ use std::{
 
 use egui::{Key, Modifiers};
 use egui_kittest::{SnapshotOptions, SnapshotResults};
-use headroom_app::{context::PanelId, messages::{Level, Message}, settings::ThemeChoice};
+use headroom_app::{
+    context::PanelId,
+    messages::{Level, Message},
+    settings::ThemeChoice,
+};
 use headroom_engine::{
     config::Problem,
     store::{NewSnapshot, RunId, RunState, SnapshotData, SnapshotRecord, snapshot_kinds},

@@ -143,7 +143,7 @@ fn what_came_out_stands_beside_what_was_predicted() {
     let record = AdviceRecord { run: example_run(1), created_ms: 0, advised };
     screen.state().apply(Event::Advice { advice: vec![record] });
     screen.settle();
-    for words in ["Predicted and come out: grammar decoder", "Came out", "Time of a step", "no loss is predicted"] {
+    for words in ["Predicted and come out: grammar decoder", "Measured", "Time of a step", "no loss is predicted"] {
         assert!(screen.says(words), "no {words} in {:#?}", screen.words());
     }
     assert!(screen.says("was not looked at"), "its maps: {:#?}", screen.words());

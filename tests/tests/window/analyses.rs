@@ -58,7 +58,7 @@ fn empty_panels_say_what_would_fill_them_and_offer_it() {
         screen.state().selection.focused = Some(example_run(3));
         screen.settle();
         assert!(screen.says("No analysis of \"grammar decoder, 1 head\" yet"), "{:#?}", screen.words());
-        screen.click("Set up the same run, looked at while it trains");
+        screen.click("Set up the same run with analyses during training");
         assert_eq!(screen.window().open_panel(), PanelId::CONFIGURE);
     }
 }
@@ -117,7 +117,7 @@ fn groups_follow_the_threshold() {
     let mut screen = full("Redundancy");
     let groups = |screen: &Screen| screen.words().into_iter().find(|word| word.contains("maps repeat another"));
     let before = groups(&screen).expect("groups at the usual threshold");
-    screen.focus("Alike from");
+    screen.focus("Similar from");
     for _ in 0..10 {
         screen.press(Modifiers::NONE, Key::ArrowLeft);
     }
@@ -170,7 +170,7 @@ fn spectra_show_curves_numbers_and_what_is_not_known() {
     assert!(lines(&screen).starts_with("8 lines."), "network, without means, six layers: {}", lines(&screen));
     screen.choose("Curves beside the network", "several steps");
     assert!(lines(&screen).starts_with("8 lines."), "seven steps and without means: {}", lines(&screen));
-    screen.choose("Curves beside the network", "runs that are shown");
+    screen.choose("Curves beside the network", "shown runs");
     assert!(lines(&screen).starts_with("3 lines."), "the baseline is shown: {}", lines(&screen));
     screen.click("Share of n²");
     assert!(lines(&screen).contains("Share of all n² components"), "{}", lines(&screen));
@@ -256,7 +256,7 @@ fn a_checkpoint_is_analysed_on_demand_and_shown_once_it_is_there() {
     });
     let (analysis, target, spec) = asked.expect("the engine is asked");
     assert_eq!((target, spec.examples), (Target::Run { run: example_run(3), which: Which::Best }, 256));
-    assert!(screen.says("waits for its turn") && !screen.has("Analyse its best checkpoint now"));
+    assert!(screen.says("is waiting in the queue") && !screen.has("Analyse its best checkpoint now"));
     let event = Event::Analysing { analysis: analysis.clone(), stage: "Reading examples".to_owned(), fraction: 0.25 };
     screen.state().apply(event);
     screen.settle();

@@ -14,7 +14,7 @@ fn training(folder: &TempDir) -> Screen {
     let mut screen = Screen::engine(&store(folder));
     open_config(&mut screen, &write_tiny(folder.path(), "long", 1));
     for (field, value) in
-        [("Steps", "100000000"), ("Evaluate every", "100000"), ("Checkpoint every", "0"), ("Look every", "0")]
+        [("Steps", "100000000"), ("Evaluate every", "100000"), ("Checkpoint every", "0"), ("Analyse every", "0")]
     {
         screen.fill(field, value);
     }

@@ -20,8 +20,12 @@ fn one_action_trains_a_config_and_its_control_and_shows_both_on_both() {
     open_config(&mut screen, &path);
     screen.click("Race or sweep");
     screen.click("Control");
-    assert!(screen.has("in order") && screen.has("shuffled") && !screen.has("Seeds of each"), "{:#?}", screen.words());
-    screen.fill("Examples of each look", "5");
+    assert!(
+        screen.has("in order") && screen.has("shuffled") && !screen.has("Seeds per config"),
+        "{:#?}",
+        screen.words()
+    );
+    screen.fill("Examples per analysis", "5");
     screen.settle();
     screen.click("Queue the runs");
     assert_eq!(screen.window().open_panel(), PanelId::REDUNDANCY);
@@ -39,7 +43,7 @@ fn one_action_trains_a_config_and_its_control_and_shows_both_on_both() {
         runs.iter().map(|run| from_toml(&screen.state().records[&run.id].config_toml).unwrap().data.shuffled).collect();
     assert_eq!(shuffled, [false, true]);
     assert!(screen.has("Map: Trained on shuffled text, reads text in order"), "{:#?}", screen.words());
-    assert!(!screen.has("Look at what is missing"));
+    assert!(!screen.has("Analyse what is missing"));
     // Each leaves as a figure; without one of them it is offered again.
     let csv = folder.path().join("control.csv");
     screen.click("Export");
@@ -52,8 +56,8 @@ fn one_action_trains_a_config_and_its_control_and_shows_both_on_both() {
     let gone = screen.state().analysis.by_order(&runs[1].id, true).unwrap().id;
     let state = screen.state();
     state.analysis.delete(&gone, &mut state.messages);
-    screen.wait_for("Look at what is missing");
-    screen.click("Look at what is missing");
+    screen.wait_for("Analyse what is missing");
+    screen.click("Analyse what is missing");
     screen.wait("it again", |screen| screen.has("Map: Trained on shuffled text, reads it shuffled"));
     assert_eq!(screen.state().analysis.opened(&runs[1].id), None, "what is shown alone is another choice");
     screen.click("Beside its control");

@@ -33,7 +33,7 @@ fn a_run_is_set_up_in_the_form_started_paused_resumed_and_finished() {
         ("Evaluate every", "2000"),
         ("Evaluate on", "1"),
         ("Checkpoint every", "0"),
-        ("Look every", "2000"),
+        ("Analyse every", "2000"),
         ("Threads", "1"),
     ] {
         screen.fill(field, value);
@@ -82,7 +82,7 @@ fn queued_runs_change_places_and_are_cancelled() {
     open_config(&mut screen, &write_tiny(folder.path(), "seeds", 10));
     screen.fill("Name", "long");
     for (field, value) in
-        [("Steps", "100000000"), ("Evaluate every", "100000"), ("Checkpoint every", "0"), ("Look every", "0")]
+        [("Steps", "100000000"), ("Evaluate every", "100000"), ("Checkpoint every", "0"), ("Analyse every", "0")]
     {
         screen.fill(field, value);
     }

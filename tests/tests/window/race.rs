@@ -17,7 +17,7 @@ fn a_race_is_set_up_queued_and_compared_with_its_baseline() {
     assert!(!screen.has("Full"), "one layer has nobody to borrow from");
     screen.click("Grouped");
     screen.fill("Name of the race", "heads");
-    screen.fill("Seeds of each", "2");
+    screen.fill("Seeds per config", "2");
     screen.settle();
     assert!(screen.says("3 configs × 2 seeds = 6 runs"), "{:#?}", screen.words());
     screen.click("Queue the runs");

@@ -64,7 +64,7 @@ fn while_anything_is_read_it_says_so_and_where_there_is_nothing_it_offers_to_loo
         _ => None,
     });
     assert!(asked.is_some_and(|spec| spec.layers && spec.whole));
-    assert!(screen.says("waits for its turn") && !screen.has("Reconstruct its best checkpoint now"));
+    assert!(screen.says("is waiting in the queue") && !screen.has("Reconstruct its best checkpoint now"));
     // It failed: why, and the offer again.
     let analysis = screen.state().analysis.looking[0].analysis.clone();
     let why = Some("The second moments of rows of scores need 16384 MiB of memory, and 900 MiB are free.".to_owned());
@@ -101,9 +101,9 @@ fn curves_pairs_and_a_map_beside_itself_rebuilt() {
     }
     screen.click("Fitted");
     assert!(lines(&screen).starts_with("3 lines."), "{}", lines(&screen));
-    screen.choose("What errors are drawn over", "share of all pairs");
+    screen.choose("Horizontal axis of the errors", "share of all pairs");
     assert!(lines(&screen).starts_with("4 lines."), "with those of whole maps: {}", lines(&screen));
-    screen.choose("What errors are drawn over", "FLOPs of scores");
+    screen.choose("Horizontal axis of the errors", "FLOPs of scores");
     assert!(lines(&screen).starts_with("3 lines."), "eigenvectors have no FLOPs: {}", lines(&screen));
     screen.choose("Whose scores", "L5");
     answered(&mut screen);
@@ -150,7 +150,7 @@ fn the_slider_rebuilds_the_map_and_the_pairs() {
     let told = |screen: &Screen, map: &str| screen.description(map).0;
     let before =
         (told(&screen, "Map: Rebuilt map"), told(&screen, "Map: Rebuilt minus true"), told(&screen, "Map: True map"));
-    screen.focus("Pairs of each query");
+    screen.focus("Pairs per query");
     screen.press(Modifiers::NONE, Key::ArrowLeft);
     screen.press(Modifiers::NONE, Key::ArrowLeft);
     let asked = answered(&mut screen);
@@ -261,7 +261,7 @@ fn a_trained_run_is_reconstructed_and_its_maps_are_rebuilt() {
     screen.settle();
     assert!(screen.description("Map: Rebuilt map").0.starts_with("16 × 16"));
     let error = |screen: &Screen| screen.words().into_iter().find(|word| word.starts_with("This map from"));
-    screen.focus("Pairs of each query");
+    screen.focus("Pairs per query");
     screen.press(Modifiers::NONE, Key::Home);
     screen.wait("the map from nothing", |screen| {
         error(screen).is_some_and(|word| word.starts_with("This map from 0 pairs"))

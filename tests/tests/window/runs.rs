@@ -159,7 +159,7 @@ fn a_purge_lists_what_goes_and_asks() {
     let before_ms = listed.unwrap();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
     assert!((now - 60_000..=now).contains(&before_ms) && purged.is_none(), "{listed:?} {purged:?}");
-    assert!(screen.says("Looking at what was deleted…"));
+    assert!(screen.says("Listing what was deleted…"));
     let deleted = |number: i64, refused: Option<&str>| Deleted {
         kind: DeletedKind::Run,
         number,
@@ -186,7 +186,7 @@ fn a_purge_lists_what_goes_and_asks() {
     screen.state().apply(Event::Purged { report: PurgeReport { purged: vec![goes], refused: vec![stays] } });
     screen.settle();
     assert!(screen.says("Removed 1 thing for good, 1.0 MiB of files."), "{:?}", screen.words());
-    assert!(screen.says("Nothing that was deleted can be purged.") && screen.says("run #2 old 2 stays."));
+    assert!(screen.says("There is nothing to purge.") && screen.says("run #2 old 2 stays."));
     screen.click("Close the purge");
     assert!(!screen.says("Purge what was deleted"));
 }

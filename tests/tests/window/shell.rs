@@ -39,7 +39,7 @@ fn the_keyboard_reaches_everything() {
     screen.press(Modifiers::COMMAND, Key::K);
     screen.type_text("zzzz");
     screen.settle();
-    assert!(screen.has("Nothing is called that."));
+    assert!(screen.has("Nothing matches."));
     screen.press(Modifiers::NONE, Key::Escape);
     assert!(!screen.has("Find an action"));
 
@@ -198,5 +198,5 @@ fn every_control_has_a_name() {
     screen.choose("Tokenizer", "A tokenizer.json");
     screen.choose("Architecture", "Encoder, as BERT");
     screen.choose("Length in", "Epochs");
-    assert!(screen.has("Hidden share") && screen.has("Epochs") && screen.has("tokenizer.json"));
+    assert!(screen.has("Masked share") && screen.has("Epochs") && screen.has("tokenizer.json"));
 }

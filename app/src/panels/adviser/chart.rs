@@ -59,7 +59,7 @@ impl PartChart<'_> {
         if self.place.is_some() {
             let own = self.curves.len() as u64;
             for series in [&mark, &across] {
-                let place = ChartLine::new(own, "the slider's place", series);
+                let place = ChartLine::new(own, "the slider's position", series);
                 lines.push(ChartLine { colour: palette.strong, dash: Dash::Dashed, width: 1.2, ..place });
             }
         }

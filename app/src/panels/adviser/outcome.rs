@@ -55,12 +55,12 @@ impl Outcomes {
         let beside = advised.beside.as_ref().filter(|run| cx.state.run(run).is_some());
         let before = beside.unwrap_or(&advised.source).clone();
         let Some(after_run) = cx.state.run(&record.run).cloned() else { return };
-        let title = format!("Predicted and come out: {}", cx.state.run_name(&record.run));
+        let title = format!("Predicted and measured: {}", cx.state.run_name(&record.run));
         CollapsingHeader::new(RichText::new(title).strong()).id_salt("outcome").default_open(is_newest).show(
             ui,
             |ui| {
                 let Some(before_run) = cx.state.run(&before).cloned() else {
-                    ui.label("The run that it came from was deleted: there is nothing to compare with.");
+                    ui.label("The run it was advised from was deleted, so there is nothing to compare with.");
                     return;
                 };
                 let (old, new) = (newest(&before, cx), newest(&record.run, cx));
@@ -90,7 +90,7 @@ impl Outcomes {
                 );
                 ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
                 Grid::new("rows").num_columns(5).striped(true).spacing([14.0, 3.0]).show(ui, |ui| {
-                    for heading in ["", "Before", "Predicted", "Came out", ""] {
+                    for heading in ["", "Before", "Predicted", "Measured", ""] {
                         ui.label(RichText::new(heading).small().color(palette.weak));
                     }
                     ui.end_row();

@@ -34,8 +34,9 @@ const NARROW: f32 = 860.0;
 
 const ABOUT: About = About {
     name: "adviser",
-    without_runs: "What a trained model could save shows here, by what was measured of it.",
-    without_analysis: "Which heads could borrow their maps, how many dimensions could be shared and how many pairs are enough \
+    without_runs: "What a trained model could save is shown here, from measurements of it.",
+    without_analysis: "Which heads could borrow their maps, how many dimensions could be shared and how many pairs \
+                       are enough \
                        follows from an analysis of a trained model's attention.",
 };
 
@@ -111,7 +112,7 @@ impl AdviserPanel {
         let (words, metadata) = provenance(run, analysis, cx);
         ui.label(format!("What this model could save. {}.", with_capital(&words)));
         if analysis.step == Some(0) {
-            let words = "Before the first step nothing is learnt yet: go on to a later one.";
+            let words = "Nothing is learnt before the first step: choose a later one.";
             ui.label(RichText::new(words).color(palette.warning));
         }
         ui.add_space(4.0);

@@ -19,14 +19,17 @@ use crate::{
 /// Heads that are written out.
 const MOST: usize = 12;
 
-const HEADS: &str = "A head may use the map of any head of an earlier layer that computes one. Each is measured against the \
-    head that computes its new map, never over a chain of likenesses: the likeness is the least of all that get that map. \
+const HEADS: &str = "A head may use the map of any head of an earlier layer that computes one. Each is compared with \
+                     the head that computes its new map, never along a chain: the similarity is the lowest of all \
+                     heads that get that map. \
     S(A, B) = 1 - mean over p of ½ Σ_j |A[p,j] - B[p,j]| (Reuse Transformers, equation 2)";
-const DIMENSIONS: &str = "Queries and keys of all heads come from projections that the heads share, D_k columns each; every \
+const DIMENSIONS: &str = "Queries and keys of all heads come from projections that the heads share, D_k columns each; \
+                          every \
     head mixes them in its own way. The energy is that of W_Q W_K^T with the weights of all heads side by side: the first D_k \
-    squared singular values over all of them, in the layer that needs most. It does not bind single heads. (Collaborate \
+    squared singular values over all of them, in the layer that needs most. It says nothing of single heads. (Collaborate \
     instead of concatenate, figure 1)";
-const PAIRS: &str = "In all layers but the last each query scores k keys; its other scores follow by a fixed linear map, \
+const PAIRS: &str = "In all layers but the last each query scores k keys; its other scores follow by a fixed linear \
+                     map, \
     R = C_P̄P C_PP⁻¹. The error is what that leaves of the scores' energy in the trained model. Pairs and R come from its best \
     checkpoint. (Eigen analysis, section 3)";
 
@@ -80,8 +83,9 @@ pub fn heads_ui(
         &match could {
             0 => {
                 let best = known.adviser.borrowing().ok().and_then(|found| found.steps().first().copied());
-                let best =
-                    best.map_or_else(String::new, |best| format!(" The first could at {}.", format::fixed(best, 3)));
+                let best = best.map_or_else(String::new, |best| {
+                    format!(" The first could from a similarity of {}.", format::fixed(best, 3))
+                });
                 format!("None of {} could borrow.{best}", counted(computing, "head"))
             }
             could => format!("{} of {} could borrow.", format::count(could as u64), counted(computing, "head")),
@@ -103,7 +107,7 @@ pub fn heads_ui(
     }
     let palette = theme::palette(ui.visuals());
     if could > 0 {
-        let words = "A head that lends has one colour with those that use its map.";
+        let words = "A head that lends has the same colour as those that use its map.";
         ui.label(RichText::new(words).small().color(palette.weak));
     }
     if let Some(at) = *pointed
@@ -138,17 +142,17 @@ fn head_words(now: &OfThresholds, at: HeadSpot) -> Option<String> {
     Some(match head.verdict {
         Verdict::Borrows { lender, similarity } => {
             format!(
-                "{name} would use the map of {}, which is {} like its own.",
+                "{name} would use the map of {}, whose similarity to its own is {}.",
                 head_name(lender),
                 format::fixed(similarity, 3)
             )
         }
         Verdict::Computes { nearest: Some(nearest), similarity: Some(similarity) } => format!(
-            "{name} goes on computing: the nearest map of an earlier layer is that of {}, {} like its own.",
+            "{name} keeps computing: the most similar map of an earlier layer is that of {}, with a similarity of {}.",
             head_name(nearest),
             format::fixed(similarity, 3)
         ),
-        Verdict::Computes { .. } => format!("{name} goes on computing: there is no earlier layer to borrow from."),
+        Verdict::Computes { .. } => format!("{name} keeps computing: there is no earlier layer to borrow from."),
         Verdict::BorrowedBefore { lender } => {
             format!("{name} borrows already; its map is that of {}.", head_name(lender))
         }
@@ -168,11 +172,11 @@ pub fn dimensions_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory
     told_ui(
         ui,
         &format!(
-            "d_k = {}: layer {} needs as many. It has {} now{}.",
+            "d_k = {}: layer {} needs the most. It has {} now{}.",
             format::count(found.d_k as u64),
             found.layer,
             format::count(found.present as u64),
-            if found.is_fewer() { "" } else { ", so that this saves nothing" }
+            if found.is_fewer() { "" } else { ", so this saves nothing" }
         ),
     );
     let curves: Vec<(&str, &crate::plot::Series)> =
@@ -186,7 +190,7 @@ pub fn dimensions_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory
             Axis::new("Share of the energy").quantity(Quantity::Fraction),
         ),
         place: Some((found.d_k as f64, memory.energy)),
-        empty: "The weights were not looked at",
+        empty: "The weights were not analysed",
     }
     .show(ui, 1, charts);
     let palette = theme::palette(ui.visuals());
@@ -215,7 +219,7 @@ pub fn pairs_ui(
             told_ui(
                 ui,
                 &format!(
-                    "k = {} of {} of each row leave an error of {}.",
+                    "k = {} of {} per row leave an error of {}.",
                     format::count(found.k as u64),
                     counted(found.tokens, "pair"),
                     format::percent(found.error)
@@ -229,8 +233,8 @@ pub fn pairs_ui(
         }
     };
     if !is_known {
-        let button = ui.button("Look at reconstruction now");
-        return button.on_hover_text("On the best checkpoint; waits its turn in the queue").clicked();
+        let button = ui.button("Analyse reconstruction now");
+        return button.on_hover_text("On the best checkpoint; runs when its turn in the queue comes").clicked();
     }
     for words in sources {
         let palette = theme::palette(ui.visuals());
@@ -244,11 +248,11 @@ pub fn pairs_ui(
         title: CHARTS[2],
         curves: &[("error", &known.errors)],
         axes: (
-            Axis::new("Pairs of each row k").quantity(Quantity::Count),
+            Axis::new("Pairs per row, k").quantity(Quantity::Count),
             Axis::new("Share of the scores' squares").quantity(Quantity::Fraction),
         ),
         place,
-        empty: "Reconstruction was not looked at",
+        empty: "Reconstruction was not analysed",
     }
     .show(ui, 2, charts);
     false

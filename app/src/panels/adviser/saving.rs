@@ -62,12 +62,12 @@ pub fn saving_ui(ui: &mut Ui, source: &Source<'_>, now: &OfThresholds, memory: &
             }
         }
     }
-    let words_of_loss = "Counted by the cost model. What training makes of it is not predicted: train it and see.";
+    let words_of_loss = "Counted by the cost model. Quality after training is not predicted: train the model to see.";
     ui.add(Label::new(RichText::new(words_of_loss).small().color(palette.weak)).wrap());
     ui.add_space(4.0);
     let again = ui.checkbox(&mut memory.again, "Train this run again beside it");
     again.on_hover_text(
-        "The run has been trained already and is compared as it is. Trained again right before, with the same seed, it is timed \
+        "The run is trained already and is compared as it is. Training it again first, with the same seed, times both \
          on the machine as it is now, which is fairer.",
     );
     let why_not = if cx.state.engine_ended { Some("The engine has ended.".to_owned()) } else { why_not };
@@ -75,7 +75,7 @@ pub fn saving_ui(ui: &mut Ui, source: &Source<'_>, now: &OfThresholds, memory: &
         let button = Button::new(RichText::new(format!("Train this beside \"{}\"", run.name)).strong());
         let button = ui.add_enabled(why_not.is_none(), button).accessible_name("Train what is advised");
         let button =
-            button.on_hover_text("Same seed, order of the data, schedule and length; waits its turn in the queue");
+            button.on_hover_text("Same seed, data order, schedule and length; runs when its turn in the queue comes");
         if button.on_disabled_hover_text(why_not.clone().unwrap_or_default()).clicked()
             && let Some(prediction) = advice.to_keep()
         {
@@ -90,7 +90,7 @@ pub fn saving_ui(ui: &mut Ui, source: &Source<'_>, now: &OfThresholds, memory: &
             train(&name, given, config, advised, memory.again, cx);
         }
         let open = ui.add_enabled(advice.prediction.is_ok(), Button::new("Open the plan in Configure"));
-        if open.on_hover_text("Puts the proposed config there").clicked()
+        if open.on_hover_text("Opens Configure with the proposed config").clicked()
             && let Ok(prediction) = &advice.prediction
         {
             let config = findings::advised_config(&name, &advice.config, prediction);

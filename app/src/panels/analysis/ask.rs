@@ -44,7 +44,7 @@ impl AskForm {
     pub fn button_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
         let has_any = cx.state.checkpoints.get(&run.id).is_some_and(|all| !all.is_empty());
         let button = ui.add_enabled(has_any, Button::selectable(self.is_open, "Analyse…"));
-        let button = button.on_hover_text("Looks at a checkpoint: more examples, other measures, all queries");
+        let button = button.on_hover_text("Analyses a checkpoint: more examples, other measures, all queries");
         let button = button.on_disabled_hover_text("The run has no checkpoint yet");
         if button.accessible_name("Analyse a checkpoint").clicked() {
             self.is_open = !self.is_open;
@@ -79,7 +79,8 @@ impl AskForm {
                 if tokens < 1.0 { "as trained".to_owned() } else { format!("{tokens:.0}") }
             });
             ui.add(tokens).labelled_by(label.id).on_hover_text(
-                "Tokens of an example, at most as many as the model has positions; 0: as it was trained. Analyses of other \
+                "Tokens of an example, at most as many as the model has positions; 0: as it was trained. Analyses of \
+                 other \
                  lengths can stand beside each other in Spectra",
             );
             let order = |order: Option<bool>| match order {
@@ -87,11 +88,12 @@ impl AskForm {
                 Some(false) => "text in order",
                 Some(true) => "text shuffled",
             };
-            let combo = ComboBox::from_id_salt("order").width(130.0).selected_text(order(self.order)).show_ui(ui, |ui| {
-                for choice in [None, Some(false), Some(true)] {
-                    ui.selectable_value(&mut self.order, choice, order(choice));
-                }
-            });
+            let combo =
+                ComboBox::from_id_salt("order").width(130.0).selected_text(order(self.order)).show_ui(ui, |ui| {
+                    for choice in [None, Some(false), Some(true)] {
+                        ui.selectable_value(&mut self.order, choice, order(choice));
+                    }
+                });
             combo.response.accessible_name("Order of the text");
             for measure in Measure::ALL {
                 let mut is_wanted = self.measures.contains(&measure);
@@ -106,7 +108,7 @@ impl AskForm {
             }
             ui.checkbox(&mut self.has_heads, "Spectra of heads").on_hover_text("Of each head too: takes longer");
             self.space_ui(ui, run, cx);
-            if ui.button("Analyse").on_hover_text("Waits its turn in the queue").clicked() {
+            if ui.button("Analyse").on_hover_text("Runs when its turn in the queue comes").clicked() {
                 self.start(run, cx);
             }
         });
@@ -125,7 +127,7 @@ impl AskForm {
             None => cx.state.run_name(of),
         };
         let text = self.space.as_ref().map_or_else(|| "no other model".to_owned(), &name);
-        ui.label("In the space of");
+        ui.label("Project on the space of");
         let combo = ComboBox::from_id_salt("space").width(150.0).selected_text(text).show_ui(ui, |ui| {
             ui.selectable_value(&mut self.space, None, "no other model");
             for space in all {
@@ -134,7 +136,8 @@ impl AskForm {
             }
         });
         combo.response.accessible_name("Space to project on").on_hover_text(
-            "How much of the energy lies in the first components of another checkpoint, or of another run that is shown",
+            "How much of the energy lies in the first components of another checkpoint, or of another run that is \
+             shown",
         );
     }
 
@@ -170,7 +173,7 @@ pub fn asked_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 ui.label(format!("{stage}: {name}"));
             } else {
                 ui.add(Spinner::new().size(14.0));
-                ui.label(format!("The analysis of \"{name}\" waits for its turn"));
+                ui.label(format!("The analysis of \"{name}\" is waiting in the queue"));
             }
             let words = if *is_cancelling { "Ending…" } else { "Cancel" };
             let button = ui.add_enabled(!is_cancelling, Button::new(words)).on_hover_text("Nothing of it is kept");

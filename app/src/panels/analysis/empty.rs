@@ -18,17 +18,18 @@ pub fn empty_ui(ui: &mut Ui, run: &RunSummary, what: &str, ask: &mut AskForm, cx
     let is_training = cx.state.current.as_ref().is_some_and(|current| current.run == run.id);
     let why = match &config {
         Some(config) if config.probe.every == 0 => {
-            "It was not looked at while it trained: \"Look every\" (probe.every) is 0.".to_owned()
+            "It was not analysed during training: \"Analyse every\" (probe.every) is 0.".to_owned()
         }
         Some(config) if is_training => format!("The first comes at step {}.", config.probe.every),
-        _ => "It kept none while it trained.".to_owned(),
+        _ => "None was kept during training.".to_owned(),
     };
     let heading = format!("No analysis of \"{}\" yet", run.name);
     let has_any = cx.state.checkpoints.get(&run.id).is_some_and(|all| !all.is_empty());
     let waits = cx.state.analysis.looking.iter().any(|looking| looking.run == run.id);
     blank_ui(ui, &heading, &format!("{what} {why}"), |ui| {
         if has_any && !waits {
-            let now = ui.button("Analyse its best checkpoint now").on_hover_text("Waits its turn in the queue");
+            let now =
+                ui.button("Analyse its best checkpoint now").on_hover_text("Runs when its turn in the queue comes");
             if now.clicked() {
                 ask.start(run, cx);
             }
@@ -37,8 +38,8 @@ pub fn empty_ui(ui: &mut Ui, run: &RunSummary, what: &str, ask: &mut AskForm, cx
             if config.probe.every == 0 {
                 config.probe.every = EVERY;
             }
-            let again = ui.button("Set up the same run, looked at while it trains");
-            if again.on_hover_text("Opens Configure; \"Look every\" says how often").clicked() {
+            let again = ui.button("Set up the same run with analyses during training");
+            if again.on_hover_text("Opens Configure; \"Analyse every\" says how often").clicked() {
                 cx.act(Action::Configure(Box::new(config), current_folder()));
             }
         }

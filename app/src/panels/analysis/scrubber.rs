@@ -55,7 +55,7 @@ impl Scrubber {
         self.play(ui, steps, place);
         let words = if self.is_playing() { "Pause" } else { "Play" };
         let button = ui.add_enabled(last > 0, egui::Button::new(words).min_size(egui::vec2(56.0, 0.0)));
-        let button = button.on_hover_text("Goes through the steps from the first, or on from here");
+        let button = button.on_hover_text("Plays the steps from the first one, or on from here");
         if button.accessible_name("Play the steps").clicked() {
             if self.is_playing() {
                 self.next_secs = None;
@@ -71,7 +71,7 @@ impl Scrubber {
         ui.spacing_mut().slider_width = (ui.available_width() - 260.0).clamp(80.0, 360.0);
         let slider = ui.add_enabled(last > 0, Slider::new(&mut wanted, 0..=last).show_value(false));
         let slider =
-            slider.accessible_name("Step of the analysis").on_hover_text("Steps at which the run was looked at");
+            slider.accessible_name("Step of the analysis").on_hover_text("Steps at which the run was analysed");
         if slider.has_focus() {
             ui.input_mut(|input| {
                 if input.consume_key(Modifiers::NONE, Key::Home) {

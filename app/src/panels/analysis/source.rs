@@ -14,10 +14,10 @@ pub fn source_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
         return;
     }
     let shown = opened.as_ref().and_then(|id| all.iter().find(|found| found.id == *id));
-    let text = shown.map_or_else(|| "While it trained".to_owned(), |found| name(found, run));
+    let text = shown.map_or_else(|| "During training".to_owned(), |found| name(found, run));
     let mut wanted = opened.clone();
     let combo = ComboBox::from_id_salt("source").width(190.0).selected_text(text).show_ui(ui, |ui| {
-        ui.selectable_value(&mut wanted, None, "While it trained");
+        ui.selectable_value(&mut wanted, None, "During training");
         for found in &all {
             ui.push_id(found.number, |ui| ui.selectable_value(&mut wanted, Some(found.id.clone()), name(found, run)));
         }

@@ -66,7 +66,7 @@ pub(super) fn controls_ui(
         });
         combo.response.accessible_name("Second metric");
         group_ui(ui, runs, configs, view);
-        let help = "Trains variants of the baseline, or of the first run shown";
+        let help = "Trains variants of the baseline, or of the first shown run";
         asked.race = ui.button("Race…").on_hover_text(help).accessible_name("Race from here").clicked();
     });
     if view.shape == Shape::Parallel {
@@ -84,7 +84,7 @@ pub(super) fn controls_ui(
         };
         asked.reset = options.ui(ui);
         if has_baseline {
-            let help = "A chart of each run less the baseline; of pairs with the same seed where runs are grouped";
+            let help = "A chart of each run minus the baseline, seed by seed where runs are grouped";
             ui.checkbox(&mut view.difference, "Difference to the baseline").on_hover_text(help);
         }
         let difference = (has_baseline && view.difference)

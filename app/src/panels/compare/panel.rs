@@ -87,7 +87,7 @@ fn compared(cx: &PanelContext<'_>) -> Vec<RunSummary> {
 }
 
 fn nothing_shown_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    blank_ui(ui, "No run is shown", "Open the eye of the runs that you want to compare.", |ui| {
+    blank_ui(ui, "No run is shown", "Click the eye of each run that you want to compare.", |ui| {
         if ui.button("Show the newest runs").clicked() {
             let newest = cx.state.runs.iter().filter(|run| !run.archived && run.steps_done > 0).take(NEWEST);
             let newest: Vec<RunId> = newest.map(|run| run.id.clone()).collect();

@@ -67,7 +67,7 @@ impl Start {
             let first = problems.first().map_or_else(String::new, |problem| sentence(&problem.message));
             cx.act(Action::Say(
                 Level::Error,
-                format!("The run cannot start: {} to mend.", count(problems.len())),
+                format!("The run cannot start: {} to fix.", count(problems.len())),
                 first,
             ));
         }
@@ -95,7 +95,7 @@ impl Start {
             Button::new(RichText::new(text).strong()).fill(fill).min_size(Vec2::new(ui.available_width(), 34.0));
         let hover = if is_free { "Starts the run (Ctrl+Enter)" } else { "Puts the run into the queue (Ctrl+Enter)" };
         let start = ui.vertical_centered(|ui| ui.add_enabled(can_start, button).on_hover_text(hover));
-        if start.inner.on_disabled_hover_text("Mend what is listed below first.").clicked() {
+        if start.inner.on_disabled_hover_text("Fix the problems listed below first.").clicked() {
             self.request(1);
         }
         let went = problems_ui(ui, problems, labels);
@@ -126,7 +126,7 @@ fn problems_ui(ui: &mut Ui, problems: &[Problem], labels: &Labels) -> Option<Str
         return None;
     }
     let mut went = None;
-    ui.label(RichText::new(format!("{} to mend:", count(problems.len()))).color(palette.error));
+    ui.label(RichText::new(format!("{} to fix:", count(problems.len()))).color(palette.error));
     for problem in problems.iter().take(LISTED) {
         let label = labels.get(problem.field.as_str()).copied().unwrap_or(&problem.field);
         let text = format!("{label}: {}", sentence(&problem.message));

@@ -29,7 +29,7 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
     let difference = estimate.and_then(|estimate| estimate.difference).filter(|difference| !difference.is_none());
     let is_old = estimate.is_some() && draft.is_estimate_old;
     if is_old {
-        ui.colored_label(palette.weak, "Of the config as it was: mend the marked fields.");
+        ui.colored_label(palette.weak, "Numbers of the last valid config: fix the marked fields.");
     }
     ui.scope(|ui| {
         if is_old {
@@ -64,7 +64,7 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
                 parts_ui(
                     ui,
                     estimate,
-                    "Trainable numbers, with the vocabulary asked for",
+                    "Trainable parameters, with the requested vocabulary",
                     |part| part.parameters,
                     format::count,
                 );
@@ -130,7 +130,7 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
         ui.colored_label(palette.error, "This needs more memory than is free.");
     }
     if estimate.is_none() {
-        ui.colored_label(palette.weak, "Mend the marked fields to see the numbers.");
+        ui.colored_label(palette.weak, "Fix the marked fields to see the numbers.");
     }
 }
 
@@ -178,7 +178,7 @@ fn parts_ui(ui: &mut Ui, estimate: Option<&Estimate>, words: &str, of: fn(&PartC
 }
 
 fn memory_ui(ui: &mut Ui, estimate: Option<&Estimate>) {
-    ui.label("An estimate of the most that is held at once.");
+    ui.label("An estimate of the peak.");
     let Some(Estimate { cost, .. }) = estimate else { return };
     Grid::new("memory").num_columns(2).spacing([14.0, 2.0]).show(ui, |ui| {
         for (name, bytes) in [

@@ -85,7 +85,7 @@ impl Large<'_> {
         let word = |at: usize| words.get(at).map_or("", String::as_str);
         let place = |at: usize| self.kept.places.get(at).copied().unwrap_or(at);
         let cell_name = |row: usize, column: usize| {
-            format!("{} \"{}\" looks at {} \"{}\"", place(row), word(row), place(column), word(column))
+            format!("{} \"{}\" attends to {} \"{}\"", place(row), word(row), place(column), word(column))
         };
         let inside = locked.filter(|(row, column)| *row < self.map.rows() && *column < self.map.columns());
         let shown = HeatMap::new(self.name, self.map)
@@ -101,7 +101,7 @@ impl Large<'_> {
         }
         let told = locked.or(shown.hovered).map(|(row, _)| row).filter(|row| *row < self.map.rows());
         let line = told.map_or_else(
-            || "Point at a row: its query is told of. A click locks it, Esc frees it.".to_owned(),
+            || "Point at a row to see what its query attends to. A click locks it, Esc releases it.".to_owned(),
             |row| self.row_words(row),
         );
         ui.label(RichText::new(line).small().color(if told.is_some() { palette.text } else { palette.weak }));

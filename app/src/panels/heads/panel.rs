@@ -43,8 +43,9 @@ const NARROW: f32 = 900.0;
 
 const ABOUT: About = About {
     name: "heads",
-    without_runs: "The attention maps of every head show here once a run has a checkpoint.",
-    without_analysis: "Attention maps are drawn from a checkpoint: one is written at evaluations, or by Checkpoint in the top \
+    without_runs: "The attention maps of every head are shown here once a run has a checkpoint.",
+    without_analysis: "Attention maps are drawn from a checkpoint: one is written at evaluations, or by Checkpoint in \
+                       the top \
                        bar.",
 };
 
@@ -229,7 +230,7 @@ impl HeadsPanel {
             ui.checkbox(&mut memory.hides_special, "Hide special tokens").on_hover_text("[CLS], <s> and the like");
             self.beside_ui(ui, run, steps, cx);
             ui.menu_button("Export", |ui| {
-                for (place, title) in [(0, "The map…"), (1, "The one beside it…"), (2, "Their difference…")] {
+                for (place, title) in [(0, "The map…"), (1, "The map beside it…"), (2, "Their difference…")] {
                     let has_it = place == 0 || self.beside != Beside::Nothing;
                     if ui.add_enabled(has_it, egui::Button::new(title)).clicked() {
                         self.wanted = Some(place);
@@ -335,9 +336,7 @@ impl HeadsPanel {
             None => Err(None),
         };
         let other_map = beside.and_then(|other| match cx.state.maps.map(&other_of, at) {
-            Some(map) if map.values().is_empty() => {
-                Err(Some(format!("{} is not there in the other model.", head_name(at))))
-            }
+            Some(map) if map.values().is_empty() => Err(Some(format!("The other model has no {}.", head_name(at)))),
             Some(map) => Ok((other, map)),
             None => Err(None),
         });
@@ -381,7 +380,7 @@ impl HeadsPanel {
                 other_large.ui(middle, LARGE, other_state, locked);
                 match &difference_large {
                     Some(large) => large.ui(right, LARGE, difference_state, locked),
-                    None => drop(right.label("They read different tokens: a difference has no meaning.")),
+                    None => drop(right.label("They read different tokens, so a difference has no meaning.")),
                 }
             }
         });

@@ -36,24 +36,24 @@ impl Fact {
 pub fn facts(record: &RunRecord, run: &RunSummary) -> Vec<Fact> {
     let time = |ms: i64| format::date_time(ms as f64 / 1000.0);
     let mut facts = vec![
-        Fact::new("Id", run.id.to_string(), "Never changes; the command line takes it"),
-        Fact::new("Seed", run.seed.to_string(), "Of initialisation, data order, dropout and masking"),
+        Fact::new("Id", run.id.to_string(), "Never changes; the command line accepts it"),
+        Fact::new("Seed", run.seed.to_string(), "Seed of initialisation, data order, dropout and masking"),
         Fact::new("Device", run.device.clone(), ""),
         Fact::new("Threads", run.threads.to_string(), "Threads that the run computes with on the processor"),
     ];
     if let Some(parameters) = run.parameters {
         let exact = parameters.to_string();
-        facts.push(Fact { exact, ..Fact::new("Parameters", format::count(parameters), "Trained numbers") });
+        facts.push(Fact { exact, ..Fact::new("Parameters", format::count(parameters), "Trainable parameters") });
     }
     let config = from_toml(&record.config_toml).ok();
     if let Some(matched) = config.and_then(|config| ParameterMatch::of(&config).ok().flatten()) {
-        let about = "What `attention.match_parameters` did: layers were added until parameters came closest";
+        let about = "Layers that `attention.match_parameters` added to come closest in parameters";
         facts.push(Fact::new("Matched", matched.to_string(), about));
     }
     let of = run.steps_total.map_or_else(String::new, |total| format!(" of {}", format::count(total)));
     facts.push(Fact::new("Steps", format!("{}{of}", format::count(run.steps_done)), "Optimiser steps done"));
     facts.push(Fact::new("Tokens", format::count(run.tokens), "Tokens trained on"));
-    facts.push(Fact::new("Duration", format::duration(run.train_secs), "Time in training, pauses left out"));
+    facts.push(Fact::new("Duration", format::duration(run.train_secs), "Training time, without pauses"));
     facts.push(Fact::new("Queued", format!("{} UTC", time(run.created_ms)), ""));
     facts.extend(run.started_ms.map(|ms| Fact::new("Started", format!("{} UTC", time(ms)), "")));
     facts.extend(run.ended_ms.map(|ms| Fact::new("Ended", format!("{} UTC", time(ms)), "")));
@@ -66,15 +66,15 @@ pub fn facts(record: &RunRecord, run: &RunSummary) -> Vec<Fact> {
         let shown = format!("{} at step {}", parent.run, format::count(parent.step));
         facts.push(Fact::new("Parent", shown, "The run whose checkpoint it started from"));
     }
-    facts.push(Fact::new("Version", record.program_version.clone(), "Of the program that made the run"));
+    facts.push(Fact::new("Version", record.program_version.clone(), "Version of the program that made the run"));
     let commit = match (&record.git_commit, record.git_dirty) {
         (None, _) => "not known".to_owned(),
         (Some(commit), Some(true)) => format!("{commit}, with changes"),
         (Some(commit), _) => commit.clone(),
     };
-    facts.push(Fact::new("Git commit", commit, "That the program was built from"));
+    facts.push(Fact::new("Git commit", commit, "Commit that the program was built from"));
     let hash = record.data_hash.clone().unwrap_or_else(|| "not known yet".to_owned());
-    facts.push(Fact::new("Data hash", hash, "Of text and tokenizer: the same hash is the same data"));
+    facts.push(Fact::new("Data hash", hash, "Hash of text and tokenizer: equal hashes mean equal data"));
     let machine = &record.machine;
     facts.push(Fact::new("Processor", format!("{}, {}", machine.cpu, counted(machine.cores, "core")), ""));
     facts.push(Fact::new("System", machine.os.clone(), ""));

@@ -89,7 +89,7 @@ impl Inspector {
     fn empty_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) {
         self.draft = None;
         let sentence = if cx.state.runs_loaded {
-            "Click a run in a table or chart to see what it is."
+            "Click a run in a table or chart to see its details."
         } else {
             "The runs are being read…"
         };
@@ -261,7 +261,7 @@ impl Inspector {
                 draft.note_before.clone_from(&run.note);
             }
             let edit = TextEdit::multiline(&mut draft.note).desired_rows(3).desired_width(f32::INFINITY);
-            let typed = ui.add(edit.hint_text("What you want to remember about this run"));
+            let typed = ui.add(edit.hint_text("Notes about this run"));
             done = typed.accessible_name("Note").lost_focus();
             if draft.note != draft.note_before {
                 done |= ui.button("Save note").clicked();
@@ -293,7 +293,7 @@ impl Inspector {
         let snapshots = cx.state.mixing.get(&run.id).map(Vec::as_slice);
         let mixing = &mut self.mixing;
         let mut taken = None;
-        section_ui(ui, "How heads mix what they share", |ui| taken = mixing.ui(ui, record, snapshots));
+        section_ui(ui, "How heads mix shared dimensions", |ui| taken = mixing.ui(ui, record, snapshots));
         cx.state.want_mixing(&run.id);
         if let Some(figure) = taken {
             self.export = Some(ExportDialog::new("inspector", Exportable::Map(Box::new(figure)), cx));

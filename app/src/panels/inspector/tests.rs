@@ -37,7 +37,7 @@ fn empty_and_working_it_says_so() {
     assert!(driver.has("Loading the run's record…"));
     driver.state.selection.focused = None;
     driver.settle(&mut panel);
-    assert!(driver.has("Click a run in a table or chart to see what it is."));
+    assert!(driver.has("Click a run in a table or chart to see its details."));
 }
 
 #[test]

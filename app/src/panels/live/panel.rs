@@ -62,7 +62,7 @@ impl Panel for LivePanel {
         let mut view = self.view.take().unwrap_or_else(|| cx.settings.of_panel("live"));
         match shown_run(cx) {
             _ if !cx.state.runs_loaded && cx.state.current.is_none() => working_ui(ui, "Reading the runs…"),
-            None => no_runs_ui(ui, cx, "Curves, speed and what the model writes show here while a run trains."),
+            None => no_runs_ui(ui, cx, "Curves, speed and what the model writes are shown here while a run trains."),
             Some(run) => {
                 ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.run_ui(ui, &run, &mut view, cx));
             }
@@ -197,14 +197,14 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
         ui.label(RichText::new(word).color(colour).strong());
         let other = cx.state.current.as_ref().filter(|other| other.run != run.id).map(|other| other.run.clone());
         if let Some(other) = other
-            && ui.button("Show the run that computes").clicked()
+            && ui.button("Show the current run").clicked()
         {
             cx.state.selection.focused = Some(other);
         }
         if let Some(current) = current {
             let free = !current.is_stopping;
             if current.is_paused {
-                let go_on = ui.add_enabled(free, Button::new("Resume")).on_hover_text("Goes on with the paused run");
+                let go_on = ui.add_enabled(free, Button::new("Resume")).on_hover_text("Continues the paused run");
                 if go_on.clicked() {
                     cx.send(Command::Resume);
                 }

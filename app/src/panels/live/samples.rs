@@ -53,7 +53,7 @@ pub fn samples_ui(ui: &mut Ui, view: &mut SampleView, run: &RunSummary, cx: &mut
             let step_of = |index: f64| samples.get(index as usize).map_or(0, |sample| sample.step);
             let slider = Slider::new(&mut at, 0..=last)
                 .custom_formatter(|index, _| format!("step {}", format::count(step_of(index))));
-            let slider = ui.add(slider).on_hover_text("Goes through the samples; at the right end new ones follow");
+            let slider = ui.add(slider).on_hover_text("Goes through the samples; at the right end it follows new ones");
             if slider.accessible_name("Sample").changed() {
                 view.at = (at < last).then_some(at);
             }
@@ -91,9 +91,9 @@ const MARK: &str = " » ";
 /// What is what in a sample.
 fn caption(text: &str) -> &'static str {
     if text.contains(MARK) {
-        "Dimmed: the beginning that it is given, from the held-out text. After »: how it goes on."
+        "Dimmed: the prompt, from the held-out text. After »: the continuation."
     } else if text.contains('[') {
-        "In brackets: its guess for a hidden word, and the right one where the guess is wrong."
+        "In brackets: the prediction for a masked word, and the right word where it is wrong."
     } else {
         ""
     }

@@ -88,17 +88,17 @@ impl Numbers {
             ("Step", steps, "Optimiser steps done, of all"),
             ("Loss", self.loss.map_or_else(none, format::number), "Training loss of the last step, nats per token"),
             ("Best validation", best, "Lowest loss on held-out text, nats per token, and its step"),
-            ("Speed", speed, "Tokens trained on a second; the mean of a run that ended"),
+            ("Speed", speed, "Tokens trained per second; the mean for a run that has ended"),
         ];
         if state.is_active() {
             let left = self.eta_secs.map_or_else(none, format::duration);
-            shown.push(("Time left", left, "Steps left over the speed of late"));
+            shown.push(("Time left", left, "Remaining steps divided by the recent speed"));
         } else {
-            shown.push(("Duration", format::duration(self.train_secs), "Time in training, pauses left out"));
+            shown.push(("Duration", format::duration(self.train_secs), "Training time, without pauses"));
         }
         if let Some(gpu) = &self.gpu {
             if let Some(percent) = gpu.percent {
-                shown.push(("GPU", format!("{percent:.0} %"), "Share of the last moments in which the GPU computed"));
+                shown.push(("GPU", format!("{percent:.0} %"), "Share of recent time in which the GPU was busy"));
             }
             let used = format::bytes(gpu.memory_bytes);
             let memory = gpu.total_bytes.map_or(used.clone(), |total| format!("{used} of {}", format::bytes(total)));
@@ -174,7 +174,10 @@ mod tests {
         (current.step, current.steps, current.loss, current.eta_secs) = (150, 600, Some(0.5), Some(90.0));
         let numbers = Numbers::of(&run, Some(&current), None);
         assert_eq!((numbers.step, numbers.steps, numbers.loss), (150, Some(600), Some(0.5)));
-        assert_eq!(numbers.shown(run.state)[4], ("Time left", "1:30".to_owned(), "Steps left over the speed of late"));
+        assert_eq!(
+            numbers.shown(run.state)[4],
+            ("Time left", "1:30".to_owned(), "Remaining steps divided by the recent speed")
+        );
     }
 
     #[test]

@@ -65,7 +65,8 @@ impl Ask {
             let label = ui.label("Examples");
             let examples = DragValue::new(&mut self.examples).range(2..=100_000).speed(8);
             ui.add(examples).labelled_by(label.id).on_hover_text(
-                "Examples of the held-out text, spread evenly over it. Pairs are chosen from every second one, errors are \
+                "Examples of the held-out text, spread evenly over it. Pairs are chosen from every second one, errors \
+                 are \
                  measured on the others.",
             );
             let label = ui.label("Tokens");
@@ -74,11 +75,14 @@ impl Ask {
             });
             ui.add(tokens)
                 .labelled_by(label.id)
-                .on_hover_text("Tokens of an example. Memory takes the cube of it; 0: as the model was trained");
-            ui.checkbox(&mut self.has_layers, "Each layer").on_hover_text("Each layer for itself beside the network");
+                .on_hover_text("Tokens of an example. Memory grows with its cube; 0: as the model was trained");
+            ui.checkbox(&mut self.has_layers, "Each layer").on_hover_text(
+                "Each layer separately, besides the whole \
+                                               network",
+            );
             ui.checkbox(&mut self.has_head, format!("{} alone", head_name(head)))
-                .on_hover_text("The head whose maps are rebuilt below, for itself");
-            if ui.button("Reconstruct").on_hover_text("Waits its turn in the queue").clicked() {
+                .on_hover_text("The head whose maps are rebuilt below, separately");
+            if ui.button("Reconstruct").on_hover_text("Runs when its turn in the queue comes").clicked() {
                 self.start(run, head, cx);
             }
         });

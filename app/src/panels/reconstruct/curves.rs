@@ -23,7 +23,7 @@ pub const TITLE: &str = "Error of restored scores";
 /// Errors below this have no place on a logarithmic axis: they are rounding.
 const LEAST: f64 = 1e-6;
 
-/// What errors are drawn over.
+/// Horizontal axis of the errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlay {
@@ -41,7 +41,7 @@ impl Overlay {
 
     fn label(self) -> &'static str {
         match self {
-            Self::Pairs => "pairs of a query",
+            Self::Pairs => "pairs per query",
             Self::Share => "share of all pairs",
             Self::Flops => "FLOPs of scores",
         }
@@ -49,7 +49,7 @@ impl Overlay {
 
     fn axis(self) -> Axis {
         match self {
-            Self::Pairs => Axis::new("Pairs of a query, k").quantity(Quantity::Count),
+            Self::Pairs => Axis::new("Pairs per query, k").quantity(Quantity::Count),
             Self::Share => Axis::new("Computed pairs, share of all").quantity(Quantity::Fraction),
             Self::Flops => Axis::new("FLOPs of scores, relative to all pairs"),
         }
@@ -93,15 +93,15 @@ impl Options {
                 ui.selectable_value(&mut self.over, over, over.label());
             }
         });
-        combo.response.accessible_name("What errors are drawn over");
+        combo.response.accessible_name("Horizontal axis of the errors");
         let mut is_log = !self.is_linear;
         if ui.checkbox(&mut is_log, "Log errors").changed() {
             self.is_linear = !is_log;
         }
         let mut shows = !self.hides_fitted;
         let shown = ui.checkbox(&mut shows, "Fitted").on_hover_text(
-            "Errors on the examples that pairs, maps and directions were chosen from, dashed: the fewer they are, the \
-             more they flatter",
+            "Errors on the examples from which pairs, maps and directions were chosen, dashed: too optimistic where \
+             these are few",
         );
         if shown.changed() {
             self.hides_fitted = !shows;
@@ -185,7 +185,7 @@ fn chart<'a>(lines: &'a [ChartLine<'a>], options: Options) -> Chart<'a> {
         .smoothing(0.0)
         .height(300.0)
         .legend(true)
-        .empty_text("No layer before the last computes scores, so that no FLOPs can be compared")
+        .empty_text("No layer before the last computes scores, so there are no FLOPs to compare")
 }
 
 fn lines(found: &Reconstruction, scope: &ScopeReconstruction, places: &[f64], options: Options) -> Vec<Line> {

@@ -92,15 +92,16 @@ impl Maps {
         let ShownRebuilt { k, score_error, map_distance, largest_distance, .. } = *drawn.rebuilt;
         let palette = theme::palette(ui.visuals());
         let text = format!(
-            "This map from {} of each query: squared error of its scores {} of their squares; its probabilities are \
-             off by {} in total variation, at most {} for a query (0 = the same, 1 = nothing in common).",
+            "This map restored from {} per query: the squared error of its scores is {} of their squares; its \
+             probabilities differ by {} in total variation, by at most {} for one query (0 = identical, 1 = disjoint).",
             counted(k as u64, "pair"),
             format::percent(score_error),
             format::fixed(map_distance, 3),
             format::fixed(largest_distance, 3),
         );
         ui.label(RichText::new(text).color(palette.text)).on_hover_text(
-            "Total variation of a query: half the sum over keys of |p - p'|, p' being the softmax of the restored scores; \
+            "Total variation of a query: half the sum over keys of |p - p'|, p' being the softmax of the restored \
+             scores; \
              mean over queries",
         );
     }
@@ -151,11 +152,13 @@ fn one_ui(ui: &mut Ui, drawn: &Drawn<'_>, place: usize, state: &mut HeatState, h
     let (Some(name), Some(map)) = (NAMES.get(place), drawn.maps().get(place)) else { return };
     let label = ui.label(RichText::new(*name).color(palette.strong));
     label.on_hover_text(
-        "The same colours at every k: they follow from the true map. Values beyond have those of the ends.",
+        "Colours follow the true map, so they are the same at every k. Values beyond its range have the colours of \
+         its ends.",
     );
     let (rows, columns) = drawn.axes();
     let word = |at: usize| drawn.words.get(at).map_or("", String::as_str);
-    let cell_name = |query: usize, key: usize| format!("{query} \"{}\" looks at {key} \"{}\"", word(query), word(key));
+    let cell_name =
+        |query: usize, key: usize| format!("{query} \"{}\" attends to {key} \"{}\"", word(query), word(key));
     HeatMap::new(name, map)
         .axes(&rows, &columns)
         .tone(drawn.tone(place))

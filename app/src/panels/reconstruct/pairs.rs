@@ -32,8 +32,8 @@ fn tone(k: usize) -> Tone {
 /// What the map is, also of the exported figure.
 fn title(k: usize) -> String {
     match k {
-        1 => "The pair that is computed of each query".to_owned(),
-        k => format!("The {} pairs that are computed of each query", format::count(k as u64)),
+        1 => "The computed pair of each query".to_owned(),
+        k => format!("The {} computed pairs of each query", format::count(k as u64)),
     }
 }
 
@@ -55,8 +55,8 @@ impl Pairs {
     pub fn ui(&mut self, ui: &mut Ui, scope: &ScopeReconstruction, n: usize, k: usize, height: f32) {
         let palette = theme::palette(ui.visuals());
         ui.label(RichText::new(title(k)).color(palette.strong)).on_hover_text(
-            "Coloured: computed, by their place in the order. Hatched: restored from the coloured ones of their row, or out \
-             of a causal query's sight.",
+            "Coloured: computed, by their place in the order. Hatched: restored from the coloured pairs of the row, \
+             or masked.",
         );
         let (rows, columns) = axes();
         let cell_name = |query: usize, key: usize| match scope.ranks.get(query * n + key) {

@@ -50,9 +50,9 @@ const EXAMPLES: usize = 16;
 
 const ABOUT: About = About {
     name: "reconstruct",
-    without_runs: "How attention scores follow from some of them shows here once a run has a checkpoint.",
-    without_analysis: "From how few pairs of each query all of its scores follow, which pairs these are, and what every head's \
-                       map looks like put together from them.",
+    without_runs: "How well attention scores follow from a few of them is shown here once a run has a checkpoint.",
+    without_analysis: "From how few pairs per query all of its scores follow, which pairs these are, and what each \
+                       head's map looks like when restored from them.",
 };
 
 /// What the panel remembers between starts.
@@ -183,11 +183,13 @@ impl ReconstructPanel {
         let sentence = if has_any {
             ABOUT.without_analysis
         } else {
-            "Scores are restored from those of a checkpoint: one is written at evaluations, or by Checkpoint in the top bar."
+            "Reconstruction needs a checkpoint: one is written at evaluations, or by Checkpoint in the top bar."
         };
         blank_ui(ui, &heading, sentence, |ui| {
             if has_any && !waits {
-                let now = ui.button("Reconstruct its best checkpoint now").on_hover_text("Waits its turn in the queue");
+                let now = ui
+                    .button("Reconstruct its best checkpoint now")
+                    .on_hover_text("Runs when its turn in the queue comes");
                 if now.clicked() {
                     self.ask.start(run, self.head, cx);
                 }
@@ -273,9 +275,10 @@ impl ReconstructPanel {
                     ui.selectable_value(&mut self.scope, place, name(place).unwrap_or_default());
                 }
             });
-            combo.response.accessible_name("Whose scores").on_hover_text(
-                "Pairs and what restores the others from them, chosen for all heads together, for a layer or for a head",
-            );
+            combo
+                .response
+                .accessible_name("Whose scores")
+                .on_hover_text("Whether pairs are chosen for all heads together, for a layer or for one head");
             memory.options.ui(ui);
             let maps = NAMES.iter().enumerate().map(|(place, name)| (FigureChoice::Map(place), *name));
             let all = [(FigureChoice::Curves, curves::TITLE), (FigureChoice::Pairs, "Computed pairs")];
@@ -285,7 +288,7 @@ impl ReconstructPanel {
                 let headings: Vec<String> = headings.into_iter().map(str::to_owned).collect();
                 cx.act(Action::Copy("The table of pairs".to_owned(), rows_to_csv(&headings, &rows)));
             }
-            let all = "The errors of every k of every part as CSV, with what is not to be relied on marked";
+            let all = "The errors at every k, of the network and its parts, as CSV; unreliable ones are marked";
             if ui.button("Copy all errors").on_hover_text(all).clicked() {
                 cx.act(Action::Copy("All errors".to_owned(), reconstruction_csv(found)));
             }
@@ -293,11 +296,11 @@ impl ReconstructPanel {
     }
 
     fn slider_ui(&mut self, ui: &mut Ui, k: usize, n: usize, choices: &[(String, usize)]) {
-        let label = ui.label("Pairs of each query");
+        let label = ui.label("Pairs per query");
         ui.spacing_mut().slider_width = (ui.available_width() - 420.0).clamp(120.0, 640.0);
         let mut wanted = k;
         let slider = ui.add(Slider::new(&mut wanted, 0..=n)).labelled_by(label.id);
-        let slider = slider.accessible_name("Pairs of each query");
+        let slider = slider.accessible_name("Pairs per query");
         if slider.has_focus() {
             ui.input_mut(|input| {
                 if input.consume_key(Modifiers::NONE, Key::Home) {
@@ -309,7 +312,10 @@ impl ReconstructPanel {
         }
         for (text, place) in choices {
             let button = ui.selectable_label(*place == k, text);
-            if button.on_hover_text("The least k that keeps so much of the scores, on held-out examples").clicked() {
+            if button
+                .on_hover_text("The smallest k that keeps this share of the scores, on held-out examples")
+                .clicked()
+            {
                 wanted = *place;
             }
         }
@@ -329,13 +335,14 @@ impl ReconstructPanel {
         cx: &mut PanelContext<'_>,
     ) {
         let palette = theme::palette(ui.visuals());
-        ui.label(RichText::new("A map put together from its pairs").color(palette.strong));
+        ui.label(RichText::new("An attention map restored from its pairs").color(palette.strong));
         let scope = found.scopes.get(self.scope);
         let why = if summary.run.as_ref() != Some(&run.id) {
-            Some("This analysis is of a model directory: maps are rebuilt of runs.")
+            Some("This analysis is of a model directory; only maps of runs can be rebuilt.")
         } else if scope.is_some_and(|scope| !scope.has_factors) {
             Some(
-                "What restores maps was too much to be kept for these. Choose the network, or look at shorter examples.",
+                "The matrices that restore these maps were too large to keep. Choose the network, or analyse shorter \
+                 examples.",
             )
         } else {
             None

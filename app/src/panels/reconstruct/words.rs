@@ -8,7 +8,8 @@ use headroom_engine::{
 use crate::{findings::FLOPS_CONVENTION, format};
 
 /// Where the method comes from, with its formulas.
-pub const METHOD: &str = "Eigen analysis of self-attention and its reconstruction from partial computation, section 3.1. \
+pub const METHOD: &str = "Eigen analysis of self-attention and its reconstruction from partial computation, section \
+                          3.1. \
     C = E[a a^T] are the second moments of a query's scores a before the softmax. P are the pairs that are computed, N the \
     others: a_N = R a_P with R = C[N,P] C[P,P]^-1 (equation 7), whose squared error is the trace of \
     C[N,N] - R C[P,N] (equation 8). The next pair is the one with the largest sum over j of C_ij^2 / C_ii, C being what \
@@ -28,15 +29,15 @@ pub fn at(found: &Reconstruction, scope: &ScopeReconstruction, k: usize) -> Vec<
     let error = |curve: &ErrorCurve| share(curve.honest().get(k).copied());
     let fitted = if found.held_out_examples > 0 {
         format!(
-            " on examples that had no part in it ({} on those that the pairs were chosen from)",
+            " on held-out examples ({} on those that the pairs were chosen from)",
             share(scope.greedy.fitted.get(k).copied())
         )
     } else {
         " on the examples that the pairs were chosen from".to_owned()
     };
     let mut lines = vec![format!(
-        "With {} of each query computed and the others restored from them, the squared error of the scores is {} of \
-         their squares{fitted}; {} for as many eigenvectors, which need all scores first; {} for pairs by chance.",
+        "With {} per query computed and the others restored from them, the squared error of the scores is {} of their \
+         squares{fitted}; {} with as many eigenvectors, which need all scores first; {} with random pairs.",
         counted(k, "pair"),
         error(&scope.greedy),
         error(&scope.eigen),

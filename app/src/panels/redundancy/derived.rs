@@ -26,7 +26,7 @@ pub struct Derived {
     threshold: Option<f64>,
     /// Heads by the group that they are in.
     pub grid: HeadGrid,
-    /// Groups of heads that are alike, the largest first.
+    /// Groups of similar heads, the largest first.
     pub groups: Vec<Vec<HeadAt>>,
     /// How many heads borrow by the plan of a run.
     borrowers: Option<(RunId, usize)>,
@@ -87,7 +87,7 @@ impl Derived {
             layers: similarity.layers,
             heads: similarity.heads,
             threshold,
-            marks: HeadMarks { groups, words: format!("alike in \"{}\"", run.name) },
+            marks: HeadMarks { groups, words: format!("similar in \"{}\"", run.name) },
             config: config.map(Box::new),
         }
     }

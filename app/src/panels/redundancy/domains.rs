@@ -107,7 +107,7 @@ impl DomainsView {
         }
         let is_open = &mut cx.state.analysis.beside_control;
         let button = ui.add(Button::selectable(*is_open, "Beside its control"));
-        let words = "The same model trained on this text and on its tokens shuffled, each looked at on both";
+        let words = "The same model trained on this text and on its tokens shuffled, each analysed on both";
         if button.on_hover_text(words).clicked() {
             *is_open = !*is_open;
         }
@@ -120,15 +120,15 @@ impl DomainsView {
         self.update(&pair, measure, cx);
         let shown = self.cells.iter().find_map(|cell| cell.found.as_ref()).map_or(measure, |found| found.measure);
         ui.label(RichText::new(formula(shown)).small().color(palette.weak));
-        let words = "What is alike in all four is not due to language: it comes with the model, or with how often tokens stand \
-                     in the text.";
+        let words = "What is similar in all four is not due to language: it comes from the model or from the \
+                     frequency of tokens.";
         ui.label(words);
         let missing: Vec<(RunId, bool)> = self.missing(&pair);
         let waits = cx.state.analysis.looking.iter().any(|looking| pair.contains(&looking.run));
         if !missing.is_empty() && !waits {
             let has_all = pair.iter().all(|run| cx.state.checkpoints.get(run).is_some_and(|all| !all.is_empty()));
-            let button = ui.add_enabled(has_all, Button::new("Look at what is missing"));
-            let button = button.on_hover_text("On the best checkpoints; waits its turn in the queue");
+            let button = ui.add_enabled(has_all, Button::new("Analyse what is missing"));
+            let button = button.on_hover_text("On the best checkpoints; runs when its turn in the queue comes");
             if button.on_disabled_hover_text("Both runs need a checkpoint first").clicked() {
                 for (run, shuffled) in missing {
                     cx.state.analysis.look_beside(&run, shuffled, current_folder());
@@ -208,7 +208,7 @@ impl Cell {
             if self.of.is_some() {
                 working_ui(ui, "Reading the analysis…");
             } else {
-                ui.label(RichText::new("Not looked at yet.").color(palette.weak));
+                ui.label(RichText::new("Not analysed yet.").color(palette.weak));
             }
             return;
         };

@@ -1,4 +1,4 @@
-//! Groups of heads that are alike, on a head map.
+//! Groups of similar heads, on a head map.
 
 use egui::{Button, RichText, Slider, Ui};
 use headroom_engine::{analysis::Similarity, attention::HeadAt, config::counted};
@@ -23,9 +23,9 @@ pub fn groups_ui(
     head: &mut Option<HeadAt>,
 ) -> bool {
     let palette = theme::palette(ui.visuals());
-    ui.label(RichText::new("Groups of heads that are alike").color(palette.strong));
+    ui.label(RichText::new("Groups of similar heads").color(palette.strong));
     ui.horizontal_wrapped(|ui| {
-        let label = ui.label("Alike from");
+        let label = ui.label("Similar from");
         let slider = ui.add(Slider::new(threshold, 0.0..=1.0).fixed_decimals(2).step_by(0.01));
         slider.labelled_by(label.id).on_hover_text(
             "Every two heads of a group are at least this similar (agglomerative clustering, complete linkage)",
@@ -44,7 +44,7 @@ pub fn groups_ui(
             if spare == 1 { "repeats" } else { "repeat" }
         ),
     });
-    let words = "Heads of one layer cannot borrow from each other: which heads could, Adviser tells.";
+    let words = "Heads of one layer cannot borrow from each other; Adviser shows which heads could.";
     ui.label(RichText::new(words).small().color(palette.weak));
     let shown = HeadMap::new("groups", &derived.grid).selectable().selected(head.map(spot)).show(ui);
     if let Some(chosen) = shown.chosen {

@@ -14,13 +14,13 @@ const MOST: usize = 64;
 pub fn heads_ui(ui: &mut Ui, similarity: &Similarity, head: &mut Option<HeadAt>) {
     let palette = theme::palette(ui.visuals());
     let Some(at) = *head else {
-        let words = "Which heads are like this one? Click a head in the groups, or a pair of layers.";
+        let words = "Click a head in the groups, or a pair of layers, to list the heads most similar to it.";
         ui.label(RichText::new(words).color(palette.weak));
         return;
     };
     let like = similarity.like(at);
     ui.horizontal(|ui| {
-        ui.label(RichText::new(format!("Heads like {}", head_name(at))).color(palette.strong));
+        ui.label(RichText::new(format!("Heads similar to {}", head_name(at))).color(palette.strong));
         if ui.small_button("Clear").on_hover_text("Esc").accessible_name("Clear the chosen head").clicked() {
             *head = None;
         }
@@ -34,7 +34,7 @@ pub fn heads_ui(ui: &mut Ui, similarity: &Similarity, head: &mut Option<HeadAt>)
         Grid::new("like").num_columns(3).spacing([10.0, 2.0]).show(ui, |ui| {
             for (other, value) in like.iter().take(MOST) {
                 let name = head_name(*other);
-                let button = ui.small_button(&name).on_hover_text("Shows the heads that are like this one");
+                let button = ui.small_button(&name).on_hover_text("Lists the heads that are similar to this one");
                 if button.accessible_name(format!("{name}, similarity {}", format::fixed(*value, 3))).clicked() {
                     chosen = Some(*other);
                 }
@@ -50,7 +50,7 @@ pub fn heads_ui(ui: &mut Ui, similarity: &Similarity, head: &mut Option<HeadAt>)
     if like.len() > MOST {
         let more = like.len() - MOST;
         let are = if more == 1 { "is" } else { "are" };
-        let more = format!("{} more {are} less alike.", format::count(more as u64));
+        let more = format!("{} more {are} less similar.", format::count(more as u64));
         ui.label(RichText::new(more).small().color(palette.weak));
     }
     *head = chosen.or(*head);

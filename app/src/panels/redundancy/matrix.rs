@@ -73,7 +73,7 @@ pub fn pair_ui(ui: &mut Ui, similarity: &Similarity, pair: (usize, usize), head:
     let palette = theme::palette(ui.visuals());
     let (row, column) = pair;
     if row == column {
-        ui.label(format!("L{row} with itself. Click a cell off the diagonal: its two heads are named here."));
+        ui.label(format!("L{row} with itself. Click a cell off the diagonal to see its two heads."));
         return false;
     }
     let Some((a, b, value)) = similarity.best_pair(row, column) else {
@@ -81,11 +81,11 @@ pub fn pair_ui(ui: &mut Ui, similarity: &Similarity, pair: (usize, usize), head:
         return false;
     };
     let drawn = ui.horizontal_wrapped(|ui| {
-        ui.label("Most alike in");
+        ui.label("Most similar in");
         ui.label(RichText::new(format!("L{row} and L{column}:")).color(palette.strong));
         for (at, words) in [(a, "and"), (b, "")] {
             let button = ui.selectable_label(*head == Some(at), RichText::new(head_name(at)).strong());
-            if button.on_hover_text("Shows the heads that are like it").clicked() {
+            if button.on_hover_text("Lists the heads that are similar to it").clicked() {
                 *head = Some(at);
             }
             if !words.is_empty() {

@@ -40,8 +40,9 @@ const NARROW: f32 = 760.0;
 
 const ABOUT: About = About {
     name: "redundancy",
-    without_runs: "Which heads and layers have similar attention shows here while a run trains.",
-    without_analysis: "How similar the attention maps of any two heads are, layer against layer, and how that grows while a \
+    without_runs: "Which heads and layers have similar attention is shown here while a run trains.",
+    without_analysis: "How similar the attention maps of any two heads are, layer against layer, and how that grows \
+                       while a \
                        run trains.",
 };
 
@@ -169,7 +170,7 @@ impl RedundancyPanel {
         if borrowers > 0 {
             let heads = if borrowers == 1 { "1 head borrows" } else { "Some heads borrow" };
             let words = format!(
-                "{heads} by this run's plan ({borrowers} of {}): their maps are their lenders', which is no finding.",
+                "{heads} by this run's plan ({borrowers} of {}): their maps equal their lenders' by construction.",
                 similarity.layers * similarity.heads
             );
             ui.label(RichText::new(words).color(palette.warning));
@@ -184,7 +185,7 @@ impl RedundancyPanel {
             if let Some(pair) = *pair {
                 wants_maps |= pair_ui(ui, similarity, pair, head);
             } else {
-                let words = "Click a cell: the two heads behind it are named.";
+                let words = "Click a cell to see its two heads.";
                 ui.label(RichText::new(words).small().color(palette.weak));
             }
         };
@@ -255,7 +256,7 @@ impl RedundancyPanel {
                     let is_there = analysis.similarity(measure).is_some();
                     let label = egui::Button::selectable(measure == similarity.measure, measure.label());
                     let label = ui.add_enabled(is_there, label).on_hover_text(formula(measure));
-                    if label.on_disabled_hover_text("This analysis did not ask for it").clicked() {
+                    if label.on_disabled_hover_text("This analysis does not include it").clicked() {
                         memory.measure = measure;
                     }
                 }

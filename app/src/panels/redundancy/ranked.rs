@@ -36,7 +36,7 @@ fn chart<'a>(lines: &'a [ChartLine<'a>]) -> Chart<'a> {
         .smoothing(0.0)
         .height(230.0)
         .legend(true)
-        .empty_text("One layer has none before it")
+        .empty_text("The first layer has no layer before it")
 }
 
 /// Draws the chart.

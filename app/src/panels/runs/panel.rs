@@ -141,7 +141,7 @@ impl RunsPanel {
                 "Compares fields with < <= > >= = != and ~ (contains); and, or, not, parentheses.\n\
                  Fields: name, state, tag, seed, device, steps, parameters, duration, created …,\n\
                  metrics such as loss, validation/loss.best, and config keys such as model.layers.\n\
-                 Plain words look into name, tags, state and note.",
+                 Plain words search name, tags, state and note.",
             );
             if std::mem::take(&mut self.wants_filter) {
                 typed.request_focus();

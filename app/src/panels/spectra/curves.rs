@@ -116,7 +116,7 @@ fn chart<'a>(lines: &'a [ChartLine<'a>], options: Options) -> Chart<'a> {
         .smoothing(0.0)
         .height(300.0)
         .legend(true)
-        .empty_text("No spectrum was asked for")
+        .empty_text("This analysis has no spectrum")
 }
 
 /// Steps spread evenly over those that there are, the first and the last among them.

@@ -25,7 +25,7 @@ impl Beside {
         match self {
             Self::Layers => "its layers",
             Self::Steps => "several steps",
-            Self::Runs => "runs that are shown",
+            Self::Runs => "shown runs",
             Self::OnDemand => "analyses on demand",
         }
     }
@@ -72,9 +72,9 @@ impl Options {
             self.log_x = !self.log_x;
         }
         ui.checkbox(&mut self.without_row_means, "Without row means").on_hover_text(
-            "The network after the mean over keys was subtracted from every row: the softmax does not see it",
+            "The network after the mean over keys, which the softmax ignores, was subtracted from every row",
         );
         ui.checkbox(&mut self.with_queries, "Per query")
-            .on_hover_text("A best space of i dimensions for each query on its own stands at i · n components");
+            .on_hover_text("The best space of i dimensions for each query alone is drawn at i · n components");
     }
 }

@@ -36,8 +36,9 @@ const NARROW: f32 = 860.0;
 
 const ABOUT: About = About {
     name: "spectra",
-    without_runs: "In how few dimensions attention scores lie shows here while a run trains.",
-    without_analysis: "How many components hold the energy of attention scores and of query and key weights, and how that \
+    without_runs: "In how few dimensions attention scores lie is shown here while a run trains.",
+    without_analysis: "How many components hold the energy of attention scores and of query and key weights, and how \
+                       that \
                        changes while a run trains.",
 };
 
@@ -159,7 +160,7 @@ impl SpectraPanel {
                 self.queries.ui(ui);
             }
         } else {
-            ui.label("The spectra of this run's scores were not asked for.");
+            ui.label("This analysis has no spectra of scores.");
         }
         if let Some(captured) = &analysis.captured {
             ui.add_space(8.0);

@@ -95,8 +95,8 @@ impl Patterns {
             self.large.reset();
         }
         let Some((place, map)) = self.chosen.and_then(|place| Some((place, self.maps.get(place)?))) else {
-            let words = "Orange and blue pull scores apart; which is which means nothing, since a component's sign is arbitrary. Click one to see \
-                         it large.";
+            let words =
+                "Orange and blue have opposite signs; which is which is arbitrary. Click a component to enlarge it.";
             ui.label(RichText::new(words).small().color(palette.weak));
             return;
         };

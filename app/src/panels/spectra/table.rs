@@ -18,9 +18,9 @@ const HELP: [&str; 7] = [
     "Components that hold 80 % of the energy, and their share of all",
     "Components that hold 90 % of the energy, and their share of all",
     "Components that hold 95 % of the energy, and their share of all",
-    "Share of the energy in the eigenvalues that are known",
+    "Share of the energy in the known eigenvalues",
     "The sum of all eigenvalues: the mean squared length of a vector of scores. Exact",
-    "Vectors that were averaged over; fewer than dimensions leave the last eigenvalues at zero for that reason alone",
+    "Number of vectors averaged; where it is below the dimension, the last eigenvalues are zero for that reason alone",
 ];
 
 /// A line: whether it is one of a layer, and its cells.

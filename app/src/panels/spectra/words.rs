@@ -41,7 +41,7 @@ pub fn words(spectra: &ScoreSpectra) -> Vec<(String, bool)> {
     if spectra.row_mean_energy > 0.0 {
         all.push((
             format!(
-                "{} of the energy is in the means of rows, which the softmax does not see.",
+                "{} of the energy is in the means of rows, which the softmax ignores.",
                 format::percent(spectra.row_mean_energy)
             ),
             false,

@@ -100,9 +100,9 @@ impl Form {
         let mut start = false;
         ui.horizontal_wrapped(|ui| {
             ui.label("Measure");
-            let chosen = self.preset.clone().unwrap_or_else(|| "Draft of Configure".to_owned());
+            let chosen = self.preset.clone().unwrap_or_else(|| "Draft in Configure".to_owned());
             let combo = ComboBox::from_id_salt("base").selected_text(chosen).show_ui(ui, |ui| {
-                ui.selectable_value(&mut self.preset, None, "Draft of Configure");
+                ui.selectable_value(&mut self.preset, None, "Draft in Configure");
                 for preset in presets() {
                     let value = Some(preset.name.to_owned());
                     ui.selectable_value(&mut self.preset, value, preset.name).on_hover_text(preset.about());
@@ -112,11 +112,11 @@ impl Form {
                 .response
                 .accessible_name("Config to measure")
                 .on_hover_text("Its text is never read: tokens are random");
-            number_ui(ui, "Steps", &mut self.steps, 1..=1000, "Steps of each side that count");
-            number_ui(ui, "Warm-up", &mut self.warmup, 0..=100, "Steps before them that do not count");
-            number_ui(ui, "Repeats", &mut self.repeats, 1..=20, "How often each point is built and measured anew");
-            let help = "The most examples of a forward pass that fit into free memory, at every point and for every side; \
-                        a step is taken with them, which fills the memory and takes a while";
+            number_ui(ui, "Steps", &mut self.steps, 1..=1000, "Measured steps per side");
+            number_ui(ui, "Warm-up", &mut self.warmup, 0..=100, "Warm-up steps before them");
+            number_ui(ui, "Repeats", &mut self.repeats, 1..=20, "How often each point is built and measured again");
+            let help = "The largest batch that fits into free memory, at every point and for every side; a step is \
+                        taken with it, which fills the memory and takes a while";
             ui.checkbox(&mut self.largest_batch, "Largest batch").on_hover_text(help);
         });
         self.axes_ui(ui);
@@ -131,7 +131,7 @@ impl Form {
             let palette = theme::palette(ui.visuals());
             match verdict {
                 Ok(_) => {
-                    let text = "Waits its turn in the queue: nothing trains here while it is measured.";
+                    let text = "Runs when its turn in the queue comes: nothing trains while it measures.";
                     ui.label(RichText::new(text).color(palette.weak));
                 }
                 Err(error) => {
@@ -200,7 +200,7 @@ impl Form {
         if let Some(place) = gone {
             self.sides.remove(place);
         }
-        let help = "Sides take their steps in turns, A B A B, so that a machine that drifts favours none";
+        let help = "Sides take steps in turn, A B A B, so that drift of the machine favours none";
         let label = if self.sides.is_empty() { "Compare sides" } else { "Add a side" };
         if ui.button(label).on_hover_text(help).clicked() {
             if self.sides.is_empty() {

@@ -165,9 +165,9 @@ impl Panel for SpeedPanel {
 /// Nothing was measured yet.
 fn empty_ui(ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
     let sentence = "How long a training step takes and what memory, at which sizes and with which variant, on random \
-                    tokens. A measurement waits its turn in the queue, so that nothing trains here meanwhile.";
+                    tokens. A measurement runs when its turn in the queue comes, so that nothing trains meanwhile.";
     let mut measure = false;
-    blank_ui(ui, "Nothing was measured yet", sentence, |ui| {
+    blank_ui(ui, "Nothing has been measured yet", sentence, |ui| {
         measure = ui.button("Measure sequence lengths 64 to 512").clicked();
     });
     if measure {
@@ -337,7 +337,7 @@ impl SpeedPanel {
                         right.vertical(|ui| roofline_ui(ui, name, limits, found, HEIGHT));
                     }
                     _ => {
-                        right.label("Each operation of a point under the machine's limits, once these are measured: at the end.");
+                        right.label("Each operation of a point under the machine's limits, which are measured last.");
                     }
                 }
             }
@@ -371,7 +371,7 @@ fn measuring_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             match &measuring.at {
                 None => {
                     ui.add(egui::Spinner::new().size(14.0));
-                    ui.label(format!("Waits for its turn: {}", measuring.name));
+                    ui.label(format!("Waiting in the queue: {}", measuring.name));
                 }
                 Some((label, fraction)) => {
                     let text =
@@ -439,7 +439,7 @@ fn compare_ui(ui: &mut Ui, record: &BenchmarkRecord, other: &BenchmarkRecord, me
     }
     let ratios = point_ratios(&other.results, &record.results);
     if ratios.is_empty() {
-        ui.label("They have no measured point in common: the same fields, values and side names.");
+        ui.label("They have no measured point in common (the same fields, values and side names).");
         return;
     }
     Grid::new("ratios").striped(true).spacing([14.0, 4.0]).show(ui, |ui| {

@@ -9,7 +9,7 @@ const COLUMNS: [(&str, &str); 13] = [
     ("Side", ""),
     ("Step", "Median of the counted steps"),
     ("Quartiles", "Half of the steps lie between them"),
-    ("Ratio", "Median over that of the first side; below 1 is faster"),
+    ("Ratio", "Median divided by that of the first side; below 1 is faster"),
     ("Forward", "Median; the head's gradients count here"),
     ("Backward", "Median"),
     ("Optimiser", "Median; norm, clipping and update"),
@@ -21,7 +21,7 @@ const COLUMNS: [(&str, &str); 13] = [
     ("Predicted", "Memory by the cost model, and measured over predicted"),
     ("FLOP/s", "FLOPs by the cost model over the median, and products done over predicted"),
     ("Energy", "Of a step, over many in a row: of the whole GPU, or of the whole processor, where it tells"),
-    ("Largest batch", "The most examples of a forward pass that fit into memory"),
+    ("Largest batch", "The largest batch whose forward pass fits into memory"),
 ];
 
 /// Draws the table. `chosen` is the point and side whose operations are shown; a click chooses another.

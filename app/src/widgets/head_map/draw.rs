@@ -121,9 +121,9 @@ pub(super) fn legend_ui(ui: &mut Ui, counts: [usize; 5]) {
             HeadCell::Alike { group: 0 },
             "in a group",
             "in groups",
-            "Heads of one letter and colour are alike: every two of them at least as much as was asked for.",
+            "Heads with the same letter and colour are similar: every two of them at least to the chosen degree.",
         ),
-        (HeadCell::Alone, "in no group", "in no group", "No other head is that much like it."),
+        (HeadCell::Alone, "in no group", "in no group", "No other head is that similar."),
     ];
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(5.0, 2.0);

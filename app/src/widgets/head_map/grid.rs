@@ -180,7 +180,7 @@ impl HeadGrid {
             Some(HeadCell::Alone) => format!("{at} is in no group"),
             Some(HeadCell::Skips) => format!("{at} is off: it has no map, no values and no output"),
             Some(HeadCell::Wrong) => {
-                format!("{at} cannot be: {}", self.reason(at).unwrap_or("what is written for it has no meaning"))
+                format!("{at} is invalid: {}", self.reason(at).unwrap_or("its entry has no meaning"))
             }
         }
     }

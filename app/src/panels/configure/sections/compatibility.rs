@@ -47,7 +47,7 @@ const ANSWERS: [(&str, &str); 7] = [
 
 fn words(kind: &str) -> Words {
     let help = match kind {
-        "standard" => "How a head rates a pair of positions.\nS = Q Kᵀ / √d with Q = x W_Q, K = x W_K in each head.",
+        "standard" => "How a head scores a pair of positions.\nS = Q Kᵀ / √d with Q = x W_Q, K = x W_K in each head.",
         "symmetric" => "S = Q Qᵀ / √d: the key projection is the query's. (Shared-weight attention, table 3)",
         "pairwise" => "S = Q U Qᵀ / √d with a d × d matrix U in each head. (Shared-weight attention, table 3)",
         "shared_weight" => {
@@ -55,7 +55,8 @@ fn words(kind: &str) -> Words {
              attention, equation 1)"
         }
         "collaborative" => {
-            "S = x W̃_Q diag(m) W̃_Kᵀ xᵀ / √d with W̃_Q and W̃_K of all heads together, a mixing row m and a content bias \
+            "S = x W̃_Q diag(m) W̃_Kᵀ xᵀ / √d with W̃_Q and W̃_K of all heads together, a mixing row m and a content \
+             bias \
              in each. (Collaborative attention, equations 11 to 13)"
         }
         "grouped" => "S = Q Kᵀ / √d where a group of heads has one K and one V. One group is multi-query attention.",

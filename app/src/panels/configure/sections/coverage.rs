@@ -15,18 +15,19 @@ use super::{
 const COVERAGE: &str = "attention.coverage";
 const PAIRS: Words = Words::new(
     "attention.coverage.k",
-    "Pairs of each row",
+    "Pairs per row",
     "How many keys each query scores, k. A decoder's first queries, which see fewer, score all that they see.",
 );
 const DIRECTIONS: Words = Words::new(
     "attention.coverage.k",
-    "Directions of each row",
+    "Directions per row",
     "How many eigenvectors of its covariance each row is projected on, k.",
 );
 const RESTORE: Words = Words::new(
     "attention.coverage.restore",
     "Map to the others",
-    "Whether R is trained, the map from the scored pairs of a row to its others: k numbers for each restored pair, once for \
+    "Whether R is trained, the map from the scored pairs of a row to its others: k numbers for each restored pair, \
+     once for \
      all layers, or for each layer but the last.",
 );
 const FROM: Words = Words::new(
@@ -42,22 +43,23 @@ const WARM_UP: Words = Words::new(
 );
 const EXAMPLES: Words = Words::new(
     "attention.coverage.examples",
-    "Examples looked at",
+    "Examples for covariance",
     "Examples of the training text from whose scores the covariance is estimated.",
 );
 
 /// The answers by their name in the file.
 const ANSWERS: [(&str, &str); 3] =
-    [("full", "All of them"), ("partial", "Some, the others follow"), ("eigen", "All, projected (evaluation only)")];
+    [("full", "All of them"), ("partial", "Some, the others restored"), ("eigen", "All, projected (evaluation only)")];
 
 fn words(kind: &str) -> Words {
     let help = match kind {
         "full" => {
-            "Which pairs of positions are rated at all.\nAll: n² pairs of a text of n tokens; a decoder hides those that \
-             look ahead."
+            "Which pairs of positions are scored.\nAll: n² pairs of a text of n tokens; a decoder masks later \
+             positions."
         }
         "partial" => {
-            "In all layers but the last, a row of scores a is (a_P, R a_P) with R = C_P̄P C_PP⁻¹, where C is the second \
+            "In all layers but the last, a row of scores a is (a_P, R a_P) with R = C_P̄P C_PP⁻¹, where C is the \
+             second \
              moment of a. Each next pair i of P takes away the most variance: the largest Σ_j C_ij² / C_ii. (Eigen \
              analysis, equations 6 to 9)"
         }
@@ -72,7 +74,7 @@ fn words(kind: &str) -> Words {
 fn note(kind: &str) -> &'static str {
     match kind {
         "full" => "Every pair that the mask allows is scored.",
-        "partial" => "Each query scores its most telling keys; a linear map fills in the others.",
+        "partial" => "Each query scores its most informative keys; a linear map restores the others.",
         _ => "Every pair is scored, then each row keeps a few directions: for `headroom eval`, not for training.",
     }
 }

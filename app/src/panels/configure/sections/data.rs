@@ -30,7 +30,7 @@ const COLUMN: Words = Words::new(
     "CSV column",
     "The column that holds the text: its name in the header line, or its number from 1.",
 );
-const WORDS: Words = Words::new("data.words", "Words", "How much text is made.").unit("words");
+const WORDS: Words = Words::new("data.words", "Words", "Amount of generated text.").unit("words");
 const TEXT_SEED: Words = Words::new(
     "data.text_seed",
     "Text seed",
@@ -45,7 +45,8 @@ const SEQUENCE: Words = Words::new(
 const ORDER: Words = Words::new(
     "data.shuffled",
     "Order of tokens",
-    "Shuffled is the text's control: every token stands at a random place, so that single tokens are as frequent as before \
+    "Shuffled is the text's control: every token stands at a random place, so that single tokens are as frequent as \
+     before \
      and nothing else is left to learn. What a model shows on both is not due to language.",
 );
 const HELD_OUT: Words = Words::new(

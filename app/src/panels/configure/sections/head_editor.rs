@@ -54,8 +54,8 @@ impl HeadEditor {
         self.selected = self.selected.filter(|at| grid.cell(*at).is_some());
         let mut wanted = None;
         if heads.is_misfit {
-            let about = "Rows and heads beyond the model are cut off; new ones compute, and so do those whose lender is \
-                         gone";
+            let about =
+                "Removes rows and heads beyond the model; new heads compute, and so do those whose lender is gone";
             ui.horizontal(|ui| {
                 if ui.button("Fit the table to the model").on_hover_text(about).clicked() {
                     wanted = Some(Wanted::Fit);
@@ -119,7 +119,7 @@ impl HeadEditor {
 fn marked_ui(ui: &mut Ui, marked: &MarkedHeads, fits: bool) -> Option<MarksWish> {
     let MarkedHeads { run, layers, heads, threshold, config, .. } = marked;
     let words = if fits {
-        format!("Stripes: groups of heads that are alike in \u{201C}{run}\u{201D}, from {threshold:.2} on.")
+        format!("Stripes: groups of heads that are similar in \u{201C}{run}\u{201D}, from {threshold:.2} on.")
     } else {
         format!(
             "The groups of \u{201C}{run}\u{201D} are of {layers} × {} and are not shown on other maps.",

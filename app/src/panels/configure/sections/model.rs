@@ -12,8 +12,8 @@ use super::super::{
 const KIND: Words = Words::new(
     "model.kind",
     "Architecture",
-    "An encoder learns to fill in hidden tokens and sees both sides; a decoder learns to write the next token and sees \
-     what stands before.",
+    "An encoder learns to predict masked tokens from both sides; a decoder learns to predict the next token from the \
+     ones before it.",
 );
 const LAYERS: Words = Words::new("model.layers", "Layers", "Number of layers, each attention and feed-forward.");
 const HEADS: Words = Words::new("model.heads", "Heads", "Attention heads of each layer; must divide the width.");
@@ -51,8 +51,8 @@ pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig) {
     note_ui(
         ui,
         match model.kind {
-            Architecture::Encoder => "Learns to fill in hidden tokens; sees both sides.",
-            Architecture::Decoder => "Learns to write the next token; sees what stands before.",
+            Architecture::Encoder => "Learns to predict masked tokens; sees both sides.",
+            Architecture::Decoder => "Learns to predict the next token; sees the ones before it.",
         },
     );
     form.size(ui, LAYERS, &mut model.layers, 1);

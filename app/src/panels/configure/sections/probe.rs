@@ -5,9 +5,9 @@ use super::super::{field::Words, form::Form};
 
 const EVERY: Words = Words::new(
     "probe.every",
-    "Look every",
-    "Steps between looks at the probe, 0 = never: a fixed batch of held-out text, the same at every look, and a sample of what the \
-     model writes.",
+    "Analyse every",
+    "Steps between analyses of the probe (a fixed batch of held-out text) and samples of what the model writes; 0 = \
+     never.",
 )
 .unit("steps");
 const EXAMPLES: Words = Words::new("probe.examples", "Probe examples", "Examples in the probe batch.").unit("examples");

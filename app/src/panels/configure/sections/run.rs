@@ -9,14 +9,14 @@ use super::super::{
     form::{Form, note_ui},
 };
 
-const NAME: Words = Words::new("name", "Name", "What people call the run. It need not be unique.");
+const NAME: Words = Words::new("name", "Name", "Name of the run. It need not be unique.");
 const SEED: Words = Words::new(
     "seed",
     "Seed",
     "Everything random in the run comes from it: initial weights, order of the text, dropout, masking. Same config and \
      same seed give the same curve.",
 );
-const DEVICE: Words = Words::new("device", "Device", "Where the run computes.");
+const DEVICE: Words = Words::new("device", "Device", "Device that the run computes on.");
 const THREADS: Words =
     Words::new("threads", "Threads", "Threads that compute on the processor; 0 = one for each core.").unit("0 = all");
 const PRECISION: Words = Words::new(

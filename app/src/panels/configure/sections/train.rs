@@ -44,8 +44,8 @@ const CLIP: Words = Words::new(
 .unit("0 = never");
 const MASK: Words = Words::new(
     "train.mask_fraction",
-    "Hidden share",
-    "Share of tokens that the encoder has to guess: 80 % of them masked, 10 % replaced, 10 % kept.",
+    "Masked share",
+    "Share of tokens that the encoder has to predict: 80 % of them masked, 10 % replaced, 10 % kept.",
 )
 .unit("0 to 1");
 const EVALUATE_EVERY: Words =
@@ -73,8 +73,8 @@ const MAPS: Words = Words::new(
 const STABILITY: Words = Words::new(
     "train.stability",
     "Watch the loss",
-    "A training loss that rises and stays up is told; a run whose loss has diverged ends as diverged, at its end or at \
-     once. A loss that is not finite ends it in any case.",
+    "Warns of a training loss that rises and stays up; a run whose loss has diverged ends as diverged, at its end or \
+     at once. A loss that is not finite always ends the run.",
 );
 
 /// The loop.
@@ -113,7 +113,7 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
 fn stability_ui(ui: &mut Ui, form: &mut Form<'_>, stability: &mut StabilityChoice) {
     let choices = [
         (StabilityChoice::Watch(Watched { stop: false }), "Tell"),
-        (StabilityChoice::Watch(Watched { stop: true }), "Tell, and stop when diverged"),
+        (StabilityChoice::Watch(Watched { stop: true }), "Warn, and stop when diverged"),
         (StabilityChoice::Off(Unwatched {}), "Off"),
     ];
     form.choice(ui, STABILITY, stability, &choices);
