@@ -113,12 +113,12 @@ impl Messages {
         self.log.is_empty()
     }
 
-    /// Errors since the log was last looked at.
+    /// Errors since the log was last opened.
     pub fn unseen_errors(&self) -> usize {
         self.unseen_errors
     }
 
-    /// The log was looked at.
+    /// The log was opened.
     pub fn mark_seen(&mut self) {
         self.unseen_errors = 0;
     }

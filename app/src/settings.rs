@@ -57,9 +57,9 @@ pub struct Settings {
     pub visible: Vec<RunId>,
     /// The pinned baseline.
     pub baseline: Option<RunId>,
-    /// Runs that were training when the window was closed, until the user was told.
+    /// Runs that were training when the window was closed, until the user was informed.
     pub closed_on: BTreeSet<RunId>,
-    /// Interrupted runs that the user was told of, with the time at which they ended.
+    /// Interrupted runs that the user was informed of, with the time at which they ended.
     pub told: BTreeMap<RunId, i64>,
     /// Folder that the last file dialog ended in.
     pub last_folder: Option<PathBuf>,
@@ -187,9 +187,9 @@ mod tests {
     fn files_of_other_versions_are_read_as_far_as_they_go() {
         let folder = folder("other");
         let path = folder.join("window.json");
-        fs::write(&path, "{ \"zoom\": 99.0, \"of_tomorrow\": true }").unwrap();
+        fs::write(&path, "{ \"zoom\": 99.0, \"of_tomorrow\": true, \"panel\": \"of_tomorrow\" }").unwrap();
         let (settings, message) = Settings::load(&path);
-        assert_eq!((settings.zoom, message), (3.0, None));
+        assert_eq!((settings.zoom, settings.panel.as_str(), message), (3.0, "of_tomorrow", None));
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -14,7 +14,7 @@ mod dash;
 pub use colour_maps::ColourMap;
 pub use dash::Dash;
 
-/// Of numbers that were true of something else a moment ago.
+/// Opacity of numbers that belong to an earlier config.
 pub const OUTDATED_OPACITY: f32 = 0.5;
 
 /// Height of body text in points.
@@ -91,7 +91,7 @@ pub struct Palette {
     pub better: Color32,
     /// A delta in the bad direction.
     pub worse: Color32,
-    /// Something to look at.
+    /// Something that deserves attention.
     pub warning: Color32,
     /// Something that failed.
     pub error: Color32,

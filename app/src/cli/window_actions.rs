@@ -126,6 +126,7 @@ counterparts!(palette, PaletteAction, {
     PaletteAction::Press(_) => ELSEWHERE,
     PaletteAction::Open(_) => ELSEWHERE,
     PaletteAction::Preset(_) => Typed("presets"),
+    PaletteAction::Help(..) => Needs("the handbook is files that a terminal can show"),
     PaletteAction::Inspect(_) => Typed("show"),
     PaletteAction::SetUpRace => Typed("race"),
     PaletteAction::Purge => Typed("purge"),

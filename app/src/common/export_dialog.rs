@@ -1,4 +1,4 @@
-//! The box in which something is exported: what, in which form, and where to; a file dialog or a typed path.
+//! The dialog that exports: what, in which form, and where to; the path is chosen in a file dialog or typed.
 
 use std::path::{Path, PathBuf};
 
@@ -63,7 +63,7 @@ enum Stage {
     Writing,
 }
 
-/// The box itself; keep it while it is open.
+/// The dialog; keep it while it is open.
 pub struct ExportDialog {
     /// Key of its errands, and its id.
     key: String,
@@ -82,10 +82,10 @@ pub struct ExportDialog {
 }
 
 impl ExportDialog {
-    /// An open box. `panel` tells the boxes of different panels apart.
+    /// An open dialog. `panel` tells the dialogs of different panels apart.
     pub fn new(panel: &str, what: Exportable, cx: &mut PanelContext<'_>) -> Self {
         let key = format!("{panel}.export");
-        // An answer to an export whose box was closed meanwhile says nothing to this one.
+        // An answer to an export whose dialog was closed meanwhile does not concern this one.
         drop(cx.dialogs.take(&key));
         let (step, choice) = match &what {
             Exportable::Checkpoint { step: Some(step), .. } => (*step, Choice::Step),
@@ -114,7 +114,7 @@ impl ExportDialog {
         new
     }
 
-    /// Draws the box and carries the export on. False once it is closed.
+    /// Draws the dialog and carries the export on. False once it is closed.
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
         let mut open = self.answers(cx);
         self.gather(cx);
@@ -282,7 +282,7 @@ impl ExportDialog {
         drawn.inner
     }
 
-    /// Starts the export; false when that closes the box.
+    /// Starts the export; false when that closes the dialog.
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
         let path = typed_path(&self.path, &current_folder());
         if self.path.trim().is_empty() || path.file_name().is_none() {
@@ -348,7 +348,7 @@ impl ExportDialog {
         self.stage = Stage::Writing;
     }
 
-    /// Takes the answers of its errands; false when that closes the box.
+    /// Takes the answers of its file errands; false when that closes the dialog.
     fn answers(&mut self, cx: &mut PanelContext<'_>) -> bool {
         match cx.dialogs.take(&self.key) {
             Some(Answer::Picked(path)) => {

@@ -1,4 +1,4 @@
-//! A table that leaves the window as text.
+//! A table that is copied as text.
 
 use headroom_engine::text::csv_cell;
 

@@ -1,4 +1,4 @@
-//! Figures that leave the program: SVG with real text, PNG rendered from that SVG (so both are the same picture), and
+//! Exported figures: SVG with real text, PNG rendered from that SVG (so both are the same picture), and
 //! CSV of exactly what is shown. A chart makes a [`Figure`], a heat map a [`MapFigure`], any other drawing a [`Drawing`]; the
 //! files are written by whoever asked for them.
 

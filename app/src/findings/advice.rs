@@ -1,4 +1,4 @@
-//! What the adviser says, as rows of words: the saving, and what was predicted beside what came out.
+//! What the adviser says, as rows of words: the saving, and what was predicted beside what was measured.
 
 use headroom_engine::{
     advise::{Outcome, OutcomeRow, Prediction, Stands, Trained, Unit},
@@ -113,7 +113,7 @@ pub fn look_words(analysis: &Analysis) -> String {
 }
 
 /// What is to be said where an advice rests on more than one look: heads and dimensions on one, pairs on `of_errors`, and
-/// where the checkpoint from which a run would take its pairs (of `best_step`) is another one than that which was looked at.
+/// where the checkpoint from which a run would take its pairs (of `best_step`) is another one than the analysed one.
 pub fn sources_words(analysis: &Analysis, of_errors: Option<&Analysis>, best_step: Option<u64>) -> Vec<String> {
     let mut words = Vec::new();
     let Some(of_errors) = of_errors else { return words };
@@ -177,7 +177,7 @@ pub fn trained<'a>(run: &'a RunSummary, is_beside: bool, analysis: Option<&'a An
     }
 }
 
-/// An outcome as rows: what, the model that it came from, predicted, came out, what is to be known.
+/// An outcome as rows: what, the model that it came from, predicted, measured, a note.
 pub fn outcome_rows(outcome: &Outcome) -> Vec<[String; 5]> {
     let row = |row: &OutcomeRow| {
         let write = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| number(row.unit, value));

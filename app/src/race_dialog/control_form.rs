@@ -1,4 +1,4 @@
-//! A config and its control: the same model trained on its text and on the same text shuffled, each looked at on both.
+//! A config and its control: the same model trained on its text and on the same text shuffled, each analysed on both.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -13,7 +13,7 @@ use headroom_engine::{
 use super::{priced::Priced, variants::costs_ui};
 use crate::theme;
 
-/// The most examples that are looked at.
+/// The most examples of an analysis.
 const MOST_EXAMPLES: usize = 100_000;
 
 /// What the control is asked with.

@@ -1,4 +1,4 @@
-//! The box itself.
+//! The dialog itself.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -29,7 +29,7 @@ enum Kind {
     Control,
 }
 
-/// The box in which a race or sweep is set up; keep it while it is open.
+/// The dialog in which a race, a sweep or a control is set up; keep it while it is open.
 pub struct RaceDialog {
     kind: Kind,
     name: String,
@@ -41,7 +41,7 @@ pub struct RaceDialog {
 }
 
 impl RaceDialog {
-    /// A box for variants of this config, whose relative paths start at the folder.
+    /// A dialog for variants of this config, whose relative paths start at the folder.
     pub fn new(base: RunConfig, base_dir: PathBuf) -> Self {
         let (variants, sweep) = (Variants::new(&base), SweepForm::new(&base));
         let control = ControlForm::new(&base);
@@ -132,7 +132,7 @@ impl RaceDialog {
         }
     }
 
-    /// How much it is, and the buttons; false when the box is to close.
+    /// Draws the cost of all runs and the buttons; false when the dialog closes.
     fn foot_ui(&mut self, ui: &mut Ui, state: &State, actions: &mut Vec<Action>) -> bool {
         let palette = theme::palette(ui.visuals());
         let chosen = self.chosen();
@@ -140,7 +140,7 @@ impl RaceDialog {
         let (seeds, left_out) = (self.seeds(), chosen.len() - sound);
         let runs = sound as u64 * seeds;
         let flops = flops_of(chosen.iter().copied(), seeds);
-        // A race against nothing is none; what was ticked and cannot be trained is to be mended or unticked.
+        // A race needs an opponent; ticked variants that cannot be trained must be fixed or unticked.
         let why_not = match self.kind {
             _ if self.name.trim().is_empty() => Some("Give it a name."),
             _ if state.engine_ended => Some("The engine has ended."),

@@ -1,43 +1,188 @@
-use egui::{Context, Frame, Grid, Id, Modal, RichText, ScrollArea};
+use egui::{Align, Button, Context, Frame, Grid, Id, Layout, Margin, Modal, RichText, ScrollArea, TextStyle, Ui, vec2};
 
+use super::handbook::{Block, PAGES, Span, SpanStyle, plain};
 use crate::{keys::HELP, theme};
 
-/// The help over the window: every key. False when it was closed.
-pub fn help_ui(ctx: &Context) -> bool {
-    let frame = Frame::window(&ctx.global_style());
-    let modal = Modal::new(Id::unique("help")).frame(frame).show(ctx, |ui| {
-        ui.spacing_mut().item_spacing.y = 4.0;
-        ui.set_width(520.0);
-        ui.set_max_height(ui.ctx().content_rect().height() - 80.0);
-        ui.horizontal(|ui| {
-            ui.heading("Keys");
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.button("Close").accessible_name("Close the help").clicked() {
-                    ui.close();
-                }
+/// Width of the list of pages, in points.
+const PAGE_LIST: f32 = 150.0;
+/// The widest column of a table that does not wrap, in letters.
+const WIDEST: usize = 80;
+
+/// The help over the window: the keys, and the pages of the handbook.
+#[derive(Default)]
+pub struct HelpDialog {
+    /// The page of the handbook that is open; none: the keys.
+    page: Option<usize>,
+    blocks: Vec<Block>,
+    /// The heading that is scrolled to next.
+    wanted: Option<String>,
+}
+
+impl HelpDialog {
+    /// Opens a page of the handbook, at one of its sections where one is named.
+    pub fn at(page: usize, section: Option<String>) -> Self {
+        let blocks = PAGES.get(page).map(super::handbook::Page::blocks).unwrap_or_default();
+        Self { page: Some(page), blocks, wanted: section }
+    }
+
+    /// Draws it. False when it was closed.
+    pub fn ui(&mut self, ctx: &Context) -> bool {
+        let size = ctx.content_rect().size();
+        let frame = Frame::window(&ctx.global_style());
+        let modal = Modal::new(Id::unique("help")).frame(frame).show(ctx, |ui| {
+            let width = (size.x - 60.0).min(880.0);
+            let height = (size.y - 120.0).max(200.0);
+            ui.set_width(width);
+            ui.horizontal(|ui| {
+                ui.heading("Help");
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    if ui.button("Close").accessible_name("Close the help").clicked() {
+                        ui.close();
+                    }
+                });
             });
+            ui.separator();
+            let mut chosen = None;
+            ui.horizontal_top(|ui| {
+                ui.allocate_ui_with_layout(vec2(PAGE_LIST, height), Layout::top_down_justified(Align::Min), |ui| {
+                    ui.set_width(PAGE_LIST);
+                    if ui.add(Button::selectable(self.page.is_none(), "Keys")).clicked() {
+                        chosen = Some(Self::default());
+                    }
+                    for (place, page) in PAGES.iter().enumerate() {
+                        if ui.add(Button::selectable(self.page == Some(place), page.title()).wrap()).clicked() {
+                            chosen = Some(Self::at(place, None));
+                        }
+                    }
+                });
+                ui.separator();
+                ScrollArea::vertical().id_salt(self.page).max_height(height).auto_shrink(false).show(
+                    ui,
+                    |ui| match self.page {
+                        None => keys_ui(ui),
+                        Some(_) => chosen = self.page_ui(ui).or(chosen.take()),
+                    },
+                );
+            });
+            if let Some(chosen) = chosen {
+                *self = chosen;
+            }
         });
-        let height = (ui.ctx().content_rect().height() - 160.0).max(200.0);
-        ScrollArea::vertical().max_height(height).show(ui, |ui| {
-            // Rows of text, no controls.
-            ui.spacing_mut().interact_size.y = 18.0;
-            for (group, keys) in HELP {
-                ui.add_space(6.0);
-                ui.label(RichText::new(*group).strong());
-                Grid::new(*group).num_columns(2).spacing([16.0, 4.0]).min_col_width(142.0).show(ui, |ui| {
-                    for (key, what) in *keys {
-                        let key =
-                            if cfg!(target_os = "macos") { key.replace("Ctrl", "Cmd") } else { (*key).to_owned() };
-                        ui.monospace(key);
-                        ui.label(*what);
-                        ui.end_row();
+        !modal.should_close()
+    }
+
+    /// Draws the page; the page of a link that was clicked.
+    fn page_ui(&mut self, ui: &mut Ui) -> Option<Self> {
+        let mut clicked = None;
+        let palette = theme::palette(ui.visuals());
+        for (place, block) in self.blocks.iter().enumerate() {
+            match block {
+                Block::Heading(level, spans) => {
+                    ui.add_space(if place == 0 { 0.0 } else { 8.0 });
+                    let size = TextStyle::Heading.resolve(ui.style()).size - 2.0 * (*level as f32 - 1.0);
+                    let text = plain(spans);
+                    let label = ui.label(RichText::new(&text).size(size).color(palette.strong));
+                    if self.wanted.as_ref() == Some(&text) {
+                        label.scroll_to_me(Some(Align::Min));
+                        self.wanted = None;
+                    }
+                }
+                Block::Text(spans) => clicked = line_ui(ui, spans).or(clicked),
+                Block::Item(depth, mark, spans) => {
+                    ui.horizontal_top(|ui| {
+                        ui.add_space(14.0 * (*depth as f32 - 1.0));
+                        ui.allocate_ui(vec2(14.0, 0.0), |ui| ui.label(mark));
+                        ui.vertical(|ui| clicked = line_ui(ui, spans).or(clicked.take()));
+                    });
+                }
+                Block::Code(code) => {
+                    Frame::new().fill(palette.well).inner_margin(Margin::same(8)).show(ui, |ui| {
+                        ScrollArea::horizontal().id_salt(place).show(ui, |ui| {
+                            ui.add(egui::Label::new(RichText::new(code).monospace()).extend());
+                        });
+                    });
+                }
+                Block::Table(rows) => clicked = table_ui(ui, place, rows).or(clicked),
+            }
+        }
+        let file = clicked?;
+        let place = PAGES.iter().position(|page| page.file == file)?;
+        Some(Self::at(place, None))
+    }
+}
+
+/// Draws text that wraps; the page of a link that was clicked.
+fn line_ui(ui: &mut Ui, spans: &[Span]) -> Option<String> {
+    let mut clicked = None;
+    let palette = theme::palette(ui.visuals());
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 0.0;
+        for Span { text, style } in spans {
+            match style {
+                SpanStyle::Plain => drop(ui.label(text)),
+                SpanStyle::Strong => drop(ui.label(RichText::new(text).color(palette.strong).strong())),
+                SpanStyle::Code => drop(ui.label(RichText::new(text).code())),
+                SpanStyle::Link(to) if to.starts_with("http") => drop(ui.hyperlink_to(text, to)),
+                SpanStyle::Link(to) if PAGES.iter().any(|page| page.file == to) => {
+                    if ui.link(text).clicked() {
+                        clicked = Some(to.clone());
+                    }
+                }
+                SpanStyle::Link(_) => drop(ui.label(text)),
+            }
+        }
+    });
+    clicked
+}
+
+/// Draws a table whose columns share the width by the length of their texts; the page of a link that was clicked.
+fn table_ui(ui: &mut Ui, salt: usize, rows: &[Vec<Vec<Span>>]) -> Option<String> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let longest = |column: usize| {
+        let letters = |row: &Vec<Vec<Span>>| row.get(column).map_or(0, |cell| plain(cell).chars().count());
+        rows.iter().map(letters).max().unwrap_or_default().clamp(4, WIDEST) as f32
+    };
+    let widths: Vec<f32> = (0..columns).map(longest).collect();
+    let whole: f32 = widths.iter().sum();
+    let room = ui.available_width() - 12.0 * columns as f32 - 16.0;
+    let mut clicked = None;
+    Grid::new(("table", salt)).num_columns(columns).striped(true).spacing([12.0, 4.0]).show(ui, |ui| {
+        for (place, row) in rows.iter().enumerate() {
+            for (cell, width) in row.iter().zip(&widths) {
+                let width = (room * width / whole).min(width * 9.0);
+                ui.vertical(|ui| {
+                    ui.set_width(width);
+                    if place == 0 {
+                        ui.label(RichText::new(plain(cell)).strong());
+                    } else {
+                        clicked = line_ui(ui, cell).or(clicked.take());
                     }
                 });
             }
-            ui.add_space(10.0);
-            let weak = theme::palette(ui.visuals()).weak;
-            ui.colored_label(weak, "On macOS, use Cmd instead of Ctrl. The palette finds every action by name.");
-        });
+            ui.end_row();
+        }
     });
-    !modal.should_close()
+    clicked
+}
+
+/// Draws every key of the window.
+fn keys_ui(ui: &mut Ui) {
+    // Rows of text, no controls.
+    ui.spacing_mut().interact_size.y = 18.0;
+    ui.spacing_mut().item_spacing.y = 4.0;
+    for (group, keys) in HELP {
+        ui.add_space(6.0);
+        ui.label(RichText::new(*group).strong());
+        Grid::new(*group).num_columns(2).spacing([16.0, 4.0]).min_col_width(142.0).show(ui, |ui| {
+            for (key, what) in *keys {
+                let key = if cfg!(target_os = "macos") { key.replace("Ctrl", "Cmd") } else { (*key).to_owned() };
+                ui.monospace(key);
+                ui.label(*what);
+                ui.end_row();
+            }
+        });
+    }
+    ui.add_space(10.0);
+    let weak = theme::palette(ui.visuals()).weak;
+    ui.colored_label(weak, "On macOS, use Cmd instead of Ctrl. The palette finds every action by name.");
 }

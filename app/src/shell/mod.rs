@@ -1,7 +1,8 @@
 //! What stands around the panels: top bar, rail, message strip and log, palette, help, queue, what was interrupted.
 //!
-//! Each part draws itself from the view model and tells what the user wants as actions.
+//! Each part draws itself from the view model and returns what the user wants as actions.
 
+mod handbook;
 mod help;
 mod interrupted;
 mod log;
@@ -13,7 +14,7 @@ mod rail;
 mod top_bar;
 mod view_menu;
 
-pub use help::help_ui;
+pub use help::HelpDialog;
 pub use interrupted::interrupted_ui;
 pub use log::{log_ui, strip_ui};
 pub use palette::PaletteAction;

@@ -2,6 +2,7 @@
 
 use headroom_engine::{config::presets, store::RunId};
 
+use super::handbook::PAGES;
 use crate::{
     context::{PanelId, PanelInfo, panel_key},
     keys::Pressed,
@@ -12,12 +13,14 @@ use crate::{
 /// What an entry of the palette does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PaletteAction {
-    /// As if a key had been pressed.
+    /// Does what a key does.
     Press(Pressed),
     /// Opens a panel.
     Open(PanelId),
     /// Puts a preset into Configure.
     Preset(&'static str),
+    /// Opens the help at a page of the handbook, and at one of its sections.
+    Help(usize, Option<String>),
     /// Shows a run in the inspector.
     Inspect(RunId),
     /// Sets up a race or sweep of the draft in Configure.
@@ -99,6 +102,14 @@ pub fn entries(state: &State, panels: &[PanelInfo]) -> Vec<Entry> {
     ]);
     for theme in ThemeChoice::ALL {
         all.push(Entry::new(format!("Theme: {}", theme.label().to_lowercase()), "", PaletteAction::Theme(theme)));
+    }
+    for (place, page) in PAGES.iter().enumerate() {
+        let title = page.title();
+        all.push(Entry::new(format!("Help: {title}"), "Handbook", PaletteAction::Help(place, None)));
+        for section in page.sections() {
+            let label = format!("Help: {section}");
+            all.push(Entry::new(label, title, PaletteAction::Help(place, Some(section))));
+        }
     }
     for run in &state.runs {
         let name = state.run_name(&run.id);

@@ -7,7 +7,7 @@ use headroom_engine::{
 
 use crate::{context::Action, format, state::State, theme};
 
-/// The box in which what was deleted is removed for good; keep it while it is open.
+/// The dialog that removes for good what was deleted; keep it while it is open.
 #[derive(Default)]
 pub struct PurgeDialog {
     is_sure: bool,
@@ -37,7 +37,7 @@ impl PurgeDialog {
         open && !modal.should_close()
     }
 
-    /// The buttons; false when the box is to close.
+    /// Draws the buttons; false when the dialog closes.
     fn foot_ui(&mut self, ui: &mut Ui, state: &mut State, actions: &mut Vec<Action>) -> bool {
         let mut open = true;
         let (count, bytes) = state.purge.going().fold((0_u64, 0), |(count, bytes), one| (count + 1, bytes + one.bytes));

@@ -256,7 +256,7 @@ impl<'a> Field<'a> {
     }
 
     /// A value edited as text: every readable keystroke is taken over at once; unreadable text stays, with the reason,
-    /// until it is mended or the value changes from outside.
+    /// until it is corrected or the value changes from outside.
     fn draft_ui<T: Clone>(
         &self,
         ui: &mut Ui,

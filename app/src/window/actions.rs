@@ -15,7 +15,7 @@ use crate::{
     file_dialogs::current_folder,
     keys::Pressed,
     race_dialog::RaceDialog,
-    shell::{PaletteDialog, PurgeDialog, palette::PaletteAction},
+    shell::{HelpDialog, PaletteAction, PaletteDialog, PurgeDialog},
     state::PurgeState,
 };
 
@@ -24,7 +24,8 @@ impl HeadroomWindow {
         match pressed {
             Pressed::Palette => self.over = Overlay::Palette(PaletteDialog::new(&self.state, self.panels.infos())),
             Pressed::Help => {
-                self.over = if matches!(self.over, Overlay::Help) { Overlay::Nothing } else { Overlay::Help };
+                let is_open = matches!(self.over, Overlay::Help(_));
+                self.over = if is_open { Overlay::Nothing } else { Overlay::Help(HelpDialog::default()) };
             }
             Pressed::Filter => {
                 let open = self.open_panel();
@@ -79,6 +80,7 @@ impl HeadroomWindow {
                 Some(Err(error)) => self.state.messages.push_error(error.to_string(), ""),
                 None => {}
             },
+            PaletteAction::Help(page, section) => self.over = Overlay::Help(HelpDialog::at(page, section)),
             PaletteAction::Inspect(run) => self.actions.push(Action::Inspect(run)),
             PaletteAction::SetUpRace => {
                 let configure = &self.panels.configure;

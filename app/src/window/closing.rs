@@ -10,13 +10,13 @@ use crate::{format, theme};
 
 /// Time that a run in progress gets to write its checkpoint when the window closes.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often the wait for the checkpoint is looked at where no event wakes the window.
-const LOOK: Duration = Duration::from_millis(200);
+/// Interval at which the wait for the checkpoint is checked where no event wakes the window.
+const CHECK_EVERY: Duration = Duration::from_millis(200);
 
 /// How far the closing is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Closing {
-    /// Nobody wants to close.
+    /// The window stays open.
     #[default]
     No,
     /// The user is asked whether a run that trains is to be stopped.
@@ -50,7 +50,7 @@ impl HeadroomWindow {
                 if self.state.engine_ended || Instant::now() >= deadline {
                     self.grant(ctx);
                 } else {
-                    ctx.request_repaint_after(LOOK);
+                    ctx.request_repaint_after(CHECK_EVERY);
                 }
             }
             _ => {}
@@ -143,7 +143,7 @@ impl HeadroomWindow {
         if let Some(path) = &self.settings_path
             && self.settings != self.settings_saved
         {
-            // Nobody is left to be told of a failure.
+            // Nobody is left to hear of a failure.
             let _ = self.settings.save(path);
         }
         let patience = if self.closing == Closing::Granted { Duration::ZERO } else { PATIENCE };

@@ -15,8 +15,8 @@ use crate::{
     race_dialog::RaceDialog,
     settings::{Settings, ThemeChoice},
     shell::{
-        Outcome, PaletteDialog, PurgeDialog, help_ui, interrupted_ui, log_ui, palette::PaletteAction, rail_ui,
-        strip_ui, top_bar_ui, view_menu_ui,
+        HelpDialog, Outcome, PaletteAction, PaletteDialog, PurgeDialog, interrupted_ui, log_ui, rail_ui, strip_ui,
+        top_bar_ui, view_menu_ui,
     },
     state::State,
     theme,
@@ -27,7 +27,7 @@ use crate::{
 pub(super) enum Overlay {
     #[default]
     Nothing,
-    Help,
+    Help(HelpDialog),
     Palette(PaletteDialog),
     Race(Box<RaceDialog>),
     Purge(PurgeDialog),
@@ -238,8 +238,8 @@ impl HeadroomWindow {
     fn over_ui(&mut self, ctx: &Context) {
         match &mut self.over {
             Overlay::Nothing => {}
-            Overlay::Help => {
-                if !help_ui(ctx) {
+            Overlay::Help(help) => {
+                if !help.ui(ctx) {
                     self.over = Overlay::Nothing;
                 }
             }

@@ -9,7 +9,11 @@ use std::{
 };
 
 use egui::{Key, Modifiers};
-use headroom_app::{context::PanelId, link::Link, state::State};
+use headroom_app::{
+    context::{Panel, PanelContext, PanelGroup, PanelId, PanelInfo},
+    link::Link,
+    state::State,
+};
 use headroom_engine::{
     store::RunSummary,
     worker::{Command, Event},
@@ -74,7 +78,91 @@ fn the_keyboard_reaches_everything() {
     screen.press_text(Key::CloseBracket, "]");
     assert!(!screen.has("Reproduction"), "the inspector is hidden");
     screen.press_text(Key::OpenBracket, "[");
-    assert!(!screen.has("Live"), "the rail is hidden");
+    assert!(!screen.has("Understand"), "the rail shows icons alone");
+    screen.click("Live");
+    assert_eq!(screen.window().open_panel(), PanelId::LIVE);
+}
+
+/// A panel that says its name.
+struct Named(&'static str);
+
+impl Panel for Named {
+    fn ui(&mut self, ui: &mut egui::Ui, _: &mut PanelContext<'_>) {
+        ui.label(format!("This is {}", self.0));
+    }
+}
+
+fn add_two_panels(screen: &mut Screen) {
+    for (id, label) in [("eleventh", "Eleventh"), ("twelfth", "Twelfth")] {
+        let about = "One panel more than there are digits";
+        let group = PanelGroup::Measure;
+        let info = PanelInfo { id: PanelId(id), group, label, about, icon: &[], has_inspector: true };
+        screen.window().panels.add(info, Box::new(Named(label)));
+    }
+    screen.settle();
+}
+
+#[test]
+fn twelve_panels_are_reached_by_key_rail_palette_and_settings() {
+    let mut screen = Screen::recorder();
+    add_two_panels(&mut screen);
+    let ids: Vec<PanelId> = screen.window().panels.infos().iter().map(|info| info.id).collect();
+    assert_eq!(ids.len(), 12);
+    let digits = [
+        (Key::Num1, "1"),
+        (Key::Num2, "2"),
+        (Key::Num3, "3"),
+        (Key::Num4, "4"),
+        (Key::Num5, "5"),
+        (Key::Num6, "6"),
+        (Key::Num7, "7"),
+        (Key::Num8, "8"),
+        (Key::Num9, "9"),
+        (Key::Num0, "0"),
+    ];
+    for ((key, text), id) in digits.into_iter().zip(&ids) {
+        screen.press_text(key, text);
+        assert_eq!(screen.window().open_panel(), *id);
+    }
+    screen.click("Eleventh");
+    assert!(screen.has("This is Eleventh"));
+    screen.press(Modifiers::COMMAND, Key::K);
+    screen.type_text("open twelfth");
+    screen.settle();
+    screen.press(Modifiers::NONE, Key::Enter);
+    assert!(screen.has("This is Twelfth"));
+
+    // The next start remembers it; a program without that panel opens the first one.
+    let settings = screen.window().settings.clone();
+    assert_eq!(settings.panel, "twelfth");
+    let mut again = Screen::new(Link::recorder(), settings, None, egui::vec2(1500.0, 1900.0));
+    assert_eq!(again.window().open_panel(), PanelId::CONFIGURE);
+    add_two_panels(&mut again);
+    assert!(again.has("This is Twelfth"));
+}
+
+#[test]
+fn the_help_shows_every_page_of_the_handbook_and_the_palette_finds_its_sections() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/handbook");
+    let mut screen = Screen::recorder();
+    screen.press_text(Key::Questionmark, "?");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.ends_with("README.md") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let title = text.lines().find_map(|line| line.strip_prefix("# ")).unwrap();
+        screen.click(title);
+        assert_eq!(screen.count(title), 2, "the button and the heading of {}", path.display());
+    }
+    screen.press(Modifiers::NONE, Key::Escape);
+    assert!(!screen.has("Close the help"));
+    screen.press(Modifiers::COMMAND, Key::K);
+    screen.type_text("help exit codes");
+    screen.settle();
+    screen.press(Modifiers::NONE, Key::Enter);
+    assert!(screen.has("Close the help") && screen.has("Exit codes"));
 }
 
 #[test]

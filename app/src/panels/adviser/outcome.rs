@@ -1,4 +1,4 @@
-//! What was predicted of advised runs beside what came out.
+//! What was predicted of advised runs beside what was measured.
 
 use std::sync::Arc;
 

@@ -49,7 +49,7 @@ pub struct AdviserPanel {
     outcomes: Outcomes,
     /// The config of the run that is shown, read once; or why it cannot be.
     config: Option<(RunId, Result<RunConfig, String>)>,
-    /// The head whose reason is told.
+    /// The head whose reason is shown.
     pointed: Option<HeadSpot>,
 }
 

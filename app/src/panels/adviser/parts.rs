@@ -202,7 +202,7 @@ pub fn dimensions_ui(ui: &mut Ui, known: &OfAnalysis, now: &OfThresholds, memory
     ui.add(Label::new(RichText::new(words).small().color(palette.weak)).wrap());
 }
 
-/// How many pairs are enough. True when that is to be looked at first.
+/// Draws how many pairs are enough. True when the user wants that analysed first.
 pub fn pairs_ui(
     ui: &mut Ui,
     known: &OfAnalysis,

@@ -8,7 +8,7 @@ use crate::{
     file_dialogs::current_folder,
 };
 
-/// Steps between looks that are offered where a run has none.
+/// Steps between analyses that are offered where a run has none.
 const EVERY: u64 = 100;
 
 /// A run has no analysis: says what would fill the panel, and offers it.

@@ -5,10 +5,10 @@ use headroom_engine::store::RunId;
 
 use crate::format;
 
-/// Between two steps while playing.
+/// Time between two steps while playing.
 const PACE: Duration = Duration::from_millis(450);
 
-/// Where over the steps of a run one stands.
+/// The position on the steps of a run.
 #[derive(Debug, Default)]
 pub struct Scrubber {
     run: Option<RunId>,

@@ -133,12 +133,12 @@ pub fn fit(config: &mut RunConfig) {
     }
 }
 
-/// The rows of the table as it stands, mended where it cannot be.
+/// The rows of the table as it stands, with invalid cells repaired.
 pub fn rows(config: &RunConfig) -> Option<Vec<String>> {
     Some(HeadPlan::from_drafts(&table(config)?).ok()?.to_custom().rows)
 }
 
-/// The table as it stands, mended where it cannot be.
+/// The table as it stands, with invalid cells repaired.
 fn table(config: &RunConfig) -> Option<Table> {
     let (layers, heads) = size(config)?;
     if let Some(plan) = plan(config, layers, heads) {
@@ -264,7 +264,7 @@ fn judged(read: &[Vec<Result<Draft, String>>]) -> (HeadGrid, Table) {
             };
             let (cell, draft) = found.unwrap_or_else(|why| {
                 wrong.push((HeadSpot::new(layer, head), why));
-                // It computes in the table that is mended: others may borrow from it.
+                // It computes in the repaired table: others may borrow from it.
                 (HeadCell::Computes, Draft::Compute)
             });
             cell_row.push(cell);

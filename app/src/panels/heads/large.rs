@@ -1,4 +1,4 @@
-//! One map large, with its tokens, and what the chosen query looks at.
+//! One map large, with its tokens, and what the chosen query attends to.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::{
     widgets::{HeatMap, HeatState},
 };
 
-/// Keys that are told of a query.
+/// Keys that are listed for a query.
 const TOLD: usize = 6;
 
 fn axes(kept: &Kept) -> (HeatAxis, HeatAxis) {
@@ -76,7 +76,7 @@ pub struct Large<'a> {
 }
 
 impl Large<'_> {
-    /// Draws it. `locked` is the cell that was clicked: its query stays the one that is told of.
+    /// Draws it. `locked` is the cell that was clicked: its query stays the one that is described.
     pub fn ui(&self, ui: &mut Ui, height: f32, state: &mut HeatState, locked: &mut Option<(usize, usize)>) {
         let palette = theme::palette(ui.visuals());
         ui.label(RichText::new(self.name).color(palette.strong));
@@ -107,7 +107,7 @@ impl Large<'_> {
         ui.label(RichText::new(line).small().color(if told.is_some() { palette.text } else { palette.weak }));
     }
 
-    /// What a query looks at most: `5 "river": the 0.42, old 0.20; sum 1.00`.
+    /// What a query attends to most: `5 "river": the 0.42, old 0.20; sum 1.00`.
     fn row_words(&self, row: usize) -> String {
         let word = |at: usize| self.kept.words.get(at).map_or("", String::as_str);
         let mut keys: Vec<(usize, f32)> =

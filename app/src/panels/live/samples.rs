@@ -8,7 +8,7 @@ use crate::{
     format, theme,
 };
 
-/// Which sample is looked at.
+/// Which sample is shown.
 #[derive(Clone, Debug, Default)]
 pub struct SampleView {
     run: Option<RunId>,

@@ -27,7 +27,7 @@ const LEAST: f64 = 1e-6;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlay {
-    /// k.
+    /// The number of computed pairs, k.
     #[default]
     Pairs,
     /// Computed pairs of the map as a share of all.

@@ -17,7 +17,7 @@ use crate::{
 #[derive(Default)]
 pub struct Derived {
     of: Option<(Arc<Analysis>, Measure)>,
-    /// Layers x layers: the two heads that are most alike.
+    /// Layers x layers: the similarity of the two most similar heads.
     pub matrix: HeatData,
     /// For each layer but the first its name and the similarity of its heads to the layer before, ascending.
     pub ranked: Vec<(String, Series)>,

@@ -1,4 +1,4 @@
-//! A run and its control, trained alike on the same text shuffled: four matrices of layers side by side.
+//! A run and its control, trained in the same way on the same text shuffled: four matrices of layers side by side.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! The Redundancy panel: which heads and layers attend alike, while a run trains and after.
+//! The Redundancy panel: which heads and layers have similar attention, during training and after.
 //!
 //! The matrix of layers, the heads of a layer ranked by how much they are like the layer before, the heads that are like
-//! a chosen one, and groups of heads that are alike on a head map.
+//! a chosen one, and groups of similar heads on a head map.
 
 mod derived;
 mod domains;

@@ -70,7 +70,7 @@ enum FigureChoice {
     Domain(usize),
 }
 
-/// Shows which heads and layers attend alike.
+/// Shows which heads and layers have similar attention.
 #[derive(Default)]
 pub struct RedundancyPanel {
     frame: AnalysisFrame<Memory>,

@@ -85,7 +85,7 @@ pub(super) fn state_cell_ui(ui: &mut Ui, run: &RunSummary) {
     label.on_hover_text(format!("{} {}", state_text::why(run), state_text::what_to_do(run)).trim_end());
 }
 
-/// Draws a cell that only tells something.
+/// Draws a cell without a control.
 pub(super) fn cell_ui(ui: &mut Ui, column: &Column, run: &RunSummary) {
     let cell = column.cell(run);
     let label = ui.add(Label::new(&cell.shown).selectable(false).truncate());

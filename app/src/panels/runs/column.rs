@@ -98,7 +98,7 @@ impl Column {
         matches!(self, Self::Steps | Self::Metric(..) | Self::Duration | Self::Parameters | Self::Seed | Self::Tokens)
     }
 
-    /// Its usual width in points; the name takes what is left over besides.
+    /// Its usual width in points; the name column takes what is left over.
     pub fn width(&self) -> f32 {
         match self {
             Self::Name => 150.0,

@@ -41,7 +41,7 @@ pub struct Form {
     pub steps: usize,
     /// Steps before them.
     pub warmup: usize,
-    /// Repeats.
+    /// How often each point is measured again.
     pub repeats: usize,
     /// Whether the largest batch is looked for too.
     pub largest_batch: bool,

@@ -1,4 +1,4 @@
-//! The figure that leaves the program: what the chart shows, at full resolution.
+//! The exported figure: what the chart shows, at full resolution.
 
 use std::collections::BTreeMap;
 

@@ -34,7 +34,7 @@ pub enum HeadCell {
         /// The head that computed the map.
         origin: HeadSpot,
     },
-    /// It is alike to the others of its group, which count from 0.
+    /// It is similar to the others of its group; groups count from 0.
     Alike {
         /// The group.
         group: usize,
@@ -139,7 +139,7 @@ impl HeadGrid {
         })
     }
 
-    /// Heads that compute, borrow, are off, are alike to others and in no group.
+    /// Heads that compute, borrow, are off, are in a group and in none.
     pub fn counts(&self) -> [usize; 5] {
         let count = |is: fn(&HeadCell) -> bool| self.cells.iter().filter(|cell| is(cell)).count();
         [

@@ -47,7 +47,7 @@ pub struct HeadMap<'a> {
 }
 
 impl<'a> HeadMap<'a> {
-    /// A map to look at. `name` tells the maps of a window apart, and keeps the keyboard where it is.
+    /// A map without edits. `name` tells the maps of a window apart, and keeps the keyboard where it is.
     pub fn new(name: &str, grid: &'a HeadGrid) -> Self {
         Self {
             id: Id::unique(("head map", name)),

@@ -11,7 +11,7 @@ const LETTERED: f32 = 30.0;
 pub struct HeadMarks {
     /// Heads of each group.
     pub groups: Vec<Vec<HeadSpot>>,
-    /// What being in one of them means: "alike in grammar encoder".
+    /// What being in one of them means: "similar in grammar encoder".
     pub words: String,
 }
 

@@ -45,7 +45,7 @@ enum Wanted {
 }
 
 impl HeadEditor {
-    /// The map, the button that mends it, and the line of the chosen head.
+    /// Draws the map, the button that repairs it, and the line of the chosen head.
     pub(super) fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig, judged: &Judged<'_>) {
         let (heads, grid) = (judged.heads, &judged.heads.grid);
         if grid.layers() == 0 {

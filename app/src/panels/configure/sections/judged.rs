@@ -18,7 +18,7 @@ pub struct Judged<'a> {
     pub estimate: Option<&'a Estimate>,
     /// Whether they are those of before.
     pub is_estimate_old: bool,
-    /// Heads of a run that were alike.
+    /// Groups of similar heads of a run.
     pub marked: Option<&'a MarkedHeads>,
 }
 

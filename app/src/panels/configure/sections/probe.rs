@@ -12,7 +12,7 @@ const EVERY: Words = Words::new(
 .unit("steps");
 const EXAMPLES: Words = Words::new("probe.examples", "Probe examples", "Examples in the probe batch.").unit("examples");
 
-/// What is looked at while training.
+/// What is analysed during training.
 pub fn probe_ui(ui: &mut Ui, form: &mut Form<'_>, probe: &mut ProbeConfig) {
     form.whole(ui, EVERY, &mut probe.every, 10);
     form.size(ui, EXAMPLES, &mut probe.examples, 1);
