@@ -1,3 +1,5 @@
+//! What a panel is: its name and place in the rail, what it is given in every frame, what it can ask the window for.
+
 use std::path::PathBuf;
 
 use headroom_engine::{config::RunConfig, store::RunId, worker::Command};

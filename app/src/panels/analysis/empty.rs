@@ -1,7 +1,7 @@
 use egui::Ui;
 use headroom_engine::{config::from_toml, store::RunSummary};
 
-use super::AskForm;
+use super::AnalysisForm;
 use crate::{
     common::blank_ui,
     context::{Action, PanelContext},
@@ -12,7 +12,7 @@ use crate::{
 const EVERY: u64 = 100;
 
 /// A run has no analysis: says what would fill the panel, and offers it.
-pub fn empty_ui(ui: &mut Ui, run: &RunSummary, what: &str, ask: &mut AskForm, cx: &mut PanelContext<'_>) {
+pub fn empty_ui(ui: &mut Ui, run: &RunSummary, what: &str, form: &mut AnalysisForm, cx: &mut PanelContext<'_>) {
     cx.state.want_record(&run.id);
     let config = cx.state.records.get(&run.id).and_then(|record| from_toml(&record.config_toml).ok());
     let is_training = cx.state.current.as_ref().is_some_and(|current| current.run == run.id);
@@ -31,7 +31,7 @@ pub fn empty_ui(ui: &mut Ui, run: &RunSummary, what: &str, ask: &mut AskForm, cx
             let now =
                 ui.button("Analyse its best checkpoint now").on_hover_text("Runs when its turn in the queue comes");
             if now.clicked() {
-                ask.start(run, cx);
+                form.start(run, cx);
             }
         }
         if let Some(mut config) = config {

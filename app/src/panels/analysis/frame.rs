@@ -4,7 +4,7 @@ use egui::{ScrollArea, Ui};
 use headroom_engine::{analysis::Analysis, store::RunSummary};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{AskForm, Scrubber, Shown, asked_ui, empty_ui, source_ui};
+use super::{AnalysisForm, Scrubber, Shown, asked_ui, empty_ui, source_ui};
 use crate::{
     common::{ExportDialog, Exportable, no_runs_ui, working_ui},
     context::PanelContext,
@@ -26,13 +26,13 @@ pub struct About {
 pub struct AnalysisFrame<M> {
     memory: Option<M>,
     scrubber: Scrubber,
-    form: AskForm,
+    form: AnalysisForm,
     export: Option<ExportDialog>,
 }
 
 impl<M> Default for AnalysisFrame<M> {
     fn default() -> Self {
-        Self { memory: None, scrubber: Scrubber::default(), form: AskForm::default(), export: None }
+        Self { memory: None, scrubber: Scrubber::default(), form: AnalysisForm::default(), export: None }
     }
 }
 

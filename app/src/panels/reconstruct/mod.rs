@@ -1,8 +1,8 @@
 //! The Reconstruct panel: how well scores are restored from some of their pairs, which pairs these are, and any map beside
 //! itself put together from k pairs of each query.
 
-mod ask;
 mod curves;
+mod form;
 mod maps;
 mod pairs;
 mod panel;

@@ -13,8 +13,8 @@ use headroom_engine::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ask::Ask,
     curves::{self, Curves, Options},
+    form::ReconstructionForm,
     maps::{Drawn, Maps, NAMES, titled},
     pairs::Pairs,
     source::{Found, Source},
@@ -85,7 +85,7 @@ pub struct ReconstructPanel {
     frame: AnalysisFrame<Memory>,
     run: Option<RunId>,
     source: Source,
-    ask: Ask,
+    form: ReconstructionForm,
     scope: usize,
     /// None: the least for 95 % of the variance.
     k: Option<usize>,
@@ -105,7 +105,7 @@ impl Default for ReconstructPanel {
             frame: AnalysisFrame::default(),
             run: None,
             source: Source::default(),
-            ask: Ask::default(),
+            form: ReconstructionForm::default(),
             scope: 0,
             k: None,
             head: HeadAt::new(0, 0),
@@ -143,7 +143,7 @@ impl Panel for ReconstructPanel {
     }
 
     fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
-        self.frame.back() || self.ask.back()
+        self.frame.back() || self.form.back()
     }
 }
 
@@ -159,9 +159,9 @@ impl ReconstructPanel {
             if let Found::Analysis(_, shown) = &found {
                 self.source.ui(ui, run, shown, &all, cx);
             }
-            self.ask.button_ui(ui, run, cx);
+            self.form.button_ui(ui, run, cx);
         });
-        self.ask.ui(ui, run, self.head, cx);
+        self.form.ui(ui, run, self.head, cx);
         asked_ui(ui, cx);
         match found {
             Found::Reading => working_ui(ui, "Reading the analyses…"),
@@ -191,7 +191,7 @@ impl ReconstructPanel {
                     .button("Reconstruct its best checkpoint now")
                     .on_hover_text("Runs when its turn in the queue comes");
                 if now.clicked() {
-                    self.ask.start(run, self.head, cx);
+                    self.form.start(run, self.head, cx);
                 }
             }
         });

@@ -3,7 +3,7 @@
 use egui::{Context, Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, pos2, vec2};
 
 use super::*;
-use crate::plot::{HeatAxis, HeatData, HeatScale, Tone};
+use crate::plot::{HeatAxis, HeatData};
 
 /// Draws a map and feeds it input.
 struct Bench {

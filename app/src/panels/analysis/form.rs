@@ -7,15 +7,77 @@ use headroom_engine::{
 
 use crate::{context::PanelContext, file_dialogs::current_folder, format, state::Looking};
 
-/// What is asked of a checkpoint.
+/// Which checkpoint is analysed, on how much of the held-out text.
 #[derive(Clone, Debug)]
-pub struct AskForm {
-    is_open: bool,
-    /// None: the best.
+pub struct Sample {
+    /// The step of the checkpoint; none: the best.
     step: Option<u64>,
     examples: usize,
     /// Tokens of an example; 0: as the model was trained.
     tokens: usize,
+}
+
+impl Default for Sample {
+    fn default() -> Self {
+        Self { step: None, examples: 256, tokens: 0 }
+    }
+}
+
+impl Sample {
+    /// Draws its fields into a row. `name` is the accessible name of the checkpoint; examples and tokens have each the least
+    /// or the most that is allowed, and their help.
+    pub fn ui(
+        &mut self,
+        ui: &mut Ui,
+        (run, cx): (&RunSummary, &PanelContext<'_>),
+        name: &str,
+        (least_examples, examples_help): (usize, &str),
+        (most_tokens, tokens_help): (usize, &str),
+    ) {
+        let mut steps: Vec<u64> =
+            cx.state.checkpoints.get(&run.id).into_iter().flatten().map(|kept| kept.step).collect();
+        steps.dedup();
+        self.step = self.step.filter(|step| steps.contains(step));
+        let words = |step: Option<u64>| {
+            step.map_or_else(|| "The best".to_owned(), |step| format!("Step {}", format::count(step)))
+        };
+        let combo = ComboBox::from_id_salt("checkpoint").width(100.0).selected_text(words(self.step));
+        let combo = combo.show_ui(ui, |ui| {
+            for step in std::iter::once(None).chain(steps.into_iter().map(Some)) {
+                ui.selectable_value(&mut self.step, step, words(step));
+            }
+        });
+        combo.response.accessible_name(name);
+        let label = ui.label("Examples");
+        let examples = DragValue::new(&mut self.examples).range(least_examples..=100_000).speed(8);
+        ui.add(examples).labelled_by(label.id).on_hover_text(examples_help);
+        let label = ui.label("Tokens");
+        let tokens = DragValue::new(&mut self.tokens)
+            .range(0..=most_tokens)
+            .custom_formatter(|tokens, _| if tokens < 1.0 { "as trained".to_owned() } else { format!("{tokens:.0}") });
+        ui.add(tokens).labelled_by(label.id).on_hover_text(tokens_help);
+    }
+
+    /// The checkpoint.
+    pub fn which(&self) -> Which {
+        self.step.map_or(Which::Best, Which::Step)
+    }
+
+    /// The request for it.
+    pub fn spec(&self) -> AnalysisSpec {
+        AnalysisSpec {
+            examples: self.examples,
+            tokens: (self.tokens > 0).then_some(self.tokens),
+            ..AnalysisSpec::default()
+        }
+    }
+}
+
+/// The form in which an analysis of a checkpoint is set up.
+#[derive(Clone, Debug)]
+pub struct AnalysisForm {
+    is_open: bool,
+    sample: Sample,
     /// Whether the text is read shuffled; none: as the run read it.
     order: Option<bool>,
     measures: Vec<Measure>,
@@ -24,13 +86,11 @@ pub struct AskForm {
     space: Option<(RunId, Option<u64>)>,
 }
 
-impl Default for AskForm {
+impl Default for AnalysisForm {
     fn default() -> Self {
         Self {
             is_open: false,
-            step: None,
-            examples: 256,
-            tokens: 0,
+            sample: Sample::default(),
             order: None,
             measures: vec![Measure::default()],
             has_heads: false,
@@ -39,7 +99,7 @@ impl Default for AskForm {
     }
 }
 
-impl AskForm {
+impl AnalysisForm {
     /// The button that opens the form, for the row of a panel.
     pub fn button_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
         let has_any = cx.state.checkpoints.get(&run.id).is_some_and(|all| !all.is_empty());
@@ -56,32 +116,17 @@ impl AskForm {
         if !self.is_open {
             return;
         }
-        let mut steps: Vec<u64> =
-            cx.state.checkpoints.get(&run.id).into_iter().flatten().map(|kept| kept.step).collect();
-        steps.dedup();
-        self.step = self.step.filter(|step| steps.contains(step));
         ui.horizontal_wrapped(|ui| {
-            let text = self.step.map_or_else(|| "The best".to_owned(), |step| format!("Step {}", format::count(step)));
-            let combo = ComboBox::from_id_salt("checkpoint").width(100.0).selected_text(text).show_ui(ui, |ui| {
-                ui.selectable_value(&mut self.step, None, "The best");
-                for step in steps {
-                    ui.selectable_value(&mut self.step, Some(step), format!("Step {}", format::count(step)));
-                }
-            });
-            combo.response.accessible_name("Checkpoint to analyse");
-            let label = ui.label("Examples");
-            let examples = DragValue::new(&mut self.examples).range(1..=100_000).speed(8);
-            ui.add(examples)
-                .labelled_by(label.id)
-                .on_hover_text("Examples of the held-out text, spread evenly over it");
-            let label = ui.label("Tokens");
-            let tokens = DragValue::new(&mut self.tokens).range(0..=65_536).custom_formatter(|tokens, _| {
-                if tokens < 1.0 { "as trained".to_owned() } else { format!("{tokens:.0}") }
-            });
-            ui.add(tokens).labelled_by(label.id).on_hover_text(
-                "Tokens of an example, at most as many as the model has positions; 0: as it was trained. Analyses of \
-                 other \
-                 lengths can stand beside each other in Spectra",
+            self.sample.ui(
+                ui,
+                (run, cx),
+                "Checkpoint to analyse",
+                (1, "Examples of the held-out text, spread evenly over it"),
+                (
+                    65_536,
+                    "Tokens of an example, at most as many as the model has positions; 0: as it was trained. Analyses of other \
+                     lengths can stand beside each other in Spectra",
+                ),
             );
             let order = |order: Option<bool>| match order {
                 None => "text as trained on",
@@ -145,19 +190,17 @@ impl AskForm {
     pub fn start(&mut self, run: &RunSummary, cx: &mut PanelContext<'_>) {
         self.is_open = false;
         let spec = AnalysisSpec {
-            examples: self.examples,
-            tokens: (self.tokens > 0).then_some(self.tokens),
             shuffled: self.order,
             similarity: Measure::ALL.into_iter().filter(|measure| self.measures.contains(measure)).collect(),
             spectrum: Some(SpectrumSpec { heads: self.has_heads, ..SpectrumSpec::default() }),
-            ..AnalysisSpec::default()
+            ..self.sample.spec()
         };
         let which = |step: Option<u64>| step.map_or(Which::Best, Which::Step);
         let space = self
             .space
             .clone()
             .map(|(run, step)| Subspace { target: Target::Run { run, which: which(step) }, data: None });
-        cx.state.analysis.look(&run.id, which(self.step), spec, space.into_iter().collect(), current_folder());
+        cx.state.analysis.look(&run.id, self.sample.which(), spec, space.into_iter().collect(), current_folder());
     }
 }
 
