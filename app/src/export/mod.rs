@@ -3,7 +3,6 @@
 //! files are written by whoever asked for them.
 
 mod csv;
-mod drawing;
 mod figure;
 mod map;
 mod png;
@@ -11,8 +10,7 @@ mod svg;
 mod table_text;
 
 pub use csv::to_csv;
-pub use drawing::Drawing;
-pub use figure::{Figure, FigureAxis, FigureSeries};
+pub use figure::{Drawing, Figure, FigureAxis, FigureSeries};
 pub use map::{MapFigure, map_to_csv, map_to_png, map_to_svg};
 pub use png::{drawing_to_png, to_png};
 pub use svg::{ParallelFigure, ParallelFigureAxis, ParallelFigureLine, to_svg};

@@ -1,0 +1,233 @@
+//! What a benchmark measured, as quantities, lines and figures: for the Speed panel and the command line.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use headroom_engine::{
+    config::to_toml,
+    speed::{Measurement, PointResult, SideResult, SweepSpec},
+    store::BenchmarkRecord,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    export::{Figure, FigureAxis, FigureSeries},
+    format,
+    plot::{Axis, Quantity as Kind, Scale, Series},
+    theme,
+};
+
+/// What the chart shows of a point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// Median time of a step.
+    #[default]
+    StepTime,
+    /// Tokens a second.
+    Tokens,
+    /// Memory of the model.
+    Memory,
+    /// Predicted FLOPs over the measured time.
+    Flops,
+    /// Energy of a token.
+    Energy,
+    /// The most examples that fit into memory.
+    LargestBatch,
+}
+
+impl Quantity {
+    /// Every quantity, in menu order.
+    pub const ALL: [Self; 6] =
+        [Self::StepTime, Self::Tokens, Self::Memory, Self::Flops, Self::Energy, Self::LargestBatch];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::StepTime => "Step time",
+            Self::Tokens => "Tokens per second",
+            Self::Memory => "Peak memory",
+            Self::Flops => "FLOP per second",
+            Self::Energy => "Energy per token",
+            Self::LargestBatch => "Largest batch",
+        }
+    }
+
+    /// Its name in files.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::StepTime => "step-time",
+            Self::Tokens => "tokens-per-second",
+            Self::Memory => "peak-memory",
+            Self::Flops => "flop-per-second",
+            Self::Energy => "energy-per-token",
+            Self::LargestBatch => "largest-batch",
+        }
+    }
+
+    /// Its value for a side of a point; none where it is not known.
+    pub fn of(self, side: &SideResult) -> Option<f64> {
+        if self == Self::LargestBatch {
+            return side.largest_batch.map(|found| found.batch as f64);
+        }
+        self.of_measurement(side.outcome.measurement()?)
+    }
+
+    fn of_measurement(self, found: &Measurement) -> Option<f64> {
+        match self {
+            Self::StepTime => Some(found.step_secs.median),
+            Self::Tokens => Some(found.tokens_per_sec()),
+            Self::Memory => found.model_memory_bytes().map(|bytes| bytes as f64),
+            Self::Flops => Some(found.flops_per_sec()),
+            Self::Energy => found.token_joules(),
+            Self::LargestBatch => None,
+        }
+    }
+
+    /// The axis of a chart of it.
+    pub fn axis(self) -> Axis {
+        let axis = Axis::new(self.name());
+        match self {
+            Self::StepTime => axis.unit("s"),
+            Self::Tokens => axis.unit("tokens/s").quantity(Kind::Count),
+            Self::Memory => axis.quantity(Kind::Bytes),
+            Self::Flops => axis.unit("FLOP/s").quantity(Kind::Flops),
+            Self::Energy => axis.unit("J"),
+            Self::LargestBatch => axis.unit("examples").quantity(Kind::Count),
+        }
+    }
+}
+
+/// Seconds of a step as people compare them: "12.34 ms".
+pub fn millis(seconds: f64) -> String {
+    format!("{} ms", format::significant(seconds * 1e3, 4))
+}
+
+/// The lines, kept until what they show changes.
+#[derive(Default)]
+pub struct Lines {
+    key: Option<(String, usize, Quantity)>,
+    /// Name and points of each.
+    pub lines: Vec<(String, Series)>,
+}
+
+impl Lines {
+    /// Brings the lines up to date.
+    pub fn update(&mut self, id: &str, spec: &SweepSpec, points: &[PointResult], quantity: Quantity) {
+        let key = Some((id.to_owned(), points.len(), quantity));
+        if self.key != key {
+            self.key = key;
+            self.lines = lines(spec, points, quantity);
+        }
+    }
+}
+
+/// The x axis: the swept field, or the place in its list where its values are no numbers.
+pub fn x_axis(spec: &SweepSpec) -> Axis {
+    let Some(axis) = spec.axes.first() else { return Axis::default() };
+    let numbers: Option<Vec<f64>> = axis.values.iter().map(|value| value.parse().ok()).collect();
+    match numbers {
+        Some(values) if values.iter().all(|value: &f64| value.fract() == 0.0) => {
+            Axis::new(&axis.field).quantity(Kind::Count)
+        }
+        Some(_) => Axis::new(&axis.field),
+        None => Axis::new(format!("{} (1 = {})", axis.field, axis.values.join(", 2 = "))).quantity(Kind::Count),
+    }
+}
+
+fn x_of(spec: &SweepSpec, value: &str) -> Option<f64> {
+    let axis = spec.axes.first()?;
+    if axis.values.iter().all(|value| value.parse::<f64>().is_ok()) {
+        value.parse().ok()
+    } else {
+        axis.values.iter().position(|known| known == value).map(|place| (place + 1) as f64)
+    }
+}
+
+fn lines(spec: &SweepSpec, points: &[PointResult], quantity: Quantity) -> Vec<(String, Series)> {
+    let seconds: Vec<Option<&String>> = match spec.axes.get(1) {
+        Some(axis) => axis.values.iter().map(Some).collect(),
+        None => vec![None],
+    };
+    let mut lines = Vec::new();
+    for side in spec.side_names() {
+        for &second in &seconds {
+            let mut found: Vec<(f64, f64)> = points
+                .iter()
+                .filter(|point| point.settings.get(1).map(|setting| &setting.value) == second)
+                .filter_map(|point| {
+                    let x = x_of(spec, &point.settings.first()?.value)?;
+                    let found = point.sides.iter().find(|known| known.side == side)?;
+                    Some((x, quantity.of(found)?))
+                })
+                .collect();
+            found.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let (x, y): (Vec<f64>, Vec<f64>) = found.into_iter().unzip();
+            let name = match (second, spec.axes.get(1)) {
+                (Some(value), Some(axis)) => format!("{side}, {}={value}", axis.field),
+                _ => side.clone(),
+            };
+            lines.push((name, Series::from_xy(Arc::new(x), Arc::new(y))));
+        }
+    }
+    lines
+}
+
+/// Every quantity of which a benchmark has points, as a figure with a name that is fit for a file.
+pub fn figures(record: &BenchmarkRecord) -> Vec<(&'static str, Figure)> {
+    let BenchmarkRecord { summary, spec, results } = record;
+    let metadata = BTreeMap::from([
+        ("program".to_owned(), format!("Headroom {}", summary.program())),
+        ("machine".to_owned(), summary.machine.cpu.clone()),
+        ("device".to_owned(), summary.device_words()),
+        ("benchmark".to_owned(), summary.id.to_string()),
+        ("config".to_owned(), to_toml(&spec.base)),
+    ]);
+    let figure = |quantity: Quantity| {
+        let figure = figure(spec, &results.points, quantity)?;
+        let subtitle = format!("{}, {}, {}", summary.name, summary.device_words(), summary.machine.cpu);
+        Some((quantity.key(), Figure { subtitle, metadata: metadata.clone(), ..figure }))
+    };
+    Quantity::ALL.into_iter().filter_map(figure).collect()
+}
+
+/// One quantity over the first axis; none where no point has it.
+fn figure(spec: &SweepSpec, points: &[PointResult], quantity: Quantity) -> Option<Figure> {
+    let series: Vec<FigureSeries> = lines(spec, points, quantity)
+        .into_iter()
+        .enumerate()
+        .filter_map(|(number, (name, line))| {
+            let points: Vec<(f64, f64)> = line.points().collect();
+            let (colour, dash) = theme::run_style(number as u64);
+            let series = FigureSeries { name, colour, dash, width: 1.6, points, ..FigureSeries::default() };
+            (!series.points.is_empty()).then_some(series)
+        })
+        .collect();
+    let all = || series.iter().flat_map(|series| &series.points);
+    let (x, y) = (extent(all().map(|point| point.0))?, extent(all().map(|point| point.1))?);
+    // Lengths and batches double from point to point more often than not.
+    let wide = |(low, high): (f64, f64)| low > 0.0 && high / low >= 8.0;
+    let axis = |axis: Axis, range: (f64, f64)| {
+        let (scale, range) = if wide(range) { (Scale::Log, range) } else { (Scale::Linear, from_zero(range)) };
+        FigureAxis { axis: axis.scale(scale), range }
+    };
+    Some(Figure {
+        title: quantity.name().to_owned(),
+        x: axis(x_axis(spec), x),
+        y: axis(quantity.axis(), y),
+        series,
+        ..Figure::default()
+    })
+}
+
+fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.filter(|value| value.is_finite()).fold(None, |found, value| match found {
+        None => Some((value, value)),
+        Some((low, high)) => Some((low.min(value), high.max(value))),
+    })
+}
+
+/// A linear axis begins at zero, so that heights compare, and has some room above.
+fn from_zero((low, high): (f64, f64)) -> (f64, f64) {
+    let room = if high > 0.0 { 0.05 * high } else { 1.0 };
+    (low.min(0.0), high + room)
+}
