@@ -85,8 +85,8 @@ fn what_cannot_be_advised_says_why() {
     let program = program();
     let run = program.train(TINY_ENCODER, &["--set", "train.steps=4"]);
     for (arguments, words) in [
-        (vec!["advise", &run], vec!["was not looked at", "headroom analyse"]),
-        (vec!["advise", &run, "--step", "4"], vec!["not looked at after step 4", "no step"]),
+        (vec!["advise", &run], vec!["was not analysed", "headroom analyse"]),
+        (vec!["advise", &run, "--step", "4"], vec!["not analysed after step 4", "no step"]),
         (vec!["advise", &run, "--analysis", "x"], vec!["no analysis x", "It has none"]),
         (vec!["advise", &run, "--similarity", "2"], vec!["--similarity", "0 to 1"]),
         (vec!["advise", &run, "--outcome"], vec!["Nothing was advised", "--train"]),

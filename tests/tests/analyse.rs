@@ -153,7 +153,7 @@ fn what_cannot_be_looked_at_is_said() {
     program.write("short.txt", "fox");
     program.write("report.pdf", sentences(100));
     for (arguments, code, words) in [
-        (vec!["analyse", &run, "--live"], 2, vec!["was not looked at while it trained"]),
+        (vec!["analyse", &run, "--live"], 2, vec!["was not analysed while it trained"]),
         (vec!["analyse", &run, "--similarity", "euclid"], 2, vec!["euclid", "total_variation"]),
         (vec!["analyse", &run, "--tokens", "100000"], 2, vec!["at most 16 tokens"]),
         (vec!["analyse", &run, "--which", "77777"], 2, vec!["no checkpoint"]),

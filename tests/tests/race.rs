@@ -113,7 +113,7 @@ fn what_cannot_race_is_refused_before_anything_starts() {
     let program = program();
     program.write("tiny.toml", TINY_DECODER);
     for (arguments, words) in [
-        (vec!["race", "tiny.toml"], ["race alone", "--families"]),
+        (vec!["race", "tiny.toml"], ["nothing to race", "--families"]),
         (vec!["race", "tiny.toml", "--families", "symetric"], ["`symetric`", "`symmetric`"]),
         (vec!["race", "tiny.toml", "--variant", "x:model.widht=8"], ["model.widht", "`width`"]),
         (vec!["race", "tiny.toml", "--variant", "model.width=8"], ["no name", "narrow:"]),

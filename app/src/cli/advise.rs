@@ -106,7 +106,7 @@ fn analysis(reading: &Store, store: Option<&Path>, record: &RunRecord, args: &Ad
             let known = if known.is_empty() { "no step".to_owned() } else { format!("steps {}", known.join(", ")) };
             return Err(CliError::at(
                 "--step",
-                format!("The run {run} was not looked at after step {step}. It was after {known}."),
+                format!("The run {run} was not analysed after step {step}. It was after {known}."),
             ));
         }
         return Ok(reading.live_analysis(run, step)?);
@@ -114,7 +114,7 @@ fn analysis(reading: &Store, store: Option<&Path>, record: &RunRecord, args: &Ad
     newest(reading, record)?.ok_or_else(|| {
         let command = hint::command(&format!("analyse {run}"), store);
         CliError::at("run", format!(
-            "The attention of the run {run} was not looked at, so that there is nothing to advise from. Look first with: \
+            "The attention of the run {run} was not analysed, so that there is nothing to advise from. Analyse it first with: \
              {command}"
         ))
     })

@@ -61,7 +61,7 @@ fn live(store: Option<&Path>, args: &AnalyseArgs, step: &str) -> CliResult<Analy
         return Err(CliError::at(
             "--live",
             format!(
-                "The attention of the run {run} was not looked at while it trained (probe.every = 0, or it has not begun). \
+                "The attention of the run {run} was not analysed while it trained (probe.every = 0, or it has not begun). \
              Leave out --live to look at a checkpoint."
             ),
         ));
@@ -76,10 +76,7 @@ fn live(store: Option<&Path>, args: &AnalyseArgs, step: &str) -> CliResult<Analy
             let known: Vec<String> = steps.iter().map(ToString::to_string).collect();
             return Err(CliError::at(
                 "--live",
-                format!(
-                    "The run {run} was not looked at after step {wanted}. It was after steps {}.",
-                    known.join(", ")
-                ),
+                format!("The run {run} was not analysed after step {wanted}. It was after steps {}.", known.join(", ")),
             ));
         }
         wanted

@@ -68,7 +68,7 @@ fn list(given: Option<&Path>, args: &AnalysesArgs) -> CliResult {
 }
 
 fn nothing(given: Option<&Path>) -> CliResult {
-    print::line(format!("Nothing was looked at yet. Look with: {}", hint::command("analyse RUN", given)))
+    print::line(format!("Nothing was analysed yet. Analyse with: {}", hint::command("analyse RUN", given)))
 }
 
 fn show(given: Option<&Path>, args: &AnalysisShowArgs) -> CliResult {

@@ -56,7 +56,7 @@ pub enum Task {
     Completions(CompletionsArgs),
     /// Delete runs; `restore` brings them back.
     Delete(RunsGivenArgs),
-    /// List the devices that runs can compute on, or check whether one computes rightly.
+    /// List the devices that runs can compute on, or check that one computes correctly.
     Devices(DevicesArgs),
     /// Train a config on its text and on the same text shuffled, and look at the attention of both on both.
     Domains(DomainsArgs),

@@ -27,7 +27,7 @@ fn contest<'a>(store: Option<&'a Path>, args: &RaceArgs) -> CliResult<Contest<'a
         return Err(CliError::at(
             "--variant",
             format!(
-                "{} would race alone. Name variants with --families symmetric,full or --variant NAME:FIELD=VALUE.",
+                "There is nothing to race {} against. Add a variant with --families symmetric,full or --variant NAME:FIELD=VALUE.",
                 only.name
             ),
         ));

@@ -148,15 +148,15 @@ fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
         "n",
         "best validation loss",
         "sd",
-        "+-",
+        "vs baseline",
         "parameters",
-        "+-",
+        "vs baseline",
         "FLOPs/step",
-        "+-",
+        "vs baseline",
         "steps/s",
-        "+-",
+        "vs baseline",
         "peak memory",
-        "+-",
+        "vs baseline",
     ]);
     for standing in all {
         let cell = |figure: Figure, show: &dyn Fn(f64) -> String| {
@@ -184,7 +184,11 @@ fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
     }
     let mut text = table.text();
     let base = escaped_line(all.first().map(|first| first.name.as_str()).unwrap_or_default());
-    let _ = writeln!(text, "\n+-: against {base}. sd: over seeds. Tag of these runs: {}", escaped_line(tag));
+    let _ = writeln!(
+        text,
+        "\nvs baseline: difference from {base}. sd: over seeds. Tag of these runs: {}",
+        escaped_line(tag)
+    );
     let ended: Vec<&RunRecord> = records.iter().filter(|record| record.summary.state != RunState::Finished).collect();
     for record in ended {
         let run = &record.summary;

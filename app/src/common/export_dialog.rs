@@ -437,7 +437,7 @@ mod tests {
         };
         assert!(attempt(&mut export), "it stays open and asks");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
-        assert!(export.problem.as_ref().unwrap().contains("already a file"));
+        assert!(export.problem.as_ref().unwrap().contains("of that name exists"));
         assert!(!attempt(&mut export), "the second time it is written");
         assert_ne!(std::fs::read_to_string(&path).unwrap(), "mine");
         std::fs::remove_dir_all(folder).unwrap();

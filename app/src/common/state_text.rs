@@ -145,7 +145,7 @@ mod tests {
         run.state = RunState::Running;
         run.health = Some(Health::Unstable { since_step, loss: 9.0, best, best_step });
         assert_eq!(words(&run), "Running, unstable");
-        assert!(why(&run).starts_with("It trains now") && why(&run).contains("since step 40: 9.000"), "{}", why(&run));
+        assert!(why(&run).starts_with("Training") && why(&run).contains("since step 40: 9.000"), "{}", why(&run));
         assert!(!what_to_do(&run).is_empty());
         run.state = RunState::Finished;
         run.health = Some(Health::Stalled { after_step: 1, secs: 61.0, during: Activity::Step });

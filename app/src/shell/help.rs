@@ -56,13 +56,13 @@ impl HelpDialog {
                     }
                 });
                 ui.separator();
-                ScrollArea::vertical().id_salt(self.page).max_height(height).auto_shrink(false).show(
-                    ui,
-                    |ui| match self.page {
+                let scroll = ScrollArea::vertical().id_salt(self.page).max_height(height).auto_shrink(false);
+                scroll.show(ui, |ui| {
+                    ui.vertical(|ui| match self.page {
                         None => keys_ui(ui),
                         Some(_) => chosen = self.page_ui(ui).or(chosen.take()),
-                    },
-                );
+                    });
+                });
             });
             if let Some(chosen) = chosen {
                 *self = chosen;

@@ -123,7 +123,7 @@ pub fn entries(state: &State, panels: &[PanelInfo]) -> Vec<Entry> {
     all
 }
 
-/// The entries that fit a query, best first; all of them, in their order, for an empty one.
+/// The entries that fit a query, best first, those of the help after others as good; all of them, in their order, for an empty one.
 pub fn matching<'a>(entries: &'a [Entry], query: &str) -> Vec<&'a Entry> {
     let mut found: Vec<(i32, &Entry)> = entries
         .iter()
@@ -131,7 +131,9 @@ pub fn matching<'a>(entries: &'a [Entry], query: &str) -> Vec<&'a Entry> {
             // A hit in the label is worth more than one in the detail.
             let label = score(query, &entry.label).map(|score| score * 2);
             let both = score(query, &format!("{} {}", entry.label, entry.detail));
-            label.max(both).map(|score| (score, entry))
+            // An action is wanted more often than what the handbook says of it.
+            let less = if matches!(entry.does, PaletteAction::Help(..)) { 12 } else { 0 };
+            label.max(both).map(|score| (score - less, entry))
         })
         .collect();
     found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));

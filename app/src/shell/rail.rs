@@ -1,4 +1,4 @@
-use egui::{Align, Atom, Button, IntoAtoms, Layout, RichText, Shape, Stroke, Ui, Vec2, vec2};
+use egui::{Align, Atom, Button, IntoAtoms, Layout, RichText, Shape, Stroke, TextWrapMode, Ui, Vec2, vec2};
 
 use crate::{
     context::{Icon, PanelId, PanelInfo, panel_key},
@@ -37,7 +37,8 @@ pub fn rail_ui(
             if has_names {
                 content.push_right(panel.label);
             }
-            let mut button = Button::selectable(panel.id == open, content).min_size(vec2(0.0, 30.0));
+            let mut button =
+                Button::selectable(panel.id == open, content).min_size(vec2(0.0, 30.0)).wrap_mode(TextWrapMode::Extend);
             if let Some(key) = key.filter(|_| has_names) {
                 button = button.right_text(RichText::new(key).small().color(palette.weak));
             }

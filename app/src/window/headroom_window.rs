@@ -193,7 +193,7 @@ impl HeadroomWindow {
         let (open, has_names) = (self.open_panel(), self.settings.rail_open);
         let is_training = self.state.current.is_some();
         let clicked = Side::left("rail")
-            .exact_size(if has_names { 136.0 } else { 42.0 })
+            .exact_size(if has_names { 150.0 } else { 42.0 })
             .resizable(false)
             .frame(frame)
             .show(ui, |ui| rail_ui(ui, self.panels.infos(), open, is_training, has_names))

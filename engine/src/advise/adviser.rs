@@ -108,7 +108,7 @@ impl Adviser {
         let errors = errors.filter(|errors| errors.len() > 1).map(<[f64]>::to_vec).ok_or_else(|| {
             format!(
                 "How well scores are reconstructed from some of them was not measured on held-out examples of {} tokens of the \
-                 run's own text. Look at reconstruction first.",
+                 run's own text. Analyse reconstruction first.",
                 config.data.sequence_length
             )
         });

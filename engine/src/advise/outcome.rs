@@ -247,7 +247,7 @@ fn costs(prediction: &Prediction, before: &Trained<'_>, after: &Trained<'_>) -> 
 
 fn measured(prediction: &Prediction, before: &Trained<'_>, after: &Trained<'_>) -> Vec<OutcomeRow> {
     let mut rows = Vec::new();
-    let not_looked = || waiting(after, "the attention of the trained model was not looked at");
+    let not_looked = || waiting(after, "the attention of the trained model was not analysed");
     let looked_at = after.looked_at();
     let at_step = looked_at.and_then(|found| found.step);
     if let Some(heads) = &prediction.heads {
@@ -263,7 +263,7 @@ fn measured(prediction: &Prediction, before: &Trained<'_>, after: &Trained<'_>) 
         });
         let came_out = new.and_then(|new| remaining(&heads.plan, |a, b| new.between(a, b)));
         rows.push(OutcomeRow {
-            what: "Borrowed maps, likeness to the lender's".to_owned(),
+            what: "Borrowed maps, similarity to the lender's".to_owned(),
             unit: Unit::Similarity,
             present: heads.mean_similarity,
             predicted: Some(1.0).filter(|_| heads.mean_similarity.is_some()),
@@ -276,7 +276,7 @@ fn measured(prediction: &Prediction, before: &Trained<'_>, after: &Trained<'_>) 
             },
         });
         rows.push(OutcomeRow {
-            what: "Heads that compute, likeness to the nearest".to_owned(),
+            what: "Heads that compute, similarity to the nearest".to_owned(),
             unit: Unit::Similarity,
             present: None,
             predicted: heads.remaining_similarity,

@@ -29,7 +29,7 @@ impl Prediction {
         let heads =
             heads.map(|count| format!("{} {}", counted(count, "head"), if count == 1 { "borrows" } else { "borrow" }));
         let dimensions = self.dimensions.as_ref().map(|dimensions| format!("d_k {}", dimensions.d_k));
-        let pairs = self.pairs.map(|pairs| format!("{} a row", counted(pairs.k, "pair")));
+        let pairs = self.pairs.map(|pairs| format!("{} per row", counted(pairs.k, "pair")));
         [heads, dimensions, pairs].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }

@@ -186,7 +186,7 @@ impl Costs<'_> {
             what: "spectra of scores",
             needed: if self.spec.exact { least } else { least.min(sketch) },
             free: free.unwrap_or(0),
-            advice: "Look at shorter or fewer examples, keep fewer components, or leave out heads and queries.",
+            advice: "Analyse shorter or fewer examples, keep fewer components, or leave out heads and queries.",
         })
     }
 }

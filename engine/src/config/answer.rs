@@ -122,15 +122,15 @@ fn coverage_words(coverage: &Coverage) -> String {
     match coverage {
         Coverage::Full(_) => "all pairs".to_owned(),
         Coverage::Partial(PartialCoverage { k, restore: Restore::Fixed, .. }) => {
-            format!("{} a row, fixed R", counted(*k, "pair"))
+            format!("{} per row, fixed R", counted(*k, "pair"))
         }
         Coverage::Partial(PartialCoverage { k, restore: Restore::Common, .. }) => {
-            format!("{} a row, common R", counted(*k, "pair"))
+            format!("{} per row, common R", counted(*k, "pair"))
         }
         Coverage::Partial(PartialCoverage { k, restore: Restore::PerLayer, .. }) => {
-            format!("{} a row, R per layer", counted(*k, "pair"))
+            format!("{} per row, R per layer", counted(*k, "pair"))
         }
-        Coverage::Eigen(EigenCoverage { k }) => format!("{} a row", counted(*k, "eigenvector")),
+        Coverage::Eigen(EigenCoverage { k }) => format!("{} per row", counted(*k, "eigenvector")),
     }
 }
 
@@ -191,6 +191,6 @@ mod tests {
         assert_eq!(attention_words(&attention), "latent rank 8 + all end P 2");
         attention = AttentionConfig::default();
         attention.coverage = Coverage::Partial(PartialCoverage::default());
-        assert_eq!(attention_words(&attention), "16 pairs a row, fixed R");
+        assert_eq!(attention_words(&attention), "16 pairs per row, fixed R");
     }
 }

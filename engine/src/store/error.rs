@@ -172,7 +172,7 @@ pub enum StoreError {
         newest: Vec<String>,
     },
     /// An analysis in the store cannot be read.
-    #[error("The analysis {id} in the store cannot be read: {reason}. Look at the model again.")]
+    #[error("The analysis {id} in the store cannot be read: {reason}. Analyse the model again.")]
     AnalysisUnreadable {
         /// Its id.
         id: String,

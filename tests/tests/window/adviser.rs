@@ -72,7 +72,7 @@ fn while_anything_is_read_and_where_there_is_nothing_it_says_so() {
     screen.state().analysis.take_steps(example_run(0), EXAMPLE_STEPS.to_vec());
     screen.state().analysis.take(example_run(0), 400, bare);
     screen.settle();
-    assert!(screen.says("did not compare the heads' maps") && screen.says("Look at reconstruction first"));
+    assert!(screen.says("did not compare the heads' maps") && screen.says("Analyse reconstruction first"));
     assert!(!screen.is_enabled("Train what is advised"));
 }
 
@@ -143,10 +143,10 @@ fn what_came_out_stands_beside_what_was_predicted() {
     let record = AdviceRecord { run: example_run(1), created_ms: 0, advised };
     screen.state().apply(Event::Advice { advice: vec![record] });
     screen.settle();
-    for words in ["Predicted and come out: grammar decoder", "Measured", "Time of a step", "no loss is predicted"] {
+    for words in ["Predicted and measured: grammar decoder", "Measured", "Time of a step", "no loss is predicted"] {
         assert!(screen.says(words), "no {words} in {:#?}", screen.words());
     }
-    assert!(screen.says("was not looked at"), "its maps: {:#?}", screen.words());
+    assert!(screen.says("was not analysed"), "its maps: {:#?}", screen.words());
     assert!(screen.says("at different times"), "how its time was taken: {:#?}", screen.words());
     screen.click("Compare their curves");
     assert_eq!(screen.window().open_panel(), PanelId::COMPARE);
@@ -213,18 +213,18 @@ fn a_trained_model_is_advised_trained_and_compared_in_the_window() {
         let state = screen.state();
         state.runs.len() == 2 && state.current.is_none() && state.runs.iter().all(|run| run.state.is_ended())
     });
-    screen.wait_for_words("Predicted and come out: one: 2 heads borrow");
+    screen.wait_for_words("Predicted and measured: one: 2 heads borrow");
     screen.wait_for_words("1 by construction");
     let source = screen.state().runs.iter().find(|run| run.name == "one").unwrap();
     assert_eq!(source.tags, ["advice:one"]);
     // What was predicted goes and comes back with the run.
     let advised = screen.state().runs.iter().find(|run| run.name != "one").unwrap().id.clone();
     screen.state().delete_run(&advised);
-    screen.wait("the run's end", |screen| !screen.says("Predicted and come out"));
+    screen.wait("the run's end", |screen| !screen.says("Predicted and measured"));
     screen.state().undo_delete();
     let source = screen.state().runs.iter().find(|run| run.name == "one").unwrap().id.clone();
     screen.state().selection.focused = Some(source);
-    screen.wait_for_words("Predicted and come out: one: 2 heads borrow");
+    screen.wait_for_words("Predicted and measured: one: 2 heads borrow");
     screen.close();
 }
 

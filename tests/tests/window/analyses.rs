@@ -76,7 +76,7 @@ fn an_analysis_without_a_part_says_so() {
         screen.state().analysis.take_steps(example_run(8), vec![100]);
         screen.state().analysis.take(example_run(8), 100, analysis);
         screen.click(name);
-        assert!(screen.says("were not compared") || screen.says("were not asked for"), "{:#?}", screen.words());
+        assert!(screen.says("did not compare") || screen.says("has no spectra of scores"), "{:#?}", screen.words());
         assert!(screen.says("are not finite from example 3 on"));
     }
 }
@@ -97,19 +97,19 @@ fn a_pair_of_layers_names_its_heads_and_a_head_names_its_like() {
     let best = example_analysis(6, 8, 400 + 240).similarity[0].best_pair(0, 2).unwrap();
     let name = format!("L0H{}", best.0.head);
     screen.click(&name);
-    assert!(screen.has(&format!("Heads like {name}")), "{:#?}", screen.words());
+    assert!(screen.has(&format!("Heads similar to {name}")), "{:#?}", screen.words());
     let like = example_analysis(6, 8, 400 + 240).similarity[0].like(best.0)[0];
     let first = format!("L{}H{}, similarity {:.3}", like.0.layer, like.0.head, like.1);
     screen.click(&first);
-    assert!(screen.has(&format!("Heads like L{}H{}", like.0.layer, like.0.head)), "{:#?}", screen.words());
+    assert!(screen.has(&format!("Heads similar to L{}H{}", like.0.layer, like.0.head)), "{:#?}", screen.words());
     // Esc frees the head, then the pair.
     screen.press(Modifiers::NONE, Key::Escape);
-    assert!(!screen.says("Heads like") && screen.has("L0 and L2:"));
+    assert!(!screen.says("Heads similar to") && screen.has("L0 and L2:"));
     screen.press(Modifiers::NONE, Key::Escape);
     assert!(!screen.has("L0 and L2:"));
     // A head of the map is chosen by a click.
     screen.click("Layer 3 head 5");
-    assert!(screen.has("Heads like L3H5"), "{:#?}", screen.words());
+    assert!(screen.has("Heads similar to L3H5"), "{:#?}", screen.words());
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn groups_follow_the_threshold() {
         screen.press(Modifiers::NONE, Key::ArrowLeft);
     }
     let after = groups(&screen).unwrap();
-    assert_ne!(before, after, "heads that are less alike are grouped too");
+    assert_ne!(before, after, "heads that are less similar are grouped too");
     for _ in 0..200 {
         screen.press(Modifiers::NONE, Key::ArrowRight);
     }
@@ -433,7 +433,7 @@ fn a_pair_of_layers_opens_its_heads_side_by_side() {
     answered(&mut screen);
     assert!(
         screen.words().iter().any(|word| word.starts_with("Map: L0H") && word.contains(" minus L1H"))
-            || screen.says("is not there"),
+            || screen.says("The other model has no"),
         "{:#?}",
         screen.words()
     );
@@ -451,10 +451,10 @@ fn groups_are_marked_on_the_head_map_of_configure() {
     screen.fill("Layers", "6");
     screen.fill("Heads", "8");
     screen.settle();
-    assert!(screen.says("Stripes: groups of heads that are alike in"), "{:#?}", screen.words());
+    assert!(screen.says("Stripes: groups of heads that are similar in"), "{:#?}", screen.words());
     let marked = |screen: &Screen| {
         let all = (0..6).flat_map(|layer| (0..8).map(move |head| format!("Layer {layer} head {head}")));
-        all.filter(|name| screen.description(name).0.contains("group A, alike in")).count()
+        all.filter(|name| screen.description(name).0.contains("group A, similar in")).count()
     };
     let group = screen.state().analysis.marked.as_ref().unwrap().marks.groups[0].len();
     assert_eq!((marked(&screen), group > 1), (group, true));

@@ -52,9 +52,9 @@ fn bad_values_are_marked_at_their_fields_and_start_says_why() {
     let (other, other_is_bad) = screen.description("Width");
     assert!(is_bad || other_is_bad, "{reason} {other}");
     assert!(screen.says("128") && screen.says("divi"), "the reason is on the screen: {:#?}", screen.words());
-    assert!(!screen.is_enabled("Start") && screen.has("1 problem to mend:"));
+    assert!(!screen.is_enabled("Start") && screen.has("1 problem to fix:"));
     screen.fill("Heads", "4");
-    assert!(screen.is_enabled("Start") && !screen.says("to mend"));
+    assert!(screen.is_enabled("Start") && !screen.says("to fix"));
 
     screen.fill("Learning rate", "fast");
     assert!(screen.description("Learning rate").1 && screen.says("“fast” is no number."), "{:#?}", screen.words());
@@ -72,7 +72,7 @@ fn bad_values_are_marked_at_their_fields_and_start_says_why() {
     // Ctrl+Enter from elsewhere is refused with the reason, and leads to the form.
     screen.click("Live");
     screen.press(Modifiers::COMMAND, Key::Enter);
-    screen.wait_for_words("The run cannot start: 1 problem to mend.");
+    screen.wait_for_words("The run cannot start: 1 problem to fix.");
     assert_eq!(screen.window().open_panel(), PanelId::CONFIGURE);
     fs::write(&missing, "Some text. ".repeat(400)).unwrap();
     screen.fill("Sequence length", "32");

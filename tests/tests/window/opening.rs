@@ -52,7 +52,7 @@ fn a_damaged_store_says_so_and_opens_once_it_is_mended() {
     fs::write(&path, &bad).unwrap();
     let mut screen = Screen::program(&path);
     screen.wait_for("The store is damaged");
-    assert!(screen.says("Put back a copy of the file and try again") && screen.has("Choose another store…"));
+    assert!(screen.says("Restore a backup of the file and try again") && screen.has("Choose another store…"));
     screen.click("Quit");
     assert!(screen.wants_to_close());
     fs::write(&path, &good).unwrap();

@@ -91,11 +91,11 @@ fn curves_pairs_and_a_map_beside_itself_rebuilt() {
     for words in [
         "256 examples of 27 tokens",
         "chosen from 128, measured on 128 others",
-        "on examples that had no part in it",
-        "for as many eigenvectors, which need all scores first",
-        "for pairs by chance",
+        "on held-out examples",
+        "with as many eigenvectors, which need all scores first",
+        "with random pairs",
         "of the FLOPs of all pairs",
-        "off by 0.",
+        "differ by 0.",
     ] {
         assert!(screen.says(words), "nothing says \"{words}\": {:#?}", screen.words());
     }
@@ -162,8 +162,8 @@ fn the_slider_rebuilds_the_map_and_the_pairs() {
     screen.press(Modifiers::NONE, Key::End);
     let asked = answered(&mut screen);
     assert_eq!(rebuilt_for(&asked), [27], "one question for where it ends");
-    assert!(screen.says("The 27 pairs that are computed of each query"), "{:#?}", screen.words());
-    assert!(screen.says("This map from 27 pairs") && screen.says("off by 0.000 in total variation"));
+    assert!(screen.says("The 27 computed pairs of each query"), "{:#?}", screen.words());
+    assert!(screen.says("This map restored from 27 pairs") && screen.says("differ by 0.000 in total variation"));
     screen.press(Modifiers::NONE, Key::Home);
     assert_eq!(rebuilt_for(&answered(&mut screen)), [0]);
     let choice = screen.words().into_iter().find(|word| word.starts_with("90 %: k = ")).unwrap();
@@ -260,16 +260,16 @@ fn a_trained_run_is_reconstructed_and_its_maps_are_rebuilt() {
     screen.wait_for("Map: Rebuilt map");
     screen.settle();
     assert!(screen.description("Map: Rebuilt map").0.starts_with("16 × 16"));
-    let error = |screen: &Screen| screen.words().into_iter().find(|word| word.starts_with("This map from"));
+    let error = |screen: &Screen| screen.words().into_iter().find(|word| word.starts_with("This map restored from"));
     screen.focus("Pairs per query");
     screen.press(Modifiers::NONE, Key::Home);
     screen.wait("the map from nothing", |screen| {
-        error(screen).is_some_and(|word| word.starts_with("This map from 0 pairs"))
+        error(screen).is_some_and(|word| word.starts_with("This map restored from 0 pairs"))
     });
     assert!(screen.says("squared error of its scores 100 %"), "{:?}", error(&screen));
     screen.press(Modifiers::NONE, Key::End);
-    screen.wait("the map from all pairs", |screen| screen.says("This map from 16 pairs"));
-    assert!(screen.says("off by 0.000 in total variation"), "{:?}", error(&screen));
+    screen.wait("the map from all pairs", |screen| screen.says("This map restored from 16 pairs"));
+    assert!(screen.says("differ by 0.000 in total variation"), "{:?}", error(&screen));
     let run = screen.state().runs[0].id.clone();
     let analysis = screen.state().analysis.on_demand(&run)[0].clone();
     assert!(analysis.reconstructs && analysis.run == Some(run));

@@ -174,7 +174,7 @@ fn a_purge_lists_what_goes_and_asks() {
     screen.state().apply(Event::Deleted { deleted: vec![goes.clone(), stays.clone()] });
     screen.settle();
     assert!(screen.says("run #1 old 1") && screen.says("/s/runs/0000000001"));
-    assert!(screen.says("run #2 old 2 stays. Its folder is reached through a link."));
+    assert!(screen.says("run #2 old 2 is kept. Its folder is reached through a link."));
     screen.click("Purge…");
     assert!(screen.says("This cannot be undone."));
     screen.click("Keep");
@@ -186,7 +186,7 @@ fn a_purge_lists_what_goes_and_asks() {
     screen.state().apply(Event::Purged { report: PurgeReport { purged: vec![goes], refused: vec![stays] } });
     screen.settle();
     assert!(screen.says("Removed 1 thing for good, 1.0 MiB of files."), "{:?}", screen.words());
-    assert!(screen.says("There is nothing to purge.") && screen.says("run #2 old 2 stays."));
+    assert!(screen.says("There is nothing to purge.") && screen.says("run #2 old 2 is kept."));
     screen.click("Close the purge");
     assert!(!screen.says("Purge what was deleted"));
 }

@@ -45,7 +45,7 @@ fn full_it_shows_what_reproduces_the_run() {
     let (mut driver, mut panel) = open(true);
     for text in [
         "Finished",
-        "It did all its 100 steps.",
+        "Finished all 100 steps.",
         "Data hash",
         "feedbeef",
         "Seed",

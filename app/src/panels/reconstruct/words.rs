@@ -86,11 +86,11 @@ mod tests {
         };
         let lines = at(&found, &scope, 2).join(" ");
         for words in [
-            "2 pairs of each query",
+            "2 pairs per query",
             "is 7.5 %",
             "(6.2 % on those",
-            "1.9 % for as many eigenvectors",
-            "30 times the scores' squares for pairs by chance",
+            "1.9 % with as many eigenvectors",
+            "30 times the scores' squares with random pairs",
             "125 % of the FLOPs of all pairs: more than",
             "table 1 of the Eigen paper counts all n keys",
         ] {
@@ -101,6 +101,6 @@ mod tests {
             [("90 %: k = 2".to_owned(), 2), ("95 %: k = 3".to_owned(), 3), ("99 %: k = 4".to_owned(), 4)]
         );
         found.held_out_examples = 0;
-        assert!(at(&found, &scope, 1)[0].contains("With 1 pair of each query"));
+        assert!(at(&found, &scope, 1)[0].contains("With 1 pair per query"));
     }
 }

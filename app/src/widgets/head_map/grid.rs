@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(words(&grid, 0, 0), "layer 0 head 0 computes its own map, used by 2 other heads");
         assert!(words(&grid, 2, 1).contains("is off"));
         grid.mark(HeadSpot::new(1, 0), "it borrows from itself");
-        assert_eq!(words(&grid, 1, 0), "layer 1 head 0 cannot be: it borrows from itself");
+        assert_eq!(words(&grid, 1, 0), "layer 1 head 0 is invalid: it borrows from itself");
         grid.mark(HeadSpot::new(9, 0), "outside");
         assert_eq!(grid.reason(HeadSpot::new(9, 0)), None);
     }

@@ -42,7 +42,7 @@ impl Reconstruction {
         }
         if found.factors.is_empty() {
             return Err(
-                "What restores maps was not kept: there was too much of it. Look at shorter examples.".to_owned()
+                "What restores maps was not kept: there was too much of it. Analyse shorter examples.".to_owned()
             );
         }
         let mut rebuilt = RebuiltMap { tokens: m, k, ..RebuiltMap::default() };

@@ -82,7 +82,7 @@ impl ReconstructionSum {
                 what: "second moments of rows of scores",
                 needed: alone,
                 free,
-                advice: "Look at shorter examples: they take the cube of the tokens.",
+                advice: "Analyse shorter examples: they take the cube of the tokens.",
             });
         }
         let with_layers = alone.saturating_add(one.saturating_mul(scoring));
