@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use headroom_engine::{
     analysis::{
-        AnalysisSpec, Look, MapBatch, Measure, ReconstructionSpec, ScoreBatch, ScoreShape, SimilaritySum, SpectraSum,
-        SpectrumSpec, look, reconstruction::ReconstructionSum,
+        AnalysisContext, AnalysisSpec, MapBatch, Measure, ReconstructionSpec, ScoreBatch, ScoreShape, SimilaritySum,
+        SpectraSum, SpectrumSpec, analyse, reconstruction::ReconstructionSum,
     },
     attention::ModelPlan,
     config::{Architecture, ModelConfig, RunConfig},
@@ -213,16 +213,23 @@ fn live() {
     let spec = AnalysisSpec::live(examples, tokens);
     let mut secs: Vec<f64> = (0..7)
         .map(|_| {
-            let wanted =
-                Look { spec: &spec, examples, tokens, bases: &[], free: None, tell: &|_| (), should_stop: &|| false };
+            let wanted = AnalysisContext {
+                spec: &spec,
+                examples,
+                tokens,
+                bases: &[],
+                free: None,
+                tell: &|_| (),
+                should_stop: &|| false,
+            };
             let started = Instant::now();
-            look(&model, std::iter::once(batch.clone()), &wanted).expect("it can be looked at");
+            analyse(&model, std::iter::once(batch.clone()), &wanted).expect("it can be analysed");
             started.elapsed().as_secs_f64()
         })
         .collect();
     secs.sort_by(f64::total_cmp);
     let median = secs.get(secs.len() / 2).copied().unwrap_or_default();
     println!(
-        "a live look at the standard model (6 layers, 4 heads, {tokens} tokens, {examples} examples): {median:.3} s"
+        "a live analysis of the standard model (6 layers, 4 heads, {tokens} tokens, {examples} examples): {median:.3} s"
     );
 }

@@ -96,13 +96,13 @@ impl Adviser {
         };
         let similarity = analysis.similarity(Measure::TotalVariation).or(analysis.similarity.first());
         let borrowing = match similarity {
-            None => Err("The analysis did not compare the heads' maps. Look again, with similarity.".to_owned()),
+            None => Err("The analysis did not compare the heads' maps. Analyse it again, with similarity.".to_owned()),
             Some(similarity) => {
                 fits(similarity.layers, similarity.heads).map(|()| Borrowing::new(&plan.stack.head_plan, similarity))
             }
         };
         let captured = match &analysis.captured {
-            None => Err("The analysis did not look at the weights of queries and keys. Look again.".to_owned()),
+            None => Err("The analysis did not include the weights of queries and keys. Analyse it again.".to_owned()),
             Some(captured) => fits(captured.layers.len(), plan.stack.heads).map(|()| captured.clone()),
         };
         let errors = errors.filter(|errors| errors.len() > 1).map(<[f64]>::to_vec).ok_or_else(|| {

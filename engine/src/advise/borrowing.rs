@@ -8,7 +8,7 @@ use crate::{
 pub struct Lent {
     /// The head that computes it.
     pub lender: HeadAt,
-    /// How alike the two maps are in the trained model.
+    /// Similarity of the two maps in the trained model.
     pub similarity: f64,
 }
 
@@ -16,7 +16,7 @@ pub struct Lent {
 ///
 /// Heads are joined as in complete linkage. Of all heads that compute, the one is given up first that some head of an
 /// earlier layer can replace with the least harm: the least similarity of the lender's map to the head's own and to those
-/// that it has replaced already. So nobody borrows a map over a chain of likenesses: each is measured against the head
+/// that it has replaced already. So nobody borrows a map over a chain of similarities: each is measured against the head
 /// that computes it. Further joins are never better than those before, so that a lower threshold only adds borrowers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Borrowing {
@@ -125,7 +125,7 @@ impl Borrowing {
         })
     }
 
-    /// How alike the maps of two heads were.
+    /// Similarity of the maps of two heads.
     pub fn between(&self, a: HeadAt, b: HeadAt) -> f64 {
         self.similarity.between(a, b)
     }

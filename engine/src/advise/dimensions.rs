@@ -8,7 +8,7 @@ use crate::{
 /// How many dimensions queries and keys of all heads of a layer could share.
 ///
 /// The energy is that of the product of all heads' weights put side by side, `W_Q W_Kᵀ` (Collaborate instead of concatenate,
-/// figure 1): heads that project alike need few dimensions together. It says nothing about single heads, whose energies can
+/// figure 1): heads that project similarly need few dimensions together. It says nothing about single heads, whose energies can
 /// cancel in the sum; `queries` and `keys` say how many dimensions the weights themselves need.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DimensionAdvice {

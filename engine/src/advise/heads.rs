@@ -25,7 +25,7 @@ pub struct HeadAdvice {
     pub mean_similarity: Option<f64>,
     /// The least.
     pub least_similarity: Option<f64>,
-    /// How alike heads that go on computing are to the nearest such head of an earlier layer, a mean; none where there is one
+    /// Similarity of heads that go on computing to the most similar such head of an earlier layer, a mean; none where there is one
     /// layer of them.
     pub remaining_similarity: Option<f64>,
 }
@@ -48,14 +48,14 @@ pub enum Verdict {
     Borrows {
         /// The head that computes it.
         lender: HeadAt,
-        /// How alike the maps are.
+        /// Similarity of the maps.
         similarity: f64,
     },
     /// It goes on computing.
     Computes {
         /// The head of an earlier layer whose map is nearest to its own; none in the first layer.
         nearest: Option<HeadAt>,
-        /// How alike the two are.
+        /// Similarity of the two.
         similarity: Option<f64>,
     },
     /// It borrows already.
@@ -134,13 +134,13 @@ impl HeadAdvice {
     }
 }
 
-/// The mean likeness of heads that compute to the nearest such head of an earlier layer.
+/// The mean similarity of heads that compute to the most similar such head of an earlier layer.
 pub(super) fn remaining(plan: &HeadPlan, between: impl Fn(HeadAt, HeadAt) -> f64) -> Option<f64> {
     let computing = || plan.iter().filter(|(_, cell)| *cell == Cell::Compute).map(|(at, _)| at);
     let nearest = computing().filter_map(|at| {
         let earlier = computing().filter(|other| other.layer < at.layer);
-        let alike = earlier.map(|other| between(other, at)).filter(|value| !value.is_nan());
-        alike.fold(None, |best: Option<f64>, value| Some(best.map_or(value, |best| best.max(value))))
+        let similar = earlier.map(|other| between(other, at)).filter(|value| !value.is_nan());
+        similar.fold(None, |best: Option<f64>, value| Some(best.map_or(value, |best| best.max(value))))
     });
     let nearest: Vec<f64> = nearest.collect();
     (!nearest.is_empty()).then(|| nearest.iter().sum::<f64>() / nearest.len() as f64)

@@ -74,7 +74,7 @@ pub enum Unit {
     Ratio,
     /// A difference in bytes.
     ByteDifference,
-    /// How alike maps are, 0..=1.
+    /// Similarity of maps, 0..=1.
     Similarity,
     /// A share, 0..=1.
     Share,
@@ -247,7 +247,7 @@ fn costs(prediction: &Prediction, before: &Trained<'_>, after: &Trained<'_>) -> 
 
 fn measured(prediction: &Prediction, before: &Trained<'_>, after: &Trained<'_>) -> Vec<OutcomeRow> {
     let mut rows = Vec::new();
-    let not_looked = || waiting(after, "the attention of the trained model was not analysed");
+    let not_analysed = || waiting(after, "the attention of the trained model was not analysed");
     let looked_at = after.looked_at();
     let at_step = looked_at.and_then(|found| found.step);
     if let Some(heads) = &prediction.heads {
@@ -272,7 +272,7 @@ fn measured(prediction: &Prediction, before: &Trained<'_>, after: &Trained<'_>) 
             note: if borrowed.is_some() {
                 so_far(after, "1 by construction: it is the same map")
             } else {
-                not_looked()
+                not_analysed()
             },
         });
         rows.push(OutcomeRow {
@@ -287,7 +287,7 @@ fn measured(prediction: &Prediction, before: &Trained<'_>, after: &Trained<'_>) 
             } else if heads.remaining_similarity.is_none() {
                 "heads compute in one layer only".to_owned()
             } else {
-                not_looked()
+                not_analysed()
             },
         });
     }
@@ -307,7 +307,7 @@ fn measured(prediction: &Prediction, before: &Trained<'_>, after: &Trained<'_>) 
             note: if came_out.is_some() {
                 so_far(after, &format!("it has {} to share", grouped(dimensions.d_k as u64)))
             } else {
-                not_looked()
+                not_analysed()
             },
         });
     }

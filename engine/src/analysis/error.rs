@@ -6,7 +6,7 @@ use crate::{data::DataError, model::ModelError};
 #[derive(Debug, Error)]
 pub enum AnalysisError {
     /// No example had a real token.
-    #[error("There is no example to look at. Choose a text that is longer than one example.")]
+    #[error("There is no example to analyse. Choose a text that is longer than one example.")]
     NoExamples,
     /// A number is infinite or NaN.
     #[error(
@@ -22,7 +22,7 @@ pub enum AnalysisError {
         head: usize,
     },
     /// Tensors that do not fit together.
-    #[error("The {what} are not those of the model that is looked at.")]
+    #[error("The {what} are not those of the model that is analysed.")]
     OtherSizes {
         /// What does not fit.
         what: &'static str,

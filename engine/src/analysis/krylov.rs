@@ -122,7 +122,7 @@ pub(super) fn leading(
     }
 }
 
-/// Random directions, always the same: two looks at the same scores give the same numbers.
+/// Random directions, always the same: two analyses of the same scores give the same numbers.
 struct Random {
     dimension: usize,
     drawn: u64,

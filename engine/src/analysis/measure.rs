@@ -2,7 +2,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// How alike two attention maps A and B are: 1 = identical. Means run over the queries p of real tokens.
+/// The similarity of two attention maps A and B: 1 = identical. Means run over the queries p of real tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {

@@ -5,6 +5,7 @@
 //! conventions: *Reuse Transformers* (similarity), *Eigen analysis of self-attention* (spectra, reconstruction),
 //! *Multi-head attention: collaborate instead of concatenate* (captured variance). Uses `model` and what is below it.
 
+mod analyse;
 mod arrays;
 mod captured;
 mod eigen;
@@ -26,11 +27,11 @@ mod spec;
 mod spectra;
 mod spectra_sum;
 mod spectrum;
-mod study;
 #[cfg(test)]
 mod tests;
 mod view;
 
+pub use analyse::{AnalysisContext, Basis, analyse, examples_at_once};
 pub use arrays::{NamedArray, PackedAnalysis};
 pub use captured::{CapturedVariance, LayerEnergies};
 pub use error::AnalysisError;
@@ -43,5 +44,4 @@ pub use spec::{AnalysisSpec, ReconstructionSpec, SpectrumSpec};
 pub use spectra::{ScoreSpectra, SpectrumMethod};
 pub use spectra_sum::{ScoreBatch, ScoreShape, SpectraSum};
 pub use spectrum::{Bounds, Spectrum};
-pub use study::{Basis, Look, examples_at_once, look};
 pub use view::{MapThumbnails, MapView, THUMBNAIL};

@@ -35,7 +35,7 @@ impl<T: Real> ProjectionSum<T> {
         let dimension = shape.tokens * shape.tokens;
         if basis.iter().any(|direction| direction.len() != dimension) {
             return Err(AnalysisError::Impossible(format!(
-                "A space of maps of {} tokens says nothing of maps of {} tokens. Look at both with the same number of \
+                "A space of maps of {} tokens says nothing of maps of {} tokens. Analyse both with the same number of \
                  tokens.",
                 basis.first().map_or(0, |direction| direction.len().isqrt()),
                 shape.tokens

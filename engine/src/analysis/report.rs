@@ -15,7 +15,7 @@ pub struct Analysis {
     pub data: String,
     /// Whether that is the held-out text of the model's run, in the order in which the run read it.
     pub is_own_text: bool,
-    /// Examples that were looked at.
+    /// Examples that were analysed.
     pub examples: u64,
     /// Tokens of an example.
     pub tokens: usize,

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::Measure;
 use crate::attention::HeadAt;
 
-/// How alike the attention maps of every two heads are, a mean over examples.
+/// The similarity of the attention maps of every two heads, a mean over examples.
 ///
 /// Heads are numbered layer by layer, `l H + h`. Heads that have no map (a layer without attention) have NaN.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,14 +21,14 @@ pub struct Similarity {
 }
 
 impl Similarity {
-    /// How alike two heads are; NaN where one of them has no map.
+    /// The similarity of two heads; NaN where one of them has no map.
     pub fn between(&self, a: HeadAt, b: HeadAt) -> f64 {
         let count = self.layers * self.heads;
         let (a, b) = (a.layer * self.heads + a.head, b.layer * self.heads + b.head);
         if a < count && b < count { self.mean.get(a * count + b).copied().unwrap_or(f64::NAN) } else { f64::NAN }
     }
 
-    /// The head of layer `layer` whose map is most like that of `head`, on average over the examples, and how alike
+    /// The head of layer `layer` whose map is most similar to that of `head`, on average over the examples, and how similar
     /// they are: `c[l,h,l']` (Reuse Transformers, equation 3). One head for all examples; the first of several.
     pub fn best(&self, head: HeadAt, layer: usize) -> Option<(usize, f64)> {
         let candidates = (0..self.heads).map(|other| (other, self.between(head, HeadAt::new(layer, other))));
@@ -38,7 +38,7 @@ impl Similarity {
         })
     }
 
-    /// For every two layers, the similarity of the two heads that are most alike (Reuse Transformers, figure 2).
+    /// For every two layers, the similarity of the two most similar heads (Reuse Transformers, figure 2).
     /// `[L, L]`, symmetric, 1 on the diagonal; NaN for layers without a map.
     pub fn layer_matrix(&self) -> Vec<f64> {
         let mut matrix = Vec::with_capacity(self.layers * self.layers);
@@ -51,7 +51,7 @@ impl Similarity {
         matrix
     }
 
-    /// The two heads of two layers that are most alike, and how alike they are.
+    /// The two most similar heads of two layers, and their similarity.
     pub fn best_pair(&self, layer: usize, other: usize) -> Option<(HeadAt, HeadAt, f64)> {
         let mut found: Option<(HeadAt, HeadAt, f64)> = None;
         for head in 0..self.heads {
@@ -64,7 +64,7 @@ impl Similarity {
         found
     }
 
-    /// For every layer but the first, how alike each of its heads is to the layer before, ascending (Reuse
+    /// For every layer but the first, how similar each of its heads is to the layer before, ascending (Reuse
     /// Transformers, figure 3). Heads without a map are left out.
     pub fn ranked(&self) -> Vec<Vec<f64>> {
         let ranked = |layer: usize| {
@@ -85,7 +85,7 @@ impl Similarity {
         found
     }
 
-    /// Groups of heads of which every two are at least `threshold` alike, largest first; heads that are like no other
+    /// Groups of heads of which every two are at least `threshold` similar, largest first; heads that are similar to no other
     /// are in none. (Agglomerative clustering with complete linkage.)
     pub fn clusters(&self, threshold: f64) -> Vec<Vec<HeadAt>> {
         let heads: Vec<HeadAt> = self.all_heads().filter(|head| !self.between(*head, *head).is_nan()).collect();

@@ -60,12 +60,12 @@ pub struct SpectrumSpec {
 }
 
 impl AnalysisSpec {
-    /// What is looked at while a model of this plan trains: similarity, spectra of the network and its layers, captured
+    /// What is analysed while a model of this plan trains: similarity, spectra of the network and its layers, captured
     /// variance.
     pub fn live(examples: usize, tokens: usize) -> Self {
         let spectrum = SpectrumSpec {
             components: 64,
-            // Small enough to be kept at every look.
+            // Small enough to be kept with every analysis.
             patterns: if tokens <= 128 { 3 } else { 0 },
             exact: false,
             heads: false,

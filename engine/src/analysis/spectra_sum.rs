@@ -20,7 +20,7 @@ const OVERSAMPLING: usize = 32;
 /// Operations that eigenvalues may take unless they are asked for whatever it costs: some minutes of two cores.
 const MOST_WORK: f64 = 2e13;
 
-/// What scores are to be looked at.
+/// The shape of the scores to be analysed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoreShape {
     /// Heads that score in each layer, from 0.
@@ -225,7 +225,7 @@ impl<T: Real> SpectraSum<T> {
             Kept::Sketch { rank } => {
                 let columns = rank + TESTS;
                 let rows = (0..width as u64).into_par_iter().flat_map_iter(|row| {
-                    // Always the same directions: two looks at the same scores give the same numbers.
+                    // Always the same directions: two analyses of the same scores give the same numbers.
                     let mut stream = Stream::new(0, Purpose::Sketch, row);
                     (0..columns).map(move |_| T::of(stream.normal()))
                 });

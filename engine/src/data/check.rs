@@ -6,8 +6,7 @@ use super::tokenizer::given;
 use crate::config::{DataConfig, Problem, Source, Tokenizer};
 use crate::objective::Objective;
 
-/// What is wrong with the text and the tokenizer that a config names, as far as a look at the beginnings of the files
-/// tells; each at its field. Paths are absolute. Quick, but reads disks: not for a thread that must not wait.
+/// What is wrong with the text and the tokenizer that a config names, as far as the beginnings of the files tell; each at its field. Paths are absolute. Quick, but reads disks: not for a thread that must not wait.
 pub fn data_problems(config: &DataConfig, objective: &Objective) -> Vec<Problem> {
     let mut found = Vec::new();
     let mut note = |field: &str, path: &Path, outcome: &dyn Fn() -> Result<(), DataError>| {
@@ -64,13 +63,13 @@ mod tests {
         problems(name, contents, column).pop().map(|problem| problem.field).unwrap_or_default()
     }
 
-    /// More than is looked at.
+    /// More than is read.
     const LINES: usize = 20_000;
 
     #[test]
     fn a_long_file_is_judged_by_its_beginning() {
         assert_eq!(field("a.txt", "one\ntwo\n".repeat(LINES), None), "");
-        // A character of two bytes lies across the end of what is looked at, in text without a line break.
+        // A character of two bytes lies across the end of what is read, in text without a line break.
         for shift in 0..2 {
             assert_eq!(field("a.txt", format!("{}{}", "x".repeat(shift), "\u{e4}".repeat(LINES * 4)), None), "");
         }
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_that_is_named_is_looked_at() {
+    fn every_file_that_is_named_is_checked() {
         let file = FileSource {
             path: "/nowhere/a.txt".into(),
             validation_path: Some("/nowhere/b.txt".into()),

@@ -12,12 +12,12 @@ use std::{
 struct WrongKind(&'static str);
 
 /// Opens a file to be read. A pipe, a device, a socket or a folder is refused without waiting for it, links to them too;
-/// nothing can be put in the file's place between the look at its kind and its opening.
+/// nothing can be put in the file's place between the check of its kind and its opening.
 ///
 /// # Errors
 /// As the system says; where it is no file, [`wrong_kind`] tells what it is.
 pub fn open_file(path: &Path) -> io::Result<File> {
-    // A look first, since opening some devices does something. The second one holds whatever happened in between.
+    // Checked first, since opening some devices does something. The second one holds whatever happened in between.
     require_file(&std::fs::metadata(path)?)?;
     let mut options = OpenOptions::new();
     options.read(true);

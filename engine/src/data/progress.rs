@@ -45,7 +45,7 @@ impl<F: Fn(Stage, f32) + Sync> Progress for F {
     }
 }
 
-/// Nobody looks and nobody stops.
+/// Nobody is told and nobody stops.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

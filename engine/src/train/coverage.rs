@@ -27,9 +27,9 @@ pub struct Chosen {
 pub struct CoverageReport {
     /// Pairs of each row, or directions, k.
     pub k: usize,
-    /// Mean squared error of the scores as a share of their mean square, 0..=1, on the text that was looked at.
+    /// Mean squared error of the scores as a share of their mean square, 0..=1, on the text that they were chosen from.
     pub score_error: f64,
-    /// Maps of scores that were looked at: examples times heads that compute.
+    /// Maps of scores that they were chosen from: examples times heads that compute.
     pub samples: u64,
 }
 

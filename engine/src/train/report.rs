@@ -101,13 +101,13 @@ pub trait Hooks {
     fn evaluated(&mut self, report: &EvaluationReport);
     /// The probe showed what the model can do.
     fn sample(&mut self, step: u64, text: &str);
-    /// The step is about to be looked at: it is evaluated, or the probe is taken, or both.
-    fn looking(&mut self, trainer: &Trainer);
-    /// The probe batch was looked at: what its attention is like. What cannot be found out does not harm the run.
+    /// The step is about to be evaluated, or the probe to be taken, or both.
+    fn evaluating(&mut self, trainer: &Trainer);
+    /// The attention on the probe batch was analysed. What cannot be found out does not harm the run.
     fn analysed(&mut self, step: u64, found: &Result<Analysis, AnalysisError>);
-    /// A look at the probe batch was left out, because looks would take more than [`super::LOOK_SHARE`] of the training
-    /// time. Told once.
-    fn analysis_thinned(&mut self, step: u64, look_secs: f64);
+    /// An analysis of the probe batch was left out, because all of them would take more than
+    /// [`super::LIVE_ANALYSIS_SHARE`] of the training time. Told once.
+    fn analysis_thinned(&mut self, step: u64, analysis_secs: f64);
     /// The model was warmed up: pairs were chosen, and from the next step on it scores no others.
     fn covered(&mut self, step: u64, report: &CoverageReport);
     /// A checkpoint is due.

@@ -10,22 +10,22 @@ pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, Tr
     let mut checkpointed_at = None;
     if trainer.progress().step == 0 && trainer.config().probe.every > 0 {
         // What training starts from. Stopped here, nothing has begun.
-        hooks.looking(trainer);
+        hooks.evaluating(trainer);
         analyse(trainer, hooks, true)?;
     }
     loop {
         let step = trainer.progress().step;
-        if trainer.progress().is_look_due {
-            let best = look(trainer, hooks)?;
+        if trainer.progress().is_evaluation_due {
+            let best = evaluate_and_probe(trainer, hooks)?;
             let config = &trainer.config().train;
             let resumable = step == trainer.steps()
                 || (config.checkpoint_every > 0 && step.is_multiple_of(config.checkpoint_every));
-            if (best || resumable) && !trainer.progress().is_look_due {
+            if (best || resumable) && !trainer.progress().is_evaluation_due {
                 hooks.checkpoint(trainer, Moment { best, resumable, asked: false });
                 checkpointed_at = resumable.then_some(step).or(checkpointed_at);
             }
         }
-        if step >= trainer.steps() && !trainer.progress().is_look_due {
+        if step >= trainer.steps() && !trainer.progress().is_evaluation_due {
             return Ok(Outcome::Finished);
         }
         match hooks.control(trainer) {
@@ -55,13 +55,13 @@ pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, Tr
     }
 }
 
-/// Looks at the attention on the probe batch, if that is `due` in any case or there is time for it. False: it was cut
+/// Analyses the attention on the probe batch, if that is `due` in any case or there is time for it. False: it was cut
 /// short.
 fn analyse(trainer: &mut Trainer, hooks: &mut dyn Hooks, due: bool) -> Result<bool, TrainError> {
     let step = trainer.progress().step;
-    if !due && !trainer.has_time_to_look() {
-        if let Some(look_secs) = trainer.first_look_left_out() {
-            hooks.analysis_thinned(step, look_secs);
+    if !due && !trainer.has_time_to_analyse() {
+        if let Some(analysis_secs) = trainer.first_analysis_left_out() {
+            hooks.analysis_thinned(step, analysis_secs);
         }
         return Ok(true);
     }
@@ -74,14 +74,14 @@ fn analyse(trainer: &mut Trainer, hooks: &mut dyn Hooks, due: bool) -> Result<bo
 }
 
 /// Evaluates and probes where the step asks for it. Returns whether the evaluation was the best so far.
-fn look(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<bool, TrainError> {
+fn evaluate_and_probe(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<bool, TrainError> {
     let step = trainer.progress().step;
     let is_last = step == trainer.steps();
     let is_due = |every: u64| every > 0 && (is_last || step.is_multiple_of(every));
     let (evaluates, probes) =
         (is_last || is_due(trainer.config().train.evaluate_every), is_due(trainer.config().probe.every));
     if evaluates || probes {
-        hooks.looking(trainer);
+        hooks.evaluating(trainer);
     }
     let mut best = false;
     if evaluates {
@@ -96,6 +96,6 @@ fn look(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<bool, TrainError
         let Some(text) = trainer.sample(&|| hooks.should_stop())? else { return Ok(best) };
         hooks.sample(step, &text);
     }
-    trainer.look_is_done();
+    trainer.evaluation_is_done();
     Ok(best)
 }

@@ -101,7 +101,7 @@ pub enum Activity {
     /// A training step.
     #[default]
     Step,
-    /// An evaluation or a look at the attention.
+    /// An evaluation or an analysis of the attention.
     Evaluation,
     /// A checkpoint.
     Checkpoint,

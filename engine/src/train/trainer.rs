@@ -7,8 +7,8 @@ use super::{
     Chosen, CoverageReport, Divergence, EvaluationReport, StepReport, Stepper, TrainError,
     coverage::{choose, require_memory, row_covariances},
     evaluate::evaluate,
-    look,
-    looks::Looks,
+    live_analyses::LiveAnalyses,
+    probe::Probe,
 };
 use crate::{
     analysis::{Analysis, AnalysisError},
@@ -35,7 +35,8 @@ pub struct Progress {
     /// Its step.
     pub best_step: Option<u64>,
     /// The evaluation and the probe after this step have not been done yet.
-    pub is_look_due: bool,
+    #[serde(rename = "is_look_due")]
+    pub is_evaluation_due: bool,
 }
 
 /// A state to go on from.
@@ -63,8 +64,8 @@ pub struct Trainer {
     device: Device,
     progress: Progress,
     steps: u64,
-    probe: look::Probe,
-    looks: Looks,
+    probe: Probe,
+    live_analyses: LiveAnalyses,
     /// Estimated need of memory in bytes.
     needed: u64,
 }
@@ -122,8 +123,8 @@ impl Trainer {
             stepper.load_state(moments)?;
         }
         let steps = steps_of(&config, batcher.steps_per_epoch());
-        let probe = look::Probe::new(&config, &batcher);
-        let looks = Looks::new(&config, &plan, batcher.held_out());
+        let probe = Probe::new(&config, &batcher);
+        let live_analyses = LiveAnalyses::new(&config, &plan, batcher.held_out());
         let device = device.clone();
         Ok(Self {
             config,
@@ -138,7 +139,7 @@ impl Trainer {
             progress,
             steps,
             probe,
-            looks,
+            live_analyses,
             needed,
         })
     }
@@ -215,7 +216,7 @@ impl Trainer {
         self.progress.step += 1;
         self.progress.tokens += stepped.tokens;
         self.progress.train_secs += step_secs;
-        self.progress.is_look_due = true;
+        self.progress.is_evaluation_due = true;
         Ok(Ok(StepReport {
             step: self.progress.step,
             loss: stepped.loss,
@@ -266,9 +267,9 @@ impl Trainer {
     pub fn analyse(&mut self, should_stop: &dyn Fn() -> bool) -> Result<Result<Analysis, AnalysisError>, TrainError> {
         let started = Instant::now();
         let model = self.stepper.frozen()?;
-        let found = self.looks.look(&model, self.batcher.held_out(), should_stop);
+        let found = self.live_analyses.analyse(&model, self.batcher.held_out(), should_stop);
         let secs = started.elapsed().as_secs_f64();
-        self.looks.spent(secs);
+        self.live_analyses.spent(secs);
         Ok(found.map(|found| Analysis {
             target: self.config.name.clone(),
             step: Some(self.progress.step),
@@ -279,19 +280,19 @@ impl Trainer {
         }))
     }
 
-    /// Whether one more look at the probe batch leaves all looks below their share of the training time.
-    pub(super) fn has_time_to_look(&self) -> bool {
-        self.looks.has_time(self.progress.train_secs)
+    /// Whether one more analysis of the probe batch leaves all of them below their share of the training time.
+    pub(super) fn has_time_to_analyse(&self) -> bool {
+        self.live_analyses.has_time(self.progress.train_secs)
     }
 
-    /// How long a look takes, the first time that this is asked.
-    pub(super) fn first_look_left_out(&mut self) -> Option<f64> {
-        self.looks.first_left_out()
+    /// How long an analysis takes, the first time that this is asked.
+    pub(super) fn first_analysis_left_out(&mut self) -> Option<f64> {
+        self.live_analyses.first_left_out()
     }
 
     /// Notes that evaluation and probe after the current step are done.
-    pub(super) fn look_is_done(&mut self) {
-        self.progress.is_look_due = false;
+    pub(super) fn evaluation_is_done(&mut self) {
+        self.progress.is_evaluation_due = false;
     }
 
     /// The config as written.

@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{
     analysis::{
-        Analysis, AnalysisError, AnalysisSpec, Basis, Look, ScoreSpectra, SpectrumSpec, examples_at_once, look,
+        Analysis, AnalysisContext, AnalysisError, AnalysisSpec, Basis, ScoreSpectra, SpectrumSpec, analyse,
+        examples_at_once,
     },
     config::counted,
     data::memory,
@@ -85,7 +86,7 @@ fn carry_out(
     let stage = |stage: usize, subject: &Subject, spec: &AnalysisSpec, bases: &[Basis]| {
         let at_once = examples_at_once(subject.model.plan(), tokens);
         let held_out = subject.held_out(at_once, tokens).map_err(|why| Some(JobError::refusal(why)))?;
-        let wanted = Look {
+        let wanted = AnalysisContext {
             spec,
             examples: held_out.spread_count(spec.examples),
             tokens,
@@ -97,7 +98,7 @@ fn carry_out(
                 control.should_stop()
             },
         };
-        look(&subject.model, held_out.spread(spec.examples, at_once), &wanted)
+        analyse(&subject.model, held_out.spread(spec.examples, at_once), &wanted)
             .map_err(|error| (!matches!(error, AnalysisError::Stopped)).then(|| JobError::from(error)))
     };
     let ended = |error: Option<JobError>| error.and_then(failed);

@@ -17,7 +17,8 @@ use crate::{
         StoreError, StoreWriter, series_names, snapshot_kinds,
     },
     train::{
-        Activity, Control, CoverageReport, EvaluationReport, Health, Hooks, LOOK_SHARE, Moment, StepReport, Trainer,
+        Activity, Control, CoverageReport, EvaluationReport, Health, Hooks, LIVE_ANALYSIS_SHARE, Moment, StepReport,
+        Trainer,
     },
 };
 
@@ -350,7 +351,7 @@ impl Hooks for RunHooks<'_> {
         self.context.outbox.send(Event::Sample { run: self.job.run.clone(), step, text: text.to_owned() });
     }
 
-    fn looking(&mut self, trainer: &Trainer) {
+    fn evaluating(&mut self, trainer: &Trainer) {
         self.context.position.busy_with(Activity::Evaluation);
         let step = trainer.progress().step;
         match mixing_matrices(trainer.plan(), trainer.parameters()) {
@@ -406,11 +407,11 @@ impl Hooks for RunHooks<'_> {
         self.context.outbox.send(Event::Snapshot { run: self.job.run.clone(), step, secs: analysis.secs });
     }
 
-    fn analysis_thinned(&mut self, step: u64, look_secs: f64) {
+    fn analysis_thinned(&mut self, step: u64, analysis_secs: f64) {
         self.warn(format!(
-            "From step {step} on some analyses of attention are left out: one takes {look_secs:.2} s, and all together may \
+            "From step {step} on some analyses of attention are left out: one takes {analysis_secs:.2} s, and all together may \
              take {:.0} % of the training time. Lower probe.examples, or raise probe.every, to have them at even steps.",
-            100.0 * LOOK_SHARE
+            100.0 * LIVE_ANALYSIS_SHARE
         ));
     }
 

@@ -15,7 +15,8 @@ use crate::{
 #[derive(Default, Serialize, Deserialize)]
 struct Loop {
     train_us: u64,
-    is_look_due: bool,
+    #[serde(rename = "is_look_due")]
+    is_evaluation_due: bool,
 }
 
 /// All that a checkpoint needs beside the weights to be resumed from.
@@ -26,7 +27,7 @@ pub(super) fn training_state(trainer: &Trainer) -> Result<TrainingState, TrainEr
         value,
         step,
     });
-    let rest = Loop { train_us: (progress.train_secs * 1e6) as u64, is_look_due: progress.is_look_due };
+    let rest = Loop { train_us: (progress.train_secs * 1e6) as u64, is_evaluation_due: progress.is_evaluation_due };
     Ok(TrainingState {
         step: progress.step,
         tokens: progress.tokens,
@@ -135,7 +136,7 @@ fn load(path: &std::path::Path, job: &TrainJob, device: &Device) -> Result<Optio
         train_secs: rest.train_us as f64 / 1e6,
         best_validation_loss: state.best.as_ref().map(|best| best.value),
         best_step: state.best.as_ref().map(|best| best.step),
-        is_look_due: rest.is_look_due,
+        is_evaluation_due: rest.is_evaluation_due,
     };
     Ok(Some(Resume { parameters: model.parameters, moments: state.optimiser, progress }))
 }

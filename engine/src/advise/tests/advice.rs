@@ -83,7 +83,7 @@ fn combinations_that_cannot_be_say_why() {
     let blind = Adviser::new(&self::config(2, 2), "x", None, &found, None).unwrap();
     for (wishes, words) in [
         (Wishes { similarity: Some(0.5), ..Wishes::default() }, "did not compare"),
-        (Wishes { energy: Some(0.5), ..Wishes::default() }, "did not look at the weights"),
+        (Wishes { energy: Some(0.5), ..Wishes::default() }, "did not include the weights"),
         (Wishes { error: Some(0.5), ..Wishes::default() }, "reconstruction first"),
     ] {
         assert!(blind.advise(wishes).why_not().unwrap().contains(words));

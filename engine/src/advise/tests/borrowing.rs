@@ -8,7 +8,7 @@ fn borrowers(borrowing: &Borrowing, threshold: f64) -> Vec<HeadAt> {
 }
 
 #[test]
-fn likeness_does_not_pass_on_over_a_chain() {
+fn similarity_does_not_pass_on_over_a_chain() {
     // A ~ B and B ~ C, but A is not like C.
     let similarity = planted(3, 1, 0.1, &[(at(0, 0), at(1, 0), 0.9), (at(1, 0), at(2, 0), 0.95)]);
     let borrowing = Borrowing::new(&plain(3, 1), &similarity);
@@ -75,7 +75,7 @@ fn a_table_that_a_schedule_writes_gets_its_name() {
 }
 
 proptest! {
-    /// Any similarities: a lower threshold only adds borrowers, every lender computes in an earlier layer and is as alike as
+    /// Any similarities: a lower threshold only adds borrowers, every lender computes in an earlier layer and is as similar as
     /// was asked for.
     #[test]
     fn every_table_is_legal_and_they_grow(

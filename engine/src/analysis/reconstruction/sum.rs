@@ -13,7 +13,7 @@ use crate::{
 /// Bytes of what restores maps that an analysis keeps; what does not fit is left out and said.
 const KEPT_BYTES: usize = 48 << 20;
 
-/// Queries that are worked on together between two looks at whether to stop.
+/// Queries that are worked on together before it is asked again whether to stop.
 const AT_ONCE: usize = 16;
 
 /// Second moments of scores as examples come: of those that pairs are chosen from, and of those that errors are measured on.
@@ -91,7 +91,7 @@ impl ReconstructionSum {
             has_layers = false;
             notes.push(format!(
                 "Reconstruction of each layer for itself would need {} MiB, and {} MiB are free: only the network is \
-                 looked at.",
+                 analysed.",
                 with_layers >> 20,
                 free >> 20
             ));
@@ -111,7 +111,7 @@ impl ReconstructionSum {
         Ok(Self { shape, groups, whole, has_layers, examples: [0; 2], notes })
     }
 
-    /// What is not looked at, in words.
+    /// What is left out, in words.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

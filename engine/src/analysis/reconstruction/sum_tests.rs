@@ -245,7 +245,7 @@ fn what_does_not_fit_is_refused_or_left_out_with_the_numbers() {
     assert!(error.contains("second moments") && error.contains("1024 MiB are free"), "{error}");
     let limited = ReconstructionSum::new(ScoreShape { tokens: 128, ..large }, &every, Some(80 << 20)).unwrap();
     assert!(
-        limited.notes().iter().any(|note| note.contains("only the network is looked at") && note.contains("80 MiB"))
+        limited.notes().iter().any(|note| note.contains("only the network is analysed") && note.contains("80 MiB"))
     );
     assert!(limited.notes().iter().any(|note| note.contains("128 tokens have 16384 pairs")), "{:?}", limited.notes());
     for (layer, head, words) in [(1, 0, "computes no scores"), (2, 0, "computes no scores"), (7, 0, "has layers 0 to")]

@@ -201,7 +201,7 @@ fn whole_maps_that_do_not_fit_are_refused_with_the_numbers() {
     let error = WholeReconstruction::check(256, 8 << 30).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "The covariance of whole maps of 256 tokens needs 64 GiB, 8 GiB are free. Look at rows instead, or at \
+        "The covariance of whole maps of 256 tokens needs 64 GiB, 8 GiB are free. Analyse rows instead, or \
          sequences of at most 152 tokens"
     );
     assert!(WholeReconstruction::check(152, 8 << 30).is_ok() && WholeReconstruction::check(153, 8 << 30).is_err());

@@ -48,7 +48,7 @@ impl VectorErrors {
     }
 }
 
-/// Always the same orders by chance: two looks at the same scores give the same numbers.
+/// Always the same orders by chance: two analyses of the same scores give the same numbers.
 const SEED: u64 = 0;
 
 /// The order with the entries behind it that say nothing new.

@@ -14,12 +14,12 @@ pub struct WholeReconstruction {
     pub eigen_errors: Vec<f64>,
 }
 
-/// Why the whole map is not looked at.
+/// Why the whole map is not analysed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum WholeTooLarge {
     /// Too little memory.
     #[error(
-        "The covariance of whole maps of {tokens} tokens needs {} GiB, {} GiB are free. Look at rows instead, or at \
+        "The covariance of whole maps of {tokens} tokens needs {} GiB, {} GiB are free. Analyse rows instead, or \
          sequences of at most {longest} tokens",
         .needed_bytes.div_ceil(1 << 30), .free_bytes >> 30
     )]

@@ -21,7 +21,7 @@ pub(super) struct WholeSum {
 }
 
 impl WholeSum {
-    /// Nothing yet, or in words why whole maps of this size are not looked at.
+    /// Nothing yet, or in words why whole maps of this size are not analysed.
     pub(super) fn new(tokens: usize, is_causal: bool, free: Option<u64>) -> Result<Self, String> {
         let visible = |query: usize| if is_causal { query + 1 } else { tokens };
         let count: usize = (0..tokens).map(visible).sum();

@@ -1,5 +1,5 @@
+mod analyse;
 mod captured;
-mod look;
 mod similarity;
 mod spectra;
 

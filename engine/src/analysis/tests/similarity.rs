@@ -203,7 +203,7 @@ fn what_cannot_be_compared_is_refused() {
 
 #[test]
 fn clusters_hold_heads_of_which_every_two_are_alike() {
-    // Heads 0, 1, 3 are alike; 2 is like 1 alone.
+    // Heads 0, 1, 3 are similar; 2 is similar to 1 alone.
     let mut mean = vec![0.1; 16];
     let mut set = |a: usize, b: usize, value: f64| {
         mean[a * 4 + b] = value;

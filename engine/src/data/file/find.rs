@@ -26,7 +26,7 @@ pub(super) struct Found {
 pub(super) struct Findings {
     pub(super) files: Vec<Found>,
     pub(super) skipped: usize,
-    /// There was more than was looked at.
+    /// There was more than was searched.
     pub(super) is_cut: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn find(path: &Path) -> Result<Findings, DataError> {
     find_among(path, usize::MAX)
 }
 
-/// As [`find`], but looks at so many files and folders at most: what is typed on the way to a path may be a whole disk.
+/// As [`find`], but searches so many files and folders at most: what is typed on the way to a path may be a whole disk.
 pub(super) fn find_among(path: &Path, most: usize) -> Result<Findings, DataError> {
     let metadata = std::fs::metadata(path).map_err(|error| wrong(path, &error))?;
     let mut findings = Findings::default();

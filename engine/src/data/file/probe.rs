@@ -9,8 +9,8 @@ use super::read::to_text;
 use super::table;
 use crate::data::{DataError, open_file};
 
-/// Bytes of text of a file that are looked at.
-const LOOK: usize = 64 << 10;
+/// Bytes of text of a file that are read.
+const BEGINNING: usize = 64 << 10;
 /// Files of a folder that are looked into.
 const FILES: usize = 16;
 /// Files of a folder that are opened, at least.
@@ -38,7 +38,7 @@ fn probe(found: &Found, field: Option<&str>, column: Option<&str>) -> Result<boo
     let file = open_file(path).map_err(|error| wrong(path, &error))?;
     let source: Box<dyn Read> = if found.gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     let mut bytes = Vec::new();
-    source.take(LOOK as u64 + 1).read_to_end(&mut bytes).map_err(|error| {
+    source.take(BEGINNING as u64 + 1).read_to_end(&mut bytes).map_err(|error| {
         if found.gzipped {
             DataError::BrokenGzip { path: path.clone(), why: error.to_string() }
         } else {
@@ -47,12 +47,12 @@ fn probe(found: &Found, field: Option<&str>, column: Option<&str>) -> Result<boo
     })?;
     let mut documents = 0;
     let mut count = |document: &str| documents += usize::from(!document.trim().is_empty());
-    if bytes.len() <= LOOK {
+    if bytes.len() <= BEGINNING {
         push_documents(found, &to_text(bytes, path)?, field, column, &mut count)?;
         return Ok(documents > 0);
     }
     let whole_lines = bytes.iter().rposition(|byte| *byte == b'\n').map(|end| end + 1);
-    bytes.truncate(whole_lines.unwrap_or(LOOK));
+    bytes.truncate(whole_lines.unwrap_or(BEGINNING));
     if whole_lines.is_none()
         && let Err(error) = std::str::from_utf8(&bytes)
         && error.error_len().is_none()

@@ -15,7 +15,7 @@ pub mod series_names {
     pub const TRAIN_TOKENS_PER_SEC: &str = "train/tokens_per_sec";
     /// Loss on the held-out split, nats per predicted token.
     pub const VALIDATION_LOSS: &str = "validation/loss";
-    /// Mean similarity of the most alike heads of neighbouring layers on the probe batch, 0 to 1.
+    /// Mean similarity of the most similar heads of neighbouring layers on the probe batch, 0 to 1.
     pub const PROBE_ADJACENT_SIMILARITY: &str = "probe/adjacent_similarity";
     /// The same for layers further apart.
     pub const PROBE_FAR_SIMILARITY: &str = "probe/far_similarity";

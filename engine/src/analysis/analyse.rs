@@ -1,4 +1,4 @@
-//! One look at a model: batches stream through it, and all sums are filled at once.
+//! The analysis of a model: batches stream through it, and all sums are filled at once.
 
 use candle_core::{DType, Device, Tensor};
 
@@ -19,7 +19,7 @@ const BATCH_BYTES: usize = 64 << 20;
 /// The most examples of a batch.
 const MOST_EXAMPLES: usize = 64;
 
-/// Examples that are looked at together so that their maps stay small.
+/// Examples of one forward pass, so that their maps stay small.
 pub fn examples_at_once(plan: &ModelPlan, tokens: usize) -> usize {
     let bytes = plan.stack.layers * plan.stack.heads * tokens * tokens * size_of::<f32>();
     (BATCH_BYTES / bytes.max(1)).clamp(1, MOST_EXAMPLES)
@@ -34,8 +34,8 @@ pub struct Basis {
     pub directions: Vec<Vec<f32>>,
 }
 
-/// What a look needs to know beside model and text.
-pub struct Look<'a> {
+/// What an analysis needs to know beside model and text.
+pub struct AnalysisContext<'a> {
     /// What is to be found out.
     pub spec: &'a AnalysisSpec,
     /// Examples that will come.
@@ -52,14 +52,18 @@ pub struct Look<'a> {
     pub should_stop: &'a dyn Fn() -> bool,
 }
 
-/// Looks at the attention of a model while it reads `batches`, without dropout.
+/// Analyses the attention of a model while it reads `batches`, without dropout.
 ///
 /// # Errors
 /// If nothing can be found out, or `should_stop` said so.
-pub fn look(model: &Model, batches: impl Iterator<Item = Batch>, look: &Look<'_>) -> Result<Analysis, AnalysisError> {
-    let (plan, spec) = (model.plan(), look.spec);
+pub fn analyse(
+    model: &Model,
+    batches: impl Iterator<Item = Batch>,
+    context: &AnalysisContext<'_>,
+) -> Result<Analysis, AnalysisError> {
+    let (plan, spec) = (model.plan(), context.spec);
     let (layers, heads) = (plan.stack.layers, plan.stack.heads);
-    let mut analysis = Analysis { tokens: look.tokens, ..Analysis::default() };
+    let mut analysis = Analysis { tokens: context.tokens, ..Analysis::default() };
     let present: Vec<bool> = plan.stack.head_plan.iter().map(|(_, cell)| !matches!(cell, Cell::Skip)).collect();
     let computes = |layer: usize| {
         let row = plan.stack.head_plan.row(layer).iter().enumerate();
@@ -68,28 +72,31 @@ pub fn look(model: &Model, batches: impl Iterator<Item = Batch>, look: &Look<'_>
     let shape = ScoreShape {
         computing: (0..layers).map(computes).collect(),
         heads,
-        tokens: look.tokens,
+        tokens: context.tokens,
         is_causal: plan.stack.is_causal,
-        examples: look.examples,
+        examples: context.examples,
     };
     let mut similarity: Vec<SimilaritySum> =
         spec.similarity.iter().map(|measure| SimilaritySum::new(*measure, layers, heads, present.clone())).collect();
     let spectrum = spec.spectrum.clone();
     let mut spectra =
-        spectrum.map(|spectrum| SpectraSum::<f32>::new(shape.clone(), spectrum, look.free)).transpose()?;
-    let mut projections: Vec<ProjectionSum<f32>> = look
+        spectrum.map(|spectrum| SpectraSum::<f32>::new(shape.clone(), spectrum, context.free)).transpose()?;
+    let mut projections: Vec<ProjectionSum<f32>> = context
         .bases
         .iter()
         .map(|basis| ProjectionSum::new(shape.clone(), &basis.directions))
         .collect::<Result<_, _>>()?;
-    let mut reconstruction =
-        spec.reconstruction.as_ref().map(|spec| ReconstructionSum::new(shape.clone(), spec, look.free)).transpose()?;
+    let mut reconstruction = spec
+        .reconstruction
+        .as_ref()
+        .map(|spec| ReconstructionSum::new(shape.clone(), spec, context.free))
+        .transpose()?;
     let needs_scores = spectra.is_some() || !projections.is_empty() || reconstruction.is_some();
     // Restoring scores takes its time once all are there.
     let streaming = if reconstruction.is_some() { 0.5 } else { 0.95 };
     let mut whole = 0;
     for batch in batches {
-        if (look.should_stop)() {
+        if (context.should_stop)() {
             return Err(AnalysisError::Stopped);
         }
         if !needs_scores && similarity.is_empty() {
@@ -113,7 +120,7 @@ pub fn look(model: &Model, batches: impl Iterator<Item = Batch>, look: &Look<'_>
             }
         }
         if needs_scores {
-            let rows: Vec<usize> = (0..batch.batch).filter(|row| batch.tokens_of(*row) == look.tokens).collect();
+            let rows: Vec<usize> = (0..batch.batch).filter(|row| batch.tokens_of(*row) == context.tokens).collect();
             let dimension = batch.sequence * batch.sequence;
             let mut scores: Vec<Vec<f32>> = Vec::with_capacity(layers);
             for (layer, computing) in shape.computing.iter().enumerate() {
@@ -146,7 +153,7 @@ pub fn look(model: &Model, batches: impl Iterator<Item = Batch>, look: &Look<'_>
                 whole += rows.len() as u64;
             }
         }
-        (look.tell)(streaming * (analysis.examples as f64 / look.examples.max(1) as f64).min(1.0));
+        (context.tell)(streaming * (analysis.examples as f64 / context.examples.max(1) as f64).min(1.0));
     }
     analysis.similarity = similarity.iter().map(SimilaritySum::finish).collect::<Result<_, _>>()?;
     if needs_scores && whole == 0 {
@@ -158,11 +165,11 @@ pub fn look(model: &Model, batches: impl Iterator<Item = Batch>, look: &Look<'_>
             grouped(analysis.examples - whole),
             counted(analysis.examples, "example"),
             if analysis.examples - whole == 1 { "is" } else { "are" },
-            counted(look.tokens, "token")
+            counted(context.tokens, "token")
         ));
     }
     if let Some(spectra) = spectra {
-        let found = spectra.finish_unless(look.should_stop)?;
+        let found = spectra.finish_unless(context.should_stop)?;
         if found.network.is_rank_deficient() {
             analysis.notes.push(format!(
                 "The covariance of whole maps has {} and only {}, so that its rank is at most that. \
@@ -175,17 +182,17 @@ pub fn look(model: &Model, batches: impl Iterator<Item = Batch>, look: &Look<'_>
         analysis.spectra = Some(found);
     }
     if let Some(sum) = reconstruction {
-        let tell = |share: f64| (look.tell)(streaming + (0.98 - streaming) * share);
-        let (found, notes) = sum.finish(plan, &tell, look.should_stop)?;
+        let tell = |share: f64| (context.tell)(streaming + (0.98 - streaming) * share);
+        let (found, notes) = sum.finish(plan, &tell, context.should_stop)?;
         analysis.notes.extend(notes);
         analysis.reconstruction = Some(found);
     }
     analysis.projections =
-        projections.into_iter().zip(look.bases).map(|(sum, basis)| sum.finish(basis.name.clone())).collect();
+        projections.into_iter().zip(context.bases).map(|(sum, basis)| sum.finish(basis.name.clone())).collect();
     if spec.captured {
         analysis.captured = Some(CapturedVariance::of(model)?);
     }
-    (look.tell)(1.0);
+    (context.tell)(1.0);
     Ok(analysis)
 }
 

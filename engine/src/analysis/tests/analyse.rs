@@ -1,11 +1,11 @@
-//! Whole looks at small models: what streams through is what a look at everything at once gives.
+//! Whole analyses of small models: what streams through gives what everything at once gives.
 
 use candle_core::{DType, Device};
 
 use crate::{
     analysis::{
-        Analysis, AnalysisError, AnalysisSpec, Basis, Look, MapView, Measure, NamedArray, ReconstructionSpec,
-        SpectrumSpec, look, reconstruction::Scope,
+        Analysis, AnalysisContext, AnalysisError, AnalysisSpec, Basis, MapView, Measure, NamedArray,
+        ReconstructionSpec, SpectrumSpec, analyse, reconstruction::Scope,
     },
     attention::{HeadAt, ModelPlan},
     config::{Architecture, AttentionConfig, FirstReuse, ModelConfig, Reuse, RunConfig},
@@ -48,9 +48,16 @@ fn spec() -> AnalysisSpec {
 
 fn found(model: &Model, batches: Vec<Batch>, bases: &[Basis]) -> Result<Analysis, AnalysisError> {
     let examples = batches.iter().map(|batch| batch.batch).sum();
-    let wanted =
-        Look { spec: &spec(), examples, tokens: TOKENS, bases, free: None, tell: &|_| (), should_stop: &|| false };
-    look(model, batches.into_iter(), &wanted)
+    let wanted = AnalysisContext {
+        spec: &spec(),
+        examples,
+        tokens: TOKENS,
+        bases,
+        free: None,
+        tell: &|_| (),
+        should_stop: &|| false,
+    };
+    analyse(model, batches.into_iter(), &wanted)
 }
 
 #[test]
@@ -98,7 +105,7 @@ fn a_copied_map_is_identical_and_only_heads_that_score_have_spectra() {
 }
 
 #[test]
-fn a_look_on_its_own_space_gives_its_own_spectrum() {
+fn an_analysis_on_its_own_space_gives_its_own_spectrum() {
     let model = model(Architecture::Encoder, Reuse::default());
     let own = found(&model, batches(&[30]), &[]).unwrap();
     let directions = own.spectra.as_ref().unwrap().patterns.clone();
@@ -121,9 +128,9 @@ fn padded_examples_are_left_out_of_spectra_and_said_to_be() {
     let model = model(Architecture::Encoder, Reuse::default());
     let mut batch = batches(&[4]).remove(0);
     batch.key_mask = Some((0..4 * TOKENS).map(|place| u8::from(place < 4 * TOKENS - 2)).collect());
-    let looked = found(&model, vec![batch.clone()], &[]).unwrap();
-    assert_eq!(looked.spectra.unwrap().examples, 3);
-    assert!(looked.notes.iter().any(|note| note.contains("1 of 4 examples")), "{:?}", looked.notes);
+    let analysed = found(&model, vec![batch.clone()], &[]).unwrap();
+    assert_eq!(analysed.spectra.unwrap().examples, 3);
+    assert!(analysed.notes.iter().any(|note| note.contains("1 of 4 examples")), "{:?}", analysed.notes);
     batch.key_mask = Some(vec![0; 4 * TOKENS]);
     assert!(matches!(found(&model, vec![batch], &[]), Err(AnalysisError::NoExamples)));
     let mut decoded = batches(&[2]).remove(0);
@@ -133,9 +140,9 @@ fn padded_examples_are_left_out_of_spectra_and_said_to_be() {
 }
 
 #[test]
-fn a_look_that_is_stopped_says_so() {
+fn an_analysis_that_is_stopped_says_so() {
     let model = model(Architecture::Encoder, Reuse::default());
-    let wanted = Look {
+    let wanted = AnalysisContext {
         spec: &spec(),
         examples: 3,
         tokens: TOKENS,
@@ -144,7 +151,7 @@ fn a_look_that_is_stopped_says_so() {
         tell: &|_| (),
         should_stop: &|| true,
     };
-    let stopped = look(&model, batches(&[3]).into_iter(), &wanted);
+    let stopped = analyse(&model, batches(&[3]).into_iter(), &wanted);
     assert!(matches!(stopped, Err(AnalysisError::Stopped)));
 }
 
@@ -183,22 +190,22 @@ fn an_analysis_packs_into_numbers_and_facts_and_back() {
 }
 
 #[test]
-fn a_view_is_rebuilt_from_the_pairs_that_the_look_chose() {
+fn a_view_is_rebuilt_from_the_pairs_that_the_analysis_chose() {
     for kind in [Architecture::Encoder, Architecture::Decoder] {
         let model = model(kind, Reuse::First(FirstReuse { layers: 1, heads: 2 }));
-        let looked = found(&model, batches(&[8]), &[]).unwrap().reconstruction.unwrap();
-        let scopes: Vec<Scope> = looked.scopes.iter().map(|scope| scope.scope).collect();
+        let analysed = found(&model, batches(&[8]), &[]).unwrap().reconstruction.unwrap();
+        let scopes: Vec<Scope> = analysed.scopes.iter().map(|scope| scope.scope).collect();
         assert_eq!(scopes, [Scope::Network, Scope::Layer { layer: 0 }, Scope::Layer { layer: 2 }], "layer 1 borrows");
-        assert_eq!((looked.examples, looked.held_out_examples, looked.scopes[0].samples), (4, 4, 16));
+        assert_eq!((analysed.examples, analysed.held_out_examples, analysed.scopes[0].samples), (4, 4, 16));
         let view = MapView::new(model, &[4, 7, 1, 9, 3, 2], &Device::Cpu).unwrap();
         // A head that borrows is rebuilt from its lender's scores.
         for head in [HeadAt::new(0, 1), HeadAt::new(1, 1), HeadAt::new(2, 0)] {
             let scores = view.scores(head).unwrap().unwrap();
             let map = view.map(head).unwrap().unwrap();
-            let rebuilt = looked.rebuild(0, &scores, TOKENS).unwrap();
+            let rebuilt = analysed.rebuild(0, &scores, TOKENS).unwrap();
             let is_close = |(a, b): (&f32, &f32)| (a.is_nan() && *b == 0.0) || (a - b).abs() < 1e-6;
             assert!(rebuilt.rebuilt_map.iter().zip(&map).all(is_close), "with all pairs it is the model's own map");
-            assert!(looked.rebuild(0, &scores, 0).unwrap().score_error == 1.0);
+            assert!(analysed.rebuild(0, &scores, 0).unwrap().score_error == 1.0);
         }
     }
 }

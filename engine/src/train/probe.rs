@@ -24,7 +24,7 @@ const SHOWN: usize = 4;
 /// Tokens of an encoder's example that are shown.
 const SHOWN_TOKENS: usize = 64;
 
-/// A fixed piece of held-out text that is looked at again and again.
+/// A fixed piece of held-out text, on which samples are taken again and again.
 pub(super) struct Probe {
     batch: Option<Batch>,
     shown: usize,

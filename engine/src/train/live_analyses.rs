@@ -1,18 +1,18 @@
 use crate::{
-    analysis::{Analysis, AnalysisError, AnalysisSpec, Look, examples_at_once, look},
+    analysis::{Analysis, AnalysisContext, AnalysisError, AnalysisSpec, analyse, examples_at_once},
     attention::ModelPlan,
     config::RunConfig,
     data::{HeldOut, memory},
     model::Model,
 };
 
-/// The largest share of the training time that looks at the probe batch may take; those that would take more are left
-/// out.
-pub const LOOK_SHARE: f64 = 0.05;
+/// The largest share of the training time that analyses of the probe batch may take; those that would take more are
+/// left out.
+pub const LIVE_ANALYSIS_SHARE: f64 = 0.05;
 
-/// Looks at the attention on the probe batch, and the time that they take.
+/// Analyses of the attention on the probe batch, and the time that they take.
 #[derive(Debug)]
-pub(super) struct Looks {
+pub(super) struct LiveAnalyses {
     spec: AnalysisSpec,
     examples: usize,
     at_once: usize,
@@ -22,7 +22,7 @@ pub(super) struct Looks {
     has_told: bool,
 }
 
-impl Looks {
+impl LiveAnalyses {
     pub(super) fn new(config: &RunConfig, plan: &ModelPlan, held_out: &HeldOut) -> Self {
         let tokens = config.data.sequence_length;
         let examples = held_out.spread_count(config.probe.examples);
@@ -31,13 +31,13 @@ impl Looks {
         Self { spec, examples, at_once, tokens, total_secs: 0.0, last_secs: 0.0, has_told: false }
     }
 
-    pub(super) fn look(
+    pub(super) fn analyse(
         &self,
         model: &Model,
         held_out: &HeldOut,
         should_stop: &dyn Fn() -> bool,
     ) -> Result<Analysis, AnalysisError> {
-        let wanted = Look {
+        let wanted = AnalysisContext {
             spec: &self.spec,
             examples: self.examples,
             tokens: self.tokens,
@@ -47,7 +47,7 @@ impl Looks {
             tell: &|_| (),
             should_stop,
         };
-        look(model, held_out.spread(self.examples, self.at_once), &wanted)
+        analyse(model, held_out.spread(self.examples, self.at_once), &wanted)
     }
 
     pub(super) fn spent(&mut self, secs: f64) {
@@ -56,7 +56,7 @@ impl Looks {
     }
 
     pub(super) fn has_time(&self, train_secs: f64) -> bool {
-        self.total_secs + self.last_secs <= LOOK_SHARE * train_secs
+        self.total_secs + self.last_secs <= LIVE_ANALYSIS_SHARE * train_secs
     }
 
     pub(super) fn first_left_out(&mut self) -> Option<f64> {
@@ -69,8 +69,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn looks_never_take_more_than_their_share() {
-        let mut looks = Looks {
+    fn analyses_never_take_more_than_their_share() {
+        let mut analyses = LiveAnalyses {
             spec: AnalysisSpec::default(),
             examples: 1,
             at_once: 1,
@@ -79,19 +79,19 @@ mod tests {
             last_secs: 0.0,
             has_told: false,
         };
-        looks.spent(0.5); // the one before the first step
+        analyses.spent(0.5); // the one before the first step
         let mut taken = 0;
         for step in 1..=1000 {
             let train_secs = f64::from(step) * 0.1;
-            if looks.has_time(train_secs) {
-                looks.spent(0.5);
+            if analyses.has_time(train_secs) {
+                analyses.spent(0.5);
                 taken += 1;
-                assert!(looks.total_secs <= LOOK_SHARE * train_secs + 1e-9);
+                assert!(analyses.total_secs <= LIVE_ANALYSIS_SHARE * train_secs + 1e-9);
             }
         }
-        // 100 s of training have room for ten looks of half a second.
+        // 100 s of training have room for ten analyses of half a second.
         assert_eq!(taken, 9);
-        assert_eq!(looks.first_left_out(), Some(0.5));
-        assert_eq!(looks.first_left_out(), None);
+        assert_eq!(analyses.first_left_out(), Some(0.5));
+        assert_eq!(analyses.first_left_out(), None);
     }
 }
