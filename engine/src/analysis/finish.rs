@@ -127,7 +127,7 @@ fn from_samples<T: Real>(
     let wanted = Wanted { components: spec.components, exact: spec.exact, should_stop };
     let width = packing.size();
     let mut ways = Ways::default();
-    let network = Samples { parts: layers.iter().map(|layer| whole(layer, width)).collect(), width };
+    let network = Samples::new(layers.iter().map(|layer| whole(layer, width)).collect(), width);
     let solved = solve(&Source::Samples(network.clone()), &wanted, true)?;
     let vectors = take(&mut spectra.network, solved, &mut ways);
     let mut first = 0;
@@ -137,7 +137,7 @@ fn from_samples<T: Real>(
             spectra.overlaps.push(Vec::new());
             continue;
         };
-        let own = Samples { parts: vec![part], width };
+        let own = Samples::new(vec![part], width);
         let energies = match &vectors {
             Vectors::Directions(directions) => own.energies(directions),
             // The projection of sample s on eigenvector k is sqrt(N λ_k) w_k[s].
@@ -159,7 +159,7 @@ fn from_samples<T: Real>(
             for (place, head) in heads.iter().enumerate() {
                 let apart = heads.len();
                 let own = Part { first: place, apart, count: part.count / apart, ..part };
-                let own = Samples { parts: vec![own], width };
+                let own = Samples::new(vec![own], width);
                 let solved = solve(&Source::Samples(own), &wanted, false)?;
                 if let Some(spectrum) = spectra.heads.get_mut(layer * shape.heads + head) {
                     take(spectrum, solved, &mut ways);
@@ -180,7 +180,7 @@ fn from_samples<T: Real>(
         for layer in &mut layers {
             subtract_row_means(layer, packing);
         }
-        let rest = Samples { parts: layers.iter().map(|layer| whole(layer, width)).collect(), width };
+        let rest = Samples::new(layers.iter().map(|layer| whole(layer, width)).collect(), width);
         let solved = solve(&Source::Samples(rest), &wanted, false)?;
         take(spectrum, solved, &mut ways);
     }

@@ -33,11 +33,18 @@ pub(super) fn add_sketch<T: Real>(sum: &mut [f64], samples: Matrix<'_, T>, rows:
 }
 
 /// From every row of every packed map its mean over the visible keys.
+///
+/// # Panics
+/// If the samples are no whole number of packed maps.
 pub(super) fn subtract_row_means<T: Real>(samples: &mut [T], packing: Packing) {
-    samples.par_chunks_mut(packing.size()).for_each(|map| {
+    let size = packing.size();
+    assert!(samples.len().is_multiple_of(size), "{} numbers are no packed maps of {size}", samples.len());
+    samples.par_chunks_mut(size).for_each(|map| {
+        let mut rest = map;
         for query in 0..packing.tokens {
-            let (start, visible) = (packing.start(query), packing.visible(query));
-            let Some(row) = map.get_mut(start..start + visible) else { continue };
+            let visible = packing.visible(query);
+            let (row, after) = std::mem::take(&mut rest).split_at_mut(visible);
+            rest = after;
             let mean = row.iter().map(|value| value.as_f64()).sum::<f64>() / visible as f64;
             let mean = T::of(mean);
             for value in row {

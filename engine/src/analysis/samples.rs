@@ -23,7 +23,19 @@ pub(super) struct Samples<'a, T> {
     pub(super) width: usize,
 }
 
-impl<T: Real> Samples<'_, T> {
+impl<'a, T: Real> Samples<'a, T> {
+    /// The samples of some places.
+    ///
+    /// # Panics
+    /// If a part has fewer numbers than its samples take.
+    pub(super) fn new(parts: Vec<Part<'a, T>>, width: usize) -> Self {
+        for Part { values, first, apart, count } in &parts {
+            let needed = count.checked_sub(1).map_or(0, |last| (first + last * apart + 1) * width);
+            assert!(values.len() >= needed, "{} numbers are no {count} samples of {width}", values.len());
+        }
+        Self { parts, width }
+    }
+
     /// Samples N.
     pub(super) fn count(&self) -> usize {
         self.parts.iter().map(|part| part.count).sum()

@@ -31,8 +31,12 @@ pub struct MapBatch<'a, T> {
 
 impl SimilaritySum {
     /// Nothing yet. `is_present` says of each head, layer by layer, whether it has a map.
+    ///
+    /// # Panics
+    /// If it does not say so of every head.
     pub fn new(measure: Measure, layers: usize, heads: usize, is_present: Vec<bool>) -> Self {
         let count = layers * heads;
+        assert_eq!(is_present.len(), count, "`is_present` is not of {layers} layers of {heads} heads");
         Self { measure, layers, heads, is_present, sum: vec![0.0; count * count], examples: 0 }
     }
 
@@ -49,6 +53,9 @@ impl SimilaritySum {
         };
         if maps.layers.len() != self.layers || !maps.layers.iter().enumerate().all(fits) {
             return Err(AnalysisError::OtherSizes { what: "attention maps" });
+        }
+        if maps.queries.is_some_and(|mask| mask.len() != b * n) {
+            return Err(AnalysisError::OtherSizes { what: "masks of padding" });
         }
         let found: Vec<Option<Vec<f64>>> =
             (0..b).into_par_iter().map(|example| self.of_example(maps, example)).collect::<Result<_, _>>()?;

@@ -111,8 +111,13 @@ impl MapView {
     fn of_layer(&self, layer: usize, maps: &Tensor) -> Result<LayerMaps, AnalysisError> {
         let row = self.model.plan().stack.head_plan.row(layer).iter().enumerate();
         let heads = row.filter(|(_, cell)| matches!(cell, crate::attention::Cell::Compute)).map(|(head, _)| head);
+        let heads: Vec<usize> = heads.collect();
+        let sizes = [1, heads.len(), self.tokens, self.tokens];
+        if maps.dims() != sizes {
+            return Err(AnalysisError::OtherSizes { what: "maps of a layer" });
+        }
         let values = maps.to_dtype(DType::F32)?.to_device(&Device::Cpu)?.flatten_all()?.to_vec1()?;
-        Ok(LayerMaps { heads: heads.collect(), values })
+        Ok(LayerMaps { heads, values })
     }
 }
 

@@ -103,15 +103,13 @@ pub fn choose(plan: &ModelPlan, covariances: &RowCovariances) -> Result<Chosen, 
         }
         Coverage::Eigen(eigen) => {
             let basis = covariances.bases(eigen.k).ok_or(TrainError::Scores)?;
-            let kept: f64 = (0..n).map(|query| covariances.kept(query, basis_of(&basis, query, eigen.k, n))).sum();
+            let spaces = basis.chunks_exact((eigen.k * n).max(1));
+            assert_eq!(spaces.len(), n, "a basis of {} numbers is not {n} times {} by {n}", basis.len(), eigen.k);
+            let kept: f64 = spaces.enumerate().map(|(query, basis)| covariances.kept(query, basis)).sum();
             let all: f64 = (0..n).map(|query| covariances.trace(query)).sum();
             Ok(Chosen { state: CoverageState::Eigen { basis }, report: report(eigen.k, all - kept) })
         }
     }
-}
-
-fn basis_of(basis: &[f64], query: usize, k: usize, n: usize) -> &[f64] {
-    basis.get(query * k * n..(query + 1) * k * n).unwrap_or_default()
 }
 
 #[cfg(test)]

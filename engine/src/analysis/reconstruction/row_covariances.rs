@@ -79,7 +79,11 @@ impl RowCovariances {
     }
 
     /// Adds the samples of others of the same size.
+    ///
+    /// # Panics
+    /// If they are those of other sizes.
     pub fn absorb(&mut self, other: &Self) {
+        assert_eq!((self.tokens, self.causal), (other.tokens, other.causal), "row covariances of other sizes");
         self.sums.iter_mut().zip(&other.sums).for_each(|(sum, other)| *sum += other);
         self.samples += other.samples;
     }
@@ -92,8 +96,12 @@ impl RowCovariances {
     }
 
     /// What of it is left after a projection on orthonormal directions, one a row: `Tr(V Q_i Vᵀ)`. `basis` `[k, n]`
+    ///
+    /// # Panics
+    /// If the basis is no whole number of rows.
     pub fn kept(&self, query: usize, basis: &[f64]) -> f64 {
         let n = self.tokens.max(1);
+        assert!(basis.len().is_multiple_of(n), "a basis of {} numbers has no rows of {n}", basis.len());
         let row = self.row(query);
         let energy = |vector: &[f64]| -> f64 {
             let products = row.chunks(n).map(|row| row.iter().zip(vector).map(|(a, b)| a * b).sum::<f64>());
