@@ -11,6 +11,7 @@ mod masked_tokens;
 mod metric;
 mod next_token;
 mod recorded;
+pub mod series_names;
 mod specials;
 mod sums;
 mod task;

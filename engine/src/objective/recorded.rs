@@ -1,4 +1,4 @@
-use super::{Direction, Metric, Quantity, Sums};
+use super::{Direction, Metric, Quantity, Sums, series_names};
 
 /// A metric that is logged as it comes.
 const fn logged(series: &'static str, title: &'static str, formula: &'static str) -> Metric {
@@ -21,7 +21,7 @@ pub(super) const VALIDATION_LOSS: Metric = Metric {
     direction: Direction::Lower,
     of_sums: Some(Sums::mean_loss),
     ..logged(
-        "validation/loss",
+        series_names::VALIDATION_LOSS,
         "Validation loss",
         "mean of -ln p(right token) over the labelled tokens of the held-out text",
     )
@@ -32,38 +32,46 @@ pub const RECORDED: &[Metric] = &[
     Metric {
         unit: "nats/token",
         direction: Direction::Lower,
-        ..logged("train/loss", "Training loss", "mean of -ln p(right token) over the labelled tokens of the step")
+        ..logged(
+            series_names::TRAIN_LOSS,
+            "Training loss",
+            "mean of -ln p(right token) over the labelled tokens of the step",
+        )
     },
-    logged("train/learning_rate", "Learning rate", "of the step, from the schedule"),
-    logged("train/grad_norm", "Gradient norm", "square root of the sum of all squared gradients, before clipping"),
+    logged(series_names::TRAIN_LEARNING_RATE, "Learning rate", "of the step, from the schedule"),
+    logged(
+        series_names::TRAIN_GRAD_NORM,
+        "Gradient norm",
+        "square root of the sum of all squared gradients, before clipping",
+    ),
     Metric {
         unit: "tokens/s",
         quantity: Quantity::Rate,
         direction: Direction::Higher,
-        ..logged("train/tokens_per_sec", "Training speed", "tokens of the step / its time")
+        ..logged(series_names::TRAIN_TOKENS_PER_SEC, "Training speed", "tokens of the step / its time")
     },
     Metric {
         direction: Direction::Lower,
         ..logged(
-            "coverage/score_error",
+            series_names::COVERAGE_SCORE_ERROR,
             "Error of restored scores",
             "mean squared error of the scores that follow from some pairs / mean square of all scores",
         )
     },
     logged(
-        "probe/adjacent_similarity",
+        series_names::PROBE_ADJACENT_SIMILARITY,
         "Similarity of neighbouring layers",
         "mean similarity of the most similar heads of neighbouring layers on the probe batch, 0 to 1",
     ),
     logged(
-        "probe/far_similarity",
+        series_names::PROBE_FAR_SIMILARITY,
         "Similarity of layers further apart",
         "mean similarity of the most similar heads of layers that are no neighbours on the probe batch, 0 to 1",
     ),
     Metric {
         quantity: Quantity::Share,
         ..logged(
-            "probe/energy_in_1_percent",
+            series_names::PROBE_ENERGY_IN_1_PERCENT,
             "Energy in 1 % of eigenvalues",
             "sum of the largest 1 % of eigenvalues / sum of all, of the network's scores on the probe batch",
         )
@@ -71,17 +79,21 @@ pub const RECORDED: &[Metric] = &[
     Metric {
         unit: "% of one core",
         quantity: Quantity::Percent,
-        ..logged("system/cpu_percent", "Processor use", "of the program, 100 % a core")
+        ..logged(series_names::SYSTEM_CPU_PERCENT, "Processor use", "of the program, 100 % a core")
     },
-    Metric { quantity: Quantity::Bytes, ..logged("system/memory_bytes", "Memory", "held by the program") },
+    Metric { quantity: Quantity::Bytes, ..logged(series_names::SYSTEM_MEMORY_BYTES, "Memory", "held by the program") },
     Metric {
         quantity: Quantity::Bytes,
-        ..logged("system/peak_memory_bytes", "Peak memory", "the most that the program held while the run trained")
+        ..logged(
+            series_names::SYSTEM_PEAK_MEMORY_BYTES,
+            "Peak memory",
+            "the most that the program held while the run trained",
+        )
     },
     Metric {
         quantity: Quantity::Bytes,
         ..logged(
-            "system/gpu_memory_bytes",
+            series_names::SYSTEM_GPU_MEMORY_BYTES,
             "GPU memory",
             "in use on the run's GPU: by all programs on an NVIDIA GPU, by this one on an Apple GPU",
         )
@@ -89,6 +101,10 @@ pub const RECORDED: &[Metric] = &[
     Metric {
         unit: "%",
         quantity: Quantity::Percent,
-        ..logged("system/gpu_percent", "GPU use", "share of the last moments in which the run's GPU computed")
+        ..logged(
+            series_names::SYSTEM_GPU_PERCENT,
+            "GPU use",
+            "share of the last moments in which the run's GPU computed",
+        )
     },
 ];

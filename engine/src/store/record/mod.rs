@@ -14,7 +14,7 @@ mod series;
 mod snapshot;
 mod state;
 
-pub use crate::objective::Direction;
+pub use crate::objective::{Direction, series_names};
 pub use advice::{AdviceRecord, Advised};
 pub use analysis::{AnalysisId, AnalysisSummary};
 pub use benchmark::{BenchmarkId, BenchmarkRecord, BenchmarkSummary, MeasuredDevice};
@@ -25,6 +25,6 @@ pub use id::{NoId, RunId};
 pub use new_run::{Machine, NewRun};
 pub use purge::{Deleted, DeletedKind, PurgeReport};
 pub use run::{AttemptRecord, RunFilter, RunRecord, RunSummary};
-pub use series::{Cursor, Cut, SeriesData, SeriesSummary, series_names};
+pub use series::{Cursor, Cut, SeriesData, SeriesSummary};
 pub use snapshot::{NewSnapshot, SnapshotData, SnapshotRecord, TextSample, snapshot_kinds};
 pub use state::RunState;
