@@ -2,8 +2,8 @@
 
 use super::{AttentionKind, Cell, HeadAt, HeadPlan, Naming, ParameterMatch, Preset, StackPlan};
 use crate::config::{
-    Architecture, AttentionConfig, Cache, Compatibility, Coverage, DEFAULT_STEPS, Grouped, ModelConfig,
-    PartialCoverage, Problem, Reuse, RunConfig, Tokenizer,
+    AttentionConfig, Cache, Compatibility, Coverage, DEFAULT_STEPS, Grouped, ModelConfig, PartialCoverage, Problem,
+    Reuse, RunConfig, Tokenizer,
 };
 
 /// Most layers and heads of a model; the fields are judged by [`RunConfig::validate`].
@@ -290,10 +290,7 @@ fn check_groups(kv_heads: usize, heads: usize) -> Option<Problem> {
 /// (BERT's five, GPT-2's one); 32,000 for a file.
 pub fn estimated_vocabulary(config: &RunConfig) -> usize {
     match &config.data.tokenizer {
-        Tokenizer::Bytes(_) => match config.model.kind {
-            Architecture::Encoder => BYTES + 5,
-            Architecture::Decoder => BYTES + 1,
-        },
+        Tokenizer::Bytes(_) => BYTES + config.objective().special_tokens().names.len(),
         Tokenizer::Bpe(trained) | Tokenizer::WordPiece(trained) => trained.vocabulary,
         Tokenizer::File(_) => FILE_VOCABULARY,
     }
@@ -302,7 +299,7 @@ pub fn estimated_vocabulary(config: &RunConfig) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{NormPlacement, presets};
+    use crate::config::{Architecture, NormPlacement, presets};
 
     #[test]
     fn resolves_every_architecture_and_norm() {
