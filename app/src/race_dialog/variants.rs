@@ -2,8 +2,8 @@
 
 use egui::{Checkbox, DragValue, Grid, Label, RichText, Ui, vec2};
 use headroom_engine::config::{
-    AllEndReuse, Answer, Collaborative, Compatibility, Coverage, FirstReuse, FullReuse, Grouped, Latent,
-    PartialCoverage, PartialReuse, Race, Reuse, RunConfig, Side, SkipReuse,
+    AllEndReuse, Answer, Coverage, FirstReuse, FullReuse, NumberValue, PartialCoverage, PartialReuse, Race, Reuse,
+    RunConfig, Side, SkipReuse,
 };
 
 use super::priced::{Price, Priced};
@@ -156,9 +156,17 @@ fn numbers_ui(ui: &mut Ui, answer: &mut Answer, base: &RunConfig, kind: &str) ->
         field.accessible_name(format!("{name} of {kind}")).changed()
     };
     match answer {
-        Answer::Compatibility(Compatibility::Collaborative(Collaborative { d_k })) => one("d_k", d_k, 1, width),
-        Answer::Compatibility(Compatibility::Grouped(Grouped { kv_heads })) => one("kv_heads", kv_heads, 1, heads),
-        Answer::Compatibility(Compatibility::Latent(Latent { rank })) => one("rank", rank, 1, width),
+        Answer::Compatibility(compatibility) => {
+            let mut changed = false;
+            for number in compatibility.numbers(model) {
+                let (name, most) = (number.name(), number.most.min(width));
+                changed |= match number.value {
+                    NumberValue::Always(value) => one(name, value, 1, most),
+                    NumberValue::Optional(value) => value.as_mut().is_some_and(|value| one(name, value, 1, most)),
+                };
+            }
+            changed
+        }
         Answer::Reuse(Reuse::First(FirstReuse { layers, heads: k })) => {
             let changed = one("P", layers, 1, below);
             one("K", k, 1, heads) || changed
@@ -179,17 +187,7 @@ fn numbers_ui(ui: &mut Ui, answer: &mut Answer, base: &RunConfig, kind: &str) ->
 /// What a variant is, in a line.
 fn about(answer: &Answer) -> &'static str {
     match answer {
-        Answer::Compatibility(compatibility) => match compatibility {
-            Compatibility::Standard(_) => "Q Kᵀ: a query and a key projection for each head",
-            Compatibility::Symmetric(_) => "Q Qᵀ: queries are keys",
-            Compatibility::Pairwise(_) => "Q U Qᵀ: a small matrix U for each head between queries",
-            Compatibility::SharedWeight(_) => "One matrix for queries, keys and values, told apart by diagonals",
-            Compatibility::Collaborative(_) => {
-                "All heads share queries and keys of width d_k and mix them their own way"
-            }
-            Compatibility::Grouped(_) => "Several heads share keys and values (GQA; MQA with one)",
-            Compatibility::Latent(_) => "Keys and values come from one narrow latent (MLA)",
-        },
+        Answer::Compatibility(compatibility) => compatibility.about().note,
         Answer::Reuse(reuse) => match reuse {
             Reuse::None(_) => "Every head computes its own map",
             Reuse::First(_) => "In layers 2 to P+1 the last K heads borrow maps of the layer before",
@@ -215,7 +213,7 @@ fn upper(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::config::{Symmetric, preset};
+    use headroom_engine::config::{Compatibility, Symmetric, preset};
 
     use super::*;
 

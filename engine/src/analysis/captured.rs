@@ -1,15 +1,11 @@
-use candle_core::{DType, Tensor};
+use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
 use super::{
     AnalysisError,
     eigen::{Dense, Eigen, eigen, eigenvalues},
 };
-use crate::{
-    attention::compatibility::LayerHeads,
-    model::Model,
-    ops::{Affine, HeadProjections, Orientation},
-};
+use crate::model::Model;
 
 /// Shares of the energy of query and key weights in their first singular directions (Collaborate instead of
 /// concatenate, figure 1): `sum of the first k squared singular values / sum of all`, not centred.
@@ -54,7 +50,10 @@ impl CapturedVariance {
     pub fn of(model: &Model) -> Result<Self, AnalysisError> {
         let layer = |number: usize| {
             let Some(attention) = model.projections(number) else { return Ok(LayerEnergies::default()) };
-            let (queries, keys) = weight_maps(&attention.projections, &attention.heads)?;
+            let weights = attention.head_weights()?;
+            let dense = |[query, key]: &[Tensor; 2]| Ok((matrix(query)?, matrix(key)?));
+            let maps = weights.iter().map(dense).collect::<Result<Vec<_>, AnalysisError>>()?;
+            let (queries, keys): (Vec<Dense>, Vec<Dense>) = maps.into_iter().unzip();
             let places = attention.heads.computing();
             let heads = places.filter_map(|place| attention.heads.attending.get(place).copied()).collect();
             Ok(LayerEnergies { heads, ..LayerEnergies::of(&queries, &keys)? })
@@ -112,86 +111,15 @@ fn running_shares(values: &[f64]) -> Vec<f64> {
     shares.collect()
 }
 
-/// For every head that computes, the maps from the stream to its queries and keys, `[d, r]` each, without biases.
-fn weight_maps(projections: &HeadProjections, heads: &LayerHeads) -> Result<(Vec<Dense>, Vec<Dense>), AnalysisError> {
-    let size = heads.head_size;
-    let computed = heads.computed();
-    let blocks = |map: &Dense, first: usize, places: &[usize]| -> Vec<Dense> {
-        places.iter().map(|place| map.columns(first + place * size, size)).collect()
-    };
-    let in_order: Vec<usize> = (0..computed).collect();
-    Ok(match projections {
-        HeadProjections::Fused(all) => {
-            let map = affine(all)?;
-            (blocks(&map, 0, &in_order), blocks(&map, computed * size, &in_order))
-        }
-        HeadProjections::Separate { scores: Some([query, key]), groups, .. } => {
-            let keys = groups.as_ref().map_or(&in_order, |groups| &groups.keys);
-            (blocks(&affine(query)?, 0, &in_order), blocks(&affine(key)?, 0, keys))
-        }
-        HeadProjections::Symmetric { query: Some(query), .. } => {
-            let queries = blocks(&affine(query)?, 0, &in_order);
-            (queries.clone(), queries)
-        }
-        HeadProjections::Pairwise { query: Some((query, between)), .. } => {
-            // Q U Qᵀ: U belongs to the queries here.
-            let keys = blocks(&affine(query)?, 0, &in_order);
-            let between = numbers(between)?;
-            let of_head = |head: usize| {
-                let values = between.iter().skip(head * size * size).take(size * size).copied().collect();
-                Dense { rows: size, columns: size, values }
-            };
-            let queries = keys.iter().enumerate().map(|(head, key)| key.times(&of_head(head))).collect();
-            (queries, keys)
-        }
-        HeadProjections::SharedWeight { shared, scores: Some(diagonals), .. } => {
-            let places: Vec<usize> = heads.computing().collect();
-            let shared = blocks(&affine(shared)?, 0, &places);
-            let scaled = |diagonal: &Tensor| -> Result<Vec<Dense>, AnalysisError> {
-                let diagonal = numbers(diagonal)?;
-                let parts = shared.iter().zip(diagonal.chunks(size.max(1)));
-                Ok(parts.map(|(map, diagonal)| map.clone().scale_columns(diagonal)).collect())
-            };
-            let [query, key] = diagonals;
-            (scaled(query)?, scaled(key)?)
-        }
-        HeadProjections::Collaborative { scores: Some(scores), .. } => {
-            let (query, key) = (affine(&scores.query)?, affine(&scores.key)?);
-            let mixing = numbers(&scores.mixing)?;
-            let mixed = mixing.chunks(query.columns.max(1)).map(|row| query.clone().scale_columns(row));
-            (mixed.collect(), vec![key; computed])
-        }
-        HeadProjections::Latent { scores: Some([query, key]), latent, .. } => {
-            let keys = affine(latent)?.times(&affine(key)?);
-            (blocks(&affine(query)?, 0, &in_order), blocks(&keys, 0, &in_order))
-        }
-        // No head computes.
-        HeadProjections::Separate { scores: None, .. }
-        | HeadProjections::Symmetric { query: None, .. }
-        | HeadProjections::Pairwise { query: None, .. }
-        | HeadProjections::SharedWeight { scores: None, .. }
-        | HeadProjections::Collaborative { scores: None, .. }
-        | HeadProjections::Latent { scores: None, .. } => (Vec::new(), Vec::new()),
-    })
-}
-
-fn numbers(tensor: &Tensor) -> Result<Vec<f64>, AnalysisError> {
-    let values: Vec<f64> = tensor.detach().flatten_all()?.to_dtype(DType::F64)?.to_vec1()?;
+/// The numbers of a matrix.
+fn matrix(tensor: &Tensor) -> Result<Dense, AnalysisError> {
+    let (rows, columns) = tensor.dims2()?;
+    let values: Vec<f64> = tensor.flatten_all()?.to_vec1()?;
     if values.iter().any(|value| !value.is_finite()) {
         return Err(AnalysisError::Impossible(
             "The weights of queries or keys are not finite: the model has diverged. Choose an earlier checkpoint."
                 .to_owned(),
         ));
     }
-    Ok(values)
-}
-
-/// The matrix of a map, inputs first.
-fn affine(map: &Affine) -> Result<Dense, AnalysisError> {
-    let (rows, columns) = map.sizes()?;
-    let weight = match map.orientation {
-        Orientation::InputsFirst => map.weight.clone(),
-        Orientation::OutputsFirst => map.weight.t()?,
-    };
-    Ok(Dense { rows, columns, values: numbers(&weight)? })
+    Ok(Dense { rows, columns, values })
 }

@@ -2,8 +2,8 @@
 
 use super::{AttentionKind, Cell, HeadAt, HeadPlan, Naming, ParameterMatch, Preset, StackPlan};
 use crate::config::{
-    AttentionConfig, Cache, Compatibility, Coverage, DEFAULT_STEPS, Grouped, ModelConfig, PartialCoverage, Problem,
-    Reuse, RunConfig, Tokenizer,
+    AttentionConfig, Cache, Coverage, DEFAULT_STEPS, ModelConfig, PartialCoverage, Problem, Reuse, RunConfig,
+    Tokenizer,
 };
 
 /// Most layers and heads of a model; the fields are judged by [`RunConfig::validate`].
@@ -217,15 +217,7 @@ pub(super) fn supported_answers(model: &ModelConfig, attention: &AttentionConfig
         ));
     }
     // An answer added to one of the questions must be judged here before this compiles.
-    match compatibility {
-        Compatibility::Grouped(Grouped { kv_heads }) => problems.extend(check_groups(*kv_heads, heads)),
-        Compatibility::Standard(_)
-        | Compatibility::Symmetric(_)
-        | Compatibility::Pairwise(_)
-        | Compatibility::SharedWeight(_)
-        | Compatibility::Collaborative(_)
-        | Compatibility::Latent(_) => {}
-    }
+    problems.extend(compatibility.conflicts(model));
     match (coverage, cache) {
         (Coverage::Full(_), Cache::None(_)) => {}
         (Coverage::Partial(_), Cache::None(_)) => problems.extend(check_partial(model, attention)),
@@ -274,16 +266,6 @@ fn check_warm_up(config: &RunConfig, PartialCoverage { from, warmup_steps, .. }:
     })
 }
 
-/// Every group of heads must have the same size.
-fn check_groups(kv_heads: usize, heads: usize) -> Option<Problem> {
-    if kv_heads == 0 || heads == 0 || heads.is_multiple_of(kv_heads) {
-        return None;
-    }
-    let divisors: Vec<String> = (1..=heads).filter(|n| heads.is_multiple_of(*n)).map(|n| n.to_string()).collect();
-    let message = format!("{kv_heads} groups do not divide {heads} heads; these do: {}", divisors.join(", "));
-    Some(Problem::new("attention.compatibility.kv_heads", message))
-}
-
 /// The vocabulary that a config will probably have, before there is a tokenizer: for estimates only.
 ///
 /// The number asked for where one is trained (a small corpus may allow fewer); for bytes 256 and the special tokens
@@ -299,7 +281,7 @@ pub fn estimated_vocabulary(config: &RunConfig) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Architecture, NormPlacement, presets};
+    use crate::config::{Architecture, Compatibility, NormPlacement, presets};
 
     #[test]
     fn resolves_every_architecture_and_norm() {

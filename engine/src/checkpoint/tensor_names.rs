@@ -9,9 +9,8 @@ use super::{CONFIG, ModelDirectory, WEIGHTS, save_model_dir};
 use crate::{
     attention::ModelPlan,
     config::{
-        Architecture, Biases, Collaborative, Compatibility, Coverage, FirstReuse, FullReuse, Grouped, Latent,
-        NormPlacement, Pairwise, PartialCoverage, Restore, Reuse, RunConfig, SharedWeight, SkipReuse, Standard,
-        Symmetric,
+        Architecture, Biases, Compatibility, Coverage, FirstReuse, FullReuse, NormPlacement, NumberValue,
+        PartialCoverage, Restore, Reuse, RunConfig, SkipReuse, Standard,
     },
     model::ParameterSet,
 };
@@ -91,18 +90,24 @@ fn is_own(name: &str) -> bool {
     name.contains(".attention.self.") || name.contains(".attn.") && !name.contains(".c_proj.")
 }
 
-fn families() -> [Compatibility; 9] {
-    [
-        Compatibility::default(),
-        Compatibility::Standard(Standard { biases: Biases::WithoutKey }),
-        Compatibility::Standard(Standard { biases: Biases::None }),
-        Compatibility::Symmetric(Symmetric {}),
-        Compatibility::Pairwise(Pairwise {}),
-        Compatibility::SharedWeight(SharedWeight {}),
-        Compatibility::Collaborative(Collaborative { d_k: 13 }),
-        Compatibility::Grouped(Grouped { kv_heads: 3 }),
-        Compatibility::Latent(Latent { rank: 7 }),
-    ]
+/// Every way to score, with numbers that [`SIZES`] knows.
+fn families() -> Vec<Compatibility> {
+    let model = config(Architecture::Encoder, NormPlacement::Post).model;
+    let without = [Biases::WithoutKey, Biases::None].map(|biases| Compatibility::Standard(Standard { biases }));
+    let mut families = Compatibility::usual(&model);
+    families.splice(1..1, without);
+    for number in families.iter_mut().flat_map(|family| family.numbers(&model)) {
+        let name = number.name();
+        if let NumberValue::Always(value) = number.value {
+            *value = match name {
+                "d_k" => 13,
+                "kv_heads" => 3,
+                "rank" => 7,
+                other => panic!("a size for {other}"),
+            };
+        }
+    }
+    families
 }
 
 fn row(page: &mut String, cells: &[&str]) {

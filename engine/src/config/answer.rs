@@ -1,7 +1,6 @@
 use super::{
-    AllEndReuse, AlternateReuse, AttentionConfig, Biases, Collaborative, Compatibility, Coverage, DEFAULT_STEPS,
-    EigenCoverage, FirstReuse, FullReuse, Grouped, Latent, PartialCoverage, PartialReuse, Restore, Reuse, RunConfig,
-    SkipReuse, Standard, counted,
+    AllEndReuse, AlternateReuse, AttentionConfig, Compatibility, Coverage, DEFAULT_STEPS, EigenCoverage, FirstReuse,
+    FullReuse, PartialCoverage, PartialReuse, Restore, Reuse, RunConfig, SkipReuse, counted,
 };
 
 /// An answer to one of the questions about attention that can be trained: what a variant of a race changes.
@@ -66,7 +65,7 @@ impl Answer {
     /// In words with its numbers: "latent rank 32", "full P 3".
     pub fn words(&self) -> String {
         match self {
-            Self::Compatibility(compatibility) => compatibility_words(compatibility),
+            Self::Compatibility(compatibility) => compatibility.words(),
             Self::Reuse(reuse) => reuse_words(reuse),
             Self::Coverage(coverage) => coverage_words(coverage),
         }
@@ -89,7 +88,7 @@ impl Answer {
 pub fn attention_words(attention: &AttentionConfig) -> String {
     let mut parts = Vec::new();
     if attention.compatibility != Compatibility::default() {
-        parts.push(compatibility_words(&attention.compatibility));
+        parts.push(attention.compatibility.words());
     }
     if attention.reuse != Reuse::default() {
         parts.push(reuse_words(&attention.reuse));
@@ -102,20 +101,6 @@ pub fn attention_words(attention: &AttentionConfig) -> String {
         words += ", parameters matched";
     }
     words
-}
-
-fn compatibility_words(compatibility: &Compatibility) -> String {
-    match compatibility {
-        Compatibility::Standard(Standard { biases: Biases::All }) => "standard".to_owned(),
-        Compatibility::Standard(Standard { biases: Biases::WithoutKey }) => "standard, no key bias".to_owned(),
-        Compatibility::Standard(Standard { biases: Biases::None }) => "standard, no biases".to_owned(),
-        Compatibility::Symmetric(_) => "symmetric".to_owned(),
-        Compatibility::Pairwise(_) => "pairwise".to_owned(),
-        Compatibility::SharedWeight(_) => "shared weight".to_owned(),
-        Compatibility::Collaborative(Collaborative { d_k }) => format!("collaborative d_k {d_k}"),
-        Compatibility::Grouped(Grouped { kv_heads }) => format!("grouped kv_heads {kv_heads}"),
-        Compatibility::Latent(Latent { rank }) => format!("latent rank {rank}"),
-    }
 }
 
 fn coverage_words(coverage: &Coverage) -> String {
@@ -153,14 +138,16 @@ fn reuse_words(reuse: &Reuse) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{ModelConfig, from_toml_with, to_toml};
+    use crate::config::{Latent, ModelConfig, from_toml_with, to_toml};
 
     #[test]
     fn every_answer_is_an_override_that_gives_a_sound_config_of_its_own_words() {
         let base = RunConfig::default();
         let all = Answer::all(&base);
         let kinds: Vec<&str> = all.iter().map(Answer::kind).collect();
-        assert_eq!(kinds.len(), 13, "{kinds:?}");
+        // Every way to score but the baseline's, six schedules, and some pairs.
+        let ways = Compatibility::usual(&base.model).len() - 1;
+        assert_eq!(kinds.len(), ways + 7, "{kinds:?}");
         for answer in all {
             let config = from_toml_with(&to_toml(&base), &[answer.to_override()]).unwrap();
             assert_eq!(config.validate(), vec![], "{answer:?}");
@@ -177,7 +164,7 @@ mod tests {
         let of = |layers: usize| RunConfig { model: ModelConfig { layers, ..base.model.clone() }, ..base.clone() };
         assert_eq!(
             [1, 2, 3].map(|layers| Answer::all(&of(layers)).len()),
-            [6, 11, 13],
+            [ways, ways + 5, ways + 7],
             "one layer has nobody to borrow from"
         );
     }

@@ -119,18 +119,167 @@ impl Default for Latent {
     }
 }
 
-impl Compatibility {
+/// What people read of a way to score a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
     /// The name in the file.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Standard(_) => "standard",
-            Self::Symmetric(_) => "symmetric",
-            Self::Pairwise(_) => "pairwise",
-            Self::SharedWeight(_) => "shared_weight",
-            Self::Collaborative(_) => "collaborative",
-            Self::Grouped(_) => "grouped",
-            Self::Latent(_) => "latent",
+    pub kind: &'static str,
+    /// In a menu.
+    pub title: &'static str,
+    /// Its formula and where it comes from.
+    pub formula: &'static str,
+    /// What it does, in a line.
+    pub note: &'static str,
+}
+
+/// A number that belongs to a way to score a pair: a field of its table in the file.
+#[derive(Debug)]
+pub struct Number<'a> {
+    /// The field.
+    pub path: &'static str,
+    /// Its label.
+    pub label: &'static str,
+    /// What it does.
+    pub help: &'static str,
+    /// The largest that is allowed; the least is 1.
+    pub most: usize,
+    /// By how much a click changes it.
+    pub step: u64,
+    /// Whether it must divide the number of heads.
+    pub divides_heads: bool,
+    /// Itself.
+    pub value: NumberValue<'a>,
+}
+
+/// A number that can be changed.
+#[derive(Debug)]
+pub enum NumberValue<'a> {
+    /// It is always there.
+    Always(&'a mut usize),
+    /// None has a meaning of its own, which the help says.
+    Optional(&'a mut Option<usize>),
+}
+
+impl Number<'_> {
+    /// The last part of the path.
+    pub fn name(&self) -> &'static str {
+        self.path.rsplit('.').next().unwrap_or(self.path)
+    }
+
+    /// Its value, if it has one.
+    pub fn get(&self) -> Option<usize> {
+        match &self.value {
+            NumberValue::Always(value) => Some(**value),
+            NumberValue::Optional(value) => **value,
         }
+    }
+}
+
+impl Compatibility {
+    /// What people read of it.
+    pub const fn about(&self) -> About {
+        let (kind, title, formula, note) = match self {
+            Self::Standard(_) => (
+                "standard",
+                "Standard: query · key",
+                "How a head scores a pair of positions.\nS = Q Kᵀ / √d with Q = x W_Q, K = x W_K in each head.",
+                "Query · key / √d, with projections of its own for each head.",
+            ),
+            Self::Symmetric(_) => (
+                "symmetric",
+                "Symmetric: query · query",
+                "S = Q Qᵀ / √d: the key projection is the query's. (Shared-weight attention, table 3)",
+                "Query · query / √d: a query is the key too.",
+            ),
+            Self::Pairwise(_) => (
+                "pairwise",
+                "Pairwise: query · U · query",
+                "S = Q U Qᵀ / √d with a d × d matrix U in each head. (Shared-weight attention, table 3)",
+                "Query · U · query / √d, with a matrix U for each head.",
+            ),
+            Self::SharedWeight(_) => (
+                "shared_weight",
+                "Shared weight",
+                "Q = (x W) D_q, K = (x W) D_k, V = (x W) D_v with one matrix W and three diagonal ones. (Shared-weight \
+                 attention, equation 1)",
+                "Query · key / √d of one matrix, told apart by diagonals.",
+            ),
+            Self::Collaborative(_) => (
+                "collaborative",
+                "Collaborative heads",
+                "S = x W̃_Q diag(m) W̃_Kᵀ xᵀ / √d with W̃_Q and W̃_K of all heads together, a mixing row m and a content \
+                 bias in each. (Collaborative attention, equations 11 to 13)",
+                "All heads share queries and keys; each mixes their dimensions its own way.",
+            ),
+            Self::Grouped(_) => (
+                "grouped",
+                "Grouped keys and values",
+                "S = Q Kᵀ / √d where a group of heads has one K and one V. One group is multi-query attention.",
+                "Query · key / √d, where several heads share keys and values.",
+            ),
+            Self::Latent(_) => (
+                "latent",
+                "Latent keys and values",
+                "C = x W_c of width r; K = C W_k, V = C W_v. As in multi-head latent attention, without its rotary part.",
+                "Query · key / √d, where keys and values come from one narrow vector.",
+            ),
+        };
+        About { kind, title, formula, note }
+    }
+
+    /// The name in the file.
+    pub const fn kind(&self) -> &'static str {
+        self.about().kind
+    }
+
+    /// Its numbers, for a model of this size.
+    pub fn numbers(&mut self, model: &ModelConfig) -> Vec<Number<'_>> {
+        match self {
+            Self::Standard(_) | Self::Symmetric(_) | Self::Pairwise(_) | Self::SharedWeight(_) => Vec::new(),
+            Self::Collaborative(Collaborative { d_k }) => vec![Number {
+                path: "attention.compatibility.d_k",
+                label: "Shared width",
+                help: "Width D_k of the queries and keys that all heads share; the model's width is as many as in standard \
+                       attention.",
+                most: 65_536,
+                step: 16,
+                divides_heads: false,
+                value: NumberValue::Always(d_k),
+            }],
+            Self::Grouped(Grouped { kv_heads }) => vec![Number {
+                path: KV_HEADS,
+                label: "Key and value heads",
+                help: "Groups of heads that share keys and values; must divide the heads.",
+                most: model.heads,
+                step: 1,
+                divides_heads: true,
+                value: NumberValue::Always(kv_heads),
+            }],
+            Self::Latent(Latent { rank }) => vec![Number {
+                path: "attention.compatibility.rank",
+                label: "Latent width",
+                help: "Width r of what keys and values come from.",
+                most: model.width,
+                step: 16,
+                divides_heads: false,
+                value: NumberValue::Always(rank),
+            }],
+        }
+    }
+
+    /// One of each kind, with numbers that fit the model and save something.
+    pub fn usual(model: &ModelConfig) -> Vec<Self> {
+        let half = model.heads / 2;
+        let kv_heads = if half > 0 && model.heads.is_multiple_of(half) { half } else { 1 };
+        vec![
+            Self::default(),
+            Self::Symmetric(Symmetric {}),
+            Self::Pairwise(Pairwise {}),
+            Self::SharedWeight(SharedWeight {}),
+            Self::Collaborative(Collaborative { d_k: (model.width / 2).clamp(1, 65_536) }),
+            Self::Grouped(Grouped { kv_heads }),
+            Self::Latent(Latent { rank: (model.width / 4).max(1) }),
+        ]
     }
 
     /// At least one of each kind, for menus and conformance tests; legal for a model of this size.
@@ -149,22 +298,49 @@ impl Compatibility {
         examples
     }
 
+    /// In words with its numbers: "latent rank 32", "standard, no biases".
+    pub fn words(&self) -> String {
+        let mut words = self.kind().replace('_', " ");
+        if let Self::Standard(Standard { biases }) = self {
+            words += match biases {
+                Biases::All => "",
+                Biases::WithoutKey => ", no key bias",
+                Biases::None => ", no biases",
+            };
+        }
+        let mut own = self.clone();
+        let numbers = own.numbers(&ModelConfig::default());
+        let numbers = numbers.iter().filter_map(|number| Some(format!("{} {}", number.name(), number.get()?)));
+        [words].into_iter().chain(numbers).collect::<Vec<_>>().join(" ")
+    }
+
     /// Numbers outside of what the model allows.
     pub fn problems(&self, model: &ModelConfig) -> Vec<Problem> {
-        let range = |field: &str, value: usize, most: usize| {
-            let message = outside(value, End::At(1), End::At(most))?;
-            Some(Problem::new(format!("attention.compatibility.{field}"), message))
+        let outside = |number: Number<'_>| {
+            Some(Problem::new(number.path, outside(number.get()?, End::At(1), End::At(number.most))?))
         };
-        match self {
-            Self::Standard(_) | Self::Symmetric(_) | Self::Pairwise(_) | Self::SharedWeight(_) => None,
-            Self::Collaborative(Collaborative { d_k }) => range("d_k", *d_k, 65_536),
-            Self::Grouped(Grouped { kv_heads }) => range("kv_heads", *kv_heads, model.heads),
-            Self::Latent(Latent { rank }) => range("rank", *rank, model.width),
-        }
-        .into_iter()
-        .collect()
+        self.clone().numbers(model).into_iter().filter_map(outside).collect()
+    }
+
+    /// Numbers that do not fit together with the model, though each is allowed.
+    pub fn conflicts(&self, model: &ModelConfig) -> Vec<Problem> {
+        let heads = model.heads;
+        let conflict = |number: Number<'_>| {
+            let groups = number.get().filter(|groups| number.divides_heads && *groups > 0 && heads > 0)?;
+            if heads.is_multiple_of(groups) {
+                return None;
+            }
+            let divisors: Vec<String> =
+                (1..=heads).filter(|n| heads.is_multiple_of(*n)).map(|n| n.to_string()).collect();
+            let message = format!("{groups} groups do not divide {heads} heads; these do: {}", divisors.join(", "));
+            Some(Problem::new(number.path, message))
+        };
+        self.clone().numbers(model).into_iter().filter_map(conflict).collect()
     }
 }
+
+/// The field of the groups that share keys and values.
+const KV_HEADS: &str = "attention.compatibility.kv_heads";
 
 #[cfg(test)]
 mod tests {
@@ -184,6 +360,20 @@ mod tests {
         }
         let old = from_toml("format = 1\n[attention]\ncompatibility = { kind = \"standard\" }").unwrap();
         assert_eq!(old, RunConfig::default());
+    }
+
+    #[test]
+    fn every_kind_has_usual_numbers_that_fit_and_an_example() {
+        for (heads, width) in [(1, 1), (3, 15), (4, 64), (12, 768)] {
+            let model = ModelConfig { heads, width, ..ModelConfig::default() };
+            let usual = Compatibility::usual(&model);
+            let mut kinds: Vec<&str> = Compatibility::examples(heads, width).iter().map(Compatibility::kind).collect();
+            kinds.dedup();
+            assert_eq!(usual.iter().map(Compatibility::kind).collect::<Vec<_>>(), kinds);
+            for usual in usual {
+                assert_eq!((usual.problems(&model), usual.conflicts(&model)), (vec![], vec![]), "{usual:?}");
+            }
+        }
     }
 
     #[test]

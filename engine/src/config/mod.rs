@@ -31,9 +31,8 @@ mod validate;
 pub use answer::{Answer, attention_words};
 pub use attention::{AttentionConfig, Baseline, Cache, Full, NoCache};
 pub use axis::{Axis, Setting, Side, SpecError};
-pub use compatibility::{
-    Biases, Collaborative, Compatibility, Grouped, Latent, Pairwise, SharedWeight, Standard, Symmetric,
-};
+// A way to score a pair is named in its own file alone.
+pub use compatibility::*;
 pub use counted::{counted, grouped};
 pub use coverage::{Coverage, EigenCoverage, PartialCoverage, Restore};
 pub use data::{

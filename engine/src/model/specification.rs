@@ -5,7 +5,7 @@ use crate::{
         compatibility::{DEVIATION, Initial, LayerHeads, Piece, PieceForm, family},
     },
     config::{Compatibility, Coverage, PartialCoverage, Restore},
-    ops::{Orientation, restored_pairs},
+    ops::{Orientation, ScoringForm, restored_pairs},
 };
 
 /// One parameter of a model.
@@ -132,9 +132,9 @@ pub(super) fn state_specifications(plan: &StackPlan) -> Vec<StateSpecification> 
     list
 }
 
-/// The modules of an attention of a stack.
-pub(super) fn pieces(stack: &StackPlan, compatibility: &Compatibility, heads: &LayerHeads) -> Vec<Piece> {
-    family(compatibility).pieces(heads, stack.joins_projections)
+/// What an attention of a stack is made of.
+pub(super) fn scoring_form(stack: &StackPlan, compatibility: &Compatibility, heads: &LayerHeads) -> ScoringForm {
+    family(compatibility).form(heads, stack.joins_projections)
 }
 
 struct Listing {
@@ -185,10 +185,11 @@ impl Listing {
                 let heads = LayerHeads::of(head_plan, layer, stack.head_size);
                 if heads.attending() > 0 {
                     self.norm(&names.norm, d);
-                    for piece in pieces(stack, compatibility, &heads) {
+                    let form = scoring_form(stack, compatibility, &heads);
+                    for piece in form.pieces {
                         self.piece(&names, piece);
                     }
-                    let bias = family(compatibility).has_output_bias();
+                    let bias = !form.lacks_output_bias;
                     let initial = Initial::Normal { deviation: onto_stream };
                     self.map(&names.output, [heads.mixing_width(), d], bias, initial);
                 }

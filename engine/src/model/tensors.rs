@@ -5,15 +5,15 @@ use candle_core::Tensor;
 use super::{
     ModelError,
     names::{AttentionNames, FeedForwardNames},
-    specification::pieces,
+    specification::scoring_form,
 };
 use crate::{
     attention::{
         StackPlan,
-        compatibility::{HeadAttention, LayerCoverage, LayerHeads, Loaded, PieceForm, family},
+        compatibility::{HeadAttention, LayerCoverage, LayerHeads},
     },
     config::Compatibility,
-    ops::{Affine, Norm, Orientation},
+    ops::{Affine, HeadProjections, Norm, Orientation, PieceForm, PieceWeights},
 };
 
 /// The tensors that a model is built of, by our names.
@@ -49,19 +49,17 @@ impl Tensors {
         if heads.attending() == 0 {
             return Ok(None);
         }
-        let family = family(compatibility);
-        let mut loaded = Loaded::default();
-        for piece in pieces(stack, compatibility, &heads) {
+        let form = scoring_form(stack, compatibility, &heads);
+        let output = self.map(&names.output, !form.lacks_output_bias, stack.matrices)?;
+        let weights = form.pieces.iter().map(|piece| {
             let module = names.module(piece.module);
-            match piece.form {
-                PieceForm::Map { bias, .. } => {
-                    drop(loaded.maps.insert(piece.module, self.map(&module, bias, stack.matrices)?));
-                }
-                PieceForm::Tensor { .. } => drop(loaded.tensors.insert(piece.module, self.weight(&module)?)),
-            }
-        }
-        let projections = family.projections(&heads, &loaded)?;
-        let output = self.map(&names.output, family.has_output_bias(), stack.matrices)?;
+            Ok(match piece.form {
+                PieceForm::Map { bias, .. } => PieceWeights::Map(self.map(&module, bias, stack.matrices)?),
+                PieceForm::Tensor { .. } => PieceWeights::Tensor(self.weight(&module)?),
+            })
+        });
+        let weights = weights.collect::<Result<_, ModelError>>()?;
+        let projections = HeadProjections::new(form, weights)?;
         let norm = self.norm(&names.norm, stack.norm_epsilon)?;
         Ok(Some((HeadAttention { projections, output, heads, coverage }, norm)))
     }

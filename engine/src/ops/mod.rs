@@ -49,9 +49,9 @@ pub use adamw::{AdamW, AdamWConfig};
 pub use affine::{Affine, Orientation};
 pub use attention::{attention_core, attention_mix, attention_scores, has_attention_core, merge_heads, split_heads};
 pub use blocks::{
-    AttentionParts, BlockDropout, CollaborativeScores, EmbedParts, FeedForwardParts, Frame, HeadMap, HeadParts,
-    HeadProjections, HeadResult, KeyValueGroups, LayerParts, MapMemory, Stacked, Wanted, embed, has_blocks,
-    head_evaluation, head_loss, stack,
+    AttentionParts, BlockDropout, Columns, DEVIATION, Derived, EmbedParts, FeedForwardParts, Frame, HeadColumns,
+    HeadMap, HeadParts, HeadProjections, HeadResult, Initial, LayerParts, MapMemory, Piece, PieceForm, PieceWeights,
+    ScoreColumns, ScoringForm, Source, Stacked, Wanted, embed, has_blocks, head_evaluation, head_loss, stack,
 };
 pub use cross_entropy::{IGNORED_LABEL, cross_entropy};
 pub use dropout::{dropout, residual};

@@ -10,75 +10,30 @@
 //! attention, a row of ones in the columns of its own head, has that mean square too.) The content biases start at
 //! zero, as the query biases do that they stand for.
 
-use candle_core::{Result, Tensor};
-
-use super::{
-    Family, Initial, LayerCoverage, LayerHeads, Loaded, Piece,
-    scored::{Scored, Scores},
-};
+use super::{Family, LayerHeads};
 use crate::{
     config::Collaborative,
-    ops::{Affine, CollaborativeScores, HeadProjections, split_heads},
+    ops::{Derived, Initial, Piece, ScoreColumns, ScoringForm, Source},
 };
 
 impl Family for Collaborative {
-    fn pieces(&self, heads: &LayerHeads, _: bool) -> Vec<Piece> {
-        let (d, c) = (heads.width(), heads.computed());
-        let mut pieces = Vec::new();
-        if c > 0 {
-            let initial = Initial::Normal { deviation: (heads.head_size as f64 / self.d_k as f64).sqrt() };
-            pieces.extend([
-                Piece::map("query", d, self.d_k, false),
-                Piece::map("key", d, self.d_k, false),
-                Piece::tensor("mixing", &[c, self.d_k], initial, true),
-                Piece::map("content", d, c, false).starting(Initial::Zeros),
-            ]);
-        }
-        pieces.push(Piece::map("value", d, heads.mixing_width(), true));
-        pieces
-    }
-
-    fn projections(&self, heads: &LayerHeads, loaded: &Loaded) -> Result<HeadProjections> {
-        let scores = if heads.computed() > 0 {
-            Some(CollaborativeScores {
-                query: loaded.map("query")?,
-                key: loaded.map("key")?,
-                mixing: loaded.tensor("mixing")?,
-                content: loaded.map("content")?,
-            })
-        } else {
-            None
+    fn form(&self, heads: &LayerHeads, _: bool) -> ScoringForm {
+        let (d, c, size) = (heads.width(), heads.computed(), heads.head_size);
+        let shared = if c > 0 { self.d_k } else { 0 };
+        let initial = Initial::Normal { deviation: (size as f64 / self.d_k as f64).sqrt() };
+        let mut form = ScoringForm::default();
+        let of = form.add(Piece::map("query", d, shared, false));
+        let key = Source::Map(form.add(Piece::map("key", d, shared, false)));
+        let by = form.add(Piece::tensor("mixing", &[c, shared], initial, true));
+        let content = Source::Map(form.add(Piece::map("content", d, c, false).starting(Initial::Zeros)));
+        let value = Source::Map(form.add(Piece::map("value", d, heads.mixing_width(), true)));
+        let query = form.derive(Derived::Mixed { of, by });
+        let scores = |number, _| ScoreColumns {
+            query: query.block(number, shared),
+            key: key.block(0, shared),
+            content: Some(content.block(number, 1)),
         };
-        Ok(HeadProjections::Collaborative { scores, value: loaded.map("value")? })
+        form.heads = heads.read(scores, |place| value.block(place, size));
+        form
     }
-}
-
-/// `Q diag(m_i) Kᵀ + 1 (y v_i)ᵀ`.
-pub(super) fn score(
-    scores: Option<&CollaborativeScores>,
-    value: &Affine,
-    heads: &LayerHeads,
-    coverage: &LayerCoverage,
-    x: &Tensor,
-    y: &Tensor,
-) -> Result<Scored> {
-    let raw = match scores {
-        Some(CollaborativeScores { query, key, mixing, content }) => {
-            let (c, width) = mixing.dims2()?;
-            let q = query.forward(x)?.unsqueeze(1)?; // [b, 1, n, D]
-            let q = q.broadcast_mul(&mixing.reshape((1, c, 1, width))?)?; // [b, c, n, D]
-            let k = key.forward(y)?.unsqueeze(1)?; // [b, 1, m, D]
-            let (b, _, m, _) = k.dims4()?;
-            let k = k.broadcast_as((b, c, m, width))?;
-            let content = content.forward(y)?.transpose(1, 2)?; // [b, c, m]
-            let scores = Scores::Products { q, k, content: Some(content) };
-            // Restored scores come from whole ones: the content is a column more.
-            match if coverage.is_partial() { scores.clone().factors()? } else { None } {
-                Some([q, k]) => Some(coverage.products(&q, &k)?),
-                None => Some(scores),
-            }
-        }
-        None => None,
-    };
-    Ok(Scored { raw, values: split_heads(&value.forward(y)?, heads.attending())? })
 }

@@ -1,15 +1,15 @@
-use candle_core::{Result, Tensor, bail};
+use candle_core::{DType, Device, Result, Tensor, bail};
 
 use super::{
     LayerCoverage, LayerHeads, Lenders,
-    family::score,
+    projected::{self, pair, project},
     scored::{Scored, Scores},
 };
 use crate::{
     attention::Dropout,
     ops::{
-        Affine, BlockDropout, HeadMap, HeadProjections, MapMemory, MaskSpec, attention_core, attention_mix,
-        has_attention_core, masked_softmax, merge_heads,
+        Affine, BlockDropout, HeadMap, HeadProjections, MapMemory, MaskSpec, PieceWeights, attention_core,
+        attention_mix, has_attention_core, masked_softmax, merge_heads,
     },
 };
 
@@ -82,7 +82,7 @@ impl HeadAttention {
         if !is_own || !matches!(self.coverage, LayerCoverage::Full) || !has_attention_core(x) {
             return Ok(None);
         }
-        let Scored { raw, values } = score(&self.projections, heads, &self.coverage, x, x)?;
+        let Scored { raw, values } = self.scored(x, x)?;
         let Some([q, k]) = raw.map(Scores::factors).transpose()?.flatten() else { return Ok(None) };
         let scale = 1.0 / (heads.head_size as f64).sqrt();
         let mixed = merge_heads(&attention_core([&q, &k, &values], scale, mask, drop, memory)?)?; // [b, n, h d_k]
@@ -100,8 +100,54 @@ impl HeadAttention {
         (site, scale): (u32, f64),
         lenders: &mut Lenders,
     ) -> Result<AttentionOutput> {
-        let y = memory.unwrap_or(x);
-        let Scored { raw, values } = score(&self.projections, &self.heads, &self.coverage, x, y)?;
+        let scored = self.scored(x, memory.unwrap_or(x))?;
+        self.mix(scored, x, mask, dropout, (site, scale), lenders)
+    }
+
+    /// What is kept of a sequence that is attended to, one position after the other: those of later positions are put
+    /// behind it. As many numbers a token as [`ScoringForm::numbers_per_token`](crate::ops::ScoringForm) says.
+    ///
+    /// # Shapes
+    /// `y` `[b, m, d]`; results `[b, m, _]`.
+    ///
+    /// # Errors
+    /// If the shapes do not fit.
+    pub fn kept(&self, y: &Tensor) -> Result<Vec<Tensor>> {
+        projected::kept(&self.projections, y)
+    }
+
+    /// [`Self::forward`] where what was kept of the sequence that is attended to is all there is of it, and `x` are some
+    /// more queries. The mask counts these from the first key on.
+    ///
+    /// # Errors
+    /// As [`Self::forward`]; if `kept` is not what [`Self::kept`] gives.
+    pub fn forward_kept(
+        &self,
+        x: &Tensor,
+        kept: &[Tensor],
+        mask: &MaskSpec,
+        lenders: &mut Lenders,
+    ) -> Result<AttentionOutput> {
+        let scale = 1.0 / (self.heads.head_size as f64).sqrt();
+        let queries = projected::queries(&self.projections, x)?;
+        let scored = pair(queries, projected::recalled(&self.projections, kept)?, &self.coverage)?;
+        self.mix(scored, x, mask, &Dropout { probability: 0.0, draw: None }, (0, scale), lenders)
+    }
+
+    fn scored(&self, x: &Tensor, y: &Tensor) -> Result<Scored> {
+        let (queries, memory) = project(&self.projections, x, y)?;
+        pair(queries, memory, &self.coverage)
+    }
+
+    fn mix(
+        &self,
+        Scored { raw, values }: Scored,
+        x: &Tensor,
+        mask: &MaskSpec,
+        dropout: &Dropout,
+        (site, scale): (u32, f64),
+        lenders: &mut Lenders,
+    ) -> Result<AttentionOutput> {
         let raw = raw.map(|raw| self.coverage.used(raw.whole()?)).transpose()?;
         let own = raw.map(|raw| masked_softmax(&raw, scale, mask)).transpose()?; // [b, c, n, m]
         let maps = self.gather(own.as_ref(), lenders, mask)?; // [b, h, n, m]
@@ -118,8 +164,38 @@ impl HeadAttention {
     /// head computes. `x` `[b, n, d]` to `[b, c, n, n]`
     pub fn scores(&self, x: &Tensor) -> Result<Option<Tensor>> {
         let scale = 1.0 / (self.heads.head_size as f64).sqrt();
-        let raw = score(&self.projections, &self.heads, &self.coverage, x, x)?.raw;
+        let raw = self.scored(x, x)?.raw;
         raw.map(|raw| self.coverage.used(raw.whole()?)? * scale).transpose()
+    }
+
+    /// Scores between two sequences of every pair, neither scaled nor masked; none when no head computes.
+    /// `[b, c, n, m]`
+    #[cfg(test)]
+    pub(super) fn raw_scores(&self, x: &Tensor, y: &Tensor) -> Result<Option<Tensor>> {
+        self.scored(x, y)?.raw.map(Scores::whole).transpose()
+    }
+
+    /// The maps from the stream to the query and to the key of every head that computes, whose product `W_Q W_Kᵀ` makes
+    /// its scores; without biases, in double precision. `[d, r]` each
+    ///
+    /// # Errors
+    /// If the weights cannot be read from their device.
+    pub fn head_weights(&self) -> Result<Vec<[Tensor; 2]>> {
+        let plain = |tensor: &Tensor| tensor.detach().to_device(&Device::Cpu)?.to_dtype(DType::F64);
+        let projections = self.projections.try_map(|(_, weights)| {
+            Ok(match weights {
+                PieceWeights::Map(map) => {
+                    PieceWeights::Map(Affine { weight: plain(&map.weight)?, bias: None, ..map.clone() })
+                }
+                PieceWeights::Tensor(tensor) => PieceWeights::Tensor(plain(tensor)?),
+            })
+        })?;
+        // Rows of the identity are projected to the rows of the maps.
+        let x = Tensor::eye(self.heads.width(), DType::F64, &Device::Cpu)?.unsqueeze(0)?;
+        let (queries, memory) = project(&projections, &x, &x)?;
+        let Some((queries, keys)) = queries.zip(memory.keys) else { return Ok(Vec::new()) };
+        let of_head = |all: &Tensor, head: usize| all.get(0)?.get(head);
+        (0..self.heads.computed()).map(|head| Ok([of_head(&queries, head)?, of_head(&keys, head)?])).collect()
     }
 
     /// The maps of all attending heads side by side: runs of neighbours from one layer are taken at once.

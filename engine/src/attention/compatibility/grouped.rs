@@ -6,76 +6,52 @@
 //! # Initial weights
 //! As in standard attention: sharing keys changes no head's own variance.
 
-use candle_core::{Result, Tensor};
-
-use super::{
-    Family, LayerCoverage, LayerHeads, Loaded, Piece,
-    scored::{Scored, chosen},
-};
+use super::{Family, LayerHeads};
 use crate::{
     config::Grouped,
-    ops::{Affine, HeadProjections, KeyValueGroups, split_heads},
+    ops::{Piece, ScoreColumns, ScoringForm, Source},
 };
 
-impl Grouped {
-    /// The groups in use: for keys by heads that compute, for values by heads that attend.
-    fn used(&self, heads: &LayerHeads) -> [Vec<usize>; 2] {
-        let group = |place: usize| heads.attending.get(place).map_or(0, |head| head * self.kv_heads / heads.heads);
-        [heads.computing().map(group).collect(), (0..heads.attending()).map(group).collect()]
-    }
+/// The groups that some heads belong to: how many there are, and which of them, in their order, is each head's.
+pub(super) struct Groups {
+    /// How many have a head.
+    pub count: usize,
+    /// For each head, the number of its group among these.
+    pub of_heads: Vec<usize>,
 }
 
-/// How many different groups there are, and which of them, in their order, each head uses.
-fn blocks(used: &[usize]) -> (usize, Vec<usize>) {
-    let mut distinct = used.to_vec();
-    distinct.sort_unstable();
-    distinct.dedup();
-    let block = |group: &usize| distinct.binary_search(group).unwrap_or_default();
-    (distinct.len(), used.iter().map(block).collect())
+impl Groups {
+    /// Of the heads of a layer that stand in these places among those that attend, in order. Head `h` of the layer's
+    /// `H` belongs to group `h groups / H`; groups without any of the heads do not count.
+    pub fn of(heads: &LayerHeads, places: impl Iterator<Item = usize>, groups: usize) -> Self {
+        let group = |place| heads.attending.get(place).map_or(0, |head| head * groups / heads.heads.max(1));
+        let (mut of_heads, mut last, mut count) = (Vec::new(), None, 0);
+        for group in places.map(group) {
+            count += usize::from(last != Some(group));
+            last = Some(group);
+            of_heads.push(count - 1);
+        }
+        Self { count, of_heads }
+    }
+
+    /// The group of a head.
+    pub fn group(&self, head: usize) -> usize {
+        self.of_heads.get(head).copied().unwrap_or(0)
+    }
 }
 
 impl Family for Grouped {
     /// Groups of which no head computes have no keys, those of which no head attends no values.
-    fn pieces(&self, heads: &LayerHeads, _: bool) -> Vec<Piece> {
-        let d = heads.width();
-        let [keys, values] = self.used(heads).map(|used| blocks(&used).0 * heads.head_size);
-        let mut pieces = Vec::new();
-        if keys > 0 {
-            pieces.extend([Piece::map("query", d, heads.scoring_width(), true), Piece::map("key", d, keys, true)]);
-        }
-        pieces.push(Piece::map("value", d, values, true));
-        pieces
+    fn form(&self, heads: &LayerHeads, _: bool) -> ScoringForm {
+        let (d, size) = (heads.width(), heads.head_size);
+        let keys = Groups::of(heads, heads.computing(), self.kv_heads);
+        let values = Groups::of(heads, 0..heads.attending(), self.kv_heads);
+        let mut form = ScoringForm::default();
+        let query = Source::Map(form.add(Piece::map("query", d, heads.scoring_width(), true)));
+        let key = Source::Map(form.add(Piece::map("key", d, keys.count * size, true)));
+        let value = Source::Map(form.add(Piece::map("value", d, values.count * size, true)));
+        let scores = |number, _| ScoreColumns::of(query.block(number, size), key.block(keys.group(number), size));
+        form.heads = heads.read(scores, |place| value.block(values.group(place), size));
+        form
     }
-
-    fn projections(&self, heads: &LayerHeads, loaded: &Loaded) -> Result<HeadProjections> {
-        let [keys, values] = self.used(heads).map(|used| blocks(&used).1);
-        Ok(HeadProjections::Separate {
-            scores: if keys.is_empty() { None } else { Some([loaded.map("query")?, loaded.map("key")?]) },
-            value: loaded.map("value")?,
-            groups: Some(KeyValueGroups { keys, values }),
-        })
-    }
-}
-
-/// `Q Kᵀ` with the keys of each head's group.
-pub(super) fn score(
-    scores: Option<&[Affine; 2]>,
-    value: &Affine,
-    groups: &KeyValueGroups,
-    heads: &LayerHeads,
-    coverage: &LayerCoverage,
-    x: &Tensor,
-    y: &Tensor,
-) -> Result<Scored> {
-    let of_group = |map: &Affine, groups: &[usize]| {
-        chosen(&split_heads(&map.forward(y)?, map.sizes()?.1 / heads.head_size)?, groups)
-    };
-    let raw = match scores {
-        Some([query, key]) => {
-            let q = split_heads(&query.forward(x)?, heads.computed())?;
-            Some(coverage.products(&q, &of_group(key, &groups.keys)?)?)
-        }
-        None => None,
-    };
-    Ok(Scored { raw, values: of_group(value, &groups.values)? })
 }

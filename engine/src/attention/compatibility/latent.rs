@@ -7,55 +7,25 @@
 //! With `W_c` of variance `s²` a number of `C` has the variance `s² |y|²`; with `W_k` of variance `1 / r` a key then has
 //! it too, `r · (1 / r) · s² |y|²`, which is a standard key's. The same holds for values.
 
-use candle_core::{Result, Tensor};
-
-use super::{
-    Family, Initial, LayerCoverage, LayerHeads, Loaded, Piece,
-    scored::{Scored, products},
-};
+use super::{Family, LayerHeads};
 use crate::{
     config::Latent,
-    ops::{Affine, HeadProjections, split_heads},
+    ops::{Derived, Initial, Piece, ScoreColumns, ScoringForm, Source},
 };
 
 impl Family for Latent {
-    fn pieces(&self, heads: &LayerHeads, _: bool) -> Vec<Piece> {
-        let (d, scoring, mixing) = (heads.width(), heads.scoring_width(), heads.mixing_width());
+    fn form(&self, heads: &LayerHeads, _: bool) -> ScoringForm {
+        let (d, scoring, size) = (heads.width(), heads.scoring_width(), heads.head_size);
         let from_latent = Initial::Normal { deviation: 1.0 / (self.rank as f64).sqrt() };
-        let mut pieces = Vec::new();
-        if scoring > 0 {
-            pieces.push(Piece::map("query", d, scoring, true));
-        }
-        pieces.push(Piece::map("latent", d, self.rank, false));
-        if scoring > 0 {
-            pieces.push(Piece::map("key", self.rank, scoring, false).starting(from_latent));
-        }
-        pieces.push(Piece::map("value", self.rank, mixing, true).starting(from_latent));
-        pieces
+        let mut form = ScoringForm::default();
+        let query = Source::Map(form.add(Piece::map("query", d, scoring, true)));
+        let of = form.add(Piece::map("latent", d, self.rank, false));
+        let key = form.add(Piece::map("key", self.rank, scoring, false).starting(from_latent));
+        let value = form.add(Piece::map("value", self.rank, heads.mixing_width(), true).starting(from_latent));
+        let key = form.derive(Derived::Mapped { of, map: key });
+        let value = form.derive(Derived::Mapped { of, map: value });
+        let scores = |number, _| ScoreColumns::of(query.block(number, size), key.block(number, size));
+        form.heads = heads.read(scores, |place| value.block(place, size));
+        form
     }
-
-    fn projections(&self, heads: &LayerHeads, loaded: &Loaded) -> Result<HeadProjections> {
-        Ok(HeadProjections::Latent {
-            scores: if heads.computed() > 0 { Some([loaded.map("query")?, loaded.map("key")?]) } else { None },
-            latent: loaded.map("latent")?,
-            value: loaded.map("value")?,
-        })
-    }
-}
-
-/// `Q (C W_k)ᵀ`.
-pub(super) fn score(
-    scores: Option<&[Affine; 2]>,
-    [latent, value]: [&Affine; 2],
-    heads: &LayerHeads,
-    coverage: &LayerCoverage,
-    x: &Tensor,
-    y: &Tensor,
-) -> Result<Scored> {
-    let c = latent.forward(y)?; // [b, m, r]
-    let raw = match scores {
-        Some([query, key]) => Some(products(&query.forward(x)?, &key.forward(&c)?, heads.computed(), coverage)?),
-        None => None,
-    };
-    Ok(Scored { raw, values: split_heads(&value.forward(&c)?, heads.attending())? })
 }

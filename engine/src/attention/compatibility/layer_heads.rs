@@ -1,6 +1,6 @@
 use crate::{
     attention::{Cell, HeadAt, HeadPlan},
-    ops::HeadMap,
+    ops::{Columns, HeadColumns, HeadMap, ScoreColumns},
 };
 
 /// The heads of one layer, as its parameters and its forward pass see them.
@@ -21,16 +21,14 @@ pub struct LayerHeads {
 impl LayerHeads {
     /// The heads of layer `layer` of a plan; no head attends outside of the plan.
     pub fn of(plan: &HeadPlan, layer: usize, head_size: usize) -> Self {
-        let mut heads = Self {
-            maps: Vec::new(),
-            attending: Vec::new(),
-            heads: plan.heads(),
-            head_size,
-            lends_until: (0..plan.heads())
-                .map(|head| plan.last_use(HeadAt::new(layer, head)))
-                .max()
-                .filter(|last| *last > layer),
-        };
+        let last = (0..plan.heads()).map(|head| plan.last_use(HeadAt::new(layer, head))).max();
+        Self { lends_until: last.filter(|last| *last > layer), ..Self::alone(plan, layer, head_size) }
+    }
+
+    /// The same without a look at who borrows from this layer, which takes a pass over the whole plan.
+    pub fn alone(plan: &HeadPlan, layer: usize, head_size: usize) -> Self {
+        let (maps, attending) = (Vec::new(), Vec::new());
+        let mut heads = Self { maps, attending, heads: plan.heads(), head_size, lends_until: None };
         for (head, cell) in plan.row(layer).iter().enumerate() {
             let map = match *cell {
                 Cell::Compute => HeadMap::Computed,
@@ -45,6 +43,24 @@ impl LayerHeads {
             heads.attending.push(head);
         }
         heads
+    }
+
+    /// What every head that attends reads: for its scores by its number among the heads that compute and its place among
+    /// those that attend, for its values by its place.
+    pub fn read(
+        &self,
+        scores: impl Fn(usize, usize) -> ScoreColumns,
+        value: impl Fn(usize) -> Columns,
+    ) -> Vec<HeadColumns> {
+        let mut computing = 0;
+        let mut read = |(place, map): (usize, &HeadMap)| {
+            let scores = (*map == HeadMap::Computed).then(|| {
+                computing += 1;
+                scores(computing - 1, place)
+            });
+            HeadColumns { scores, value: value(place) }
+        };
+        self.maps.iter().enumerate().map(&mut read).collect()
     }
 
     /// Every one of `heads` heads computes.

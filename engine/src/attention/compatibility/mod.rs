@@ -1,11 +1,13 @@
 //! How a head scores a pair of positions: a file a method.
 //!
-//! Each method says which parameters a layer has and how they start ([`Family::pieces`]), puts them together
-//! ([`Family::projections`]), and has a function that scores all pairs with small differentiable operations.
-//! [`HeadAttention`] is a whole layer of it, for every method and every reuse of maps: the slow reference of the
-//! fused operation, and what runs where there is none.
+//! A method is data: its file makes a [`ScoringForm`](crate::ops::ScoringForm) ([`Family::form`]), which says which
+//! linear maps a layer has and how they start, what is made of their outputs, and which columns each head reads as query,
+//! key, content bias and value. Everything else follows from the form and is written once: the parameters of a model,
+//! the wiring of the fused operation (`ops`), its cost, what its weights capture, and what a cache keeps.
+//! [`HeadAttention`] is a whole layer of small differentiable operations, for every form and every reuse of maps: the slow
+//! reference of the fused operation, and what runs where there is none.
 //!
-//! A new method is a file here with these three, an arm in [`family`] and one in `score`.
+//! A new method is a file here and an arm in [`family`].
 //!
 //! # How parameters start
 //! Every method starts with raw scores (before the scale and the mask) of the variance that standard attention has on
@@ -21,7 +23,7 @@ mod layer_coverage;
 mod layer_heads;
 mod lenders;
 mod pairwise;
-mod piece;
+mod projected;
 mod scored;
 mod shared_weight;
 mod standard;
@@ -29,9 +31,9 @@ mod symmetric;
 #[cfg(test)]
 mod tests;
 
+pub use crate::ops::{DEVIATION, Initial, Piece, PieceForm};
 pub use composed::{AttentionOutput, HeadAttention};
 pub use family::{Family, family};
 pub use layer_coverage::LayerCoverage;
 pub use layer_heads::LayerHeads;
 pub use lenders::Lenders;
-pub use piece::{DEVIATION, Initial, Loaded, Piece, PieceForm};

@@ -8,56 +8,23 @@
 //! `u² s⁴ (d_k² |x_i|² |x_j|² + 2 d_k (x_i·x_j)²)`. With `u² = 1 / d_k` this is standard attention's for inputs that
 //! are orthogonal, and at most `1 + 2 / d_k` times as much for others.
 
-use candle_core::{Result, Tensor};
-
-use super::{Family, Initial, LayerCoverage, LayerHeads, Loaded, Piece, scored::Scored};
+use super::{Family, LayerHeads};
 use crate::{
     config::Pairwise,
-    ops::{Affine, HeadProjections, attention_mix, split_heads},
+    ops::{Derived, Initial, Piece, ScoreColumns, ScoringForm, Source},
 };
 
 impl Family for Pairwise {
-    fn pieces(&self, heads: &LayerHeads, _: bool) -> Vec<Piece> {
-        let (d, c, d_k) = (heads.width(), heads.computed(), heads.head_size);
-        let mut pieces = Vec::new();
-        if c > 0 {
-            let initial = Initial::Normal { deviation: 1.0 / (d_k as f64).sqrt() };
-            pieces.extend([
-                Piece::map("query", d, c * d_k, true),
-                Piece::tensor("pairwise", &[c, d_k, d_k], initial, true),
-            ]);
-        }
-        pieces.push(Piece::map("value", d, heads.mixing_width(), true));
-        pieces
+    fn form(&self, heads: &LayerHeads, _: bool) -> ScoringForm {
+        let (d, size) = (heads.width(), heads.head_size);
+        let initial = Initial::Normal { deviation: 1.0 / (size as f64).sqrt() };
+        let mut form = ScoringForm::default();
+        let of = form.add(Piece::map("query", d, heads.scoring_width(), true));
+        let by = form.add(Piece::tensor("pairwise", &[heads.computed(), size, size], initial, true));
+        let value = Source::Map(form.add(Piece::map("value", d, heads.mixing_width(), true)));
+        let query = form.derive(Derived::Multiplied { of, by });
+        let scores = |number, _| ScoreColumns::of(query.block(number, size), Source::Map(of).block(number, size));
+        form.heads = heads.read(scores, |place| value.block(place, size));
+        form
     }
-
-    fn projections(&self, heads: &LayerHeads, loaded: &Loaded) -> Result<HeadProjections> {
-        Ok(HeadProjections::Pairwise {
-            query: if heads.computed() > 0 { Some((loaded.map("query")?, loaded.tensor("pairwise")?)) } else { None },
-            value: loaded.map("value")?,
-        })
-    }
-}
-
-/// `Q U Qᵀ`.
-pub(super) fn score(
-    query: Option<&(Affine, Tensor)>,
-    value: &Affine,
-    heads: &LayerHeads,
-    coverage: &LayerCoverage,
-    x: &Tensor,
-    y: &Tensor,
-) -> Result<Scored> {
-    let raw = match query {
-        Some((query, u)) => {
-            let c = heads.computed();
-            let q = split_heads(&query.forward(x)?, c)?;
-            let k = if x.id() == y.id() { q.clone() } else { split_heads(&query.forward(y)?, c)? };
-            let (_, d_k, _) = u.dims3()?;
-            let u = u.unsqueeze(0)?.broadcast_as((q.dim(0)?, c, d_k, d_k))?;
-            Some(coverage.products(&attention_mix(&q, &u)?, &k)?)
-        }
-        None => None,
-    };
-    Ok(Scored { raw, values: split_heads(&value.forward(y)?, heads.attending())? })
 }

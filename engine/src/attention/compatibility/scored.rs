@@ -1,7 +1,6 @@
 use candle_core::{Result, Tensor};
 
-use super::LayerCoverage;
-use crate::ops::{attention_scores, split_heads};
+use crate::ops::attention_scores;
 
 /// What a way to score gives for one layer.
 #[derive(Clone, Debug)]
@@ -52,19 +51,4 @@ impl Scores {
             Self::Whole(_) => None,
         })
     }
-}
-
-/// `q kᵀ` of `heads` heads that stand side by side in the columns.
-pub(super) fn products(q: &Tensor, k: &Tensor, heads: usize, coverage: &LayerCoverage) -> Result<Scores> {
-    coverage.products(&split_heads(q, heads)?, &split_heads(k, heads)?)
-}
-
-/// Some of the heads of `x`, which may be named more than once. `[b, h, n, d_k]` to `[b, places, n, d_k]`
-pub(super) fn chosen(x: &Tensor, places: &[usize]) -> Result<Tensor> {
-    let is_all = places.iter().copied().eq(0..x.dim(1)?);
-    if is_all {
-        return Ok(x.clone());
-    }
-    let heads = places.iter().map(|&place| x.narrow(1, place, 1)).collect::<Result<Vec<_>>>()?;
-    Tensor::cat(&heads, 1)
 }

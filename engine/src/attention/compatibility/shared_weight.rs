@@ -10,67 +10,27 @@
 //! alone, so two equal diagonals would get equal gradients and stay equal for ever, and `Q Kᵀ` a Gram matrix. `D_v`
 //! starts at one, which gives values of standard attention's variance.
 
-use candle_core::{Result, Tensor};
-
-use super::{
-    Family, Initial, LayerCoverage, LayerHeads, Loaded, Piece,
-    scored::{Scored, chosen},
-};
+use super::{Family, LayerHeads};
 use crate::{
     config::SharedWeight,
-    ops::{Affine, HeadProjections, split_heads},
+    ops::{Derived, Initial, Piece, ScoreColumns, ScoringForm},
 };
 
 impl Family for SharedWeight {
-    fn pieces(&self, heads: &LayerHeads, _: bool) -> Vec<Piece> {
-        let (scoring, mixing) = (heads.scoring_width(), heads.mixing_width());
+    fn form(&self, heads: &LayerHeads, _: bool) -> ScoringForm {
+        let (scoring, mixing, size) = (heads.scoring_width(), heads.mixing_width(), heads.head_size);
         let drawn = Initial::Normal { deviation: 1.0 };
-        let mut pieces = vec![Piece::map("shared", heads.width(), mixing, true)];
-        if scoring > 0 {
-            pieces.extend([
-                Piece::tensor("query_diagonal", &[scoring], drawn, false),
-                Piece::tensor("key_diagonal", &[scoring], drawn, false),
-            ]);
-        }
-        pieces.push(Piece::tensor("value_diagonal", &[mixing], Initial::Ones, false));
-        pieces
+        let mut form = ScoringForm::default();
+        let of = form.add(Piece::map("shared", heads.width(), mixing, true));
+        let query = form.add(Piece::tensor("query_diagonal", &[scoring], drawn, false));
+        let key = form.add(Piece::tensor("key_diagonal", &[scoring], drawn, false));
+        let value = form.add(Piece::tensor("value_diagonal", &[mixing], Initial::Ones, false));
+        let computing: Vec<usize> = heads.computing().collect();
+        let query = form.derive(Derived::Scaled { of, by: query, blocks: computing.clone() });
+        let key = form.derive(Derived::Scaled { of, by: key, blocks: computing });
+        let value = form.derive(Derived::Scaled { of, by: value, blocks: (0..heads.attending()).collect() });
+        let scores = |number, _| ScoreColumns::of(query.block(number, size), key.block(number, size));
+        form.heads = heads.read(scores, |place| value.block(place, size));
+        form
     }
-
-    fn projections(&self, heads: &LayerHeads, loaded: &Loaded) -> Result<HeadProjections> {
-        Ok(HeadProjections::SharedWeight {
-            shared: loaded.map("shared")?,
-            scores: if heads.computed() > 0 {
-                Some([loaded.tensor("query_diagonal")?, loaded.tensor("key_diagonal")?])
-            } else {
-                None
-            },
-            value: loaded.tensor("value_diagonal")?,
-        })
-    }
-}
-
-/// `(S_x D_q) (S_y D_k)ᵀ`.
-pub(super) fn score(
-    shared: &Affine,
-    scores: Option<&[Tensor; 2]>,
-    value: &Tensor,
-    heads: &LayerHeads,
-    coverage: &LayerCoverage,
-    x: &Tensor,
-    y: &Tensor,
-) -> Result<Scored> {
-    let (c, h, d_k) = (heads.computed(), heads.attending(), heads.head_size);
-    let of_y = split_heads(&shared.forward(y)?, h)?; // [b, h, m, d_k]
-    let raw = match scores {
-        Some([query, key]) => {
-            let of_x = if x.id() == y.id() { of_y.clone() } else { split_heads(&shared.forward(x)?, h)? };
-            let computing: Vec<usize> = heads.computing().collect();
-            let scaled = |s: &Tensor, diagonal: &Tensor| {
-                chosen(s, &computing)?.broadcast_mul(&diagonal.reshape((1, c, 1, d_k))?)
-            };
-            Some(coverage.products(&scaled(&of_x, query)?, &scaled(&of_y, key)?)?)
-        }
-        None => None,
-    };
-    Ok(Scored { raw, values: of_y.broadcast_mul(&value.reshape((1, h, 1, d_k))?)? })
 }

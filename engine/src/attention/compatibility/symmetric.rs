@@ -9,52 +9,20 @@
 //! this is standard attention's, with the same `s`. A token with itself has a score that is not zero on average,
 //! `d_k s² |x|²`, and twice the variance: no choice of `s` avoids that.
 
-use candle_core::{Result, Tensor};
-
-use super::{
-    Family, LayerCoverage, LayerHeads, Loaded, Piece,
-    scored::{Scored, products},
-};
+use super::{Family, LayerHeads};
 use crate::{
     config::Symmetric,
-    ops::{Affine, HeadProjections, split_heads},
+    ops::{Piece, ScoreColumns, ScoringForm, Source},
 };
 
 impl Family for Symmetric {
-    fn pieces(&self, heads: &LayerHeads, _: bool) -> Vec<Piece> {
-        let (d, scoring) = (heads.width(), heads.scoring_width());
-        let mut pieces = Vec::new();
-        if scoring > 0 {
-            pieces.push(Piece::map("query", d, scoring, true));
-        }
-        pieces.push(Piece::map("value", d, heads.mixing_width(), true));
-        pieces
+    fn form(&self, heads: &LayerHeads, _: bool) -> ScoringForm {
+        let (d, size) = (heads.width(), heads.head_size);
+        let mut form = ScoringForm::default();
+        let query = Source::Map(form.add(Piece::map("query", d, heads.scoring_width(), true)));
+        let value = Source::Map(form.add(Piece::map("value", d, heads.mixing_width(), true)));
+        let scores = |number, _| ScoreColumns::of(query.block(number, size), query.block(number, size));
+        form.heads = heads.read(scores, |place| value.block(place, size));
+        form
     }
-
-    fn projections(&self, heads: &LayerHeads, loaded: &Loaded) -> Result<HeadProjections> {
-        Ok(HeadProjections::Symmetric {
-            query: if heads.computed() > 0 { Some(loaded.map("query")?) } else { None },
-            value: loaded.map("value")?,
-        })
-    }
-}
-
-/// `Q Qᵀ`.
-pub(super) fn score(
-    query: Option<&Affine>,
-    value: &Affine,
-    heads: &LayerHeads,
-    coverage: &LayerCoverage,
-    x: &Tensor,
-    y: &Tensor,
-) -> Result<Scored> {
-    let raw = match query {
-        Some(query) => {
-            let q = query.forward(x)?;
-            let k = if x.id() == y.id() { q.clone() } else { query.forward(y)? };
-            Some(products(&q, &k, heads.computed(), coverage)?)
-        }
-        None => None,
-    };
-    Ok(Scored { raw, values: split_heads(&value.forward(y)?, heads.attending())? })
 }

@@ -127,7 +127,7 @@ pub fn layer_macs(plan: &ModelPlan, sequence: usize) -> u64 {
     let layers = plan.stacks().flat_map(|stack| (0..stack.layers).map(move |layer| Scoring::of(stack, layer)));
     layers.fold(exact, |macs, scoring| {
         let tokens = |macs: u64| macs.saturating_mul(sequence as u64);
-        macs.saturating_sub(tokens(scoring.projection_macs)).saturating_add(tokens(scoring.published()))
+        macs.saturating_sub(tokens(scoring.projection_macs)).saturating_add(tokens(scoring.published_macs))
     })
 }
 
@@ -411,7 +411,7 @@ mod tests {
                         .sum::<u64>()
                 };
                 let scoring = Scoring::of(&plan.stack, layer);
-                let published = sequence as u64 * scoring.published();
+                let published = sequence as u64 * scoring.published_macs;
                 let macs = sum(|p| p.macs) - cost.part(Part::Projections).unwrap().macs + published;
                 assert_eq!(Some(macs), expected["attention_macs_per_layer"][layer].as_u64(), "{}", row["id"]);
                 let parameters = expected["attention_block_params_per_layer"][layer].as_u64();
@@ -555,7 +555,7 @@ mod tests {
             // Biases, content biases too, do not count there.
             let biases = if compatibility == Compatibility::default() { 3 * d } else { d + number("H") * d };
             assert_eq!(found.parameters - biases + d * d, number("layer_params_no_bias"), "{row}");
-            let attention = tokens * found.published() + tokens * tokens * (found.score_macs + d) + tokens * d * d;
+            let attention = tokens * found.published_macs + tokens * tokens * (found.score_macs + d) + tokens * d * d;
             assert_eq!(attention, number("layer_macs"), "{row}");
         }
     }

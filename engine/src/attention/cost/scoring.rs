@@ -1,8 +1,11 @@
-//! What a layer needs from the stream to scores and values, for every way to score a pair.
+//! What a layer needs from the stream to scores and values, counted from its form.
 
 use crate::{
-    attention::{Cell, StackPlan},
-    config::{Biases, Collaborative, Compatibility, Grouped, Latent, Standard},
+    attention::{
+        StackPlan,
+        compatibility::{LayerHeads, family},
+    },
+    ops::{Columns, Derived, PieceForm, ScoringForm, Source},
 };
 
 /// Counts of one layer, for each token where nothing else is said.
@@ -26,106 +29,71 @@ pub(super) struct Scoring {
     pub has_output_bias: bool,
 }
 
-/// Blocks of keys and of values that exist, for heads in groups.
-fn groups(plan: &StackPlan, layer: usize, kv_heads: usize) -> [u64; 2] {
-    let (mut keys, mut values) = (vec![false; kv_heads], vec![false; kv_heads]);
-    for (head, cell) in plan.head_plan.row(layer).iter().enumerate() {
-        let group = head * kv_heads / plan.heads.max(1);
-        if let (Some(key), Some(value)) = (keys.get_mut(group), values.get_mut(group)) {
-            *key |= matches!(cell, Cell::Compute);
-            *value |= !matches!(cell, Cell::Skip);
-        }
-    }
-    [keys, values].map(|blocks| blocks.into_iter().filter(|exists| *exists).count() as u64)
+fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
 }
 
 impl Scoring {
-    /// Counts layer `layer`. Queries and keys exist for heads that compute, values for those that have a map.
+    /// Counts layer `layer`.
     pub fn of(plan: &StackPlan, layer: usize) -> Self {
-        let (d, size) = (plan.width as u64, plan.head_size as u64);
-        let (c, h) = (plan.head_plan.computed(layer) as u64, plan.head_plan.live(layer) as u64);
-        let computes = u64::from(c > 0);
-        // Columns of scores and of values.
-        let (cs, hs) = (c.saturating_mul(size), h.saturating_mul(size));
-        let times = |a: u64, b: u64| a.saturating_mul(b);
-        let from = |inputs: u64, outputs: u64, biases: u64| times(inputs, outputs).saturating_add(biases);
-        if h == 0 {
+        let heads = LayerHeads::alone(&plan.head_plan, layer, plan.head_size);
+        if heads.attending() == 0 {
             return Self::default();
         }
-        let plain = |key_columns: u64, value_columns: u64, biases: u64| Self {
-            parameters: from(d, cs + key_columns + value_columns, biases),
-            projection_macs: times(d, cs + key_columns + value_columns),
-            score_macs: cs,
-            kept: cs + key_columns + value_columns,
-            has_output_bias: true,
-            ..Self::default()
-        };
-        match &plan.compatibility {
-            Compatibility::Standard(Standard { biases }) => {
-                let count = match biases {
-                    Biases::All => 2 * cs + hs,
-                    Biases::WithoutKey => cs + hs,
-                    Biases::None => 0,
-                };
-                Self { has_output_bias: *biases != Biases::None, ..plain(cs, hs, count) }
-            }
-            Compatibility::Grouped(Grouped { kv_heads }) => {
-                let [keys, values] = groups(plan, layer, *kv_heads).map(|blocks| times(blocks, size));
-                plain(keys, values, cs + keys + values)
-            }
-            Compatibility::Symmetric(_) => plain(0, hs, cs + hs),
-            Compatibility::Pairwise(_) => {
-                let plain = plain(0, hs, cs + hs);
-                Self {
-                    parameters: plain.parameters.saturating_add(times(cs, size)),
-                    projection_macs: plain.projection_macs.saturating_add(times(cs, size)),
-                    kept: plain.kept + cs,
-                    ..plain
-                }
-            }
-            Compatibility::SharedWeight(_) => Self {
-                parameters: from(d, hs, hs + 2 * cs + hs),
-                projection_macs: times(d, hs),
-                score_macs: cs,
-                kept: hs,
-                derived: 2 * cs + hs,
-                published_macs: times(d, hs).saturating_add(2 * cs + hs),
-                has_output_bias: true,
-                ..Self::default()
-            },
-            Compatibility::Collaborative(Collaborative { d_k }) => {
-                let shared = times(*d_k as u64, computes);
-                let (mixing, content) = (times(c, shared), times(d, c));
-                let macs = times(d, 2 * shared + hs);
-                Self {
-                    parameters: from(d, 2 * shared + hs, hs).saturating_add(mixing).saturating_add(content),
-                    projection_macs: macs.saturating_add(content),
-                    score_macs: mixing,
-                    // The content bias is a column more.
-                    partial_score_macs: c,
-                    kept: 2 * shared + c + hs,
-                    derived: mixing,
-                    published_macs: macs.saturating_add(times(2, mixing)),
-                    has_output_bias: true,
-                }
-            }
-            Compatibility::Latent(Latent { rank }) => {
-                let rank = *rank as u64;
-                let (stream, up) = (cs + rank, cs + hs);
-                Self {
-                    parameters: from(d, stream, cs).saturating_add(from(rank, up, hs)),
-                    projection_macs: times(d, stream).saturating_add(times(rank, up)),
-                    score_macs: cs,
-                    kept: stream + up,
-                    has_output_bias: true,
-                    ..Self::default()
-                }
-            }
-        }
+        // One module for queries, keys and values or three: the numbers are the same.
+        Self::of_form(&family(&plan.compatibility).form(&heads, false))
     }
 
-    /// Multiply-accumulates up to scores and values as the papers count them, for each token.
-    pub fn published(&self) -> u64 {
-        if self.published_macs > 0 { self.published_macs } else { self.projection_macs }
+    fn of_form(form: &ScoringForm) -> Self {
+        let width = |source: Source| form.width(source).unwrap_or(0) as u64;
+        let map = |piece: usize| form.map_sizes(piece).map_or(0, |(a, b)| (a as u64).saturating_mul(b as u64));
+        let numbers = |form: &PieceForm| match form {
+            PieceForm::Map { inputs, outputs, bias } => {
+                let weights = (*inputs as u64).saturating_mul(*outputs as u64);
+                weights.saturating_add(if *bias { *outputs as u64 } else { 0 })
+            }
+            PieceForm::Tensor { shape, .. } => shape.iter().fold(1, |all: u64, n| all.saturating_mul(*n as u64)),
+        };
+        let (mut products, mut kept, mut scaled) = (0_u64, 0_u64, 0_u64);
+        for (number, derived) in form.derived.iter().enumerate() {
+            let width = width(Source::Derived(number));
+            match derived {
+                Derived::Mapped { .. } => kept = kept.saturating_add(width),
+                Derived::Multiplied { by, .. } => {
+                    products = products.saturating_add(form.pieces.get(*by).map_or(0, |piece| numbers(&piece.form)));
+                    kept = kept.saturating_add(width);
+                }
+                Derived::Scaled { .. } | Derived::Mixed { .. } => scaled = scaled.saturating_add(width),
+            }
+        }
+        let maps = (0..form.pieces.len()).map(map);
+        let projection_macs = sum(maps).saturating_add(products);
+        let is_scaled = |columns: Columns| match columns.of {
+            Source::Derived(number) => {
+                matches!(form.derived.get(number), Some(Derived::Scaled { .. } | Derived::Mixed { .. }))
+            }
+            Source::Map(_) => false,
+        };
+        // Where a side of a product is scaled, the papers count both.
+        let both_sides = form.scores().filter(|scores| is_scaled(scores.query) || is_scaled(scores.key));
+        let scaled_values = form.heads.iter().map(|head| head.value).filter(|value| is_scaled(*value));
+        let contents = form.scores().find_map(|scores| scores.content).map_or(0, |content| match content.of {
+            Source::Map(piece) => map(piece),
+            Source::Derived(_) => 0,
+        });
+        let published_macs = sum(both_sides.map(|scores| 2 * scores.query.count as u64))
+            .saturating_add(sum(scaled_values.map(|value| value.count as u64)))
+            .saturating_add(projection_macs.saturating_sub(contents));
+        Self {
+            parameters: sum(form.pieces.iter().map(|piece| numbers(&piece.form))),
+            projection_macs,
+            score_macs: sum(form.scores().map(|scores| scores.query.count as u64)),
+            // The content bias is a column more.
+            partial_score_macs: form.scores().filter(|scores| scores.content.is_some()).count() as u64,
+            kept: kept.saturating_add(sum(form.stream_maps().map(|map| width(Source::Map(map))))),
+            derived: scaled,
+            published_macs,
+            has_output_bias: !form.lacks_output_bias,
+        }
     }
 }

@@ -151,8 +151,7 @@ impl AttentionPiece {
             derivation: self.wiring.derivation.open(
                 &tensors.iter().map(Reading::slice).collect::<Result<Vec<_>>>()?,
                 maps.iter().map(OpenAffine::weights).collect::<Result<_>>()?,
-                *head_size,
-            ),
+            )?,
             output: output.weights()?,
             core: CoreShape {
                 batch,

@@ -11,6 +11,7 @@
 mod attention;
 mod embed;
 mod feed_forward;
+mod form;
 mod head;
 mod open;
 mod projections;
@@ -22,7 +23,10 @@ mod wiring;
 pub use attention::{AttentionParts, MapMemory};
 pub use embed::{EmbedParts, embed};
 pub use feed_forward::FeedForwardParts;
+pub use form::{
+    Columns, DEVIATION, Derived, HeadColumns, Initial, Piece, PieceForm, ScoreColumns, ScoringForm, Source,
+};
 pub use head::{HeadParts, HeadResult, head_evaluation, head_loss};
 pub use open::{BlockDropout, Frame, has_blocks};
-pub use projections::{CollaborativeScores, HeadMap, HeadProjections, KeyValueGroups};
+pub use projections::{HeadMap, HeadProjections, PieceWeights};
 pub use stack::{LayerParts, Stacked, Wanted, stack};

@@ -1,5 +1,9 @@
-use candle_core::Tensor;
+use std::sync::Arc;
 
+use candle_core::{Result, Tensor, bail};
+
+use super::form::{Piece, PieceForm, ScoringForm};
+use super::open::check_affine;
 use crate::ops::Affine;
 
 /// Where a head that attends has its map from.
@@ -16,83 +20,87 @@ pub enum HeadMap {
     },
 }
 
-/// What makes queries, keys and values of the stream, a variant for each way to score a pair.
-///
-/// In all of them `c` heads of the layer compute a map and `h` attend (`c <= h`: the others borrow). Blocks of columns
-/// stand in the order of the heads. Only what heads that compute need exists: without any, queries and keys are none.
-/// `d_k` is the size of a head; scores are divided by its root in every variant.
+/// The weights of a [`Piece`].
 #[derive(Clone, Debug)]
-pub enum HeadProjections {
-    /// `Q Kᵀ` where all heads compute, `[d, 3 h d_k]`: queries, keys and values side by side.
-    Fused(Affine),
-    /// `Q Kᵀ`; keys and values may be shared by heads (grouped-query attention, Ainslie et al., 2023).
-    Separate {
-        /// Queries `[d, c d_k]` and keys `[d, g d_k]`.
-        scores: Option<[Affine; 2]>,
-        /// Values `[d, g' d_k]`.
-        value: Affine,
-        /// Which heads share keys and values; none: no two.
-        groups: Option<KeyValueGroups>,
-    },
-    /// `Q Qᵀ`.
-    Symmetric {
-        /// Queries, which are the keys too. `[d, c d_k]`
-        query: Option<Affine>,
-        /// Values `[d, h d_k]`.
-        value: Affine,
-    },
-    /// `Q U Qᵀ`.
-    Pairwise {
-        /// Queries `[d, c d_k]`, and `U` of every head that computes `[c, d_k, d_k]`.
-        query: Option<(Affine, Tensor)>,
-        /// Values `[d, h d_k]`.
-        value: Affine,
-    },
-    /// `S = x W_s + b_s` with `Q = S D_q`, `K = S D_k`, `V = S D_v`.
-    SharedWeight {
-        /// `W_s` and `b_s` `[d, h d_k]`.
-        shared: Affine,
-        /// `D_q` and `D_k` of the heads that compute. `[c d_k]`
-        scores: Option<[Tensor; 2]>,
-        /// `D_v` `[h d_k]`.
-        value: Tensor,
-    },
-    /// `Q diag(m_i) Kᵀ + 1 (x v_i)ᵀ` with queries and keys that all heads share (Cordonnier et al., 2020).
-    Collaborative {
-        /// What scores a pair.
-        scores: Option<CollaborativeScores>,
-        /// Values `[d, h d_k]`.
-        value: Affine,
-    },
-    /// `Q Kᵀ` where keys and values come from one narrow latent (`DeepSeek-V2`, 2024, without its rotary part).
-    Latent {
-        /// Queries `[d, c d_k]`, and from the latent to keys `[r, c d_k]`.
-        scores: Option<[Affine; 2]>,
-        /// The latent `[d, r]`.
-        latent: Affine,
-        /// From the latent to values `[r, h d_k]`.
-        value: Affine,
-    },
+pub enum PieceWeights {
+    /// Of a linear map.
+    Map(Affine),
+    /// Of any other tensor.
+    Tensor(Tensor),
 }
 
-/// Which heads share keys and values.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyValueGroups {
-    /// For every head that computes: which block of keys.
-    pub keys: Vec<usize>,
-    /// For every head that attends: which block of values.
-    pub values: Vec<usize>,
+/// What makes queries, keys and values: a [`ScoringForm`] with its weights.
+#[derive(Clone, Debug)]
+pub struct HeadProjections {
+    form: Arc<ScoringForm>,
+    weights: Vec<PieceWeights>,
 }
 
-/// Shared queries and keys with a mixing row for every head.
-#[derive(Clone, Debug)]
-pub struct CollaborativeScores {
-    /// `W~_Q` `[d, D_k]`, without a bias.
-    pub query: Affine,
-    /// `W~_K` `[d, D_k]`, without a bias.
-    pub key: Affine,
-    /// `M` `[c, D_k]`
-    pub mixing: Tensor,
-    /// The content biases `v_i`, a column each, without a bias: `[d, c]`.
-    pub content: Affine,
+impl HeadProjections {
+    /// Puts a form together with the weights of its pieces, in their order. A map may do without its bias.
+    ///
+    /// # Errors
+    /// If a shape is not the one that the form says, or the form does not fit together.
+    pub fn new(form: ScoringForm, weights: Vec<PieceWeights>) -> Result<Self> {
+        form.check()?;
+        if form.pieces.len() != weights.len() {
+            bail!("An attention layer of {} modules was given weights of {}.", form.pieces.len(), weights.len())
+        }
+        for (Piece { module, form, .. }, weights) in form.pieces.iter().zip(&weights) {
+            match (form, weights) {
+                (PieceForm::Map { inputs, outputs, .. }, PieceWeights::Map(map)) => {
+                    check_affine(&format!("map \"{module}\""), map, *inputs, *outputs)?;
+                }
+                (PieceForm::Tensor { shape, .. }, PieceWeights::Tensor(tensor)) if tensor.dims() == shape => {}
+                (form, weights) => {
+                    let dims = match weights {
+                        PieceWeights::Map(map) => map.weight.dims(),
+                        PieceWeights::Tensor(tensor) => tensor.dims(),
+                    };
+                    bail!("\"{module}\" of an attention layer should be {form:?}; it has the shape {dims:?}.")
+                }
+            }
+        }
+        Ok(Self { form: Arc::new(form), weights })
+    }
+
+    /// What is to be done with the weights.
+    pub fn form(&self) -> &ScoringForm {
+        &self.form
+    }
+
+    /// The map of a piece.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn map(&self, piece: usize) -> Result<&Affine> {
+        match self.weights.get(piece) {
+            Some(PieceWeights::Map(map)) => Ok(map),
+            _ => bail!("Module {piece} of an attention layer is no linear map."),
+        }
+    }
+
+    /// The tensor of a piece.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn tensor(&self, piece: usize) -> Result<&Tensor> {
+        match self.weights.get(piece) {
+            Some(PieceWeights::Tensor(tensor)) => Ok(tensor),
+            _ => bail!("Module {piece} of an attention layer is no tensor."),
+        }
+    }
+
+    /// The weights by piece, in order.
+    pub fn weights(&self) -> impl Iterator<Item = (&Piece, &PieceWeights)> {
+        self.form.pieces.iter().zip(&self.weights)
+    }
+
+    /// The same with other weights.
+    ///
+    /// # Errors
+    /// If `change` fails or gives other shapes.
+    pub fn try_map(&self, change: impl FnMut((&Piece, &PieceWeights)) -> Result<PieceWeights>) -> Result<Self> {
+        Self::new(self.form.as_ref().clone(), self.weights().map(change).collect::<Result<_>>()?)
+    }
 }

@@ -1,11 +1,16 @@
-//! From the variants of projections to columns that heads read.
+//! From a form to the columns that heads read in the fused operation.
+
+use std::collections::BTreeMap;
 
 use candle_core::{Result, Tensor, bail};
 
+use super::form::{Columns, Derived, ScoreColumns, ScoringForm, Source};
 use super::open::{Number, check_affine};
-use super::projections::{HeadMap, HeadProjections, KeyValueGroups};
+use super::projections::{HeadMap, HeadProjections};
 use crate::ops::Affine;
-use crate::ops::threaded::{AffineWeights, Columns, CoreHead, Derivation, HeadScores, Side};
+use crate::ops::threaded::{
+    self, AffineWeights, BlockMatrices, CoreHead, Derivation, Factors, HeadScores, Run, Scaled, SecondMap, Side,
+};
 
 /// What the projections of a layer give, what is made of it, and which columns every head reads.
 pub(super) struct Wiring {
@@ -17,225 +22,118 @@ pub(super) struct Wiring {
     pub lenders: Vec<usize>,
 }
 
-/// The parameters between projections and scores.
-pub(super) enum DerivationParts {
-    Nothing,
-    Pairwise { between: Tensor },
-    Diagonals { scores: Option<[Tensor; 2]>, value: Tensor, computing: Vec<usize> },
-    Mixing { mixing: Tensor, width: usize },
-    Up { first: usize, width: usize, maps: Vec<Affine> },
+/// The parameters between projections and scores; see [`Derivation`].
+#[derive(Default)]
+pub(super) struct DerivationParts {
+    matrices: Vec<MatricesParts>,
+    runs: Vec<Run>,
+    factors: Vec<(Tensor, Option<Tensor>)>,
+    cleared: Vec<Run>,
+    maps: Vec<Affine>,
+    /// Of each map: the columns that it takes, and whether they have a gradient already.
+    taken: Vec<(Run, bool)>,
+}
+
+struct MatricesParts {
+    first: usize,
+    size: usize,
+    matrices: Tensor,
+    adds: bool,
 }
 
 impl DerivationParts {
-    /// Its tensors, in the order in which [`Derivation`] has slots for them.
+    /// Its tensors, in the order in which [`threaded::DerivationSlots`] has slots for them.
     pub fn tensors(&self) -> Vec<&Tensor> {
-        match self {
-            Self::Nothing | Self::Up { .. } => Vec::new(),
-            Self::Pairwise { between } => vec![between],
-            Self::Diagonals { scores, value, .. } => scores.iter().flatten().chain([value]).collect(),
-            Self::Mixing { mixing, .. } => vec![mixing],
-        }
+        let factors = self.factors.iter().flat_map(|(by, and)| [Some(by), and.as_ref()]).flatten();
+        self.matrices.iter().map(|parts| &parts.matrices).chain(factors).collect()
     }
 
     /// Its maps.
     pub fn maps(&self) -> &[Affine] {
-        match self {
-            Self::Up { maps, .. } => maps,
-            _ => &[],
-        }
+        &self.maps
     }
 
     /// The same with the values of its tensors and maps.
+    ///
+    /// # Errors
+    /// If they are not as many.
     pub fn open<'a, T: Number>(
         &'a self,
         tensors: &[&'a [T]],
         maps: Vec<AffineWeights<'a, T>>,
-        size: usize,
-    ) -> Derivation<'a, T> {
-        match (self, tensors) {
-            (Self::Pairwise { .. }, &[between]) => Derivation::Pairwise { between, size },
-            (Self::Diagonals { computing, .. }, &[query, key, value]) => {
-                Derivation::Diagonals { scores: Some([query, key]), value, computing, size }
-            }
-            (Self::Diagonals { computing, .. }, &[value]) => {
-                Derivation::Diagonals { scores: None, value, computing, size }
-            }
-            (Self::Mixing { width, .. }, &[mixing]) => Derivation::Mixing { mixing, width: *width },
-            (Self::Up { first, width, .. }, _) => Derivation::Up { first: *first, width: *width, maps },
-            _ => Derivation::Nothing,
-        }
+    ) -> Result<Derivation<'a, T>> {
+        let mut tensors = tensors.iter().copied();
+        let mut next = || match tensors.next() {
+            Some(values) => Ok(values),
+            None => bail!("An attention block was opened without all of its tensors."),
+        };
+        let matrices = self
+            .matrices
+            .iter()
+            .map(|&MatricesParts { first, size, adds, .. }| Ok(BlockMatrices { first, size, matrices: next()?, adds }));
+        let matrices = matrices.collect::<Result<_>>()?;
+        let factors = self.factors.iter().map(|(_, and)| {
+            let by = next()?;
+            Ok(Factors { by, and: and.as_ref().map(|_| next()).transpose()? })
+        });
+        let factors = factors.collect::<Result<_>>()?;
+        let maps = maps.into_iter().zip(&self.taken).map(|(map, &(from, adds))| SecondMap { from, map, adds });
+        Ok(Derivation {
+            matrices,
+            scaled: Scaled { runs: &self.runs, factors, cleared: &self.cleared },
+            maps: maps.collect(),
+        })
     }
 }
 
-/// Columns of a head's query, its key and what is added to the scores of a key.
-type ScoreColumns = (Columns, Columns, Option<Columns>);
+/// Finds the columns of a form among the projected and the derived ones.
+struct Layout<'a> {
+    projections: &'a HeadProjections,
+    /// Where the outputs of each map of the stream start.
+    projected: BTreeMap<usize, usize>,
+    /// Where each derived matrix starts that is made.
+    derived: BTreeMap<usize, usize>,
+    /// The projected columns that have a gradient when that of the derived ones is taken back.
+    written: Vec<Run>,
+    parts: DerivationParts,
+}
 
 impl Wiring {
-    /// Checks shapes and finds the columns, for a stream of width `d` and heads of size `size`.
+    /// Finds the columns, for a stream of width `d` and heads of size `size`.
     ///
     /// # Errors
     /// If a shape does not fit, or there are queries without a head that computes, or the other way round.
     pub fn new(projections: &HeadProjections, maps: &[HeadMap], size: usize, d: usize) -> Result<Self> {
-        use Side::{Derived, Projected};
+        let form = projections.form();
         if maps.is_empty() || size == 0 {
             bail!("An attention block needs at least one head, of at least one column.")
         }
-        let computing: Vec<usize> =
-            maps.iter().enumerate().filter(|(_, map)| **map == HeadMap::Computed).map(|(head, _)| head).collect();
-        let (heads, c) = (maps.len(), computing.len());
-        let columns = |side, first, index| Columns::block(side, first, index, size);
-        let computes = |found: bool| {
-            if found == (c > 0) {
-                Ok(())
-            } else {
-                bail!(
-                    "A layer in which {c} heads compute a map was given {} queries.",
-                    if found { "some" } else { "no" }
-                )
-            }
+        let computes = |map: &HeadMap| *map == HeadMap::Computed;
+        let is_other = |(head, map): (&super::form::HeadColumns, _)| {
+            head.scores.is_some() != computes(map) || head.value.count != size
         };
-        let check = |what: &str, map: &Affine, inputs: usize, outputs: usize| check_affine(what, map, inputs, outputs);
-        let mut list = Vec::new();
-        let mut derivation = DerivationParts::Nothing;
-        // The columns of head `head`, which is number `place` among those that compute.
-        let scores: Box<dyn Fn(usize, usize) -> ScoreColumns>;
-        let values: Box<dyn Fn(usize) -> Columns>;
-        match projections {
-            HeadProjections::Fused(all) => {
-                if c != heads {
-                    bail!("Queries, keys and values in one matrix are for layers in which every head computes.")
-                }
-                check("projection", all, d, 3 * heads * size)?;
-                list.push(all.clone());
-                let width = heads * size;
-                scores = Box::new(move |head, _| (columns(Projected, 0, head), columns(Projected, width, head), None));
-                values = Box::new(move |head| columns(Projected, 2 * width, head));
-            }
-            HeadProjections::Separate { scores: maps, value, groups } => {
-                computes(maps.is_some())?;
-                let own = || KeyValueGroups { keys: (0..c).collect(), values: (0..heads).collect() };
-                let groups = groups.clone().unwrap_or_else(own);
-                if (groups.keys.len(), groups.values.len()) != (c, heads) {
-                    bail!("Groups of keys and values must name one for every head.")
-                }
-                let blocks = |groups: &[usize]| groups.iter().max().map_or(0, |last| last + 1);
-                let (key_width, value_width) = (blocks(&groups.keys) * size, blocks(&groups.values) * size);
-                if let Some([query, key]) = maps {
-                    check("query projection", query, d, c * size)?;
-                    check("key projection", key, d, key_width)?;
-                    list.extend([query.clone(), key.clone()]);
-                }
-                check("value projection", value, d, value_width)?;
-                list.push(value.clone());
-                let KeyValueGroups { keys, values: value_groups } = groups;
-                scores = Box::new(move |_, place| {
-                    let group = keys.get(place).copied().unwrap_or(0);
-                    (columns(Projected, 0, place), columns(Projected, c * size, group), None)
-                });
-                values = Box::new(move |head| {
-                    let group = value_groups.get(head).copied().unwrap_or(0);
-                    columns(Projected, c * size + key_width, group)
-                });
-            }
-            HeadProjections::Symmetric { query, value } => {
-                computes(query.is_some())?;
-                if let Some(query) = query {
-                    check("query projection", query, d, c * size)?;
-                    list.push(query.clone());
-                }
-                check("value projection", value, d, heads * size)?;
-                list.push(value.clone());
-                scores = Box::new(move |_, place| (columns(Projected, 0, place), columns(Projected, 0, place), None));
-                values = Box::new(move |head| columns(Projected, c * size, head));
-            }
-            HeadProjections::Pairwise { query, value } => {
-                computes(query.is_some())?;
-                if let Some((query, between)) = query {
-                    check("query projection", query, d, c * size)?;
-                    if between.dims() != [c, size, size] {
-                        bail!("U of {c} heads of size {size} has the shape {:?}.", between.shape())
-                    }
-                    list.push(query.clone());
-                    derivation = DerivationParts::Pairwise { between: between.clone() };
-                }
-                check("value projection", value, d, heads * size)?;
-                list.push(value.clone());
-                scores = Box::new(move |_, place| (columns(Derived, 0, place), columns(Projected, 0, place), None));
-                values = Box::new(move |head| columns(Projected, c * size, head));
-            }
-            HeadProjections::SharedWeight { shared, scores: diagonals, value } => {
-                computes(diagonals.is_some())?;
-                check("shared projection", shared, d, heads * size)?;
-                for (diagonal, count) in
-                    diagonals.iter().flatten().map(|diagonal| (diagonal, c)).chain([(value, heads)])
-                {
-                    if diagonal.dims() != [count * size] {
-                        bail!("A diagonal for {count} heads of size {size} has the shape {:?}.", diagonal.shape())
-                    }
-                }
-                list.push(shared.clone());
-                derivation = DerivationParts::Diagonals {
-                    scores: diagonals.clone(),
-                    value: value.clone(),
-                    computing: computing.clone(),
-                };
-                scores = Box::new(move |head, place| (columns(Derived, 0, place), columns(Projected, 0, head), None));
-                values = Box::new(move |head| columns(Derived, c * size, head));
-            }
-            HeadProjections::Collaborative { scores: shared, value } => {
-                computes(shared.is_some())?;
-                let mut width = 0;
-                if let Some(shared) = shared {
-                    width = shared.query.sizes()?.1;
-                    check("shared query projection", &shared.query, d, width)?;
-                    check("shared key projection", &shared.key, d, width)?;
-                    check("content bias", &shared.content, d, c)?;
-                    if width == 0 || shared.mixing.dims() != [c, width] {
-                        bail!("M of {c} heads over {width} columns has the shape {:?}.", shared.mixing.shape())
-                    }
-                    list.extend([&shared.query, &shared.key, &shared.content].map(Clone::clone));
-                    derivation = DerivationParts::Mixing { mixing: shared.mixing.clone(), width };
-                }
-                check("value projection", value, d, heads * size)?;
-                list.push(value.clone());
-                scores = Box::new(move |_, place| {
-                    let content = Columns::block(Projected, 2 * width, place, 1);
-                    let keys = Columns::block(Projected, width, 0, width);
-                    (Columns::block(Derived, 0, place, width), keys, Some(content))
-                });
-                let first = if c > 0 { 2 * width + c } else { 0 };
-                values = Box::new(move |head| columns(Projected, first, head));
-            }
-            HeadProjections::Latent { scores: maps, latent, value } => {
-                computes(maps.is_some())?;
-                let rank = latent.sizes()?.1;
-                check("latent projection", latent, d, rank)?;
-                check("values from the latent", value, rank, heads * size)?;
-                let mut up = Vec::new();
-                if let Some([query, key]) = maps {
-                    check("query projection", query, d, c * size)?;
-                    check("keys from the latent", key, rank, c * size)?;
-                    list.push(query.clone());
-                    up.push(key.clone());
-                }
-                list.push(latent.clone());
-                up.push(value.clone());
-                derivation = DerivationParts::Up { first: c * size, width: rank, maps: up };
-                scores = Box::new(move |_, place| (columns(Projected, 0, place), columns(Derived, 0, place), None));
-                values = Box::new(move |head| columns(Derived, c * size, head));
-            }
+        if form.heads.len() != maps.len() || form.heads.iter().zip(maps).any(is_other) {
+            bail!(
+                "A layer of {} heads of size {size}, {} of which compute a map, was given columns of {} heads, {} of \
+                 them for queries.",
+                maps.len(),
+                maps.iter().filter(|map| computes(map)).count(),
+                form.heads.len(),
+                form.scores().count()
+            )
         }
-        let mut lenders = Vec::new();
-        let mut place = 0;
-        let mut wired = Vec::with_capacity(heads);
-        for (head, map) in maps.iter().enumerate() {
-            let from = match *map {
-                HeadMap::Computed => {
-                    let (query, key, bias) = scores(head, place);
+        let mut layout = Layout::new(projections, d)?;
+        let is_folded = layout.folds();
+        layout.derive(is_folded)?;
+        let (mut lenders, mut wired, mut place) = (Vec::new(), Vec::with_capacity(maps.len()), 0);
+        for (head, map) in form.heads.iter().zip(maps) {
+            let scores = match (*map, &head.scores) {
+                (HeadMap::Computed, Some(scores)) => {
                     place += 1;
-                    HeadScores::Own { query, key, bias, place: place - 1 }
+                    layout.scores(scores, is_folded, place - 1)?
                 }
-                HeadMap::Borrowed { layer, computed } => {
+                (HeadMap::Computed, None) => bail!("A head that computes has no queries."),
+                (HeadMap::Borrowed { layer, computed }, _) => {
                     let known = lenders.iter().position(|lender| *lender == layer);
                     let lender = known.unwrap_or_else(|| {
                         lenders.push(layer);
@@ -244,8 +142,183 @@ impl Wiring {
                     HeadScores::Lent { lender, place: computed }
                 }
             };
-            wired.push(CoreHead { scores: from, value: values(head) });
+            wired.push(CoreHead { scores, value: layout.columns(head.value)? });
         }
-        Ok(Self { projections: list, derivation, heads: wired, lenders })
+        let list = form.stream_maps().map(|map| projections.map(map).cloned()).collect::<Result<_>>()?;
+        Ok(Self { projections: list, derivation: layout.parts, heads: wired, lenders })
+    }
+}
+
+impl<'a> Layout<'a> {
+    fn new(projections: &'a HeadProjections, d: usize) -> Result<Self> {
+        let (mut projected, mut first) = (BTreeMap::new(), 0);
+        for map in projections.form().stream_maps() {
+            let affine = projections.map(map)?;
+            let (_, outputs) = affine.sizes()?;
+            check_affine("projection", affine, d, outputs)?;
+            projected.insert(map, first);
+            first += outputs;
+        }
+        Ok(Self {
+            projections,
+            projected,
+            derived: BTreeMap::new(),
+            written: Vec::new(),
+            parts: DerivationParts::default(),
+        })
+    }
+
+    fn form(&self) -> &'a ScoringForm {
+        self.projections.form()
+    }
+
+    /// Whether the factors of keys go to the queries: those of a head stand in the same place of both, and nobody else
+    /// reads the scaled keys.
+    fn folds(&self) -> bool {
+        let scaling = |source: Source| match source {
+            Source::Derived(number) => self.form().scaling(number).is_some(),
+            Source::Map(_) => false,
+        };
+        let folds = |scores: &ScoreColumns| {
+            let ScoreColumns { query, key, .. } = scores;
+            scaling(query.of) && scaling(key.of) && query.of != key.of && query.first == key.first
+        };
+        let mut scores = self.form().scores().peekable();
+        scores.peek().is_some()
+            && scores.all(|scores| folds(scores) && self.form().heads.iter().all(|head| head.value.of != scores.key.of))
+    }
+
+    /// Lays out what is made of the projections: products with matrices, then with factors, then second maps.
+    fn derive(&mut self, is_folded: bool) -> Result<()> {
+        let form = self.form();
+        let folded = form.scores().next().filter(|_| is_folded);
+        let (query, key) = (folded.map(|scores| scores.query.of), folded.map(|scores| scores.key.of));
+        self.written = self.read_by_heads(key)?;
+        let mut width = 0;
+        for (number, derived) in form.derived.iter().enumerate() {
+            if let Derived::Multiplied { of, by } = derived {
+                let (first, matrices) = (self.first_of(*of)?, self.projections.tensor(*by)?.clone());
+                let (_, size, _) = matrices.dims3()?;
+                let count = self.width(number)?;
+                let adds = self.takes(Run { first, count })?;
+                self.parts.matrices.push(MatricesParts { first, size, matrices, adds });
+                self.derived.insert(number, width);
+                width += count;
+            }
+        }
+        for number in (0..form.derived.len()).filter(|number| key != Some(Source::Derived(*number))) {
+            let Some((of, by, blocks)) = form.scaling(number) else { continue };
+            let and = match key {
+                Some(Source::Derived(key)) if query == Some(Source::Derived(number)) => {
+                    form.scaling(key).map(|(_, by, _)| self.projections.tensor(by).cloned()).transpose()?
+                }
+                _ => None,
+            };
+            let (first, count) = (self.first_of(of)?, self.width(number)?);
+            let size = count / blocks.len().max(1);
+            for block in blocks {
+                let run = Run { first: first + block * size, count: size };
+                if !self.takes(run)? {
+                    join(&mut self.parts.cleared, run);
+                }
+                join(&mut self.parts.runs, run);
+            }
+            self.parts.factors.push((self.projections.tensor(by)?.clone(), and));
+            self.derived.insert(number, width);
+            width += count;
+        }
+        for (number, derived) in form.derived.iter().enumerate() {
+            if let Derived::Mapped { of, map } = derived {
+                let from = Run { first: self.first_of(*of)?, count: self.projections.map(*of)?.sizes()?.1 };
+                let adds = self.takes(from)?;
+                self.parts.maps.push(self.projections.map(*map)?.clone());
+                self.parts.taken.push((from, adds));
+                self.derived.insert(number, width);
+                width += self.width(number)?;
+            }
+        }
+        let projected: usize = form.stream_maps().filter_map(|map| form.width(Source::Map(map))).sum();
+        if self.written.iter().map(|run| run.count).sum::<usize>() != projected {
+            bail!("Some of the {projected} columns that an attention layer projects are read by no head.")
+        }
+        Ok(())
+    }
+
+    fn first_of(&self, map: usize) -> Result<usize> {
+        match self.projected.get(&map) {
+            Some(first) => Ok(*first),
+            None => bail!("Module {map} of an attention layer does not take the stream."),
+        }
+    }
+
+    fn width(&self, derived: usize) -> Result<usize> {
+        match self.form().width(Source::Derived(derived)) {
+            Some(width) => Ok(width),
+            None => bail!("An attention layer has no derived matrix {derived}."),
+        }
+    }
+
+    /// The projected columns that heads read, each block once.
+    fn read_by_heads(&self, folded: Option<Source>) -> Result<Vec<Run>> {
+        let form = self.form();
+        let mut read = Vec::new();
+        for head in &form.heads {
+            let scores = head.scores.iter().flat_map(|scores| {
+                let key = if folded == Some(scores.key.of) { form.behind(scores.key) } else { Some(scores.key) };
+                [Some(scores.query), key, scores.content].into_iter().flatten()
+            });
+            for columns in scores.chain([head.value]) {
+                if let Source::Map(map) = columns.of {
+                    let run = Run { first: self.first_of(map)? + columns.first, count: columns.count };
+                    if !read.contains(&run) {
+                        read.push(run);
+                    }
+                }
+            }
+        }
+        Ok(read)
+    }
+
+    /// Whether columns have a gradient already; they have one from now on.
+    fn takes(&mut self, run: Run) -> Result<bool> {
+        let end = run.first + run.count;
+        let common = |other: &Run| (other.first + other.count).min(end).saturating_sub(other.first.max(run.first));
+        let written: usize = self.written.iter().map(common).sum();
+        if written == 0 {
+            self.written.push(run);
+        } else if written != run.count {
+            bail!("Columns {} to {end} of an attention layer are read in part by heads.", run.first)
+        }
+        Ok(written > 0)
+    }
+
+    fn columns(&self, columns: Columns) -> Result<threaded::Columns> {
+        let (side, first) = match columns.of {
+            Source::Map(map) => (Side::Projected, self.first_of(map)?),
+            Source::Derived(number) => match self.derived.get(&number) {
+                Some(first) => (Side::Derived, *first),
+                None => bail!("An attention layer does not make its derived matrix {number}."),
+            },
+        };
+        Ok(threaded::Columns { side, first: first + columns.first, count: columns.count })
+    }
+
+    fn scores(&self, scores: &ScoreColumns, is_folded: bool, place: usize) -> Result<HeadScores> {
+        let key = if is_folded { self.form().behind(scores.key) } else { Some(scores.key) };
+        let Some(key) = key else { bail!("The keys of an attention layer are made of nothing.") };
+        Ok(HeadScores::Own {
+            query: self.columns(scores.query)?,
+            key: self.columns(key)?,
+            bias: scores.content.map(|content| self.columns(content)).transpose()?,
+            place,
+        })
+    }
+}
+
+/// Adds columns to a list, in which neighbours that follow each other are one run.
+fn join(runs: &mut Vec<Run>, run: Run) {
+    match runs.last_mut() {
+        Some(last) if last.first + last.count == run.first => last.count += run.count,
+        _ => runs.push(run),
     }
 }

@@ -10,139 +10,191 @@ use super::sums::in_order;
 use crate::ops::kernels::{self, Matrix, MatrixMut, product};
 use crate::ops::profile::{Work, span};
 
-/// How the derived matrix comes from the projected one.
+/// How the derived matrix comes from the projected one. Its columns are, from left to right, those of `matrices`, of
+/// `scaled` and of `maps`.
 #[derive(Clone, Debug)]
-pub enum Derivation<'a, T> {
-    /// There is none.
-    Nothing,
-    /// `q_i U_i` of the first columns.
-    Pairwise {
-        /// `U` `[computed, size, size]`
-        between: &'a [T],
-        /// Columns of a head.
-        size: usize,
-    },
-    /// Of the shared columns `S`: those of the heads that compute times `D_q D_k`, then all times `D_v`. Scores depend
-    /// on the product of the first two diagonals alone, so that `S` itself can stand for the keys.
-    Diagonals {
-        /// `D_q` and `D_k` `[computed size]`.
-        scores: Option<[&'a [T]; 2]>,
-        /// `D_v`.
-        value: &'a [T],
-        /// Which of the heads that attend compute.
-        computing: &'a [usize],
-        /// Columns of a head.
-        size: usize,
-    },
-    /// The first columns times every row of `M`.
-    Mixing {
-        /// `M` `[computed, width]`
-        mixing: &'a [T],
-        /// How many of the columns.
-        width: usize,
-    },
-    /// The columns from `first` on through linear maps.
-    Up {
-        /// Where the latent starts.
-        first: usize,
-        /// Its width.
-        width: usize,
-        /// To keys, if any head computes, and to values.
-        maps: Vec<AffineWeights<'a, T>>,
-    },
+pub struct Derivation<'a, T> {
+    /// Blocks of columns, each times a matrix of its own.
+    pub matrices: Vec<BlockMatrices<'a, T>>,
+    /// Columns times factors.
+    pub scaled: Scaled<'a, T>,
+    /// Columns through linear maps.
+    pub maps: Vec<SecondMap<'a, T>>,
+}
+
+/// `x_i U_i` of neighbouring blocks of columns.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockMatrices<'a, T> {
+    /// Where the first block starts.
+    pub first: usize,
+    /// Columns of a block.
+    pub size: usize,
+    /// `U` `[blocks, size, size]`
+    pub matrices: &'a [T],
+    /// Whether the blocks have a gradient already, which is added to.
+    pub adds: bool,
+}
+
+/// Columns times factors.
+#[derive(Clone, Debug)]
+pub struct Scaled<'a, T> {
+    /// Which columns, in the order in which they stand in the derived matrix.
+    pub runs: &'a [Run],
+    /// Their factors, in this order.
+    pub factors: Vec<Factors<'a, T>>,
+    /// Which columns have no gradient yet: they are cleared before gradients are added.
+    pub cleared: &'a [Run],
+}
+
+/// Neighbouring columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The first.
+    pub first: usize,
+    /// How many.
+    pub count: usize,
+}
+
+/// Factors of columns: a parameter, or the product of two. Scores depend on the product of the factors of queries and
+/// of keys alone, so that the keys themselves can stay as they are.
+#[derive(Clone, Copy, Debug)]
+pub struct Factors<'a, T> {
+    /// A number for each column.
+    pub by: &'a [T],
+    /// As many.
+    pub and: Option<&'a [T]>,
+}
+
+/// Columns through a linear map.
+#[derive(Clone, Copy, Debug)]
+pub struct SecondMap<'a, T> {
+    /// Which columns.
+    pub from: Run,
+    /// The map.
+    pub map: AffineWeights<'a, T>,
+    /// Whether the columns have a gradient already, which is added to.
+    pub adds: bool,
 }
 
 /// Where gradients of the parameters of a [`Derivation`] go.
 #[derive(Debug, Default)]
 pub struct DerivationSlots<'a, T> {
-    /// Of tensors, in the order of the fields.
+    /// Of tensors: of `matrices`, then of `scaled`.
     pub tensors: Vec<Option<Slot<'a, T>>>,
     /// Of maps.
     pub maps: Vec<AffineSlots<'a, T>>,
 }
 
-impl<T: Pooled> DerivationSlots<'_, T> {
-    fn add(&mut self, index: usize, values: &[T]) {
-        if let Some(Some(slot)) = self.tensors.get_mut(index) {
-            slot.add(values);
-        }
+impl<T: Pooled> Factors<'_, T> {
+    fn values(&self) -> Vec<T> {
+        self.and.map_or_else(|| self.by.to_vec(), |and| products(self.by, and))
+    }
+}
+
+impl<T: Pooled> Scaled<'_, T> {
+    fn width(&self) -> usize {
+        self.runs.iter().map(|run| run.count).sum()
+    }
+
+    /// All factors, side by side.
+    fn values(&self) -> Vec<T> {
+        let values: Vec<T> = self.factors.iter().flat_map(Factors::values).collect();
+        assert_eq!(values.len(), self.width(), "factors of the columns of a derived matrix");
+        values
+    }
+
+    /// The columns of each run of a matrix, and its place among the scaled ones.
+    fn parts<'b>(&self, of: Slab<'b, T>) -> Vec<(Slab<'b, T>, Run)> {
+        let mut place = 0;
+        let part = |run: &Run| {
+            place += run.count;
+            (of.columns(run.first, run.count), Run { first: place - run.count, count: run.count })
+        };
+        self.runs.iter().map(part).collect()
+    }
+}
+
+impl Run {
+    /// These of the elements of a row.
+    fn of<T>(self, row: &[T]) -> &[T] {
+        row.split_at(self.first).1.split_at(self.count).0
+    }
+
+    fn of_mut<T>(self, row: &mut [T]) -> &mut [T] {
+        row.split_at_mut(self.first).1.split_at_mut(self.count).0
     }
 }
 
 impl<T: Pooled> Derivation<'_, T> {
     /// Columns of the derived matrix.
     pub fn width(&self) -> usize {
-        match self {
-            Self::Nothing => 0,
-            Self::Pairwise { between, size } => between.len() / (*size).max(1),
-            Self::Diagonals { value, computing, size, .. } => computing.len() * size + value.len(),
-            Self::Mixing { mixing, .. } => mixing.len(),
-            Self::Up { maps, .. } => maps.iter().map(|map| map.outputs).sum(),
-        }
+        let maps: usize = self.maps.iter().map(|second| second.map.outputs).sum();
+        self.multiplied() + self.scaled.width() + maps
+    }
+
+    /// Columns of `matrices`.
+    fn multiplied(&self) -> usize {
+        self.matrices.iter().map(|step| step.matrices.len() / step.size.max(1)).sum()
     }
 
     /// Whether the derived matrix is kept for the backward pass; otherwise it is cheaper to make it once more.
     pub fn is_kept(&self) -> bool {
-        matches!(self, Self::Pairwise { .. } | Self::Up { .. })
+        !self.matrices.is_empty() || !self.maps.is_empty()
     }
 
     fn work(&self, rows: usize) -> Work {
-        match self {
-            Self::Nothing => Work::pass::<T>(0),
-            Self::Pairwise { between, size } => {
-                Work::product::<T>(rows, *size, *size).times(between.len() / (size * size).max(1))
-            }
-            Self::Diagonals { .. } | Self::Mixing { .. } => Work::pass::<T>(2 * rows * self.width()),
-            Self::Up { width, .. } => Work::product::<T>(rows, *width, self.width()),
+        let mut work = Work::pass::<T>(2 * rows * self.scaled.width());
+        for step in &self.matrices {
+            let count = step.matrices.len() / (step.size * step.size).max(1);
+            work = work + Work::product::<T>(rows, step.size, step.size).times(count);
         }
+        for second in &self.maps {
+            work = work + Work::product::<T>(rows, second.from.count, second.map.outputs);
+        }
+        work
     }
 
     /// The derived matrix.
     pub fn forward(&self, projected: Slab<'_, T>) -> Rows<T> {
         let mut derived = Rows::take(projected.rows(), self.width());
-        if matches!(self, Self::Nothing) {
+        if self.width() == 0 {
             return derived;
         }
-        span("attention: from projections to scores", self.work(projected.rows()), || match self {
-            Self::Nothing => {}
-            Self::Pairwise { between, size } => {
-                let mut rest = derived.output();
-                for (head, between) in between.chunks_exact(size * size).enumerate() {
+        span("attention: from projections to scores", self.work(projected.rows()), || {
+            let mut rest = derived.output();
+            for &BlockMatrices { first, size, matrices, .. } in &self.matrices {
+                for (block, matrix) in matrices.chunks_exact(size * size).enumerate() {
                     let part;
-                    (part, rest) = rest.split_columns(*size);
-                    let between = Matrix::row_major(between, *size, *size);
-                    parallel_product(part, projected.columns(head * size, *size).matrix(), between, false);
+                    (part, rest) = rest.split_columns(size);
+                    let matrix = Matrix::row_major(matrix, size, size);
+                    parallel_product(part, projected.columns(first + block * size, size).matrix(), matrix, false);
                 }
             }
-            Self::Diagonals { scores, value, computing, size } => {
-                let both = scores.map(|[query, key]| products(query, key)).unwrap_or_default();
-                derived.for_each_row(|row, out| {
-                    let shared = projected.row(row);
-                    let (queries, values) = out.split_at_mut(computing.len() * size);
-                    for (queries, head) in queries.chunks_exact_mut(*size).zip(*computing) {
-                        queries.copy_from_slice(shared.get(head * size..(head + 1) * size).unwrap_or(&[]));
-                    }
-                    kernels::multiply_assign(queries, &both);
-                    values.copy_from_slice(shared);
-                    kernels::multiply_assign(values, value);
-                });
+            (_, rest) = rest.split_columns(self.scaled.width());
+            for SecondMap { from, map, .. } in &self.maps {
+                let part;
+                (part, rest) = rest.split_columns(map.outputs);
+                map.forward(projected.columns(from.first, from.count), part);
             }
-            Self::Mixing { mixing, width } => derived.for_each_row(|row, out| {
-                for (out, mixing) in out.chunks_exact_mut(*width).zip(mixing.chunks_exact(*width)) {
-                    out.copy_from_slice(projected.row(row).get(..*width).unwrap_or(&[]));
-                    kernels::multiply_assign(out, mixing);
-                }
-            }),
-            Self::Up { first, width, maps } => {
-                let mut rest = derived.output();
-                for map in maps {
-                    let part;
-                    (part, rest) = rest.split_columns(map.outputs);
-                    map.forward(projected.columns(*first, *width), part);
-                }
-            }
+            self.scale(projected, &mut derived);
         });
         derived
+    }
+
+    fn scale(&self, projected: Slab<'_, T>, derived: &mut Rows<T>) {
+        if self.scaled.runs.is_empty() {
+            return;
+        }
+        let (factors, parts) = (self.scaled.values(), self.scaled.parts(projected));
+        let place = Run { first: self.multiplied(), count: self.scaled.width() };
+        derived.for_each_row(|row, out| {
+            let out = place.of_mut(out);
+            for (columns, place) in &parts {
+                let out = place.of_mut(out);
+                out.copy_from_slice(columns.row(row));
+                kernels::multiply_assign(out, place.of(&factors));
+            }
+        });
     }
 
     /// Takes the gradient `dderived` back: adds it to what heads wrote to `dprojected`, writes the columns that they did
@@ -154,91 +206,104 @@ impl<T: Pooled> Derivation<'_, T> {
         dprojected: &mut Rows<T>,
         slots: &mut DerivationSlots<'_, T>,
     ) {
-        if matches!(self, Self::Nothing) {
+        if self.width() == 0 {
             return;
         }
         let work = self.work(projected.rows()).times(2);
-        span("attention: from projections to scores, gradient", work, || match self {
-            Self::Nothing => {}
-            Self::Pairwise { between, size } => {
-                let mut dbetween = vec![T::ZERO; between.len()];
-                dbetween.par_chunks_mut(size * size).enumerate().with_max_len(1).for_each(|(head, out)| {
-                    let queries = projected.columns(head * size, *size).matrix();
-                    let doutput = dderived.columns(head * size, *size).matrix();
-                    product(MatrixMut::new(out, *size, *size), queries.transposed(), doutput, false);
-                });
-                slots.add(0, &dbetween);
-                let mut rest = dprojected.output();
-                for (head, between) in between.chunks_exact(size * size).enumerate() {
-                    let part;
-                    (part, rest) = rest.split_columns(*size);
-                    let between = Matrix::row_major(between, *size, *size);
-                    let doutput = dderived.columns(head * size, *size).matrix();
-                    parallel_product(part, doutput, between.transposed(), true);
-                }
+        span("attention: from projections to scores, gradient", work, || {
+            let (of_matrices, of_factors) = slots.tensors.split_at_mut(self.matrices.len());
+            let mut column = 0;
+            for (step, slot) in self.matrices.iter().zip(of_matrices) {
+                let count = step.matrices.len() / step.size;
+                step.backward(projected, dderived.columns(column, count), dprojected, slot.as_mut());
+                column += count;
             }
-            Self::Diagonals { scores, value, computing, size } => {
-                let both = scores.map(|[query, key]| products(query, key)).unwrap_or_default();
-                let split = both.len();
-                let sums = dprojected.sums_over_rows(split + value.len(), |row, out, sums| {
-                    let (shared, doutput) = (projected.row(row), dderived.row(row));
-                    let (dqueries, dvalues) = doutput.split_at_checked(split).unwrap_or((&[], &[]));
-                    let (query_sums, value_sums) = sums.split_at_mut(split);
-                    for (head, (out, shared)) in out.chunks_exact_mut(*size).zip(shared.chunks_exact(*size)).enumerate()
-                    {
-                        let range = head * size..(head + 1) * size;
-                        match computing.iter().position(|computing| *computing == head) {
-                            Some(place) => {
-                                let own = place * size..(place + 1) * size;
-                                let dqueries = dqueries.get(own.clone()).unwrap_or(&[]);
-                                kernels::add_product(out, dqueries, both.get(own.clone()).unwrap_or(&[]));
-                                kernels::add_product(query_sums.get_mut(own).unwrap_or(&mut []), dqueries, shared);
-                            }
-                            None => out.fill(T::ZERO),
-                        }
-                        let dvalues = dvalues.get(range.clone()).unwrap_or(&[]);
-                        kernels::add_product(out, dvalues, value.get(range.clone()).unwrap_or(&[]));
-                        kernels::add_product(value_sums.get_mut(range).unwrap_or(&mut []), dvalues, shared);
-                    }
-                });
-                let (query_sums, value_sums) = sums.split_at_checked(split).unwrap_or((&[], &[]));
-                if let Some([query, key]) = scores {
-                    slots.add(0, &products(query_sums, key));
-                    slots.add(1, &products(query_sums, query));
-                    slots.add(2, value_sums);
-                } else {
-                    slots.add(0, value_sums);
-                }
-            }
-            Self::Mixing { mixing, width } => {
-                let sums = dprojected.sums_over_rows(mixing.len(), |row, out, sums| {
-                    let Some(out) = out.get_mut(..*width) else { return };
-                    let shared = projected.row(row).get(..*width).unwrap_or(&[]);
-                    out.fill(T::ZERO);
-                    let heads = dderived.row(row).chunks_exact(*width).zip(mixing.chunks_exact(*width));
-                    for ((doutput, mixing), sums) in heads.zip(sums.chunks_exact_mut(*width)) {
-                        kernels::add_product(out, doutput, mixing);
-                        kernels::add_product(sums, doutput, shared);
-                    }
-                });
-                slots.add(0, &sums);
-            }
-            Self::Up { first, width, maps } => {
-                let mut column = 0;
-                for (index, map) in maps.iter().enumerate() {
-                    let doutput = dderived.columns(column, map.outputs);
-                    column += map.outputs;
-                    if let Some(slots) = slots.maps.get_mut(index) {
-                        map.parameter_gradients(projected.columns(*first, *width), doutput, slots);
-                    }
-                    let (_, rest) = dprojected.output().split_columns(*first);
-                    map.input_gradient(doutput, rest.split_columns(*width).0, index > 0);
-                }
+            let scaled = self.scaled.width();
+            self.scaled.backward(projected, dderived.columns(column, scaled), dprojected, of_factors);
+            column += scaled;
+            for (SecondMap { from, map, adds }, slots) in self.maps.iter().zip(&mut slots.maps) {
+                let doutput = dderived.columns(column, map.outputs);
+                column += map.outputs;
+                map.parameter_gradients(projected.columns(from.first, from.count), doutput, slots);
+                let (_, rest) = dprojected.output().split_columns(from.first);
+                map.input_gradient(doutput, rest.split_columns(from.count).0, *adds);
             }
         });
     }
 }
 
+impl<T: Pooled> BlockMatrices<'_, T> {
+    fn backward(
+        &self,
+        projected: Slab<'_, T>,
+        doutput: Slab<'_, T>,
+        dprojected: &mut Rows<T>,
+        slot: Option<&mut Slot<'_, T>>,
+    ) {
+        let Self { first, size, matrices, adds } = *self;
+        if let Some(slot) = slot {
+            let mut gradient = vec![T::ZERO; matrices.len()];
+            gradient.par_chunks_mut(size * size).enumerate().with_max_len(1).for_each(|(block, out)| {
+                let x = projected.columns(first + block * size, size).matrix();
+                let doutput = doutput.columns(block * size, size).matrix();
+                product(MatrixMut::new(out, size, size), x.transposed(), doutput, false);
+            });
+            slot.add(&gradient);
+        }
+        let mut rest = dprojected.output().split_columns(first).1;
+        for (block, matrix) in matrices.chunks_exact(size * size).enumerate() {
+            let part;
+            (part, rest) = rest.split_columns(size);
+            let matrix = Matrix::row_major(matrix, size, size);
+            parallel_product(part, doutput.columns(block * size, size).matrix(), matrix.transposed(), adds);
+        }
+    }
+}
+
+impl<T: Pooled> Scaled<'_, T> {
+    /// `slots` are those of the factors: one for each parameter.
+    fn backward(
+        &self,
+        projected: Slab<'_, T>,
+        doutput: Slab<'_, T>,
+        dprojected: &mut Rows<T>,
+        slots: &mut [Option<Slot<'_, T>>],
+    ) {
+        if self.runs.is_empty() {
+            return;
+        }
+        let (factors, parts) = (self.values(), self.parts(projected));
+        let sums = dprojected.sums_over_rows(factors.len(), |row, out, sums| {
+            let doutput = doutput.row(row);
+            for run in self.cleared {
+                run.of_mut(out).fill(T::ZERO);
+            }
+            for ((columns, place), run) in parts.iter().zip(self.runs) {
+                let doutput = place.of(doutput);
+                kernels::add_product(run.of_mut(out), doutput, place.of(&factors));
+                kernels::add_product(place.of_mut(sums), doutput, columns.row(row));
+            }
+        });
+        let mut sums = sums.as_slice();
+        let mut slots = slots.iter_mut();
+        for Factors { by, and } in &self.factors {
+            let own;
+            (own, sums) = sums.split_at(by.len());
+            let mut add = |values: &[T]| {
+                if let Some(Some(slot)) = slots.next() {
+                    slot.add(values);
+                }
+            };
+            match and {
+                Some(and) => {
+                    add(&products(own, and));
+                    add(&products(own, by));
+                }
+                None => add(own),
+            }
+        }
+    }
+}
 /// Element by element.
 fn products<T: Pooled>(xs: &[T], ys: &[T]) -> Vec<T> {
     let mut products = xs.to_vec();

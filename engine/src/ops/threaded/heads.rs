@@ -27,13 +27,6 @@ pub struct Columns {
     pub count: usize,
 }
 
-impl Columns {
-    /// Block `index` of blocks of `count` columns from `first` on.
-    pub const fn block(side: Side, first: usize, index: usize, count: usize) -> Self {
-        Self { side, first: first + index * count, count }
-    }
-}
-
 /// Where a head's map comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadScores {
@@ -182,7 +175,7 @@ mod tests {
     use super::*;
 
     fn columns(first: usize) -> Columns {
-        Columns::block(Side::Projected, first, 0, 4)
+        Columns { side: Side::Projected, first, count: 4 }
     }
 
     fn own(query: usize, key: usize, value: usize, place: usize) -> CoreHead {

@@ -32,7 +32,7 @@ pub(super) use buffer::{Buffer, Pooled};
 pub(super) use core::{CoreShape, KeptMaps};
 
 pub(super) use cross_entropy::{cross_entropy, cross_entropy_backward};
-pub(super) use derived::{Derivation, DerivationSlots};
+pub(super) use derived::{BlockMatrices, Derivation, DerivationSlots, Factors, Run, Scaled, SecondMap};
 pub(super) use elementwise::{adamw, add_assign, all_finite, dropout, fill, map, map_gradient, scale, sum_of_squares};
 pub(super) use embed::{Embed, EmbedState};
 pub(super) use embedding::{embedding, embedding_backward};

@@ -6,8 +6,8 @@ use candle_core::{DType, Device, Tensor};
 use safetensors::SafeTensors;
 
 use super::{
-    super::{HeadAttention, LayerCoverage, LayerHeads, Lenders, Loaded, PieceForm, family, family::score},
-    NO_DROPOUT, affine, assert_close,
+    super::{HeadAttention, LayerCoverage, LayerHeads, Lenders, PieceForm, family},
+    Loaded, NO_DROPOUT, affine, assert_close,
 };
 use crate::{
     attention::{Cell, HeadAt, HeadPlan},
@@ -161,11 +161,7 @@ fn borrowed_maps_give_the_outputs_of_the_goldens() {
                     loaded.maps.insert("key", scoring(part("Wk", "bk")));
                 }
                 let standard = Compatibility::default();
-                for piece in family(&standard).pieces(&heads, false) {
-                    let PieceForm::Map { inputs, outputs, .. } = piece.form else { unreachable!() };
-                    assert_eq!(loaded.map(piece.module).unwrap().sizes().unwrap(), (inputs, outputs));
-                }
-                let projections = family(&standard).projections(&heads, &loaded).unwrap();
+                let projections = loaded.with(family(&standard).form(&heads, false));
                 let attention =
                     HeadAttention { projections, output: part("Wo", "bo"), heads, coverage: LayerCoverage::Full };
                 let got = attention.forward(&x, memory.as_ref(), &mask, &NO_DROPOUT, 0, &mut lenders).unwrap();
@@ -209,28 +205,23 @@ fn ways_to_score_give_the_numbers_of_the_goldens() {
             other => panic!("variant {other}"),
         };
         let heads = LayerHeads::plain(h, d_k);
-        let family = family(&compatibility);
+        let form = family(&compatibility).form(&heads, false);
         // The number of parameters, with biases and the output map.
-        let parameters: usize = family
-            .pieces(&heads, false)
-            .into_iter()
-            .map(|piece| match piece.form {
-                PieceForm::Map { inputs, outputs, bias } => inputs * outputs + if bias { outputs } else { 0 },
+        let parameters: usize = form
+            .pieces
+            .iter()
+            .map(|piece| match &piece.form {
+                PieceForm::Map { inputs, outputs, bias } => inputs * outputs + if *bias { *outputs } else { 0 },
                 PieceForm::Tensor { shape, .. } => shape.iter().product(),
             })
             .sum();
         assert_eq!(parameters + d * d + d, golden.size("block_params_with_bias"), "{}", golden.name);
-        let projections = family.projections(&heads, &loaded).unwrap();
+        let projections = loaded.with(form);
         let attention =
             HeadAttention { projections, output: golden.map("Wo", "bo"), heads, coverage: LayerCoverage::Full };
         let x = golden.get("X");
-        let raw = score(&attention.projections, &attention.heads, &LayerCoverage::Full, &x, &x).unwrap().raw.unwrap();
-        golden.check(
-            "scores",
-            &(raw.whole().unwrap() / (d_k as f64).sqrt()).unwrap(),
-            &golden.get("scores"),
-            tolerance,
-        );
+        let raw = attention.raw_scores(&x, &x).unwrap().unwrap();
+        golden.check("scores", &(raw / (d_k as f64).sqrt()).unwrap(), &golden.get("scores"), tolerance);
         let got = attention.forward(&x, None, &golden.mask(), &NO_DROPOUT, 0, &mut Lenders::default()).unwrap();
         golden.check("maps", &got.maps, &golden.get("probs"), tolerance);
         golden.check("output", &got.output, &golden.get("output"), tolerance);
@@ -255,7 +246,7 @@ fn collaborative(golden: &Golden, heads: &LayerHeads) -> HeadAttention {
     loaded.maps.insert("value", side_by_side(&golden.get("Wv"), &golden.get("bv")));
     loaded.tensors.insert("mixing", golden.get("M"));
     let collaborative = Compatibility::Collaborative(Collaborative { d_k: golden.get("M").dim(1).unwrap() });
-    let projections = family(&collaborative).projections(heads, &loaded).unwrap();
+    let projections = loaded.with(family(&collaborative).form(heads, false));
     HeadAttention { projections, output: golden.map("Wo", "bo"), heads: heads.clone(), coverage: LayerCoverage::Full }
 }
 
@@ -270,11 +261,8 @@ fn collaborative_heads_give_the_numbers_of_the_goldens() {
         let attention = collaborative(&golden, &heads);
         let x = golden.get("X");
         let y = golden.has("Y").then(|| golden.get("Y"));
-        let raw = score(&attention.projections, &heads, &LayerCoverage::Full, &x, y.as_ref().unwrap_or(&x))
-            .unwrap()
-            .raw
-            .unwrap();
-        golden.check("scores", &(raw.whole().unwrap() * scale).unwrap(), &golden.get("scores"), tolerance);
+        let raw = attention.raw_scores(&x, y.as_ref().unwrap_or(&x)).unwrap().unwrap();
+        golden.check("scores", &(raw * scale).unwrap(), &golden.get("scores"), tolerance);
         let (mask, mut lenders) = (golden.mask(), Lenders::default());
         let got = attention.forward_scaled(&x, y.as_ref(), &mask, &NO_DROPOUT, (0, scale), &mut lenders).unwrap();
         golden.check("maps", &got.maps, &golden.get("probs"), tolerance);
@@ -296,7 +284,7 @@ fn the_content_bias_stands_for_the_query_bias() {
         for (module, weight, bias) in [("query", "Wq", "bq"), ("key", "Wk", "bk"), ("value", "Wv", "bv")] {
             loaded.maps.insert(module, side_by_side(&golden.get(weight), &golden.get(bias)));
         }
-        let projections = family(&Compatibility::default()).projections(&heads, &loaded).unwrap();
+        let projections = loaded.with(family(&Compatibility::default()).form(&heads, false));
         let standard = HeadAttention {
             projections,
             output: golden.map("Wo", "bo"),
@@ -304,12 +292,9 @@ fn the_content_bias_stands_for_the_query_bias() {
             coverage: LayerCoverage::Full,
         };
         for (attention, scores) in [(standard, "scores"), (collaborative(&golden, &heads), "collab_scores")] {
-            let raw = score(&attention.projections, &heads, &LayerCoverage::Full, &x, y.as_ref().unwrap_or(&x))
-                .unwrap()
-                .raw
-                .unwrap();
+            let raw = attention.raw_scores(&x, y.as_ref().unwrap_or(&x)).unwrap().unwrap();
             let scale = 1.0 / (golden.size("dk") as f64).sqrt();
-            golden.check(scores, &(raw.whole().unwrap() * scale).unwrap(), &golden.get(scores), tolerance);
+            golden.check(scores, &(raw * scale).unwrap(), &golden.get(scores), tolerance);
             let mask = MaskSpec::default();
             let got = attention.forward(&x, y.as_ref(), &mask, &NO_DROPOUT, 0, &mut Lenders::default()).unwrap();
             golden.check("maps", &got.maps, &golden.get("probs"), tolerance);

@@ -3,12 +3,12 @@
 use candle_core::{DType, Device, Tensor};
 
 use super::{
-    super::{HeadAttention, LayerCoverage, LayerHeads, Lenders, family::score, grouped},
-    NO_DROPOUT, affine, assert_close, layer, normal, numbers,
+    super::{HeadAttention, LayerCoverage, LayerHeads, Lenders, family},
+    Loaded, NO_DROPOUT, affine, assert_close, layer, layer_and_weights, normal, numbers,
 };
 use crate::{
     config::{Biases, Compatibility, Grouped, Latent, Standard},
-    ops::{Affine, HeadProjections, MaskSpec, Orientation},
+    ops::{Affine, HeadProjections, MaskSpec, Orientation, PieceWeights},
 };
 
 const B: usize = 2;
@@ -34,42 +34,37 @@ fn assert_same(a: &HeadAttention, b: &HeadAttention) {
     assert_close("output", &output, &other_output, 1e-12);
 }
 
+/// Standard attention with these maps.
+fn standard([query, key, value]: [Affine; 3]) -> HeadProjections {
+    let mut loaded = Loaded::default();
+    loaded.maps.extend([("query", query), ("key", key), ("value", value)]);
+    loaded.with(family(&Compatibility::default()).form(&plain(), false))
+}
+
 /// `D_k` adds the same number to all scores of a row.
 #[test]
 fn a_key_bias_changes_no_map() {
-    let attention = layer(&Compatibility::default(), plain(), false, 1);
-    let HeadProjections::Separate { scores: Some([query, key]), value, .. } = &attention.projections else {
-        unreachable!()
-    };
-    let without = HeadProjections::Separate {
-        scores: Some([query.clone(), Affine { bias: None, ..key.clone() }]),
-        value: value.clone(),
-        groups: None,
-    };
+    let (attention, weights) = layer_and_weights(&Compatibility::default(), plain(), false, 1);
+    let map = |name: &str| weights.maps[name].clone();
+    let key = Affine { bias: None, ..map("key") };
+    let without = HeadAttention { projections: standard([map("query"), key, map("value")]), ..attention.clone() };
     let x = normal(&[B, T, WIDTH], 1.0, 1);
-    let raw = |projections: &HeadProjections| {
-        score(projections, &plain(), &LayerCoverage::Full, &x, &x).unwrap().raw.unwrap().whole().unwrap()
-    };
-    let difference = (raw(&attention.projections) - raw(&without)).unwrap().abs().unwrap();
+    let raw = |attention: &HeadAttention| attention.raw_scores(&x, &x).unwrap().unwrap();
+    let difference = (raw(&attention) - raw(&without)).unwrap().abs().unwrap();
     assert!(numbers(&difference).iter().any(|x| *x > 0.1), "the bias is there");
-    assert_same(&attention, &HeadAttention { projections: without, ..attention.clone() });
+    assert_same(&attention, &without);
 }
 
 #[test]
 fn joined_and_transposed_projections_say_the_same() {
-    let joined = layer(&Compatibility::default(), plain(), true, 2);
-    let HeadProjections::Fused(all) = &joined.projections else { unreachable!() };
-    let part = |i: usize| all.outputs(i * WIDTH, WIDTH).unwrap();
+    let (joined, weights) = layer_and_weights(&Compatibility::default(), plain(), true, 2);
+    let part = |i: usize| weights.maps["query_key_value"].outputs(i * WIDTH, WIDTH).unwrap();
     let transposed = |map: Affine| Affine {
         weight: map.weight.t().unwrap().contiguous().unwrap(),
         orientation: Orientation::OutputsFirst,
         ..map
     };
-    let projections = HeadProjections::Separate {
-        scores: Some([part(0), transposed(part(1))]),
-        value: transposed(part(2)),
-        groups: None,
-    };
+    let projections = standard([part(0), transposed(part(1)), transposed(part(2))]);
     let output = transposed(joined.output.clone());
     assert_same(&joined, &HeadAttention { projections, output, heads: plain(), coverage: LayerCoverage::Full });
 }
@@ -78,22 +73,16 @@ fn joined_and_transposed_projections_say_the_same() {
 #[test]
 fn groups_are_repeated_keys_and_values() {
     for kv_heads in [1, 2, 4] {
-        let grouped = layer(&Compatibility::Grouped(Grouped { kv_heads }), plain(), false, 3);
-        let HeadProjections::Separate { scores: Some([query, key]), value, .. } = &grouped.projections else {
-            unreachable!()
-        };
-        assert_eq!(key.sizes().unwrap(), (WIDTH, kv_heads * D_K));
-        let repeated = |map: &Affine| {
+        let (grouped, weights) = layer_and_weights(&Compatibility::Grouped(Grouped { kv_heads }), plain(), false, 3);
+        assert_eq!(weights.outputs("key"), kv_heads * D_K);
+        let repeated = |name: &str| {
+            let map = &weights.maps[name];
             let parts: Vec<Affine> = (0..H).map(|head| map.outputs(head * kv_heads / H * D_K, D_K).unwrap()).collect();
             let weights: Vec<&Tensor> = parts.iter().map(|part| &part.weight).collect();
             let biases: Vec<&Tensor> = parts.iter().map(|part| part.bias.as_ref().unwrap()).collect();
             affine(Tensor::cat(&weights, 1).unwrap(), Some(Tensor::cat(&biases, 0).unwrap()))
         };
-        let projections = HeadProjections::Separate {
-            scores: Some([query.clone(), repeated(key)]),
-            value: repeated(value),
-            groups: None,
-        };
+        let projections = standard([weights.maps["query"].clone(), repeated("key"), repeated("value")]);
         assert_same(&grouped, &HeadAttention { projections, ..grouped.clone() });
     }
 }
@@ -101,16 +90,12 @@ fn groups_are_repeated_keys_and_values() {
 /// The latent absorbed into the maps from it is standard attention without a key bias.
 #[test]
 fn a_latent_is_a_product_of_matrices() {
-    let latent = layer(&Compatibility::Latent(Latent { rank: 5 }), plain(), false, 4);
-    let HeadProjections::Latent { scores: Some([query, key]), latent: down, value } = &latent.projections else {
-        unreachable!()
+    let (latent, weights) = layer_and_weights(&Compatibility::Latent(Latent { rank: 5 }), plain(), false, 4);
+    let absorbed = |name: &str| {
+        let map = &weights.maps[name];
+        affine(weights.maps["latent"].weight.matmul(&map.weight).unwrap(), map.bias.clone())
     };
-    let absorbed = |map: &Affine| affine(down.weight.matmul(&map.weight).unwrap(), map.bias.clone());
-    let projections = HeadProjections::Separate {
-        scores: Some([query.clone(), absorbed(key)]),
-        value: absorbed(value),
-        groups: None,
-    };
+    let projections = standard([weights.maps["query"].clone(), absorbed("key"), absorbed("value")]);
     assert_same(&latent, &HeadAttention { projections, ..latent.clone() });
 }
 
@@ -118,17 +103,13 @@ fn a_latent_is_a_product_of_matrices() {
 fn biases_are_where_they_are_asked_for() {
     let has = |biases| {
         let attention = layer(&Compatibility::Standard(Standard { biases }), plain(), true, 5);
-        match attention.projections {
-            HeadProjections::Fused(all) => vec![all.bias.is_some()],
-            HeadProjections::Separate { scores: Some([query, key]), value, .. } => {
-                [query, key, value].iter().map(|map| map.bias.is_some()).collect()
-            }
-            other => panic!("{other:?}"),
-        }
+        let has = |weights: &PieceWeights| matches!(weights, PieceWeights::Map(map) if map.bias.is_some());
+        let has: Vec<bool> = attention.projections.weights().map(|(_, weights)| has(weights)).collect();
+        (has, attention.projections.form().lacks_output_bias)
     };
-    assert_eq!(has(Biases::All), [true]);
-    assert_eq!(has(Biases::WithoutKey), [true, false, true]);
-    assert_eq!(has(Biases::None), [false, false, false]);
+    assert_eq!(has(Biases::All), (vec![true], false));
+    assert_eq!(has(Biases::WithoutKey), (vec![true, false, true], false));
+    assert_eq!(has(Biases::None), (vec![false, false, false], true));
 }
 
 /// What every way to score gives in self-attention is what it gives for a memory that is the same.
@@ -157,26 +138,11 @@ fn groups_without_a_head_are_not_there() {
         head_size: D_K,
         lends_until: None,
     };
-    let attention = layer(&Compatibility::Grouped(Grouped { kv_heads: 2 }), heads, false, 7);
-    let HeadProjections::Separate { scores: Some([query, key]), value, groups: Some(groups) } = &attention.projections
-    else {
-        unreachable!()
-    };
-    assert_eq!([query, key, value].map(|map| map.sizes().unwrap().1), [D_K, D_K, 2 * D_K]);
-    assert_eq!((groups.keys.as_slice(), groups.values.as_slice()), ([0].as_slice(), [0, 1, 1].as_slice()));
+    let (attention, weights) = layer_and_weights(&Compatibility::Grouped(Grouped { kv_heads: 2 }), heads, false, 7);
+    assert_eq!(["query", "key", "value"].map(|name| weights.outputs(name)), [D_K, D_K, 2 * D_K]);
+    let form = attention.projections.form();
+    assert_eq!(form.scores().map(|scores| scores.key.first).collect::<Vec<_>>(), [0]);
+    assert_eq!(form.heads.iter().map(|head| head.value.first).collect::<Vec<_>>(), [0, D_K, D_K]);
     let x = Tensor::zeros((1, 2, WIDTH), DType::F64, &Device::Cpu).unwrap();
-    let scored = grouped::score(
-        Some(&[query.clone(), key.clone()]),
-        value,
-        groups,
-        &attention.heads,
-        &LayerCoverage::Full,
-        &x,
-        &x,
-    )
-    .unwrap();
-    assert_eq!(
-        (scored.raw.unwrap().whole().unwrap().dims(), scored.values.dims()),
-        ([1, 1, 2, 2].as_slice(), [1, 3, 2, D_K].as_slice())
-    );
+    assert_eq!(attention.raw_scores(&x, &x).unwrap().unwrap().dims(), [1, 1, 2, 2]);
 }

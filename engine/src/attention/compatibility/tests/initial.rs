@@ -3,8 +3,8 @@
 use candle_core::{Device, Tensor};
 
 use super::{
-    super::{DEVIATION, Family, Initial, LayerCoverage, LayerHeads, PieceForm, family, family::score},
-    NO_DROPOUT, affine, numbers,
+    super::{DEVIATION, HeadAttention, Initial, LayerCoverage, LayerHeads, PieceForm, family},
+    Loaded, affine, numbers,
 };
 use crate::{
     config::Compatibility,
@@ -19,18 +19,16 @@ const DRAWS: u64 = 1500;
 
 /// Mean and mean square of raw scores over many draws of the weights: of two orthogonal tokens, and of one with itself.
 fn moments(compatibility: &Compatibility) -> [[f64; 2]; 2] {
-    assert!(NO_DROPOUT.draw.is_none());
     let heads = LayerHeads::plain(H, D_K);
-    let family: &dyn Family = family(compatibility);
-    let pieces = family.pieces(&heads, false);
+    let form = family(compatibility).form(&heads, false);
     // Two orthogonal tokens of squared lengths WIDTH.
     let mut x = vec![1.0; 2 * WIDTH];
     (WIDTH..2 * WIDTH).filter(|i| i % 2 == 1).for_each(|i| x[i] = -1.0);
     let x = Tensor::from_vec(x, (1, 2, WIDTH), &Device::Cpu).unwrap();
     let (mut sums, mut count) = ([[0.0; 2]; 2], 0.0);
     for draw in 0..DRAWS {
-        let mut loaded = super::Loaded::default();
-        for (number, piece) in pieces.iter().enumerate() {
+        let mut loaded = Loaded::default();
+        for (number, piece) in form.pieces.iter().enumerate() {
             let mut stream = Stream::new(9, Purpose::Test, 100 * draw + number as u64);
             let mut filled = |shape: &[usize]| {
                 let values: Vec<f64> = (0..shape.iter().product())
@@ -50,9 +48,13 @@ fn moments(compatibility: &Compatibility) -> [[f64; 2]; 2] {
                 PieceForm::Tensor { shape, .. } => drop(loaded.tensors.insert(piece.module, filled(shape))),
             }
         }
-        let projections = family.projections(&heads, &loaded).unwrap();
-        let raw =
-            numbers(&score(&projections, &heads, &LayerCoverage::Full, &x, &x).unwrap().raw.unwrap().whole().unwrap()); // [1, h, 2, 2]
+        let attention = HeadAttention {
+            projections: loaded.with(form.clone()),
+            output: affine(Tensor::zeros((WIDTH, WIDTH), x.dtype(), &Device::Cpu).unwrap(), None),
+            heads: heads.clone(),
+            coverage: LayerCoverage::Full,
+        };
+        let raw = numbers(&attention.raw_scores(&x, &x).unwrap().unwrap()); // [1, h, 2, 2]
         for of_head in raw.chunks(4) {
             for (pair, values) in [[of_head[1], of_head[2]], [of_head[0], of_head[3]]].into_iter().enumerate() {
                 for value in values {

@@ -3,16 +3,20 @@
 mod goldens;
 mod identities;
 mod initial;
+mod memory;
+mod places;
 mod reuse;
+
+use std::collections::BTreeMap;
 
 use candle_core::{DType, Device, Tensor};
 
-use super::{Family, HeadAttention, LayerCoverage, LayerHeads, Loaded, Piece, PieceForm, family};
+use super::{HeadAttention, LayerCoverage, LayerHeads, Piece, PieceForm, family};
 use crate::{
     attention::Dropout,
     config::Compatibility,
     ops::{
-        Affine, Orientation,
+        Affine, HeadProjections, Orientation, PieceWeights, ScoringForm,
         random::{Purpose, Stream},
     },
 };
@@ -28,6 +32,35 @@ fn normal(shape: &[usize], deviation: f64, index: u64) -> Tensor {
 
 fn affine(weight: Tensor, bias: Option<Tensor>) -> Affine {
     Affine { weight, bias, orientation: Orientation::InputsFirst }
+}
+
+/// Weights by name.
+#[derive(Clone, Debug, Default)]
+struct Loaded {
+    maps: BTreeMap<&'static str, Affine>,
+    tensors: BTreeMap<&'static str, Tensor>,
+}
+
+impl Loaded {
+    /// With the form that they are of, of a stream of any width.
+    fn with(&self, mut form: ScoringForm) -> HeadProjections {
+        for piece in &mut form.pieces {
+            if let PieceForm::Map { inputs, .. } = &mut piece.form {
+                *inputs = self.maps[piece.module].sizes().unwrap().0;
+            }
+        }
+        let weights = form.pieces.iter().map(|piece| match piece.form {
+            PieceForm::Map { .. } => PieceWeights::Map(self.maps[piece.module].clone()),
+            PieceForm::Tensor { .. } => PieceWeights::Tensor(self.tensors[piece.module].clone()),
+        });
+        let weights = weights.collect();
+        HeadProjections::new(form, weights).unwrap()
+    }
+
+    /// The outputs of a map; 0 if there is none.
+    fn outputs(&self, module: &str) -> usize {
+        self.maps.get(module).map_or(0, |map| map.sizes().unwrap().1)
+    }
 }
 
 /// Fills the modules of a layer; `index` tells layers apart.
@@ -50,18 +83,24 @@ fn loaded(pieces: &[Piece], index: u64, fill: impl Fn(&Piece, &[usize], u64) -> 
 
 /// A layer with weights far from its initial ones.
 fn layer(compatibility: &Compatibility, heads: LayerHeads, joins: bool, index: u64) -> HeadAttention {
-    let family: &dyn Family = family(compatibility);
-    let loaded = loaded(&family.pieces(&heads, joins), index, |_, shape, index| normal(shape, 0.5, index));
+    layer_and_weights(compatibility, heads, joins, index).0
+}
+
+/// The same with the weights by name.
+fn layer_and_weights(
+    compatibility: &Compatibility,
+    heads: LayerHeads,
+    joins: bool,
+    index: u64,
+) -> (HeadAttention, Loaded) {
+    let form = family(compatibility).form(&heads, joins);
+    let loaded = loaded(&form.pieces, index, |_, shape, index| normal(shape, 0.5, index));
     let output = affine(
         normal(&[heads.mixing_width(), heads.width()], 0.5, 1000 * index + 900),
         Some(normal(&[heads.width()], 0.5, 1000 * index + 901)),
     );
-    HeadAttention {
-        projections: family.projections(&heads, &loaded).unwrap(),
-        output,
-        heads,
-        coverage: LayerCoverage::Full,
-    }
+    let projections = loaded.with(form);
+    (HeadAttention { projections, output, heads, coverage: LayerCoverage::Full }, loaded)
 }
 
 fn numbers(tensor: &Tensor) -> Vec<f64> {

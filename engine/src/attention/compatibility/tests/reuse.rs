@@ -4,12 +4,12 @@ use candle_core::{Device, Tensor, Var};
 
 use super::{
     super::{HeadAttention, LayerHeads, Lenders},
-    NO_DROPOUT, affine, assert_close, layer, normal, numbers,
+    NO_DROPOUT, assert_close, layer, layer_and_weights, normal, numbers,
 };
 use crate::{
     attention::{Draft, Dropout, HeadAt, HeadPlan},
     config::Compatibility,
-    ops::{Affine, HeadProjections, MaskSpec},
+    ops::{Affine, MaskSpec},
 };
 
 const H: usize = 3;
@@ -51,13 +51,11 @@ fn maps_are_lent_as_they_are_before_dropout() {
 fn gradients_flow_through_borrowed_maps() {
     let x = normal(&[1, 5, WIDTH], 1.0, 1);
     let [first, second] = layers(&Compatibility::default());
-    let HeadProjections::Separate { scores: Some([query, key]), value, .. } = &first.projections else {
-        unreachable!()
-    };
+    let (_, mut weights) = layer_and_weights(&Compatibility::default(), first.heads.clone(), false, 0);
+    let query = weights.maps.get_mut("query").unwrap();
     let weight = Var::from_tensor(&query.weight).unwrap();
-    let query = affine(weight.as_tensor().clone(), query.bias.clone());
-    let projections =
-        HeadProjections::Separate { scores: Some([query, key.clone()]), value: value.clone(), groups: None };
+    query.weight = weight.as_tensor().clone();
+    let projections = weights.with(first.projections.form().clone());
     let first = HeadAttention { projections, ..first };
     let mask = MaskSpec::default();
     let mut lenders = Lenders::default();
@@ -105,14 +103,10 @@ fn borrowers_have_no_queries_and_keys() {
         let all = (0..H).map(|head| Draft::Borrow { from: HeadAt::new(0, head) }).collect();
         let plan = HeadPlan::from_drafts(&[vec![c; H], all]).unwrap();
         let attention = layer(&compatibility, LayerHeads::of(&plan, 1, D_K), true, 8);
-        let has_scores = match &attention.projections {
-            HeadProjections::Fused(_) => true,
-            HeadProjections::Separate { scores, .. } | HeadProjections::Latent { scores, .. } => scores.is_some(),
-            HeadProjections::Symmetric { query, .. } => query.is_some(),
-            HeadProjections::Pairwise { query, .. } => query.is_some(),
-            HeadProjections::SharedWeight { scores, .. } => scores.is_some(),
-            HeadProjections::Collaborative { scores, .. } => scores.is_some(),
-        };
+        let form = attention.projections.form();
+        assert_eq!(form.scores().count(), 0);
+        let of_scores = ["query", "key", "mixing", "content", "pairwise", "query_diagonal", "key_diagonal"];
+        let has_scores = form.pieces.iter().any(|piece| of_scores.contains(&piece.module));
         assert!(!has_scores, "{compatibility:?}");
     }
 }

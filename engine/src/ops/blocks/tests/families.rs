@@ -3,7 +3,10 @@
 use candle_core::{D, DType, Result, Tensor, Var};
 use proptest::prelude::*;
 
-use super::*;
+use super::{
+    plain::{CollaborativeScores, KeyValueGroups, Plain},
+    *,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Family {
@@ -147,7 +150,7 @@ impl FamilyCase {
         KeyValueGroups { keys: spread(c), values: spread(h) }
     }
 
-    fn projections(&self, layer: usize, all: &[Parameter]) -> HeadProjections {
+    fn plain(&self, layer: usize, all: &[Parameter]) -> Plain {
         let affine = |name: &str| {
             let find = |part: &str| {
                 let name = format!("{layer}.{name}.{part}");
@@ -161,18 +164,18 @@ impl FamilyCase {
         let value = || affine("value").unwrap();
         let computes = self.computed(layer) > 0;
         match self.family_of(layer) {
-            Family::Fused => HeadProjections::Fused(affine("all").unwrap()),
-            Family::Standard { .. } => HeadProjections::Separate { scores: pair(), value: value(), groups: None },
+            Family::Fused => Plain::Fused(affine("all").unwrap()),
+            Family::Standard { .. } => Plain::Separate { scores: pair(), value: value(), groups: None },
             Family::Grouped { groups } => {
                 let groups = Some(self.groups(layer, groups));
-                HeadProjections::Separate { scores: pair(), value: value(), groups }
+                Plain::Separate { scores: pair(), value: value(), groups }
             }
-            Family::Symmetric => HeadProjections::Symmetric { query: affine("query"), value: value() },
+            Family::Symmetric => Plain::Symmetric { query: affine("query"), value: value() },
             Family::Pairwise => {
                 let query = affine("query").map(|query| (query, get("between")));
-                HeadProjections::Pairwise { query, value: value() }
+                Plain::Pairwise { query, value: value() }
             }
-            Family::SharedWeight => HeadProjections::SharedWeight {
+            Family::SharedWeight => Plain::SharedWeight {
                 shared: affine("shared").unwrap(),
                 scores: computes.then(|| ["query diagonal", "key diagonal"].map(get)),
                 value: get("value diagonal"),
@@ -184,10 +187,10 @@ impl FamilyCase {
                     mixing: get("mixing"),
                     content: affine("content").unwrap(),
                 });
-                HeadProjections::Collaborative { scores, value: value() }
+                Plain::Collaborative { scores, value: value() }
             }
             Family::Latent { .. } => {
-                HeadProjections::Latent { scores: pair(), latent: affine("latent").unwrap(), value: value() }
+                Plain::Latent { scores: pair(), latent: affine("latent").unwrap(), value: value() }
             }
         }
     }
@@ -208,27 +211,32 @@ impl FamilyCase {
                 at: self.at,
                 dropout: drop_at(site),
             };
-            let attention = (!heads.is_empty()).then(|| AttentionParts {
+            let attention = |projections| AttentionParts {
                 frame: frame("norm 1", 3 * layer + 1),
-                projections: self.projections(layer, all),
+                projections,
                 heads: heads.clone(),
                 head_size: self.size,
                 output: affine("output"),
                 mask: self.mask(),
                 dropout: drop_at(3 * layer),
                 memory: self.memory,
-            });
+            };
+            let attention = if heads.is_empty() {
+                None
+            } else {
+                Some(attention(self.plain(layer, all).projections(heads, self.size)?))
+            };
             let feed_forward = FeedForwardParts {
                 frame: frame("norm 2", 3 * layer + 2),
                 inner: affine("inner"),
                 outer: affine("outer"),
                 activation: Gelu::Exact,
             };
-            LayerParts { attention, feed_forward }
+            Ok(LayerParts { attention, feed_forward })
         });
         stack(
             &tensor(all, "x"),
-            layers.collect(),
+            layers.collect::<Result<_>>()?,
             None,
             gradients,
             Wanted { maps: self.memory == MapMemory::Keep, hidden: false },
@@ -244,12 +252,12 @@ impl FamilyCase {
             |x: &Tensor, count: usize| (0..count).map(|index| block(x, index, size)).collect::<Result<Vec<_>>>();
         let dot = |q: &Tensor, k: &Tensor| q.matmul(&k.transpose(1, 2)?.contiguous()?);
         let dots = |q: &[Tensor], k: &[Tensor]| q.iter().zip(k).map(|(q, k)| dot(q, k)).collect::<Result<Vec<_>>>();
-        Ok(match self.projections(layer, all) {
-            HeadProjections::Fused(map) => {
+        Ok(match self.plain(layer, all) {
+            Plain::Fused(map) => {
                 let all = blocks(&map.forward(x)?, 3 * heads)?;
                 (dots(&all[..heads], &all[heads..2 * heads])?, all[2 * heads..].to_vec())
             }
-            HeadProjections::Separate { scores, value, groups } => {
+            Plain::Separate { scores, value, groups } => {
                 let own = || KeyValueGroups { keys: (0..c).collect(), values: (0..heads).collect() };
                 let groups = groups.unwrap_or_else(own);
                 let most = |groups: &[usize]| groups.iter().max().map_or(0, |most| most + 1);
@@ -264,11 +272,11 @@ impl FamilyCase {
                 let values = blocks(&value.forward(x)?, most(&groups.values))?;
                 (scores, groups.values.iter().map(|&group| values[group].clone()).collect())
             }
-            HeadProjections::Symmetric { query, value } => {
+            Plain::Symmetric { query, value } => {
                 let queries = query.map_or(Ok(Vec::new()), |query| blocks(&query.forward(x)?, c))?;
                 (dots(&queries, &queries)?, blocks(&value.forward(x)?, heads)?)
             }
-            HeadProjections::Pairwise { query, value } => {
+            Plain::Pairwise { query, value } => {
                 let mut scores = Vec::new();
                 if let Some((query, between)) = query {
                     for (head, q) in blocks(&query.forward(x)?, c)?.iter().enumerate() {
@@ -277,7 +285,7 @@ impl FamilyCase {
                 }
                 (scores, blocks(&value.forward(x)?, heads)?)
             }
-            HeadProjections::SharedWeight { shared, scores, value } => {
+            Plain::SharedWeight { shared, scores, value } => {
                 let shared = shared.forward(x)?;
                 let mut found = Vec::new();
                 if let Some([query, key]) = scores {
@@ -291,7 +299,7 @@ impl FamilyCase {
                 }
                 (found, blocks(&shared.broadcast_mul(&value)?, heads)?)
             }
-            HeadProjections::Collaborative { scores, value } => {
+            Plain::Collaborative { scores, value } => {
                 let mut found = Vec::new();
                 if let Some(CollaborativeScores { query, key, mixing, content }) = scores {
                     let (q, k, content) = (query.forward(x)?, key.forward(x)?, content.forward(x)?);
@@ -303,7 +311,7 @@ impl FamilyCase {
                 }
                 (found, blocks(&value.forward(x)?, heads)?)
             }
-            HeadProjections::Latent { scores, latent, value } => {
+            Plain::Latent { scores, latent, value } => {
                 let latent = latent.forward(x)?;
                 let scores = match scores {
                     Some([query, key]) => dots(&blocks(&query.forward(x)?, c)?, &blocks(&key.forward(&latent)?, c)?)?,

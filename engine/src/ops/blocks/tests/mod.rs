@@ -1,10 +1,12 @@
 //! Whole parts of a model against the same ones composed of small operations, over all kinds of shapes.
 
 mod families;
+mod plain;
 
 use candle_core::{DType, Device, Result, Tensor, Var};
 use proptest::prelude::*;
 
+use self::plain::Plain;
 use super::*;
 use crate::ops::testing::{assert_close, numbers, values, variable};
 use crate::ops::{
@@ -97,10 +99,11 @@ impl Case {
             attention: Some(AttentionParts {
                 frame: frame("norm 1", 1),
                 projections: if self.is_fused {
-                    HeadProjections::Fused(affine("all"))
+                    Plain::Fused(affine("all"))
                 } else {
-                    HeadProjections::Separate { scores: Some(["q", "k"].map(affine)), value: affine("v"), groups: None }
-                },
+                    Plain::Separate { scores: Some(["q", "k"].map(affine)), value: affine("v"), groups: None }
+                }
+                .projections(&vec![HeadMap::Computed; self.heads], self.head_size)?,
                 heads: vec![HeadMap::Computed; self.heads],
                 head_size: self.head_size,
                 output: affine("output"),
@@ -308,7 +311,10 @@ fn without_gradients_there_is_no_graph_and_hidden_states_come_along() {
 fn misfits_are_refused() {
     let parameters = CASE.parameters(DType::F32);
     let wrong = Case { heads: 4, head_size: 2, ..CASE };
-    assert!(wrong.ours(&parameters, None, Wanted::default()).unwrap_err().to_string().contains("maps 6 to 18"));
+    assert!(wrong.ours(&parameters, None, Wanted::default()).unwrap_err().to_string().contains("blocks of one matrix"));
+    let mut narrow = CASE.parameters(DType::F32);
+    narrow[1].var = variable(1, &[5, 18], DType::F32);
+    assert!(CASE.ours(&narrow, None, Wanted::default()).unwrap_err().to_string().contains("maps 5 to 18"));
     let mut parameters = CASE.parameters(DType::F32);
     parameters[3].var = variable(1, &[6, 5], DType::F32);
     assert!(CASE.ours(&parameters, None, Wanted::default()).unwrap_err().to_string().contains("output map"));
