@@ -23,6 +23,8 @@ pub enum Compatibility {
     Grouped(Grouped),
     /// `Q Kᵀ` where keys and values come from one narrow latent (MLA).
     Latent(Latent),
+    /// `Q Kᵀ` where keys are values too.
+    TiedKv(TiedKv),
 }
 
 impl Default for Compatibility {
@@ -117,6 +119,15 @@ impl Default for Latent {
     fn default() -> Self {
         Self { rank: 32 }
     }
+}
+
+/// `Q Kᵀ` with `V = K`. Biases on queries, on keys, which are the values, and on the output.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TiedKv {
+    /// Groups, each with one head of keys and values, as in [`Grouped`]; none: as many as heads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kv_heads: Option<usize>,
 }
 
 /// What people read of a way to score a pair.
@@ -223,6 +234,12 @@ impl Compatibility {
                 "C = x W_c of width r; K = C W_k, V = C W_v. As in multi-head latent attention, without its rotary part.",
                 "Query · key / √d, where keys and values come from one narrow vector.",
             ),
+            Self::TiedKv(_) => (
+                "tied_kv",
+                "Keys that are values",
+                "S = Q Kᵀ / √d with V = K: one projection for keys and values, in each head or in each group of heads.",
+                "Query · key / √d, where a key is the value too.",
+            ),
         };
         About { kind, title, formula, note }
     }
@@ -264,6 +281,15 @@ impl Compatibility {
                 divides_heads: false,
                 value: NumberValue::Always(rank),
             }],
+            Self::TiedKv(TiedKv { kv_heads }) => vec![Number {
+                path: KV_HEADS,
+                label: "Key and value heads",
+                help: "Groups of heads that share one K = V; must divide the heads. Each head has its own where this is empty.",
+                most: model.heads,
+                step: 1,
+                divides_heads: true,
+                value: NumberValue::Optional(kv_heads),
+            }],
         }
     }
 
@@ -279,6 +305,7 @@ impl Compatibility {
             Self::Collaborative(Collaborative { d_k: (model.width / 2).clamp(1, 65_536) }),
             Self::Grouped(Grouped { kv_heads }),
             Self::Latent(Latent { rank: (model.width / 4).max(1) }),
+            Self::TiedKv(TiedKv::default()),
         ]
     }
 
@@ -295,6 +322,8 @@ impl Compatibility {
         let between = (2..heads).rev().find(|groups| heads.is_multiple_of(*groups));
         examples.extend(between.map(|kv_heads| Self::Grouped(Grouped { kv_heads })));
         examples.push(Self::Latent(Latent { rank: width.div_ceil(3) }));
+        let grouped = between.unwrap_or(1);
+        examples.extend([None, Some(grouped)].map(|kv_heads| Self::TiedKv(TiedKv { kv_heads })));
         examples
     }
 

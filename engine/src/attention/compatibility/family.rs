@@ -18,5 +18,6 @@ pub fn family(compatibility: &Compatibility) -> &dyn Family {
         Compatibility::Collaborative(family) => family,
         Compatibility::Grouped(family) => family,
         Compatibility::Latent(family) => family,
+        Compatibility::TiedKv(family) => family,
     }
 }

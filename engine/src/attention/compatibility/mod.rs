@@ -30,6 +30,7 @@ mod standard;
 mod symmetric;
 #[cfg(test)]
 mod tests;
+mod tied_kv;
 
 pub use crate::ops::{DEVIATION, Initial, Piece, PieceForm};
 pub use composed::{AttentionOutput, HeadAttention};

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     attention::{Draft, HeadAt, HeadPlan},
-    config::{Biases, Collaborative, Compatibility, Grouped, Latent, Standard},
+    config::{Biases, Collaborative, Compatibility, Grouped, Latent, Standard, TiedKv},
     ops::{Affine, HeadMap, MaskSpec, PieceWeights},
 };
 
@@ -109,6 +109,11 @@ impl Formulas<'_> {
                 let (q, k) = (self.map("query", x), self.map("key", y));
                 dot(block(&q, place, D_K), block(&k, group, D_K))
             }
+            // Keys are the values of the head.
+            Compatibility::TiedKv(_) => {
+                let attending = self.heads.computing().nth(place).unwrap();
+                dot(block(&self.map("query", x), place, D_K), &self.value(attending, y))
+            }
             Compatibility::Latent(Latent { .. }) => {
                 let (q, k) = (self.map("query", x), self.map("key", &self.map("latent", y)));
                 dot(block(&q, place, D_K), block(&k, place, D_K))
@@ -121,10 +126,14 @@ impl Formulas<'_> {
         let values = match self.compatibility {
             Compatibility::SharedWeight(_) => times(&self.map("shared", y), &self.tensor("value_diagonal")),
             Compatibility::Latent(_) => self.map("value", &self.map("latent", y)),
+            Compatibility::TiedKv(_) => self.map("key_value", y),
             _ => self.map("value", y),
         };
         let block_of = match self.compatibility {
             Compatibility::Grouped(Grouped { kv_heads }) => {
+                Self::group(self.heads.attending[place], &self.heads.attending, *kv_heads)
+            }
+            Compatibility::TiedKv(TiedKv { kv_heads: Some(kv_heads) }) => {
                 Self::group(self.heads.attending[place], &self.heads.attending, *kv_heads)
             }
             _ => place,
@@ -322,6 +331,9 @@ fn a_cache_keeps_what_others_read_of_a_token() {
             Compatibility::Grouped(Grouped { kv_heads: 1 }) => [2 * D_K, 2 * D_K],
             Compatibility::Grouped(Grouped { .. }) => [4 * D_K, 3 * D_K],
             Compatibility::Latent(Latent { rank }) => [*rank, *rank],
+            Compatibility::TiedKv(TiedKv { kv_heads: None }) => [WIDTH, 3 * D_K],
+            // Of two groups: heads 0, 2 and 3 are in both.
+            Compatibility::TiedKv(TiedKv { .. }) => [2 * D_K, 2 * D_K],
         };
         assert_eq!([&plain, &reusing].map(|heads| kept(&compatibility, heads)), expected, "{compatibility:?}");
     }
