@@ -56,6 +56,12 @@ pub struct AffineSlots<'a, T> {
 }
 
 impl<'a, T: Pooled> AffineWeights<'a, T> {
+    /// Fails unless it maps `inputs` numbers; `name` is told then.
+    pub fn check(&self, name: &str, inputs: usize) {
+        assert_eq!(self.weight.len(), inputs * self.outputs, "weight of the {name}: {inputs} x {}", self.outputs);
+        assert!(self.bias.is_none_or(|bias| bias.len() == self.outputs), "bias of the {name}: {}", self.outputs);
+    }
+
     /// `W` as an `inputs` by `outputs` matrix.
     fn matrix(&self, inputs: usize) -> Matrix<'a, T> {
         self.orientation.matrix(self.weight, inputs, self.outputs)

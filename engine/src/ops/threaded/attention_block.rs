@@ -88,6 +88,18 @@ impl<T: Pooled> AttentionBlock<'_, T> {
         (output, Work::product::<T>(tokens, width, tokens).times(batch))
     }
 
+    /// Fails unless the stream and all weights are as large as the sizes say.
+    fn check(&self, streams: [(&str, usize); 2], width: usize) {
+        let CoreShape { batch, tokens, .. } = self.core;
+        for (name, length) in streams {
+            assert_eq!(length, batch * tokens * width, "{name} of an attention block: {batch} x {tokens} x {width}");
+        }
+        for projection in &self.projections {
+            projection.check("projection of an attention block", width);
+        }
+        self.output.check("output map of an attention block", self.mixed_width());
+    }
+
     /// Writes the stream after the sub-layer; gives what the backward pass needs, the maps whole if `keep_maps`.
     /// `lent` are the maps of each layer that lends to this one.
     pub fn forward(
@@ -98,6 +110,7 @@ impl<T: Pooled> AttentionBlock<'_, T> {
         lent: Vec<LentMaps<'_, T>>,
         keep_maps: bool,
     ) -> AttentionState<T> {
+        self.check([("stream", x.len()), ("stream after", y.len())], width);
         let slab = Slab::dense(x, width);
         let mut frame = self.frame.enter(slab);
         let mut projected = Rows::take(slab.rows(), self.projected_width());
@@ -137,6 +150,8 @@ impl<T: Pooled> AttentionBlock<'_, T> {
         slots: &mut AttentionSlots<'_, T>,
         lent_gradients: LentGradients<'_, T>,
     ) {
+        self.check([("gradient of the stream after", dy.len()), ("gradient of the stream", dx.len())], width);
+        assert_eq!(x.len(), dx.len(), "stream of an attention block");
         let slab = Slab::dense(x, width);
         let AttentionState { frame, projected, derived, mixed, maps, .. } = state;
         let past = self.frame.backward_leave(dy, width, &frame, &mut slots.norm);

@@ -43,8 +43,18 @@ impl<T: Pooled> Embed<'_, T> {
         }
     }
 
+    /// Fails unless every position has a row in each table.
+    fn check(&self) {
+        for (number, (table, ids)) in self.tables.iter().enumerate() {
+            assert_eq!(ids.len(), self.positions(), "ids of embedding table {number}");
+            let rows = table.len() / self.width.max(1);
+            assert!(ids.iter().all(|id| (*id as usize) < rows), "ids of embedding table {number}: below {rows}");
+        }
+    }
+
     /// The rows, and what the backward pass needs.
     pub fn forward(&self) -> (Vec<T>, EmbedState<T>) {
+        self.check();
         let width = self.width;
         let mut y = vec![T::ZERO; self.positions() * width];
         let sum = self.norm.map(|norm| {
@@ -73,6 +83,7 @@ impl<T: Pooled> Embed<'_, T> {
         norm: Option<&mut NormSlots<'_, T>>,
     ) {
         let width = self.width;
+        assert_eq!(dy.len(), self.positions() * width, "gradient of the embedded positions");
         let mut dropped = Buffer::take(dy.len());
         for_each_row(&mut dropped, width, width, |position, row| {
             row.copy_from_slice(dy.get(position * width..(position + 1) * width).unwrap_or(&[]));

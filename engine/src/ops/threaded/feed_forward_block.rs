@@ -46,8 +46,20 @@ impl<T: Pooled> FeedForwardBlock<'_, T> {
         (Work::product::<T>(x.rows(), x.width(), inner), Work::pass::<T>(3 * x.rows() * inner))
     }
 
+    /// Fails unless the streams and the weights are as large as each other say.
+    fn check(&self, x: usize, streams: [(&str, usize); 2], width: usize) {
+        for (name, length) in streams {
+            assert_eq!(length, x, "{name} of a feed-forward block");
+        }
+        assert!(x.is_multiple_of(width.max(1)), "stream of a feed-forward block: rows of {width} in {x}");
+        self.inner.check("first map of a feed-forward block", width);
+        self.outer.check("second map of a feed-forward block", self.inner.outputs);
+        assert_eq!(self.outer.outputs, width, "outputs of the second map of a feed-forward block");
+    }
+
     /// Writes the stream after the sub-layer; gives what the backward pass needs.
     pub fn forward(&self, x: &[T], y: &mut [T], width: usize) -> FeedForwardState<T> {
+        self.check(x.len(), [("stream after", y.len()), ("stream", x.len())], width);
         let slab = Slab::dense(x, width);
         let mut frame = self.frame.enter(slab);
         let mut slope = Rows::take(slab.rows(), self.inner.outputs);
@@ -72,6 +84,7 @@ impl<T: Pooled> FeedForwardBlock<'_, T> {
         dx: &mut [T],
         slots: &mut FeedForwardSlots<'_, T>,
     ) {
+        self.check(x.len(), [("gradient of the stream after", dy.len()), ("gradient of the stream", dx.len())], width);
         let slab = Slab::dense(x, width);
         let FeedForwardState { frame, slope, active } = state;
         let past = self.frame.backward_leave(dy, width, &frame, &mut slots.norm);

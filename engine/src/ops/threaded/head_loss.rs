@@ -72,6 +72,9 @@ impl<T: Pooled> HeadLoss<'_, T> {
     pub fn forward(&self, wants_gradients: bool) -> (HeadSums, Option<HeadGradients<T>>) {
         let (rows, width) = (self.hidden.rows(), self.hidden.width());
         let vocabulary = self.table.len() / width.max(1);
+        assert_eq!(self.table.len(), vocabulary * width, "table of a head: rows of {width}");
+        assert_eq!(self.labels.len(), rows, "labels of a head");
+        assert!(self.bias.is_none_or(|bias| bias.len() == vocabulary), "bias of a head: {vocabulary}");
         let counted = self.labels.iter().filter(|&&label| label >= 0).count();
         let mut gradients = wants_gradients.then(|| HeadGradients {
             hidden: vec![T::ZERO; rows * width],
@@ -99,7 +102,7 @@ impl<T: Pooled> HeadLoss<'_, T> {
                 Some(bias) => parallel_product_with_bias(logits.output(), hidden, table.transposed(), bias),
                 None => parallel_product(logits.output(), hidden, table.transposed(), false),
             }
-            let labels = self.labels.get(first..first + count).unwrap_or(&[]);
+            let labels = self.labels.split_at(first).1;
             logits.for_each_row_and(&mut results, |row, logits, result| {
                 let label = labels.get(row).and_then(|&label| usize::try_from(label).ok());
                 *result = row_result(logits, label, wants_gradients.then_some(scale));

@@ -57,6 +57,14 @@ impl CoreShape<'_> {
         if self.batch * self.heads.count() * self.tokens == 0 {
             return;
         }
+        self.check(x);
+        match kept {
+            KeptMaps::Whole(maps) => assert_eq!(maps.len(), self.map_elements(), "kept attention maps"),
+            KeptMaps::Rows(rows) => {
+                let expected = 2 * self.batch * self.heads.computed() * self.tokens;
+                assert_eq!(rows.len(), expected, "kept rows of attention maps");
+            }
+        }
         let CoreGradients { projected, derived, mut lent, own } = gradients;
         let tasks = self.tasks([projected, derived], &mut lent);
         tasks.into_par_iter().with_max_len(1).for_each(|mut task| {

@@ -11,6 +11,7 @@ impl CoreShape<'_> {
     /// `mixed = softmax(scale q kᵀ) v` head by head, and what the backward pass needs: the maps themselves if
     /// `keep_maps`. Where there will be no backward pass, ask for rows: they cost nothing.
     pub fn forward<T: Pooled>(&self, x: &CoreInput<'_, T>, mixed: MatrixMut<'_, T>, keep_maps: bool) -> KeptMaps<T> {
+        self.check(x);
         let (t, computed) = (self.tokens, self.heads.computed());
         let mut rows = Buffer::<T>::take(self.batch * computed * t * 2);
         let mut maps = Buffer::<T>::take(if keep_maps { self.map_elements() } else { 0 });

@@ -90,6 +90,19 @@ impl CoreShape<'_> {
         self.batch * self.heads.computed() * self.tokens * self.tokens
     }
 
+    /// Fails unless what heads read is as large as the sizes say.
+    pub(super) fn check<T: Real>(&self, x: &CoreInput<'_, T>) {
+        let rows = self.batch * self.tokens;
+        for (name, side) in [("projected", x.projected), ("derived", x.derived)] {
+            assert_eq!(side.rows(), rows, "rows of the {name} columns of attention");
+        }
+        assert!(self.visible_keys.is_none_or(|keys| keys.len() == rows), "key mask of attention: {rows}");
+        for lent in &x.lent {
+            let expected = self.batch * lent.computed * self.tokens * self.tokens;
+            assert_eq!(lent.maps.len(), expected, "lent attention maps of {} heads", lent.computed);
+        }
+    }
+
     pub(super) fn tile(&self) -> usize {
         let most = if self.causal && self.tokens <= 256 { MOST_CAUSAL_QUERIES } else { MOST_QUERIES };
         most.min((MOST_SCORES / self.tokens.max(1)).max(16)).min(self.tokens.max(1))
