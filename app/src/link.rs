@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use headroom_engine::worker::{Command, Engine, EngineError, EngineOptions, Event};
+use headroom_engine::worker::{Command, Engine, EngineError, EngineOptions, Event, Notice, Request};
 
 use crate::state::State;
 
@@ -24,8 +24,8 @@ enum Door {
     Engine(Engine),
     /// Keeps what would have been sent and gives the events that it was given; for pictures and tests of panels.
     Recorder {
-        kept: RefCell<Vec<Command>>,
-        events: RefCell<VecDeque<Event>>,
+        kept: RefCell<Vec<Request>>,
+        events: RefCell<VecDeque<Notice>>,
     },
 }
 
@@ -45,7 +45,7 @@ impl Link {
     /// Lets events wait at a [`Link::recorder`] as if an engine had sent them.
     pub fn feed(&self, more: impl IntoIterator<Item = Event>) {
         if let Door::Recorder { events, .. } = &self.door {
-            events.borrow_mut().extend(more);
+            events.borrow_mut().extend(more.into_iter().map(Notice::from));
         }
     }
 
@@ -61,17 +61,18 @@ impl Link {
     pub fn take_recorded(&self) -> Vec<Command> {
         match &self.door {
             Door::Engine(_) => Vec::new(),
-            Door::Recorder { kept, .. } => kept.take(),
+            Door::Recorder { kept, .. } => kept.take().into_iter().map(|request| request.command).collect(),
         }
     }
 
-    /// Sends a command; trouble becomes a message that the user sees.
-    pub fn send(&self, state: &mut State, command: Command) {
+    /// Sends a request, or a command that gets a new ticket; trouble becomes a message that the user sees.
+    pub fn send(&self, state: &mut State, request: impl Into<Request>) {
+        let request = request.into();
         let engine = match &self.door {
             Door::Engine(engine) => engine,
-            Door::Recorder { kept, .. } => return kept.borrow_mut().push(command),
+            Door::Recorder { kept, .. } => return kept.borrow_mut().push(request),
         };
-        if let Err(error) = engine.send(command) {
+        if let Err(error) = engine.send(request) {
             let what_to_do = match error {
                 EngineError::Busy => "",
                 _ => "Restart the program; runs are kept.",
@@ -90,7 +91,7 @@ impl Link {
         };
         let more = loop {
             match next() {
-                Some(event) => state.apply(event),
+                Some(notice) => state.apply(notice),
                 None => break false,
             }
             if start.elapsed() >= DRAIN_BUDGET {

@@ -388,7 +388,7 @@ fn a_measurement_waits_for_the_run_and_can_be_taken_out_of_the_queue() {
     engine.send(Command::CancelMeasure { benchmark: dropped.clone() }).unwrap();
     let (mut is_trained, mut was_dropped) = (false, false);
     loop {
-        match engine.wait_event(Duration::from_mins(2)).unwrap() {
+        match engine.wait_event(Duration::from_mins(2)).map(|notice| notice.event).unwrap() {
             Event::Finished { .. } => is_trained = true,
             Event::MeasuredPoint { benchmark, .. } => {
                 assert!(is_trained, "measured while a run trained");

@@ -121,7 +121,7 @@ fn look(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResult<
             print::aside("Stopping. Press Ctrl-C again to quit at once.");
             engine.send(Command::CancelAnalysis { analysis: id.clone() })?;
         }
-        match engine.wait_event(PATIENCE) {
+        match engine.wait_event(PATIENCE).map(|notice| notice.event) {
             Some(Event::Analysing { stage: now, .. }) if !args.json && now != stage => {
                 print::aside(format!("{now} ..."));
                 stage = now;

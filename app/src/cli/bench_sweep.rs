@@ -149,7 +149,7 @@ fn follow(engine: &Engine, name: String, spec: SweepSpec) -> CliResult<(Benchmar
             print::aside("Ending after this step; what was measured is kept. Press Ctrl-C again to quit at once.");
             engine.send(Command::CancelMeasure { benchmark: benchmark.clone() })?;
         }
-        let Some(event) = engine.wait_event(PATIENCE) else { continue };
+        let Some(event) = engine.wait_event(PATIENCE).map(|notice| notice.event) else { continue };
         match event {
             Event::Measuring { point, points, label, .. } if point > told => {
                 told = point;
@@ -179,7 +179,7 @@ fn follow(engine: &Engine, name: String, spec: SweepSpec) -> CliResult<(Benchmar
     };
     engine.send(Command::LoadBenchmark { benchmark })?;
     loop {
-        match engine.wait_event(PATIENCE) {
+        match engine.wait_event(PATIENCE).map(|notice| notice.event) {
             Some(Event::Benchmark { record }) => return Ok((*record, complete)),
             Some(Event::Failed { run: None, why, what_to_do }) => {
                 return Err(CliError::Failed(joined(&why, &what_to_do)));

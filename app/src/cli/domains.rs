@@ -102,7 +102,7 @@ fn carry_out(
             }
             engine.send(Command::Stop)?;
         }
-        let Some(event) = engine.wait_event(PATIENCE) else { continue };
+        let Some(event) = engine.wait_event(PATIENCE).map(|notice| notice.event) else { continue };
         match event {
             Event::Queued { run, .. } => runs.push(run),
             Event::Failed { run: None, why, what_to_do } if runs.is_empty() => {

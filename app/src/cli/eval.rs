@@ -48,7 +48,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     let engine = open::engine_for_reading(store, !is_directory)?;
     engine.send(Command::Evaluate { target, data, coverage, tokens: args.tokens, base_dir: current_dir })?;
     let outcome = loop {
-        match engine.wait_event(Duration::from_millis(200)) {
+        match engine.wait_event(Duration::from_millis(200)).map(|notice| notice.event) {
             Some(event @ Event::Evaluation { .. }) => break Ok(event),
             Some(Event::Failed { why, what_to_do, .. }) => {
                 break Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) });

@@ -24,7 +24,7 @@ pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
     let engine = open::engine_for_reading(store, true)?;
     engine.send(Command::Export { run: run.clone(), which: args.which, to })?;
     let outcome = loop {
-        match engine.wait_event(Duration::from_millis(200)) {
+        match engine.wait_event(Duration::from_millis(200)).map(|notice| notice.event) {
             Some(Event::Exported { run, step, path, opens_in_transformers, reason }) => {
                 break Ok((run, step, path, opens_in_transformers, reason));
             }

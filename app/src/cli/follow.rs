@@ -61,7 +61,7 @@ impl Follower {
     /// Sends the command that queues the run, shows what happens, ends the engine.
     pub fn follow(mut self, engine: Engine, command: Command) -> CliResult {
         signals::listen();
-        let outcome = engine.send(command).map_err(CliError::from).and_then(|()| self.until_end(&engine));
+        let outcome = engine.send(command).map_err(CliError::from).and_then(|_| self.until_end(&engine));
         self.progress.clear();
         engine.shutdown(SHUTDOWN_PATIENCE);
         outcome.and_then(|end| self.tell_end(&end))
@@ -71,7 +71,7 @@ impl Follower {
     fn until_end(&mut self, engine: &Engine) -> CliResult<Event> {
         loop {
             self.stop_if_wanted(engine)?;
-            let Some(event) = engine.wait_event(PATIENCE) else { continue };
+            let Some(event) = engine.wait_event(PATIENCE).map(|notice| notice.event) else { continue };
             match &event {
                 Event::Queued { run, .. } if self.run.is_none() || self.is_ours(run) => {
                     self.run = Some(run.clone());

@@ -183,7 +183,7 @@ fn rebuilt(engine: &Engine, opened: &Opened, at: HeadAt, wanted: Rebuild) -> Cli
 /// The event that is waited for.
 fn wait<T>(engine: &Engine, mut take: impl FnMut(Event) -> Result<T, Box<Event>>) -> CliResult<T> {
     loop {
-        let Some(event) = engine.wait_event(PATIENCE) else { continue };
+        let Some(event) = engine.wait_event(PATIENCE).map(|notice| notice.event) else { continue };
         let other = match take(event) {
             Ok(found) => return Ok(found),
             Err(other) => *other,

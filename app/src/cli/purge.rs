@@ -73,7 +73,7 @@ fn carry_out(engine: &Engine, store: Option<&Path>, args: &PurgeArgs, before_ms:
 /// The first event that is wanted.
 fn answer(engine: &Engine, is_wanted: impl Fn(&Event) -> bool) -> CliResult<Event> {
     loop {
-        match engine.wait_event(Duration::from_millis(200)) {
+        match engine.wait_event(Duration::from_millis(200)).map(|notice| notice.event) {
             Some(event) if is_wanted(&event) => return Ok(event),
             Some(Event::Failed { why, what_to_do, .. }) => return Err(CliError::Failed(joined(&why, &what_to_do))),
             Some(Event::Warning { message, .. }) => print::aside(format!("Warning: {message}")),

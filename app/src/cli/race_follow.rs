@@ -163,7 +163,7 @@ impl Course {
 
     /// Sends the command that queues the runs, shows what happens until the last has ended, ends the engine.
     pub(super) fn take(&mut self, engine: Engine, command: Command) -> CliResult {
-        let outcome = engine.send(command).map_err(CliError::from).and_then(|()| self.follow(&engine));
+        let outcome = engine.send(command).map_err(CliError::from).and_then(|_| self.follow(&engine));
         self.progress.clear();
         engine.shutdown(SHUTDOWN_PATIENCE);
         outcome
@@ -179,7 +179,7 @@ impl Course {
         let mut is_idle = false;
         while !(is_idle && !self.runs.is_empty() && (self.ended >= self.total || self.is_stopping)) {
             self.stop_if_wanted(engine)?;
-            let Some(event) = engine.wait_event(PATIENCE) else { continue };
+            let Some(event) = engine.wait_event(PATIENCE).map(|notice| notice.event) else { continue };
             match &event {
                 Event::Queue { current, waiting } => is_idle = current.is_none() && waiting.is_empty(),
                 Event::Queued { run, name, .. } => {
@@ -253,6 +253,7 @@ impl Course {
         for run in self.runs.iter().filter(|run| !self.begun.contains(run)) {
             engine.send(Command::Cancel { run: run.clone() })?;
         }
-        Ok(engine.send(Command::Stop)?)
+        engine.send(Command::Stop)?;
+        Ok(())
     }
 }

@@ -42,7 +42,7 @@ fn begin(store: Option<&Path>, args: &TrainArgs) -> CliResult<(Engine, GivenConf
 
 /// What a config alone cannot tell: whether its files are there, its device, and memory enough.
 pub(super) fn check(engine: &Engine, config: &RunConfig, base_dir: &Path) -> CliResult<Vec<Problem>> {
-    engine.send(Command::Check { config: Box::new(config.clone()), base_dir: base_dir.to_owned(), ticket: 0 })?;
+    engine.send(Command::Check { config: Box::new(config.clone()), base_dir: base_dir.to_owned(), revision: 0 })?;
     checked(engine)
 }
 
@@ -50,7 +50,7 @@ pub(super) fn check(engine: &Engine, config: &RunConfig, base_dir: &Path) -> Cli
 fn checked(engine: &Engine) -> CliResult<Vec<Problem>> {
     let start = Instant::now();
     while start.elapsed() < CHECK_PATIENCE {
-        match engine.wait_event(Duration::from_millis(200)) {
+        match engine.wait_event(Duration::from_millis(200)).map(|notice| notice.event) {
             Some(Event::Checked { problems, .. }) => return Ok(problems),
             Some(Event::Failed { why, what_to_do, run: None }) => {
                 return Err(CliError::Failed(joined(&why, &what_to_do)));

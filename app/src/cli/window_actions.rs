@@ -47,6 +47,7 @@ counterparts!(commands, Command, {
     Command::Enqueue { .. } => Typed("train"),
     Command::EnqueueAll { .. } => Typed("race"),
     Command::ResumeRun { .. } => Typed("resume"),
+    Command::ListQueue => QUEUE,
     Command::Cancel { .. } => QUEUE,
     Command::Move { .. } => QUEUE,
     Command::Pause => QUEUE,

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use headroom_engine::{
     store::{RunId, RunRecord, RunState, SeriesData, series_names::TRAIN_LOSS},
     train::Health,
-    worker::{Command, Event, RunEdit},
+    worker::{Command, Event, JobLabel, RunEdit},
 };
 
 use super::*;
@@ -11,6 +11,10 @@ use crate::{examples, messages::Level, plot::CurveX};
 
 fn id(text: &str) -> RunId {
     format!("{text:0>10}").parse().unwrap()
+}
+
+fn job(run: &str) -> JobLabel {
+    JobLabel::Train { run: id(run), name: run.to_owned() }
 }
 
 fn step(run: &str, step: u64) -> Event {
@@ -49,7 +53,7 @@ fn a_run_is_followed_from_the_queue_to_its_end() {
     state.apply(Event::Queued { run: run.clone(), name: "first".to_owned(), number: 1, position: 0 });
     assert!(state.selection.is_visible(&run));
     assert_eq!(state.selection.focused.as_ref(), Some(&run));
-    state.apply(Event::Queue { current: Some(run.clone()), waiting: vec![id("b")] });
+    state.apply(Event::Queue { current: Some(job("a")), is_paused: false, waiting: vec![job("b")] });
     state.apply(Event::Preparing { run: run.clone(), stage: "Reading text".to_owned(), fraction: 0.5 });
     assert!((state.current.as_ref().unwrap().fraction() - 0.5).abs() < 1e-12);
     state.apply(step("a", 40));
@@ -86,7 +90,7 @@ fn a_run_is_followed_from_the_queue_to_its_end() {
     let last = state.messages.latest().unwrap();
     assert_eq!((last.level, last.run.as_ref()), (Level::Error, Some(&run)));
     assert!(last.what.contains("diverged after 50 steps") && !last.what_to_do.is_empty());
-    state.apply(Event::Queue { current: None, waiting: Vec::new() });
+    state.apply(Event::Queue { current: None, is_paused: false, waiting: Vec::new() });
     assert!(state.waiting.is_empty());
 }
 
@@ -218,10 +222,10 @@ fn records_are_asked_for_once() {
 #[test]
 fn late_answers_to_old_questions_are_dropped() {
     let mut state = State::default();
-    for ticket in [2, 1] {
-        state.apply(Event::Checked { ticket, problems: Vec::new(), free_bytes: Some(ticket) });
+    for revision in [2, 1] {
+        state.apply(Event::Checked { revision, problems: Vec::new(), free_bytes: Some(revision) });
     }
-    assert_eq!(state.check.unwrap().ticket, 2);
+    assert_eq!(state.check.unwrap().revision, 2);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use headroom_engine::{
         CheckpointRecord, DamagedRun, RunId, RunRecord, RunState, RunSummary, SnapshotData, TextSample, snapshot_kinds,
     },
     train::Health,
-    worker::{Command, DeviceInfo, Event, RunEdit},
+    worker::{Command, DeviceInfo, Event, JobLabel, Notice, RunEdit},
 };
 
 use super::{
@@ -103,8 +103,8 @@ enum Asked {
 /// Answer to a check of a config.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckAnswer {
-    /// The ticket of the question.
-    pub ticket: u64,
+    /// Which state of the config it is about.
+    pub revision: u64,
     /// What is wrong.
     pub problems: Vec<Problem>,
     /// Free memory on the chosen device, when known.
@@ -261,10 +261,12 @@ impl State {
     }
 
     /// Takes one event in.
-    pub fn apply(&mut self, event: Event) {
+    pub fn apply(&mut self, notice: impl Into<Notice>) {
+        let Notice { ticket: _, event } = notice.into();
         match event {
             Event::Queued { run, name, position, .. } => self.queued(run, &name, position),
-            Event::Queue { current, waiting } => self.queue(current, waiting),
+            Event::Queue { current, waiting, .. } => self.queue(current.as_ref(), &waiting),
+            Event::Done => {}
             Event::Preparing { run, stage, fraction } => self.current(&run).preparing = Some((stage, fraction)),
             Event::Started {
                 run,
@@ -438,10 +440,10 @@ impl State {
             Event::SnapshotData { snapshot } if snapshot.record.kind == snapshot_kinds::MIXING => {
                 self.take_mixing(*snapshot);
             }
-            Event::Checked { ticket, problems, free_bytes } => {
+            Event::Checked { revision, problems, free_bytes } => {
                 // An answer to an older question that comes late is worth nothing.
-                if self.check.as_ref().is_none_or(|known| known.ticket <= ticket) {
-                    self.check = Some(CheckAnswer { ticket, problems, free_bytes });
+                if self.check.as_ref().is_none_or(|known| known.revision <= revision) {
+                    self.check = Some(CheckAnswer { revision, problems, free_bytes });
                 }
             }
             Event::Evaluation { target, loss, metrics, tokens, .. } => {
@@ -509,13 +511,13 @@ impl State {
         }
     }
 
-    fn queue(&mut self, current: Option<RunId>, waiting: Vec<RunId>) {
-        self.waiting = waiting;
-        match current {
+    fn queue(&mut self, current: Option<&JobLabel>, waiting: &[JobLabel]) {
+        self.waiting = waiting.iter().filter_map(JobLabel::run).cloned().collect();
+        match current.and_then(JobLabel::run) {
             None => self.current = None,
             Some(run) => {
                 self.selection.visible.insert(run.clone());
-                self.current(&run);
+                self.current(run);
             }
         }
     }

@@ -17,6 +17,7 @@ pub struct Similarity {
     /// Examples that were averaged over, each with the same weight.
     pub examples: u64,
     /// `[L H, L H]`, symmetric; 1 = identical maps.
+    #[serde(with = "crate::text::floats")]
     pub mean: Vec<f64>,
 }
 

@@ -22,6 +22,7 @@ pub struct MapThumbnails {
     /// Pixels of each side; tokens where these are fewer.
     pub side: usize,
     /// `[L, H, side, side]`: the largest probability under each pixel; NaN for heads without a map.
+    #[serde(with = "crate::text::floats")]
     pub values: Vec<f32>,
 }
 

@@ -3,6 +3,7 @@ use std::{collections::BTreeMap, fmt};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Objective, RECORDED, Sums, recorded::VALIDATION_LOSS};
+use crate::text::floats::Number;
 
 /// A number that is recorded over the steps of a run: everything that stores, tables, charts and exports need to know of it.
 #[derive(Clone, Copy)]
@@ -183,18 +184,17 @@ impl Measurements {
 
 impl Serialize for Measurements {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|measured| (measured.metric.field(), measured.value)))
+        serializer.collect_map(self.0.iter().map(|measured| (measured.metric.field(), Number(measured.value))))
     }
 }
 
 impl<'de> Deserialize<'de> for Measurements {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // JSON has no number that is not finite.
-        let values: BTreeMap<String, Option<f64>> = BTreeMap::deserialize(deserializer)?;
+        let values: BTreeMap<String, Number> = BTreeMap::deserialize(deserializer)?;
         let mut found = Vec::new();
         for metric in Metric::own_of_objectives() {
-            if let Some(value) = values.get(metric.field()) {
-                found.push(Measured { metric, value: value.unwrap_or(f64::NAN) });
+            if let Some(Number(value)) = values.get(metric.field()) {
+                found.push(Measured { metric, value: *value });
             }
         }
         Ok(Self(found))

@@ -6,6 +6,7 @@
 
 mod csv;
 mod escape;
+pub mod floats;
 mod json;
 
 pub use csv::csv_cell;

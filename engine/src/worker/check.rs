@@ -7,14 +7,14 @@ use crate::{
 };
 
 /// Answers what a config alone cannot tell, on a thread of its own: a network folder can take its time.
-pub(super) fn check(outbox: Outbox, config: RunConfig, paths: StorePaths, ticket: u64) {
+pub(super) fn check(outbox: Outbox, config: RunConfig, paths: StorePaths, revision: u64) {
     let answer = outbox.clone();
     let spawned = std::thread::Builder::new().name("headroom-check".to_owned()).spawn(move || {
         let (problems, free_bytes) = problems(&config, &paths);
-        outbox.send(Event::Checked { ticket, problems, free_bytes });
+        outbox.send(Event::Checked { revision, problems, free_bytes });
     });
     if spawned.is_err() {
-        answer.send(Event::Checked { ticket, problems: Vec::new(), free_bytes: None });
+        answer.send(Event::Checked { revision, problems: Vec::new(), free_bytes: None });
     }
 }
 

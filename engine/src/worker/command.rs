@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     analysis::AnalysisSpec,
@@ -9,8 +9,10 @@ use crate::{
     store::{Advised, AnalysisId, BenchmarkId, Cursor, RunId},
 };
 
-/// Everything that can be asked of the engine. The window and the command line use the same commands.
-#[derive(Clone, Debug)]
+/// Everything that can be asked of the engine. The window and the command line use the same commands. Serialised with the
+/// variant's name in `command` and flat fields.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case")]
 pub enum Command {
     /// Adds a run at the end of the queue; answered by [`super::Event::Queued`].
     Enqueue {
@@ -34,19 +36,23 @@ pub enum Command {
         /// The run.
         run: RunId,
     },
-    /// Takes a queued run out of the queue.
+    /// Lists what computes and what waits; answered by [`super::Event::Queue`].
+    ListQueue,
+    /// Takes a queued run out of the queue; answered by [`super::Event::Done`], the run ends with
+    /// [`super::Event::Finished`].
     Cancel {
         /// The run.
         run: RunId,
     },
-    /// Moves a queued run to a position in the queue (0 = next).
+    /// Moves a queued run to a position in the queue (0 = next); answered by [`super::Event::Done`].
     Move {
         /// The run.
         run: RunId,
         /// The new position.
         position: usize,
     },
-    /// Pauses the current run after the step it is in.
+    /// Pauses the current run after the step it is in. This and the next three are answered by [`super::Event::Done`], or
+    /// by [`super::Event::Refused`] where nothing computes.
     Pause,
     /// Goes on with the paused run.
     Resume,
@@ -116,14 +122,14 @@ pub enum Command {
         before_ms: i64,
     },
     /// Asks what cannot be answered from a config alone: do its files exist, is its device there, is there
-    /// memory enough; answered by [`super::Event::Checked`] with the same ticket.
+    /// memory enough; answered by [`super::Event::Checked`].
     Check {
         /// The config.
         config: Box<RunConfig>,
         /// Folder from which relative paths are taken.
         base_dir: PathBuf,
-        /// Comes back with the answer.
-        ticket: u64,
+        /// Which state of the config it is; comes back with the answer.
+        revision: u64,
     },
     /// Lists devices; answered by [`super::Event::Devices`].
     Devices,
@@ -137,7 +143,7 @@ pub enum Command {
         /// What is measured.
         spec: Box<SweepSpec>,
     },
-    /// Ends a measurement, in progress or queued; what was measured is kept.
+    /// Ends a measurement, in progress or queued; what was measured is kept. Answered by [`super::Event::Done`].
     CancelMeasure {
         /// The measurement.
         benchmark: BenchmarkId,
@@ -188,7 +194,7 @@ pub enum Command {
         /// shuffled text on both.
         analyses: [AnalysisId; 4],
     },
-    /// Ends an analysis, in progress or queued; nothing of it is kept.
+    /// Ends an analysis, in progress or queued; nothing of it is kept. Answered by [`super::Event::Done`].
     CancelAnalysis {
         /// The analysis.
         analysis: AnalysisId,
@@ -281,7 +287,8 @@ pub enum Command {
 }
 
 /// A change to what is written about a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RunEdit {
     /// A new name.
     Rename(String),
@@ -300,7 +307,7 @@ pub enum RunEdit {
 }
 
 /// How many pairs of a trained model are scored in an evaluation, other than in its training.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Approximation {
     /// The answer; what it says about training has no meaning here.
     pub coverage: Coverage,
@@ -309,7 +316,8 @@ pub struct Approximation {
 }
 
 /// A run in the store or a model directory on disk.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Target {
     /// A run and one of its checkpoints.
     Run {
@@ -323,7 +331,8 @@ pub enum Target {
 }
 
 /// What a model reads while its maps are shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MapText {
     /// One of sixteen examples of the held-out text, with no token hidden.
     Example(usize),
@@ -342,7 +351,7 @@ pub enum MapText {
 }
 
 /// A map that is to be put together from some of its pairs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rebuild {
     /// The analysis that chose pairs.
     pub analysis: AnalysisId,
@@ -357,7 +366,7 @@ pub struct Rebuild {
 }
 
 /// A model, and the text on which its scores span a space.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Subspace {
     /// The model.
     pub target: Target,
@@ -366,7 +375,8 @@ pub struct Subspace {
 }
 
 /// One of a run's checkpoints.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Which {
     /// The one with the best validation loss.
     #[default]

@@ -1,5 +1,5 @@
 use candle_core::Device;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::gpu::{self, Gpu};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A device on which a run can compute.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceInfo {
     /// The name in the config, such as `cpu` or `cuda:0`.
     pub id: String,

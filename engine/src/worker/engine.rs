@@ -9,7 +9,7 @@ use crossbeam_channel::{Sender, TrySendError, bounded};
 use thiserror::Error;
 
 use super::{
-    Command, Event,
+    Command, Notice, Request, Ticket,
     outbox::Outbox,
     scheduler::{Message, Scheduler},
 };
@@ -75,21 +75,24 @@ impl Engine {
         Ok(Self { messages, outbox, scheduler: Some(scheduler) })
     }
 
-    /// Sends a command; never blocks.
-    pub fn send(&self, command: Command) -> Result<(), EngineError> {
-        self.messages.try_send(Message::Command(command)).map_err(|error| match error {
+    /// Sends a request, or a command that gets a new ticket; never blocks.
+    pub fn send(&self, request: impl Into<Request>) -> Result<Ticket, EngineError> {
+        let request = request.into();
+        let ticket = request.ticket;
+        self.messages.try_send(Message::Request { request, asker: None }).map_err(|error| match error {
             TrySendError::Full(_) => EngineError::Busy,
             TrySendError::Disconnected(_) => EngineError::Ended,
-        })
+        })?;
+        Ok(ticket)
     }
 
     /// The next waiting event, if any.
-    pub fn try_event(&self) -> Option<Event> {
+    pub fn try_event(&self) -> Option<Notice> {
         self.outbox.take()
     }
 
     /// Waits for the next event; `None` when `patience` is over.
-    pub fn wait_event(&self, patience: Duration) -> Option<Event> {
+    pub fn wait_event(&self, patience: Duration) -> Option<Notice> {
         self.outbox.wait(patience)
     }
 
@@ -113,6 +116,6 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        let _ = self.messages.try_send(Message::Command(Command::Shutdown));
+        let _ = self.messages.try_send(Message::Request { request: Command::Shutdown.into(), asker: None });
     }
 }

@@ -11,7 +11,7 @@ use super::{
     Event,
     analyse_job::analyse_job,
     evaluate_job::evaluate_job,
-    job::Job,
+    job::{Job, JobLabel, Work},
     job_context::{JobContext, STACK_BYTES},
     job_control::JobControl,
     measure_job::measure_job,
@@ -63,39 +63,27 @@ impl EngineThread {
 
 fn work(context: &JobContext, inbox: &Receiver<(Job, Arc<JobControl>)>, messages: &Sender<Message>) {
     for (job, control) in inbox {
-        let run = job.run().cloned();
-        let name = if let Job::Train(job) = &job { job.config.name.clone() } else { String::new() };
-        let (benchmark, analysis) = (job.benchmark().cloned(), job.analysis().cloned());
-        let outcome = catch_unwind(AssertUnwindSafe(|| match job {
-            Job::Train(job) => train_job(context, *job, &control),
-            Job::Evaluate(job) => evaluate_job(context, job, &control),
-            Job::Measure(job) => measure_job(context, *job, &control),
-            Job::Analyse(job) => analyse_job(context, *job, &control),
+        let label = job.label();
+        let context = &context.of_job(job.outbox.clone());
+        let outcome = catch_unwind(AssertUnwindSafe(|| match job.work {
+            Work::Train(job) => train_job(context, *job, &control),
+            Work::Evaluate(job) => evaluate_job(context, job, &control),
+            Work::Measure(job) => measure_job(context, *job, &control),
+            Work::Analyse(job) => analyse_job(context, *job, &control),
         }));
         context.position.clear();
         if let Err(panic) = outcome {
             let why = format!("The engine met a fault of its own: {}.", words(panic.as_ref()));
             let what_to_do = "Please report it with the run's config. Its checkpoints and metrics are kept.".to_owned();
-            if let Some(run) = &run {
+            if let Some(run) = label.run() {
                 let failure = Failure { why: why.clone(), what_to_do: what_to_do.clone() };
                 let details = StateDetails { failure: Some(failure), ..StateDetails::default() };
                 context.writer.set_state(run, RunState::Failed, details);
             }
-            context.outbox.send(Event::Failed { run: run.clone(), why: why.clone(), what_to_do });
-            if let Some(benchmark) = benchmark {
-                let (name, why) = (String::new(), Some(why.clone()));
-                context.outbox.send(Event::MeasureEnded { benchmark, name, complete: false, why });
-            }
-            if let Some(analysis) = analysis {
-                context.outbox.send(Event::AnalyseEnded {
-                    analysis,
-                    complete: false,
-                    why: Some(why.clone()),
-                    is_refusal: false,
-                });
-            }
-            if let Some(run) = run {
-                context.outbox.send(Event::Finished {
+            context.outbox.send(Event::Failed { run: label.run().cloned(), why: why.clone(), what_to_do });
+            let why = Some(why);
+            match label {
+                JobLabel::Train { run, name } => context.outbox.send(Event::Finished {
                     run,
                     name,
                     state: RunState::Failed,
@@ -104,9 +92,16 @@ fn work(context: &JobContext, inbox: &Receiver<(Job, Arc<JobControl>)>, messages
                     best_validation_loss: None,
                     best_step: None,
                     train_secs: 0.0,
-                    why: Some(why),
+                    why,
                     unwritten: None,
-                });
+                }),
+                JobLabel::Measure { benchmark, name } => {
+                    context.outbox.send(Event::MeasureEnded { benchmark, name, complete: false, why });
+                }
+                JobLabel::Analyse { analysis, .. } => {
+                    context.outbox.send(Event::AnalyseEnded { analysis, complete: false, why, is_refusal: false });
+                }
+                JobLabel::Evaluate { .. } => {}
             }
         }
         if messages.send(Message::JobDone).is_err() {

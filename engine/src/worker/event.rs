@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     analysis::{Analysis, MapThumbnails, reconstruction::RebuiltMap},
@@ -12,13 +12,14 @@ use crate::{
         DamagedRun, Deleted, PurgeReport, RunId, RunRecord, RunState, RunSummary, SeriesData, SnapshotData,
         SnapshotRecord, TextSample,
     },
+    text::floats,
     train::Health,
 };
 
-use super::{DeviceInfo, GpuReading, Rebuild};
+use super::{DeviceInfo, GpuReading, JobLabel, Rebuild};
 
 /// Everything that the engine tells. Serialised with the variant's name in `event` and flat fields.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// A run was written down and waits for its turn.
@@ -32,13 +33,17 @@ pub enum Event {
         /// Runs before it in the queue.
         position: usize,
     },
-    /// The queue changed: who computes, who waits, in order.
+    /// Answer to [`super::Command::ListQueue`], and after each change: what computes, what waits, in order.
     Queue {
-        /// The run that computes now.
-        current: Option<RunId>,
-        /// The runs that wait.
-        waiting: Vec<RunId>,
+        /// The job in progress.
+        current: Option<JobLabel>,
+        /// Whether it is paused, or will be after the step that it is in.
+        is_paused: bool,
+        /// The jobs that wait.
+        waiting: Vec<JobLabel>,
     },
+    /// The request was carried out; nothing else answers it.
+    Done,
     /// Text is read, tokenised or a tokenizer trained before the first step.
     Preparing {
         /// The run.
@@ -46,6 +51,7 @@ pub enum Event {
         /// What is done, as words.
         stage: String,
         /// Share done, 0..=1.
+        #[serde(with = "floats")]
         fraction: f64,
     },
     /// The first step follows.
@@ -85,16 +91,21 @@ pub enum Event {
         /// Steps in all.
         steps: u64,
         /// Mean training loss of the step in nats per token.
+        #[serde(with = "floats")]
         loss: f64,
         /// Learning rate of the step.
+        #[serde(with = "floats")]
         learning_rate: f64,
         /// Global gradient norm before clipping.
+        #[serde(with = "floats")]
         grad_norm: f64,
         /// Training speed.
+        #[serde(with = "floats")]
         tokens_per_sec: f64,
         /// Tokens trained on.
         tokens: u64,
         /// Time left.
+        #[serde(with = "floats")]
         eta_secs: f64,
     },
     /// The held-out text was evaluated.
@@ -104,6 +115,7 @@ pub enum Event {
         /// Steps done.
         step: u64,
         /// Mean loss in nats per token.
+        #[serde(with = "floats")]
         loss: f64,
         /// The other metrics of its objective, each a field.
         #[serde(flatten)]
@@ -141,6 +153,7 @@ pub enum Event {
         /// Pairs of each row.
         k: usize,
         /// Mean squared error of the scores as a share of their mean square, 0..=1.
+        #[serde(with = "floats")]
         score_error: f64,
         /// Maps of scores that were read.
         samples: u64,
@@ -206,15 +219,16 @@ pub enum Event {
         /// Steps done.
         step: u64,
         /// Last training loss.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, with = "floats", skip_serializing_if = "Option::is_none")]
         loss: Option<f64>,
         /// Best validation loss.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, with = "floats", skip_serializing_if = "Option::is_none")]
         best_validation_loss: Option<f64>,
         /// Its step.
         #[serde(skip_serializing_if = "Option::is_none")]
         best_step: Option<u64>,
         /// Time spent in training steps.
+        #[serde(with = "floats")]
         train_secs: f64,
         /// Why it ended early, in words.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -226,13 +240,14 @@ pub enum Event {
     /// What the machine is doing: once a second while a job is done, else only when it changed.
     System {
         /// Use of all cores by this program, 100 = one core.
+        #[serde(with = "floats")]
         cpu_percent: f64,
         /// Resident memory of this program.
         memory_bytes: u64,
         /// Memory that is free on the machine.
         free_bytes: u64,
         /// What the GPUs do; none where there is none, or the program was built without.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         gpus: Vec<GpuReading>,
     },
     /// Answer to [`super::Command::ListRuns`], and after each change.
@@ -285,8 +300,8 @@ pub enum Event {
     },
     /// Answer to [`super::Command::Check`].
     Checked {
-        /// The ticket of the question.
-        ticket: u64,
+        /// Which state of the config it is, as asked.
+        revision: u64,
         /// What is wrong.
         problems: Vec<Problem>,
         /// Free memory on the chosen device, when known.
@@ -297,6 +312,7 @@ pub enum Event {
         /// What was evaluated, as given.
         target: String,
         /// Mean loss in nats per token.
+        #[serde(with = "floats")]
         loss: f64,
         /// The other metrics of its objective, each a field.
         #[serde(flatten)]
@@ -309,7 +325,7 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         coverage: Option<String>,
         /// Mean squared error of the scores that this makes on the training text, as a share of their mean square.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, with = "floats", skip_serializing_if = "Option::is_none")]
         score_error: Option<f64>,
     },
     /// Answer to [`super::Command::Export`].
@@ -350,6 +366,7 @@ pub enum Event {
         /// The point in words: the fields that are swept with their values.
         label: String,
         /// Share of the whole measurement that is done, 0..=1.
+        #[serde(with = "floats")]
         fraction: f64,
     },
     /// A point was measured, or cannot be.
@@ -404,6 +421,7 @@ pub enum Event {
         /// What is done, in words.
         stage: String,
         /// Share of the whole that is done, 0..=1.
+        #[serde(with = "floats")]
         fraction: f64,
     },
     /// What an analysis of attention found: when it is made, and in answer to [`super::Command::LoadAnalysis`].
@@ -442,6 +460,7 @@ pub enum Event {
         /// Its step.
         step: u64,
         /// Time that the analysis took.
+        #[serde(with = "floats")]
         secs: f64,
     },
     /// Answer to [`super::Command::LoadLiveAnalyses`].
@@ -470,7 +489,6 @@ pub enum Event {
     /// Answer to [`super::Command::LoadSnapshot`].
     SnapshotData {
         /// The snapshot with its elements.
-        #[serde(skip)]
         snapshot: Box<SnapshotData>,
     },
     /// Answer to [`super::Command::LoadMaps`].
@@ -495,7 +513,7 @@ pub enum Event {
         /// Head, from 0.
         head: usize,
         /// Its map, `[n, n]`, query by query; empty where the head has none.
-        #[serde(skip)]
+        #[serde(with = "floats")]
         values: Vec<f32>,
     },
     /// Answer to [`super::Command::RebuildMap`].
@@ -505,7 +523,6 @@ pub enum Event {
         /// What was asked for.
         rebuild: Rebuild,
         /// The map beside itself; none where it cannot be put together.
-        #[serde(skip)]
         rebuilt: Option<Box<RebuiltMap>>,
         /// Why it cannot.
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,6 @@
-use super::{Approximation, Subspace, Target};
+use serde::{Deserialize, Serialize};
+
+use super::{Approximation, Subspace, Target, outbox::Outbox, subject::Subject};
 use crate::{
     analysis::AnalysisSpec,
     config::{DataConfig, RunConfig},
@@ -6,8 +8,14 @@ use crate::{
     store::{AnalysisId, BenchmarkId, RunId},
 };
 
-/// Work for the engine thread.
-pub(super) enum Job {
+/// Work for the engine thread, and where its events go.
+pub(super) struct Job {
+    pub(super) outbox: Outbox,
+    pub(super) work: Work,
+}
+
+/// What is to be done.
+pub(super) enum Work {
     /// Trains a run.
     Train(Box<TrainJob>),
     /// Measures a loss.
@@ -52,27 +60,73 @@ pub(super) struct AnalyseJob {
 }
 
 impl Job {
+    /// What the job is, for those who list the queue.
+    pub(super) fn label(&self) -> JobLabel {
+        match &self.work {
+            Work::Train(job) => JobLabel::Train { run: job.run.clone(), name: job.config.name.clone() },
+            Work::Evaluate(job) => JobLabel::Evaluate { target: Subject::name(&job.target) },
+            Work::Measure(job) => JobLabel::Measure { benchmark: job.benchmark.clone(), name: job.name.clone() },
+            Work::Analyse(job) => {
+                JobLabel::Analyse { analysis: job.analysis.clone(), target: Subject::name(&job.target) }
+            }
+        }
+    }
+}
+
+/// A job as the queue lists it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum JobLabel {
+    /// A run is trained.
+    Train {
+        /// The run.
+        run: RunId,
+        /// Its name.
+        name: String,
+    },
+    /// The loss of a model is measured.
+    Evaluate {
+        /// The model, as given.
+        target: String,
+    },
+    /// Training steps are measured.
+    Measure {
+        /// The measurement.
+        benchmark: BenchmarkId,
+        /// Its name.
+        name: String,
+    },
+    /// The attention of a model is analysed.
+    Analyse {
+        /// The analysis.
+        analysis: AnalysisId,
+        /// The model, as given.
+        target: String,
+    },
+}
+
+impl JobLabel {
     /// The run that the job trains.
-    pub(super) fn run(&self) -> Option<&RunId> {
+    pub fn run(&self) -> Option<&RunId> {
         match self {
-            Self::Train(job) => Some(&job.run),
-            Self::Evaluate(_) | Self::Measure(_) | Self::Analyse(_) => None,
+            Self::Train { run, .. } => Some(run),
+            Self::Evaluate { .. } | Self::Measure { .. } | Self::Analyse { .. } => None,
         }
     }
 
     /// The benchmark that the job measures.
-    pub(super) fn benchmark(&self) -> Option<&BenchmarkId> {
+    pub fn benchmark(&self) -> Option<&BenchmarkId> {
         match self {
-            Self::Measure(job) => Some(&job.benchmark),
-            Self::Train(_) | Self::Evaluate(_) | Self::Analyse(_) => None,
+            Self::Measure { benchmark, .. } => Some(benchmark),
+            Self::Train { .. } | Self::Evaluate { .. } | Self::Analyse { .. } => None,
         }
     }
 
     /// The analysis that the job makes.
-    pub(super) fn analysis(&self) -> Option<&AnalysisId> {
+    pub fn analysis(&self) -> Option<&AnalysisId> {
         match self {
-            Self::Analyse(job) => Some(&job.analysis),
-            Self::Train(_) | Self::Evaluate(_) | Self::Measure(_) => None,
+            Self::Analyse { analysis, .. } => Some(analysis),
+            Self::Train { .. } | Self::Evaluate { .. } | Self::Measure { .. } => None,
         }
     }
 }

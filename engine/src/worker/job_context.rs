@@ -28,6 +28,12 @@ impl JobContext {
         Self { store, writer, outbox, position, messages }
     }
 
+    /// The same for a job with an outbox of its own.
+    pub(super) fn of_job(&self, outbox: Outbox) -> Self {
+        let position = Arc::clone(&self.position);
+        Self::new(self.store.clone(), self.writer.clone(), outbox, position, self.messages.clone())
+    }
+
     /// Tells the scheduler that what is written about the current run changed.
     pub(super) fn runs_changed(&self) {
         // A scheduler that is busy hears of it with the next change.

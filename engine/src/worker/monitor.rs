@@ -333,7 +333,7 @@ mod tests {
         .unwrap();
         monitor.position().set(&run, device, 7, 1000, 64);
         go.send(()).unwrap();
-        let told = outbox.wait(Duration::from_mins(1));
+        let told = outbox.wait(Duration::from_mins(1)).map(|notice| notice.event);
         let Some(Event::System { gpus, .. }) = told else { panic!("{told:?}") };
         monitor.end();
         writer.flush().unwrap();
@@ -394,8 +394,12 @@ mod tests {
         position.stepped(0.01);
         position.life().sign = Instant::now().checked_sub(Duration::from_secs(61));
         monitor.set_busy(true);
-        let told = std::iter::from_fn(|| outbox.wait(Duration::from_mins(1))).find_map(|event| {
-            if let Event::Health { step, health, message, .. } = event { Some((step, health, message)) } else { None }
+        let told = std::iter::from_fn(|| outbox.wait(Duration::from_mins(1))).find_map(|notice| {
+            if let Event::Health { step, health, message, .. } = notice.event {
+                Some((step, health, message))
+            } else {
+                None
+            }
         });
         let (step, health, message) = told.unwrap();
         assert!(
@@ -416,13 +420,14 @@ mod tests {
         let none = || Box::new(Vec::<Box<dyn GpuReader>>::new()) as Box<dyn GpuReader>;
         let often = Duration::from_millis(10);
         let mut monitor = Monitor::start(outbox.clone(), store.writer().unwrap(), often, none).unwrap();
-        assert!(matches!(outbox.wait(Duration::from_mins(1)), Some(Event::System { .. })), "how things are");
+        let next = || outbox.wait(Duration::from_mins(1)).map(|notice| notice.event);
+        assert!(matches!(next(), Some(Event::System { .. })), "how things are");
         std::thread::sleep(Duration::from_millis(300));
         let told = std::iter::from_fn(|| outbox.take()).count();
         assert!(told <= 2, "{told} readings of nothing");
         monitor.set_busy(true);
         for _ in 0..5 {
-            assert!(matches!(outbox.wait(Duration::from_mins(1)), Some(Event::System { .. })));
+            assert!(matches!(next(), Some(Event::System { .. })));
         }
         monitor.set_busy(false);
         std::thread::sleep(Duration::from_millis(200));

@@ -4,35 +4,58 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Event;
+use crossbeam_channel::Sender;
+
+use super::{Event, Notice, Ticket};
 
 /// More waiting events than this, and those that a newer one replaces are dropped.
 const CAPACITY: usize = 4096;
 
 /// The engine's end of the event queue. A reader that is slow or gone never slows the engine: when the queue is full,
 /// the oldest events that a newer one replaces anyway (progress readings) give way; answers and endings never do.
+///
+/// An outbox [of a request](Self::of) marks what it sends with the request's ticket; clones mark it the same.
 #[derive(Clone)]
 pub(super) struct Outbox {
     shared: Arc<Shared>,
+    ticket: Option<Ticket>,
+    /// Gets a copy of what follows from the request.
+    asker: Option<Sender<Notice>>,
 }
 
 struct Shared {
-    queue: Mutex<VecDeque<Event>>,
+    queue: Mutex<VecDeque<Notice>>,
     arrived: Condvar,
     wake: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl Outbox {
     pub(super) fn new(wake: Option<Arc<dyn Fn() + Send + Sync>>) -> Self {
-        Self { shared: Arc::new(Shared { queue: Mutex::default(), arrived: Condvar::new(), wake }) }
+        let shared = Arc::new(Shared { queue: Mutex::default(), arrived: Condvar::new(), wake });
+        Self { shared, ticket: None, asker: None }
     }
 
-    fn queue(&self) -> MutexGuard<'_, VecDeque<Event>> {
+    /// The same queue for what follows from a request. `asker` gets a copy, as long as there is room in its channel: one that
+    /// does not read never slows the engine.
+    pub(super) fn of(&self, ticket: Ticket, asker: Option<Sender<Notice>>) -> Self {
+        Self { shared: Arc::clone(&self.shared), ticket: Some(ticket), asker }
+    }
+
+    /// The same queue for what nobody asked for.
+    pub(super) fn of_nobody(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), ticket: None, asker: None }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, VecDeque<Notice>> {
         // A panic while the lock was held cannot leave a queue of whole events half changed.
         self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn send(&self, event: Event) {
+        let notice = Notice { ticket: self.ticket, event };
+        if let Some(asker) = &self.asker {
+            let _ = asker.try_send(notice.clone());
+        }
         {
             let mut queue = self.queue();
             if queue.len() >= CAPACITY
@@ -40,7 +63,7 @@ impl Outbox {
             {
                 queue.remove(oldest);
             }
-            queue.push_back(event);
+            queue.push_back(notice);
         }
         self.shared.arrived.notify_all();
         if let Some(wake) = &self.shared.wake {
@@ -48,16 +71,16 @@ impl Outbox {
         }
     }
 
-    pub(super) fn take(&self) -> Option<Event> {
+    pub(super) fn take(&self) -> Option<Notice> {
         self.queue().pop_front()
     }
 
-    pub(super) fn wait(&self, patience: Duration) -> Option<Event> {
+    pub(super) fn wait(&self, patience: Duration) -> Option<Notice> {
         let deadline = Instant::now() + patience;
         let mut queue = self.queue();
         loop {
-            if let Some(event) = queue.pop_front() {
-                return Some(event);
+            if let Some(notice) = queue.pop_front() {
+                return Some(notice);
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -68,17 +91,17 @@ impl Outbox {
     }
 }
 
-/// Whether a newer event of the same kind says all that this one says.
-fn is_replaceable(event: &Event) -> bool {
-    matches!(
-        event,
+/// Whether a newer event of the same kind says all that this one says, and nobody waits for it as an answer.
+fn is_replaceable(notice: &Notice) -> bool {
+    match notice.event {
         Event::Step { .. }
-            | Event::System { .. }
-            | Event::Preparing { .. }
-            | Event::Queue { .. }
-            | Event::Measuring { .. }
-            | Event::Analysing { .. }
-    )
+        | Event::System { .. }
+        | Event::Preparing { .. }
+        | Event::Measuring { .. }
+        | Event::Analysing { .. } => true,
+        Event::Queue { .. } => notice.ticket.is_none(),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -101,7 +124,7 @@ mod tests {
         }
         let mut warnings = 0;
         let mut events = 0;
-        while let Some(event) = outbox.take() {
+        while let Some(Notice { event, .. }) = outbox.take() {
             events += 1;
             warnings += usize::from(matches!(event, Event::Warning { .. }));
         }
@@ -117,7 +140,23 @@ mod tests {
             .name("sender".to_owned())
             .spawn(move || sender.send(Event::Paused { run: RunId::new(), step: 1 }))
             .unwrap();
-        assert!(matches!(outbox.wait(Duration::from_secs(10)), Some(Event::Paused { step: 1, .. })));
+        let told = outbox.wait(Duration::from_secs(10)).map(|notice| notice.event);
+        assert!(matches!(told, Some(Event::Paused { step: 1, .. })));
         thread.join().unwrap();
+    }
+
+    #[test]
+    fn what_follows_from_a_request_has_its_ticket_and_an_asker_that_does_not_read_slows_nobody() {
+        let outbox = Outbox::new(None);
+        let (asker, answers) = crossbeam_channel::bounded(2);
+        let ticket = Ticket::new();
+        let of_request = outbox.of(ticket, Some(asker));
+        for n in 0..5 {
+            of_request.clone().send(warning(n));
+        }
+        of_request.of_nobody().send(warning(5));
+        let tickets: Vec<_> = std::iter::from_fn(|| outbox.take()).map(|notice| notice.ticket).collect();
+        assert_eq!(tickets, [vec![Some(ticket); 5], vec![None]].concat());
+        assert_eq!(answers.try_iter().filter(|notice| notice.ticket == Some(ticket)).count(), 2);
     }
 }

@@ -9,11 +9,11 @@ use std::{
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use super::{
-    Command, Event, RunEdit, Subspace, Which, check, device,
+    Command, Event, Notice, Request, RunEdit, Subspace, Which, check, device,
     engine_thread::EngineThread,
     export::export,
     gpu,
-    job::{AnalyseJob, EvaluateJob, Job, MeasureJob, TrainJob},
+    job::{AnalyseJob, EvaluateJob, Job, JobLabel, MeasureJob, TrainJob, Work},
     job_control::JobControl,
     monitor::{self, Monitor},
     outbox::Outbox,
@@ -52,7 +52,12 @@ fn trace(database: &Path) -> Trace {
 /// What reaches the scheduler.
 pub(super) enum Message {
     /// From outside.
-    Command(Command),
+    Request {
+        /// What is asked.
+        request: Request,
+        /// Gets a copy of everything that follows from it.
+        asker: Option<Sender<Notice>>,
+    },
     /// What is written about the current run changed: its state, its best, its checkpoints.
     RunsChanged,
     /// The engine thread is done with its job.
@@ -83,9 +88,7 @@ pub(super) struct Scheduler {
 
 /// The job in progress.
 struct Current {
-    run: Option<RunId>,
-    benchmark: Option<BenchmarkId>,
-    analysis: Option<AnalysisId>,
+    label: JobLabel,
     control: Arc<JobControl>,
 }
 
@@ -123,14 +126,14 @@ impl Scheduler {
         let warnings = self.store.warnings();
         loop {
             match self.inbox.recv_timeout(LOOK_UP) {
-                Ok(Message::Command(command)) => self.carry_out(command),
+                Ok(Message::Request { request, asker }) => self.answer(request, asker),
                 Ok(Message::RunsChanged) => self.runs_changed = true,
                 Ok(Message::JobDone) => {
                     let done = self.current.take();
-                    let told = match done {
-                        Some(Current { benchmark: Some(_), .. }) => self.send_benchmarks(),
-                        Some(Current { analysis: Some(_), .. }) => self.send_analyses(),
-                        _ => Ok(()),
+                    let told = match done.map(|done| done.label) {
+                        Some(JobLabel::Measure { .. }) => self.send_benchmarks(),
+                        Some(JobLabel::Analyse { .. }) => self.send_analyses(),
+                        Some(JobLabel::Train { .. } | JobLabel::Evaluate { .. }) | None => Ok(()),
                     };
                     if let Err(error) = told {
                         self.fail(None, &error);
@@ -154,15 +157,31 @@ impl Scheduler {
         self.outbox.send(Event::Ended);
     }
 
-    fn carry_out(&mut self, command: Command) {
-        let outcome = match command {
+    /// Carries a request out. What is sent until the end, and by the jobs and threads that it starts, has its ticket.
+    fn answer(&mut self, request: Request, asker: Option<Sender<Notice>>) {
+        self.outbox = self.outbox.of(request.ticket, asker);
+        if let Err(error) = self.carry_out(request.command) {
+            self.fail(None, &error);
+        }
+        self.outbox = self.outbox.of_nobody();
+    }
+
+    fn carry_out(&mut self, command: Command) -> Result<(), StoreError> {
+        match command {
             Command::Enqueue { config, base_dir } => self.enqueue(vec![*config], &base_dir, &[]).map(drop),
             Command::EnqueueAll { configs, base_dir, tags } => self.enqueue(configs, &base_dir, &tags).map(drop),
             Command::ResumeRun { run } => self.resume_run(&run),
-            Command::Cancel { run } => self.cancel(&run),
+            Command::ListQueue => {
+                self.send_queue();
+                Ok(())
+            }
+            Command::Cancel { run } => {
+                self.cancel(&run)?;
+                self.done()
+            }
             Command::Move { run, position } => {
                 self.move_to(&run, position);
-                Ok(())
+                self.done()
             }
             Command::Pause => {
                 self.control(|control| control.pause(true));
@@ -182,7 +201,8 @@ impl Scheduler {
             }
             Command::Evaluate { target, data, coverage, tokens, base_dir } => {
                 let data = data.map(|data| Box::new(data.anchored(&base_dir)));
-                self.queue.push_front(Job::Evaluate(EvaluateJob { target, data, coverage, tokens }));
+                let work = Work::Evaluate(EvaluateJob { target, data, coverage, tokens });
+                self.queue.push_front(Job { outbox: self.outbox.clone(), work });
                 self.next_job();
                 Ok(())
             }
@@ -200,9 +220,9 @@ impl Scheduler {
                 self.store.deleted(before_ms).map(|deleted| self.outbox.send(Event::Deleted { deleted }))
             }
             Command::Purge { before_ms } => self.purge(before_ms),
-            Command::Check { config, base_dir, ticket } => {
+            Command::Check { config, base_dir, revision } => {
                 let paths = self.store.paths().clone();
-                check::check(self.outbox.clone(), config.anchored(&base_dir), paths, ticket);
+                check::check(self.outbox.clone(), config.anchored(&base_dir), paths, revision);
                 Ok(())
             }
             Command::Measure { benchmark, name, spec } => {
@@ -211,7 +231,7 @@ impl Scheduler {
             }
             Command::CancelMeasure { benchmark } => {
                 self.cancel_measure(&benchmark);
-                Ok(())
+                self.done()
             }
             Command::ListBenchmarks => self.send_benchmarks(),
             Command::LoadBenchmark { benchmark } => self
@@ -236,7 +256,7 @@ impl Scheduler {
             }
             Command::CancelAnalysis { analysis } => {
                 self.cancel_analysis(&analysis);
-                Ok(())
+                self.done()
             }
             Command::ListAnalyses => self.send_analyses(),
             Command::LoadAnalysis { analysis } => self.store.analysis(&analysis).map(|found| {
@@ -282,9 +302,6 @@ impl Scheduler {
                 self.end();
                 Ok(())
             }
-        };
-        if let Err(error) = outcome {
-            self.fail(None, &error);
         }
     }
 
@@ -309,6 +326,11 @@ impl Scheduler {
         }
     }
 
+    fn done(&self) -> Result<(), StoreError> {
+        self.outbox.send(Event::Done);
+        Ok(())
+    }
+
     fn fail(&self, run: Option<RunId>, error: &StoreError) {
         self.outbox.send(Event::Failed {
             run,
@@ -320,11 +342,14 @@ impl Scheduler {
 
     fn control(&self, change: impl FnOnce(&JobControl)) {
         match &self.current {
-            Some(current) => change(&current.control),
-            None => self.outbox.send(Event::Warning {
-                run: None,
-                message: "Nothing is running, so there is nothing to steer.".into(),
-            }),
+            Some(current) => {
+                change(&current.control);
+                self.send_queue();
+                self.outbox.send(Event::Done);
+            }
+            None => self
+                .outbox
+                .send(Event::Refused { why: "Nothing is running that could be paused, stopped or saved.".to_owned() }),
         }
     }
 
@@ -377,7 +402,7 @@ impl Scheduler {
             number,
             position: self.queue.len() + usize::from(self.current.is_some()),
         });
-        self.queue.push_back(Job::Train(Box::new(job)));
+        self.queue.push_back(Job { outbox: self.outbox.clone(), work: Work::Train(Box::new(job)) });
         self.next_job();
         self.send_runs()
     }
@@ -424,24 +449,39 @@ impl Scheduler {
     }
 
     fn cancel(&mut self, run: &RunId) -> Result<(), StoreError> {
-        let before = self.queue.len();
-        self.queue.retain(|job| job.run() != Some(run));
-        if self.queue.len() < before {
+        if let Some(job) = self.take_waiting(|label| label.run() == Some(run)) {
+            let summary = self.store.run(run.as_str())?.summary;
+            let step = summary.steps_done;
             // A run that was already going before it was queued again keeps what it has.
-            let state = match self.store.run(run.as_str())?.summary.steps_done {
-                0 => RunState::Cancelled,
-                _ => RunState::Stopped,
-            };
+            let state = if step == 0 { RunState::Cancelled } else { RunState::Stopped };
             self.store.set_state(run, state, StateDetails::default())?;
-            self.send_queue();
+            // Whoever queued it is told.
+            job.outbox.send(Event::Finished {
+                run: run.clone(),
+                name: summary.name,
+                state,
+                step,
+                loss: None,
+                best_validation_loss: None,
+                best_step: None,
+                train_secs: summary.train_secs,
+                why: None,
+                unwritten: None,
+            });
         }
         self.send_runs()
     }
 
+    /// Takes a job that waits out of the queue.
+    fn take_waiting(&mut self, is_meant: impl Fn(&JobLabel) -> bool) -> Option<Job> {
+        let place = self.queue.iter().position(|job| is_meant(&job.label()))?;
+        let job = self.queue.remove(place);
+        self.send_queue();
+        job
+    }
+
     fn move_to(&mut self, run: &RunId, position: usize) {
-        if let Some(from) = self.queue.iter().position(|job| job.run() == Some(run))
-            && let Some(job) = self.queue.remove(from)
-        {
+        if let Some(job) = self.take_waiting(|label| label.run() == Some(run)) {
             self.queue.insert(position.min(self.queue.len()), job);
             self.send_queue();
         }
@@ -454,8 +494,7 @@ impl Scheduler {
             && let Some(job) = self.queue.pop_front()
         {
             let control = Arc::new(JobControl::default());
-            let (run, benchmark, analysis) = (job.run().cloned(), job.benchmark().cloned(), job.analysis().cloned());
-            self.current = Some(Current { run, benchmark, analysis, control: Arc::clone(&control) });
+            self.current = Some(Current { label: job.label(), control: Arc::clone(&control) });
             self.engine_thread.hand_over(job, control);
         }
         self.monitor.set_busy(self.current.is_some());
@@ -467,8 +506,9 @@ impl Scheduler {
 
     fn send_queue(&self) {
         self.outbox.send(Event::Queue {
-            current: self.current.as_ref().and_then(|current| current.run.clone()),
-            waiting: self.queue.iter().filter_map(|job| job.run().cloned()).collect(),
+            current: self.current.as_ref().map(|current| current.label.clone()),
+            is_paused: self.current.as_ref().is_some_and(|current| current.control.should_pause()),
+            waiting: self.queue.iter().map(Job::label).collect(),
         });
     }
 
@@ -503,7 +543,7 @@ impl Scheduler {
 
     fn edit(&mut self, run: &RunId, edit: RunEdit) -> Result<(), StoreError> {
         if edit == RunEdit::Delete {
-            if self.current.as_ref().is_some_and(|current| current.run.as_ref() == Some(run)) {
+            if self.current.as_ref().is_some_and(|current| current.label.run() == Some(run)) {
                 self.outbox.send(Event::Failed {
                     run: Some(run.clone()),
                     why: "A run that trains cannot be deleted.".to_owned(),
@@ -558,7 +598,7 @@ impl Scheduler {
     fn end(&mut self) {
         self.is_ending = true;
         for job in std::mem::take(&mut self.queue) {
-            if let Job::Train(job) = job {
+            if let Work::Train(job) = job.work {
                 let state = if job.is_continued { RunState::Stopped } else { RunState::Cancelled };
                 if let Err(error) = self.store.set_state(&job.run, state, StateDetails::default()) {
                     self.fail(Some(job.run), &error);

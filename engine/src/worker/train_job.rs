@@ -311,7 +311,7 @@ mod tests {
             train_job(&context, job, control);
             monitor.end();
             writer.flush().unwrap();
-            let events = std::iter::from_fn(|| outbox.take());
+            let events = std::iter::from_fn(|| outbox.take()).map(|notice| notice.event);
             events
                 .filter_map(|event| if let Event::Warning { message, .. } = event { Some(message) } else { None })
                 .collect()

@@ -7,7 +7,7 @@ use headroom_engine::{
         AttemptRecord, CheckpointKind, CheckpointRecord, Direction, Divergence, Failure, Machine, RunId, RunRecord,
         RunState, RunSummary, SeriesData, SeriesSummary, TextSample, series_names,
     },
-    worker::{DeviceInfo, Event},
+    worker::{DeviceInfo, Event, JobLabel},
 };
 
 /// 2026-03-09 14:05:09 UTC.
@@ -155,7 +155,7 @@ pub fn fill_with_examples(state: &mut State) {
     };
     state.apply(Event::Devices { devices: vec![cpu] });
     state.apply(Event::Runs { runs: example_runs() });
-    state.apply(Event::Queue { current: Some(id(8)), waiting: vec![id(9)] });
+    state.apply(Event::Queue { current: Some(job(8)), is_paused: false, waiting: vec![job(9)] });
     state.apply(Event::System { cpu_percent: 193.0, memory_bytes: 412 << 20, free_bytes: 9 << 30, gpus: Vec::new() });
     state.current = Some(example_current());
     for index in 0..SKETCHES.len() {
@@ -175,6 +175,10 @@ pub fn fill_with_examples(state: &mut State) {
 
 fn id(index: usize) -> RunId {
     format!("1k7qz{index:05}").parse().expect("an id")
+}
+
+fn job(index: usize) -> JobLabel {
+    JobLabel::Train { run: id(index), name: String::new() }
 }
 
 fn created(index: usize) -> i64 {

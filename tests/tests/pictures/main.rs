@@ -114,13 +114,13 @@ fn configure_with_problems() {
         // The engine says what it finds, once the form has rested.
         screen.wait("the form's question", |screen| {
             let asked = screen.recorded();
-            let ticket = asked.iter().rev().find_map(|command| match command {
-                Command::Check { ticket, .. } => Some(*ticket),
+            let revision = asked.iter().rev().find_map(|command| match command {
+                Command::Check { revision, .. } => Some(*revision),
                 _ => None,
             });
-            let Some(ticket) = ticket else { return false };
+            let Some(revision) = revision else { return false };
             let problems = vec![Problem::new("data.path", "there is no file or folder of that name")];
-            screen.state().apply(Event::Checked { ticket, problems, free_bytes: Some(9 << 30) });
+            screen.state().apply(Event::Checked { revision, problems, free_bytes: Some(9 << 30) });
             true
         });
         screen.click("Name");

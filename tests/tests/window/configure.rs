@@ -24,12 +24,12 @@ fn two_clicks_from_the_first_window_start_a_preset() {
     screen.click("Use preset grammar-encoder");
     screen.click("Start");
     let asked = screen.recorded();
-    let ticket = asked.iter().rev().find_map(|command| match command {
-        Command::Check { ticket, .. } => Some(*ticket),
+    let revision = asked.iter().rev().find_map(|command| match command {
+        Command::Check { revision, .. } => Some(*revision),
         _ => None,
     });
     assert!(!asked.iter().any(|command| matches!(command, Command::Enqueue { .. })), "not before it was checked");
-    screen.state().apply(Event::Checked { ticket: ticket.unwrap(), problems: Vec::new(), free_bytes: None });
+    screen.state().apply(Event::Checked { revision: revision.unwrap(), problems: Vec::new(), free_bytes: None });
     screen.settle();
     let configs: Vec<RunConfig> = screen
         .recorded()

@@ -33,7 +33,7 @@ pub struct Draft {
     history: History,
     judged: Vec<Problem>,
     /// Counts changes; the question to the engine about the newest one bears this number.
-    ticket: u64,
+    revision: u64,
     /// Counts replacements of the whole config: text that was being typed into fields goes with each.
     pub edition: u64,
     changed: Instant,
@@ -54,7 +54,7 @@ impl Default for Draft {
             heads: Heads::default(),
             history: History::default(),
             judged: Vec::new(),
-            ticket: 0,
+            revision: 0,
             edition: 0,
             changed: Instant::now(),
             asked: None,
@@ -68,7 +68,7 @@ impl Default for Draft {
 impl Draft {
     /// Counts the changes: stands still while nothing changes.
     pub fn version(&self) -> u64 {
-        self.ticket
+        self.revision
     }
 
     /// Takes over what an earlier window was left with: nothing to undo.
@@ -144,7 +144,7 @@ impl Draft {
             self.estimate = counted;
         }
         self.heads = Heads::of(&self.config);
-        self.ticket += 1;
+        self.revision += 1;
         self.changed = Instant::now();
     }
 
@@ -179,26 +179,26 @@ impl Draft {
 
     /// The question to the engine that is due now; and else the time until one is.
     pub fn question(&mut self, at_once: bool) -> Result<Command, Option<Duration>> {
-        if self.asked.is_some_and(|(ticket, _)| ticket == self.ticket) {
+        if self.asked.is_some_and(|(revision, _)| revision == self.revision) {
             return Err(None);
         }
         let rest = REST.saturating_sub(self.changed.elapsed());
         if !at_once && !rest.is_zero() {
             return Err(Some(rest));
         }
-        self.asked = Some((self.ticket, Instant::now()));
+        self.asked = Some((self.revision, Instant::now()));
         self.asked_config = Some(self.config.clone());
         Ok(Command::Check {
             config: Box::new(self.config.clone()),
             base_dir: self.base_dir.clone(),
-            ticket: self.ticket,
+            revision: self.revision,
         })
     }
 
     /// Whether the engine has answered about the config as it is now, or was silent for too long to wait for.
     pub fn is_answered(&self, state: &State) -> bool {
-        let answered = state.check.as_ref().is_some_and(|check| check.ticket == self.ticket);
-        answered || self.asked.is_some_and(|(ticket, at)| ticket == self.ticket && at.elapsed() >= SILENCE)
+        let answered = state.check.as_ref().is_some_and(|check| check.revision == self.revision);
+        answered || self.asked.is_some_and(|(revision, at)| revision == self.revision && at.elapsed() >= SILENCE)
     }
 }
 
@@ -211,9 +211,9 @@ mod tests {
 
     use super::*;
 
-    fn answer(ticket: u64, problems: Vec<Problem>) -> State {
+    fn answer(revision: u64, problems: Vec<Problem>) -> State {
         let mut state = State::default();
-        state.apply(Event::Checked { ticket, problems, free_bytes: None });
+        state.apply(Event::Checked { revision, problems, free_bytes: None });
         state
     }
 
@@ -258,12 +258,12 @@ mod tests {
     fn the_engine_is_asked_once_for_each_change_and_only_after_a_rest() {
         let mut draft = Draft::default();
         assert!(draft.question(false).is_err_and(|rest| rest.is_some_and(|rest| rest <= REST)));
-        let Ok(Command::Check { ticket, .. }) = draft.question(true) else { panic!("no question") };
+        let Ok(Command::Check { revision, .. }) = draft.question(true) else { panic!("no question") };
         assert!(draft.question(true).is_err_and(|rest| rest.is_none()), "asked already");
-        assert!(!draft.is_answered(&State::default()) && !draft.is_answered(&answer(ticket - 1, Vec::new())));
-        assert!(draft.is_answered(&answer(ticket, Vec::new())));
+        assert!(!draft.is_answered(&State::default()) && !draft.is_answered(&answer(revision - 1, Vec::new())));
+        assert!(draft.is_answered(&answer(revision, Vec::new())));
         let missing = Problem::new("data.path", "there is no such file");
-        let state = answer(ticket, vec![missing.clone()]);
+        let state = answer(revision, vec![missing.clone()]);
         assert_eq!(draft.problems(&state), std::slice::from_ref(&missing));
         let mut before = draft.config.clone();
         draft.config.train.batch += 1;

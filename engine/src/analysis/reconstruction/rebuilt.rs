@@ -11,12 +11,16 @@ pub struct RebuiltMap {
     /// Pairs of each query, at most.
     pub k: usize,
     /// The scores, scaled, before the softmax.
+    #[serde(with = "crate::text::floats")]
     pub scores: Vec<f32>,
     /// The softmax of each row of them.
+    #[serde(with = "crate::text::floats")]
     pub map: Vec<f32>,
     /// The scores as they are restored.
+    #[serde(with = "crate::text::floats")]
     pub rebuilt_scores: Vec<f32>,
     /// The softmax of these.
+    #[serde(with = "crate::text::floats")]
     pub rebuilt_map: Vec<f32>,
     /// Squared error of the scores of this map as a share of their squares.
     pub score_error: f64,

@@ -48,7 +48,7 @@ pub struct NewCheckpoint {
 }
 
 /// A checkpoint that the store knows of.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckpointRecord {
     /// Optimiser steps done.
     pub step: u64,

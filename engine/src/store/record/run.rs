@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Divergence, Failure, Machine, Parent, RunId, RunState, SeriesSummary};
 use crate::train::Health;
@@ -20,7 +20,7 @@ impl RunFilter {
 }
 
 /// A line of the table of runs: everything but the config, the machine and the attempts.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
     /// The name that never changes.
     pub id: RunId,
@@ -102,7 +102,7 @@ impl RunSummary {
 }
 
 /// Everything about a run but its points, snapshots and checkpoints.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// The line of the table.
     #[serde(flatten)]
@@ -126,7 +126,7 @@ pub struct RunRecord {
 }
 
 /// A start or resume of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptRecord {
     /// Counts from 1.
     pub attempt: u32,

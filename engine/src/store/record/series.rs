@@ -1,11 +1,12 @@
 use serde::{Deserialize, Serialize};
 
-use crate::objective::Direction;
+use crate::{objective::Direction, text::floats};
 
 /// What the visible points of one series come to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeriesSummary {
     /// Value at the highest step; may be NaN or infinite (null in JSON).
+    #[serde(with = "floats")]
     pub last: f64,
     /// The highest step.
     pub last_step: u64,
@@ -29,7 +30,7 @@ pub struct Cursor {
 }
 
 /// Where a new attempt takes over in [`SeriesData`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
     /// The attempt that takes over.
     pub attempt: u32,
@@ -41,11 +42,12 @@ pub struct Cut {
 
 /// Points of one series in step order, as columns of equal length. Only the newest attempt's points are here where
 /// attempts overlap.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeriesData {
     /// Optimiser step.
     pub steps: Vec<u64>,
     /// Value; may be NaN or infinite (null in JSON).
+    #[serde(with = "floats")]
     pub values: Vec<f64>,
     /// Milliseconds of training until then, as logged.
     pub wall_ms: Vec<u64>,

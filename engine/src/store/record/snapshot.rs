@@ -59,7 +59,7 @@ impl NewSnapshot {
 }
 
 /// A kept snapshot without its elements.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotRecord {
     /// Key to ask for the elements with.
     pub id: i64,
@@ -82,7 +82,7 @@ pub struct SnapshotRecord {
 }
 
 /// A kept snapshot with its elements.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotData {
     /// What it is.
     pub record: SnapshotRecord,
@@ -100,7 +100,7 @@ impl SnapshotData {
 }
 
 /// A text that the model wrote.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextSample {
     /// Optimiser step.
     pub step: u64,

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{
     super::{
         Event, Target, Which,
-        job::{AnalyseJob, Job, MeasureJob},
+        job::{AnalyseJob, Job, MeasureJob, Work},
         subject::Subject,
     },
     Scheduler,
@@ -81,16 +81,15 @@ impl Scheduler {
         };
         let position = self.queue.len() + usize::from(self.current.is_some());
         self.outbox.send(Event::AnalyseQueued { analysis, run, target, position });
-        self.queue.push_back(Job::Analyse(Box::new(job)));
+        self.queue.push_back(Job { outbox: self.outbox.clone(), work: Work::Analyse(Box::new(job)) });
         self.next_job();
     }
 
     pub(super) fn cancel_analysis(&mut self, analysis: &AnalysisId) {
-        if let Some(current) = self.current.as_ref().filter(|current| current.analysis.as_ref() == Some(analysis)) {
+        if let Some(current) = self.current.as_ref().filter(|current| current.label.analysis() == Some(analysis)) {
             current.control.stop();
-        } else if let Some(place) = self.queue.iter().position(|job| job.analysis() == Some(analysis)) {
-            self.queue.remove(place);
-            self.outbox.send(Event::AnalyseEnded {
+        } else if let Some(job) = self.take_waiting(|label| label.analysis() == Some(analysis)) {
+            job.outbox.send(Event::AnalyseEnded {
                 analysis: analysis.clone(),
                 complete: false,
                 why: None,
@@ -113,18 +112,18 @@ impl Scheduler {
         }
         let position = self.queue.len() + usize::from(self.current.is_some());
         self.outbox.send(Event::MeasureQueued { benchmark, name, position });
-        self.queue.push_back(Job::Measure(Box::new(job)));
+        self.queue.push_back(Job { outbox: self.outbox.clone(), work: Work::Measure(Box::new(job)) });
         self.next_job();
     }
 
     pub(super) fn cancel_measure(&mut self, benchmark: &BenchmarkId) {
-        if let Some(current) = self.current.as_ref().filter(|current| current.benchmark.as_ref() == Some(benchmark)) {
+        if let Some(current) = self.current.as_ref().filter(|current| current.label.benchmark() == Some(benchmark)) {
             current.control.stop();
-        } else if let Some(place) = self.queue.iter().position(|job| job.benchmark() == Some(benchmark))
-            && let Some(Job::Measure(job)) = self.queue.remove(place)
+        } else if let Some(Job { outbox, work: Work::Measure(job) }) =
+            self.take_waiting(|label| label.benchmark() == Some(benchmark))
         {
             let MeasureJob { benchmark, name, .. } = *job;
-            self.outbox.send(Event::MeasureEnded { benchmark, name, complete: false, why: None });
+            outbox.send(Event::MeasureEnded { benchmark, name, complete: false, why: None });
         }
     }
 
