@@ -4,6 +4,7 @@ pub mod cli;
 pub mod common;
 pub mod compare;
 pub mod context;
+pub mod door;
 #[cfg(test)]
 mod examples;
 pub mod export;

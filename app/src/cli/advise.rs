@@ -17,6 +17,7 @@ use super::{
     error::{CliError, CliResult},
     hint, open, plain, print,
     race_follow::Course,
+    session::Session,
     signals,
     table::Table,
     train,
@@ -28,8 +29,7 @@ const MOST_NAMED: usize = 48;
 
 /// Advises, and trains what is advised; or shows what came of it.
 pub fn run(store: Option<&Path>, args: &AdviseArgs) -> CliResult {
-    let reading = open::reading_existing(store)?;
-    let record = open::run(&reading, store, &args.run)?;
+    let (reading, record) = open::reading_run(store, &args.run)?;
     if args.outcome {
         return outcomes(&reading, store, &record, args.json);
     }
@@ -309,8 +309,8 @@ fn trained(
     };
     let base_dir = std::env::current_dir()
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
-    let engine = open::engine(store, true)?;
-    let problems = train::check(&engine, &proposed, &base_dir)?;
+    let session = Session::open(store, true)?;
+    let problems = train::check(&session, &proposed, &base_dir)?;
     if !problems.is_empty() {
         return Err(CliError::problems("The advised config", &problems));
     }
@@ -328,7 +328,7 @@ fn trained(
     let mut course = Course::new(1 + usize::from(again.is_some()), args.json);
     signals::listen();
     course.take(
-        engine,
+        session,
         Command::TrainAdvice {
             config: Box::new(proposed),
             again: again.map(Box::new),

@@ -1,6 +1,6 @@
 //! `headroom analyse`: what the attention of a run or a model directory is like.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use headroom_engine::{
     analysis::{Analysis, AnalysisSpec, Measure, ReconstructionSpec, SpectrumSpec},
@@ -13,18 +13,16 @@ use serde_json::json;
 
 use super::{
     args::{AnalyseArgs, LookArgs},
-    error::{CliError, CliResult, joined},
+    error::{CliError, CliResult},
     eval,
     files::{self, Files},
     open, print,
     scope::ScopeArg,
+    session::{Heard, Session},
     signals,
     table::Table,
 };
 use crate::findings;
-
-/// How long an event is waited for.
-const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Looks.
 pub fn run(store: Option<&Path>, args: &AnalyseArgs) -> CliResult {
@@ -53,8 +51,7 @@ pub fn run(store: Option<&Path>, args: &AnalyseArgs) -> CliResult {
 
 /// What was found while a run trained.
 fn live(store: Option<&Path>, args: &AnalyseArgs, step: &str) -> CliResult<Analysis> {
-    let reading = open::reading_existing(store)?;
-    let record = open::run(&reading, store, &args.target)?;
+    let (reading, record) = open::reading_run(store, &args.target)?;
     let run = record.summary.id;
     let steps = reading.live_analyses(&run)?;
     let Some(last) = steps.last().copied() else {
@@ -108,44 +105,39 @@ fn look(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResult<
     let subspaces: Vec<Subspace> = args.subspace.iter().map(other).collect::<CliResult<_>>()?;
     let needs_store = matches!(target, Target::Run { .. })
         || subspaces.iter().any(|other| matches!(other.target, Target::Run { .. }));
-    let engine = open::engine_for_reading(store, needs_store)?;
+    let session = Session::open_for_reading(store, needs_store)?;
     signals::listen();
     let analysis = id.clone();
     let spec = AnalysisSpec { shuffled: args.shuffled, ..args.look.beside(!args.subspace.is_empty()) };
     let spec = Box::new(spec);
-    engine.send(Command::Analyse { analysis, target, data, spec, subspaces, base_dir: current_dir })?;
+    let ticket = session.send(Command::Analyse { analysis, target, data, spec, subspaces, base_dir: current_dir })?;
     let (mut found, mut stage, mut is_stopping) = (None, String::new(), false);
-    let outcome = loop {
+    session.follow(ticket, "the analysis did", |event| {
         if signals::is_stop_wanted() && !is_stopping {
             is_stopping = true;
             print::aside("Stopping. Press Ctrl-C again to quit at once.");
-            engine.send(Command::CancelAnalysis { analysis: id.clone() })?;
+            session.send(Command::CancelAnalysis { analysis: id.clone() })?;
         }
-        match engine.wait_event(PATIENCE).map(|notice| notice.event) {
+        match event {
             Some(Event::Analysing { stage: now, .. }) if !args.json && now != stage => {
                 print::aside(format!("{now} ..."));
                 stage = now;
             }
             Some(Event::Analysed { result, .. }) => found = Some(*result),
             Some(Event::AnalyseEnded { why: Some(why), is_refusal, .. }) => {
-                break Err(if is_refusal { CliError::at("run", why) } else { CliError::Failed(why) });
+                return Err(if is_refusal { CliError::at("run", why) } else { CliError::Failed(why) });
             }
             Some(Event::AnalyseEnded { complete: false, .. }) => {
-                break Err(CliError::Failed("It was stopped; nothing is kept.".to_owned()));
+                return Err(CliError::Failed("It was stopped; nothing is kept.".to_owned()));
             }
             Some(Event::AnalyseEnded { .. }) => {
-                break found.take().ok_or_else(|| CliError::Failed("Nothing was found.".to_owned()));
+                let found = found.take().ok_or_else(|| CliError::Failed("Nothing was found.".to_owned()))?;
+                return Ok(Heard::Answer(found));
             }
-            Some(Event::Failed { why, what_to_do, .. }) => break Err(CliError::Failed(joined(&why, &what_to_do))),
-            Some(Event::Warning { message, .. }) => print::aside(format!("Warning: {message}")),
-            Some(Event::Ended) => {
-                break Err(CliError::Failed("The engine ended before the analysis did.".to_owned()));
-            }
-            _ => {}
+            event => return Ok(event.map_or(Heard::Taken, Heard::Usual)),
         }
-    };
-    engine.shutdown(Duration::from_secs(30));
-    outcome
+        Ok(Heard::Taken)
+    })
 }
 
 /// What a name stands for, and the text that a run read.

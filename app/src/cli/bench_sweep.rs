@@ -1,12 +1,12 @@
 //! `headroom bench sweep`: training steps at many points, side against side.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use headroom_engine::{
     config::{RunConfig, counted},
     speed::{Axis, Outcome, Point, Setting, Side, SpecError, SweepSpec},
     store::{BenchmarkId, BenchmarkRecord},
-    worker::{Command, Engine, Event},
+    worker::{Command, Event},
 };
 
 use super::{
@@ -15,25 +15,22 @@ use super::{
     common_args::ConfigArgs,
     config_source::GivenConfig,
     error::{CliError, CliResult, joined},
-    open, plain, print, signals,
+    plain, print,
+    session::{Heard, Session},
+    signals,
 };
 
-/// How long an event is waited for before looking at the signals again.
-const PATIENCE: Duration = Duration::from_millis(50);
-/// How long the engine may take to write down what is left.
-const SHUTDOWN_PATIENCE: Duration = Duration::from_mins(1);
 /// So many problems of points that cannot be built are told.
 const MOST_TOLD: usize = 10;
 
 /// Measures, and keeps what was measured; Ctrl-C ends it with what there is.
 pub fn run(store: Option<&Path>, args: &BenchSweepArgs) -> CliResult {
     headroom_engine::ops::tune_process();
-    let (spec, engine) = begin(store, args)?;
+    let (spec, session) = begin(store, args)?;
     signals::listen();
     let name = args.name.clone().unwrap_or_else(|| default_name(&spec));
-    let outcome = follow(&engine, name, spec);
-    engine.shutdown(SHUTDOWN_PATIENCE);
-    let (record, complete) = outcome?;
+    let (record, complete) = follow(&session, name, spec)?;
+    session.end();
     if args.json {
         print::json(&record)?;
     } else if args.csv {
@@ -53,10 +50,10 @@ pub fn run(store: Option<&Path>, args: &BenchSweepArgs) -> CliResult {
     }
 }
 
-/// What is measured, checked whole, and an engine for it.
-fn begin(store: Option<&Path>, args: &BenchSweepArgs) -> CliResult<(SweepSpec, Engine)> {
+/// What is measured, checked whole, and a session for it.
+fn begin(store: Option<&Path>, args: &BenchSweepArgs) -> CliResult<(SweepSpec, Session)> {
     let spec = spec(args)?;
-    Ok((spec, open::engine(store, false)?))
+    Ok((spec, Session::open(store, false)?))
 }
 
 fn spec(args: &BenchSweepArgs) -> CliResult<SweepSpec> {
@@ -138,18 +135,18 @@ fn default_name(spec: &SweepSpec) -> String {
 }
 
 /// Shows what happens until the measurement ends; what was kept, and whether it is all.
-fn follow(engine: &Engine, name: String, spec: SweepSpec) -> CliResult<(BenchmarkRecord, bool)> {
+fn follow(session: &Session, name: String, spec: SweepSpec) -> CliResult<(BenchmarkRecord, bool)> {
     let benchmark = BenchmarkId::new();
-    engine.send(Command::Measure { benchmark: benchmark.clone(), name, spec: Box::new(spec) })?;
+    let ticket = session.send(Command::Measure { benchmark: benchmark.clone(), name, spec: Box::new(spec) })?;
     let mut is_stopping = false;
     let mut told = 0;
-    let complete = loop {
+    let complete = session.follow(ticket, "the measurement did", |event| {
         if signals::is_stop_wanted() && !is_stopping {
             is_stopping = true;
             print::aside("Ending after this step; what was measured is kept. Press Ctrl-C again to quit at once.");
-            engine.send(Command::CancelMeasure { benchmark: benchmark.clone() })?;
+            session.send(Command::CancelMeasure { benchmark: benchmark.clone() })?;
         }
-        let Some(event) = engine.wait_event(PATIENCE).map(|notice| notice.event) else { continue };
+        let Some(event) = event else { return Ok(Heard::Taken) };
         match event {
             Event::Measuring { point, points, label, .. } if point > told => {
                 told = point;
@@ -170,22 +167,14 @@ fn follow(engine: &Engine, name: String, spec: SweepSpec) -> CliResult<(Benchmar
                 plain::bytes(limits.copy_bytes_per_sec as u64),
             )),
             Event::MeasureEnded { why: Some(why), .. } => return Err(CliError::Failed(why)),
-            Event::MeasureEnded { complete, .. } => break complete,
-            Event::Warning { message, .. } => print::aside(format!("Warning: {message}")),
+            Event::MeasureEnded { complete, .. } => return Ok(Heard::Answer(complete)),
             Event::Failed { run: None, why, what_to_do } => print::aside(joined(&why, &what_to_do)),
-            Event::Ended => return Err(CliError::Failed("The engine ended before the measurement did.".to_owned())),
-            _ => {}
+            event => return Ok(Heard::Usual(event)),
         }
-    };
-    engine.send(Command::LoadBenchmark { benchmark })?;
-    loop {
-        match engine.wait_event(PATIENCE).map(|notice| notice.event) {
-            Some(Event::Benchmark { record }) => return Ok((*record, complete)),
-            Some(Event::Failed { run: None, why, what_to_do }) => {
-                return Err(CliError::Failed(joined(&why, &what_to_do)));
-            }
-            Some(Event::Ended) => return Err(CliError::Failed("The engine ended.".to_owned())),
-            _ => {}
-        }
-    }
+        Ok(Heard::Taken)
+    })?;
+    session.ask(Command::LoadBenchmark { benchmark }, "it was read", |event| match event {
+        Event::Benchmark { record } => Ok(Heard::Answer((*record, complete))),
+        event => Ok(Heard::Usual(event)),
+    })
 }

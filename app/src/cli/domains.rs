@@ -1,12 +1,12 @@
 //! `headroom domains`: a config trained on its text and on the same text shuffled, each looked at on both.
 
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{collections::BTreeMap, path::Path};
 
 use headroom_engine::{
     analysis::{Analysis, Similarity},
     config::{RunConfig, counted},
     store::{AnalysisId, RunFilter},
-    worker::{Command, Engine, Event},
+    worker::{Command, Event},
 };
 use serde_json::json;
 
@@ -17,14 +17,12 @@ use super::{
     error::{CliError, CliResult, joined},
     files, open, plain, print,
     progress::Progress,
+    session::{Heard, Session},
     signals,
     table::Table,
     train,
 };
 use crate::findings;
-
-/// How long an event is waited for.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The four looks: which of the two runs, on which text.
 const LOOKS: [(&str, &str); 4] =
@@ -55,19 +53,17 @@ fn trained(store: Option<&Path>, args: &DomainsArgs) -> CliResult<Vec<Analysis>>
         files::refuse_file(out)?;
     }
     let given = GivenConfig::read(&args.config)?;
-    let engine = open::engine(store, false)?;
-    let outcome = carry_out(store, args, &given, &engine);
-    engine.shutdown(Duration::from_mins(1));
-    outcome
+    let session = Session::open(store, false)?;
+    carry_out(store, args, &given, &session)
 }
 
 fn carry_out(
     store: Option<&Path>,
     args: &DomainsArgs,
     given: &GivenConfig,
-    engine: &Engine,
+    session: &Session,
 ) -> CliResult<Vec<Analysis>> {
-    let problems = train::check(engine, &given.config, &given.base_dir)?;
+    let problems = train::check(session, &given.config, &given.base_dir)?;
     if !problems.is_empty() {
         return Err(CliError::problems(&given.label, &problems));
     }
@@ -80,7 +76,7 @@ fn carry_out(
     signals::listen();
     let analyses: [AnalysisId; 4] = AnalysisId::distinct();
     let ids = analyses.to_vec();
-    engine.send(Command::CompareDomains {
+    let ticket = session.send(Command::CompareDomains {
         config: Box::new(given.config.clone()),
         base_dir: given.base_dir.clone(),
         tag,
@@ -90,26 +86,26 @@ fn carry_out(
     let mut progress = if args.json { Progress::Silent } else { Progress::new(false) };
     let mut found: BTreeMap<AnalysisId, Analysis> = BTreeMap::new();
     let (mut runs, mut ended, mut is_stopping) = (Vec::new(), 0, false);
-    while ended < ids.len() {
+    session.follow(ticket, "the analyses did", |event| {
         if signals::is_stop_wanted() && !is_stopping {
             is_stopping = true;
             print::aside("Stopping after this step, with a checkpoint. Press Ctrl-C again to quit at once.");
             for analysis in ids.iter().cloned() {
-                engine.send(Command::CancelAnalysis { analysis })?;
+                session.send(Command::CancelAnalysis { analysis })?;
             }
             for run in runs.iter().cloned() {
-                engine.send(Command::Cancel { run })?;
+                session.send(Command::Cancel { run })?;
             }
-            engine.send(Command::Stop)?;
+            session.send(Command::Stop)?;
         }
-        let Some(event) = engine.wait_event(PATIENCE).map(|notice| notice.event) else { continue };
+        let Some(event) = event else { return Ok(Heard::Taken) };
         match event {
             Event::Queued { run, .. } => runs.push(run),
             Event::Failed { run: None, why, what_to_do } if runs.is_empty() => {
                 return Err(CliError::BadInput(joined(&why, &what_to_do)));
             }
             Event::Failed { why, what_to_do, .. } => print::aside(format!("Warning: {}", joined(&why, &what_to_do))),
-            Event::Warning { message, .. } => print::aside(format!("Warning: {message}")),
+            event @ (Event::Warning { .. } | Event::Ended) => return Ok(Heard::Usual(event)),
             Event::Analysed { analysis, result } => drop(found.insert(analysis, *result)),
             Event::AnalyseEnded { why, .. } => {
                 ended += 1;
@@ -117,10 +113,10 @@ fn carry_out(
                     print::aside(why);
                 }
             }
-            Event::Ended => return Err(CliError::Failed("The engine ended before the looks did.".to_owned())),
             event => progress.show(&event)?,
         }
-    }
+        Ok(if ended < ids.len() { Heard::Taken } else { Heard::Answer(()) })
+    })?;
     progress.clear();
     let complete: Vec<Analysis> = ids.iter().filter_map(|id| found.remove(id)).collect();
     if complete.len() < ids.len() {

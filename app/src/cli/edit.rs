@@ -66,8 +66,8 @@ pub fn note(given: Option<&Path>, args: &NoteArgs) -> CliResult {
         other => other.map(str::to_owned),
     };
     let Some(text) = text else {
-        let store = open::reading_existing(given)?;
-        let run = open::run(&store, given, &args.run)?.summary;
+        let (store, record) = open::reading_run(given, &args.run)?;
+        let run = record.summary;
         return tell(&store, "note", std::slice::from_ref(&run.id), args.json, &run.note);
     };
     let store = open::writing(given)?;

@@ -1,9 +1,6 @@
 //! `headroom eval`: the loss of a run or a model directory on text.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 
 use headroom_engine::{
     config::{Coverage, DataConfig, FileSource, Source, counted, from_toml},
@@ -15,6 +12,7 @@ use super::{
     args::EvalArgs,
     error::{CliError, CliResult, joined},
     open, plain, print,
+    session::{Heard, Session},
 };
 
 /// Evaluates.
@@ -45,24 +43,16 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         }
         None => None,
     };
-    let engine = open::engine_for_reading(store, !is_directory)?;
-    engine.send(Command::Evaluate { target, data, coverage, tokens: args.tokens, base_dir: current_dir })?;
-    let outcome = loop {
-        match engine.wait_event(Duration::from_millis(200)).map(|notice| notice.event) {
-            Some(event @ Event::Evaluation { .. }) => break Ok(event),
-            Some(Event::Failed { why, what_to_do, .. }) => {
-                break Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) });
-            }
-            Some(Event::Refused { why }) => break Err(CliError::at("run", why)),
-            Some(Event::Warning { message, .. }) => print::aside(format!("Warning: {message}")),
-            Some(Event::Ended) => {
-                break Err(CliError::Failed("The engine ended before the evaluation did.".to_owned()));
-            }
-            _ => {}
+    let session = Session::open_for_reading(store, !is_directory)?;
+    let command = Command::Evaluate { target, data, coverage, tokens: args.tokens, base_dir: current_dir };
+    let event = session.ask(command, "the evaluation did", |event| match event {
+        event @ Event::Evaluation { .. } => Ok(Heard::Answer(event)),
+        Event::Failed { why, what_to_do, .. } => {
+            Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) })
         }
-    };
-    engine.shutdown(Duration::from_secs(30));
-    let event = outcome?;
+        event => Ok(Heard::Usual(event)),
+    })?;
+    session.end();
     if args.json { print::json_line(&event) } else { tell(&event) }
 }
 
@@ -84,7 +74,7 @@ pub(super) fn run_record(store: Option<&Path>, target: &str) -> CliResult<RunRec
     if looks_like_a_path {
         return Err(CliError::at("run", format!("There is no model directory {target}.")));
     }
-    open::run(&open::reading_existing(store)?, store, target)
+    open::reading_run(store, target).map(|(_, record)| record)
 }
 
 /// The text that was named, read as the run read its own.

@@ -1,43 +1,37 @@
 //! `headroom export`: a checkpoint as a model directory.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use headroom_engine::worker::{Command, Event, choose_checkpoint};
 use serde_json::json;
 
 use super::{
     args::ExportArgs,
-    error::{CliError, CliResult, joined},
+    error::{CliError, CliResult},
     open, plain, print,
+    session::{Heard, Session},
 };
 
 /// Exports.
 pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
-    let reading = open::reading_existing(store)?;
-    let run = open::run(&reading, store, &args.run)?.summary.id;
+    let (reading, record) = open::reading_run(store, &args.run)?;
+    let run = record.summary.id;
     choose_checkpoint(&reading.checkpoints(&run)?, args.which).map_err(|why| CliError::at("--which", why))?;
     drop(reading);
     let to = std::path::absolute(&args.to).map_err(|error| {
         CliError::at("--to", format!("The directory {} cannot be used: {error}.", args.to.display()))
     })?;
     refuse_occupied(&to)?;
-    let engine = open::engine_for_reading(store, true)?;
-    engine.send(Command::Export { run: run.clone(), which: args.which, to })?;
-    let outcome = loop {
-        match engine.wait_event(Duration::from_millis(200)).map(|notice| notice.event) {
-            Some(Event::Exported { run, step, path, opens_in_transformers, reason }) => {
-                break Ok((run, step, path, opens_in_transformers, reason));
+    let session = Session::open_for_reading(store, true)?;
+    let command = Command::Export { run, which: args.which, to };
+    let (run, step, path, opens_in_transformers, reason) =
+        session.ask(command, "the export did", |event| match event {
+            Event::Exported { run, step, path, opens_in_transformers, reason } => {
+                Ok(Heard::Answer((run, step, path, opens_in_transformers, reason)))
             }
-            Some(Event::Failed { run: of, why, what_to_do }) if of.as_ref().is_none_or(|of| *of == run) => {
-                break Err(CliError::Failed(joined(&why, &what_to_do)));
-            }
-            Some(Event::Warning { message, .. }) => print::aside(format!("Warning: {message}")),
-            Some(Event::Ended) => break Err(CliError::Failed("The engine ended before the export did.".to_owned())),
-            _ => {}
-        }
-    };
-    engine.shutdown(Duration::from_secs(30));
-    let (run, step, path, opens_in_transformers, reason) = outcome?;
+            event => Ok(Heard::Usual(event)),
+        })?;
+    session.end();
     if args.json {
         print::json_line(&json!({
             "event": "exported", "run": run, "step": step, "path": path,

@@ -1,28 +1,20 @@
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 
 use headroom_engine::{
     config::counted,
     store::{RunId, RunState},
     text::escaped_line,
     train::Health,
-    worker::{Command, Engine, Event},
+    worker::{Command, Event},
 };
 
 use super::{
     error::{CliError, CliResult, joined},
     hint, plain, print,
     progress::Progress,
+    session::{Heard, Session},
     signals,
 };
-
-/// How long an event is waited for before looking at the signals again.
-const PATIENCE: Duration = Duration::from_millis(50);
-
-/// How long the engine may take to write down what is left.
-const SHUTDOWN_PATIENCE: Duration = Duration::from_mins(1);
 
 /// Follows one run from its place in the queue to its end.
 pub struct Follower {
@@ -59,19 +51,20 @@ impl Follower {
     }
 
     /// Sends the command that queues the run, shows what happens, ends the engine.
-    pub fn follow(mut self, engine: Engine, command: Command) -> CliResult {
+    pub fn follow(mut self, session: Session, command: Command) -> CliResult {
         signals::listen();
-        let outcome = engine.send(command).map_err(CliError::from).and_then(|_| self.until_end(&engine));
+        let outcome = self.until_end(&session, command);
         self.progress.clear();
-        engine.shutdown(SHUTDOWN_PATIENCE);
+        session.end();
         outcome.and_then(|end| self.tell_end(&end))
     }
 
     /// Shows events until the run's last one, and returns that.
-    fn until_end(&mut self, engine: &Engine) -> CliResult<Event> {
-        loop {
-            self.stop_if_wanted(engine)?;
-            let Some(event) = engine.wait_event(PATIENCE).map(|notice| notice.event) else { continue };
+    fn until_end(&mut self, session: &Session, command: Command) -> CliResult<Event> {
+        let ticket = session.send(command)?;
+        session.follow(ticket, "the run did", |event| {
+            self.stop_if_wanted(session)?;
+            let Some(event) = event else { return Ok(Heard::Taken) };
             match &event {
                 Event::Queued { run, .. } if self.run.is_none() || self.is_ours(run) => {
                     self.run = Some(run.clone());
@@ -103,7 +96,7 @@ impl Follower {
                     self.is_started = true;
                     self.progress.show(&event)?;
                 }
-                Event::Finished { run, .. } if self.is_ours(run) => return Ok(event),
+                Event::Finished { run, .. } if self.is_ours(run) => return Ok(Heard::Answer(event)),
                 Event::Health { run, health, .. } if self.is_ours(run) => {
                     self.health = *health;
                     self.progress.show(&event)?;
@@ -129,7 +122,8 @@ impl Follower {
                 }
                 _ => {}
             }
-        }
+            Ok(Heard::Taken)
+        })
     }
 
     fn is_ours(&self, run: &RunId) -> bool {
@@ -137,13 +131,13 @@ impl Follower {
     }
 
     /// Passes the user's wish to stop on: once, and once more should training begin only after.
-    fn stop_if_wanted(&mut self, engine: &Engine) -> CliResult {
+    fn stop_if_wanted(&mut self, session: &Session) -> CliResult {
         if signals::is_stop_wanted() && self.is_queued && self.stop_sent.is_none_or(|then| then != self.is_started) {
             if self.stop_sent.is_none() {
                 print::aside("Stopping after this step, with a checkpoint. Press Ctrl-C again to quit at once.");
             }
             self.stop_sent = Some(self.is_started);
-            engine.send(Command::Stop)?;
+            session.send(Command::Stop)?;
         }
         Ok(())
     }

@@ -1,12 +1,12 @@
 //! `headroom maps`: the attention maps of heads on one text as files, whole or put together again from some of their pairs.
 
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{collections::BTreeMap, path::Path};
 
 use headroom_engine::{
     analysis::reconstruction::RebuiltMap,
     attention::HeadAt,
     config::counted,
-    worker::{Command, Engine, Event, MapText, Rebuild, Target},
+    worker::{Command, Event, MapText, Rebuild, Target},
 };
 use serde_json::json;
 
@@ -17,6 +17,7 @@ use super::{
     files::{self, Files},
     open, print,
     run_args::MapsArgs,
+    session::{Heard, Session},
     signals,
 };
 use crate::{
@@ -25,8 +26,6 @@ use crate::{
     plot::HeatData,
 };
 
-/// How long an event is waited for.
-const PATIENCE: Duration = Duration::from_millis(200);
 /// The one view that this command opens.
 const VIEW: u64 = 1;
 
@@ -80,11 +79,10 @@ pub fn run(store: Option<&Path>, args: &MapsArgs) -> CliResult {
         (None, None) => MapText::Example(number),
     };
     let rebuild = rebuild.map(|(known, k)| (known.id, k));
-    let engine = open::engine(store, !is_directory || rebuild.is_some())?;
+    let session = Session::open(store, !is_directory || rebuild.is_some())?;
     signals::listen();
-    let outcome = draw(&engine, args, target, text, rebuild);
-    engine.shutdown(Duration::from_secs(30));
-    let (opened, written, empty) = outcome?;
+    let (opened, written, empty) = draw(&session, args, target, text, rebuild)?;
+    session.end();
     for head in &empty {
         print::aside(format!("L{}H{} has no map: it is off.", head.layer, head.head));
     }
@@ -99,19 +97,18 @@ pub fn run(store: Option<&Path>, args: &MapsArgs) -> CliResult {
 }
 
 fn draw(
-    engine: &Engine,
+    session: &Session,
     args: &MapsArgs,
     target: Target,
     text: MapText,
     rebuild: Option<(headroom_engine::store::AnalysisId, usize)>,
 ) -> CliResult<(Opened, usize, Vec<HeadAt>)> {
-    engine.send(Command::LoadMaps { view: VIEW, target, text })?;
-    let opened = wait(engine, |event| match event {
+    let opened = ask(session, Command::LoadMaps { view: VIEW, target, text }, |event| match event {
         Event::Maps { target, step, tokens, thumbnails, .. } => {
             let (layers, heads) = (thumbnails.layers, thumbnails.heads);
-            Ok(Opened { target, step, tokens, layers, heads })
+            Heard::Answer(Opened { target, step, tokens, layers, heads })
         }
-        other => Err(Box::new(other)),
+        other => Heard::Usual(other),
     })?;
     for (field, wanted, most, what) in
         [("--layer", args.layer, opened.layers, "layer"), ("--head", args.head, opened.heads, "head")]
@@ -134,11 +131,11 @@ fn draw(
             return Err(CliError::Failed(format!("Stopped; {} are there.", counted(files.count(), "file"))));
         }
         let figures = match &rebuild {
-            None => whole(engine, &opened, at, args.hide_special)?,
+            None => whole(session, &opened, at, args.hide_special)?,
             Some((analysis, k)) => {
                 let (layer, head) = (at.layer, at.head);
                 let rebuild = Rebuild { analysis: analysis.clone(), scope: 0, layer, head, k: *k };
-                rebuilt(engine, &opened, at, rebuild)?
+                rebuilt(session, &opened, at, rebuild)?
             }
         };
         if figures.is_empty() {
@@ -152,12 +149,16 @@ fn draw(
 }
 
 /// The map of a head; nothing where it has none.
-fn whole(engine: &Engine, opened: &Opened, at: HeadAt, hides_special: bool) -> CliResult<BTreeMap<String, MapFigure>> {
+fn whole(
+    session: &Session,
+    opened: &Opened,
+    at: HeadAt,
+    hides_special: bool,
+) -> CliResult<BTreeMap<String, MapFigure>> {
     let HeadAt { layer, head, .. } = at;
-    engine.send(Command::LoadMap { view: VIEW, layer, head })?;
-    let values = wait(engine, |event| match event {
-        Event::Map { values, .. } => Ok(values),
-        other => Err(Box::new(other)),
+    let values = ask(session, Command::LoadMap { view: VIEW, layer, head }, |event| match event {
+        Event::Map { values, .. } => Heard::Answer(values),
+        other => Heard::Usual(other),
     })?;
     if values.is_empty() {
         return Ok(BTreeMap::new());
@@ -169,32 +170,21 @@ fn whole(engine: &Engine, opened: &Opened, at: HeadAt, hides_special: bool) -> C
 }
 
 /// A map, the same put together again, and what is between them.
-fn rebuilt(engine: &Engine, opened: &Opened, at: HeadAt, wanted: Rebuild) -> CliResult<BTreeMap<String, MapFigure>> {
-    engine.send(Command::RebuildMap { view: VIEW, rebuild: wanted })?;
-    let found: Result<Box<RebuiltMap>, String> = wait(engine, |event| match event {
-        Event::Rebuilt { rebuilt: Some(found), .. } => Ok(Ok(found)),
-        Event::Rebuilt { why, .. } => Ok(Err(why.unwrap_or_default())),
-        other => Err(Box::new(other)),
+fn rebuilt(session: &Session, opened: &Opened, at: HeadAt, wanted: Rebuild) -> CliResult<BTreeMap<String, MapFigure>> {
+    let command = Command::RebuildMap { view: VIEW, rebuild: wanted };
+    let found: Result<Box<RebuiltMap>, String> = ask(session, command, |event| match event {
+        Event::Rebuilt { rebuilt: Some(found), .. } => Heard::Answer(Ok(found)),
+        Event::Rebuilt { why, .. } => Heard::Answer(Err(why.unwrap_or_default())),
+        other => Heard::Usual(other),
     })?;
     let found = found.map_err(|why| CliError::at("--rebuild", why))?;
     Ok(rebuilt_figures(at, &found, (&opened.target, &opened.tokens)).into_iter().collect())
 }
 
-/// The event that is waited for.
-fn wait<T>(engine: &Engine, mut take: impl FnMut(Event) -> Result<T, Box<Event>>) -> CliResult<T> {
-    loop {
-        let Some(event) = engine.wait_event(PATIENCE).map(|notice| notice.event) else { continue };
-        let other = match take(event) {
-            Ok(found) => return Ok(found),
-            Err(other) => *other,
-        };
-        match other {
-            Event::Failed { run: None, why, what_to_do } => {
-                return Err(CliError::at("run", joined(&why, &what_to_do)));
-            }
-            Event::Warning { message, .. } => print::aside(format!("Warning: {message}")),
-            Event::Ended => return Err(CliError::Failed("The engine ended before the maps came.".to_owned())),
-            _ => {}
-        }
-    }
+/// Asks for something of a view; a failure is the run's.
+fn ask<T>(session: &Session, command: Command, take: impl Fn(Event) -> Heard<T>) -> CliResult<T> {
+    session.ask(command, "the maps came", |event| match take(event) {
+        Heard::Usual(Event::Failed { why, what_to_do, .. }) => Err(CliError::at("run", joined(&why, &what_to_do))),
+        heard => Ok(heard),
+    })
 }

@@ -16,8 +16,7 @@ use crate::panels::inspector::MixingView;
 /// Writes the newest matrix of each layer.
 pub fn run(given: Option<&Path>, args: &MixingArgs) -> CliResult {
     files::refuse_file(&args.out)?;
-    let store = open::reading_existing(given)?;
-    let record = open::run(&store, given, &args.run)?;
+    let (store, record) = open::reading_run(given, &args.run)?;
     let run = &record.summary.id;
     if !MixingView::default().concerns(&record) {
         let message = format!(

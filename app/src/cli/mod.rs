@@ -47,6 +47,7 @@ mod resume;
 mod run_args;
 mod runs;
 mod scope;
+mod session;
 mod show;
 mod show_directory;
 mod signals;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use headroom_engine::{
     store::{OpenMode, RunFilter, RunRecord, Store, StoreError, StorePaths},
-    worker::{Engine, EngineError, EngineOptions},
+    worker::EngineError,
 };
 
 use super::{
@@ -57,6 +57,13 @@ pub fn reading_existing(given: Option<&Path>) -> CliResult<Store> {
     }
 }
 
+/// The store, opened to read, and the run in it that is meant.
+pub fn reading_run(given: Option<&Path>, query: &str) -> CliResult<(Store, RunRecord)> {
+    let store = reading_existing(given)?;
+    let record = run(&store, given, query)?;
+    Ok((store, record))
+}
+
 /// Opens the store to change what is written about runs that must be there.
 pub fn writing(given: Option<&Path>) -> CliResult<Store> {
     let path = path(given)?;
@@ -88,24 +95,6 @@ pub fn run(store: &Store, given: Option<&Path>, query: &str) -> CliResult<RunRec
         }
         CliError::at("run", format!("{message}List all with: {}", hint::command("runs", given)))
     })
-}
-
-/// Starts the engine on the store; `must_exist` where a command speaks of runs in it.
-pub fn engine(given: Option<&Path>, must_exist: bool) -> CliResult<Engine> {
-    let store = path(given)?;
-    if must_exist && !store.exists() {
-        return Err(StoreError::Missing { path: store }.into());
-    }
-    Ok(Engine::start(EngineOptions { store, wake: None })?)
-}
-
-/// The same for commands that change nothing in the store, which may be one that cannot be written.
-pub fn engine_for_reading(given: Option<&Path>, must_exist: bool) -> CliResult<Engine> {
-    let store = path(given)?;
-    if must_exist && !store.exists() {
-        return Err(StoreError::Missing { path: store }.into());
-    }
-    Ok(Engine::start_for_reading(EngineOptions { store, wake: None })?)
 }
 
 /// Opens the window.

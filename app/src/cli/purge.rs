@@ -3,19 +3,20 @@
 use std::{
     io::{IsTerminal, stdin},
     path::Path,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use headroom_engine::{
     config::counted,
     store::{Deleted, DeletedKind, PurgeReport},
-    worker::{Command, Engine, Event},
+    worker::{Command, Event},
 };
 
 use super::{
     args::PurgeArgs,
-    error::{CliError, CliResult, joined},
-    hint, open, plain, print,
+    error::{CliError, CliResult},
+    hint, plain, print,
+    session::{Heard, Session},
     table::Table,
 };
 
@@ -30,10 +31,8 @@ pub fn run(store: Option<&Path>, args: &PurgeArgs) -> CliResult {
         ));
     }
     let before_ms = before(args.older_than);
-    let engine = if args.dry_run { open::engine_for_reading(store, true)? } else { open::engine(store, true)? };
-    let outcome = carry_out(&engine, store, args, before_ms);
-    engine.shutdown(Duration::from_secs(30));
-    outcome
+    let session = if args.dry_run { Session::open_for_reading(store, true)? } else { Session::open(store, true)? };
+    carry_out(&session, store, args, before_ms)
 }
 
 /// The moment before which things must have been deleted.
@@ -42,11 +41,11 @@ fn before(older_than_days: u32) -> i64 {
     now_ms - i64::from(older_than_days) * DAY_MS
 }
 
-fn carry_out(engine: &Engine, store: Option<&Path>, args: &PurgeArgs, before_ms: i64) -> CliResult {
-    engine.send(Command::ListDeleted { before_ms })?;
-    let Event::Deleted { deleted } = answer(engine, |event| matches!(event, Event::Deleted { .. }))? else {
-        return Ok(());
-    };
+fn carry_out(session: &Session, store: Option<&Path>, args: &PurgeArgs, before_ms: i64) -> CliResult {
+    let deleted = session.ask(Command::ListDeleted { before_ms }, "the list came", |event| match event {
+        Event::Deleted { deleted } => Ok(Heard::Answer(deleted)),
+        event => Ok(Heard::Usual(event)),
+    })?;
     if args.json && args.dry_run {
         return print::json_line(&Event::Deleted { deleted });
     }
@@ -61,28 +60,14 @@ fn carry_out(engine: &Engine, store: Option<&Path>, args: &PurgeArgs, before_ms:
         let again = hint::command("purge --yes", store);
         return Err(CliError::BadInput(format!("Nothing was removed. Remove it without being asked with: {again}")));
     }
-    engine.send(Command::Purge { before_ms })?;
-    let event = answer(engine, |event| matches!(event, Event::Purged { .. }))?;
+    let report = session.ask(Command::Purge { before_ms }, "it was done", |event| match event {
+        Event::Purged { report } => Ok(Heard::Answer(report)),
+        event => Ok(Heard::Usual(event)),
+    })?;
     if args.json {
-        return print::json_line(&event);
+        return print::json_line(&Event::Purged { report });
     }
-    let Event::Purged { report } = event else { return Ok(()) };
     told(&report, refused.len())
-}
-
-/// The first event that is wanted.
-fn answer(engine: &Engine, is_wanted: impl Fn(&Event) -> bool) -> CliResult<Event> {
-    loop {
-        match engine.wait_event(Duration::from_millis(200)).map(|notice| notice.event) {
-            Some(event) if is_wanted(&event) => return Ok(event),
-            Some(Event::Failed { why, what_to_do, .. }) => return Err(CliError::Failed(joined(&why, &what_to_do))),
-            Some(Event::Warning { message, .. }) => print::aside(format!("Warning: {message}")),
-            Some(Event::Ended) => {
-                return Err(CliError::Failed("The engine ended before it was done.".to_owned()));
-            }
-            _ => {}
-        }
-    }
 }
 
 /// What goes, and below it what stays with the reason.

@@ -1,17 +1,13 @@
 //! What `race` and `sweep` share: entrants judged, trained one after the other, compared.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::BTreeMap, path::Path};
 
 use headroom_engine::{
     attention::{ModelPlan, estimated_vocabulary},
     config::{Entrant, Problem, RunConfig, counted, free_tag, runs_of},
     store::{RunFilter, RunId},
     text::escaped_line,
-    worker::{Command, Engine, Event},
+    worker::{Command, Event},
 };
 
 use super::{
@@ -20,13 +16,9 @@ use super::{
     hint, open, plain, print,
     progress::Progress,
     race_table::{self, Form},
+    session::{Heard, Session},
     signals, train,
 };
-
-/// How long an event is waited for before looking at the signals again.
-const PATIENCE: Duration = Duration::from_millis(50);
-/// How long the engine may take to write down what is left.
-const SHUTDOWN_PATIENCE: Duration = Duration::from_mins(1);
 
 /// What is trained and how it is told.
 pub struct Contest<'a> {
@@ -50,7 +42,8 @@ impl Contest<'_> {
     /// Trains all, one after the other, and prints how they stand.
     pub fn run(self) -> CliResult {
         let (store, json) = (self.store, self.json);
-        let (engine, entrants, configs, base_dir) = self.begin()?;
+        let (session, entrants, configs) = self.begin()?;
+        let base_dir = self.given.base_dir.clone();
         let name = self.given.config.name.clone();
         let tag = {
             let runs = open::reading(store)?.map(|store| store.runs(RunFilter::ALL)).transpose()?.unwrap_or_default();
@@ -60,8 +53,7 @@ impl Contest<'_> {
         signals::listen();
         let mut course = Course::new(configs.len(), json);
         let command = Command::EnqueueAll { configs, base_dir, tags: vec![tag.clone()] };
-        let outcome = course.take(engine, command);
-        outcome?;
+        course.take(session, command)?;
         let reading = open::reading_existing(store)?;
         let form = if json { Form::Json } else { Form::Text };
         if !json {
@@ -75,29 +67,14 @@ impl Contest<'_> {
         Err(CliError::Failed(format!("Not every run trained to its end. See how they ended with: {again}")))
     }
 
-    /// An engine, once all was judged that can be before there is a run.
-    fn begin(&self) -> CliResult<(Engine, Vec<Entrant>, Vec<RunConfig>, PathBuf)> {
-        let mut engine = None;
-        let outcome = self.judged(&mut engine);
-        match (outcome, engine) {
-            (Ok((entrants, configs)), Some(engine)) => Ok((engine, entrants, configs, self.given.base_dir.clone())),
-            (outcome, engine) => {
-                if let Some(engine) = engine {
-                    engine.shutdown(SHUTDOWN_PATIENCE);
-                }
-                let error = outcome.err().unwrap_or_else(|| CliError::Failed("The engine did not start.".to_owned()));
-                Err(error)
-            }
-        }
-    }
-
-    fn judged(&self, engine: &mut Option<Engine>) -> CliResult<(Vec<Entrant>, Vec<RunConfig>)> {
+    /// A session, once all was judged that can be before there is a run.
+    fn begin(&self) -> CliResult<(Session, Vec<Entrant>, Vec<RunConfig>)> {
         let mut entrants: Vec<Entrant> = self.entrants.iter().cloned().map(priced).collect();
         self.refuse(&entrants)?;
-        let engine = engine.insert(open::engine(self.store, false)?);
+        let session = Session::open(self.store, false)?;
         for entrant in &mut entrants {
             if let Ok(config) = &entrant.config {
-                let problems = train::check(engine, config, &self.given.base_dir)?;
+                let problems = train::check(&session, config, &self.given.base_dir)?;
                 if !problems.is_empty() {
                     entrant.config = Err(problems);
                 }
@@ -105,7 +82,7 @@ impl Contest<'_> {
         }
         self.refuse(&entrants)?;
         let configs = runs_of(&entrants, self.seeds);
-        Ok((entrants, configs))
+        Ok((session, entrants, configs))
     }
 
     /// Refuses what cannot be trained: all of it, or with `--skip` only where nothing is left.
@@ -162,10 +139,10 @@ impl Course {
     }
 
     /// Sends the command that queues the runs, shows what happens until the last has ended, ends the engine.
-    pub(super) fn take(&mut self, engine: Engine, command: Command) -> CliResult {
-        let outcome = engine.send(command).map_err(CliError::from).and_then(|_| self.follow(&engine));
+    pub(super) fn take(&mut self, session: Session, command: Command) -> CliResult {
+        let outcome = self.follow(&session, command);
         self.progress.clear();
-        engine.shutdown(SHUTDOWN_PATIENCE);
+        session.end();
         outcome
     }
 
@@ -175,23 +152,26 @@ impl Course {
     }
 
     /// Shows events until the last run has ended.
-    fn follow(&mut self, engine: &Engine) -> CliResult {
-        let mut is_idle = false;
-        while !(is_idle && !self.runs.is_empty() && (self.ended >= self.total || self.is_stopping)) {
-            self.stop_if_wanted(engine)?;
-            let Some(event) = engine.wait_event(PATIENCE).map(|notice| notice.event) else { continue };
+    fn follow(&mut self, session: &Session, command: Command) -> CliResult {
+        let ticket = session.send(command)?;
+        session.follow(ticket, "the runs did", |event| {
+            self.stop_if_wanted(session)?;
+            let Some(event) = event else { return Ok(Heard::Taken) };
             match &event {
-                Event::Queue { current, waiting } => is_idle = current.is_none() && waiting.is_empty(),
                 Event::Queued { run, name, .. } => {
-                    is_idle = false;
                     self.runs.push(run.clone());
                     self.names.insert(run.clone(), name.clone());
                 }
                 Event::Failed { run: None, why, what_to_do } if self.runs.is_empty() => {
                     return Err(CliError::BadInput(joined(why, what_to_do)));
                 }
-                Event::Failed { why, what_to_do, .. } => print::aside(format!("Warning: {}", joined(why, what_to_do))),
-                Event::Warning { message, .. } => print::aside(format!("Warning: {message}")),
+                Event::Failed { run, why, what_to_do } => {
+                    if run.is_none() {
+                        // No more are queued.
+                        self.total = self.runs.len();
+                    }
+                    print::aside(format!("Warning: {}", joined(why, what_to_do)));
+                }
                 Event::Preparing { run, .. } | Event::Started { run, .. } => {
                     self.begin(run)?;
                     self.progress.show(&event)?;
@@ -213,11 +193,10 @@ impl Course {
                 | Event::Paused { .. }
                 | Event::Resumed { .. }
                 | Event::Step { .. } => self.progress.show(&event)?,
-                Event::Ended => return Err(CliError::Failed("The engine ended before the runs did.".to_owned())),
-                _ => {}
+                _ => return Ok(Heard::Usual(event)),
             }
-        }
-        Ok(())
+            Ok(if self.ended < self.total { Heard::Taken } else { Heard::Answer(()) })
+        })
     }
 
     fn name(&self, run: &RunId) -> String {
@@ -244,16 +223,16 @@ impl Course {
     }
 
     /// Takes what waits out of the queue and stops what trains, once.
-    fn stop_if_wanted(&mut self, engine: &Engine) -> CliResult {
+    fn stop_if_wanted(&mut self, session: &Session) -> CliResult {
         if !signals::is_stop_wanted() || self.is_stopping || self.runs.is_empty() {
             return Ok(());
         }
         self.is_stopping = true;
         print::aside("Stopping after this step, with a checkpoint. Press Ctrl-C again to quit at once.");
         for run in self.runs.iter().filter(|run| !self.begun.contains(run)) {
-            engine.send(Command::Cancel { run: run.clone() })?;
+            session.send(Command::Cancel { run: run.clone() })?;
         }
-        engine.send(Command::Stop)?;
+        session.send(Command::Stop)?;
         Ok(())
     }
 }

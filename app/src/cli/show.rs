@@ -28,8 +28,7 @@ pub fn run(given: Option<&Path>, args: &ShowArgs) -> CliResult {
     if args.run.contains(['/', '\\']) {
         return Err(CliError::at("run", format!("There is no model directory {}.", args.run)));
     }
-    let store = open::reading_existing(given)?;
-    let record = open::run(&store, given, &args.run)?;
+    let (store, record) = open::reading_run(given, &args.run)?;
     if args.config {
         return print::toml(&record.config_toml);
     }

@@ -7,15 +7,15 @@ use std::{
 
 use headroom_engine::{
     config::{Problem, RunConfig},
-    worker::{Command, Engine, Event},
+    worker::{Command, Event},
 };
 
 use super::{
     args::TrainArgs,
     config_source::GivenConfig,
-    error::{CliError, CliResult, joined},
+    error::{CliError, CliResult},
     follow::Follower,
-    open,
+    session::{Heard, Session},
 };
 
 /// How long the check of files, device and memory may take.
@@ -23,41 +23,32 @@ const CHECK_PATIENCE: Duration = Duration::from_mins(1);
 
 /// Trains.
 pub fn run(store: Option<&Path>, args: &TrainArgs) -> CliResult {
-    let (engine, given) = begin(store, args)?;
+    let (session, given) = begin(store, args)?;
     let command = Command::Enqueue { config: Box::new(given.config), base_dir: given.base_dir };
-    Follower::new(None, store, args.json).follow(engine, command)
+    Follower::new(None, store, args.json).follow(session, command)
 }
 
-/// The config and an engine for it, once all was checked that can be before there is a run.
-fn begin(store: Option<&Path>, args: &TrainArgs) -> CliResult<(Engine, GivenConfig)> {
+/// The config and a session for it, once all was checked that can be before there is a run.
+fn begin(store: Option<&Path>, args: &TrainArgs) -> CliResult<(Session, GivenConfig)> {
     let given = GivenConfig::read(&args.config)?;
-    let engine = open::engine(store, false)?;
-    let problems = check(&engine, &given.config, &given.base_dir)?;
+    let session = Session::open(store, false)?;
+    let problems = check(&session, &given.config, &given.base_dir)?;
     if problems.is_empty() {
-        return Ok((engine, given));
+        return Ok((session, given));
     }
-    engine.shutdown(CHECK_PATIENCE);
     Err(CliError::problems(&given.label, &problems))
 }
 
 /// What a config alone cannot tell: whether its files are there, its device, and memory enough.
-pub(super) fn check(engine: &Engine, config: &RunConfig, base_dir: &Path) -> CliResult<Vec<Problem>> {
-    engine.send(Command::Check { config: Box::new(config.clone()), base_dir: base_dir.to_owned(), revision: 0 })?;
-    checked(engine)
-}
-
-/// What the engine found.
-fn checked(engine: &Engine) -> CliResult<Vec<Problem>> {
+pub(super) fn check(session: &Session, config: &RunConfig, base_dir: &Path) -> CliResult<Vec<Problem>> {
     let start = Instant::now();
-    while start.elapsed() < CHECK_PATIENCE {
-        match engine.wait_event(Duration::from_millis(200)).map(|notice| notice.event) {
-            Some(Event::Checked { problems, .. }) => return Ok(problems),
-            Some(Event::Failed { why, what_to_do, run: None }) => {
-                return Err(CliError::Failed(joined(&why, &what_to_do)));
-            }
-            Some(Event::Ended) => break,
-            _ => {}
+    let command = Command::Check { config: Box::new(config.clone()), base_dir: base_dir.to_owned(), revision: 0 };
+    let ticket = session.send(command)?;
+    session.follow(ticket, "the check did", |event| match event {
+        Some(Event::Checked { problems, .. }) => Ok(Heard::Answer(problems)),
+        _ if start.elapsed() >= CHECK_PATIENCE => {
+            Err(CliError::Failed("The engine does not answer. Try again.".to_owned()))
         }
-    }
-    Err(CliError::Failed("The engine does not answer. Try again.".to_owned()))
+        event => Ok(event.map_or(Heard::Taken, Heard::Usual)),
+    })
 }

@@ -124,7 +124,7 @@ impl HeadroomWindow {
         }
         self.carry_out(&ctx);
         if let Some(link) = &self.link {
-            link.send_wishes(&mut self.state);
+            link.send_requests(&mut self.state);
         }
         if let Some(due) = self.state.series.next_due(Instant::now()) {
             ctx.request_repaint_after(due);
