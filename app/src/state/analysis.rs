@@ -4,13 +4,14 @@ use headroom_engine::{
     analysis::{Analysis, AnalysisSpec},
     config::RunConfig,
     store::{AnalysisId, AnalysisSummary, RunId},
-    worker::{Command, Event, Subspace, Target, Which},
+    worker::{Command, Event, Request, Subspace, Target, Ticket, Which},
 };
 
+use super::request_cache::RequestCache;
 use crate::{messages::Messages, widgets::HeadMarks};
 
-/// Analyses of one run that are kept in memory; the ones that were looked at the longest ago go first.
-const KEPT: usize = 200;
+/// Analyses of runs while they trained that are kept in memory; the ones that were used the longest ago go first.
+const KEPT: usize = 600;
 /// Analyses on demand that are kept in memory.
 const KEPT_ON_DEMAND: usize = 24;
 
@@ -36,17 +37,6 @@ impl Looking {
     }
 }
 
-/// What a run kept while it trained.
-#[derive(Default)]
-struct Live {
-    /// The steps, ascending; none until they have come.
-    steps: Option<Vec<u64>>,
-    /// With when each was looked at last.
-    found: BTreeMap<u64, (Arc<Analysis>, u64)>,
-    /// Asked for, and not come.
-    waiting: Vec<u64>,
-}
-
 /// Groups of heads of a run that were alike, to be marked on the head map of Configure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MarkedHeads {
@@ -65,7 +55,6 @@ pub struct MarkedHeads {
 }
 
 /// Analyses: those that runs kept while they trained, and those that were asked for.
-#[derive(Default)]
 pub struct AnalysisState {
     /// Looks that wait or go on, in their order.
     pub looking: Vec<Looking>,
@@ -73,110 +62,94 @@ pub struct AnalysisState {
     pub marked: Option<MarkedHeads>,
     /// Whether a run that has a control is shown beside it.
     pub beside_control: bool,
-    live: BTreeMap<RunId, Live>,
-    summaries: Vec<AnalysisSummary>,
-    has_asked: bool,
-    has_list: bool,
-    /// What was found on demand, with when each was looked at last; none while it is asked for.
-    found: BTreeMap<AnalysisId, (Option<Arc<Analysis>>, u64)>,
+    /// The steps at which runs kept an analysis while they trained, ascending.
+    steps: RequestCache<RunId, Vec<u64>>,
+    /// What they kept.
+    live: RequestCache<(RunId, u64), Arc<Analysis>>,
+    list: RequestCache<(), Vec<AnalysisSummary>>,
+    /// What was found on demand.
+    found: RequestCache<AnalysisId, Arc<Analysis>>,
     /// Which analysis on demand is shown of a run; none: what it kept while it trained.
     opened: BTreeMap<RunId, AnalysisId>,
     deleted: Vec<AnalysisId>,
-    wishes: Vec<Command>,
-    looks: u64,
+    outgoing: Vec<Request>,
+}
+
+impl Default for AnalysisState {
+    fn default() -> Self {
+        Self {
+            looking: Vec::new(),
+            marked: None,
+            beside_control: false,
+            steps: RequestCache::default(),
+            live: RequestCache::keeping(KEPT),
+            list: RequestCache::default(),
+            found: RequestCache::keeping(KEPT_ON_DEMAND),
+            opened: BTreeMap::new(),
+            deleted: Vec::new(),
+            outgoing: Vec::new(),
+        }
+    }
 }
 
 impl AnalysisState {
     /// The steps at which a run kept an analysis, ascending; asked for, once, while they are not known.
     pub fn steps(&mut self, run: &RunId) -> Option<Vec<u64>> {
-        if !self.live.contains_key(run) {
-            self.live.insert(run.clone(), Live::default());
-            self.wishes.push(Command::LoadLiveAnalyses { run: run.clone() });
-        }
-        self.live.get(run).and_then(|live| live.steps.clone())
+        self.steps.get(run, || Command::LoadLiveAnalyses { run: run.clone() }).cloned()
     }
 
     /// What a run kept at a step; asked for, once, while it is not there.
     pub fn at(&mut self, run: &RunId, step: u64) -> Option<Arc<Analysis>> {
-        self.looks += 1;
-        let live = self.live.entry(run.clone()).or_default();
-        if let Some((found, looked)) = live.found.get_mut(&step) {
-            *looked = self.looks;
-            return Some(Arc::clone(found));
-        }
-        if !live.waiting.contains(&step) {
-            live.waiting.push(step);
-            self.wishes.push(Command::LoadLiveAnalysis { run: run.clone(), step });
-        }
-        None
+        self.live.get(&(run.clone(), step), || Command::LoadLiveAnalysis { run: run.clone(), step }).cloned()
     }
 
     /// The steps of a run have come.
     pub fn take_steps(&mut self, run: RunId, mut steps: Vec<u64>) {
         steps.sort_unstable();
         steps.dedup();
-        let live = self.live.entry(run).or_default();
-        live.found.retain(|step, _| steps.contains(step));
-        live.steps = Some(steps);
+        self.live.retain(|(of, step), _| *of != run || steps.contains(step));
+        self.steps.answer(run, steps);
     }
 
     /// A run kept one more.
     pub fn take_step(&mut self, run: &RunId, step: u64) {
-        let Some(live) = self.live.get_mut(run) else { return };
         // One of a step that was done again replaces what was there.
-        live.found.remove(&step);
-        live.waiting.retain(|waiting| *waiting != step);
-        if let Some(steps) = &mut live.steps
-            && let Err(place) = steps.binary_search(&step)
-        {
+        self.live.forget(&(run.clone(), step));
+        let Some(steps) = self.steps.peek(run) else { return };
+        if let Err(place) = steps.binary_search(&step) {
+            let mut steps = steps.clone();
             steps.insert(place, step);
+            self.steps.answer(run.clone(), steps);
         }
     }
 
     /// What a run kept at a step has come.
     pub fn take(&mut self, run: RunId, step: u64, analysis: Analysis) {
-        self.looks += 1;
-        let live = self.live.entry(run).or_default();
-        live.waiting.retain(|waiting| *waiting != step);
-        live.found.insert(step, (Arc::new(analysis), self.looks));
-        if live.found.len() > KEPT
-            && let Some(oldest) = live.found.iter().min_by_key(|(_, (_, looked))| *looked).map(|(step, _)| *step)
-        {
-            live.found.remove(&oldest);
-        }
+        self.live.answer((run, step), Arc::new(analysis));
     }
 
     /// Forgets runs that are no more.
     pub(super) fn retain(&mut self, exists: impl Fn(&RunId) -> bool) {
-        self.live.retain(|run, _| exists(run));
+        self.steps.retain(|run, _| exists(run));
+        self.live.retain(|(run, _), _| exists(run));
     }
 
     /// What was found on demand of a run, and of model directories; asked for, once.
     pub fn on_demand(&mut self, run: &RunId) -> Vec<AnalysisSummary> {
-        if !std::mem::replace(&mut self.has_asked, true) {
-            self.wishes.push(Command::ListAnalyses);
-        }
-        let fits = |found: &&AnalysisSummary| {
-            found.run.as_ref().is_none_or(|of| of == run) && !self.deleted.contains(&found.id)
-        };
-        self.summaries.iter().filter(fits).cloned().collect()
+        let Self { list, deleted, .. } = self;
+        let fits =
+            |found: &&AnalysisSummary| found.run.as_ref().is_none_or(|of| of == run) && !deleted.contains(&found.id);
+        list.get(&(), || Command::ListAnalyses).into_iter().flatten().filter(fits).cloned().collect()
     }
 
     /// Whether the list of what was found on demand has come.
     pub fn has_list(&self) -> bool {
-        self.has_list
+        self.list.peek(&()).is_some()
     }
 
     /// What was found on demand; asked for, once, while it is not there.
     pub fn result(&mut self, analysis: &AnalysisId) -> Option<Arc<Analysis>> {
-        self.looks += 1;
-        if let Some((found, looked)) = self.found.get_mut(analysis) {
-            *looked = self.looks;
-            return found.clone();
-        }
-        self.found.insert(analysis.clone(), (None, self.looks));
-        self.wishes.push(Command::LoadAnalysis { analysis: analysis.clone() });
-        None
+        self.found.get(analysis, || Command::LoadAnalysis { analysis: analysis.clone() }).cloned()
     }
 
     /// The analysis on demand that is shown of a run.
@@ -208,14 +181,15 @@ impl AnalysisState {
         base_dir: PathBuf,
     ) -> AnalysisId {
         let analysis = AnalysisId::new();
-        self.wishes.push(Command::Analyse {
+        let command = Command::Analyse {
             analysis: analysis.clone(),
             target: Target::Run { run: run.clone(), which },
             data: None,
             spec: Box::new(spec),
             subspaces,
             base_dir,
-        });
+        };
+        self.outgoing.push(command.into());
         self.looking.push(Looking { opens: true, ..Looking::new(analysis.clone(), run.clone()) });
         analysis
     }
@@ -233,7 +207,7 @@ impl AnalysisState {
     pub fn cancel(&mut self, analysis: &AnalysisId) {
         if let Some(looking) = self.looking.iter_mut().find(|looking| looking.analysis == *analysis) {
             looking.is_cancelling = true;
-            self.wishes.push(Command::CancelAnalysis { analysis: analysis.clone() });
+            self.outgoing.push(Command::CancelAnalysis { analysis: analysis.clone() }.into());
         }
     }
 
@@ -242,19 +216,31 @@ impl AnalysisState {
         messages.push_info("Deleted the analysis. Undo brings it back.");
         self.deleted.push(analysis.clone());
         self.opened.retain(|_, opened| opened != analysis);
-        self.wishes.push(Command::DeleteAnalysis { analysis: analysis.clone(), deleted: true });
+        self.outgoing.push(Command::DeleteAnalysis { analysis: analysis.clone(), deleted: true }.into());
     }
 
     /// Brings the analysis that was deleted last back. False if there is none.
     pub fn undo_delete(&mut self, messages: &mut Messages) -> bool {
         let Some(analysis) = self.deleted.pop() else { return false };
         messages.push_info("Brought the analysis back.");
-        self.wishes.push(Command::DeleteAnalysis { analysis, deleted: false });
+        self.outgoing.push(Command::DeleteAnalysis { analysis, deleted: false }.into());
         true
     }
 
-    pub(super) fn take_wishes(&mut self) -> Vec<Command> {
-        std::mem::take(&mut self.wishes)
+    pub(super) fn fail(&mut self, ticket: Ticket, why: &str) -> bool {
+        self.steps.fail(ticket, why)
+            || self.live.fail(ticket, why)
+            || self.list.fail(ticket, why)
+            || self.found.fail(ticket, why)
+    }
+
+    pub(super) fn take_requests(&mut self) -> Vec<Request> {
+        let mut requests = std::mem::take(&mut self.outgoing);
+        requests.extend(self.steps.take_requests());
+        requests.extend(self.live.take_requests());
+        requests.extend(self.list.take_requests());
+        requests.extend(self.found.take_requests());
+        requests
     }
 
     /// Takes an event of an analysis in; others are none of its business.
@@ -269,8 +255,7 @@ impl AnalysisState {
             Event::Snapshot { run, step, .. } => self.take_step(&run, step),
             Event::Analyses { analyses } => {
                 self.opened.retain(|_, opened| analyses.iter().any(|known| known.id == *opened));
-                self.summaries = analyses;
-                self.has_list = true;
+                self.list.answer((), analyses);
             }
             // Asked for with runs that had to be trained first.
             Event::AnalyseQueued { analysis, run: Some(run), .. }
@@ -283,16 +268,7 @@ impl AnalysisState {
                     looking.at = Some((stage, fraction));
                 }
             }
-            Event::Analysed { analysis, result } => {
-                self.looks += 1;
-                self.found.insert(analysis, (Some(Arc::from(result)), self.looks));
-                if self.found.len() > KEPT_ON_DEMAND
-                    && let Some(oldest) = self.found.iter().min_by_key(|(_, (_, looked))| *looked)
-                {
-                    let oldest = oldest.0.clone();
-                    self.found.remove(&oldest);
-                }
-            }
+            Event::Analysed { analysis, result } => self.found.answer(analysis, Arc::from(result)),
             Event::AnalyseEnded { analysis, complete, why, .. } => {
                 let Some(place) = self.looking.iter().position(|looking| looking.analysis == analysis) else { return };
                 let looking = self.looking.remove(place);
@@ -304,7 +280,7 @@ impl AnalysisState {
                 if complete && looking.opens {
                     self.opened.insert(looking.run, analysis);
                 }
-                self.wishes.push(Command::ListAnalyses);
+                self.list.refresh(&(), || Command::ListAnalyses);
             }
             _ => {}
         }
@@ -314,6 +290,10 @@ impl AnalysisState {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn asked(state: &mut AnalysisState) -> Vec<Command> {
+        state.take_requests().into_iter().map(|request| request.command).collect()
+    }
 
     fn run() -> RunId {
         "1k7qz00001".parse().unwrap()
@@ -325,20 +305,23 @@ mod tests {
         for _ in 0..3 {
             assert_eq!((state.steps(&run()), state.at(&run(), 100)), (None, None));
         }
-        let asked = state.take_wishes();
-        assert!(matches!(&asked[..], [Command::LoadLiveAnalyses { .. }, Command::LoadLiveAnalysis { step: 100, .. }]));
+        let commands = asked(&mut state);
+        assert!(matches!(
+            &commands[..],
+            [Command::LoadLiveAnalyses { .. }, Command::LoadLiveAnalysis { step: 100, .. }]
+        ));
         state.take_steps(run(), vec![200, 100]);
         assert_eq!(state.steps(&run()), Some(vec![100, 200]));
         state.take(run(), 100, Analysis { examples: 7, ..Analysis::default() });
         assert_eq!(state.at(&run(), 100).map(|found| found.examples), Some(7));
-        assert!(state.take_wishes().is_empty());
+        assert!(asked(&mut state).is_empty());
     }
 
     #[test]
     fn new_steps_join_and_a_step_that_was_done_again_is_read_again() {
         let mut state = AnalysisState::default();
         state.take_step(&run(), 100);
-        assert!(state.live.is_empty(), "of a run that nobody looks at nothing is kept");
+        assert!(!state.steps.knows(&run()), "of a run that nobody looks at nothing is kept");
         state.take_steps(run(), vec![100, 300]);
         state.take_step(&run(), 200);
         state.take_step(&run(), 300);
@@ -346,7 +329,7 @@ mod tests {
         state.take(run(), 300, Analysis::default());
         state.take_step(&run(), 300);
         assert_eq!(state.at(&run(), 300), None);
-        assert!(matches!(&state.take_wishes()[..], [Command::LoadLiveAnalysis { step: 300, .. }]));
+        assert!(matches!(&asked(&mut state)[..], [Command::LoadLiveAnalysis { step: 300, .. }]));
     }
 
     #[test]
@@ -357,9 +340,9 @@ mod tests {
             state.take(run(), step, Analysis::default());
             assert!(state.at(&run(), 0).is_some(), "step 0 is looked at all the time");
         }
-        assert_eq!(state.live[&run()].found.len(), KEPT);
+        assert_eq!(state.live.len(), KEPT);
         state.retain(|_| false);
-        assert!(state.live.is_empty());
+        assert_eq!(state.live.len(), 0);
     }
 
     #[test]
@@ -369,7 +352,7 @@ mod tests {
             state.look(&run(), Which::Best, AnalysisSpec::default(), Vec::new(), PathBuf::new())
         };
         let first = look(&mut state);
-        assert!(matches!(&state.take_wishes()[..], [Command::Analyse { .. }]));
+        assert!(matches!(&asked(&mut state)[..], [Command::Analyse { .. }]));
         let stage = "Reading examples".to_owned();
         state.apply(Event::Analysing { analysis: first.clone(), stage, fraction: 0.5 }, &mut messages);
         assert_eq!(state.looking[0].at.as_ref().map(|at| at.1), Some(0.5));

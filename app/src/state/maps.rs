@@ -1,19 +1,17 @@
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use headroom_engine::{
     analysis::MapThumbnails,
     attention::HeadAt,
     store::RunId,
-    worker::{Command, Event, MapText, Rebuild, Target, Which},
+    worker::{Command, Event, MapText, Rebuild, Request, Target, Ticket, Which},
 };
 
-use super::rebuilt::{Rebuilding, ShownRebuilt};
+use super::{rebuilt::ShownRebuilt, request_cache::RequestCache};
 use crate::plot::HeatData;
 
 /// Views that are kept; the engine keeps as many.
 const KEPT: usize = 4;
-/// How the engine begins to say that a view could not be opened.
-const FAILED: &str = "The maps of ";
 
 /// Whose maps, on what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,13 +42,14 @@ pub struct ShownMaps {
 }
 
 struct View {
-    ticket: u64,
+    /// What the engine knows it by.
+    id: u64,
     of: MapsOf,
-    shown: Option<Arc<ShownMaps>>,
-    /// Maps that were asked for; none while they have not come.
-    maps: BTreeMap<HeadAt, Option<HeatData>>,
-    failure: Option<String>,
-    rebuilding: Rebuilding,
+    shown: RequestCache<(), Arc<ShownMaps>>,
+    maps: RequestCache<HeadAt, HeatData>,
+    /// The map that was rebuilt last, and what came of it: one question at a time, so that a slider that moves fast asks for
+    /// where it is and not for every place that it was at.
+    rebuilt: RequestCache<(), (Rebuild, Result<Arc<ShownRebuilt>, String>)>,
 }
 
 /// The attention maps that the Heads panel shows.
@@ -60,48 +59,47 @@ pub struct MapsState {
     pub pair: Option<(RunId, HeadAt, HeadAt)>,
     /// The last one is the newest.
     views: Vec<View>,
-    tickets: u64,
-    wishes: Vec<Command>,
+    opened: u64,
 }
 
 impl MapsState {
     /// The maps of a model on an example, or why there are none; asked for, once.
     pub fn maps(&mut self, of: &MapsOf) -> Option<Result<Arc<ShownMaps>, String>> {
         let view = self.view(of);
-        match (&view.shown, &view.failure) {
-            (Some(shown), _) => Some(Ok(Arc::clone(shown))),
-            (None, Some(why)) => Some(Err(why.clone())),
-            (None, None) => None,
+        let target = Target::Run { run: of.run.clone(), which: of.which };
+        let id = view.id;
+        if let Some(shown) = view.shown.get(&(), || Command::LoadMaps { view: id, target, text: of.text.clone() }) {
+            return Some(Ok(Arc::clone(shown)));
         }
+        view.shown.failure(&()).map(|why| Err(why.to_owned()))
     }
 
     /// One of them whole, query by query; asked for, once.
     pub fn map(&mut self, of: &MapsOf, head: HeadAt) -> Option<HeatData> {
         let view = self.view(of);
-        view.shown.as_ref()?;
-        let ticket = view.ticket;
-        if let Some(map) = view.maps.get(&head) {
-            return map.clone();
-        }
-        view.maps.insert(head, None);
-        self.wishes.push(Command::LoadMap { view: ticket, layer: head.layer, head: head.head });
-        None
+        view.shown.peek(&())?;
+        let id = view.id;
+        view.maps.get(&head, || Command::LoadMap { view: id, layer: head.layer, head: head.head }).cloned()
     }
 
     /// A map beside itself put together from some of its pairs, or why not: of the wanted k, or of the last one that came
     /// while that is asked for.
     pub fn rebuilt(&mut self, of: &MapsOf, wanted: &Rebuild) -> Option<Result<Arc<ShownRebuilt>, String>> {
         let view = self.view(of);
-        view.shown.as_ref()?;
-        let ticket = view.ticket;
-        let (shown, question) = view.rebuilding.want(wanted);
-        self.wishes.extend(question.map(|rebuild| Command::RebuildMap { view: ticket, rebuild }));
-        shown
+        view.shown.peek(&())?;
+        let of_any_k = |rebuild: &Rebuild| Rebuild { k: wanted.k, ..rebuild.clone() };
+        let known = view.rebuilt.peek(&()).filter(|(rebuild, _)| of_any_k(rebuild) == *wanted).cloned();
+        if known.as_ref().is_none_or(|(rebuild, _)| rebuild != wanted) {
+            let id = view.id;
+            view.rebuilt.want(&(), || Command::RebuildMap { view: id, rebuild: wanted.clone() });
+        }
+        let failed = || view.rebuilt.failure(&()).map(|why| Err(why.to_owned()));
+        known.map(|(_, found)| found).or_else(failed)
     }
 
     /// Asks again for a rebuilt map that could not be had.
     pub fn rebuild_again(&mut self, of: &MapsOf) {
-        self.view(of).rebuilding.again();
+        self.view(of).rebuilt.forget(&());
     }
 
     /// Asks again for what could not be had.
@@ -110,61 +108,58 @@ impl MapsState {
     }
 
     fn view(&mut self, of: &MapsOf) -> &mut View {
-        let place = self.views.iter().position(|view| view.of == *of).unwrap_or_else(|| {
-            self.tickets += 1;
-            let (ticket, of) = (self.tickets, of.clone());
-            let target = Target::Run { run: of.run.clone(), which: of.which };
-            self.wishes.push(Command::LoadMaps { view: ticket, target, text: of.text.clone() });
+        let view = if let Some(place) = self.views.iter().position(|view| view.of == *of) {
+            self.views.remove(place)
+        } else {
+            self.opened += 1;
             if self.views.len() == KEPT {
                 self.views.remove(0);
             }
-            self.views.push(View {
-                ticket,
-                of,
-                shown: None,
-                maps: BTreeMap::new(),
-                failure: None,
-                rebuilding: Rebuilding::default(),
-            });
-            self.views.len() - 1
-        });
-        let view = self.views.remove(place);
+            let (shown, maps, rebuilt) = Default::default();
+            View { id: self.opened, of: of.clone(), shown, maps, rebuilt }
+        };
         self.views.push(view);
         let last = self.views.len() - 1;
         &mut self.views[last]
     }
 
-    pub(super) fn take_wishes(&mut self) -> Vec<Command> {
-        std::mem::take(&mut self.wishes)
+    fn of_id(&mut self, id: u64) -> Option<&mut View> {
+        self.views.iter_mut().find(|view| view.id == id)
     }
 
-    /// A failure that may be one of a view that was asked for.
-    pub(super) fn failed(&mut self, why: &str) {
-        if why.starts_with(FAILED)
-            && let Some(view) = self.views.iter_mut().find(|view| view.shown.is_none() && view.failure.is_none())
-        {
-            view.failure = Some(why.to_owned());
-        }
+    pub(super) fn take_requests(&mut self) -> Vec<Request> {
+        let of_view = |view: &mut View| {
+            let requests = [view.shown.take_requests(), view.maps.take_requests(), view.rebuilt.take_requests()];
+            requests.into_iter().flatten()
+        };
+        self.views.iter_mut().flat_map(of_view).collect()
+    }
+
+    pub(super) fn fail(&mut self, ticket: Ticket, why: &str) -> bool {
+        self.views
+            .iter_mut()
+            .any(|view| view.shown.fail(ticket, why) || view.maps.fail(ticket, why) || view.rebuilt.fail(ticket, why))
     }
 
     /// Takes an event of maps in; others are none of its business.
     pub(super) fn apply(&mut self, event: Event) {
         match event {
             Event::Maps { view, target, step, tokens, thumbnails } => {
-                if let Some(known) = self.views.iter_mut().find(|known| known.ticket == view) {
-                    known.shown = Some(Arc::new(shown(target, step, tokens, &thumbnails)));
+                if let Some(known) = self.of_id(view) {
+                    known.shown.answer((), Arc::new(shown(target, step, tokens, &thumbnails)));
                 }
             }
             Event::Map { view, layer, head, values } => {
-                if let Some(known) = self.views.iter_mut().find(|known| known.ticket == view) {
+                if let Some(known) = self.of_id(view) {
                     let side = values.len().isqrt();
-                    known.maps.insert(HeadAt::new(layer, head), Some(HeatData::new(side, side, values)));
+                    known.maps.answer(HeadAt::new(layer, head), HeatData::new(side, side, values));
                 }
             }
             Event::Rebuilt { view, rebuild, rebuilt, why } => {
-                if let Some(known) = self.views.iter_mut().find(|known| known.ticket == view) {
-                    let found = rebuilt.map(|rebuilt| *rebuilt).ok_or_else(|| why.unwrap_or_default());
-                    known.rebuilding.take(rebuild, found);
+                if let Some(known) = self.of_id(view) {
+                    let found =
+                        rebuilt.map(|rebuilt| Arc::new((*rebuilt).into())).ok_or_else(|| why.unwrap_or_default());
+                    known.rebuilt.answer((), (rebuild, found));
                 }
             }
             _ => {}
@@ -187,6 +182,10 @@ mod tests {
         MapsOf { run: "000000000a".parse().unwrap(), which: Which::Best, text: MapText::Example(example) }
     }
 
+    fn asked(state: &mut MapsState) -> Vec<Command> {
+        state.take_requests().into_iter().map(|request| request.command).collect()
+    }
+
     fn answer(state: &mut MapsState, view: u64) {
         let thumbnails = Box::new(MapThumbnails { layers: 1, heads: 2, side: 2, values: vec![0.5; 8] });
         let tokens = ["a", "b"].map(str::to_owned).to_vec();
@@ -198,12 +197,12 @@ mod tests {
         let mut state = MapsState::default();
         assert!(state.maps(&of(0)).is_none() && state.maps(&of(0)).is_none());
         assert!(state.map(&of(0), HeadAt::new(0, 1)).is_none(), "not before the view is there");
-        assert!(matches!(&state.take_wishes()[..], [Command::LoadMaps { view: 1, .. }]));
+        assert!(matches!(&asked(&mut state)[..], [Command::LoadMaps { view: 1, .. }]));
         answer(&mut state, 1);
         assert_eq!(state.maps(&of(0)).unwrap().unwrap().thumbnails.len(), 2);
         let head = HeadAt::new(0, 1);
         assert!(state.map(&of(0), head).is_none() && state.map(&of(0), head).is_none());
-        assert!(matches!(&state.take_wishes()[..], [Command::LoadMap { view: 1, layer: 0, head: 1 }]));
+        assert!(matches!(&asked(&mut state)[..], [Command::LoadMap { view: 1, layer: 0, head: 1 }]));
         state.apply(Event::Map { view: 1, layer: 0, head: 1, values: vec![1.0, 0.0, 0.5, 0.5] });
         assert_eq!(state.map(&of(0), head).map(|map| map.at(1, 1)), Some(0.5));
         for example in 1..=KEPT {
@@ -217,13 +216,17 @@ mod tests {
     fn a_slider_that_moves_asks_for_one_map_at_a_time_and_shows_the_last() {
         let mut state = MapsState::default();
         let wanted = |k| Rebuild { analysis: "000000000x".parse().unwrap(), scope: 0, layer: 0, head: 1, k };
-        assert!(state.rebuilt(&of(0), &wanted(1)).is_none(), "not before the view is there");
+        assert!(
+            state.rebuilt(&of(0), &wanted(1)).is_none() && asked(&mut state).is_empty(),
+            "not before the view is there"
+        );
+        assert!(state.maps(&of(0)).is_none());
         answer(&mut state, 1);
-        state.take_wishes();
+        asked(&mut state);
         for k in [1, 2, 3] {
             assert!(state.rebuilt(&of(0), &wanted(k)).is_none());
         }
-        assert!(matches!(&state.take_wishes()[..], [Command::RebuildMap { view: 1, rebuild }] if rebuild.k == 1));
+        assert!(matches!(&asked(&mut state)[..], [Command::RebuildMap { view: 1, rebuild }] if rebuild.k == 1));
         let rebuilt = |k| {
             Some(Box::new(headroom_engine::analysis::reconstruction::RebuiltMap {
                 tokens: 1,
@@ -236,30 +239,31 @@ mod tests {
         state.apply(Event::Rebuilt { view: 1, rebuild: wanted(1), rebuilt: rebuilt(1), why: None });
         let shown = state.rebuilt(&of(0), &wanted(3)).unwrap().unwrap();
         assert_eq!((shown.k, shown.scores[2].at(0, 0)), (1, -0.5), "the last one stays until the next comes");
-        assert!(matches!(&state.take_wishes()[..], [Command::RebuildMap { rebuild, .. }] if rebuild.k == 3));
+        assert!(matches!(&asked(&mut state)[..], [Command::RebuildMap { rebuild, .. }] if rebuild.k == 3));
         state.apply(Event::Rebuilt { view: 1, rebuild: wanted(3), rebuilt: rebuilt(3), why: None });
         assert_eq!(state.rebuilt(&of(0), &wanted(3)).unwrap().unwrap().k, 3);
-        assert!(state.take_wishes().is_empty());
+        assert!(asked(&mut state).is_empty());
         let other = Rebuild { head: 0, ..wanted(3) };
         assert!(state.rebuilt(&of(0), &other).is_none(), "another head's map is not shown for it");
         let why = Some("It has no scores.".to_owned());
         state.apply(Event::Rebuilt { view: 1, rebuild: other.clone(), rebuilt: None, why });
         assert_eq!(state.rebuilt(&of(0), &other).unwrap().unwrap_err(), "It has no scores.");
-        state.take_wishes();
+        asked(&mut state);
         state.rebuild_again(&of(0));
-        assert!(state.rebuilt(&of(0), &other).is_none() && state.take_wishes().len() == 1);
+        assert!(state.rebuilt(&of(0), &other).is_none() && asked(&mut state).len() == 1);
     }
 
     #[test]
     fn a_view_that_cannot_be_opened_says_why_and_can_be_asked_for_again() {
         let mut state = MapsState::default();
+        assert!(state.maps(&of(0)).is_none() && state.maps(&of(1)).is_none());
+        let tickets: Vec<Ticket> = state.take_requests().into_iter().map(|request| request.ticket).collect();
+        assert!(!state.fail(Ticket::new(), "The maps of a run cannot be shown."), "somebody else's");
         assert!(state.maps(&of(0)).is_none());
-        state.failed("The disk is full.");
-        assert!(state.maps(&of(0)).is_none());
-        state.failed("The maps of a run cannot be shown. It has no checkpoint.");
+        assert!(state.fail(tickets[0], "It has no checkpoint.") && state.maps(&of(1)).is_none());
         assert!(state.maps(&of(0)).unwrap().unwrap_err().contains("no checkpoint"));
         state.again(&of(0));
         assert!(state.maps(&of(0)).is_none());
-        assert_eq!(state.take_wishes().len(), 2);
+        assert_eq!(asked(&mut state).len(), 1);
     }
 }

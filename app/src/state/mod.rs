@@ -9,6 +9,7 @@ mod current;
 mod maps;
 mod purge;
 mod rebuilt;
+mod request_cache;
 mod selection;
 mod series;
 mod speed;

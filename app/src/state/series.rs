@@ -7,7 +7,7 @@ use std::{
 
 use headroom_engine::{
     store::{Cursor, Cut, RunId, SeriesData},
-    worker::Command,
+    worker::{Command, Request, Ticket},
 };
 
 use crate::plot::{CurveBase, CurveX, Series};
@@ -121,7 +121,8 @@ struct Entry {
     touched: Option<Instant>,
     cursor: Option<Cursor>,
     asked: Option<Instant>,
-    in_flight: bool,
+    /// The load that is under way.
+    ticket: Option<Ticket>,
     wanted_frame: u64,
 }
 
@@ -171,7 +172,7 @@ impl SeriesCache {
     /// Takes an answer in.
     pub fn take(&mut self, run: RunId, series: String, whole: bool, data: SeriesData) {
         let entry = self.runs.entry(run).or_default().entry(series).or_default();
-        entry.in_flight = false;
+        entry.ticket = None;
         entry.loaded = true;
         entry.cursor = data.cursor.or(entry.cursor);
         let whole = whole || data.is_whole;
@@ -180,13 +181,23 @@ impl SeriesCache {
         }
     }
 
+    /// Takes a failure in: the series is not loaded again until its run tells of points.
+    pub(super) fn fail(&mut self, ticket: Ticket) -> bool {
+        let mut entries = self.runs.values_mut().flat_map(BTreeMap::values_mut);
+        let failed = entries.find(|entry| entry.ticket == Some(ticket));
+        failed.is_some_and(|entry| {
+            (entry.ticket, entry.stale) = (None, false);
+            true
+        })
+    }
+
     /// Forgets runs that are no more.
     pub fn retain(&mut self, exists: impl Fn(&RunId) -> bool) {
         self.runs.retain(|run, _| exists(run));
     }
 
     /// The loads that are due now.
-    pub fn take_loads(&mut self, now: Instant) -> Vec<Command> {
+    pub fn take_loads(&mut self, now: Instant) -> Vec<Request> {
         let mut room = IN_FLIGHT.saturating_sub(self.entries().filter(|entry| entry.waits(now)).count());
         let frame = self.frame;
         let mut loads = Vec::new();
@@ -197,10 +208,12 @@ impl SeriesCache {
                 }
                 if entry.is_due(frame) && !entry.waits(now) && entry.ready_in(now).is_zero() {
                     entry.stale = entry.touched.is_some_and(|at| now.duration_since(at) < STORED_AFTER);
-                    entry.in_flight = true;
                     entry.asked = Some(now);
                     room -= 1;
-                    loads.push(Command::LoadSeries { run: run.clone(), series: series.clone(), after: entry.cursor });
+                    let after = entry.cursor;
+                    let load = Request::from(Command::LoadSeries { run: run.clone(), series: series.clone(), after });
+                    entry.ticket = Some(load.ticket);
+                    loads.push(load);
                 }
             }
         }
@@ -228,7 +241,7 @@ impl Entry {
 
     /// Whether an answer is to come.
     fn waits(&self, now: Instant) -> bool {
-        self.in_flight && self.asked.is_some_and(|asked| now.duration_since(asked) < LOST_AFTER)
+        self.ticket.is_some() && self.asked.is_some_and(|asked| now.duration_since(asked) < LOST_AFTER)
     }
 
     /// Time until it may be loaded again.

@@ -4,9 +4,10 @@ use headroom_engine::{
     config::{RunConfig, counted},
     speed::{MachineLimits, PointResult, SweepSpec},
     store::{BenchmarkId, BenchmarkRecord, BenchmarkSummary},
-    worker::{Command, Event},
+    worker::{Command, Event, Request, Ticket},
 };
 
+use super::request_cache::RequestCache;
 use crate::messages::Messages;
 
 /// A measurement that was started here and has not ended.
@@ -35,8 +36,6 @@ pub struct SpeedState {
     pub benchmarks: Vec<BenchmarkSummary>,
     /// Whether the list has come.
     pub loaded: bool,
-    /// Whole benchmarks that were asked for.
-    pub records: Vec<Arc<BenchmarkRecord>>,
     /// Measurements that wait or go on, in their order.
     pub measuring: Vec<Arc<Measuring>>,
     /// The config in the Configure panel, while the Speed panel is open.
@@ -45,28 +44,21 @@ pub struct SpeedState {
     pub ended: Option<BenchmarkId>,
     /// Benchmarks that were deleted and can be brought back, newest last.
     deleted: Vec<(BenchmarkId, String)>,
-    /// What was asked for and has not come.
-    asked: Vec<BenchmarkId>,
-    has_asked: bool,
-    wishes: Vec<Command>,
+    /// Whole benchmarks that were asked for.
+    records: RequestCache<BenchmarkId, Arc<BenchmarkRecord>>,
+    list: RequestCache<()>,
+    outgoing: Vec<Request>,
 }
 
 impl SpeedState {
     /// Asks for the list, once.
     pub fn want_list(&mut self) {
-        if !std::mem::replace(&mut self.has_asked, true) {
-            self.wishes.push(Command::ListBenchmarks);
-        }
+        self.list.get(&(), || Command::ListBenchmarks);
     }
 
     /// A whole benchmark; asked for, once, while it is not there.
     pub fn record(&mut self, benchmark: &BenchmarkId) -> Option<Arc<BenchmarkRecord>> {
-        let place = self.records.iter().position(|record| record.summary.id == *benchmark);
-        if place.is_none() && !self.asked.contains(benchmark) {
-            self.asked.push(benchmark.clone());
-            self.wishes.push(Command::LoadBenchmark { benchmark: benchmark.clone() });
-        }
-        place.and_then(|place| self.records.get(place)).cloned()
+        self.records.get(benchmark, || Command::LoadBenchmark { benchmark: benchmark.clone() }).cloned()
     }
 
     /// Puts a measurement into the engine's queue.
@@ -74,7 +66,7 @@ impl SpeedState {
         let benchmark = BenchmarkId::new();
         let command =
             Command::Measure { benchmark: benchmark.clone(), name: name.clone(), spec: Box::new(spec.clone()) };
-        self.wishes.push(command);
+        self.outgoing.push(command.into());
         self.measuring.push(Arc::new(Measuring {
             benchmark: benchmark.clone(),
             name,
@@ -96,7 +88,7 @@ impl SpeedState {
     pub fn cancel(&mut self, benchmark: &BenchmarkId) {
         if let Some(measuring) = self.of(benchmark) {
             measuring.is_cancelling = true;
-            self.wishes.push(Command::CancelMeasure { benchmark: benchmark.clone() });
+            self.outgoing.push(Command::CancelMeasure { benchmark: benchmark.clone() }.into());
         }
     }
 
@@ -106,7 +98,7 @@ impl SpeedState {
         let name = named.map_or_else(|| benchmark.to_string(), |known| known.name.clone());
         messages.push_info(format!("Deleted the benchmark \"{name}\". Undo brings it back."));
         self.deleted.push((benchmark.clone(), name));
-        self.wishes.push(Command::DeleteBenchmark { benchmark: benchmark.clone(), deleted: true });
+        self.outgoing.push(Command::DeleteBenchmark { benchmark: benchmark.clone(), deleted: true }.into());
     }
 
     /// Whether there is a deleted benchmark that Undo brings back.
@@ -118,12 +110,19 @@ impl SpeedState {
     pub fn undo_delete(&mut self, messages: &mut Messages) -> bool {
         let Some((benchmark, name)) = self.deleted.pop() else { return false };
         messages.push_info(format!("Brought the benchmark \"{name}\" back."));
-        self.wishes.push(Command::DeleteBenchmark { benchmark, deleted: false });
+        self.outgoing.push(Command::DeleteBenchmark { benchmark, deleted: false }.into());
         true
     }
 
-    pub(super) fn take_wishes(&mut self) -> Vec<Command> {
-        std::mem::take(&mut self.wishes)
+    pub(super) fn fail(&mut self, ticket: Ticket, why: &str) -> bool {
+        self.records.fail(ticket, why) || self.list.fail(ticket, why)
+    }
+
+    pub(super) fn take_requests(&mut self) -> Vec<Request> {
+        let mut requests = std::mem::take(&mut self.outgoing);
+        requests.extend(self.records.take_requests());
+        requests.extend(self.list.take_requests());
+        requests
     }
 
     /// Takes an event of a measurement in; others are none of its business.
@@ -154,18 +153,19 @@ impl SpeedState {
                 if points > 0 {
                     self.ended = Some(benchmark);
                 }
-                self.wishes.push(Command::ListBenchmarks);
+                self.list.refresh(&(), || Command::ListBenchmarks);
             }
             Event::Benchmarks { benchmarks } => {
-                self.records.retain(|record| benchmarks.contains(&record.summary));
-                self.asked.retain(|asked| benchmarks.iter().any(|known| known.id == *asked));
+                self.records.retain(|id, record| {
+                    let known = benchmarks.iter().find(|known| known.id == *id);
+                    known.is_some_and(|known| record.is_none_or(|record| record.summary == *known))
+                });
+                self.list.answer((), ());
                 self.benchmarks = benchmarks;
                 self.loaded = true;
             }
             Event::Benchmark { record } => {
-                self.asked.retain(|asked| *asked != record.summary.id);
-                self.records.retain(|known| known.summary.id != record.summary.id);
-                self.records.push(Arc::from(record));
+                self.records.answer(record.summary.id.clone(), Arc::from(record));
             }
             _ => {}
         }

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use headroom_engine::{
     store::{RunId, RunRecord, RunState, SeriesData, series_names::TRAIN_LOSS},
     train::Health,
-    worker::{Command, Event, JobLabel, RunEdit},
+    worker::{Command, Event, JobLabel, Request, RunEdit},
 };
 
 use super::*;
@@ -42,8 +42,8 @@ fn data(steps: &[u64], is_whole: bool) -> SeriesData {
     }
 }
 
-fn loads(commands: &[Command]) -> usize {
-    commands.iter().filter(|command| matches!(command, Command::LoadSeries { .. })).count()
+fn loads(requests: &[Request]) -> usize {
+    requests.iter().filter(|request| matches!(request.command, Command::LoadSeries { .. })).count()
 }
 
 #[test]
@@ -195,9 +195,9 @@ fn a_deleted_run_can_be_brought_back() {
     assert!(state.can_undo_delete());
     assert_eq!(state.undo_delete().as_deref(), Some(id("a").as_str()));
     let edits: Vec<RunEdit> = state
-        .take_wishes()
+        .take_requests()
         .into_iter()
-        .filter_map(|command| match command {
+        .filter_map(|request| match request.command {
             Command::Edit { edit, .. } => Some(edit),
             _ => None,
         })
@@ -211,12 +211,12 @@ fn records_are_asked_for_once() {
     state.want_record(&id("a"));
     state.want_record(&id("a"));
     state.want_samples(&id("a"));
-    assert_eq!(state.take_wishes().len(), 2);
+    assert_eq!(state.take_requests().len(), 2);
     state.apply(Event::Samples { run: id("a"), samples: Vec::new() });
     state.want_samples(&id("a"));
-    assert!(state.take_wishes().is_empty());
+    assert!(state.take_requests().is_empty());
     state.apply(Event::Sample { run: id("a"), step: 1, text: "x".to_owned() });
-    assert_eq!(state.take_wishes().len(), 1, "a new sample follows");
+    assert_eq!(state.take_requests().len(), 1, "a new sample follows");
 }
 
 #[test]
@@ -237,8 +237,8 @@ fn a_record_that_was_read_before_the_run_ended_is_read_again() {
     state.apply(Event::Runs { runs: vec![record.summary.clone()] });
     state.want_record(&run);
     let asks = |state: &mut State| {
-        let wishes = state.take_wishes();
-        wishes.iter().filter(|wish| matches!(wish, Command::LoadRun { .. })).count()
+        let requests = state.take_requests();
+        requests.iter().filter(|request| matches!(request.command, Command::LoadRun { .. })).count()
     };
     assert_eq!(asks(&mut state), 1);
     // The answer is under way when the run ends.

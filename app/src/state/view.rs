@@ -6,12 +6,12 @@ use headroom_engine::{
         CheckpointRecord, DamagedRun, RunId, RunRecord, RunState, RunSummary, SnapshotData, TextSample, snapshot_kinds,
     },
     train::Health,
-    worker::{Command, DeviceInfo, Event, JobLabel, Notice, RunEdit},
+    worker::{Command, DeviceInfo, Event, JobLabel, Notice, Request, RunEdit, Ticket},
 };
 
 use super::{
     AdviceState, AnalysisState, CurrentRun, MapsState, PurgeState, Selection, SeriesCache, SpeedState, StartFacts,
-    SystemLoad,
+    SystemLoad, request_cache::RequestCache,
 };
 use crate::{
     compare::{metric_value, names_apart},
@@ -85,19 +85,29 @@ pub struct State {
     deleted: Vec<Deleted>,
     /// Runs whose deletion was undone and that are not in the table yet.
     returning: Vec<Deleted>,
-    /// Runs whose record or samples were asked for and have not come; whether the answer under way may be older than what
-    /// is known by now.
-    asked: Vec<(RunId, Asked, bool)>,
-    /// Commands that follow from events; sent after draining.
-    wishes: Vec<Command>,
+    /// What was asked of runs: their records, samples and mixing matrices.
+    asked: RequestCache<(RunId, Asked)>,
+    /// What follows from events; sent after draining.
+    outgoing: Vec<Request>,
 }
 
 /// What was asked of a run.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Asked {
     Mixing,
     Record,
     Samples,
+}
+
+impl Asked {
+    fn of(self, run: &RunId) -> Command {
+        let run = run.clone();
+        match self {
+            Self::Mixing => Command::LoadSnapshots { run, kind: snapshot_kinds::MIXING.to_owned() },
+            Self::Record => Command::LoadRun { run },
+            Self::Samples => Command::LoadSamples { run },
+        }
+    }
 }
 
 /// Answer to a check of a config.
@@ -141,21 +151,21 @@ impl State {
     /// Asks for a run's whole record, once; it comes into `records`.
     pub fn want_record(&mut self, run: &RunId) {
         if !self.records.contains_key(run) {
-            self.ask(run, Asked::Record);
+            self.asked.want(&(run.clone(), Asked::Record), || Asked::Record.of(run));
         }
     }
 
     /// Asks for a run's text samples, once; they come into `samples`, and new ones follow.
     pub fn want_samples(&mut self, run: &RunId) {
         if !self.samples.contains_key(run) {
-            self.ask(run, Asked::Samples);
+            self.asked.want(&(run.clone(), Asked::Samples), || Asked::Samples.of(run));
         }
     }
 
     /// Asks for a run's mixing matrices, once; they come into `mixing`, and newer ones follow.
     pub fn want_mixing(&mut self, run: &RunId) {
         if !self.mixing.contains_key(run) {
-            self.ask(run, Asked::Mixing);
+            self.asked.want(&(run.clone(), Asked::Mixing), || Asked::Mixing.of(run));
         }
     }
 
@@ -176,25 +186,23 @@ impl State {
         }
     }
 
-    fn ask(&mut self, run: &RunId, what: Asked) {
-        if self.asked.iter().any(|(asked, kind, _)| asked == run && *kind == what) {
-            return;
-        }
-        self.asked.push((run.clone(), what, false));
-        self.wishes.push(match what {
-            Asked::Mixing => Command::LoadSnapshots { run: run.clone(), kind: snapshot_kinds::MIXING.to_owned() },
-            Asked::Record => Command::LoadRun { run: run.clone() },
-            Asked::Samples => Command::LoadSamples { run: run.clone() },
-        });
+    /// Asks for something of a run anew.
+    fn refresh(&mut self, run: &RunId, what: Asked) {
+        self.asked.refresh(&(run.clone(), what), || what.of(run));
     }
 
     fn answered(&mut self, run: &RunId, what: Asked) {
-        let is_this = |(asked, kind, _): &(RunId, Asked, bool)| asked == run && *kind == what;
-        let is_old = self.asked.iter().any(|question| is_this(question) && question.2);
-        self.asked.retain(|question| !is_this(question));
-        if is_old {
-            self.ask(run, what);
-        }
+        self.asked.answer((run.clone(), what), ());
+    }
+
+    /// Takes in that a request failed.
+    fn failed(&mut self, ticket: Ticket, why: &str) {
+        let _ = self.asked.fail(ticket, why)
+            || self.series.fail(ticket)
+            || self.analysis.fail(ticket, why)
+            || self.advice.fail(ticket, why)
+            || self.maps.fail(ticket, why)
+            || self.speed.fail(ticket, why);
     }
 
     /// A race with this tag is being queued: its runs alone are shown, and its first is pinned once it has come.
@@ -225,14 +233,14 @@ impl State {
             was_focused: selection.focused.as_ref() == Some(run),
             was_baseline: selection.baseline.as_ref() == Some(run),
         });
-        self.wishes.push(Command::Edit { run: run.clone(), edit: RunEdit::Delete });
+        self.outgoing.push(Command::Edit { run: run.clone(), edit: RunEdit::Delete }.into());
     }
 
     /// Brings the run that was deleted last back; returns its name.
     pub fn undo_delete(&mut self) -> Option<String> {
         let deleted = self.deleted.pop()?;
         self.messages.push_info(format!("Brought the run \"{}\" back.", deleted.name));
-        self.wishes.push(Command::Edit { run: deleted.run.clone(), edit: RunEdit::Undelete });
+        self.outgoing.push(Command::Edit { run: deleted.run.clone(), edit: RunEdit::Undelete }.into());
         let name = deleted.name.clone();
         self.returning.push(deleted);
         Some(name)
@@ -249,24 +257,27 @@ impl State {
         self.selection.begin_frame();
     }
 
-    /// Commands that follow from events and from what panels want.
-    pub fn take_wishes(&mut self) -> Vec<Command> {
-        let mut wishes = std::mem::take(&mut self.wishes);
-        wishes.extend(self.series.take_loads(Instant::now()));
-        wishes.extend(self.speed.take_wishes());
-        wishes.extend(self.analysis.take_wishes());
-        wishes.extend(self.advice.take_wishes());
-        wishes.extend(self.maps.take_wishes());
-        wishes
+    /// What follows from events and from what panels want.
+    pub fn take_requests(&mut self) -> Vec<Request> {
+        let mut requests = std::mem::take(&mut self.outgoing);
+        requests.extend(self.asked.take_requests());
+        requests.extend(self.series.take_loads(Instant::now()));
+        requests.extend(self.speed.take_requests());
+        requests.extend(self.analysis.take_requests());
+        requests.extend(self.advice.take_requests());
+        requests.extend(self.maps.take_requests());
+        requests
     }
 
     /// Takes one event in.
     pub fn apply(&mut self, notice: impl Into<Notice>) {
-        let Notice { ticket: _, event } = notice.into();
+        let Notice { ticket, event } = notice.into();
+        if let (Some(ticket), Event::Failed { why, .. } | Event::Refused { why }) = (ticket, &event) {
+            self.failed(ticket, why);
+        }
         match event {
             Event::Queued { run, name, position, .. } => self.queued(run, &name, position),
             Event::Queue { current, waiting, .. } => self.queue(current.as_ref(), &waiting),
-            Event::Done => {}
             Event::Preparing { run, stage, fraction } => self.current(&run).preparing = Some((stage, fraction)),
             Event::Started {
                 run,
@@ -327,7 +338,7 @@ impl State {
                 self.current(&run).validation_loss = Some(loss);
                 self.series.touch(&run, Instant::now());
                 if self.mixing.contains_key(&run) {
-                    self.ask(&run, Asked::Mixing);
+                    self.refresh(&run, Asked::Mixing);
                 }
             }
             Event::Health { run, health, message, .. } => {
@@ -346,10 +357,10 @@ impl State {
             }
             Event::Sample { run, .. } => {
                 if self.mixing.contains_key(&run) {
-                    self.ask(&run, Asked::Mixing);
+                    self.refresh(&run, Asked::Mixing);
                 }
                 if self.samples.contains_key(&run) {
-                    self.ask(&run, Asked::Samples);
+                    self.refresh(&run, Asked::Samples);
                 }
             }
             Event::PairsChosen { run, step, k, score_error, .. } => {
@@ -386,7 +397,6 @@ impl State {
                 self.stands(&run, |summary| (summary.state, summary.steps_done) = (RunState::Running, step));
             }
             Event::Failed { run, why, what_to_do } => {
-                self.maps.failed(&why);
                 self.messages.push(Level::Error, why, what_to_do, run);
             }
             Event::Refused { why } => self.messages.push(Level::Error, why, "", None),
@@ -430,7 +440,7 @@ impl State {
                 self.answered(&run, Asked::Mixing);
                 let newest = snapshots.last().map(|newest| newest.step);
                 let ids: Vec<i64> = snapshots.iter().filter(|one| Some(one.step) == newest).map(|one| one.id).collect();
-                self.wishes.extend(ids.iter().map(|&id| Command::LoadSnapshot { id }));
+                self.outgoing.extend(ids.iter().map(|&id| Request::from(Command::LoadSnapshot { id })));
                 if ids.is_empty() {
                     self.mixing.insert(run, Vec::new());
                 } else {
@@ -474,7 +484,7 @@ impl State {
             | Event::Snapshot { .. }) => self.analysis.apply(event, &mut self.messages),
             Event::Advice { advice } => self.advice.take(advice),
             event @ (Event::Map { .. } | Event::Maps { .. } | Event::Rebuilt { .. }) => self.maps.apply(event),
-            Event::SnapshotData { .. } | Event::Snapshots { .. } => {}
+            Event::Done | Event::SnapshotData { .. } | Event::Snapshots { .. } => {}
             event @ (Event::Benchmark { .. }
             | Event::Benchmarks { .. }
             | Event::MeasureEnded { .. }
@@ -556,10 +566,9 @@ impl State {
 
     /// Loads a record again that is shown. An answer that is under way may have been read before what is known now.
     fn refresh_record(&mut self, run: &RunId) {
-        match self.asked.iter_mut().find(|(asked, kind, _)| asked == run && *kind == Asked::Record) {
-            Some((_, _, is_old)) => *is_old = true,
-            None if self.records.contains_key(run) => self.ask(run, Asked::Record),
-            None => {}
+        let key = (run.clone(), Asked::Record);
+        if self.asked.is_waiting(&key) || self.records.contains_key(run) {
+            self.asked.refresh(&key, || Asked::Record.of(run));
         }
     }
 

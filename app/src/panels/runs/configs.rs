@@ -71,14 +71,14 @@ mod tests {
         let mut configs = FlatConfigs::default();
         assert_eq!(configs.want(&mut state, ids.clone()), 40);
         assert_eq!(configs.want(&mut state, ids.clone()), 40);
-        assert_eq!(state.take_wishes().len(), IN_FLIGHT);
+        assert_eq!(state.take_requests().len(), IN_FLIGHT);
         for number in 0..IN_FLIGHT as u64 {
             let record = examples::record(number, "run");
             state.records.insert(record.summary.id.clone(), record);
         }
         assert_eq!(configs.want(&mut state, ids), 40 - IN_FLIGHT);
         assert_eq!(configs.len(), IN_FLIGHT);
-        assert!(!state.take_wishes().is_empty());
+        assert!(!state.take_requests().is_empty());
         assert!(configs.get(&examples::summary(0, "run").id).unwrap().contains_key("model.layers"));
     }
 }
