@@ -8,6 +8,8 @@ use std::{
     time::Duration,
 };
 
+#[cfg(unix)]
+use headroom_engine::worker::ControlClient;
 use headroom_engine::worker::{Engine, EngineError, EngineOptions, Event, Notice, Request, Ticket};
 
 /// Requests go in, notices come out; where the engine is, nobody behind the door needs to know.
@@ -16,6 +18,9 @@ pub enum Door {
     Engine(Engine),
     /// None: keeps what is sent, and gives what it was fed. For pictures and tests of panels.
     Recorder(Recorder),
+    /// The queue of an engine in another process on the same store.
+    #[cfg(unix)]
+    Socket(ControlClient),
 }
 
 /// What stands in for an engine in tests.
@@ -53,6 +58,26 @@ impl Door {
         Engine::start_for_reading(EngineOptions { store: store.to_owned(), wake: None }).map(Self::Engine)
     }
 
+    /// Doors to the queues of engines in other processes on a store.
+    ///
+    /// # Errors
+    /// They cannot be reached, in words.
+    #[cfg(unix)]
+    pub fn others(store: &Path) -> Result<Vec<Self>, String> {
+        let clients = ControlClient::connect(store).map_err(|error| error.to_string())?;
+        Ok(clients.into_iter().map(Self::Socket).collect())
+    }
+
+    /// Doors to the queues of engines in other processes on a store.
+    ///
+    /// # Errors
+    /// Always, so far.
+    #[cfg(not(unix))]
+    pub fn others(_store: &Path) -> Result<Vec<Self>, String> {
+        Err("So far the queue of another process can be reached on Linux, macOS and other kinds of Unix only."
+            .to_owned())
+    }
+
     /// Sends a request, or a command that gets a new ticket; never blocks.
     ///
     /// # Errors
@@ -66,6 +91,8 @@ impl Door {
                 recorder.sent.borrow_mut().push(request);
                 Ok(ticket)
             }
+            #[cfg(unix)]
+            Self::Socket(client) => client.send(&request).map_err(|_| EngineError::Ended),
         }
     }
 
@@ -74,6 +101,8 @@ impl Door {
         match self {
             Self::Engine(engine) => engine.try_event(),
             Self::Recorder(recorder) => recorder.notices.borrow_mut().pop_front(),
+            #[cfg(unix)]
+            Self::Socket(client) => client.wait(Duration::ZERO),
         }
     }
 
@@ -82,10 +111,12 @@ impl Door {
         match self {
             Self::Engine(engine) => engine.wait_event(patience),
             Self::Recorder(_) => self.take(),
+            #[cfg(unix)]
+            Self::Socket(client) => client.wait(patience),
         }
     }
 
-    /// Ends the engine; a run in progress is stopped with a checkpoint. Waits at most `patience`.
+    /// Ends the engine of this program; a run in progress is stopped with a checkpoint. Waits at most `patience`.
     pub fn shutdown(self, patience: Duration) {
         if let Self::Engine(engine) = self {
             engine.shutdown(patience);

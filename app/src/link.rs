@@ -36,7 +36,7 @@ impl Link {
     fn recorded(&self) -> Option<&Recorder> {
         match &self.door {
             Door::Recorder(recorder) => Some(recorder),
-            Door::Engine(_) => None,
+            _ => None,
         }
     }
 

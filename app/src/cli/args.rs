@@ -73,12 +73,18 @@ pub enum Task {
     MeasureMemory,
     /// Write the mixing matrices of a run whose heads collaborate: SVG, PNG and CSV.
     Mixing(MixingArgs),
+    /// Move a run that waits in the queue of another program on the store.
+    Move(MoveArgs),
     /// Write a remark about a run, or print it.
     Note(NoteArgs),
+    /// Pause the run that trains in another program on the store.
+    Pause(JobArgs),
     /// List the presets, or print one as TOML.
     Presets(PresetsArgs),
     /// Remove for good what was deleted: runs with their files, benchmarks, analyses. Nothing else ever does.
     Purge(PurgeArgs),
+    /// List what runs and what waits in other programs on the store.
+    Queue(QueueArgs),
     /// Train a config's baseline and variants of it, with the same seeds and data, and compare them.
     Race(RaceArgs),
     /// Give a run another name.
@@ -87,10 +93,14 @@ pub enum Task {
     Restore(RunsGivenArgs),
     /// Go on with a run that ended early.
     Resume(ResumeArgs),
+    /// Let the run go on that was paused in another program on the store.
+    ResumeCurrent(JobArgs),
     /// List runs, newest first.
     Runs(RunsArgs),
     /// Show all about one run, or what a model directory holds.
     Show(ShowArgs),
+    /// Stop the run that trains in another program on the store, with a checkpoint; or take one that waits out of its queue.
+    Stop(JobArgs),
     /// Train a config with several values of its fields, and compare what comes of them.
     Sweep(SweepArgs),
     /// Add labels to a run and take labels away, or print them.
@@ -105,6 +115,39 @@ pub struct TrainArgs {
     #[command(flatten)]
     pub config: ConfigArgs,
     /// One JSON object a line for each event; the last is `finished`.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `queue`.
+#[derive(Args, Debug)]
+pub struct QueueArgs {
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `pause`, `resume-current`, `stop`.
+#[derive(Args, Debug)]
+pub struct JobArgs {
+    /// The run (number, id or name), or the id of a measurement or an analysis; without it, what runs now.
+    #[arg(value_name = "RUN")]
+    pub job: Option<String>,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `move`.
+#[derive(Args, Debug)]
+pub struct MoveArgs {
+    /// The run that waits: number, id or name.
+    #[arg(value_name = "RUN")]
+    pub job: String,
+    /// Its new place among those that wait, as `headroom queue` counts: 1 = next.
+    #[arg(value_name = "PLACE", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub place: u64,
+    /// Answer as JSON.
     #[arg(long)]
     pub json: bool,
 }

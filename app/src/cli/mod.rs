@@ -39,6 +39,7 @@ mod presets;
 mod print;
 mod progress;
 mod purge;
+mod queue;
 mod race;
 mod race_follow;
 mod race_table;

@@ -24,6 +24,7 @@ pub struct Session {
 }
 
 /// What came of an event.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum Heard<T> {
     /// It is what was waited for.
     Answer(T),
@@ -42,6 +43,13 @@ impl Session {
     /// The same for commands that change nothing in the store, which may be one that cannot be written.
     pub fn open_for_reading(given: Option<&Path>, must_exist: bool) -> CliResult<Self> {
         Ok(Self { door: Some(Door::start_for_reading(&store(given, must_exist)?)?) })
+    }
+
+    /// A session with each engine that holds the store in another process; only their queues can be reached.
+    pub fn others(given: Option<&Path>) -> CliResult<Vec<Self>> {
+        let doors =
+            Door::others(&store(given, true)?).map_err(|why| CliError::FailedAt { field: "store", message: why })?;
+        Ok(doors.into_iter().map(|door| Self { door: Some(door) }).collect())
     }
 
     fn door(&self) -> CliResult<&Door> {

@@ -30,8 +30,6 @@ const VIEW: Counterpart = Needs("it changes what the window shows and nothing el
 const ELSEWHERE: Counterpart = Needs("the actions that it carries are listed themselves");
 /// Keys do it while a command runs.
 const CTRL_C: Counterpart = Needs("Ctrl-C ends the command that runs, with what there is");
-/// The queue is the window's own.
-const QUEUE: Counterpart = Needs("a command trains its runs itself and has no queue that outlives it");
 
 macro_rules! counterparts {
     ($name:ident, $of:ty, { $($pattern:pat => $counterpart:expr,)* }) => {
@@ -47,12 +45,12 @@ counterparts!(commands, Command, {
     Command::Enqueue { .. } => Typed("train"),
     Command::EnqueueAll { .. } => Typed("race"),
     Command::ResumeRun { .. } => Typed("resume"),
-    Command::ListQueue => QUEUE,
-    Command::Cancel { .. } => QUEUE,
-    Command::Move { .. } => QUEUE,
-    Command::Pause => QUEUE,
-    Command::Resume => QUEUE,
-    Command::Stop => CTRL_C,
+    Command::ListQueue => Typed("queue"),
+    Command::Cancel { .. } => Typed("stop"),
+    Command::Move { .. } => Typed("move"),
+    Command::Pause => Typed("pause"),
+    Command::Resume => Typed("resume-current"),
+    Command::Stop => Typed("stop"),
     Command::Checkpoint => Needs("Ctrl-C stops with a checkpoint, train.checkpoint_every writes one every so many steps"),
     Command::Evaluate { .. } => Typed("eval"),
     Command::Export { .. } => Typed("export"),
@@ -66,14 +64,14 @@ counterparts!(commands, Command, {
     Command::ListDeleted { .. } => Typed("purge --dry-run"),
     Command::Purge { .. } => Typed("purge"),
     Command::Measure { .. } => Typed("bench sweep"),
-    Command::CancelMeasure { .. } => CTRL_C,
+    Command::CancelMeasure { .. } => Typed("stop"),
     Command::ListBenchmarks => Typed("bench list"),
     Command::LoadBenchmark { .. } => Typed("bench show"),
     Command::DeleteBenchmark { deleted: true, .. } => Typed("bench delete"),
     Command::DeleteBenchmark { deleted: false, .. } => Typed("bench restore"),
     Command::Analyse { .. } => Typed("analyse"),
     Command::CompareDomains { .. } => Typed("domains"),
-    Command::CancelAnalysis { .. } => CTRL_C,
+    Command::CancelAnalysis { .. } => Typed("stop"),
     Command::ListAnalyses => Typed("analyses"),
     Command::LoadAnalysis { .. } => Typed("analyses show"),
     Command::DeleteAnalysis { deleted: true, .. } => Typed("analyses delete"),
@@ -103,7 +101,7 @@ counterparts!(edits, RunEdit, {
 
 counterparts!(operations, RunOperation, {
     RunOperation::Resume => Typed("resume"),
-    RunOperation::Cancel => QUEUE,
+    RunOperation::Cancel => Typed("stop"),
     RunOperation::Pin => Typed("compare"),
     RunOperation::Configure => Typed("show --config"),
     RunOperation::Repeat => Typed("train --seed"),
@@ -131,9 +129,9 @@ counterparts!(palette, PaletteAction, {
     PaletteAction::Inspect(_) => Typed("show"),
     PaletteAction::SetUpRace => Typed("race"),
     PaletteAction::Purge => Typed("purge"),
-    PaletteAction::Pause => QUEUE,
-    PaletteAction::Resume => QUEUE,
-    PaletteAction::Stop => CTRL_C,
+    PaletteAction::Pause => Typed("pause"),
+    PaletteAction::Resume => Typed("resume-current"),
+    PaletteAction::Stop => Typed("stop"),
     PaletteAction::Checkpoint => ELSEWHERE,
     PaletteAction::ResumeRun(_) => Typed("resume"),
     PaletteAction::Theme(_) => VIEW,

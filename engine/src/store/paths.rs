@@ -2,10 +2,14 @@ use std::path::{Component, Path, PathBuf};
 
 use super::RunId;
 
+/// Engines on a store that can be reached from outside at the same time.
+const CONTROL_SOCKETS: usize = 8;
+
 /// Where things are on disk: the database, and beside it the runs' files and the caches.
 ///
 /// ```text
 /// <root>/headroom.db
+/// <root>/control.sock
 /// <root>/runs/<run id>/checkpoints/
 /// <root>/cache/tokenizers/
 /// ```
@@ -82,6 +86,16 @@ impl StorePaths {
     /// The folder of trained tokenizers, by content hash.
     pub fn tokenizer_cache(&self) -> PathBuf {
         self.root.join("cache").join("tokenizers")
+    }
+
+    /// The control sockets of engines on the store, each engine's its own: `control.sock`, then `control-2.sock` and on; beside
+    /// a database of another name than the usual one `NAME.control.sock`.
+    pub(crate) fn control_sockets(&self) -> impl Iterator<Item = PathBuf> {
+        let is_usual = self.database.file_name().is_some_and(|name| name == Self::DATABASE);
+        (1..=CONTROL_SOCKETS).map(move |number| {
+            let name = if number == 1 { "control.sock".to_owned() } else { format!("control-{number}.sock") };
+            if is_usual { self.root.join(name) } else { self.beside(&name) }
+        })
     }
 
     /// A file beside the database whose name starts with the database's: `headroom.db.<suffix>`.

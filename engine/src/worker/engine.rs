@@ -53,21 +53,21 @@ pub struct Engine {
 impl Engine {
     /// Opens the store and starts the threads.
     pub fn start(options: EngineOptions) -> Result<Self, EngineError> {
-        Self::start_on(Store::open(&options.store, OpenMode::ReadWrite)?, options)
+        Self::start_on(Store::open(&options.store, OpenMode::ReadWrite)?, options, true)
     }
 
     /// The same for questions that change nothing, evaluations and exports: a store that cannot be written is opened for
     /// reading only.
     pub fn start_for_reading(options: EngineOptions) -> Result<Self, EngineError> {
-        Self::start_on(Store::open_to_read(&options.store)?, options)
+        Self::start_on(Store::open_to_read(&options.store)?, options, false)
     }
 
-    fn start_on(store: Store, options: EngineOptions) -> Result<Self, EngineError> {
+    fn start_on(store: Store, options: EngineOptions, is_controlled: bool) -> Result<Self, EngineError> {
         let writer = store.writer_if_any();
         let outbox = Outbox::new(options.wake);
         let (messages, inbox) = bounded(WAITING_COMMANDS);
-        let scheduler =
-            Scheduler::new(store, writer, outbox.clone(), inbox, messages.clone()).map_err(EngineError::Thread)?;
+        let scheduler = Scheduler::new(store, writer, outbox.clone(), inbox, messages.clone(), is_controlled)
+            .map_err(EngineError::Thread)?;
         let scheduler = std::thread::Builder::new()
             .name("headroom-scheduler".to_owned())
             .spawn(move || scheduler.work())

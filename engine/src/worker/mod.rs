@@ -8,6 +8,8 @@ mod analyse_job;
 mod check;
 mod checkpoints;
 mod command;
+#[cfg(unix)]
+mod control;
 mod coverage;
 mod device;
 mod disk_space;
@@ -38,6 +40,8 @@ mod wire_tests;
 
 pub use checkpoints::choose_checkpoint;
 pub use command::{Approximation, Command, MapText, Rebuild, RunEdit, Subspace, Target, Which};
+#[cfg(unix)]
+pub use control::{ControlClient, ControlError};
 pub use device::{DeviceInfo, cores, devices};
 pub use engine::{Engine, EngineError, EngineOptions};
 pub use event::Event;

@@ -23,10 +23,13 @@ use crate::{
     attention::{HeadAt, ModelPlan, estimated_vocabulary},
     config::{DataConfig, RunConfig, from_toml, to_toml},
     store::{
-        AnalysisId, BenchmarkId, DamagedRun, NewRun, RunFilter, RunId, RunList, RunState, StateDetails, Store,
-        StoreError, StoreWriter,
+        DamagedRun, NewRun, RunFilter, RunId, RunList, RunState, StateDetails, Store, StoreError, StorePaths,
+        StoreWriter,
     },
 };
+
+#[cfg(unix)]
+use super::control::ControlServer;
 
 mod studies;
 
@@ -64,6 +67,40 @@ pub(super) enum Message {
     JobDone,
 }
 
+/// The way in for other processes, where there is one.
+#[derive(Default)]
+struct Control {
+    #[cfg(unix)]
+    server: Option<(ControlServer, Sender<Message>)>,
+}
+
+impl Control {
+    /// Makes the control socket; where that fails the engine works without.
+    #[cfg(unix)]
+    fn new(paths: &StorePaths, messages: Sender<Message>, outbox: &Outbox) -> Self {
+        let server = ControlServer::bind(paths).unwrap_or_else(|error| {
+            let message = format!("{error}. `headroom queue`, `pause` and `stop` cannot reach this program.");
+            outbox.send(Event::Warning { run: None, message });
+            None
+        });
+        Self { server: server.map(|server| (server, messages)) }
+    }
+
+    /// Only Unix has it so far.
+    #[cfg(not(unix))]
+    fn new(_paths: &StorePaths, _messages: Sender<Message>, _outbox: &Outbox) -> Self {
+        Self::default()
+    }
+
+    /// Serves whoever came since the last call; never waits.
+    fn accept(&self) {
+        #[cfg(unix)]
+        if let Some((server, messages)) = &self.server {
+            server.accept(messages);
+        }
+    }
+}
+
 /// Owns the queue, answers questions from the store, and hands the engine thread one job at a time. It never
 /// computes, so that it answers at once while the engine thread trains.
 pub(super) struct Scheduler {
@@ -71,6 +108,7 @@ pub(super) struct Scheduler {
     outbox: Outbox,
     inbox: Receiver<Message>,
     engine_thread: EngineThread,
+    control: Control,
     monitor: Monitor,
     viewer: Viewer,
     queue: VecDeque<Job>,
@@ -93,21 +131,25 @@ struct Current {
 }
 
 impl Scheduler {
-    /// Starts the engine thread and the monitor behind the scheduler.
+    /// Starts the engine thread and the monitor behind the scheduler. `is_controlled`: other processes may reach the queue.
     pub(super) fn new(
         store: Store,
         writer: StoreWriter,
         outbox: Outbox,
         inbox: Receiver<Message>,
         messages: Sender<Message>,
+        is_controlled: bool,
     ) -> Result<Self, std::io::Error> {
         let monitor = Monitor::start(outbox.clone(), writer.clone(), monitor::INTERVAL, gpu::reader)?;
-        let engine_thread = EngineThread::start(store.clone(), writer, outbox.clone(), messages, monitor.position())?;
+        let engine_thread =
+            EngineThread::start(store.clone(), writer, outbox.clone(), messages.clone(), monitor.position())?;
+        let control = if is_controlled { Control::new(store.paths(), messages, &outbox) } else { Control::default() };
         Ok(Self {
             store,
             outbox,
             inbox,
             engine_thread,
+            control,
             monitor,
             viewer: Viewer::default(),
             queue: VecDeque::new(),
@@ -143,6 +185,7 @@ impl Scheduler {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => self.end(),
             }
+            self.control.accept();
             self.look_after_others();
             self.tell_changes();
             while let Ok(warning) = warnings.try_recv() {
@@ -177,26 +220,28 @@ impl Scheduler {
             }
             Command::Cancel { run } => {
                 self.cancel(&run)?;
-                self.done()
+                self.outbox.send(Event::Done);
+                Ok(())
             }
             Command::Move { run, position } => {
                 self.move_to(&run, position);
-                self.done()
+                self.outbox.send(Event::Done);
+                Ok(())
             }
             Command::Pause => {
-                self.control(|control| control.pause(true));
+                self.steer(|control| control.pause(true));
                 Ok(())
             }
             Command::Resume => {
-                self.control(|control| control.pause(false));
+                self.steer(|control| control.pause(false));
                 Ok(())
             }
             Command::Stop => {
-                self.control(JobControl::stop);
+                self.steer(JobControl::stop);
                 Ok(())
             }
             Command::Checkpoint => {
-                self.control(JobControl::checkpoint);
+                self.steer(JobControl::checkpoint);
                 Ok(())
             }
             Command::Evaluate { target, data, coverage, tokens, base_dir } => {
@@ -231,7 +276,8 @@ impl Scheduler {
             }
             Command::CancelMeasure { benchmark } => {
                 self.cancel_measure(&benchmark);
-                self.done()
+                self.outbox.send(Event::Done);
+                Ok(())
             }
             Command::ListBenchmarks => self.send_benchmarks(),
             Command::LoadBenchmark { benchmark } => self
@@ -256,7 +302,8 @@ impl Scheduler {
             }
             Command::CancelAnalysis { analysis } => {
                 self.cancel_analysis(&analysis);
-                self.done()
+                self.outbox.send(Event::Done);
+                Ok(())
             }
             Command::ListAnalyses => self.send_analyses(),
             Command::LoadAnalysis { analysis } => self.store.analysis(&analysis).map(|found| {
@@ -326,11 +373,6 @@ impl Scheduler {
         }
     }
 
-    fn done(&self) -> Result<(), StoreError> {
-        self.outbox.send(Event::Done);
-        Ok(())
-    }
-
     fn fail(&self, run: Option<RunId>, error: &StoreError) {
         self.outbox.send(Event::Failed {
             run,
@@ -340,7 +382,7 @@ impl Scheduler {
         });
     }
 
-    fn control(&self, change: impl FnOnce(&JobControl)) {
+    fn steer(&self, change: impl FnOnce(&JobControl)) {
         match &self.current {
             Some(current) => {
                 change(&current.control);

@@ -1,0 +1,244 @@
+//! `headroom queue`, `pause`, `resume-current`, `stop` and `move` reach a program that trains, and nothing that comes through
+//! its control socket slows or ends the training.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    os::unix::{
+        fs::{FileTypeExt, PermissionsExt, symlink},
+        net::UnixStream,
+    },
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use headroom_tests::{Program, TINY_DECODER, Training};
+use serde_json::Value;
+
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// A program that trains a run which does not end by itself.
+fn training() -> (Program, Training) {
+    let program = Program::new(env!("CARGO_BIN_EXE_headroom-under-test"));
+    program.write("c.toml", TINY_DECODER.replace("steps = 60", "steps = 1000000"));
+    let training = program.start(&["train", "c.toml", "--json"]);
+    training.wait_for("step", |_| true).unwrap();
+    (program, training)
+}
+
+fn socket(program: &Program) -> PathBuf {
+    program.path("store/control.sock")
+}
+
+fn queue(program: &Program) -> Value {
+    program.run(&["queue", "--json"]).expect_code(0).json()
+}
+
+/// Runs on, and by some steps at that.
+fn goes_on(training: &Training) {
+    let step = training.wait_for("step", |_| true).unwrap()["step"].as_u64().unwrap();
+    assert!(training.wait_for("step", |event| event["step"].as_u64().unwrap() > step + 2).is_some());
+}
+
+#[test]
+fn a_run_of_another_program_is_listed_paused_resumed_and_stopped() {
+    let (program, training) = training();
+    let mode = fs::symlink_metadata(socket(&program)).unwrap();
+    assert!(mode.file_type().is_socket() && mode.permissions().mode() & 0o777 == 0o600, "{mode:?}");
+    let listed = queue(&program);
+    let run = listed["running"][0]["run"].as_str().unwrap().to_owned();
+    assert_eq!(
+        (&listed["running"][0]["paused"], listed["waiting"].as_array().unwrap().len()),
+        (&Value::Bool(false), 0)
+    );
+    let _ = program.run(&["queue"]).expect_code(0).expect_words(&["running", "tiny decoder", &run, "1,000,000"]);
+    let unpaused = program.run(&["resume-current"]).expect_code(1);
+    assert!(unpaused.stderr.contains("is not paused"), "{}", unpaused.stderr);
+
+    let _ = program.run(&["pause", "--json"]).expect_code(0);
+    assert!(training.wait_for("paused", |event| event["run"] == run.as_str()).is_some());
+    assert_eq!(queue(&program)["running"][0]["paused"], true);
+    let _ = program.run(&["pause", &run]).expect_code(0).expect_words(&["paused already"]);
+    let _ = program.run(&["resume-current"]).expect_code(0);
+    assert!(training.wait_for("resumed", |_| true).is_some());
+    goes_on(&training);
+
+    let _ = program.run(&["stop", "@newest"]).expect_code(0).expect_words(&["with a checkpoint"]);
+    let (code, last) = training.wait();
+    assert_eq!((code, last.unwrap()["state"].as_str()), (1, Some("stopped")));
+    assert!(!program.show(&run)["checkpoints"].as_array().unwrap().is_empty());
+    for command in ["queue", "pause", "resume-current", "stop"] {
+        let answer = program.run(&[command]).expect_code(1);
+        assert!(answer.stderr.contains("Nothing runs"), "{}", answer.stderr);
+    }
+    let left: Vec<String> = fs::read_dir(program.path("store"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.contains("control") || name.starts_with(".c"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn runs_that_wait_are_moved_and_taken_out() {
+    let program = Program::new(env!("CARGO_BIN_EXE_headroom-under-test"));
+    program.write("c.toml", TINY_DECODER.replace("steps = 60", "steps = 1000000"));
+    let race = program.start(&["race", "c.toml", "--families", "symmetric", "--seeds", "2", "--json"]);
+    let deadline = Instant::now() + PATIENCE;
+    let waiting = loop {
+        let answer = program.run(&["queue", "--json"]);
+        let waiting = (answer.code == 0).then(|| answer.json()["waiting"].clone());
+        match waiting.and_then(|waiting| waiting.as_array().cloned()) {
+            Some(waiting) if waiting.len() == 3 => break waiting,
+            _ => assert!(Instant::now() < deadline, "{}", answer.stderr),
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let ids = |waiting: &[Value]| -> Vec<String> {
+        waiting.iter().map(|job| job["run"].as_str().unwrap().to_owned()).collect()
+    };
+    let [a, b, c]: [String; 3] = ids(&waiting).try_into().unwrap();
+    let _ = program.run(&["move", &c, "1"]).expect_code(0).expect_words(&["number 1 of 3"]);
+    assert_eq!(ids(queue(&program)["waiting"].as_array().unwrap()), [c.clone(), a.clone(), b.clone()]);
+    let _ = program.run(&["move", &c, "99"]).expect_code(0).expect_words(&["number 3 of 3"]);
+    assert_eq!(ids(queue(&program)["waiting"].as_array().unwrap()), [a.clone(), b.clone(), c.clone()]);
+    let running = queue(&program)["running"][0]["run"].as_str().unwrap().to_owned();
+    let _ = program.run(&["move", &running, "1"]).expect_code(2);
+    let _ = program.run(&["pause", &a]).expect_code(2);
+    for run in [&b, &a, &c] {
+        let _ = program.run(&["stop", run]).expect_code(0).expect_words(&["Taken out of the queue"]);
+    }
+    assert_eq!(queue(&program)["waiting"].as_array().unwrap().len(), 0);
+    let _ = program.run(&["stop", &b]).expect_code(2);
+    let _ = program.run(&["stop"]).expect_code(0);
+    let (code, _) = race.wait();
+    assert_eq!(code, 1, "a race that did not train to its end");
+    assert_eq!(
+        (program.show(&a)["state"].as_str(), program.show(&running)["state"].as_str()),
+        (Some("cancelled"), Some("stopped"))
+    );
+}
+
+#[test]
+fn what_a_killed_program_left_is_replaced() {
+    let (program, training) = training();
+    training.kill();
+    assert!(socket(&program).symlink_metadata().is_ok());
+    let answer = program.run(&["queue"]).expect_code(1);
+    assert!(answer.stderr.contains("Nothing runs"), "{}", answer.stderr);
+    let training = program.start(&["train", "c.toml", "--json"]);
+    training.wait_for("step", |_| true).unwrap();
+    assert_eq!(queue(&program)["running"].as_array().unwrap().len(), 1);
+    // A second program on the same store has a socket of its own.
+    let second = program.start(&["train", "c.toml", "--json"]);
+    second.wait_for("step", |_| true).unwrap();
+    assert_eq!(queue(&program)["running"].as_array().unwrap().len(), 2);
+    let unclear = program.run(&["stop"]).expect_code(2);
+    assert!(unclear.stderr.contains("Name one"), "{}", unclear.stderr);
+    let _ = program.run(&["stop", "@newest"]).expect_code(0);
+    assert_eq!(second.wait().1.unwrap()["state"], "stopped");
+    let _ = program.run(&["stop"]).expect_code(0);
+    assert_eq!(training.wait().1.unwrap()["state"], "stopped");
+}
+
+#[test]
+fn clients_that_break_the_rules_are_refused_and_training_goes_on() {
+    let (program, training) = training();
+    let connect = || UnixStream::connect(socket(&program)).unwrap();
+    let answer = |line: &str| -> String {
+        let mut stream = connect();
+        stream.write_all(line.as_bytes()).unwrap();
+        let mut answer = String::new();
+        let _ = BufReader::new(stream).read_line(&mut answer);
+        answer
+    };
+    for garbage in
+        ["\n", "{}\n", "fly\n", "\u{0}\u{1}\n", "{\"ticket\":1,\"command\":\"load_run\",\"run\":\"../../x\"}\n"]
+    {
+        assert!(answer(garbage).contains("\"event\":\"refused\""), "{garbage:?}");
+    }
+    for refused in ["shutdown", "list_runs", "devices"] {
+        let told = answer(&format!("{{\"ticket\":7,\"command\":\"{refused}\"}}\n"));
+        assert!(told.starts_with("{\"ticket\":7,\"event\":\"refused\""), "{told}");
+    }
+    let purge = answer("{\"ticket\":7,\"command\":\"purge\",\"before_ms\":9999999999999}\n");
+    assert!(purge.contains("refused"), "{purge}");
+    let endless = "x".repeat(1 << 18);
+    let mut stream = connect();
+    // It is cut off before all of it was written, or after.
+    let _ = stream.write_all(endless.as_bytes());
+    let mut told = Vec::new();
+    let _ = stream.read_to_end(&mut told);
+    assert!(told.is_empty());
+
+    // Clients that never read what they ask for.
+    let mut deaf = connect();
+    deaf.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
+    for _ in 0..20_000 {
+        if deaf.write_all(b"{\"ticket\":1,\"command\":\"list_queue\"}\n").is_err() {
+            break;
+        }
+    }
+    goes_on(&training);
+    // Two at once, and both are answered.
+    let (mut one, mut two) = (connect(), connect());
+    for stream in [&mut one, &mut two] {
+        stream
+            .write_all(b"{\"ticket\":3,\"command\":\"list_queue\"}\n{\"ticket\":4,\"command\":\"list_queue\"}\n")
+            .unwrap();
+    }
+    for stream in [one, two] {
+        let lines: Vec<String> = BufReader::new(stream).lines().take(2).map(Result::unwrap).collect();
+        assert!(lines[0].starts_with("{\"ticket\":3,\"event\":\"queue\""), "{lines:?}");
+        assert!(lines[1].starts_with("{\"ticket\":4,\"event\":\"queue\""), "{lines:?}");
+    }
+    // Silent ones take every place for a while, and no longer.
+    let silent: Vec<UnixStream> = (0..32).map(|_| connect()).collect();
+    goes_on(&training);
+    drop(silent);
+    let deadline = Instant::now() + PATIENCE;
+    while program.run(&["queue"]).code != 0 {
+        assert!(Instant::now() < deadline);
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let _ = program.run(&["stop"]).expect_code(0);
+    assert_eq!(training.wait().1.unwrap()["state"], "stopped");
+}
+
+#[test]
+fn what_is_not_our_socket_is_never_removed() {
+    for is_link in [false, true] {
+        let program = Program::new(env!("CARGO_BIN_EXE_headroom-under-test"));
+        program.write("c.toml", TINY_DECODER);
+        program.write("store/mine.txt", "mine");
+        if is_link {
+            symlink(program.path("store/mine.txt"), socket(&program)).unwrap();
+        } else {
+            fs::write(socket(&program), "mine").unwrap();
+        }
+        let trained = program.run(&["train", "c.toml"]).expect_code(0);
+        assert!(trained.stderr.contains("did not make"), "{}", trained.stderr);
+        assert_eq!(fs::read_to_string(socket(&program)).unwrap(), "mine");
+        assert_eq!(socket(&program).symlink_metadata().unwrap().file_type().is_symlink(), is_link);
+        let answer = program.run(&["queue"]).expect_code(1);
+        assert!(answer.stderr.contains("no socket of this user"), "{}", answer.stderr);
+    }
+}
+
+#[test]
+fn a_store_with_a_long_path_trains_and_says_why_it_cannot_be_reached() {
+    let program = Program::new(env!("CARGO_BIN_EXE_headroom-under-test"));
+    program.write("c.toml", TINY_DECODER);
+    let folder = program.path("s".repeat(120));
+    let database = folder.join("headroom.db");
+    let mut train = program.command(&["train", "c.toml"]);
+    train.env("HEADROOM_STORE", &database);
+    let answer = program.run_command(train).expect_code(0);
+    assert!(answer.stderr.contains("too long for a socket address"), "{}", answer.stderr);
+    let mut queue = program.command(&["queue"]);
+    queue.env("HEADROOM_STORE", &database);
+    let answer = program.run_command(queue).expect_code(1);
+    assert!(answer.stderr.contains("too long for a socket address"), "{}", answer.stderr);
+}
