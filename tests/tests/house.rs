@@ -33,7 +33,7 @@ const APP_FLOORS: [&[&str]; 11] = [
     &["plot"],
     &["export"],
     &["compare", "findings", "measured", "widgets"],
-    &["state"],
+    &["door", "state"],
     &["context", "link"],
     &["common"],
     &["panels", "race_dialog"],
