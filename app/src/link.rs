@@ -52,10 +52,14 @@ impl Link {
         self.recorded().map_or(0, Recorder::waiting)
     }
 
+    /// The requests that were sent to a [`Link::recorder`] since the last call, with their tickets.
+    pub fn take_requests(&self) -> Vec<Request> {
+        self.recorded().map(Recorder::take_sent).unwrap_or_default()
+    }
+
     /// The commands that were sent to a [`Link::recorder`] since the last call.
     pub fn take_recorded(&self) -> Vec<Command> {
-        let sent = self.recorded().map(Recorder::take_sent).unwrap_or_default();
-        sent.into_iter().map(|request| request.command).collect()
+        self.take_requests().into_iter().map(|request| request.command).collect()
     }
 
     /// Sends a request, or a command that gets a new ticket; trouble becomes a message that the user sees.

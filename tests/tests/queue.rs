@@ -36,6 +36,14 @@ fn queue(program: &Program) -> Value {
     program.run(&["queue", "--json"]).expect_code(0).json()
 }
 
+/// A command does what it is asked, and its answer says all of these.
+fn answers(program: &Program, arguments: &[&str], words: &[&str]) {
+    let answer = program.run(arguments).expect_code(0);
+    for word in words {
+        assert!(answer.stdout.contains(word), "no \"{word}\" in: {}", answer.stdout);
+    }
+}
+
 /// Runs on, and by some steps at that.
 fn goes_on(training: &Training) {
     let step = training.wait_for("step", |_| true).unwrap()["step"].as_u64().unwrap();
@@ -53,19 +61,19 @@ fn a_run_of_another_program_is_listed_paused_resumed_and_stopped() {
         (&listed["running"][0]["paused"], listed["waiting"].as_array().unwrap().len()),
         (&Value::Bool(false), 0)
     );
-    let _ = program.run(&["queue"]).expect_code(0).expect_words(&["running", "tiny decoder", &run, "1,000,000"]);
+    answers(&program, &["queue"], &["running", "tiny decoder", &run, "1,000,000"]);
     let unpaused = program.run(&["resume-current"]).expect_code(1);
     assert!(unpaused.stderr.contains("is not paused"), "{}", unpaused.stderr);
 
     let _ = program.run(&["pause", "--json"]).expect_code(0);
     assert!(training.wait_for("paused", |event| event["run"] == run.as_str()).is_some());
     assert_eq!(queue(&program)["running"][0]["paused"], true);
-    let _ = program.run(&["pause", &run]).expect_code(0).expect_words(&["paused already"]);
+    answers(&program, &["pause", &run], &["paused already"]);
     let _ = program.run(&["resume-current"]).expect_code(0);
     assert!(training.wait_for("resumed", |_| true).is_some());
     goes_on(&training);
 
-    let _ = program.run(&["stop", "@newest"]).expect_code(0).expect_words(&["with a checkpoint"]);
+    answers(&program, &["stop", "@newest"], &["with a checkpoint"]);
     let (code, last) = training.wait();
     assert_eq!((code, last.unwrap()["state"].as_str()), (1, Some("stopped")));
     assert!(!program.show(&run)["checkpoints"].as_array().unwrap().is_empty());
@@ -100,15 +108,15 @@ fn runs_that_wait_are_moved_and_taken_out() {
         waiting.iter().map(|job| job["run"].as_str().unwrap().to_owned()).collect()
     };
     let [a, b, c]: [String; 3] = ids(&waiting).try_into().unwrap();
-    let _ = program.run(&["move", &c, "1"]).expect_code(0).expect_words(&["number 1 of 3"]);
+    answers(&program, &["move", &c, "1"], &["number 1 of 3"]);
     assert_eq!(ids(queue(&program)["waiting"].as_array().unwrap()), [c.clone(), a.clone(), b.clone()]);
-    let _ = program.run(&["move", &c, "99"]).expect_code(0).expect_words(&["number 3 of 3"]);
+    answers(&program, &["move", &c, "99"], &["number 3 of 3"]);
     assert_eq!(ids(queue(&program)["waiting"].as_array().unwrap()), [a.clone(), b.clone(), c.clone()]);
     let running = queue(&program)["running"][0]["run"].as_str().unwrap().to_owned();
     let _ = program.run(&["move", &running, "1"]).expect_code(2);
     let _ = program.run(&["pause", &a]).expect_code(2);
     for run in [&b, &a, &c] {
-        let _ = program.run(&["stop", run]).expect_code(0).expect_words(&["Taken out of the queue"]);
+        answers(&program, &["stop", run], &["Taken out of the queue"]);
     }
     assert_eq!(queue(&program)["waiting"].as_array().unwrap().len(), 0);
     let _ = program.run(&["stop", &b]).expect_code(2);

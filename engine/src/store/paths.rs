@@ -3,6 +3,7 @@ use std::path::{Component, Path, PathBuf};
 use super::RunId;
 
 /// Engines on a store that can be reached from outside at the same time.
+#[cfg(unix)]
 const CONTROL_SOCKETS: usize = 8;
 
 /// Where things are on disk: the database, and beside it the runs' files and the caches.
@@ -90,6 +91,7 @@ impl StorePaths {
 
     /// The control sockets of engines on the store, each engine's its own: `control.sock`, then `control-2.sock` and on; beside
     /// a database of another name than the usual one `NAME.control.sock`.
+    #[cfg(unix)]
     pub(crate) fn control_sockets(&self) -> impl Iterator<Item = PathBuf> {
         let is_usual = self.database.file_name().is_some_and(|name| name == Self::DATABASE);
         (1..=CONTROL_SOCKETS).map(move |number| {

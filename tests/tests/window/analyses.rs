@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use egui::{Key, Modifiers};
-use headroom_app::context::PanelId;
+use headroom_app::{context::PanelId, link::Link};
 use headroom_engine::{
     analysis::{Measure, Projection},
     store::AnalysisSummary,
-    worker::{Command, Event, Target, Which},
+    worker::{Command, Event, Notice, Target, Which},
 };
 use headroom_tests::{
     EXAMPLE_STEPS, Screen, answer_maps, example_analysis, example_run, fill_with_analyses, fill_with_control,
@@ -412,8 +412,12 @@ fn maps_that_cannot_be_shown_say_why_and_can_be_tried_again() {
     fill_with_examples(screen.state());
     screen.state().selection.focused = Some(example_run(8));
     screen.click("Heads");
+    screen.settle();
+    let requests = screen.window().link().map(Link::take_requests).unwrap_or_default();
+    let asked = requests.iter().find(|request| matches!(request.command, Command::LoadMaps { .. })).unwrap();
     let why = "The maps of a run cannot be shown. The text has 900 tokens, the model reads at most 64.".to_owned();
-    screen.state().apply(Event::Failed { run: None, why, what_to_do: String::new() });
+    let event = Event::Failed { run: None, why, what_to_do: String::new() };
+    screen.state().apply(Notice { ticket: Some(asked.ticket), event });
     screen.settle();
     assert!(screen.says("reads at most 64"), "{:#?}", screen.words());
     screen.click("Try again");
