@@ -97,7 +97,7 @@ fn what_cannot_be_advised_says_why() {
     }
     let _ = program.run(&["analyse", &run, "--similarity", "--examples", "4", "--json"]).expect_code(0);
     let advice = program.run(&["advise", &run, "--energy", "0.9", "--json"]).expect_code(0).json();
-    assert!(advice["dimensions"]["missing"].as_str().unwrap().contains("did not look at the weights"), "{advice}");
+    assert!(advice["dimensions"]["missing"].as_str().unwrap().contains("did not include the weights"), "{advice}");
     let refused = ["advise", &run, "--error", "0.1", "--train"];
     let _ = program.run(&refused).expect_code(2).expect_words(&["reconstruction first", "Nothing was started"]);
     // Scores of another text say nothing of the run's own.

@@ -76,7 +76,9 @@ fn a_race_trains_every_variant_with_every_seed_and_compares_them_with_the_baseli
     // A second race of that name is told apart; people read a table.
     let text = with(&["race", "tiny.toml", "--variant", "narrow:model.feed_forward=16"], &FEW);
     let told = program.run(&text).expect_code(0).stdout;
-    for words in ["best validation loss", "narrow", "against standard", "race:tiny decoder 2", "Run 2 of 2"] {
+    for words in
+        ["best validation loss", "narrow", "vs baseline: difference from standard", "race:tiny decoder 2", "Run 2 of 2"]
+    {
         assert!(told.contains(words), "no {words} in {told}");
     }
     let told = program.run(&["compare", "--tag", "race:tiny decoder 2"]).expect_code(0).stdout;

@@ -162,7 +162,7 @@ pub struct RaceArgs {
     #[arg(long, value_name = "NAME:FIELD=VALUE")]
     pub variant: Vec<String>,
     /// Variants by the kind of their answer, with numbers that suit the model: `symmetric`, `pairwise`, `shared_weight`,
-    /// `collaborative`, `grouped`, `latent`; `first`, `partial`, `full`, `alternate`, `all_end`, `skip`; `some_pairs`.
+    /// `collaborative`, `grouped`, `latent`, `tied_kv`; `first`, `partial`, `full`, `alternate`, `all_end`, `skip`; `some_pairs`.
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub families: Vec<String>,
     /// How many seeds each is trained with, counted up from the config's.

@@ -46,7 +46,9 @@ pub fn reading(given: Option<&Path>) -> CliResult<Option<Store>> {
     if !path.exists() {
         return Err(StoreError::Missing { path }.into());
     }
-    Ok(Some(Store::open_to_read(&path)?))
+    let store = Store::open_to_read(&path)?;
+    clean_up(&path);
+    Ok(Some(store))
 }
 
 /// Opens the store to read a run that must be there.
@@ -70,8 +72,19 @@ pub fn writing(given: Option<&Path>) -> CliResult<Store> {
     if !path.exists() {
         return Err(StoreError::Missing { path }.into());
     }
-    Ok(Store::open(&path, OpenMode::ReadWrite)?)
+    let store = Store::open(&path, OpenMode::ReadWrite)?;
+    clean_up(&path);
+    Ok(store)
 }
+
+/// Removes what engines that were killed left beside the database; the store itself removes its own files.
+#[cfg(unix)]
+fn clean_up(path: &Path) {
+    headroom_engine::worker::remove_stale_sockets(&StorePaths::for_database(path));
+}
+
+#[cfg(not(unix))]
+fn clean_up(_: &Path) {}
 
 /// The run that is meant; where there is none, the message names the newest and how to list all. `given` is `--store`.
 pub fn run(store: &Store, given: Option<&Path>, query: &str) -> CliResult<RunRecord> {

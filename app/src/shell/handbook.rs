@@ -173,7 +173,7 @@ impl Reader {
                 self.blocks.push(Block::Heading(level as usize, spans));
             }
             TagEnd::CodeBlock => {
-                self.blocks.extend(self.code.take().map(|code| Block::Code(code.trim_end().to_owned())))
+                self.blocks.extend(self.code.take().map(|code| Block::Code(code.trim_end().to_owned())));
             }
             TagEnd::Emphasis | TagEnd::Strong => self.strong = self.strong.saturating_sub(1),
             TagEnd::Link => self.link = None,

@@ -119,7 +119,6 @@ fn line_ui(ui: &mut Ui, spans: &[Span]) -> Option<String> {
         ui.spacing_mut().item_spacing.x = 0.0;
         for Span { text, style } in spans {
             match style {
-                SpanStyle::Plain => drop(ui.label(text)),
                 SpanStyle::Strong => drop(ui.label(RichText::new(text).color(palette.strong).strong())),
                 SpanStyle::Code => drop(ui.label(RichText::new(text).code())),
                 SpanStyle::Link(to) if to.starts_with("http") => drop(ui.hyperlink_to(text, to)),
@@ -128,7 +127,8 @@ fn line_ui(ui: &mut Ui, spans: &[Span]) -> Option<String> {
                         clicked = Some(to.clone());
                     }
                 }
-                SpanStyle::Link(_) => drop(ui.label(text)),
+                // A link to what is no page of the handbook is its text.
+                SpanStyle::Plain | SpanStyle::Link(_) => drop(ui.label(text)),
             }
         }
     });

@@ -2,8 +2,7 @@
 
 use super::{AttentionKind, Cell, HeadAt, HeadPlan, Naming, ParameterMatch, Preset, StackPlan};
 use crate::config::{
-    AttentionConfig, Cache, Coverage, DEFAULT_STEPS, ModelConfig, PartialCoverage, Problem, Reuse, RunConfig,
-    Tokenizer,
+    AttentionConfig, Cache, Coverage, DEFAULT_STEPS, ModelConfig, PartialCoverage, Problem, Reuse, RunConfig, Tokenizer,
 };
 
 /// Most layers and heads of a model; the fields are judged by [`RunConfig::validate`].

@@ -41,7 +41,7 @@ mod wire_tests;
 pub use checkpoints::choose_checkpoint;
 pub use command::{Approximation, Command, MapText, Rebuild, RunEdit, Subspace, Target, Which};
 #[cfg(unix)]
-pub use control::{ControlClient, ControlError};
+pub use control::{ControlClient, ControlError, remove_stale_sockets};
 pub use device::{DeviceInfo, cores, devices};
 pub use engine::{Engine, EngineError, EngineOptions};
 pub use event::Event;

@@ -264,16 +264,15 @@ fn main() -> ExitCode {
         };
         match outcome(&this(), config).difference(&then, elsewhere) {
             None => same += 1,
-            Some(what) => match WANTED.iter().find(|(case, _)| case == name && before.is_none()) {
-                Some((_, why)) => {
+            Some(what) => {
+                if let Some((_, why)) = WANTED.iter().find(|(case, _)| case == name && before.is_none()) {
                     wanted += 1;
                     println!("wanted     {name}: {what} ({why})");
-                }
-                None => {
+                } else {
                     differ += 1;
                     println!("different  {name}: {what}");
                 }
-            },
+            }
         }
     }
     let secs = start.elapsed().as_secs_f64();

@@ -3,13 +3,10 @@
 //! The renderer is Mesa's lavapipe (`WGPU_BACKEND=vulkan`, `VK_DRIVER_FILES` naming its file, as `.ci/run` sets them).
 //! Where there is none, these tests fail. After a wanted change: `UPDATE_SNAPSHOTS=1 cargo test -p headroom-tests --test
 //! pictures`, then look at every picture that changed.
-//! `cargo test -p headroom-tests --test pictures -- --ignored` writes the pictures of the README.
+//! The pictures of the README are of real runs: `src/bin/readme_pictures.rs` draws them.
 #![expect(clippy::expect_used, reason = "test code: a broken premise is to end the test")]
 
-use std::{
-    path::{Path, PathBuf},
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
 use egui::{Key, Modifiers};
 use egui_kittest::{SnapshotOptions, SnapshotResults};
@@ -430,15 +427,4 @@ fn a_run_that_was_interrupted() {
         screen.click("Show the presets");
         screen
     });
-}
-
-#[test]
-#[ignore = "writes the pictures of the README; run it after a change of the window's looks"]
-fn pictures_of_the_readme() {
-    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/screenshots");
-    std::fs::create_dir_all(&folder).unwrap();
-    live(ThemeChoice::Dark).save(&folder.join("live.png"));
-    compare(ThemeChoice::Light).save(&folder.join("compare.png"));
-    runs(ThemeChoice::Dark).save(&folder.join("runs.png"));
-    configure(ThemeChoice::Light).save(&folder.join("configure.png"));
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use egui::{Key, Modifiers};
-use headroom_app::context::PanelId;
-use headroom_engine::worker::{Command, Event, MapText, Which};
+use headroom_app::{context::PanelId, link::Link};
+use headroom_engine::worker::{Command, Event, MapText, Notice, Which};
 use headroom_tests::{Screen, answer_maps, answer_rebuilt, example_run, fill_with_examples, fill_with_reconstruction};
 use tempfile::TempDir;
 
@@ -188,7 +188,10 @@ fn a_map_that_cannot_be_rebuilt_says_why() {
     screen.state().selection.focused = Some(example_run(8));
     screen.click("Reconstruct");
     let why = "The maps of a run cannot be shown. The run has no checkpoint at step 400.".to_owned();
-    screen.state().apply(Event::Failed { run: None, why, what_to_do: String::new() });
+    let requests = screen.window().link().map(Link::take_requests).unwrap_or_default();
+    let asked = requests.iter().find(|request| matches!(request.command, Command::LoadMaps { .. })).unwrap();
+    let event = Event::Failed { run: None, why, what_to_do: String::new() };
+    screen.state().apply(Notice { ticket: Some(asked.ticket), event });
     screen.settle();
     assert!(screen.says("no checkpoint at step 400") && screen.has("Chart: Error of restored scores"));
     screen.click("Try again");
@@ -266,7 +269,7 @@ fn a_trained_run_is_reconstructed_and_its_maps_are_rebuilt() {
     screen.wait("the map from nothing", |screen| {
         error(screen).is_some_and(|word| word.starts_with("This map restored from 0 pairs"))
     });
-    assert!(screen.says("squared error of its scores 100 %"), "{:?}", error(&screen));
+    assert!(screen.says("squared error of its scores is 100 %"), "{:?}", error(&screen));
     screen.press(Modifiers::NONE, Key::End);
     screen.wait("the map from all pairs", |screen| screen.says("This map restored from 16 pairs"));
     assert!(screen.says("differ by 0.000 in total variation"), "{:?}", error(&screen));

@@ -154,7 +154,8 @@ fn the_help_shows_every_page_of_the_handbook_and_the_palette_finds_its_sections(
         let text = std::fs::read_to_string(&path).unwrap();
         let title = text.lines().find_map(|line| line.strip_prefix("# ")).unwrap();
         screen.click(title);
-        assert_eq!(screen.count(title), 2, "the button and the heading of {}", path.display());
+        // Words that link to a page, and rows of a list of pages, have its title too.
+        assert!(screen.count(title) >= 2, "the button and the heading of {}", path.display());
     }
     screen.press(Modifiers::NONE, Key::Escape);
     assert!(!screen.has("Close the help"));

@@ -29,7 +29,7 @@ const RIGHT_MARGIN: f32 = 16.0;
 /// A line chart, built anew each frame from borrowed lines.
 ///
 /// ```no_run
-/// # use headroom_app::widgets::{Chart, ChartLine, ChartState, Series, SharedX, XAxis};
+/// # use headroom_app::{plot::{Series, XAxis}, widgets::{Chart, ChartLine, ChartState, SharedX}};
 /// # fn panel(ui: &mut egui::Ui, loss: &Series, state: &mut ChartState, shared: &mut SharedX) {
 /// let lines = [ChartLine::new(0, "baseline", loss)];
 /// let shown = Chart::new("loss", "Training loss", &lines).x(XAxis::Step).y_unit("nats/token").show(ui, state, shared);

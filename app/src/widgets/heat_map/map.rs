@@ -67,7 +67,7 @@ pub struct HeatResponse {
 /// A heat map, built anew each frame; its textures are not.
 ///
 /// ```no_run
-/// # use headroom_app::widgets::{HeatAxis, HeatData, HeatMap, HeatState};
+/// # use headroom_app::{plot::{HeatAxis, HeatData}, widgets::{HeatMap, HeatState}};
 /// # fn panel(ui: &mut egui::Ui, similarity: &HeatData, state: &mut HeatState) {
 /// let layers = HeatAxis::numbered("Layer", "L");
 /// let shown = HeatMap::new("similarity of layers", similarity).axes(&layers, &layers).value("Similarity").show(ui, state);

@@ -11,6 +11,7 @@ mod server;
 
 pub use client::{ControlClient, ControlError};
 pub(super) use server::ControlServer;
+pub use server::remove_stale_sockets;
 
 use super::{Command, Event};
 

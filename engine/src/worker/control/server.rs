@@ -110,6 +110,25 @@ impl Lock {
     }
 }
 
+/// Removes the sockets that engines left when they were killed, with their locks: what is not locked by anybody, is this user's,
+/// and is noted in the lock's file as a socket of ours. Nothing else is touched, and what cannot be removed stays.
+pub fn remove_stale_sockets(paths: &StorePaths) {
+    for path in paths.control_sockets() {
+        let mut lock_path = path.as_os_str().to_owned();
+        lock_path.push(".lock");
+        if Path::new(&lock_path).symlink_metadata().is_err() {
+            continue;
+        }
+        let Ok(Some(mut lock)) = Lock::take(&path) else { continue };
+        let Some(left) = lock.left() else { continue };
+        if path.symlink_metadata().is_ok_and(|there| there.file_type().is_socket() && identity(&there) == left) {
+            let _ = std::fs::remove_file(&path);
+        }
+        // While it is still locked, so that nobody locks a file that goes.
+        let _ = std::fs::remove_file(&lock.path);
+    }
+}
+
 impl ControlServer {
     /// Makes the socket; none where every name has another engine's.
     pub(in super::super) fn bind(paths: &StorePaths) -> Result<Option<Self>, ServerError> {

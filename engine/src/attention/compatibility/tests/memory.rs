@@ -130,10 +130,8 @@ impl Formulas<'_> {
             _ => self.map("value", y),
         };
         let block_of = match self.compatibility {
-            Compatibility::Grouped(Grouped { kv_heads }) => {
-                Self::group(self.heads.attending[place], &self.heads.attending, *kv_heads)
-            }
-            Compatibility::TiedKv(TiedKv { kv_heads: Some(kv_heads) }) => {
+            Compatibility::Grouped(Grouped { kv_heads })
+            | Compatibility::TiedKv(TiedKv { kv_heads: Some(kv_heads) }) => {
                 Self::group(self.heads.attending[place], &self.heads.attending, *kv_heads)
             }
             _ => place,
@@ -325,15 +323,15 @@ fn a_cache_keeps_what_others_read_of_a_token() {
             Compatibility::Standard(_) | Compatibility::Symmetric(_) | Compatibility::Pairwise(_) => {
                 [2 * WIDTH, 5 * D_K]
             }
-            Compatibility::SharedWeight(_) => [WIDTH, 3 * D_K],
+            Compatibility::SharedWeight(_) | Compatibility::TiedKv(TiedKv { kv_heads: None }) => [WIDTH, 3 * D_K],
             Compatibility::Collaborative(Collaborative { d_k }) => [d_k + H + WIDTH, d_k + 2 + 3 * D_K],
             // Heads 2 and 3 compute, 0, 2 and 3 attend.
-            Compatibility::Grouped(Grouped { kv_heads: 1 }) => [2 * D_K, 2 * D_K],
-            Compatibility::Grouped(Grouped { .. }) => [4 * D_K, 3 * D_K],
             Compatibility::Latent(Latent { rank }) => [*rank, *rank],
-            Compatibility::TiedKv(TiedKv { kv_heads: None }) => [WIDTH, 3 * D_K],
             // Of two groups: heads 0, 2 and 3 are in both.
-            Compatibility::TiedKv(TiedKv { .. }) => [2 * D_K, 2 * D_K],
+            Compatibility::TiedKv(TiedKv { .. }) | Compatibility::Grouped(Grouped { kv_heads: 1 }) => {
+                [2 * D_K, 2 * D_K]
+            }
+            Compatibility::Grouped(Grouped { .. }) => [4 * D_K, 3 * D_K],
         };
         assert_eq!([&plain, &reusing].map(|heads| kept(&compatibility, heads)), expected, "{compatibility:?}");
     }

@@ -27,7 +27,10 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
             if name != "tests" {
                 sources(&path, found);
             }
-        } else if name.ends_with(".rs") && !name.contains("tests") && name != "tensor_names.rs" {
+        } else if path.extension().is_some_and(|ending| ending == "rs")
+            && !name.contains("tests")
+            && name != "tensor_names.rs"
+        {
             found.push(path);
         }
     }

@@ -58,14 +58,15 @@ impl Maker {
     }
 }
 
+type Scores = Box<dyn Fn(usize) -> ScoreColumns>;
+type Values = Box<dyn Fn(usize) -> Columns>;
+
 impl Plain {
     /// The same as a form with weights, of heads of size `size`.
     pub fn projections(&self, heads: &[HeadMap], size: usize) -> Result<HeadProjections> {
         let h = heads.len();
         let computing: Vec<usize> = (0..h).filter(|head| heads[*head] == HeadMap::Computed).collect();
         let mut maker = Maker::default();
-        type Scores = Box<dyn Fn(usize) -> ScoreColumns>;
-        type Values = Box<dyn Fn(usize) -> Columns>;
         let of = move |query: Source, key: Source| -> Option<Scores> {
             Some(Box::new(move |i| ScoreColumns::of(query.block(i, size), key.block(i, size))))
         };
