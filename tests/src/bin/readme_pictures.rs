@@ -1,7 +1,7 @@
-//! Draws the pictures of the README and the handbook from a store of real runs.
+//! Draws the pictures of the README from a store of real runs.
 //!
 //! ```text
-//! headroom race grammar-decoder --families symmetric,shared_weight,collaborative,full --store race/headroom.db
+//! headroom race grammar-decoder --families symmetric,shared_weight,collaborative,tied_kv --store race/headroom.db
 //! cargo run -p headroom-tests --bin readme_pictures -- --store race/headroom.db
 //! ```
 //!
@@ -38,20 +38,16 @@ fn opened(store: &Path, theme: ThemeChoice, panel: PanelId) -> Screen {
 }
 
 fn main() {
-    let store = PathBuf::from(text("--store").expect("--store names the database of a race"));
+    let store = text("--store").map_or_else(|| PathBuf::from("race/headroom.db"), PathBuf::from);
     let folder = text("--out").map_or_else(|| PathBuf::from(FOLDER), PathBuf::from);
     std::fs::create_dir_all(&folder).unwrap();
     let pictures = [
         ("live", ThemeChoice::Dark, PanelId::LIVE, "Chart: Loss"),
         ("compare", ThemeChoice::Light, PanelId::COMPARE, "Chart: Validation loss"),
         ("redundancy", ThemeChoice::Light, PanelId::REDUNDANCY, "Export"),
-        ("configure", ThemeChoice::Light, PanelId::CONFIGURE, "Start"),
     ];
     for (name, theme, panel, shown) in pictures {
         let mut screen = opened(&store, theme, panel);
-        if panel == PanelId::CONFIGURE && screen.has("Go to the form") {
-            screen.click("Go to the form");
-        }
         screen.wait_for(shown);
         // Curves and maps come from the store in their time.
         for _ in 0..40 {
