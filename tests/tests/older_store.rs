@@ -118,7 +118,7 @@ fn killed_runs_go_on_along_the_same_curve() {
             assert_eq!(expected.len(), found.len(), "{series}");
             for ((step, expected), (other, found)) in expected.into_iter().zip(found) {
                 let (expected, found) = (f64::from_bits(expected), f64::from_bits(found));
-                // Bit for bit on the kind of processor that made the store; others sum in other orders.
+                // Processors of other kinds may sum in other orders.
                 let limit = 1e-5 * expected.abs().max(1e-3);
                 assert!(step == other && (found - expected).abs() <= limit, "{series} {step}: {found} was {expected}");
             }

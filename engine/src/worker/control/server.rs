@@ -68,11 +68,24 @@ struct Lock {
 }
 
 impl Lock {
-    /// The lock of a socket; none while another process holds it.
-    fn take(socket: &Path) -> io::Result<Option<Self>> {
+    fn path_of(socket: &Path) -> PathBuf {
         let mut path = socket.as_os_str().to_owned();
         path.push(".lock");
-        let path = PathBuf::from(path);
+        PathBuf::from(path)
+    }
+
+    /// Ends the socket that the lock belongs to.
+    fn remove(&self, path: &Path, socket: Identity) {
+        if path.symlink_metadata().is_ok_and(|there| there.file_type().is_socket() && identity(&there) == socket) {
+            let _ = std::fs::remove_file(path);
+        }
+        // While it is still locked, so that nobody locks a file that goes.
+        let _ = std::fs::remove_file(&self.path);
+    }
+
+    /// The lock of a socket; none while another process holds it.
+    fn take(socket: &Path) -> io::Result<Option<Self>> {
+        let path = Self::path_of(socket);
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
@@ -114,18 +127,13 @@ impl Lock {
 /// and is noted in the lock's file as a socket of ours. Nothing else is touched, and what cannot be removed stays.
 pub fn remove_stale_sockets(paths: &StorePaths) {
     for path in paths.control_sockets() {
-        let mut lock_path = path.as_os_str().to_owned();
-        lock_path.push(".lock");
-        if Path::new(&lock_path).symlink_metadata().is_err() {
+        if Lock::path_of(&path).symlink_metadata().is_err() {
             continue;
         }
         let Ok(Some(mut lock)) = Lock::take(&path) else { continue };
-        let Some(left) = lock.left() else { continue };
-        if path.symlink_metadata().is_ok_and(|there| there.file_type().is_socket() && identity(&there) == left) {
-            let _ = std::fs::remove_file(&path);
+        if let Some(left) = lock.left() {
+            lock.remove(&path, left);
         }
-        // While it is still locked, so that nobody locks a file that goes.
-        let _ = std::fs::remove_file(&lock.path);
     }
 }
 
@@ -204,11 +212,7 @@ impl ControlServer {
 
 impl Drop for ControlServer {
     fn drop(&mut self) {
-        if self.path.symlink_metadata().is_ok_and(|there| identity(&there) == self.socket) {
-            let _ = std::fs::remove_file(&self.path);
-        }
-        // While it is still locked, so that nobody locks a file that goes.
-        let _ = std::fs::remove_file(&self.lock.path);
+        self.lock.remove(&self.path, self.socket);
     }
 }
 
