@@ -15,6 +15,7 @@ pub mod series_names;
 mod specials;
 mod sums;
 mod task;
+pub mod text_scores;
 
 pub use crate::config::Objective;
 pub use batch::{Batch, IGNORED};

@@ -1,0 +1,18 @@
+//! How good a text is that a model wrote, against one or more that people wrote: BLEU and chrF as `sacreBLEU` computes
+//! them, ROUGE as `rouge_score` does, and equality.
+//!
+//! All but single scores are sums over pairs of texts, so that nothing depends on how these are put into batches.
+
+mod bleu;
+mod chrf;
+mod exact_match;
+#[cfg(test)]
+mod goldens;
+mod porter;
+mod rouge;
+
+pub use bleu::{Bleu, BleuOptions, BleuSums, Words, split_compounds, tokenize_13a};
+pub use chrf::ChrfSums;
+pub use exact_match::ExactMatches;
+pub use porter::porter_stem;
+pub use rouge::{Rouge, RougeScore, RougeSums};
