@@ -1,8 +1,8 @@
-//! A linear map as models hold it.
+//! Linear maps and layer norms as models hold them.
 
 use candle_core::{Result, Tensor};
 
-use super::{linear, linear_transposed};
+use super::{layer_norm, linear, linear_transposed};
 
 pub use super::threaded::Orientation;
 
@@ -49,5 +49,26 @@ impl Affine {
             bias: self.bias.as_ref().map(|bias| bias.narrow(0, first, count)).transpose()?,
             orientation: self.orientation,
         })
+    }
+}
+
+/// A layer norm with gain and bias.
+#[derive(Clone, Debug)]
+pub struct Norm {
+    /// `[d]`
+    pub gain: Tensor,
+    /// `[d]`
+    pub bias: Tensor,
+    /// Added to the variance.
+    pub epsilon: f64,
+}
+
+impl Norm {
+    /// Every row normalised.
+    ///
+    /// # Shapes
+    /// `x` `[.., d]`; result as `x`.
+    pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        layer_norm(x, &self.gain, &self.bias, self.epsilon)
     }
 }

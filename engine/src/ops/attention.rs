@@ -1,11 +1,12 @@
 //! The products of attention, and the heads they work on.
 
+use candle_core::backend::BackendStorage as _;
 use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
 
 use super::blocks::{BlockDropout, MapMemory};
 use super::composed;
 use super::dropout::dropout;
-use super::element::{Element, Reading, by_dtype, check_dtype, is_fused, output, tensor};
+use super::element::{Element, Reading, by_dtype, check_dtype, from_first, is_fused, output, tensor};
 use super::gpu::{self, CoreMask, CoreMemory};
 use super::profile::{Work, span};
 use super::softmax::{MaskSpec, masked_softmax};
@@ -124,13 +125,6 @@ struct HeadProduct {
 }
 
 impl HeadProduct {
-    fn forward<T: Element>(&self, x: (&CpuStorage, &Layout), y: (&CpuStorage, &Layout)) -> Result<(CpuStorage, Shape)> {
-        let (x, y) = (batch::<T>(x.0, x.1)?, batch::<T>(y.0, y.1)?);
-        let y = if self.is_second_transposed { y.transposed() } else { y };
-        let (values, shape) = multiplied(self.part(), x, y);
-        Ok(output(values, shape.as_slice()))
-    }
-
     fn part(&self) -> &'static str {
         if self.is_second_transposed { "attention: scores" } else { "attention: mix" }
     }
@@ -146,10 +140,12 @@ impl CustomOp2 for HeadProduct {
     }
 
     fn cpu_fwd(&self, s1: &CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<(CpuStorage, Shape)> {
-        match s1 {
-            CpuStorage::F64(_) => self.forward::<f64>((s1, l1), (s2, l2)),
-            _ => self.forward::<f32>((s1, l1), (s2, l2)),
-        }
+        by_dtype!(s1.dtype(), T => {
+            let (x, y) = (batch::<T>(s1, l1)?, batch::<T>(s2, l2)?);
+            let y = if self.is_second_transposed { y.transposed() } else { y };
+            let (values, shape) = multiplied(self.part(), x, y);
+            Ok(output(values, shape.as_slice()))
+        })
     }
 
     fn bwd(&self, x: &Tensor, y: &Tensor, _: &Tensor, dz: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
@@ -187,8 +183,7 @@ fn batch<'a, T: Element>(storage: &'a CpuStorage, layout: &Layout) -> Result<Bat
     let (&[b, h, r, c], &[sb, sh, sr, sc]) = (layout.dims(), layout.stride()) else {
         bail!("A product of heads was given a tensor of shape {:?}.", layout.shape())
     };
-    let data = T::cpu_storage_as_slice(storage)?.get(layout.start_offset()..).unwrap_or(&[]);
-    Ok(Batch::new(data, [b, h, r, c], [sb, sh, sr, sc]))
+    Ok(Batch::new(from_first(storage, layout)?, [b, h, r, c], [sb, sh, sr, sc]))
 }
 
 /// The product and its shape.

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
+use candle_core::backend::BackendStorage as _;
 use candle_core::{CpuStorage, CustomOp1, DType, Layout, Result, Shape, Tensor, bail};
 
 use super::composed;
-use super::element::{Element, Reading, by_dtype, is_fused, output, slice, tensor};
+use super::element::{Reading, by_dtype, is_fused, output, slice, tensor};
 use super::{gpu, threaded};
 
 /// The label of a position that does not count.
@@ -51,24 +52,17 @@ struct CrossEntropyOp {
     log_sum_exp: OnceLock<Vec<f64>>,
 }
 
-impl CrossEntropyOp {
-    fn forward<T: Element>(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let result = threaded::cross_entropy::<T>(slice(storage, layout)?, &self.labels, self.width);
-        self.log_sum_exp.get_or_init(|| result.log_sum_exp);
-        Ok(output(vec![<T as candle_core::WithDType>::from_f64(result.loss)], ()))
-    }
-}
-
 impl CustomOp1 for CrossEntropyOp {
     fn name(&self) -> &'static str {
         "cross-entropy"
     }
 
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        match storage {
-            CpuStorage::F64(_) => self.forward::<f64>(storage, layout),
-            _ => self.forward::<f32>(storage, layout),
-        }
+        by_dtype!(storage.dtype(), T => {
+            let result = threaded::cross_entropy::<T>(slice(storage, layout)?, &self.labels, self.width);
+            self.log_sum_exp.get_or_init(|| result.log_sum_exp);
+            Ok(output(vec![<T as candle_core::WithDType>::from_f64(result.loss)], ()))
+        })
     }
 
     fn bwd(&self, logits: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {

@@ -1,5 +1,6 @@
 //! Dropout that stores no mask.
 
+use candle_core::backend::BackendStorage as _;
 use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, bail};
 
 use super::blocks::BlockDropout;
@@ -79,10 +80,7 @@ impl CustomOp1 for Dropout {
     }
 
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        Ok(match storage {
-            CpuStorage::F64(_) => output(self.masked::<f64>(slice(storage, layout)?), layout.shape()),
-            _ => output(self.masked::<f32>(slice(storage, layout)?), layout.shape()),
-        })
+        by_dtype!(storage.dtype(), T => Ok(output(self.masked::<T>(slice(storage, layout)?), layout.shape())))
     }
 
     fn bwd(&self, x: &Tensor, _: &Tensor, dy: &Tensor) -> Result<Option<Tensor>> {

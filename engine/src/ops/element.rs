@@ -36,6 +36,14 @@ pub fn slice<'a, T: Element>(storage: &'a CpuStorage, layout: &Layout) -> Result
     }
 }
 
+/// The elements of a tensor of any strides inside an operation, from its first one on.
+pub fn from_first<'a, T: Element>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [T]> {
+    match T::cpu_storage_as_slice(storage)?.get(layout.start_offset()..) {
+        Some(elements) => Ok(elements),
+        None => bail!("A tensor of shape {:?} begins past the end of its storage.", layout.shape()),
+    }
+}
+
 /// The elements of a contiguous tensor inside an operation in place.
 pub fn slice_mut<'a, T: InPlace>(storage: &'a mut CpuStorage, layout: &Layout) -> Result<&'a mut [T]> {
     let range = layout.contiguous_offsets().map(|(start, end)| start..end);

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use candle_core::backend::BackendStorage as _;
 use candle_core::{CpuStorage, CustomOp1, DType, Layout, Result, Shape, Tensor, bail};
 
 use super::composed;
-use super::element::{Element, Reading, by_dtype, is_fused, output, slice, tensor};
+use super::element::{Reading, by_dtype, is_fused, output, slice, tensor};
 use super::{gpu, threaded};
 
 /// The rows of `table` at `ids`. The gradient of a row is the sum over the places of its id, always in the same order.
@@ -42,22 +43,16 @@ struct Embedding {
     shape: Shape,
 }
 
-impl Embedding {
-    fn forward<T: Element>(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        Ok(output(threaded::embedding::<T>(slice(storage, layout)?, &self.ids, self.width), self.shape.clone()))
-    }
-}
-
 impl CustomOp1 for Embedding {
     fn name(&self) -> &'static str {
         "embedding"
     }
 
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        match storage {
-            CpuStorage::F64(_) => self.forward::<f64>(storage, layout),
-            _ => self.forward::<f32>(storage, layout),
-        }
+        by_dtype!(storage.dtype(), T => {
+            let rows = threaded::embedding::<T>(slice(storage, layout)?, &self.ids, self.width);
+            Ok(output(rows, self.shape.clone()))
+        })
     }
 
     fn bwd(&self, table: &Tensor, _: &Tensor, dy: &Tensor) -> Result<Option<Tensor>> {

@@ -1,9 +1,10 @@
 //! The Gaussian error linear unit.
 
+use candle_core::backend::BackendStorage as _;
 use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor};
 
 use super::composed;
-use super::element::{Element, Reading, by_dtype, is_fused, output, slice, tensor};
+use super::element::{Reading, by_dtype, is_fused, output, slice, tensor};
 use super::{Affine, gpu, kernels, threaded};
 
 /// Which form of the unit a model was made with.
@@ -52,26 +53,19 @@ struct GeluOp {
     kind: Gelu,
 }
 
-impl GeluOp {
-    fn forward<T: Element>(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let kernel = match self.kind {
-            Gelu::Exact => kernels::gelu_exact,
-            Gelu::Tanh => kernels::gelu_tanh,
-        };
-        Ok(output(threaded::map::<T>(slice(storage, layout)?, kernel), layout.shape()))
-    }
-}
-
 impl CustomOp1 for GeluOp {
     fn name(&self) -> &'static str {
         "gelu"
     }
 
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        match storage {
-            CpuStorage::F64(_) => self.forward::<f64>(storage, layout),
-            _ => self.forward::<f32>(storage, layout),
-        }
+        by_dtype!(storage.dtype(), T => {
+            let kernel = match self.kind {
+                Gelu::Exact => kernels::gelu_exact,
+                Gelu::Tanh => kernels::gelu_tanh,
+            };
+            Ok(output(threaded::map::<T>(slice(storage, layout)?, kernel), layout.shape()))
+        })
     }
 
     fn bwd(&self, x: &Tensor, _: &Tensor, dy: &Tensor) -> Result<Option<Tensor>> {

@@ -1,9 +1,10 @@
 //! Layer normalisation.
 
+use candle_core::backend::BackendStorage as _;
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
 
 use super::composed;
-use super::element::{Element, Reading, by_dtype, check_dtype, is_fused, output, slice, tensor};
+use super::element::{Reading, by_dtype, check_dtype, is_fused, output, slice, tensor};
 use super::{gpu, threaded};
 
 /// `y = (x - mean) / sqrt(variance + epsilon) * gain + bias` over the last dimension, with the biased variance
@@ -39,18 +40,6 @@ struct LayerNorm {
     epsilon: f64,
 }
 
-impl LayerNorm {
-    fn forward<T: Element>(
-        &self,
-        x: (&CpuStorage, &Layout),
-        gain: (&CpuStorage, &Layout),
-        bias: (&CpuStorage, &Layout),
-    ) -> Result<(CpuStorage, Shape)> {
-        let (gain, bias) = (slice::<T>(gain.0, gain.1)?, slice::<T>(bias.0, bias.1)?);
-        Ok(output(threaded::layer_norm(slice(x.0, x.1)?, gain, bias, self.epsilon), x.1.shape()))
-    }
-}
-
 impl CustomOp3 for LayerNorm {
     fn name(&self) -> &'static str {
         "layer norm"
@@ -65,10 +54,10 @@ impl CustomOp3 for LayerNorm {
         s3: &CpuStorage,
         l3: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
-        match s1 {
-            CpuStorage::F64(_) => self.forward::<f64>((s1, l1), (s2, l2), (s3, l3)),
-            _ => self.forward::<f32>((s1, l1), (s2, l2), (s3, l3)),
-        }
+        by_dtype!(s1.dtype(), T => {
+            let y = threaded::layer_norm::<T>(slice(s1, l1)?, slice(s2, l2)?, slice(s3, l3)?, self.epsilon);
+            Ok(output(y, l1.shape()))
+        })
     }
 
     fn bwd(

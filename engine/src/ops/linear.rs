@@ -1,5 +1,6 @@
 //! The linear layer.
 
+use candle_core::backend::BackendStorage as _;
 use candle_core::{CpuStorage, CustomOp2, CustomOp3, Layout, Result, Shape, Tensor, bail};
 
 use super::composed;
@@ -125,10 +126,7 @@ impl CustomOp2 for Linear {
     }
 
     fn cpu_fwd(&self, s1: &CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<(CpuStorage, Shape)> {
-        match s1 {
-            CpuStorage::F64(_) => self.forward::<f64>((s1, l1), (s2, l2), None),
-            _ => self.forward::<f32>((s1, l1), (s2, l2), None),
-        }
+        by_dtype!(s1.dtype(), T => self.forward::<T>((s1, l1), (s2, l2), None))
     }
 
     fn bwd(&self, x: &Tensor, weight: &Tensor, _: &Tensor, dy: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
@@ -150,10 +148,7 @@ impl CustomOp3 for Linear {
         s3: &CpuStorage,
         l3: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
-        match s1 {
-            CpuStorage::F64(_) => self.forward::<f64>((s1, l1), (s2, l2), Some((s3, l3))),
-            _ => self.forward::<f32>((s1, l1), (s2, l2), Some((s3, l3))),
-        }
+        by_dtype!(s1.dtype(), T => self.forward::<T>((s1, l1), (s2, l2), Some((s3, l3))))
     }
 
     fn bwd(

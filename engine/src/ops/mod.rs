@@ -30,7 +30,6 @@ mod gradients;
 mod kernels;
 mod layer_norm;
 mod linear;
-mod norm;
 mod pair_sets;
 mod parameter;
 mod partial;
@@ -46,7 +45,7 @@ mod tests;
 mod threaded;
 
 pub use adamw::{AdamW, AdamWConfig};
-pub use affine::{Affine, Orientation};
+pub use affine::{Affine, Norm, Orientation};
 pub use attention::{attention_core, attention_mix, attention_scores, has_attention_core, merge_heads, split_heads};
 pub use blocks::{
     AttentionParts, BlockDropout, Columns, DEVIATION, Derived, EmbedParts, FeedForwardParts, Frame, HeadColumns,
@@ -61,9 +60,9 @@ pub use gelu::{Gelu, gelu, gelu_of_linear};
 pub(crate) use gpu::emulating;
 pub use gradients::Gradients;
 pub use kernels::{Matrix, MatrixMut, Real, add_js_divergences, add_l1_distances};
+pub(crate) use kernels::{part, part_mut};
 pub use layer_norm::layer_norm;
 pub use linear::{linear, linear_transposed};
-pub use norm::Norm;
 pub use pair_sets::{PairSets, RowPairs, restored_pairs};
 pub use parameter::Parameter;
 pub use partial::{partial_scores, project_scores};

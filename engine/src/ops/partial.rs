@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use candle_core::backend::BackendStorage as _;
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
 
 use super::composed;
-use super::element::{Element, Reading, by_dtype, check_dtype, is_fused, output, slice, tensor};
+use super::element::{Element, Reading, by_dtype, check_dtype, from_first, is_fused, output, slice, tensor};
 use super::pair_sets::PairSets;
 use super::profile::{Work, span};
 use super::threaded::{HeadRows, partial_scores as scores_of, partial_scores_backward};
@@ -56,19 +57,6 @@ impl PartialScores {
         let k = self.pairs.k().min(t);
         Work::product::<T>(1, d, k).times(b * h * t) + Work::product::<T>(b * h, k, t - k).times(t)
     }
-
-    fn forward<T: Element>(
-        &self,
-        q: (&CpuStorage, &Layout),
-        k: (&CpuStorage, &Layout),
-        restore: (&CpuStorage, &Layout),
-    ) -> Result<(CpuStorage, Shape)> {
-        let (q, dims) = head_rows::<T>(q.0, q.1)?;
-        let (k, _) = head_rows::<T>(k.0, k.1)?;
-        let restore = slice::<T>(restore.0, restore.1)?;
-        let scores = span("attention: partial scores", self.work::<T>(dims), || scores_of(q, k, restore, &self.pairs));
-        Ok(output(scores, (dims[0], dims[1], dims[2], dims[2])))
-    }
 }
 
 impl CustomOp3 for PartialScores {
@@ -85,10 +73,12 @@ impl CustomOp3 for PartialScores {
         s3: &CpuStorage,
         l3: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
-        match s1 {
-            CpuStorage::F64(_) => self.forward::<f64>((s1, l1), (s2, l2), (s3, l3)),
-            _ => self.forward::<f32>((s1, l1), (s2, l2), (s3, l3)),
-        }
+        by_dtype!(s1.dtype(), T => {
+            let ((q, dims), (k, _), restore) = (head_rows::<T>(s1, l1)?, head_rows(s2, l2)?, slice(s3, l3)?);
+            let scores =
+                span("attention: partial scores", self.work::<T>(dims), || scores_of(q, k, restore, &self.pairs));
+            Ok(output(scores, (dims[0], dims[1], dims[2], dims[2])))
+        })
     }
 
     fn bwd(
@@ -127,8 +117,7 @@ fn head_rows<'a, T: Element>(storage: &'a CpuStorage, layout: &Layout) -> Result
     let (&[b, h, t, d], &[sb, sh, st, _]) = (layout.dims(), layout.stride()) else {
         bail!("Partial scores were given a tensor of shape {:?}.", layout.shape())
     };
-    let data = T::cpu_storage_as_slice(storage)?.get(layout.start_offset()..).unwrap_or(&[]);
-    Ok((HeadRows::new(data, [b, h, t, d], [sb, sh, st]), [b, h, t, d]))
+    Ok((HeadRows::new(from_first(storage, layout)?, [b, h, t, d], [sb, sh, st]), [b, h, t, d]))
 }
 
 /// Every row of scores projected on k directions of its own: `V_iᵀ V_i row_i`.

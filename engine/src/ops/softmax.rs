@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use candle_core::backend::BackendStorage as _;
 use candle_core::{CpuStorage, CustomOp1, DType, Layout, Result, Shape, Tensor, bail};
 
 use super::composed;
-use super::element::{Element, Reading, by_dtype, is_fused, output, slice, tensor};
+use super::element::{Reading, by_dtype, is_fused, output, slice, tensor};
 use super::gpu;
 use super::threaded::{self, SoftmaxShape};
 
@@ -83,29 +84,22 @@ struct MaskedSoftmax {
     width: usize,
 }
 
-impl MaskedSoftmax {
-    fn forward<T: Element>(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let shape = SoftmaxShape {
-            rows_per_batch: self.rows_per_batch,
-            queries: self.queries,
-            keys: self.width,
-            causal: self.causal,
-            visible_keys: self.keys.as_deref(),
-        };
-        Ok(output(threaded::softmax::<T>(slice(storage, layout)?, self.scale, shape), layout.shape()))
-    }
-}
-
 impl CustomOp1 for MaskedSoftmax {
     fn name(&self) -> &'static str {
         "masked softmax"
     }
 
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        match storage {
-            CpuStorage::F64(_) => self.forward::<f64>(storage, layout),
-            _ => self.forward::<f32>(storage, layout),
-        }
+        by_dtype!(storage.dtype(), T => {
+            let shape = SoftmaxShape {
+                rows_per_batch: self.rows_per_batch,
+                queries: self.queries,
+                keys: self.width,
+                causal: self.causal,
+                visible_keys: self.keys.as_deref(),
+            };
+            Ok(output(threaded::softmax::<T>(slice(storage, layout)?, self.scale, shape), layout.shape()))
+        })
     }
 
     fn bwd(&self, scores: &Tensor, probabilities: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {

@@ -1,12 +1,10 @@
 use candle_core::{Result, Tensor, bail};
 
 use super::open::{
-    AffineGuards, BlockDropout, Frame, NormGuards, Number, OpenAffine, OpenFrame, check_affine, check_norm,
+    BlockDropout, Frame, Locked, Number, Opened, affine_tensors, check_affine, check_norm, norm_tensors,
 };
 use super::projections::{HeadMap, HeadProjections};
 use super::wiring::Wiring;
-use crate::ops::element::Reading;
-use crate::ops::gradients::GradientGuard;
 use crate::ops::threaded::{
     AttentionBlock, AttentionSlots, AttentionState, CoreHeads, CoreShape, DerivationSlots, LentGradients, LentMaps,
 };
@@ -70,6 +68,15 @@ impl AttentionPiece {
         Ok(Self { heads: CoreHeads::new(wiring.heads.clone()), parts, wiring, sizes, keys })
     }
 
+    /// In the order in which values and gradients are handed out.
+    fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        let (AttentionParts { frame, output, .. }, Wiring { projections, derivation, .. }) =
+            (&self.parts, &self.wiring);
+        let own = norm_tensors(&frame.norm).chain(affine_tensors(output));
+        let own = own.chain(projections.iter().flat_map(affine_tensors));
+        own.chain(derivation.tensors()).chain(derivation.maps().iter().flat_map(affine_tensors))
+    }
+
     /// Where the maps of the heads come from.
     pub fn maps(&self) -> &[HeadMap] {
         &self.parts.heads
@@ -111,23 +118,17 @@ impl AttentionPiece {
         gradients: &Gradients,
         lent_gradients: LentGradients<'_, T>,
     ) -> Result<()> {
-        let mut norm = NormGuards::of(gradients, &self.parts.frame.norm);
-        let guards = |maps: &[Affine]| -> Vec<AffineGuards<'_>> {
-            maps.iter().map(|affine| AffineGuards::of(gradients, affine)).collect()
-        };
-        let mut projections = guards(&self.wiring.projections);
-        let mut maps = guards(self.wiring.derivation.maps());
-        let mut tensors: Vec<Option<GradientGuard<'_>>> =
-            self.wiring.derivation.tensors().into_iter().map(|tensor| gradients.guard(tensor)).collect();
-        let mut output = AffineGuards::of(gradients, &self.parts.output);
+        let Wiring { projections, derivation, .. } = &self.wiring;
+        let mut locked = Locked::of(gradients, self.tensors());
+        let mut next = locked.slots();
         let mut slots = AttentionSlots {
-            norm: norm.slots(),
-            projections: projections.iter_mut().map(AffineGuards::slots).collect(),
+            norm: next.norm()?,
+            output: next.affine(&self.parts.output)?,
+            projections: projections.iter().map(|map| next.affine(map)).collect::<Result<_>>()?,
             derivation: DerivationSlots {
-                tensors: tensors.iter_mut().map(|guard| guard.as_mut().and_then(GradientGuard::slot)).collect(),
-                maps: maps.iter_mut().map(AffineGuards::slots).collect(),
+                tensors: derivation.tensors().map(|_| next.take()).collect::<Result<_>>()?,
+                maps: derivation.maps().iter().map(|map| next.affine(map)).collect::<Result<_>>()?,
             },
-            output: output.slots(),
         };
         self.with_block(|block| {
             block.backward(x, self.sizes[2], state, lent, dy, dx, &mut slots, lent_gradients);
@@ -139,20 +140,13 @@ impl AttentionPiece {
     fn with_block<T: Number, R>(&self, f: impl FnOnce(&AttentionBlock<'_, T>) -> Result<R>) -> Result<R> {
         let AttentionParts { frame, output, head_size, mask, dropout, .. } = &self.parts;
         let [batch, tokens, _] = self.sizes;
-        let frame = OpenFrame::of(frame)?;
-        let projections: Vec<OpenAffine<'_>> = self.wiring.projections.iter().map(OpenAffine::of).collect();
-        let maps = self.wiring.derivation.maps();
-        let maps: Vec<OpenAffine<'_>> = maps.iter().map(OpenAffine::of).collect();
-        let tensors: Vec<Reading<'_>> = self.wiring.derivation.tensors().into_iter().map(Reading::of).collect();
-        let output = OpenAffine::of(output);
+        let opened = Opened::of(self.tensors());
+        let mut next = opened.values()?;
         f(&AttentionBlock {
-            frame: frame.frame()?,
-            projections: projections.iter().map(OpenAffine::weights).collect::<Result<_>>()?,
-            derivation: self.wiring.derivation.open(
-                &tensors.iter().map(Reading::slice).collect::<Result<Vec<_>>>()?,
-                maps.iter().map(OpenAffine::weights).collect::<Result<_>>()?,
-            )?,
-            output: output.weights()?,
+            frame: next.frame(frame)?,
+            output: next.affine(output)?,
+            projections: self.wiring.projections.iter().map(|map| next.affine(map)).collect::<Result<_>>()?,
+            derivation: self.wiring.derivation.open(&mut next)?,
             core: CoreShape {
                 batch,
                 tokens,

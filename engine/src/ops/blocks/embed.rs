@@ -2,9 +2,8 @@ use std::sync::{Mutex, PoisonError};
 
 use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, bail};
 
-use super::open::{BlockDropout, NormGuards, Number, OpenNorm, check_norm, has_blocks, taken};
+use super::open::{BlockDropout, Locked, Number, Opened, check_norm, has_blocks, norm_tensors, taken};
 use crate::ops::element::{Reading, by_dtype, output};
-use crate::ops::gradients::GradientGuard;
 use crate::ops::profile::{Work, span};
 use crate::ops::threaded::{Embed, EmbedState};
 use crate::ops::{Gradients, Norm};
@@ -65,15 +64,19 @@ struct EmbedOp<T: Number> {
 }
 
 impl<T: Number> EmbedOp<T> {
+    /// In the order in which values and gradients are handed out.
+    fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        self.parts.tables.iter().map(|(table, _)| table).chain(self.parts.norm.iter().flat_map(norm_tensors))
+    }
+
     fn with_embed<R>(&self, f: impl FnOnce(&Embed<'_, T>) -> Result<R>) -> Result<R> {
-        let tables: Vec<Reading<'_>> = self.parts.tables.iter().map(|(table, _)| Reading::of(table)).collect();
-        let norm = self.parts.norm.as_ref().map(OpenNorm::of);
-        let slices =
-            tables.iter().zip(&self.parts.tables).map(|(table, (_, ids))| Ok((table.slice()?, ids.as_slice())));
+        let opened = Opened::of(self.tensors());
+        let mut next = opened.values()?;
+        let tables = self.parts.tables.iter().map(|(_, ids)| Ok((next.take()?, ids.as_slice())));
         f(&Embed {
-            tables: slices.collect::<Result<_>>()?,
+            tables: tables.collect::<Result<_>>()?,
             width: self.shape[2],
-            norm: norm.as_ref().map(OpenNorm::weights).transpose()?,
+            norm: self.parts.norm.as_ref().map(|norm| next.norm(norm)).transpose()?,
             dropout: self.parts.dropout.as_ref().map(BlockDropout::mask).transpose()?,
         })
     }
@@ -100,12 +103,10 @@ impl<T: Number> CustomOp1 for EmbedOp<T> {
         let state = taken(&self.state)?;
         let dy = dy.contiguous()?;
         let dy_values = Reading::of(&dy);
-        let mut tables: Vec<Option<GradientGuard<'_>>> =
-            self.parts.tables.iter().map(|(table, _)| gradients.guard(table)).collect();
-        let mut norm = self.parts.norm.as_ref().map(|norm| NormGuards::of(gradients, norm));
-        let mut slots: Vec<_> =
-            tables.iter_mut().map(|guard| guard.as_mut().and_then(GradientGuard::slot::<T>)).collect();
-        let mut norm_slots = norm.as_mut().map(NormGuards::slots);
+        let mut locked = Locked::of(gradients, self.tensors());
+        let mut next = locked.slots::<T>();
+        let mut slots = self.parts.tables.iter().map(|_| next.take()).collect::<Result<Vec<_>>>()?;
+        let mut norm_slots = self.parts.norm.as_ref().map(|_| next.norm()).transpose()?;
         let work = Work::pass::<T>(2 * dy.elem_count());
         span("embedding, gradient", work, || {
             self.with_embed(|embed| {

@@ -1,6 +1,6 @@
-use candle_core::Result;
+use candle_core::{Result, Tensor};
 
-use super::open::{AffineGuards, Frame, NormGuards, Number, OpenAffine, OpenFrame, check_affine, check_norm};
+use super::open::{Frame, Locked, Number, Opened, affine_tensors, check_affine, check_norm, norm_tensors};
 use crate::ops::kernels::{gelu_exact_with_slope, gelu_tanh_with_slope};
 use crate::ops::threaded::{FeedForwardBlock, FeedForwardSlots, FeedForwardState};
 use crate::ops::{Affine, Gelu, Gradients};
@@ -33,6 +33,12 @@ impl FeedForwardPiece {
         Ok(Self { parts, width })
     }
 
+    /// In the order in which values and gradients are handed out.
+    fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        let FeedForwardParts { frame, inner, outer, .. } = &self.parts;
+        norm_tensors(&frame.norm).chain(affine_tensors(inner)).chain(affine_tensors(outer))
+    }
+
     /// Writes the stream after the sub-layer.
     pub fn forward<T: Number>(&self, x: &[T], y: &mut [T]) -> Result<FeedForwardState<T>> {
         self.with_block(|block| Ok(block.forward(x, y, self.width)))
@@ -47,10 +53,13 @@ impl FeedForwardPiece {
         dx: &mut [T],
         gradients: &Gradients,
     ) -> Result<()> {
-        let mut norm = NormGuards::of(gradients, &self.parts.frame.norm);
-        let mut inner = AffineGuards::of(gradients, &self.parts.inner);
-        let mut outer = AffineGuards::of(gradients, &self.parts.outer);
-        let mut slots = FeedForwardSlots { norm: norm.slots(), inner: inner.slots(), outer: outer.slots() };
+        let mut locked = Locked::of(gradients, self.tensors());
+        let mut next = locked.slots();
+        let mut slots = FeedForwardSlots {
+            norm: next.norm()?,
+            inner: next.affine(&self.parts.inner)?,
+            outer: next.affine(&self.parts.outer)?,
+        };
         self.with_block(|block| {
             block.backward(x, self.width, state, dy, dx, &mut slots);
             Ok(())
@@ -60,11 +69,12 @@ impl FeedForwardPiece {
     /// Calls `f` with the weights open.
     fn with_block<T: Number, R>(&self, f: impl FnOnce(&FeedForwardBlock<'_, T>) -> Result<R>) -> Result<R> {
         let FeedForwardParts { frame, inner, outer, activation } = &self.parts;
-        let (frame, inner, outer) = (OpenFrame::of(frame)?, OpenAffine::of(inner), OpenAffine::of(outer));
+        let opened = Opened::of(self.tensors());
+        let mut next = opened.values()?;
         f(&FeedForwardBlock {
-            frame: frame.frame()?,
-            inner: inner.weights()?,
-            outer: outer.weights()?,
+            frame: next.frame(frame)?,
+            inner: next.affine(inner)?,
+            outer: next.affine(outer)?,
             activation: match activation {
                 Gelu::Exact => gelu_exact_with_slope,
                 Gelu::Tanh => gelu_tanh_with_slope,

@@ -3,7 +3,7 @@ use candle_core::{Result, Tensor, bail};
 use crate::ops::element::{Element, Reading, is_fused};
 use crate::ops::gradients::{Gradient, GradientGuard};
 use crate::ops::kernels::DropoutMask;
-use crate::ops::threaded::{self, AffineSlots, AffineWeights, NormAt, NormSlots, NormWeights, Pooled};
+use crate::ops::threaded::{self, AffineSlots, AffineWeights, NormAt, NormSlots, NormWeights, Pooled, Slot};
 use crate::ops::{Affine, DropoutStream, Gradients, Norm};
 
 /// Whether operations of whole sub-layers can take this tensor.
@@ -22,14 +22,8 @@ pub struct BlockDropout {
 
 impl BlockDropout {
     pub(super) fn mask(&self) -> Result<DropoutMask> {
-        let Self { probability, stream } = self;
-        if !(0.0..=1.0).contains(probability) {
-            bail!("A dropout probability of {probability} is not between 0 and 1.")
-        }
-        if !stream.is_in_range() {
-            bail!("Dropout has no mask of its own for step {} at site {}.", stream.step, stream.site)
-        }
-        Ok(stream.mask(*probability))
+        self.check()?;
+        Ok(self.stream.mask(self.probability))
     }
 }
 
@@ -44,101 +38,89 @@ pub struct Frame {
     pub dropout: Option<BlockDropout>,
 }
 
-/// A map whose parameters are open for reading.
-pub(super) struct OpenAffine<'a> {
-    weight: Reading<'a>,
-    bias: Option<Reading<'a>>,
-    affine: &'a Affine,
+/// The tensors of a block, whose values and gradients are handed out in one order: weight and bias of a map, gain and
+/// bias of a norm.
+pub(super) fn affine_tensors(affine: &Affine) -> impl Iterator<Item = &Tensor> {
+    [Some(&affine.weight), affine.bias.as_ref()].into_iter().flatten()
 }
 
-impl<'a> OpenAffine<'a> {
-    pub fn of(affine: &'a Affine) -> Self {
-        Self { weight: Reading::of(&affine.weight), bias: affine.bias.as_ref().map(Reading::of), affine }
+/// Gain and bias of a norm.
+pub(super) fn norm_tensors(norm: &Norm) -> impl Iterator<Item = &Tensor> {
+    [&norm.gain, &norm.bias].into_iter()
+}
+
+/// The values of the tensors of a block, open for reading.
+pub(super) struct Opened<'a>(Vec<Reading<'a>>);
+
+impl<'a> Opened<'a> {
+    pub fn of(tensors: impl IntoIterator<Item = &'a Tensor>) -> Self {
+        Self(tensors.into_iter().map(Reading::of).collect())
     }
 
-    pub fn weights<T: Element>(&self) -> Result<AffineWeights<'_, T>> {
+    pub fn values<T: Element>(&self) -> Result<InOrder<&[T]>> {
+        Ok(InOrder(self.0.iter().map(Reading::slice).collect::<Result<Vec<_>>>()?.into_iter()))
+    }
+}
+
+/// The gradients of the tensors of a block, locked.
+pub(super) struct Locked<'a>(Vec<Option<GradientGuard<'a>>>);
+
+impl<'a> Locked<'a> {
+    pub fn of<'t>(gradients: &'a Gradients, tensors: impl IntoIterator<Item = &'t Tensor>) -> Self {
+        Self(tensors.into_iter().map(|tensor| gradients.guard(tensor)).collect())
+    }
+
+    /// Where to write; nothing for a tensor that is not trained.
+    pub fn slots<T: Gradient>(&mut self) -> InOrder<Option<Slot<'_, T>>> {
+        let slots = self.0.iter_mut().map(|guard| guard.as_mut().and_then(GradientGuard::slot));
+        InOrder(slots.collect::<Vec<_>>().into_iter())
+    }
+}
+
+/// What belongs to the tensors of a block, taken in their order.
+pub(super) struct InOrder<V>(std::vec::IntoIter<V>);
+
+impl<V> InOrder<V> {
+    /// What belongs to the next tensor.
+    ///
+    /// # Errors
+    /// If there is none left.
+    pub fn take(&mut self) -> Result<V> {
+        match self.0.next() {
+            Some(next) => Ok(next),
+            None => bail!("A block was opened without all of its tensors."),
+        }
+    }
+}
+
+impl<'a, T> InOrder<&'a [T]> {
+    pub fn affine(&mut self, affine: &Affine) -> Result<AffineWeights<'a, T>> {
         Ok(AffineWeights {
-            weight: self.weight.slice()?,
-            bias: self.bias.as_ref().map(Reading::slice).transpose()?,
-            outputs: self.affine.sizes()?.1,
-            orientation: self.affine.orientation,
+            weight: self.take()?,
+            bias: affine.bias.as_ref().map(|_| self.take()).transpose()?,
+            outputs: affine.sizes()?.1,
+            orientation: affine.orientation,
         })
     }
-}
 
-/// A norm whose parameters are open for reading.
-pub(super) struct OpenNorm<'a> {
-    gain: Reading<'a>,
-    bias: Reading<'a>,
-    epsilon: f64,
-}
-
-impl<'a> OpenNorm<'a> {
-    pub fn of(norm: &'a Norm) -> Self {
-        Self { gain: Reading::of(&norm.gain), bias: Reading::of(&norm.bias), epsilon: norm.epsilon }
+    pub fn norm(&mut self, norm: &Norm) -> Result<NormWeights<'a, T>> {
+        Ok(NormWeights { gain: self.take()?, bias: self.take()?, epsilon: norm.epsilon })
     }
 
-    pub fn weights<T: Element>(&self) -> Result<NormWeights<'_, T>> {
-        Ok(NormWeights { gain: self.gain.slice()?, bias: self.bias.slice()?, epsilon: self.epsilon })
-    }
-}
-
-/// A frame whose norm is open for reading.
-pub(super) struct OpenFrame<'a> {
-    norm: OpenNorm<'a>,
-    at: NormAt,
-    dropout: Option<DropoutMask>,
-}
-
-impl<'a> OpenFrame<'a> {
-    pub fn of(frame: &'a Frame) -> Result<Self> {
+    pub fn frame(&mut self, frame: &Frame) -> Result<threaded::Frame<'a, T>> {
         let dropout = frame.dropout.as_ref().map(BlockDropout::mask).transpose()?;
-        Ok(Self { norm: OpenNorm::of(&frame.norm), at: frame.at, dropout })
-    }
-
-    pub fn frame<T: Element>(&self) -> Result<threaded::Frame<'_, T>> {
-        Ok(threaded::Frame { norm: self.norm.weights()?, at: self.at, dropout: self.dropout })
+        Ok(threaded::Frame { norm: self.norm(&frame.norm)?, at: frame.at, dropout })
     }
 }
 
-/// The locked gradients of a map.
-pub(super) struct AffineGuards<'a> {
-    weight: Option<GradientGuard<'a>>,
-    bias: Option<GradientGuard<'a>>,
-}
-
-impl<'a> AffineGuards<'a> {
-    pub fn of(gradients: &'a Gradients, affine: &Affine) -> Self {
-        Self {
-            weight: gradients.guard(&affine.weight),
-            bias: affine.bias.as_ref().and_then(|bias| gradients.guard(bias)),
-        }
+impl<'a, T> InOrder<Option<Slot<'a, T>>> {
+    pub fn affine(&mut self, affine: &Affine) -> Result<AffineSlots<'a, T>> {
+        let weight = self.take()?;
+        Ok(AffineSlots { weight, bias: if affine.bias.is_some() { self.take()? } else { None } })
     }
 
-    pub fn slots<T: Gradient>(&mut self) -> AffineSlots<'_, T> {
-        AffineSlots {
-            weight: self.weight.as_mut().and_then(GradientGuard::slot),
-            bias: self.bias.as_mut().and_then(GradientGuard::slot),
-        }
-    }
-}
-
-/// The locked gradients of a norm.
-pub(super) struct NormGuards<'a> {
-    gain: Option<GradientGuard<'a>>,
-    bias: Option<GradientGuard<'a>>,
-}
-
-impl<'a> NormGuards<'a> {
-    pub fn of(gradients: &'a Gradients, norm: &Norm) -> Self {
-        Self { gain: gradients.guard(&norm.gain), bias: gradients.guard(&norm.bias) }
-    }
-
-    pub fn slots<T: Gradient>(&mut self) -> NormSlots<'_, T> {
-        NormSlots {
-            gain: self.gain.as_mut().and_then(GradientGuard::slot),
-            bias: self.bias.as_mut().and_then(GradientGuard::slot),
-        }
+    pub fn norm(&mut self) -> Result<NormSlots<'a, T>> {
+        Ok(NormSlots { gain: self.take()?, bias: self.take()? })
     }
 }
 

@@ -4,7 +4,7 @@ use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, bail};
 
 use super::attention::{AttentionParts, AttentionPiece};
 use super::feed_forward::{FeedForwardParts, FeedForwardPiece};
-use super::open::{NormGuards, Number, OpenNorm, check_norm, has_blocks, taken};
+use super::open::{Locked, Number, Opened, check_norm, has_blocks, norm_tensors, taken};
 use super::projections::HeadMap;
 use crate::ops::element::{Reading, by_dtype, output, slice, tensor};
 use crate::ops::profile::{Work, span};
@@ -117,39 +117,37 @@ impl<T> Default for Beside<T> {
 
 /// Who lends a map to whom.
 struct Loans {
-    /// For every layer, the heads whose maps are borrowed later, by their number among those that compute.
-    places: Vec<Vec<usize>>,
-    /// For every layer, the last one that borrows from it.
-    last_uses: Vec<Option<usize>>,
+    /// For every layer, the heads whose maps are borrowed later, by their number among those that compute, and the last
+    /// layer that borrows from it.
+    layers: Vec<(Vec<usize>, Option<usize>)>,
 }
 
 impl Loans {
     fn new(layers: &[(Option<AttentionPiece>, FeedForwardPiece)]) -> Result<Self> {
-        let mut loans = Self { places: vec![Vec::new(); layers.len()], last_uses: vec![None; layers.len()] };
+        let mut loans = Self { layers: vec![(Vec::new(), None); layers.len()] };
         for (number, (attention, _)) in layers.iter().enumerate() {
             for map in attention.iter().flat_map(AttentionPiece::maps) {
                 let HeadMap::Borrowed { layer, computed } = *map else { continue };
-                let lender = layers.get(layer).and_then(|(attention, _)| attention.as_ref());
-                if layer >= number || lender.is_none_or(|lender| computed >= lender.computed()) {
+                let lender = layers.iter().take(number).nth(layer).and_then(|(attention, _)| attention.as_ref());
+                if lender.is_none_or(|lender| computed >= lender.computed()) {
                     bail!("Layer {number} borrows map {computed} of layer {layer}, which does not have it to lend.")
                 }
-                if let (Some(places), Some(last)) = (loans.places.get_mut(layer), loans.last_uses.get_mut(layer)) {
-                    if !places.contains(&computed) {
-                        places.push(computed);
-                    }
-                    *last = Some(number);
+                let (places, last) = &mut loans.layers[layer];
+                if !places.contains(&computed) {
+                    places.push(computed);
                 }
+                *last = Some(number);
             }
         }
         Ok(loans)
     }
 
     fn places(&self, layer: usize) -> &[usize] {
-        self.places.get(layer).map_or(&[], Vec::as_slice)
+        &self.layers[layer].0
     }
 
     fn last_use(&self, layer: usize) -> Option<usize> {
-        self.last_uses.get(layer).copied().flatten()
+        self.layers[layer].1
     }
 }
 
@@ -189,7 +187,12 @@ fn lent_to<'a, T: Number>(
 
 impl<T: Number> StackOp<T> {
     /// The maps of every head of a layer that attends, those that it borrows too.
-    fn all_maps(&self, piece: &AttentionPiece, own: Option<LentMaps<'_, T>>, lent: &[LentMaps<'_, T>]) -> Vec<T> {
+    fn all_maps(
+        &self,
+        piece: &AttentionPiece,
+        own: Option<LentMaps<'_, T>>,
+        lent: &[LentMaps<'_, T>],
+    ) -> Result<Vec<T>> {
         let [batch, tokens, _] = self.sizes;
         let mut maps = Vec::with_capacity(batch * piece.maps().len() * tokens * tokens);
         for example in 0..batch {
@@ -205,10 +208,11 @@ impl<T: Number> StackOp<T> {
                         (lender.and_then(|lender| lent.get(lender).copied()), computed)
                     }
                 };
-                maps.extend(from.map_or(&[] as &[T], |from| from.map(example, number, tokens * tokens)));
+                let Some(from) = from else { bail!("A layer kept no map {number} to give back.") };
+                maps.extend(from.map(example, number, tokens * tokens));
             }
         }
-        maps
+        Ok(maps)
     }
 
     fn forward(&self, x: &[T]) -> Result<Vec<T>> {
@@ -235,7 +239,7 @@ impl<T: Number> StackOp<T> {
                 let wants_maps = self.wanted.maps || lends;
                 let state = piece.forward(before, &mut after, lent.clone(), is_training, wants_maps)?;
                 if self.wanted.maps {
-                    beside.maps.push(self.all_maps(piece, state.maps(), &lent));
+                    beside.maps.push(self.all_maps(piece, state.maps(), &lent)?);
                 }
                 (kept, middle) = (Some(state), Some(after));
             } else if self.wanted.maps {
@@ -261,8 +265,8 @@ impl<T: Number> StackOp<T> {
         let mut y = vec![T::ZERO; x.len()];
         match &self.last_norm {
             Some(norm) => {
-                let open = OpenNorm::of(norm);
-                let norm = open.weights::<T>()?;
+                let opened = Opened::of(norm_tensors(norm));
+                let norm = opened.values::<T>()?.norm(norm)?;
                 let work = Work::pass::<T>(2 * x.len());
                 span("norm", work, || norm.write_normalised(Slab::dense(last, self.sizes[2]), &mut y));
             }
@@ -281,12 +285,13 @@ impl<T: Number> StackOp<T> {
         match &self.last_norm {
             Some(norm) => {
                 let last: &[T] = states.last().map_or(x, |state| &state.after);
-                let (open, mut guards) = (OpenNorm::of(norm), NormGuards::of(gradients, norm));
-                let (weights, slab) = (open.weights::<T>()?, Slab::dense(last, self.sizes[2]));
+                let opened = Opened::of(norm_tensors(norm));
+                let mut locked = Locked::of(gradients, norm_tensors(norm));
+                let (weights, slab) = (opened.values::<T>()?.norm(norm)?, Slab::dense(last, self.sizes[2]));
                 let found = span("norm, gradient", Work::pass::<T>(3 * x.len()), || {
                     weights.backward(slab, Slab::dense(dy, self.sizes[2]), None, &mut gradient)
                 });
-                guards.slots().add(&found);
+                locked.slots().norm()?.add(&found);
             }
             None => gradient.copy_from_slice(dy),
         }
@@ -305,10 +310,10 @@ impl<T: Number> StackOp<T> {
                 continue;
             };
             let lent = lent_to(piece, |layer| states.get(layer)?.attention.as_ref()?.maps())?;
-            let own = borrowed.get_mut(number).and_then(Option::take);
+            let own = borrowed[number].take();
             let mut lenders: Vec<(usize, LentGradient<T>)> = Vec::new();
             for &layer in piece.lenders() {
-                let found = borrowed.get_mut(layer).and_then(Option::take);
+                let found = borrowed[layer].take();
                 let places = self.loans.places(layer);
                 lenders.push((layer, found.unwrap_or_else(|| LentGradient::take(places, batch, tokens * tokens))));
             }
@@ -318,9 +323,7 @@ impl<T: Number> StackOp<T> {
             };
             piece.backward(before, kept, lent, &other, &mut gradient, gradients, lent_gradients)?;
             for (layer, gradient) in lenders {
-                if let Some(slot) = borrowed.get_mut(layer) {
-                    *slot = Some(gradient);
-                }
+                borrowed[layer] = Some(gradient);
             }
         }
         Ok(gradient.to_vec())

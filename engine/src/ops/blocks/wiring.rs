@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use candle_core::{Result, Tensor, bail};
 
 use super::form::{Columns, Derived, ScoreColumns, ScoringForm, Source};
-use super::open::{Number, check_affine};
+use super::open::{InOrder, check_affine};
 use super::projections::{HeadMap, HeadProjections};
 use crate::ops::Affine;
 use crate::ops::threaded::{
-    self, AffineWeights, BlockMatrices, CoreHead, Derivation, Factors, HeadScores, Run, Scaled, SecondMap, Side,
+    self, BlockMatrices, CoreHead, Derivation, Factors, HeadScores, OwnScores, Run, Scaled, SecondMap, Side,
 };
 
 /// What the projections of a layer give, what is made of it, and which columns every head reads.
@@ -43,9 +43,9 @@ struct MatricesParts {
 
 impl DerivationParts {
     /// Its tensors, in the order in which [`threaded::DerivationSlots`] has slots for them.
-    pub fn tensors(&self) -> Vec<&Tensor> {
+    pub fn tensors(&self) -> impl Iterator<Item = &Tensor> {
         let factors = self.factors.iter().flat_map(|(by, and)| [Some(by), and.as_ref()]).flatten();
-        self.matrices.iter().map(|parts| &parts.matrices).chain(factors).collect()
+        self.matrices.iter().map(|parts| &parts.matrices).chain(factors)
     }
 
     /// Its maps.
@@ -57,31 +57,22 @@ impl DerivationParts {
     ///
     /// # Errors
     /// If they are not as many.
-    pub fn open<'a, T: Number>(
-        &'a self,
-        tensors: &[&'a [T]],
-        maps: Vec<AffineWeights<'a, T>>,
-    ) -> Result<Derivation<'a, T>> {
-        let mut tensors = tensors.iter().copied();
-        let mut next = || match tensors.next() {
-            Some(values) => Ok(values),
-            None => bail!("An attention block was opened without all of its tensors."),
-        };
-        let matrices = self
-            .matrices
-            .iter()
-            .map(|&MatricesParts { first, size, adds, .. }| Ok(BlockMatrices { first, size, matrices: next()?, adds }));
-        let matrices = matrices.collect::<Result<_>>()?;
-        let factors = self.factors.iter().map(|(_, and)| {
-            let by = next()?;
-            Ok(Factors { by, and: and.as_ref().map(|_| next()).transpose()? })
+    pub fn open<'a, T>(&'a self, values: &mut InOrder<&'a [T]>) -> Result<Derivation<'a, T>> {
+        let matrices = self.matrices.iter().map(|&MatricesParts { first, size, adds, .. }| {
+            Ok(BlockMatrices { first, size, matrices: values.take()?, adds })
         });
+        let matrices = matrices.collect::<Result<_>>()?;
+        let factors = self
+            .factors
+            .iter()
+            .map(|(_, and)| Ok(Factors { by: values.take()?, and: and.as_ref().map(|_| values.take()).transpose()? }));
         let factors = factors.collect::<Result<_>>()?;
-        let maps = maps.into_iter().zip(&self.taken).map(|(map, &(from, adds))| SecondMap { from, map, adds });
+        let maps = self.maps.iter().zip(&self.taken);
+        let maps = maps.map(|(map, &(from, adds))| Ok(SecondMap { from, map: values.affine(map)?, adds }));
         Ok(Derivation {
             matrices,
             scaled: Scaled { runs: &self.runs, factors, cleared: &self.cleared },
-            maps: maps.collect(),
+            maps: maps.collect::<Result<_>>()?,
         })
     }
 }
@@ -306,12 +297,12 @@ impl<'a> Layout<'a> {
     fn scores(&self, scores: &ScoreColumns, is_folded: bool, place: usize) -> Result<HeadScores> {
         let key = if is_folded { self.form().behind(scores.key) } else { Some(scores.key) };
         let Some(key) = key else { bail!("The keys of an attention layer are made of nothing.") };
-        Ok(HeadScores::Own {
+        Ok(HeadScores::Own(OwnScores {
             query: self.columns(scores.query)?,
             key: self.columns(key)?,
             bias: scores.content.map(|content| self.columns(content)).transpose()?,
             place,
-        })
+        }))
     }
 }
 

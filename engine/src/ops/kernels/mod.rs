@@ -15,6 +15,7 @@ mod gather;
 mod gelu;
 mod lanes;
 mod layer_norm;
+mod part;
 mod philox;
 mod product;
 mod real;
@@ -36,6 +37,7 @@ pub(super) use gelu::{
     gelu_exact, gelu_exact_gradient, gelu_exact_with_slope, gelu_tanh, gelu_tanh_gradient, gelu_tanh_with_slope,
 };
 pub(super) use layer_norm::{layer_norm_gradient_row, layer_norm_row};
+pub use part::{part, part_mut};
 pub(super) use philox::philox4x32;
 pub(super) use product::product;
 pub use product::{Matrix, MatrixMut};

@@ -53,8 +53,9 @@ impl<'a, T> Matrix<'a, T> {
     /// `count` rows from `first`.
     pub fn row_block(self, first: usize, count: usize) -> Self {
         assert!(first + count <= self.rows, "rows {first}..{} of {}", first + count, self.rows);
-        let start = if count == 0 { 0 } else { first * self.row_stride };
-        Self { data: self.data.get(start..).unwrap_or(&[]), rows: count, ..self }
+        // Without elements there is no place where they begin.
+        let start = if count == 0 || self.columns == 0 { 0 } else { first * self.row_stride };
+        Self { data: self.data.split_at(start).1, rows: count, ..self }
     }
 
     /// `count` columns from `first`.

@@ -98,6 +98,8 @@ impl<T: Pooled> AttentionBlock<'_, T> {
             projection.check("projection of an attention block", width);
         }
         self.output.check("output map of an attention block", self.mixed_width());
+        assert_eq!(self.output.outputs, width, "outputs of the output map of an attention block");
+        self.frame.norm.check("an attention block", width);
     }
 
     /// Writes the stream after the sub-layer; gives what the backward pass needs, the maps whole if `keep_maps`.
@@ -152,6 +154,11 @@ impl<T: Pooled> AttentionBlock<'_, T> {
     ) {
         self.check([("gradient of the stream after", dy.len()), ("gradient of the stream", dx.len())], width);
         assert_eq!(x.len(), dx.len(), "stream of an attention block");
+        assert_eq!(
+            slots.projections.len(),
+            self.projections.len(),
+            "gradients of the projections of an attention block"
+        );
         let slab = Slab::dense(x, width);
         let AttentionState { frame, projected, derived, mixed, maps, .. } = state;
         let past = self.frame.backward_leave(dy, width, &frame, &mut slots.norm);

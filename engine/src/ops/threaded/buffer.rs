@@ -106,13 +106,13 @@ impl<T: Pooled> Deref for Buffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        self.data.get(..self.length).unwrap_or(&[])
+        self.data.split_at(self.length).0
     }
 }
 
 impl<T: Pooled> DerefMut for Buffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        self.data.get_mut(..self.length).unwrap_or(&mut [])
+        self.data.split_at_mut(self.length).0
     }
 }
 

@@ -211,6 +211,10 @@ impl<T: Pooled> Derivation<'_, T> {
         }
         let work = self.work(projected.rows()).times(2);
         span("attention: from projections to scores, gradient", work, || {
+            let factors = self.scaled.factors.iter().map(|factors| 1 + usize::from(factors.and.is_some()));
+            let tensors = self.matrices.len() + factors.sum::<usize>();
+            assert_eq!(slots.tensors.len(), tensors, "gradients of the tensors of a derived matrix");
+            assert_eq!(slots.maps.len(), self.maps.len(), "gradients of the maps of a derived matrix");
             let (of_matrices, of_factors) = slots.tensors.split_at_mut(self.matrices.len());
             let mut column = 0;
             for (step, slot) in self.matrices.iter().zip(of_matrices) {
@@ -290,7 +294,8 @@ impl<T: Pooled> Scaled<'_, T> {
             let own;
             (own, sums) = sums.split_at(by.len());
             let mut add = |values: &[T]| {
-                if let Some(Some(slot)) = slots.next() {
+                // No slot for what is not trained.
+                if let Some(slot) = slots.next().and_then(Option::as_mut) {
                     slot.add(values);
                 }
             };

@@ -13,7 +13,11 @@ pub fn map<T: Real>(x: &[T], kernel: fn(&[T], &mut [T])) -> Vec<T> {
 }
 
 /// `dx = kernel(x, dy)`.
+///
+/// # Panics
+/// If `dy` has another size.
 pub fn map_gradient<T: Real>(x: &[T], dy: &[T], kernel: fn(&[T], &[T], &mut [T])) -> Vec<T> {
+    assert_eq!(dy.len(), x.len(), "gradient of the output of an elementwise operation");
     let mut dx = vec![T::ZERO; x.len()];
     dx.par_chunks_mut(CHUNK)
         .zip(x.par_chunks(CHUNK))
@@ -43,7 +47,11 @@ pub fn fill<T: Real>(x: &mut [T], value: T) {
 }
 
 /// `sums += x`.
+///
+/// # Panics
+/// If `x` has another size.
 pub fn add_assign<T: Real>(sums: &mut [T], x: &[T]) {
+    assert_eq!(x.len(), sums.len(), "what is added to a tensor");
     sums.par_chunks_mut(CHUNK).zip(x.par_chunks(CHUNK)).for_each(|(sums, x)| kernels::add_assign(sums, x));
 }
 
@@ -60,7 +68,13 @@ pub fn all_finite<T: Real>(x: &[T]) -> bool {
 }
 
 /// One `AdamW` update of a parameter; see [`kernels::adamw`].
+///
+/// # Panics
+/// If gradient or moments have another size.
 pub fn adamw<T: Real>(parameter: &mut [T], gradient: &[T], m: &mut [T], v: &mut [T], scalars: &AdamWScalars<f64>) {
+    for (name, length) in [("gradient", gradient.len()), ("first moment", m.len()), ("second moment", v.len())] {
+        assert_eq!(length, parameter.len(), "{name} of a parameter");
+    }
     let scalars = AdamWScalars::of(scalars);
     parameter
         .par_chunks_mut(CHUNK)

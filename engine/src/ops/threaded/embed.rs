@@ -4,7 +4,7 @@ use super::affine::{NormSlots, Slot};
 use super::buffer::{Buffer, Pooled};
 use super::embedding::scatter_add;
 use super::rows::{NormWeights, Slab, for_each_row};
-use crate::ops::kernels::{self, DropoutMask};
+use crate::ops::kernels::{self, DropoutMask, part};
 
 /// Tables with the rows that are taken of each, one for every position.
 #[derive(Clone, Debug)]
@@ -31,10 +31,8 @@ impl<T: Pooled> Embed<'_, T> {
     }
 
     fn write_sum(&self, position: usize, row: &mut [T]) {
-        let width = self.width;
         for (index, (table, ids)) in self.tables.iter().enumerate() {
-            let start = ids.get(position).map_or(0, |&id| id as usize * width);
-            let Some(from) = table.get(start..start + width) else { continue };
+            let from = part(table, ids[position] as usize * self.width, self.width);
             if index == 0 {
                 row.copy_from_slice(from);
             } else {
@@ -49,6 +47,9 @@ impl<T: Pooled> Embed<'_, T> {
             assert_eq!(ids.len(), self.positions(), "ids of embedding table {number}");
             let rows = table.len() / self.width.max(1);
             assert!(ids.iter().all(|id| (*id as usize) < rows), "ids of embedding table {number}: below {rows}");
+        }
+        if let Some(norm) = &self.norm {
+            norm.check("the embeddings", self.width);
         }
     }
 
@@ -84,15 +85,17 @@ impl<T: Pooled> Embed<'_, T> {
     ) {
         let width = self.width;
         assert_eq!(dy.len(), self.positions() * width, "gradient of the embedded positions");
-        let mut dropped = Buffer::take(dy.len());
+        assert_eq!(tables.len(), self.tables.len(), "gradients of embedding tables");
+        let dy = Slab::dense(dy, width);
+        let mut dropped = Buffer::take(self.positions() * width);
         for_each_row(&mut dropped, width, width, |position, row| {
-            row.copy_from_slice(dy.get(position * width..(position + 1) * width).unwrap_or(&[]));
+            row.copy_from_slice(dy.row(position));
             if let Some(mask) = &self.dropout {
                 mask.apply(row, position * width);
             }
         });
         if let (Some(weights), Some(sum)) = (self.norm, &state.sum) {
-            let mut dsum = Buffer::take(dy.len());
+            let mut dsum = Buffer::take(dropped.len());
             let gradients = weights.backward(Slab::dense(sum, width), Slab::dense(&dropped, width), None, &mut dsum);
             if let Some(norm) = norm {
                 norm.add(&gradients);

@@ -52,6 +52,7 @@ impl<T: Pooled> FeedForwardBlock<'_, T> {
             assert_eq!(length, x, "{name} of a feed-forward block");
         }
         assert!(x.is_multiple_of(width.max(1)), "stream of a feed-forward block: rows of {width} in {x}");
+        self.frame.norm.check("a feed-forward block", width);
         self.inner.check("first map of a feed-forward block", width);
         self.outer.check("second map of a feed-forward block", self.inner.outputs);
         assert_eq!(self.outer.outputs, width, "outputs of the second map of a feed-forward block");

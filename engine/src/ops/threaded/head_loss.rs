@@ -3,7 +3,9 @@
 use super::buffer::{Buffer, Pooled};
 use super::rows::{Rows, Slab};
 use super::{parallel_product, parallel_product_with_bias};
-use crate::ops::kernels::{self, Matrix, MatrixMut, cross_entropy_gradient_in_place, index_of_largest, log_sum_exp};
+use crate::ops::kernels::{
+    self, Matrix, MatrixMut, cross_entropy_gradient_in_place, index_of_largest, log_sum_exp, part_mut,
+};
 
 /// Rows whose logits exist at the same time inside of one operation.
 pub const HEAD_ROWS: usize = 1024;
@@ -75,6 +77,7 @@ impl<T: Pooled> HeadLoss<'_, T> {
         assert_eq!(self.table.len(), vocabulary * width, "table of a head: rows of {width}");
         assert_eq!(self.labels.len(), rows, "labels of a head");
         assert!(self.bias.is_none_or(|bias| bias.len() == vocabulary), "bias of a head: {vocabulary}");
+        assert!(self.labels.iter().all(|&label| label < vocabulary as i64), "labels of a head: below {vocabulary}");
         let counted = self.labels.iter().filter(|&&label| label >= 0).count();
         let mut gradients = wants_gradients.then(|| HeadGradients {
             hidden: vec![T::ZERO; rows * width],
@@ -104,7 +107,7 @@ impl<T: Pooled> HeadLoss<'_, T> {
             }
             let labels = self.labels.split_at(first).1;
             logits.for_each_row_and(&mut results, |row, logits, result| {
-                let label = labels.get(row).and_then(|&label| usize::try_from(label).ok());
+                let label = usize::try_from(labels[row]).ok();
                 *result = row_result(logits, label, wants_gradients.then_some(scale));
             });
             for result in &results {
@@ -113,9 +116,8 @@ impl<T: Pooled> HeadLoss<'_, T> {
             }
             if let Some(gradients) = &mut gradients {
                 let dlogits = logits.view().matrix();
-                if let Some(part) = gradients.hidden.get_mut(first * width..(first + count) * width) {
-                    parallel_product(MatrixMut::new(part, count, width), dlogits, table, false);
-                }
+                let part = part_mut(&mut gradients.hidden, first * width, count * width);
+                parallel_product(MatrixMut::new(part, count, width), dlogits, table, false);
                 let sum = MatrixMut::new(&mut gradients.table, vocabulary, width);
                 parallel_product(sum, dlogits.transposed(), hidden, first > 0);
                 if self.bias.is_some() {
@@ -127,21 +129,20 @@ impl<T: Pooled> HeadLoss<'_, T> {
     }
 }
 
-/// The loss of one row; its logits become their gradient if there is a scale.
+/// The loss of one row, whose label was checked; its logits become their gradient if there is a scale.
 fn row_result<T: Pooled>(logits: &mut [T], label: Option<usize>, scale: Option<T>) -> RowResult {
-    let Some((label, logit)) = label.and_then(|label| Some((label, *logits.get(label)?))) else {
+    let Some(label) = label else {
         if scale.is_some() {
             logits.fill(T::ZERO);
         }
         return RowResult::default();
     };
+    let logit = logits[label];
     let Some(scale) = scale else {
         let is_correct = index_of_largest(logits) == label;
         return RowResult { loss: log_sum_exp(logits) - logit.as_f64(), is_correct };
     };
     let log_sum = cross_entropy_gradient_in_place(logits, scale);
-    if let Some(gradient) = logits.get_mut(label) {
-        *gradient += -scale;
-    }
+    logits[label] += -scale;
     RowResult { loss: log_sum - logit.as_f64(), is_correct: false }
 }

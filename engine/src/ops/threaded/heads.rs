@@ -27,20 +27,24 @@ pub struct Columns {
     pub count: usize,
 }
 
+/// What a head scores with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnScores {
+    /// Its queries.
+    pub query: Columns,
+    /// Its keys: as many columns.
+    pub key: Columns,
+    /// What is added to all scores of a key: one column.
+    pub bias: Option<Columns>,
+    /// Its number among the heads that compute.
+    pub place: usize,
+}
+
 /// Where a head's map comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadScores {
     /// `query keyᵀ`, and a number for every key on top.
-    Own {
-        /// Its queries.
-        query: Columns,
-        /// Its keys: as many columns.
-        key: Columns,
-        /// What is added to all scores of a key: one column.
-        bias: Option<Columns>,
-        /// Its number among the heads that compute.
-        place: usize,
-    },
+    Own(OwnScores),
     /// The map of another layer.
     Lent {
         /// Which of the layers that lend.
@@ -61,9 +65,9 @@ pub struct CoreHead {
 
 impl CoreHead {
     /// The blocks that it reads.
-    fn blocks(&self) -> Vec<Columns> {
+    pub fn blocks(&self) -> Vec<Columns> {
         let mut blocks = vec![self.value];
-        if let HeadScores::Own { query, key, bias, .. } = self.scores {
+        if let HeadScores::Own(OwnScores { query, key, bias, .. }) = self.scores {
             blocks.extend([query, key]);
             blocks.extend(bias);
         }
@@ -117,7 +121,7 @@ impl CoreHeads {
         let mut groups: Vec<HeadGroup> = Vec::new();
         for (number, head) in heads.iter().enumerate() {
             let lent = match head.scores {
-                HeadScores::Own { .. } => Vec::new(),
+                HeadScores::Own(_) => Vec::new(),
                 HeadScores::Lent { lender, place } => vec![(lender, place)],
             };
             let mut group = HeadGroup::default();
@@ -147,13 +151,13 @@ impl CoreHeads {
 
     /// How many compute a map.
     pub fn computed(&self) -> usize {
-        self.heads.iter().filter(|head| matches!(head.scores, HeadScores::Own { .. })).count()
+        self.heads.iter().filter(|head| matches!(head.scores, HeadScores::Own(_))).count()
     }
 
     /// Multiply-accumulates of the scores of one pair of positions, over all heads.
     pub fn score_width(&self) -> usize {
         let width = |head: &CoreHead| match head.scores {
-            HeadScores::Own { query, .. } => query.count,
+            HeadScores::Own(own) => own.query.count,
             HeadScores::Lent { .. } => 0,
         };
         self.heads.iter().map(width).sum()
@@ -179,7 +183,7 @@ mod tests {
     }
 
     fn own(query: usize, key: usize, value: usize, place: usize) -> CoreHead {
-        let scores = HeadScores::Own { query: columns(query), key: columns(key), bias: None, place };
+        let scores = HeadScores::Own(OwnScores { query: columns(query), key: columns(key), bias: None, place });
         CoreHead { scores, value: columns(value) }
     }
 

@@ -21,9 +21,14 @@ pub struct LayerNormGradients<T> {
 }
 
 /// Normalises each row of `gain.len()` elements.
+///
+/// # Panics
+/// If the shapes do not fit.
 pub fn layer_norm<T: Real>(x: &[T], gain: &[T], bias: &[T], epsilon: f64) -> Vec<T> {
-    let mut y = vec![T::ZERO; x.len()];
     let width = gain.len();
+    assert_eq!(bias.len(), width, "bias of a layer norm of width {width}");
+    assert!(x.len().is_multiple_of(width.max(1)), "input of a layer norm: rows of {width} in {} elements", x.len());
+    let mut y = vec![T::ZERO; x.len()];
     if width == 0 {
         return y;
     }
@@ -37,6 +42,9 @@ pub fn layer_norm<T: Real>(x: &[T], gain: &[T], bias: &[T], epsilon: f64) -> Vec
 }
 
 /// The gradients of [`layer_norm`]; mean and deviation are computed again.
+///
+/// # Panics
+/// If the shapes do not fit.
 pub fn layer_norm_backward<T: Real>(
     x: &[T],
     gain: &[T],
@@ -45,6 +53,8 @@ pub fn layer_norm_backward<T: Real>(
     wants_input: bool,
 ) -> LayerNormGradients<T> {
     let width = gain.len();
+    assert!(x.len().is_multiple_of(width.max(1)), "input of a layer norm: rows of {width} in {} elements", x.len());
+    assert_eq!(dy.len(), x.len(), "gradient of the output of a layer norm");
     let mut dx = vec![T::ZERO; if wants_input { x.len() } else { 0 }];
     if width == 0 {
         return LayerNormGradients { x: dx, gain: Vec::new(), bias: Vec::new() };
@@ -60,6 +70,7 @@ pub fn layer_norm_backward<T: Real>(
             let (mut dgain, mut dbias) = (vec![T::ZERO; width], vec![T::ZERO; width]);
             let mut dx_rows = dx.chunks_exact_mut(width);
             for (x, dy) in x.chunks_exact(width).zip(dy.chunks_exact(width)) {
+                // No row where the gradient of the input is not wanted.
                 let dx = dx_rows.next().unwrap_or_default();
                 layer_norm_gradient_row(x, gain, dy, T::of(epsilon), dx, &mut dgain, &mut dbias);
             }

@@ -1,11 +1,12 @@
 //! Attention maps that layers lend to later ones, and the gradients that come back.
 
 use super::buffer::{Buffer, Pooled};
+use crate::ops::kernels::part;
 
 /// The maps of a layer that lends. `[batch, computed, tokens, tokens]`, from before dropout.
 #[derive(Clone, Copy, Debug)]
 pub struct LentMaps<'a, T> {
-    /// Them.
+    /// One after the other.
     pub maps: &'a [T],
     /// How many heads compute there.
     pub computed: usize,
@@ -14,8 +15,7 @@ pub struct LentMaps<'a, T> {
 impl<'a, T> LentMaps<'a, T> {
     /// The map of one example and head, `size` elements long.
     pub fn map(&self, example: usize, place: usize, size: usize) -> &'a [T] {
-        let first = (example * self.computed + place) * size;
-        self.maps.get(first..first + size).unwrap_or(&[])
+        part(self.maps, (example * self.computed + place) * size, size)
     }
 }
 
@@ -42,8 +42,7 @@ impl<T: Pooled> LentGradient<T> {
     /// The gradient of one map; none if nobody added to it.
     pub fn map(&self, example: usize, place: usize) -> Option<&[T]> {
         let slot = self.places.iter().position(|entry| *entry == (place, true))?;
-        let first = (slot * self.batch + example) * self.size;
-        self.data.get(first..first + self.size)
+        Some(part(&self.data, (slot * self.batch + example) * self.size, self.size))
     }
 
     /// Whether something was written for a head.
@@ -51,7 +50,7 @@ impl<T: Pooled> LentGradient<T> {
         self.places.contains(&(place, true))
     }
 
-    /// Something was.
+    /// Says that something was written for a head.
     pub fn fill(&mut self, place: usize) {
         for entry in self.places.iter_mut().filter(|entry| entry.0 == place) {
             entry.1 = true;
@@ -60,10 +59,9 @@ impl<T: Pooled> LentGradient<T> {
 
     /// Every head that lends with an example and its gradient.
     pub fn parts(&mut self) -> impl Iterator<Item = (usize, usize, &mut [T])> {
-        let (batch, places) = (self.batch, &self.places);
-        self.data.chunks_mut(self.size.max(1)).enumerate().filter_map(move |(index, part)| {
-            let (place, _) = places.get(index / batch.max(1))?;
-            Some((*place, index % batch.max(1), part))
-        })
+        let batch = self.batch;
+        let places = self.places.iter().flat_map(move |(place, _)| (0..batch).map(move |example| (*place, example)));
+        let parts = self.data.chunks_exact_mut(self.size.max(1));
+        parts.zip(places).map(|(part, (place, example))| (place, example, part))
     }
 }

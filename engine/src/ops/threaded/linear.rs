@@ -25,6 +25,9 @@ impl Orientation {
 }
 
 /// `y [rows, outputs] = x [rows, inputs] W + b`.
+///
+/// # Panics
+/// If the shapes do not fit.
 pub fn linear<T: Real>(
     x: &[T],
     weight: &[T],
@@ -32,6 +35,7 @@ pub fn linear<T: Real>(
     [rows, inputs, outputs]: [usize; 3],
     orientation: Orientation,
 ) -> Vec<T> {
+    assert!(bias.is_none_or(|bias| bias.len() == outputs), "bias of a linear map: {outputs}");
     let mut y = vec![T::ZERO; rows * outputs];
     if let Some(bias) = bias.filter(|bias| !bias.is_empty()) {
         y.par_chunks_mut(rows_per_chunk(outputs) * outputs).for_each(|rows| {

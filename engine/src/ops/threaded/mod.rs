@@ -21,6 +21,8 @@ mod linear;
 mod partial;
 mod product;
 mod rows;
+#[cfg(test)]
+mod shape_tests;
 mod softmax;
 mod sublayer;
 mod sums;
@@ -39,7 +41,7 @@ pub(super) use embedding::{embedding, embedding_backward};
 pub(super) use feed_forward_block::{FeedForwardBlock, FeedForwardSlots, FeedForwardState};
 pub use head_loss::HEAD_ROWS;
 pub(super) use head_loss::{HeadGradients, HeadLoss};
-pub(super) use heads::{Columns, CoreHead, CoreHeads, HeadScores, Side};
+pub(super) use heads::{Columns, CoreHead, CoreHeads, HeadScores, OwnScores, Side};
 pub(super) use layer_norm::{layer_norm, layer_norm_backward};
 pub(super) use lent::{LentGradient, LentMaps};
 pub use linear::Orientation;

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::ops::kernels::{Matrix, MatrixMut, Real, product};
+use crate::ops::kernels::{Matrix, MatrixMut, Real, part, product};
 
 /// Pieces for each thread. One: every piece packs the other operand anew.
 const PIECES_PER_THREAD: usize = 1;
@@ -21,9 +21,13 @@ pub fn parallel_product<T: Real>(out: MatrixMut<'_, T>, a: Matrix<'_, T>, b: Mat
 }
 
 /// `out = a b + bias`, the bias added to every row.
+///
+/// # Panics
+/// If the shapes do not fit.
 pub fn parallel_product_with_bias<T: Real>(out: MatrixMut<'_, T>, a: Matrix<'_, T>, b: Matrix<'_, T>, bias: &[T]) {
+    assert_eq!(bias.len(), out.columns(), "bias of a product of {} columns", out.columns());
     let fill = |out: &mut MatrixMut<'_, T>, first_column: usize| {
-        out.fill_rows(bias.get(first_column..first_column + out.columns()).unwrap_or(&[]));
+        out.fill_rows(part(bias, first_column, out.columns()));
     };
     in_pieces(out, a, b, fill, true);
 }
@@ -87,7 +91,11 @@ pub struct Batch<'a, T> {
 
 impl<'a, T: Real> Batch<'a, T> {
     /// A view of `data`, which starts at the first element, as `[batch, heads, rows, columns]`.
+    ///
+    /// # Panics
+    /// If the last element lies outside of `data`.
     pub fn new(data: &'a [T], dims: [usize; 4], strides: [usize; 4]) -> Self {
+        check_strides("matrices of heads", data.len(), dims, strides);
         Self { data, dims, strides }
     }
 
@@ -106,15 +114,30 @@ impl<'a, T: Real> Batch<'a, T> {
     fn matrix(&self, index: usize) -> Matrix<'a, T> {
         let [_, heads, rows, columns] = self.dims;
         let [batch_stride, head_stride, row_stride, column_stride] = self.strides;
-        let start = (index / heads) * batch_stride + (index % heads) * head_stride;
-        Matrix::new(self.data.get(start..).unwrap_or(&[]), rows, columns, row_stride, column_stride)
+        // Without elements there is no place where they begin.
+        let start =
+            if rows * columns == 0 { 0 } else { (index / heads) * batch_stride + (index % heads) * head_stride };
+        Matrix::new(self.data.split_at(start).1, rows, columns, row_stride, column_stride)
     }
 }
 
+/// Fails unless the last element of `[batch, heads, rows, columns]` with these strides lies inside of `length` elements.
+pub(super) fn check_strides(name: &str, length: usize, dims: [usize; 4], strides: [usize; 4]) {
+    let last: usize = dims.iter().zip(strides).map(|(dim, stride)| dim.saturating_sub(1) * stride).sum();
+    assert!(
+        dims.contains(&0) || last < length,
+        "{name}: {dims:?} with strides {strides:?} need more than {length} elements"
+    );
+}
+
 /// `out[b, h] = x[b, h] y[b, h]` for every batch and head, a task each; `out` is contiguous.
+///
+/// # Panics
+/// If the shapes do not fit.
 pub fn batched_product<T: Real>(out: &mut [T], x: Batch<'_, T>, y: Batch<'_, T>) {
-    let [batch, heads, rows, _] = x.dims;
-    let columns = y.dims[3];
+    let ([batch, heads, rows, inner], columns) = (x.dims, y.dims[3]);
+    assert_eq!(y.dims, [batch, heads, inner, columns], "second factor of a product of heads with {:?}", x.dims);
+    assert_eq!(out.len(), batch * heads * rows * columns, "result of a product of heads {:?} {:?}", x.dims, y.dims);
     if rows * columns == 0 {
         return;
     }

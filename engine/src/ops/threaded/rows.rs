@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::buffer::{Buffer, Pooled};
 use super::rows_per_chunk;
 use super::sums::in_order;
-use crate::ops::kernels::{self, DropoutMask, Matrix, MatrixMut, Real, layer_norm_gradient_row, layer_norm_row};
+use crate::ops::kernels::{self, DropoutMask, Matrix, MatrixMut, Real, layer_norm_gradient_row, layer_norm_row, part};
 
 /// Rows of a partial sum of columns.
 const SUM_ROWS: usize = 64;
@@ -42,34 +42,38 @@ impl<T: Pooled> Rows<T> {
     }
 
     /// Calls `f` with every row and that of another matrix of the same shape, many rows a task.
+    ///
+    /// # Panics
+    /// If it has another shape.
     pub fn for_each_row_with(&mut self, other: &mut Self, f: impl Fn(&mut [T], &mut [T]) + Sync) {
         let (stride, width) = (self.stride, self.width);
+        assert_eq!((other.count, other.width), (self.count, width), "rows beside {} x {width}", self.count);
         let chunk = rows_per_chunk(stride) * stride;
         if width == 0 {
             return;
         }
         self.data.par_chunks_mut(chunk).zip(other.data.par_chunks_mut(chunk)).for_each(|(xs, ys)| {
-            for (xs, ys) in xs.chunks_mut(stride).zip(ys.chunks_mut(stride)) {
-                if let (Some(xs), Some(ys)) = (xs.get_mut(..width), ys.get_mut(..width)) {
-                    f(xs, ys);
-                }
+            for (xs, ys) in xs.chunks_exact_mut(stride).zip(ys.chunks_exact_mut(stride)) {
+                f(xs.split_at_mut(width).0, ys.split_at_mut(width).0);
             }
         });
     }
 
     /// Calls `f` with the number and the elements of every row and with its place among `others`, many rows a task.
+    ///
+    /// # Panics
+    /// If there are not as many others.
     pub fn for_each_row_and<R: Send>(&mut self, others: &mut [R], f: impl Fn(usize, &mut [T], &mut R) + Sync) {
         let (stride, width) = (self.stride, self.width);
+        assert_eq!(others.len(), self.count, "places beside the rows of a matrix");
         let rows = rows_per_chunk(stride);
         if width == 0 {
             return;
         }
         let tasks = self.data.par_chunks_mut(rows * stride).zip(others.par_chunks_mut(rows)).enumerate();
         tasks.for_each(|(task, (chunk, others))| {
-            for (row, (xs, other)) in chunk.chunks_mut(stride).zip(others).enumerate() {
-                if let Some(xs) = xs.get_mut(..width) {
-                    f(task * rows + row, xs, other);
-                }
+            for (row, (xs, other)) in chunk.chunks_exact_mut(stride).zip(others).enumerate() {
+                f(task * rows + row, xs.split_at_mut(width).0, other);
             }
         });
     }
@@ -86,7 +90,9 @@ impl<T: Pooled> Rows<T> {
         }
         let tasks = self.data.par_chunks_mut(count * stride).enumerate();
         tasks
-            .map(|(task, chunk)| f(task * count, &mut chunk.chunks_mut(stride).filter_map(|xs| xs.get_mut(..width))))
+            .map(|(task, chunk)| {
+                f(task * count, &mut chunk.chunks_exact_mut(stride).map(|xs| xs.split_at_mut(width).0))
+            })
             .collect()
     }
 
@@ -98,16 +104,18 @@ impl<T: Pooled> Rows<T> {
 }
 
 /// Calls `f` with the number and the elements of every row of `data`, many rows a task.
+///
+/// # Panics
+/// If it is no whole number of rows.
 pub fn for_each_row<T: Real>(data: &mut [T], stride: usize, width: usize, f: impl Fn(usize, &mut [T]) + Sync) {
     if width == 0 {
         return;
     }
+    assert!(data.len().is_multiple_of(stride), "rows that lie {stride} apart in {} elements", data.len());
     let rows = rows_per_chunk(stride);
     data.par_chunks_mut(rows * stride).enumerate().for_each(|(task, chunk)| {
-        for (row, xs) in chunk.chunks_mut(stride).enumerate() {
-            if let Some(xs) = xs.get_mut(..width) {
-                f(task * rows + row, xs);
-            }
+        for (row, xs) in chunk.chunks_exact_mut(stride).enumerate() {
+            f(task * rows + row, xs.split_at_mut(width).0);
         }
     });
 }
@@ -123,7 +131,11 @@ pub struct Slab<'a, T> {
 
 impl<'a, T: Real> Slab<'a, T> {
     /// All of `data`, `width` elements a row.
+    ///
+    /// # Panics
+    /// If it is no whole number of rows.
     pub fn dense(data: &'a [T], width: usize) -> Self {
+        assert!(data.len().is_multiple_of(width.max(1)), "rows of {width} in {} elements", data.len());
         Self { data, rows: data.len() / width.max(1), width, stride: width }
     }
 
@@ -137,9 +149,12 @@ impl<'a, T: Real> Slab<'a, T> {
         self.width
     }
 
-    /// One row; empty outside of the matrix.
+    /// One row.
+    ///
+    /// # Panics
+    /// If there are fewer.
     pub fn row(&self, row: usize) -> &'a [T] {
-        self.data.get(row * self.stride..row * self.stride + self.width).unwrap_or(&[])
+        part(self.data, row * self.stride, self.width)
     }
 
     /// For products.
@@ -148,8 +163,12 @@ impl<'a, T: Real> Slab<'a, T> {
     }
 
     /// `count` columns from `first`.
+    ///
+    /// # Panics
+    /// If they are not all there.
     pub fn columns(&self, first: usize, count: usize) -> Self {
-        let data = if self.rows == 0 { self.data } else { self.data.get(first..).unwrap_or(&[]) };
+        assert!(first + count <= self.width, "columns {first}..{} of {}", first + count, self.width);
+        let data = if self.rows == 0 { self.data } else { self.data.split_at(first).1 };
         Self { data, width: count, ..*self }
     }
 
@@ -190,6 +209,11 @@ pub struct NormGradients<T> {
 }
 
 impl<T: Pooled> NormWeights<'_, T> {
+    /// Fails unless it is for rows of `width`; `name` is told then.
+    pub fn check(&self, name: &str, width: usize) {
+        assert_eq!((self.gain.len(), self.bias.len()), (width, width), "gain and bias of the norm of {name}: {width}");
+    }
+
     /// Every row of `x`, normalised.
     pub fn normalised(&self, x: Slab<'_, T>) -> Rows<T> {
         let mut y = Rows::take(x.rows(), x.width());
@@ -208,9 +232,16 @@ impl<T: Pooled> NormWeights<'_, T> {
 
     /// Replaces the gradient `dy` of the normalised rows by that of the rows `x`, and adds `beside` to it: the
     /// gradient that reached `x` on another way.
+    ///
+    /// # Panics
+    /// If a gradient has another shape than `x`.
     pub fn backward(&self, x: Slab<'_, T>, dy: Slab<'_, T>, beside: Option<&[T]>, dx: &mut [T]) -> NormGradients<T> {
         let width = x.width();
-        if width == 0 || x.rows() == 0 {
+        let size = x.rows() * width;
+        assert_eq!((dy.rows(), dy.width()), (x.rows(), width), "gradient of normalised rows {} x {width}", x.rows());
+        assert_eq!(dx.len(), size, "gradient of rows before a norm: {} x {width}", x.rows());
+        assert!(beside.is_none_or(|beside| beside.len() == size), "gradient beside a norm: {} x {width}", x.rows());
+        if size == 0 {
             return NormGradients { gain: vec![T::ZERO; width], bias: vec![T::ZERO; width] };
         }
         let tasks = dx.par_chunks_mut(SUM_ROWS / 2 * width).enumerate();
@@ -221,8 +252,8 @@ impl<T: Pooled> NormWeights<'_, T> {
                     let row = task * (SUM_ROWS / 2) + row;
                     let epsilon = T::of(self.epsilon);
                     layer_norm_gradient_row(x.row(row), self.gain, dy.row(row), epsilon, dx, &mut dgain, &mut dbias);
-                    if let Some(beside) = beside.and_then(|beside| beside.get(row * width..(row + 1) * width)) {
-                        kernels::add_assign(dx, beside);
+                    if let Some(beside) = beside {
+                        kernels::add_assign(dx, part(beside, row * width, width));
                     }
                 }
                 (dgain, dbias)
@@ -233,7 +264,11 @@ impl<T: Pooled> NormWeights<'_, T> {
 }
 
 /// `y = x + dropout(f)` row by row, where `f` starts out in `y`.
+///
+/// # Panics
+/// If `x` has another size.
 pub fn add_to_stream<T: Real>(y: &mut [T], x: &[T], width: usize, dropout: Option<&DropoutMask>) {
+    assert_eq!(x.len(), y.len(), "stream that a sub-layer is added to");
     let chunk = rows_per_chunk(width) * width;
     if chunk == 0 {
         return;

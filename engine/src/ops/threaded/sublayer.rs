@@ -86,11 +86,11 @@ impl<T: Pooled> Frame<'_, T> {
 
     /// The gradient of the output of `f`: what `ds` is after dropout, in rows that products like.
     pub fn backward_dropout(&self, ds: &[T], width: usize) -> Rows<T> {
-        let rows = ds.len() / width.max(1);
-        let mut df = Rows::take(rows, width);
+        let slab = Slab::dense(ds, width);
+        let mut df = Rows::take(slab.rows(), width);
         span("residual sum, gradient", Work::pass::<T>(2 * ds.len()), || {
             df.for_each_row(|row, df| {
-                df.copy_from_slice(ds.get(row * width..(row + 1) * width).unwrap_or(&[]));
+                df.copy_from_slice(slab.row(row));
                 if let Some(mask) = &self.dropout {
                     mask.apply(df, row * width);
                 }
@@ -117,10 +117,9 @@ impl<T: Pooled> Frame<'_, T> {
             }
             NormAt::Last => {
                 let width = x.width();
-                let dinput = dinput.view();
+                let (dinput, ds) = (dinput.view(), Slab::dense(ds, width));
                 super::rows::for_each_row(dx, width, width, |row, dx| {
-                    let ds = ds.get(row * width..(row + 1) * width).unwrap_or(&[]);
-                    crate::ops::kernels::add(dinput.row(row), ds, dx);
+                    crate::ops::kernels::add(dinput.row(row), ds.row(row), dx);
                 });
             }
         }

@@ -2,12 +2,14 @@ use rayon::prelude::*;
 
 use super::super::{
     buffer::{Buffer, Pooled},
-    heads::{Columns, CoreHead, HeadGroup, HeadScores, Side},
+    heads::{Columns, HeadGroup, HeadScores, OwnScores, Side},
     lent::LentGradient,
     rows::Slab,
 };
 use super::shape::{CoreInput, CoreShape, KeptMaps};
-use crate::ops::kernels::{Matrix, MatrixMut, add_assign, product, softmax_gradient_in_place, softmax_row_again};
+use crate::ops::kernels::{
+    Matrix, MatrixMut, add_assign, part, part_mut, product, softmax_gradient_in_place, softmax_row_again,
+};
 
 /// Where heads write gradients.
 #[derive(Debug)]
@@ -36,12 +38,19 @@ struct Place<P> {
     filled: bool,
 }
 
-impl<T> Task<'_, '_, T> {
+impl<'a, T> Task<'_, 'a, T> {
     /// The place of a block of columns, and whether to add to it. It counts as filled from now on.
-    fn block(&mut self, columns: Columns) -> Option<(MatrixMut<'_, T>, bool)> {
-        let index = self.group.blocks.iter().position(|block| *block == columns)?;
-        let place = self.blocks.get_mut(index)?;
-        Some((place.to.lend(), std::mem::replace(&mut place.filled, true)))
+    fn block(&mut self, columns: Columns) -> (MatrixMut<'_, T>, bool) {
+        let place = self.group.blocks.iter().zip(&mut self.blocks).find(|(block, _)| **block == columns);
+        let Some((_, place)) = place else { unreachable!("a head reads blocks of its group, not {columns:?}") };
+        (place.to.lend(), std::mem::replace(&mut place.filled, true))
+    }
+
+    /// The place of a map that a head borrows.
+    fn lent(&mut self, lender: usize, place: usize) -> &mut Place<&'a mut [T]> {
+        let found = self.group.lent.iter().zip(&mut self.lent).find(|(lent, _)| **lent == (lender, place));
+        let Some((_, found)) = found else { unreachable!("a head borrows maps of its group, not {place} of {lender}") };
+        found
     }
 }
 
@@ -66,26 +75,35 @@ impl CoreShape<'_> {
             }
         }
         let CoreGradients { projected, derived, mut lent, own } = gradients;
+        let expected = (self.batch * self.tokens, self.heads.count() * self.head_size);
+        assert_eq!((dmixed.rows(), dmixed.width()), expected, "gradient of the mixed values of attention");
+        for (name, output, side) in [("projected", &projected, x.projected), ("derived", &derived, x.derived)] {
+            let found = (output.rows(), output.columns());
+            assert_eq!(found, (side.rows(), side.width()), "gradient of the {name} columns of attention");
+        }
+        assert_eq!(lent.len(), x.lent.len(), "gradients of lent attention maps");
         let tasks = self.tasks([projected, derived], &mut lent);
         tasks.into_par_iter().with_max_len(1).for_each(|mut task| {
             for &number in &task.group.heads {
-                let Some(head) = self.heads.all().get(number) else { continue };
+                let head = &self.heads.all()[number];
                 let index = task.example * self.heads.count() + number;
                 let dmixed = dmixed
                     .matrix()
                     .row_block(task.example * self.tokens, self.tokens)
                     .column_block(number * self.head_size, self.head_size);
                 match head.scores {
-                    HeadScores::Own { .. } => self.own_backward(x, head, index, kept, dmixed, own, &mut task),
-                    HeadScores::Lent { .. } => self.lent_backward(x, head, index, dmixed, &mut task),
+                    HeadScores::Own(scores) => {
+                        self.own_backward(x, (scores, head.value), index, kept, dmixed, own, &mut task);
+                    }
+                    HeadScores::Lent { lender, place } => {
+                        self.lent_backward(x, (lender, place, head.value), index, dmixed, &mut task);
+                    }
                 }
             }
         });
         for head in self.heads.all() {
-            if let HeadScores::Lent { lender, place } = head.scores
-                && let Some(lent) = lent.get_mut(lender)
-            {
-                lent.fill(place);
+            if let HeadScores::Lent { lender, place } = head.scores {
+                lent[lender].fill(place);
             }
         }
     }
@@ -129,12 +147,14 @@ impl CoreShape<'_> {
                     let index = self.heads.blocks().iter().position(|block| block == columns)?;
                     Some(Place { to: parts.get_mut(index)?.take()?, filled: false })
                 });
-                let blocks = places.collect();
+                let blocks: Vec<_> = places.collect();
+                assert_eq!(blocks.len(), group.blocks.len(), "gradients of the columns that heads share");
                 let mut lent = Vec::new();
                 for (lender, place) in &group.lent {
                     let found = maps.iter().position(|map| (map.0, map.1, map.2) == (*lender, *place, example));
                     lent.extend(found.map(|index| maps.swap_remove(index).3));
                 }
+                assert_eq!(lent.len(), group.lent.len(), "gradients of the maps that heads borrow");
                 tasks.push(Task { example, group, blocks, lent });
             }
         }
@@ -154,17 +174,16 @@ impl CoreShape<'_> {
     fn own_backward<T: Pooled>(
         &self,
         x: &CoreInput<'_, T>,
-        head: &CoreHead,
+        (OwnScores { query, key, bias, place }, value): (OwnScores, Columns),
         index: usize,
         kept: &KeptMaps<T>,
         dmixed: Matrix<'_, T>,
         borrowers: Option<&LentGradient<T>>,
         task: &mut Task<'_, '_, T>,
     ) {
-        let HeadScores::Own { query, key, bias, place } = head.scores else { return };
         let (t, example) = (self.tokens, task.example);
         let (q, k) = (x.block(self, query, example), x.block(self, key, example));
-        let v = x.block(self, head.value, example);
+        let v = x.block(self, value, example);
         let bias_values = bias.map(|bias| x.column(self, bias, example));
         let mut bias_sums = vec![T::ZERO; if bias.is_some() { t } else { 0 }];
         let borrowed = borrowers.and_then(|gradient| gradient.map(example, place));
@@ -175,18 +194,14 @@ impl CoreShape<'_> {
         for (first, count, seen) in self.tiles().rev() {
             let (q, k, v) = (q.row_block(first, count), k.row_block(0, seen), v.row_block(0, seen));
             let dmixed = dmixed.row_block(first, count);
-            let (Some(map), Some(gradient), Some(dropped)) = (
-                map_scratch.get_mut(..count * seen),
-                gradient_scratch.get_mut(..count * seen),
-                dropped_scratch.get_mut(..count * seen),
-            ) else {
-                continue;
-            };
+            let map = part_mut(map_scratch, 0, count * seen);
+            let gradient = part_mut(gradient_scratch, 0, count * seen);
+            let dropped = part_mut(dropped_scratch, 0, count * seen);
             match kept {
                 KeptMaps::Whole(maps) => {
-                    let maps = maps.get((kept_index * t + first) * t..).unwrap_or(&[]);
-                    for (map, kept) in map.chunks_exact_mut(seen).zip(maps.chunks(t)) {
-                        map.copy_from_slice(kept.get(..seen).unwrap_or(&[]));
+                    let maps = part(maps, (kept_index * t + first) * t, count * t);
+                    for (map, kept) in map.chunks_exact_mut(seen).zip(maps.chunks_exact(t)) {
+                        map.copy_from_slice(part(kept, 0, seen));
                     }
                 }
                 KeptMaps::Rows(rows) => {
@@ -196,9 +211,8 @@ impl CoreShape<'_> {
                             add_assign(scores, bias);
                         }
                         let row = (kept_index * t + query) * 2;
-                        if let Some(&[shift, factor]) = rows.get(row..row + 2) {
-                            softmax_row_again(scores, T::of(self.scale), visible, self.keys(example), [shift, factor]);
-                        }
+                        let known = [rows[row], rows[row + 1]];
+                        softmax_row_again(scores, T::of(self.scale), visible, self.keys(example), known);
                     });
                 }
             }
@@ -209,9 +223,8 @@ impl CoreShape<'_> {
             } else {
                 Matrix::row_major(map, count, seen)
             };
-            if let Some((mut dv, filled)) = task.block(head.value) {
-                product(dv.lend_rows(0, seen), mixing.transposed(), dmixed, filled);
-            }
+            let (mut dv, filled) = task.block(value);
+            product(dv.lend_rows(0, seen), mixing.transposed(), dmixed, filled);
             product(MatrixMut::new(gradient, count, seen), dmixed, v.transposed(), false);
             if let Some(mask) = &self.dropout {
                 self.drop_out(mask, gradient, index, first, seen);
@@ -228,16 +241,15 @@ impl CoreShape<'_> {
                 }
             }
             let gradient = Matrix::row_major(gradient, count, seen);
-            if let Some((mut dk, filled)) = task.block(key) {
-                product(dk.lend_rows(0, seen), gradient.transposed(), q, filled);
-            }
+            let (mut dk, filled) = task.block(key);
+            product(dk.lend_rows(0, seen), gradient.transposed(), q, filled);
             // Queries that are keys too are filled by now; others are written tile by tile.
             let is_filled = query == key;
-            if let Some((mut dq, _)) = task.block(query) {
-                product(dq.lend_rows(first, count), gradient, k, is_filled);
-            }
+            let (mut dq, _) = task.block(query);
+            product(dq.lend_rows(first, count), gradient, k, is_filled);
         }
-        if let Some((mut dbias, _)) = bias.and_then(|bias| task.block(bias)) {
+        if let Some(bias) = bias {
+            let (mut dbias, _) = task.block(bias);
             for (row, sum) in bias_sums.iter().enumerate() {
                 dbias.lend_rows(row, 1).fill_rows(std::slice::from_ref(sum));
             }
@@ -248,40 +260,36 @@ impl CoreShape<'_> {
     fn lent_backward<T: Pooled>(
         &self,
         x: &CoreInput<'_, T>,
-        head: &CoreHead,
+        (lender, place, value): (usize, usize, Columns),
         index: usize,
         dmixed: Matrix<'_, T>,
         task: &mut Task<'_, '_, T>,
     ) {
-        let HeadScores::Lent { lender, place } = head.scores else { return };
         let (t, example) = (self.tokens, task.example);
-        let v = x.block(self, head.value, example);
-        let map = x.lent.get(lender).map_or(&[] as &[T], |lent| lent.map(example, place, t * t));
+        let v = x.block(self, value, example);
+        let map = x.lent_map(self, lender, place, example);
         let mut scratch = self.dropout.map(|_| Buffer::<T>::take(self.tile() * t));
-        let lent = task.group.lent.iter().position(|lent| *lent == (lender, place));
         for (first, count, seen) in self.tiles().rev() {
             let dmixed = dmixed.row_block(first, count);
-            if let Some((mut dv, filled)) = task.block(head.value) {
-                let tile = self.lent_tile(map, index, scratch.as_deref_mut(), [first, count, seen]);
-                product(dv.lend_rows(0, seen), tile.transposed(), dmixed, filled);
-            }
-            let Some(dmap) = lent.and_then(|lent| task.lent.get_mut(lent)) else { continue };
-            let Some(rows) = dmap.to.get_mut(first * t..(first + count) * t) else { continue };
+            let tile = self.lent_tile(map, index, scratch.as_deref_mut(), [first, count, seen]);
+            let (mut dv, filled) = task.block(value);
+            product(dv.lend_rows(0, seen), tile.transposed(), dmixed, filled);
+            let dmap = task.lent(lender, place);
+            let rows = part_mut(dmap.to, first * t, count * t);
             let v = v.row_block(0, seen).transposed();
-            match (&self.dropout, scratch.as_deref_mut().and_then(|tile| tile.get_mut(..count * seen))) {
+            match (&self.dropout, scratch.as_deref_mut()) {
                 (Some(mask), Some(tile)) => {
+                    let tile = part_mut(tile, 0, count * seen);
                     product(MatrixMut::new(tile, count, seen), dmixed, v, false);
                     self.drop_out(mask, tile, index, first, seen);
                     for (row, tile) in rows.chunks_exact_mut(t).zip(tile.chunks_exact(seen)) {
-                        let Some(row) = row.get_mut(..seen) else { continue };
+                        let row = part_mut(row, 0, seen);
                         if dmap.filled { add_assign(row, tile) } else { row.copy_from_slice(tile) }
                     }
                 }
                 _ => product(MatrixMut::strided(rows, count, seen, t), dmixed, v, dmap.filled),
             }
         }
-        if let Some(dmap) = lent.and_then(|lent| task.lent.get_mut(lent)) {
-            dmap.filled = true;
-        }
+        task.lent(lender, place).filled = true;
     }
 }

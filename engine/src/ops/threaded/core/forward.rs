@@ -2,10 +2,10 @@ use rayon::prelude::*;
 
 use super::super::{
     buffer::{Buffer, Pooled},
-    heads::{CoreHead, HeadScores},
+    heads::{CoreHead, HeadScores, OwnScores},
 };
 use super::shape::{CoreInput, CoreShape, KeptMaps};
-use crate::ops::kernels::{Matrix, MatrixMut, Real, add_assign, product, softmax_row};
+use crate::ops::kernels::{Matrix, MatrixMut, Real, add_assign, part, part_mut, product, softmax_row};
 
 impl CoreShape<'_> {
     /// `mixed = softmax(scale q kᵀ) v` head by head, and what the backward pass needs: the maps themselves if
@@ -18,8 +18,9 @@ impl CoreShape<'_> {
         if self.batch * self.heads.count() * t > 0 {
             let mut kept_maps = maps.chunks_mut(t * t);
             let mut kept_rows = rows.chunks_mut(2 * t);
+            // No map where maps are not kept.
             let mut next = |head: &CoreHead| match head.scores {
-                HeadScores::Own { .. } => (kept_maps.next().unwrap_or_default(), kept_rows.next().unwrap_or_default()),
+                HeadScores::Own(_) => (kept_maps.next().unwrap_or_default(), kept_rows.next().unwrap_or_default()),
                 HeadScores::Lent { .. } => Default::default(),
             };
             let examples = (0..self.batch).flat_map(|_| self.heads.all());
@@ -45,12 +46,12 @@ impl CoreShape<'_> {
         let (t, example) = (self.tokens, index / self.heads.count());
         let v = x.block(self, head.value, example);
         match head.scores {
-            HeadScores::Own { query, key, bias, .. } => {
+            HeadScores::Own(OwnScores { query, key, bias, .. }) => {
                 let (q, k) = (x.block(self, query, example), x.block(self, key, example));
                 let bias = bias.map(|bias| x.column(self, bias, example));
                 let mut scratch = Buffer::<T>::take(self.tile() * t);
                 for (first, count, seen) in self.tiles() {
-                    let Some(tile) = scratch.get_mut(..count * seen) else { continue };
+                    let tile = part_mut(&mut scratch, 0, count * seen);
                     let (q, k, v) = (q.row_block(first, count), k.row_block(0, seen), v.row_block(0, seen));
                     product(MatrixMut::new(tile, count, seen), q, k.transposed(), false);
                     self.for_rows(tile, first, seen, |query, visible, scores| {
@@ -58,9 +59,7 @@ impl CoreShape<'_> {
                             add_assign(scores, bias);
                         }
                         let row = softmax_row(scores, T::of(self.scale), visible, self.keys(example));
-                        if let Some(known) = known.get_mut(query * 2..query * 2 + 2) {
-                            known.copy_from_slice(&row);
-                        }
+                        part_mut(known, query * 2, 2).copy_from_slice(&row);
                     });
                     for (map, scores) in maps.chunks_exact_mut(t).skip(first).zip(tile.chunks_exact(seen.max(1))) {
                         let (visible, hidden) = map.split_at_mut(seen);
@@ -75,7 +74,7 @@ impl CoreShape<'_> {
                 }
             }
             HeadScores::Lent { lender, place } => {
-                let map = x.lent.get(lender).map_or(&[] as &[T], |lent| lent.map(example, place, t * t));
+                let map = x.lent_map(self, lender, place, example);
                 let mut scratch = self.dropout.map(|_| Buffer::<T>::take(self.tile() * t));
                 for (first, count, seen) in self.tiles() {
                     let tile = self.lent_tile(map, index, scratch.as_deref_mut(), [first, count, seen]);
@@ -94,12 +93,13 @@ impl CoreShape<'_> {
         [first, count, seen]: [usize; 3],
     ) -> Matrix<'a, T> {
         let t = self.tokens;
-        let rows = map.get(first * t..).unwrap_or(&[]);
-        let (Some(mask), Some(tile)) = (&self.dropout, scratch.and_then(|tile| tile.get_mut(..count * seen))) else {
+        let rows = map.split_at(first * t).1;
+        let (Some(mask), Some(scratch)) = (&self.dropout, scratch) else {
             return Matrix::new(rows, count, seen, t, 1);
         };
+        let tile = part_mut(scratch, 0, count * seen);
         for (tile, map) in tile.chunks_exact_mut(seen).zip(rows.chunks(t)) {
-            tile.copy_from_slice(map.get(..seen).unwrap_or(&[]));
+            tile.copy_from_slice(part(map, 0, seen));
         }
         self.drop_out(mask, tile, index, first, seen);
         Matrix::row_major(tile, count, seen)

@@ -1,10 +1,10 @@
 use super::super::{
     buffer::{Buffer, Pooled},
-    heads::{Columns, CoreHeads, Side},
+    heads::{Columns, CoreHead, CoreHeads, HeadScores, Side},
     lent::LentMaps,
     rows::Slab,
 };
-use crate::ops::kernels::{DropoutMask, Matrix, MatrixMut, Real};
+use crate::ops::kernels::{DropoutMask, Matrix, MatrixMut, Real, part};
 
 /// Queries that are worked on together: their scores stay in the cache, and hidden keys of all of them are left out.
 const MOST_QUERIES: usize = 128;
@@ -80,7 +80,12 @@ impl<T: Real> CoreInput<'_, T> {
             Side::Derived => self.derived,
         };
         let rows = example * shape.tokens..(example + 1) * shape.tokens;
-        rows.filter_map(|row| side.row(row).get(columns.first)).copied().collect()
+        rows.flat_map(|row| part(side.row(row), columns.first, 1)).copied().collect()
+    }
+
+    /// The map that a head of one example borrows.
+    pub(super) fn lent_map(&self, shape: &CoreShape<'_>, lender: usize, place: usize, example: usize) -> &[T] {
+        self.lent[lender].map(example, place, shape.tokens * shape.tokens)
     }
 }
 
@@ -97,9 +102,35 @@ impl CoreShape<'_> {
             assert_eq!(side.rows(), rows, "rows of the {name} columns of attention");
         }
         assert!(self.visible_keys.is_none_or(|keys| keys.len() == rows), "key mask of attention: {rows}");
+        for head in self.heads.all() {
+            self.check_head(x, head);
+        }
         for lent in &x.lent {
             let expected = self.batch * lent.computed * self.tokens * self.tokens;
             assert_eq!(lent.maps.len(), expected, "lent attention maps of {} heads", lent.computed);
+        }
+    }
+
+    /// Fails unless the columns and the map that a head reads are there.
+    fn check_head<T: Real>(&self, x: &CoreInput<'_, T>, head: &CoreHead) {
+        for Columns { side, first, count } in head.blocks() {
+            let width = match side {
+                Side::Projected => x.projected.width(),
+                Side::Derived => x.derived.width(),
+            };
+            assert!(first + count <= width, "{side:?} columns {first}..{} of attention: {width}", first + count);
+        }
+        assert_eq!(head.value.count, self.head_size, "value columns of a head of attention");
+        match head.scores {
+            HeadScores::Own(own) => {
+                assert_eq!(own.key.count, own.query.count, "key columns of a head of attention");
+                assert!(own.bias.is_none_or(|bias| bias.count == 1), "bias columns of a head of attention");
+                assert!(own.place < self.heads.computed(), "map {} of attention: {}", own.place, self.heads.computed());
+            }
+            HeadScores::Lent { lender, place } => {
+                let computed = x.lent.get(lender).map_or(0, |lent| lent.computed);
+                assert!(place < computed, "map {place} lent by layer {lender} of the lenders, which has {computed}");
+            }
         }
     }
 
@@ -119,7 +150,7 @@ impl CoreShape<'_> {
     }
 
     pub(super) fn keys(&self, example: usize) -> Option<&[u8]> {
-        self.visible_keys.and_then(|keys| keys.get(example * self.tokens..(example + 1) * self.tokens))
+        self.visible_keys.map(|keys| part(keys, example * self.tokens, self.tokens))
     }
 
     /// The parts of the mixed values, head by head, example by example.
