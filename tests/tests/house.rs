@@ -259,6 +259,36 @@ fn the_door_alone_starts_engines() {
     }
 }
 
+/// Lines of shipped code with one of these words, by file below the engine's sources; tests inside of a file are left out.
+fn lines_with(rooms: &[&str], words: &[&str]) -> Vec<(String, String)> {
+    let engine = root().join("engine/src");
+    let files = rooms.iter().flat_map(|room| sources(&engine.join(room)));
+    let mut found = Vec::new();
+    for (path, text) in files {
+        let name = path.strip_prefix(&engine).unwrap().display().to_string().replace('\\', "/");
+        let is_test = name.split('/').any(|part| part == "tests") || name.ends_with("tests.rs");
+        let code = without_comments(text.split("#[cfg(test)]\nmod tests {").next().unwrap());
+        let lines = code.lines().filter(|line| !is_test && words.iter().any(|word| line.contains(word)));
+        found.extend(lines.map(|line| (name.clone(), line.trim().to_owned())));
+    }
+    found
+}
+
+/// A wrong shape is refused at the entry of an operation, with the name of the tensor. What takes an empty slice for one
+/// that is not there, or passes over it, would compute nothing and say nothing.
+#[test]
+fn operations_never_take_a_wrong_shape_for_nothing() {
+    let rooms = ["analysis", "model", "ops"];
+    assert_eq!(lines_with(&rooms, &["unwrap_or(&[])", "unwrap_or(&mut [])", "&[] as "]), []);
+    let inner = ["ops/kernels", "ops/threaded"];
+    assert_eq!(lines_with(&inner, &["else { continue }", "else { return }", "debug_assert"]), []);
+    // Where nothing is meant: no gradient of the input is wanted, no map is kept.
+    let meant = ["ops/threaded/core/forward.rs", "ops/threaded/layer_norm.rs"];
+    let mut empty: Vec<String> = lines_with(&inner, &["unwrap_or_default()"]).into_iter().map(|line| line.0).collect();
+    empty.sort();
+    assert_eq!(empty, meant);
+}
+
 #[test]
 fn one_file_of_the_command_line_prints() {
     let cli = root().join("app/src/cli");

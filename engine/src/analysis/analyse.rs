@@ -109,6 +109,10 @@ pub fn analyse(
             ..ForwardOptions::default()
         };
         let attended = model.attend(&input, &options)?;
+        if needs_scores {
+            // Those before the first layer and after each.
+            AnalysisError::unless_equal("hidden states", attended.hidden.len(), layers + 1)?;
+        }
         analysis.examples += batch.batch as u64;
         if !similarity.is_empty() {
             let maps = attended.maps.iter().map(numbers).collect::<Result<Vec<_>, _>>()?;
@@ -124,7 +128,7 @@ pub fn analyse(
             let dimension = batch.sequence * batch.sequence;
             let mut scores: Vec<Vec<f32>> = Vec::with_capacity(layers);
             for (layer, computing) in shape.computing.iter().enumerate() {
-                let hidden = attended.hidden.get(layer).ok_or(AnalysisError::OtherSizes { what: "hidden states" })?;
+                let hidden = &attended.hidden[layer];
                 let Some(found) = model.scores(layer, hidden)? else {
                     scores.push(Vec::new());
                     continue;

@@ -4,7 +4,7 @@ use faer::{MatRef, Side};
 use rayon::prelude::*;
 
 use super::AnalysisError;
-use crate::ops::{Matrix, MatrixMut, parallel_product};
+use crate::ops::{Matrix, MatrixMut, parallel_product, part};
 
 /// A dense matrix, row after row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,7 +67,11 @@ impl Dense {
     }
 
     /// Every column times a factor of its own.
+    ///
+    /// # Panics
+    /// If there are not as many factors.
     pub(super) fn scale_columns(mut self, factors: &[f64]) -> Self {
+        assert_eq!(factors.len(), self.columns, "factors of the columns of a matrix");
         for row in self.values.chunks_exact_mut(self.columns.max(1)) {
             for (value, factor) in row.iter_mut().zip(factors) {
                 *value *= factor;
@@ -77,20 +81,26 @@ impl Dense {
     }
 
     /// Some neighbouring columns.
+    ///
+    /// # Panics
+    /// If they are not all there.
     pub(super) fn columns(&self, first: usize, count: usize) -> Self {
         let rows = self.values.chunks_exact(self.columns.max(1));
-        let values = rows.flat_map(|row| row.iter().skip(first).take(count).copied()).collect();
+        let values = rows.flat_map(|row| part(row, first, count)).copied().collect();
         Self { rows: self.rows, columns: count, values }
     }
 
     /// Matrices side by side.
-    pub(super) fn side_by_side(parts: &[Self]) -> Self {
-        let rows = parts.first().map_or(0, |part| part.rows);
-        let columns = parts.iter().map(|part| part.columns).sum();
+    ///
+    /// # Panics
+    /// If one has fewer rows than the first.
+    pub(super) fn side_by_side(matrices: &[Self]) -> Self {
+        let rows = matrices.first().map_or(0, |matrix| matrix.rows);
+        let columns = matrices.iter().map(|matrix| matrix.columns).sum();
         let mut values = Vec::with_capacity(rows * columns);
         for row in 0..rows {
-            for part in parts {
-                values.extend_from_slice(part.values.get(row * part.columns..(row + 1) * part.columns).unwrap_or(&[]));
+            for matrix in matrices {
+                values.extend_from_slice(part(&matrix.values, row * matrix.columns, matrix.columns));
             }
         }
         Self { rows, columns, values }

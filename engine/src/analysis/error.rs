@@ -22,10 +22,14 @@ pub enum AnalysisError {
         head: usize,
     },
     /// Tensors that do not fit together.
-    #[error("The {what} are not those of the model that is analysed.")]
+    #[error("There are {found} {what} instead of {expected}: they are not those of the model that is analysed.")]
     OtherSizes {
-        /// What does not fit.
-        what: &'static str,
+        /// What does not fit, in the plural.
+        what: String,
+        /// How many there are.
+        found: usize,
+        /// How many there should be.
+        expected: usize,
     },
     /// More memory is needed than there is.
     #[error(
@@ -61,6 +65,16 @@ pub enum AnalysisError {
     /// The user said so.
     #[error("It was stopped.")]
     Stopped,
+}
+
+impl AnalysisError {
+    /// Refuses numbers that are not as many as they should be.
+    ///
+    /// # Errors
+    /// With their name and both counts.
+    pub(super) fn unless_equal(what: impl Into<String>, found: usize, expected: usize) -> Result<(), Self> {
+        if found == expected { Ok(()) } else { Err(Self::OtherSizes { what: what.into(), found, expected }) }
+    }
 }
 
 impl From<candle_core::Error> for AnalysisError {

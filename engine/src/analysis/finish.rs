@@ -12,7 +12,7 @@ use super::{
     solve::{Solved, Source, Vectors, Wanted, Way, solve},
     spectra_sum::Sums,
 };
-use crate::ops::Real;
+use crate::ops::{Real, part};
 
 /// All that was summed up.
 pub(super) struct Finished<'a, T> {
@@ -54,7 +54,7 @@ pub(super) fn finish<T: Real>(found: Finished<'_, T>) -> Result<ScoreSpectra, An
     if all.0 == 0 {
         return Err(AnalysisError::NoExamples);
     }
-    let of_layer = |layer: usize| total(heads.get(layer * shape.heads..(layer + 1) * shape.heads).unwrap_or(&[]));
+    let of_layer = |layer: usize| total(part(&heads, layer * shape.heads, shape.heads));
     let blank = |(samples, energy): (u64, f64)| Spectrum {
         dimension: n * n,
         samples,
@@ -132,38 +132,37 @@ fn from_samples<T: Real>(
     let vectors = take(&mut spectra.network, solved, &mut ways);
     let mut first = 0;
     for ((layer, values), heads) in layers.iter().enumerate().zip(&shape.computing) {
-        let part = whole(values, width);
-        let Some(spectrum) = spectra.layers.get_mut(layer).filter(|_| part.count > 0) else {
+        let all = whole(values, width);
+        if all.count == 0 {
             spectra.overlaps.push(Vec::new());
             continue;
-        };
-        let own = Samples::new(vec![part], width);
+        }
+        let spectrum = &mut spectra.layers[layer];
+        let own = Samples::new(vec![all], width);
         let energies = match &vectors {
             Vectors::Directions(directions) => own.energies(directions),
             // The projection of sample s on eigenvector k is sqrt(N λ_k) w_k[s].
             Vectors::Weights(weights) => {
-                let scale = network.count() as f64 / part.count as f64;
+                let scale = network.count() as f64 / all.count as f64;
                 let mut sums = vec![0.0; weights.columns];
-                for row in weights.values.chunks_exact(weights.columns.max(1)).skip(first).take(part.count) {
+                for row in weights.values.chunks_exact(weights.columns.max(1)).skip(first).take(all.count) {
                     sums.iter_mut().zip(row).for_each(|(sum, w)| *sum += w * w);
                 }
                 sums.iter().zip(&spectra.network.values).map(|(sum, value)| sum * value * scale).collect()
             }
             Vectors::None => Vec::new(),
         };
-        first += part.count;
+        first += all.count;
         spectra.overlaps.push(running(&energies, spectrum.trace));
         let solved = solve(&Source::Samples(own), &wanted, false)?;
         take(spectrum, solved, &mut ways);
         if spec.heads {
             for (place, head) in heads.iter().enumerate() {
                 let apart = heads.len();
-                let own = Part { first: place, apart, count: part.count / apart, ..part };
+                let own = Part { first: place, apart, count: all.count / apart, ..all };
                 let own = Samples::new(vec![own], width);
                 let solved = solve(&Source::Samples(own), &wanted, false)?;
-                if let Some(spectrum) = spectra.heads.get_mut(layer * shape.heads + head) {
-                    take(spectrum, solved, &mut ways);
-                }
+                take(&mut spectra.heads[layer * shape.heads + head], solved, &mut ways);
             }
         }
     }
@@ -199,15 +198,8 @@ fn from_outer(
 ) -> Result<(), AnalysisError> {
     let wanted = Wanted { components: spec.components, exact: spec.exact, should_stop };
     let width = packing.size();
-    let sum_of = |groups: &[Vec<f64>], samples: u64| {
-        let mut sum = Dense::zeros(width, width);
-        for group in groups {
-            for (sum, value) in sum.values.iter_mut().zip(group) {
-                *sum += value / samples.max(1) as f64;
-            }
-        }
-        Source::<f64>::Covariance(sum)
-    };
+    let sum_of =
+        |groups: &[Vec<f64>], samples: u64| Source::<f64>::Covariance(mean_of(groups, samples, [width, width]));
     let group_size = if spec.heads { shape.heads } else { 1 };
     let mut ways = Ways::default();
     let solved = solve(&sum_of(&groups, spectra.network.samples), &wanted, true)?;
@@ -220,7 +212,7 @@ fn from_outer(
             spectra.overlaps.push(Vec::new());
             continue;
         }
-        let own = groups.get(layer * group_size..(layer + 1) * group_size).unwrap_or(&[]);
+        let own = part(&groups, layer * group_size, group_size);
         let covariance = sum_of(own, spectrum.samples);
         if let Source::Covariance(matrix) = &covariance {
             let energies = row_products(&directions, &directions.times(matrix));
@@ -254,15 +246,8 @@ fn from_sketch(
     packing: Packing,
 ) -> Result<(), AnalysisError> {
     let keep = spec.components;
-    let sum_of = |groups: &[Vec<f64>], samples: u64| {
-        let mut sum = Dense::zeros(omega.rows, omega.columns);
-        for group in groups {
-            for (sum, value) in sum.values.iter_mut().zip(group) {
-                *sum += value / samples.max(1) as f64;
-            }
-        }
-        Nystroem::of(omega, &sum)
-    };
+    let sum_of =
+        |groups: &[Vec<f64>], samples: u64| Nystroem::of(omega, &mean_of(groups, samples, [omega.rows, omega.columns]));
     let fill = |spectrum: &mut Spectrum, found: &Nystroem| {
         let (values, bounds) = found.values(keep, spectrum.trace);
         spectrum.values = values;
@@ -277,7 +262,7 @@ fn from_sketch(
             spectra.overlaps.push(Vec::new());
             continue;
         }
-        let own = groups.get(layer * group_size..(layer + 1) * group_size).unwrap_or(&[]);
+        let own = part(groups, layer * group_size, group_size);
         let found = sum_of(own, spectrum.samples)?;
         fill(spectrum, &found);
         let projected = directions.times(&found.factor); // [k, r]
@@ -295,6 +280,21 @@ fn from_sketch(
         fill(spectrum, &found);
     }
     Ok(())
+}
+
+/// Sums of some groups together, divided by the samples. `[rows, columns]`
+///
+/// # Panics
+/// If a sum has another size.
+fn mean_of(groups: &[Vec<f64>], samples: u64, [rows, columns]: [usize; 2]) -> Dense {
+    let mut mean = Dense::zeros(rows, columns);
+    for group in groups {
+        assert_eq!(group.len(), mean.values.len(), "sums of a group of scores: {rows} x {columns}");
+        for (sum, value) in mean.values.iter_mut().zip(group) {
+            *sum += value / samples.max(1) as f64;
+        }
+    }
+    mean
 }
 
 /// The first directions as maps.

@@ -5,7 +5,7 @@ use super::{
     eigen::{Dense, Eigen, eigen, positive},
 };
 use crate::ops::{
-    Matrix, MatrixMut, parallel_product,
+    Matrix, MatrixMut, parallel_product, part,
     random::{Purpose, Stream},
 };
 
@@ -142,7 +142,7 @@ impl Random {
 
 fn first_rows(rows: &Dense, most: usize) -> Dense {
     let count = rows.rows.min(most);
-    let values = rows.values.get(..count * rows.columns).unwrap_or(&[]).to_vec();
+    let values = part(&rows.values, 0, count * rows.columns).to_vec();
     Dense { rows: count, columns: rows.columns, values }
 }
 

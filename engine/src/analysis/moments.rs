@@ -8,7 +8,12 @@ use crate::ops::{Matrix, MatrixMut, Real, parallel_product};
 /// Elements of a sum that are a task.
 const CHUNK: usize = 1 << 16;
 
+/// `sum += values`
+///
+/// # Panics
+/// If they are not as many.
 pub(super) fn add_wide<T: Real>(sum: &mut [f64], values: &[T]) {
+    assert_eq!(values.len(), sum.len(), "numbers that are summed up");
     for (sum, value) in sum.iter_mut().zip(values) {
         *sum += value.as_f64();
     }
@@ -29,6 +34,7 @@ pub(super) fn add_sketch<T: Real>(sum: &mut [f64], samples: Matrix<'_, T>, rows:
     let mut product = vec![T::ZERO; dimension * rank];
     let projected = Matrix::row_major(&projected, rows, rank);
     parallel_product(MatrixMut::new(&mut product, dimension, rank), samples.transposed(), projected, false);
+    assert_eq!(sum.len(), product.len(), "sketch of {dimension} x {rank}");
     sum.par_chunks_mut(CHUNK).zip(product.par_chunks(CHUNK)).for_each(|(sum, product)| add_wide(sum, product));
 }
 
@@ -55,7 +61,11 @@ pub(super) fn subtract_row_means<T: Real>(samples: &mut [T], packing: Packing) {
 }
 
 /// For every row, the product of the two matrices' rows.
+///
+/// # Panics
+/// If they are not of the same shape.
 pub(super) fn row_products(a: &Dense, b: &Dense) -> Vec<f64> {
+    assert_eq!((a.rows, a.columns), (b.rows, b.columns), "rows that are multiplied");
     let rows = a.values.chunks_exact(a.columns.max(1)).zip(b.values.chunks_exact(b.columns.max(1)));
     rows.map(|(a, b)| a.iter().zip(b).map(|(a, b)| a * b).sum()).collect()
 }

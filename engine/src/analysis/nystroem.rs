@@ -40,10 +40,8 @@ impl Nystroem {
         let mut symmetric = inner.clone();
         for row in 0..r {
             for column in 0..r {
-                let at = |row: usize, column: usize| inner.values.get(row * r + column).copied().unwrap_or_default();
-                if let Some(slot) = symmetric.values.get_mut(row * r + column) {
-                    *slot = f64::midpoint(at(row, column), at(column, row));
-                }
+                let (own, other) = (inner.values[row * r + column], inner.values[column * r + row]);
+                symmetric.values[row * r + column] = f64::midpoint(own, other);
             }
         }
         let Eigen { values, vectors } = eigen(&symmetric.values, r)?;

@@ -1,4 +1,4 @@
-use crate::ops::Real;
+use crate::ops::{Real, part};
 
 /// Which entries of a map of n x n count: all of them, or, where a query never sees later keys, `n (n + 1) / 2`. Left out
 /// are zeros alone, so that a covariance has the same eigenvalues but for zeros.
@@ -28,8 +28,12 @@ impl Packing {
     }
 
     /// Maps `[b, n, n]` as vectors `[b, size]`.
+    ///
+    /// # Panics
+    /// If they are no whole number of maps.
     pub(super) fn pack<T: Real>(self, maps: &[T]) -> Vec<T> {
         let n = self.tokens;
+        assert!(maps.len().is_multiple_of((n * n).max(1)), "{} numbers are no maps of {n} by {n}", maps.len());
         if !self.is_causal {
             return maps.to_vec();
         }
@@ -38,22 +42,23 @@ impl Packing {
     }
 
     /// A vector as a map, row by row, with zeros where nothing counts.
+    ///
+    /// # Panics
+    /// If the vector is shorter.
     pub(super) fn unpack(self, packed: &[f64]) -> Vec<f64> {
         let n = self.tokens;
         let mut map = vec![0.0; n * n];
-        for (query, row) in map.chunks_exact_mut(n).enumerate() {
-            let own = packed.iter().skip(self.start(query)).take(self.visible(query));
-            for (slot, value) in row.iter_mut().zip(own) {
-                *slot = *value;
-            }
+        for (row, own) in map.chunks_exact_mut(n).zip(self.rows(packed)) {
+            row.split_at_mut(own.len()).0.copy_from_slice(own);
         }
         map
     }
 
     /// The rows of a packed map.
+    ///
+    /// # Panics
+    /// If the vector is shorter.
     pub(super) fn rows<T>(self, packed: &[T]) -> impl Iterator<Item = &[T]> {
-        (0..self.tokens)
-            .map(move |query| packed.get(self.start(query)..).and_then(|rest| rest.get(..self.visible(query))))
-            .map(Option::unwrap_or_default)
+        (0..self.tokens).map(move |query| part(packed, self.start(query), self.visible(query)))
     }
 }

@@ -44,9 +44,7 @@ impl<T: Real> ProjectionSum<T> {
         let mut columns = vec![T::ZERO; dimension * basis.len()];
         for (k, direction) in basis.iter().enumerate() {
             for (place, value) in direction.iter().enumerate() {
-                if let Some(slot) = columns.get_mut(place * basis.len() + k) {
-                    *slot = T::of(f64::from(*value));
-                }
+                columns[place * basis.len() + k] = T::of(f64::from(*value));
             }
         }
         let layers = vec![(0.0, vec![0.0; basis.len()]); shape.computing.len()];
@@ -58,13 +56,11 @@ impl<T: Real> ProjectionSum<T> {
     /// # Errors
     /// If the scores are not as many as they should be.
     pub fn add(&mut self, batch: &ScoreBatch<'_, T>) -> Result<(), AnalysisError> {
+        batch.check(&self.shape)?;
         let n = self.shape.tokens;
         let (dimension, k) = (n * n, self.directions);
         for ((values, heads), layer) in batch.layers.iter().zip(&self.shape.computing).zip(&mut self.layers) {
             let rows = batch.examples * heads.len();
-            if values.len() != rows * dimension {
-                return Err(AnalysisError::OtherSizes { what: "scores" });
-            }
             let mut samples = values.to_vec();
             if self.shape.is_causal {
                 for map in samples.chunks_exact_mut(dimension) {

@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use super::eigen::Dense;
-use crate::ops::{Matrix, MatrixMut, Real, parallel_product};
+use crate::ops::{Matrix, MatrixMut, Real, parallel_product, part};
 
 /// Numbers that are made double at once, about.
 const CHUNK: usize = 1 << 21;
@@ -46,13 +46,13 @@ impl<'a, T: Real> Samples<'a, T> {
         let width = self.width;
         let at_once = (CHUNK / width.max(1)).clamp(8, 4096);
         let mut number = 0;
-        for part in &self.parts {
-            for first in (0..part.count).step_by(at_once) {
-                let rows = at_once.min(part.count - first);
+        for own in &self.parts {
+            for first in (0..own.count).step_by(at_once) {
+                let rows = at_once.min(own.count - first);
                 let mut wide = vec![0.0; rows * width];
                 wide.par_chunks_mut(width).enumerate().for_each(|(row, wide)| {
-                    let start = (part.first + (first + row) * part.apart) * width;
-                    for (wide, value) in wide.iter_mut().zip(part.values.get(start..).unwrap_or(&[])) {
+                    let start = (own.first + (first + row) * own.apart) * width;
+                    for (wide, value) in wide.iter_mut().zip(part(own.values, start, width)) {
                         *wide = value.as_f64();
                     }
                 });
@@ -70,14 +70,11 @@ impl<'a, T: Real> Samples<'a, T> {
         for first in (0..self.width).step_by(at_once) {
             let columns = at_once.min(self.width - first);
             let mut wide = vec![0.0; count * columns];
-            let mut rows = wide.chunks_exact_mut(columns);
-            for part in &self.parts {
-                for sample in 0..part.count {
-                    let start = (part.first + sample * part.apart) * self.width + first;
-                    let Some(row) = rows.next() else { break };
-                    for (wide, value) in row.iter_mut().zip(part.values.get(start..).unwrap_or(&[])) {
-                        *wide = value.as_f64();
-                    }
+            let samples = self.parts.iter().flat_map(|own| (0..own.count).map(move |sample| (own, sample)));
+            for (row, (own, sample)) in wide.chunks_exact_mut(columns).zip(samples) {
+                let start = (own.first + sample * own.apart) * self.width + first;
+                for (wide, value) in row.iter_mut().zip(part(own.values, start, columns)) {
+                    *wide = value.as_f64();
                 }
             }
             let wide = Matrix::row_major(&wide, count, columns);

@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use super::{AnalysisError, Measure, Similarity};
-use crate::ops::{Matrix, MatrixMut, Real, add_js_divergences, add_l1_distances, parallel_product};
+use crate::ops::{Matrix, MatrixMut, Real, add_js_divergences, add_l1_distances, parallel_product, part};
 
 /// Similarity of the maps of every two heads, summed up example by example.
 ///
@@ -47,15 +47,16 @@ impl SimilaritySum {
     pub fn add<T: Real>(&mut self, maps: &MapBatch<'_, T>) -> Result<(), AnalysisError> {
         let [b, n, m] = maps.sizes;
         let map = n * m;
-        let fits = |(layer, values): (usize, &&[T])| {
-            let present = self.is_present.iter().skip(layer * self.heads).take(self.heads).any(|present| *present);
-            values.len() == b * self.heads * map || (values.is_empty() && !present)
-        };
-        if maps.layers.len() != self.layers || !maps.layers.iter().enumerate().all(fits) {
-            return Err(AnalysisError::OtherSizes { what: "attention maps" });
+        AnalysisError::unless_equal("layers of attention maps", maps.layers.len(), self.layers)?;
+        for (layer, values) in maps.layers.iter().enumerate() {
+            let is_present = part(&self.is_present, layer * self.heads, self.heads).contains(&true);
+            if is_present || !values.is_empty() {
+                let what = format!("numbers in the attention maps of layer {layer}");
+                AnalysisError::unless_equal(what, values.len(), b * self.heads * map)?;
+            }
         }
-        if maps.queries.is_some_and(|mask| mask.len() != b * n) {
-            return Err(AnalysisError::OtherSizes { what: "masks of padding" });
+        if let Some(mask) = maps.queries {
+            AnalysisError::unless_equal("places in the masks of padding", mask.len(), b * n)?;
         }
         let found: Vec<Option<Vec<f64>>> =
             (0..b).into_par_iter().map(|example| self.of_example(maps, example)).collect::<Result<_, _>>()?;
@@ -73,20 +74,18 @@ impl SimilaritySum {
         let [_, n, m] = maps.sizes;
         let (layer, head) = (head / self.heads, head % self.heads);
         let start = (example * self.heads + head) * n * m;
-        maps.layers.get(layer).and_then(|values| values.get(start..start + n * m)).unwrap_or(&[])
+        part(maps.layers[layer], start, n * m)
     }
 
     /// Similarities of one example above the diagonal; none without a real token.
     fn of_example<T: Real>(&self, maps: &MapBatch<'_, T>, example: usize) -> Result<Option<Vec<f64>>, AnalysisError> {
         let [_, n, m] = maps.sizes;
-        let is_real =
-            |query: &usize| maps.queries.is_none_or(|mask| mask.get(example * n + query).is_none_or(|real| *real != 0));
+        let is_real = |query: &usize| maps.queries.is_none_or(|mask| mask[example * n + query] != 0);
         let queries: Vec<usize> = (0..n).filter(is_real).collect();
         if queries.is_empty() || m == 0 {
             return Ok(None);
         }
-        let heads: Vec<usize> =
-            (0..self.layers * self.heads).filter(|head| self.is_present.get(*head).copied().unwrap_or(false)).collect();
+        let heads: Vec<usize> = (0..self.layers * self.heads).filter(|head| self.is_present[*head]).collect();
         let count = heads.len();
         let all: Vec<&[T]> = heads.iter().map(|head| self.map(maps, example, *head)).collect();
         for (map, head) in all.iter().zip(&heads) {
@@ -96,7 +95,7 @@ impl SimilaritySum {
             }
         }
         let row = |map: &[T], query: usize, out: &mut Vec<T>| {
-            out.extend_from_slice(map.get(query * m..(query + 1) * m).unwrap_or(&[]));
+            out.extend_from_slice(part(map, query * m, m));
         };
         let mut between = vec![0.0; count * count];
         let real = queries.len() as f64;
@@ -147,8 +146,7 @@ impl SimilaritySum {
                 for map in &all {
                     let mut rows: Vec<f64> = Vec::with_capacity(r * m);
                     for &query in &queries {
-                        let own = map.get(query * m..(query + 1) * m).unwrap_or(&[]);
-                        rows.extend(own.iter().map(|value| value.as_f64()));
+                        rows.extend(part(map, query * m, m).iter().map(|value| value.as_f64()));
                     }
                     centre_columns(&mut rows, m);
                     let centred = Matrix::row_major(&rows, r, m);
@@ -168,9 +166,7 @@ impl SimilaritySum {
         let mut placed = vec![0.0; total * total];
         for (a, &to) in heads.iter().enumerate() {
             for (b, &other) in heads.iter().enumerate().skip(a + 1) {
-                if let (Some(slot), Some(value)) = (placed.get_mut(to * total + other), between.get(a * count + b)) {
-                    *slot = *value;
-                }
+                placed[to * total + other] = between[a * count + b];
             }
         }
         Ok(Some(placed))
@@ -185,15 +181,11 @@ impl SimilaritySum {
             return Err(AnalysisError::NoExamples);
         }
         let count = self.layers * self.heads;
-        let present = |head: usize| self.is_present.get(head).copied().unwrap_or(false);
         let mut mean = vec![f64::NAN; count * count];
-        for a in (0..count).filter(|head| present(*head)) {
-            for b in (0..count).filter(|head| present(*head)) {
-                let place = a.min(b) * count + a.max(b);
-                let sum = self.sum.get(place).copied().unwrap_or(f64::NAN);
-                if let Some(slot) = mean.get_mut(a * count + b) {
-                    *slot = if a == b { 1.0 } else { sum / self.examples as f64 };
-                }
+        for a in (0..count).filter(|head| self.is_present[*head]) {
+            for b in (0..count).filter(|head| self.is_present[*head]) {
+                let sum = self.sum[a.min(b) * count + a.max(b)];
+                mean[a * count + b] = if a == b { 1.0 } else { sum / self.examples as f64 };
             }
         }
         Ok(Similarity { measure: self.measure, layers: self.layers, heads: self.heads, examples: self.examples, mean })

@@ -44,6 +44,18 @@ pub struct ScoreBatch<'a, T> {
     pub examples: usize,
 }
 
+impl<T> ScoreBatch<'_, T> {
+    /// Refuses scores that are not as many as the shape says.
+    pub(super) fn check(&self, shape: &ScoreShape) -> Result<(), AnalysisError> {
+        AnalysisError::unless_equal("layers of scores", self.layers.len(), shape.computing.len())?;
+        for (layer, (values, heads)) in self.layers.iter().zip(&shape.computing).enumerate() {
+            let expected = self.examples * heads.len() * shape.tokens * shape.tokens;
+            AnalysisError::unless_equal(format!("scores of layer {layer}"), values.len(), expected)?;
+        }
+        Ok(())
+    }
+}
+
 /// Second moments of scores, summed up example by example. Vectors are maps row by row, without the later keys of a causal
 /// model: see [`Packing`].
 #[derive(Clone, Debug)]
@@ -256,11 +268,9 @@ impl<T: Real> SpectraSum<T> {
     /// # Errors
     /// If the scores are not as many as they should be, or a number is not finite.
     pub fn add(&mut self, batch: &ScoreBatch<'_, T>) -> Result<(), AnalysisError> {
-        let n = self.shape.tokens;
-        let fits = |(values, heads): (&&[T], &Vec<usize>)| values.len() == batch.examples * heads.len() * n * n;
-        if batch.layers.len() != self.shape.computing.len() || !batch.layers.iter().zip(&self.shape.computing).all(fits)
-        {
-            return Err(AnalysisError::OtherSizes { what: "scores" });
+        batch.check(&self.shape)?;
+        if batch.examples == 0 {
+            return Ok(());
         }
         let computing = self.shape.computing.clone();
         for (layer, (values, heads)) in batch.layers.iter().zip(&computing).enumerate() {
@@ -278,24 +288,21 @@ impl<T: Real> SpectraSum<T> {
         let width = packing.size();
         let mut samples = packing.pack(values); // [b c, m]
         let measured: Vec<(f64, f64)> = samples.par_chunks(width).map(|map| energies(map, packing)).collect();
-        let head_of = |sample: usize| heads.get(sample % heads.len()).copied().unwrap_or_default();
+        let head_of = |sample: usize| heads[sample % heads.len()];
         if let Some(sample) = measured.iter().position(|(energy, _)| !energy.is_finite()) {
             return Err(AnalysisError::NotFinite { what: "scores", layer, head: head_of(sample) });
         }
         for (sample, (energy, of_means)) in measured.iter().enumerate() {
-            let head = head_of(sample);
-            if let Some(counted) = self.heads.get_mut(layer * self.shape.heads + head) {
-                counted.0 += 1;
-                counted.1 += energy;
-            }
+            let counted = &mut self.heads[layer * self.shape.heads + head_of(sample)];
+            counted.0 += 1;
+            counted.1 += energy;
             self.row_mean_energy += of_means;
         }
         let count = measured.len();
         if let Some(queries) = &mut self.queries {
             queries.par_iter_mut().enumerate().for_each(|(query, sum)| {
                 let visible = packing.visible(query);
-                let first = samples.get(packing.start(query)..).unwrap_or(&[]);
-                let rows = Matrix::new(first, count, visible, width, 1);
+                let rows = Matrix::new(samples.split_at(packing.start(query)).1, count, visible, width, 1);
                 let mut product = vec![T::ZERO; visible * visible];
                 parallel_product(MatrixMut::new(&mut product, visible, visible), rows.transposed(), rows, false);
                 for (sum, value) in sum.iter_mut().zip(&product) {
@@ -316,16 +323,12 @@ impl<T: Real> SpectraSum<T> {
         };
         match &mut self.sums {
             Sums::Samples { layers } => {
-                if let Some(kept) = layers.get_mut(layer) {
-                    kept.append(&mut samples);
-                }
+                layers[layer].append(&mut samples);
             }
             Sums::Outer { groups, row_mean_subtracted } => {
                 for &(group, first, rows, apart) in &parts {
                     let wide = part(first, rows, apart, &samples);
-                    if let Some(sum) = groups.get_mut(group) {
-                        add_outer(sum, &wide, width);
-                    }
+                    add_outer(&mut groups[group], &wide, width);
                 }
                 if !row_mean_subtracted.is_empty() {
                     subtract_row_means(&mut samples, packing);
@@ -335,11 +338,8 @@ impl<T: Real> SpectraSum<T> {
             Sums::Sketch { omega, rank, groups, row_mean_subtracted } => {
                 let columns = *rank + TESTS;
                 for &(group, first, rows, apart) in &parts {
-                    if let Some(sum) = groups.get_mut(group) {
-                        let chosen = samples.get(first * width..).unwrap_or(&[]);
-                        let chosen = Matrix::new(chosen, rows, width, apart * width, 1);
-                        add_sketch(sum, chosen, rows, omega, columns);
-                    }
+                    let chosen = Matrix::new(samples.split_at(first * width).1, rows, width, apart * width, 1);
+                    add_sketch(&mut groups[group], chosen, rows, omega, columns);
                 }
                 if !row_mean_subtracted.is_empty() {
                     subtract_row_means(&mut samples, packing);

@@ -7,6 +7,7 @@ use super::AnalysisError;
 use crate::{
     attention::HeadAt,
     model::{ForwardOptions, Model, ModelInput},
+    ops::part_mut,
 };
 
 /// Pixels of a thumbnail's side, at most.
@@ -90,11 +91,16 @@ impl MapView {
             for reader in layer..layers {
                 for head in 0..heads {
                     let origin = plan.stack.head_plan.origin(HeadAt::new(reader, head));
-                    let Some(origin) = origin.filter(|origin| origin.layer == layer) else { continue };
-                    let Some(map) = maps.as_ref().and_then(|maps| maps.of(origin.head, self.tokens)) else { continue };
-                    let start = (reader * heads + head) * side * side;
-                    if let Some(out) = values.get_mut(start..start + side * side) {
-                        shrink(&map, self.tokens, out, side);
+                    // Heads without a map are left as they are.
+                    if let Some(origin) = origin.filter(|origin| origin.layer == layer) {
+                        let map = maps.as_ref().and_then(|maps| maps.of(origin.head, self.tokens));
+                        let map = map.ok_or_else(|| AnalysisError::OtherSizes {
+                            what: format!("numbers in the maps of layer {layer}"),
+                            found: 0,
+                            expected: self.tokens * self.tokens,
+                        })?;
+                        let start = (reader * heads + head) * side * side;
+                        shrink(&map, self.tokens, part_mut(&mut values, start, side * side), side);
                     }
                 }
             }
@@ -113,10 +119,8 @@ impl MapView {
         let row = self.model.plan().stack.head_plan.row(layer).iter().enumerate();
         let heads = row.filter(|(_, cell)| matches!(cell, crate::attention::Cell::Compute)).map(|(head, _)| head);
         let heads: Vec<usize> = heads.collect();
-        let sizes = [1, heads.len(), self.tokens, self.tokens];
-        if maps.dims() != sizes {
-            return Err(AnalysisError::OtherSizes { what: "maps of a layer" });
-        }
+        let expected = heads.len() * self.tokens * self.tokens;
+        AnalysisError::unless_equal(format!("numbers in the maps of layer {layer}"), maps.elem_count(), expected)?;
         let values = maps.to_dtype(DType::F32)?.to_device(&Device::Cpu)?.flatten_all()?.to_vec1()?;
         Ok(LayerMaps { heads, values })
     }
@@ -141,9 +145,8 @@ fn shrink(map: &[f32], tokens: usize, out: &mut [f32], side: usize) {
     for (query, row) in map.chunks_exact(tokens.max(1)).enumerate() {
         let y = query * side / tokens;
         for (key, value) in row.iter().enumerate() {
-            if let Some(pixel) = out.get_mut(y * side + key * side / tokens) {
-                *pixel = pixel.max(*value);
-            }
+            let pixel = &mut out[y * side + key * side / tokens];
+            *pixel = pixel.max(*value);
         }
     }
 }

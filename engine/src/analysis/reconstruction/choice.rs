@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Greedy, RestorationMap, greedy};
+use crate::ops::part;
 
 /// What is chosen for one query's row of scores.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,6 +25,10 @@ pub(super) fn row_map(c: &[f64], n: usize, visible: usize, k: usize) -> Restorat
 }
 
 /// The covariance of the first `visible` entries alone.
+///
+/// # Panics
+/// If `c` is not square or has fewer entries.
 pub(super) fn visible_block(c: &[f64], n: usize, visible: usize) -> Vec<f64> {
-    c.chunks(n.max(1)).take(visible).flat_map(|row| row.iter().take(visible)).copied().collect()
+    assert_eq!(c.len(), n * n, "a covariance of {n} entries has {} numbers", c.len());
+    (0..visible).flat_map(|row| part(c, row * n, visible)).copied().collect()
 }

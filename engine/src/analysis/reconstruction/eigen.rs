@@ -12,11 +12,15 @@ pub struct EigenProjection {
 
 impl EigenProjection {
     /// The eigenvalues of `c` `[n, n]`, and the eigenvectors of the `k` largest. None if `c` is not finite.
+    ///
+    /// # Panics
+    /// If `c` is not square.
     pub fn new(c: &[f64], n: usize, k: usize) -> Option<Self> {
+        assert_eq!(c.len(), n * n, "a covariance of {n} entries has {} numbers", c.len());
         if n == 0 || c.iter().any(|value| !value.is_finite()) {
             return (n == 0).then(Self::default);
         }
-        let matrix = Mat::from_fn(n, n, |i, j| c.get(i * n + j).copied().unwrap_or(0.0));
+        let matrix = Mat::from_fn(n, n, |i, j| c[i * n + j]);
         let values = |values: Vec<f64>| values.into_iter().rev().map(|value| value.max(0.0)).collect();
         if k == 0 {
             let found = matrix.self_adjoint_eigenvalues(Side::Lower).ok()?;

@@ -21,7 +21,12 @@ pub(super) struct Followed {
 ///
 /// # Shapes
 /// `c` and `held_out` `[n, n]`; `order` is a permutation of 0..n.
+///
+/// # Panics
+/// If they are not.
 pub(super) fn follow(c: &[f64], held_out: Option<&[f64]>, n: usize, order: &[usize], keeps_factor: bool) -> Followed {
+    assert_eq!((c.len(), order.len()), (n * n, n), "covariance and order of {n} entries");
+    assert!(held_out.is_none_or(|held_out| held_out.len() == n * n), "held-out moments of {n} entries");
     let mut c = c.to_vec();
     let mut h = held_out.map(<[f64]>::to_vec);
     let mut lower = if keeps_factor { vec![0.0_f32; n * (n + 1) / 2] } else { Vec::new() };

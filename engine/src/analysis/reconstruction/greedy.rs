@@ -1,6 +1,8 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::ops::part;
+
 /// Residual variance below this share of the largest variance counts as none.
 const NOTHING: f64 = 1e-12;
 
@@ -44,20 +46,18 @@ pub fn greedy(c: &mut [f64], n: usize, most: usize) -> Greedy {
             }
         }
         let Some((pick, _)) = best else { break };
-        let pivot: Vec<f64> = c.get(pick * n..(pick + 1) * n).unwrap_or_default().to_vec();
-        let variance = pivot.get(pick).copied().unwrap_or(1.0);
+        let pivot: Vec<f64> = part(c, pick * n, n).to_vec();
+        let variance = pivot[pick];
         let rows = c.par_chunks_mut(n).zip(energies.par_iter_mut()).enumerate();
         rows.with_min_len(1 + 4096 / n).for_each(|(row, (values, energy))| {
-            let factor = pivot.get(row).copied().unwrap_or(0.0) / variance;
+            let factor = pivot[row] / variance;
             if row == pick {
                 values.fill(0.0);
             } else {
                 for (value, pivot) in values.iter_mut().zip(&pivot) {
                     *value -= factor * pivot;
                 }
-                if let Some(value) = values.get_mut(pick) {
-                    *value = 0.0;
-                }
+                values[pick] = 0.0;
             }
             *energy = sum_of_squares(values);
         });

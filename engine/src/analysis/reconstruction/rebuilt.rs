@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Reconstruction, ScopeReconstruction};
+use super::Reconstruction;
+use crate::ops::{part, part_mut};
 
 /// A map of one head on one example beside itself put together from k pairs of each query. Everything `[n, n]`, NaN where
 /// a query does not see a key.
@@ -49,6 +50,11 @@ impl Reconstruction {
                 "What restores maps was not kept: there was too much of it. Analyse shorter examples.".to_owned()
             );
         }
+        // What was read from a store may not fit together.
+        let misfit = || "What restores maps does not fit the model.".to_owned();
+        if found.ranks.len() != n * n {
+            return Err(misfit());
+        }
         let mut rebuilt = RebuiltMap { tokens: m, k, ..RebuiltMap::default() };
         for field in [&mut rebuilt.scores, &mut rebuilt.map, &mut rebuilt.rebuilt_scores, &mut rebuilt.rebuilt_map] {
             *field = vec![f32::NAN; m * m];
@@ -60,9 +66,10 @@ impl Reconstruction {
             let factor = found.factors.get(start..start + visible * (visible + 1) / 2);
             start += visible * (visible + 1) / 2;
             let row = query * m..query * m + visible;
-            let (Some(factor), Some(truth)) = (factor, scores.get(row.clone())) else {
-                return Err("What restores maps does not fit the model.".to_owned());
-            };
+            let (Some(factor), Some(truth)) = (factor, scores.get(row.clone())) else { return Err(misfit()) };
+            if order.iter().any(|key| *key >= visible) {
+                return Err(misfit());
+            }
             if truth.iter().any(|score| !score.is_finite()) {
                 return Err("Its scores are not finite. Choose an earlier checkpoint.".to_owned());
             }
@@ -80,9 +87,7 @@ impl Reconstruction {
                 (&mut rebuilt.rebuilt_scores, &restored),
                 (&mut rebuilt.rebuilt_map, &q),
             ] {
-                if let Some(place) = field.get_mut(row.clone()) {
-                    place.copy_from_slice(values);
-                }
+                part_mut(field, row.start, visible).copy_from_slice(values);
             }
         }
         rebuilt.score_error = if squares > 0.0 { error / squares } else { 0.0 };
@@ -90,36 +95,22 @@ impl Reconstruction {
     }
 }
 
-impl ScopeReconstruction {
-    /// A query's scores put together from the first `k` in its order. `row` are all that it sees.
-    pub fn restored(&self, query: usize, tokens: usize, row: &[f32], k: usize) -> Vec<f32> {
-        let before: usize = (0..query)
-            .map(|query| {
-                let visible = self.order(query, tokens).len();
-                visible * (visible + 1) / 2
-            })
-            .sum();
-        restore(self.factors.get(before..).unwrap_or_default(), &self.order(query, tokens), row, k)
-    }
-}
-
 /// `â = L_P̄ (L_P⁻¹ a_P)`, which is `R a_P` with the R of equation 7, for P the first `k` of the order. `lower` is the
-/// triangle of all of it; a column of zeros says nothing.
+/// triangle of all of it, of which a column of zeros says nothing, and `row` has a number for every key.
 fn restore(lower: &[f32], order: &[usize], row: &[f32], k: usize) -> Vec<f32> {
     let k = k.min(order.len());
-    let line = |at: usize| lower.get(at * (at + 1) / 2..(at + 1) * (at + 2) / 2).unwrap_or_default();
+    let line = |at: usize| part(lower, at * (at + 1) / 2, at + 1);
     let known = |line: &[f32], y: &[f64]| line.iter().zip(y).map(|(l, y)| f64::from(*l) * y).sum::<f64>();
     let mut y: Vec<f64> = Vec::with_capacity(k);
     let mut whole = row.to_vec();
     for (at, &key) in order.iter().enumerate() {
         let line = line(at);
         if at < k {
-            let own = line.get(at).copied().map_or(0.0, f64::from);
-            let value = row.get(key).copied().map_or(0.0, f64::from);
-            let rest = value - known(line, &y);
+            let own = f64::from(line[at]);
+            let rest = f64::from(row[key]) - known(line, &y);
             y.push(if own > 0.0 { rest / own } else { 0.0 });
-        } else if let Some(place) = whole.get_mut(key) {
-            *place = known(line, &y) as f32;
+        } else {
+            whole[key] = known(line, &y) as f32;
         }
     }
     whole

@@ -1,6 +1,8 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::ops::{part, part_mut};
+
 /// A linear map from the entries of a vector that are computed to those that are not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RestorationMap {
@@ -20,14 +22,16 @@ impl RestorationMap {
     ///
     /// # Shapes
     /// `c` `[n, n]`, row by row, `entries <= n`.
+    ///
+    /// # Panics
+    /// If `c` is not square, or an entry is not among those.
     pub fn optimal(c: &[f64], n: usize, entries: usize, chosen: &[usize]) -> Self {
-        let at = |row: usize, column: usize| c.get(row * n + column).copied().unwrap_or(0.0);
+        check_covariance(c, n, entries);
+        assert!(chosen.iter().all(|&entry| entry < entries), "chosen entries {chosen:?} of {entries}");
+        let at = |row: usize, column: usize| c[row * n + column];
         let is_chosen = |entry: &usize| chosen.contains(entry);
         let restored: Vec<usize> = (0..entries).filter(|entry| !is_chosen(entry)).collect();
-        let factor = Factor::new(chosen.len(), |i, j| match (chosen.get(i), chosen.get(j)) {
-            (Some(&i), Some(&j)) => at(i, j),
-            _ => 0.0,
-        });
+        let factor = Factor::new(chosen.len(), |i, j| at(chosen[i], chosen[j]));
         let row = |&entry: &usize| factor.solve(chosen.iter().map(|&column| at(entry, column)).collect());
         let weights: Vec<Vec<f64>> = restored.par_iter().with_min_len(16).map(row).collect();
         Self { chosen: chosen.to_vec(), restored, weights: weights.concat() }
@@ -35,8 +39,12 @@ impl RestorationMap {
 
     /// The mean squared error of the restored entries, summed over them: the trace of `C[P̄, P̄] - R C[P, P̄]` (equation
     /// 8). `c` `[n, n]`.
+    ///
+    /// # Panics
+    /// If `c` is not square, or has fewer entries.
     pub fn error(&self, c: &[f64], n: usize) -> f64 {
-        let at = |row: usize, column: usize| c.get(row * n + column).copied().unwrap_or(0.0);
+        check_covariance(c, n, self.entries());
+        let at = |row: usize, column: usize| c[row * n + column];
         let rows = self.restored.iter().zip(self.weights.chunks(self.chosen.len().max(1)));
         let known = |(&entry, weights): (&usize, &[f64])| {
             let known: f64 = weights.iter().zip(&self.chosen).map(|(weight, &chosen)| weight * at(chosen, entry)).sum();
@@ -49,40 +57,55 @@ impl RestorationMap {
         }
     }
 
+    /// Entries of the vector; fails unless each is computed or restored and R has a number for every two.
+    fn entries(&self) -> usize {
+        let (chosen, restored) = (self.chosen.len(), self.restored.len());
+        assert_eq!(self.weights.len(), restored * chosen, "R of a restoration: {restored} x {chosen}");
+        let entries = chosen + restored;
+        let mut all = self.chosen.iter().chain(&self.restored);
+        assert!(all.all(|&entry| entry < entries), "entries of a restoration: below {entries}");
+        entries
+    }
+
     /// R with identity rows for the entries that are computed, F: `â = F a_P`. `[entries, chosen]`
+    ///
+    /// # Panics
+    /// If R is not of these entries.
     pub fn whole(&self) -> Vec<f64> {
         let k = self.chosen.len();
-        let mut whole = vec![0.0; (k + self.restored.len()) * k];
+        let mut whole = vec![0.0; self.entries() * k];
         for (column, &entry) in self.chosen.iter().enumerate() {
-            if let Some(one) = whole.get_mut(entry * k + column) {
-                *one = 1.0;
-            }
+            whole[entry * k + column] = 1.0;
         }
         for (&entry, row) in self.restored.iter().zip(self.weights.chunks(k.max(1))) {
-            if let Some(place) = whole.get_mut(entry * k..(entry + 1) * k) {
-                place.copy_from_slice(row);
-            }
+            part_mut(&mut whole, entry * k, k).copy_from_slice(row);
         }
         whole
     }
 
     /// A vector put together from its computed entries `a_P`, given in the order of [`Self::chosen`].
+    ///
+    /// # Panics
+    /// If they are not as many, or R is not of these entries.
     pub fn restore(&self, computed: &[f64]) -> Vec<f64> {
         let k = self.chosen.len();
-        let mut vector = vec![0.0; k + self.restored.len()];
+        assert_eq!(computed.len(), k, "computed entries of a restoration");
+        let mut vector = vec![0.0; self.entries()];
         for (&entry, &value) in self.chosen.iter().zip(computed) {
-            if let Some(place) = vector.get_mut(entry) {
-                *place = value;
-            }
+            vector[entry] = value;
         }
         for (row, &entry) in self.restored.iter().enumerate() {
-            let weights = self.weights.get(row * k..(row + 1) * k).unwrap_or_default();
-            if let Some(place) = vector.get_mut(entry) {
-                *place = weights.iter().zip(computed).map(|(weight, value)| weight * value).sum();
-            }
+            let weights = part(&self.weights, row * k, k);
+            vector[entry] = weights.iter().zip(computed).map(|(weight, value)| weight * value).sum();
         }
         vector
     }
+}
+
+/// Fails unless a covariance is square and has so many entries.
+fn check_covariance(c: &[f64], n: usize, entries: usize) {
+    assert_eq!(c.len(), n * n, "a covariance of {n} entries has {} numbers", c.len());
+    assert!(entries <= n, "{entries} entries of a covariance of {n}");
 }
 
 /// `L Lᵀ` of a symmetric matrix, without the rows and columns that depend on those before them.
@@ -101,20 +124,18 @@ impl Factor {
         for i in 0..size {
             for j in 0..=i {
                 let (before, own) = lower.split_at(i * size);
-                let row = own.get(..j).unwrap_or_default();
-                let other = if j == i { row } else { before.get(j * size..j * size + j).unwrap_or_default() };
+                let row = part(own, 0, j);
+                let other = if j == i { row } else { part(before, j * size, j) };
                 let rest = at(i, j) - row.iter().zip(other).map(|(a, b)| a * b).sum::<f64>();
-                let pivot = before.get(j * size + j).copied().unwrap_or(0.0);
                 let value = if j < i {
+                    let pivot = before[j * size + j];
                     if pivot > 0.0 { rest / pivot } else { 0.0 }
                 } else if rest > DEPENDENT * at(i, i) {
                     rest.sqrt()
                 } else {
                     0.0
                 };
-                if let Some(place) = lower.get_mut(i * size + j) {
-                    *place = value;
-                }
+                lower[i * size + j] = value;
             }
         }
         Self { size, lower }
@@ -123,11 +144,11 @@ impl Factor {
     /// `x` with `L Lᵀ x = b`, zero at dependent entries.
     fn solve(&self, mut b: Vec<f64>) -> Vec<f64> {
         let size = self.size;
-        let at = |row: usize, column: usize| self.lower.get(row * size + column).copied().unwrap_or(0.0);
+        assert_eq!(b.len(), size, "right side of {size} equations");
+        let at = |row: usize, column: usize| self.lower[row * size + column];
         for i in 0..size {
             let (solved, rest) = b.split_at_mut(i);
-            let row = self.lower.get(i * size..i * size + i).unwrap_or_default();
-            let known: f64 = row.iter().zip(&*solved).map(|(a, b)| a * b).sum();
+            let known: f64 = part(&self.lower, i * size, i).iter().zip(&*solved).map(|(a, b)| a * b).sum();
             if let Some(x) = rest.first_mut() {
                 *x = if at(i, i) > 0.0 { (*x - known) / at(i, i) } else { 0.0 };
             }

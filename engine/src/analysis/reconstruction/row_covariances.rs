@@ -5,6 +5,7 @@ use super::{
     EigenProjection, RestorationMap,
     choice::{row_map, visible_block},
 };
+use crate::ops::part;
 
 /// Second moments of every query's row of scores, `Q_i = E[row_i row_iᵀ]` (Eigen analysis, equation 5), as samples come.
 /// A sample is the map of scores of one head for one example: scaled, before mask and softmax, no mean subtracted.
@@ -57,7 +58,7 @@ impl RowCovariances {
         let samples = scores.len() / (n * n);
         self.sums.par_chunks_mut(n * n).enumerate().for_each(|(query, sum)| {
             let visible = if causal { query + 1 } else { n };
-            let rows = scores.chunks_exact(n * n).filter_map(|map| map.get(query * n..query * n + visible));
+            let rows = scores.chunks_exact(n * n).map(|map| part(map, query * n, visible));
             let rows: Vec<f64> = rows.flatten().copied().collect();
             let rows = MatRef::from_row_major_slice(&rows, samples, visible);
             let sum = MatMut::from_row_major_slice_mut(sum, n, n).submatrix_mut(0, 0, visible, visible);
@@ -69,8 +70,7 @@ impl RowCovariances {
     /// `Q_i` of one query, zero for keys that it does not see. `[n, n]`
     pub fn row(&self, query: usize) -> Vec<f64> {
         let (n, count) = (self.tokens, self.samples.max(1) as f64);
-        let sums = self.sums.get(query * n * n..(query + 1) * n * n).unwrap_or_default();
-        sums.iter().map(|sum| sum / count).collect()
+        part(&self.sums, query * n * n, n * n).iter().map(|sum| sum / count).collect()
     }
 
     /// `Q_i` of the keys that a query sees alone. `[visible, visible]`
@@ -91,7 +91,7 @@ impl RowCovariances {
     /// The mean square of a query's scores, summed over its keys: `Tr Q_i`.
     pub fn trace(&self, query: usize) -> f64 {
         let n = self.tokens;
-        let sums = self.sums.get(query * n * n..(query + 1) * n * n).unwrap_or_default();
+        let sums = part(&self.sums, query * n * n, n * n);
         sums.iter().step_by(n + 1).sum::<f64>() / self.samples.max(1) as f64
     }
 

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ErrorCurve;
-use crate::attention::HeadAt;
+use crate::{attention::HeadAt, ops::part};
 
 /// Whose scores are put together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -91,8 +91,11 @@ impl ScopeReconstruction {
     }
 
     /// A query's keys in the order in which they are computed. `tokens` is n.
+    ///
+    /// # Panics
+    /// If the ranks are not those of n queries.
     pub fn order(&self, query: usize, tokens: usize) -> Vec<usize> {
-        let row = self.ranks.get(query * tokens..(query + 1) * tokens).unwrap_or_default();
+        let row = part(&self.ranks, query * tokens, tokens);
         let mut seen: Vec<(usize, f32)> = row.iter().copied().enumerate().filter(|(_, rank)| *rank >= 0.0).collect();
         seen.sort_by(|a, b| a.1.total_cmp(&b.1));
         seen.into_iter().map(|(key, _)| key).collect()

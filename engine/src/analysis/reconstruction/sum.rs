@@ -121,6 +121,8 @@ impl ReconstructionSum {
     /// # Errors
     /// If the scores are not as many as they should be, or a number is not finite.
     pub fn add(&mut self, batch: &ScoreBatch<'_, f32>, numbers: &[u64]) -> Result<(), AnalysisError> {
+        batch.check(&self.shape)?;
+        AnalysisError::unless_equal("numbers of examples", numbers.len(), batch.examples)?;
         let n = self.shape.tokens;
         let size = n * n;
         let is_causal = self.shape.is_causal;
@@ -128,23 +130,19 @@ impl ReconstructionSum {
             if heads.is_empty() {
                 continue;
             }
-            if values.len() != batch.examples * heads.len() * size || numbers.len() != batch.examples {
-                return Err(AnalysisError::OtherSizes { what: "scores" });
-            }
             let is_finite = |map: &[f32]| {
                 let rows = map.chunks_exact(n).enumerate();
                 let mut seen = rows.flat_map(|(query, row)| row.iter().take(if is_causal { query + 1 } else { n }));
                 seen.all(|score| score.is_finite())
             };
             if let Some(sample) = values.chunks_exact(size).position(|map| !is_finite(map)) {
-                let head = heads.get(sample % heads.len()).copied().unwrap_or_default();
-                return Err(AnalysisError::NotFinite { what: "scores", layer, head });
+                return Err(AnalysisError::NotFinite { what: "scores", layer, head: heads[sample % heads.len()] });
             }
             for is_held_out in [false, true] {
                 let of = |chosen: Option<usize>| -> Vec<f64> {
                     let maps = values.chunks_exact(size).enumerate().filter(|(sample, _)| {
-                        let is_in = numbers.get(sample / heads.len()).is_some_and(|at| (at % 2 == 1) == is_held_out);
-                        is_in && chosen.is_none_or(|head| heads.get(sample % heads.len()) == Some(&head))
+                        let is_in = (numbers[sample / heads.len()] % 2 == 1) == is_held_out;
+                        is_in && chosen.is_none_or(|head| heads[sample % heads.len()] == head)
                     });
                     maps.flat_map(|(_, map)| map.iter().copied().map(f64::from)).collect()
                 };
@@ -310,9 +308,7 @@ fn by_rows(
             eigen.add(&errors.eigen);
             random.add(&errors.random);
             for (rank, key) in errors.order.iter().enumerate() {
-                if let Some(place) = ranks.get_mut(query * n + key) {
-                    *place = rank as f32;
-                }
+                ranks[query * n + key] = rank as f32;
             }
             factors.extend(errors.lower);
         }

@@ -195,7 +195,12 @@ fn what_cannot_be_compared_is_refused() {
     let mut attn = vec![0.5_f32; 8];
     let mut own = sum();
     let short = own.add(&MapBatch { layers: &[&attn[..4]], sizes: [1, 2, 2], queries: None });
-    assert!(matches!(short, Err(AnalysisError::OtherSizes { .. })));
+    let said = |refused: Result<(), AnalysisError>| refused.unwrap_err().to_string();
+    assert!(said(short).starts_with("There are 4 numbers in the attention maps of layer 0 instead of 8"));
+    let more = own.add(&MapBatch { layers: &[&attn, &attn], sizes: [1, 2, 2], queries: None });
+    assert!(said(more).starts_with("There are 2 layers of attention maps instead of 1"));
+    let mask = own.add(&MapBatch { layers: &[&attn], sizes: [1, 2, 2], queries: Some(&[1]) });
+    assert!(said(mask).starts_with("There are 1 places in the masks of padding instead of 2"));
     attn[5] = f32::NAN;
     let broken = own.add(&MapBatch { layers: &[&attn], sizes: [1, 2, 2], queries: None });
     assert!(matches!(broken, Err(AnalysisError::NotFinite { layer: 0, head: 1, .. })), "{broken:?}");

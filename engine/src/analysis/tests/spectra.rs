@@ -3,10 +3,11 @@ use proptest::prelude::*;
 use super::{Golden, assert_close, held, padded};
 use crate::{
     analysis::{
-        Analysis, AnalysisError, ScoreBatch, ScoreShape, ScoreSpectra, SpectraSum, Spectrum, SpectrumMethod,
-        SpectrumSpec,
+        Analysis, AnalysisError, ProjectionSum, ReconstructionSpec, ScoreBatch, ScoreShape, ScoreSpectra, SpectraSum,
+        Spectrum, SpectrumMethod, SpectrumSpec,
         eigen::{Dense, eigenvalues},
         krylov::leading,
+        reconstruction::ReconstructionSum,
         spectra_sum::Kept,
     },
     ops::{
@@ -443,10 +444,19 @@ fn what_cannot_be_looked_at_is_refused() {
     assert!(text.contains("1024 MiB are free") && text.contains("shorter or fewer examples"), "{text}");
     let mut sum = SpectraSum::<f32>::new(shape(4, 2), everything(false), Some(1 << 30)).unwrap();
     let mut scores = vec![0.5_f32; 32];
-    assert!(matches!(
-        sum.add(&ScoreBatch { layers: &[&scores[..16]], examples: 1 }),
-        Err(AnalysisError::OtherSizes { .. })
-    ));
+    let short = ScoreBatch { layers: &[&scores[..16]], examples: 1 };
+    let said = "There are 16 scores of layer 0 instead of 32";
+    assert!(sum.add(&short).unwrap_err().to_string().starts_with(said));
+    let none = ScoreBatch { layers: &[], examples: 1 };
+    let mut projections = ProjectionSum::<f32>::new(shape(4, 2), &[vec![0.25; 16]]).unwrap();
+    assert!(projections.add(&short).unwrap_err().to_string().starts_with(said));
+    assert!(projections.add(&none).unwrap_err().to_string().starts_with("There are 0 layers of scores instead of 1"));
+    let mut rows = ReconstructionSum::new(shape(4, 2), &ReconstructionSpec::default(), None).unwrap();
+    assert!(rows.add(&short, &[0]).unwrap_err().to_string().starts_with(said));
+    let whole = ScoreBatch { layers: &[&scores], examples: 1 };
+    assert!(
+        rows.add(&whole, &[0, 1]).unwrap_err().to_string().starts_with("There are 2 numbers of examples instead of 1")
+    );
     scores[20] = f32::INFINITY;
     assert!(matches!(
         sum.add(&ScoreBatch { layers: &[&scores], examples: 1 }),
