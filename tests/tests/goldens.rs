@@ -192,14 +192,7 @@ fn models_of_every_family_are_saved_as_they_came() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("model");
         let tensors = loaded.parameters.tensors();
-        let contents = ModelDirectory {
-            plan: &loaded.plan,
-            tensors: &tensors,
-            tokenizer_json: None,
-            config: None,
-            training: None,
-            run: None,
-        };
+        let contents = ModelDirectory::of(&loaded.plan, &tensors);
         let _ = save_model_dir(&dir, &contents).unwrap();
         let file = |dir: &Path| {
             let bytes = std::fs::read(dir.join("model.safetensors")).unwrap();

@@ -1,9 +1,12 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Borrowing, named};
+use super::Borrowing;
 use crate::{
     attention::{Cell, Draft, HeadAt, HeadPlan},
-    config::{Problem, Reuse},
+    config::{
+        AllEndReuse, AlternateReuse, AttentionConfig, FirstReuse, FullReuse, NoReuse, PartialReuse, Problem, Reuse,
+        SkipReuse,
+    },
 };
 
 /// Which heads are to borrow, and why.
@@ -114,7 +117,7 @@ impl HeadAdvice {
         });
         let changed: Vec<f64> = changed.collect();
         let (replaced, known) = (changed.len(), !changed.is_empty());
-        let reuse = if replaced == 0 { given.clone() } else { named::reuse(&plan) };
+        let reuse = if replaced == 0 { given.clone() } else { named_reuse(&plan) };
         Ok(Self {
             threshold,
             reuse,
@@ -144,4 +147,29 @@ pub(super) fn remaining(plan: &HeadPlan, between: impl Fn(HeadAt, HeadAt) -> f64
     });
     let nearest: Vec<f64> = nearest.collect();
     (!nearest.is_empty()).then(|| nearest.iter().sum::<f64>() / nearest.len() as f64)
+}
+
+/// The schedule of a name that gives every head the same map, else the table itself.
+fn named_reuse(plan: &HeadPlan) -> Reuse {
+    let (layers, heads) = (plan.layers(), plan.heads());
+    let borrowing = (0..layers).filter(|layer| plan.borrowed(*layer) > 0).count();
+    let most = (0..layers).map(|layer| plan.borrowed(layer)).max().unwrap_or(0);
+    let skipped = (0..layers).filter(|layer| plan.skips_layer(*layer)).count();
+    let candidates = [
+        Reuse::None(NoReuse {}),
+        Reuse::Full(FullReuse { layers: borrowing }),
+        Reuse::Partial(PartialReuse { heads: most }),
+        Reuse::First(FirstReuse { layers: borrowing, heads: most }),
+        Reuse::Alternate(AlternateReuse { layers: None, heads: (most < heads).then_some(most) }),
+        Reuse::Alternate(AlternateReuse { layers: Some(borrowing), heads: (most < heads).then_some(most) }),
+        Reuse::AllEnd(AllEndReuse { layers: borrowing, heads: (most < heads).then_some(most) }),
+        Reuse::Skip(SkipReuse { layers: skipped }),
+    ];
+    let is_same = |candidate: &Reuse| {
+        let config = AttentionConfig { reuse: candidate.clone(), ..AttentionConfig::default() };
+        let derived = HeadPlan::derive(&config, layers, heads);
+        // Whose map a head uses counts, not over whom it comes.
+        derived.is_ok_and(|derived| plan.iter().all(|(at, _)| derived.origin(at) == plan.origin(at)))
+    };
+    candidates.into_iter().find(is_same).unwrap_or_else(|| Reuse::Custom(plan.to_custom()))
 }

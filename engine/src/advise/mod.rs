@@ -11,13 +11,11 @@ mod borrowing;
 mod costs;
 mod dimensions;
 mod heads;
-mod named;
 mod outcome;
 mod pairs;
 mod prediction;
 #[cfg(test)]
 mod tests;
-mod wishes;
 
 pub use adviser::{Advice, Adviser};
 pub use borrowing::{Borrowing, Lent};
@@ -26,5 +24,4 @@ pub use dimensions::DimensionAdvice;
 pub use heads::{HeadAdvice, HeadVerdict, Verdict};
 pub use outcome::{Outcome, OutcomeRow, Stands, Trained, Unit};
 pub use pairs::PairAdvice;
-pub use prediction::Prediction;
-pub use wishes::Wishes;
+pub use prediction::{Prediction, Wishes};

@@ -80,15 +80,11 @@ pub const GPT2: Preset = Preset {
 pub const BART: Preset = Preset {
     naming: Naming::Bart,
     stack: StackName::Decoder,
-    norm: NormPlacement::Post,
     norm_epsilon: 1e-5,
-    activation: Gelu::Exact,
-    matrices: Orientation::OutputsFirst,
-    joins_projections: false,
-    shrinks_outputs: false,
     first_position: 2,
     token_types: 0,
     vocabulary_head: VocabularyHead { transforms: false, has_bias: true },
+    ..BERT
 };
 
 /// `ViT` (Dosovitskiy et al., 2021).

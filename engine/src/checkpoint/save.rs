@@ -34,6 +34,13 @@ pub struct ModelDirectory<'a> {
     pub run: Option<&'a str>,
 }
 
+impl<'a> ModelDirectory<'a> {
+    /// Architecture and weights alone.
+    pub fn of(plan: &'a ModelPlan, tensors: &'a BTreeMap<String, Tensor>) -> Self {
+        Self { plan, tensors, tokenizer_json: None, config: None, training: None, run: None }
+    }
+}
+
 /// What was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SavedModel {

@@ -58,14 +58,7 @@ fn saved(config: &RunConfig) -> (BTreeMap<Option<usize>, Tensors>, serde_json::V
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("model");
     let tensors = parameters.tensors();
-    let contents = ModelDirectory {
-        plan: &plan,
-        tensors: &tensors,
-        tokenizer_json: None,
-        config: None,
-        training: None,
-        run: None,
-    };
+    let contents = ModelDirectory::of(&plan, &tensors);
     save_model_dir(&dir, &contents).unwrap();
     let bytes = fs::read(dir.join(WEIGHTS)).unwrap();
     let mut layers: BTreeMap<Option<usize>, Tensors> = BTreeMap::new();

@@ -48,12 +48,10 @@ fn save(dir: &Path, config: &RunConfig, seed: u64, training: Option<&TrainingSta
     let parameters = ParameterSet::init(&plan, seed, DType::F32, &Device::Cpu).unwrap();
     let tensors = parameters.tensors();
     let contents = ModelDirectory {
-        plan: &plan,
-        tensors: &tensors,
         tokenizer_json: Some(TOKENIZER_TEXT),
         config: Some(config),
         training,
-        run: None,
+        ..ModelDirectory::of(&plan, &tensors)
     };
     let saved = save_model_dir(dir, &contents).unwrap();
     let sizes = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len());
@@ -191,14 +189,7 @@ fn double_precision_is_kept() {
     let plan = plan(&config);
     let parameters = ParameterSet::init(&plan, 1, DType::F64, &Device::Cpu).unwrap();
     let tensors = parameters.tensors();
-    let contents = ModelDirectory {
-        plan: &plan,
-        tensors: &tensors,
-        tokenizer_json: None,
-        config: None,
-        training: None,
-        run: None,
-    };
+    let contents = ModelDirectory::of(&plan, &tensors);
     save_model_dir(&dir, &contents).unwrap();
     assert_eq!(names(&dir), ["config.json", "headroom.json", "model.safetensors"]);
     assert!(fs::read_to_string(dir.join("config.json")).unwrap().contains("float64"));
@@ -243,14 +234,8 @@ fn training_continues_from_a_checkpoint_as_if_never_stopped() {
             assert!(moments.keys().any(|name| name.ends_with(".weight.exp_avg") && !name.starts_with("input.")));
         }
         let state = TrainingState { optimiser: moments, ..training() };
-        let contents = ModelDirectory {
-            plan: &plan,
-            tensors: &tensors,
-            tokenizer_json: None,
-            config: Some(&config),
-            training: Some(&state),
-            run: None,
-        };
+        let contents =
+            ModelDirectory { config: Some(&config), training: Some(&state), ..ModelDirectory::of(&plan, &tensors) };
         save_model_dir(&dir, &contents).unwrap();
         train(&plan, &parameters, &mut optimiser, 3, 3);
 
@@ -343,14 +328,7 @@ fn too_little_space_is_seen_before_anything_is_written() {
     let kept = save(&dir, &config, 1, None);
     let plan = plan(&config);
     let tensors = ParameterSet::init(&plan, 2, DType::F32, &Device::Cpu).unwrap().tensors();
-    let contents = ModelDirectory {
-        plan: &plan,
-        tensors: &tensors,
-        tokenizer_json: None,
-        config: None,
-        training: None,
-        run: None,
-    };
+    let contents = ModelDirectory::of(&plan, &tensors);
     let error = save_with(&dir, &contents, Some(1_000)).unwrap_err();
     assert!(error.to_string().contains("1000 bytes are free"), "{error}");
     let loaded = load(&dir).unwrap();
@@ -367,14 +345,7 @@ fn folders_with_other_files_are_never_replaced() {
     let config = config(Architecture::Decoder, NormPlacement::Pre);
     let plan = plan(&config);
     let tensors = ParameterSet::init(&plan, 2, DType::F32, &Device::Cpu).unwrap().tensors();
-    let contents = ModelDirectory {
-        plan: &plan,
-        tensors: &tensors,
-        tokenizer_json: None,
-        config: None,
-        training: None,
-        run: None,
-    };
+    let contents = ModelDirectory::of(&plan, &tensors);
     let error = save_model_dir(&dir, &contents).unwrap_err();
     assert!(error.to_string().contains("chapter.tex"), "{error}");
     assert_eq!(names(&dir), ["chapter.tex"]);
@@ -564,8 +535,7 @@ fn an_export_says_how_its_run_chose_its_pairs() {
     let plan = plan(&config);
     let text = |config: Option<&RunConfig>| {
         let tensors = BTreeMap::new();
-        let contents =
-            ModelDirectory { plan: &plan, tensors: &tensors, tokenizer_json: None, config, training: None, run: None };
+        let contents = ModelDirectory { config, ..ModelDirectory::of(&plan, &tensors) };
         let special = special_tokens::SpecialTokens::find(None);
         let text = hugging_face::config_json(&contents, Precision::F32, &special);
         assert_eq!(hugging_face::plan_of(&text, Path::new("m")).unwrap().stack.coverage, plan.stack.coverage);

@@ -34,20 +34,9 @@ impl Store {
 
     /// Every advised run that is not deleted, newest first.
     pub fn advice(&self) -> Result<Vec<AdviceRecord>, StoreError> {
-        self.read(async |connection| {
-            let rows = sqlx::query(
-                "SELECT runs.id, source, beside, step, words, advice.created_ms, prediction
-                 FROM advice JOIN runs ON runs.number = advice.run WHERE runs.deleted_ms IS NULL
-                 ORDER BY advice.run DESC",
-            )
-            .fetch_all(connection)
-            .await?;
-            let records: Vec<AdviceRecord> = rows.iter().filter_map(record).collect();
-            if records.len() < rows.len() {
-                self.warn_hidden("advice");
-            }
-            Ok(records)
-        })
+        let question = "SELECT runs.id, source, beside, step, words, advice.created_ms, prediction
+             FROM advice JOIN runs ON runs.number = advice.run WHERE runs.deleted_ms IS NULL ORDER BY advice.run DESC";
+        self.readable("advice", question, record)
     }
 }
 

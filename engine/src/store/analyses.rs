@@ -82,34 +82,15 @@ impl Store {
 
     /// Everything that was found out on demand, newest first, deleted ones left out.
     pub fn analyses(&self) -> Result<Vec<AnalysisSummary>, StoreError> {
-        self.read(async |connection| {
-            let rows = sqlx::query(concat!(
-                "SELECT ",
-                columns!(),
-                " FROM analyses WHERE deleted_ms IS NULL ORDER BY number DESC"
-            ))
-            .fetch_all(connection)
-            .await?;
-            let found: Vec<AnalysisSummary> = rows.iter().filter_map(summary).collect();
-            if found.len() < rows.len() {
-                self.warn_hidden("analyses");
-            }
-            Ok(found)
-        })
+        let question = concat!("SELECT ", columns!(), " FROM analyses WHERE deleted_ms IS NULL ORDER BY number DESC");
+        self.readable("analyses", question, summary)
     }
 
     /// Those that were deleted and can still be brought back, newest first.
     pub fn deleted_analyses(&self) -> Result<Vec<AnalysisSummary>, StoreError> {
-        self.read(async |connection| {
-            let rows = sqlx::query(concat!(
-                "SELECT ",
-                columns!(),
-                " FROM analyses WHERE deleted_ms IS NOT NULL ORDER BY number DESC"
-            ))
-            .fetch_all(connection)
-            .await?;
-            Ok(rows.iter().filter_map(summary).collect())
-        })
+        let question =
+            concat!("SELECT ", columns!(), " FROM analyses WHERE deleted_ms IS NOT NULL ORDER BY number DESC");
+        self.readable("analyses", question, summary)
     }
 
     /// One of them.
@@ -133,15 +114,7 @@ impl Store {
 
     /// Deletes what was found out so that it can be brought back, or brings it back.
     pub fn set_analysis_deleted(&self, id: &AnalysisId, deleted: bool) -> Result<(), StoreError> {
-        let id = id.clone();
-        self.change(async move |connection| {
-            sqlx::query("UPDATE analyses SET deleted_ms = ?2 WHERE id = ?1")
-                .bind(id.as_str())
-                .bind(deleted.then(now_ms))
-                .execute(connection)
-                .await?;
-            Ok(())
-        })
+        self.set_deleted("UPDATE analyses SET deleted_ms = ?2 WHERE id = ?1", id.as_str(), deleted)
     }
 }
 

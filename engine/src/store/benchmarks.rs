@@ -81,20 +81,8 @@ impl Store {
 
     /// Every benchmark, newest first, deleted ones left out.
     pub fn benchmarks(&self) -> Result<Vec<BenchmarkSummary>, StoreError> {
-        self.read(async |connection| {
-            let rows = sqlx::query(concat!(
-                "SELECT ",
-                columns!(),
-                " FROM benchmarks WHERE deleted_ms IS NULL ORDER BY number DESC"
-            ))
-            .fetch_all(connection)
-            .await?;
-            let found: Vec<BenchmarkSummary> = rows.iter().filter_map(summary).collect();
-            if found.len() < rows.len() {
-                self.warn_hidden("benchmarks");
-            }
-            Ok(found)
-        })
+        let question = concat!("SELECT ", columns!(), " FROM benchmarks WHERE deleted_ms IS NULL ORDER BY number DESC");
+        self.readable("benchmarks", question, summary)
     }
 
     /// A benchmark by its id, its number as `3` or `#3`, its name (the newest of that name), or the beginning of an id that
@@ -106,16 +94,9 @@ impl Store {
 
     /// A deleted benchmark that can still be brought back, found in the same ways.
     pub fn deleted_benchmark(&self, query: &str) -> Result<BenchmarkSummary, StoreError> {
-        let all: Vec<BenchmarkSummary> = self.read(async |connection| {
-            let rows = sqlx::query(concat!(
-                "SELECT ",
-                columns!(),
-                " FROM benchmarks WHERE deleted_ms IS NOT NULL ORDER BY number DESC"
-            ))
-            .fetch_all(connection)
-            .await?;
-            Ok(rows.iter().filter_map(summary).collect())
-        })?;
+        let question =
+            concat!("SELECT ", columns!(), " FROM benchmarks WHERE deleted_ms IS NOT NULL ORDER BY number DESC");
+        let all = self.readable("benchmarks", question, summary)?;
         let id = find(&all, query.trim())?;
         let known = all.into_iter().find(|known| known.id == id);
         known.ok_or_else(|| StoreError::NoSuchBenchmark { query: query.to_owned(), newest: Vec::new() })
@@ -123,15 +104,7 @@ impl Store {
 
     /// Deletes a benchmark so that it can be brought back, or brings it back.
     pub fn set_benchmark_deleted(&self, id: &BenchmarkId, deleted: bool) -> Result<(), StoreError> {
-        let id = id.clone();
-        self.change(async move |connection| {
-            sqlx::query("UPDATE benchmarks SET deleted_ms = ?2 WHERE id = ?1")
-                .bind(id.as_str())
-                .bind(deleted.then(now_ms))
-                .execute(connection)
-                .await?;
-            Ok(())
-        })
+        self.set_deleted("UPDATE benchmarks SET deleted_ms = ?2 WHERE id = ?1", id.as_str(), deleted)
     }
 }
 

@@ -5,8 +5,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use sqlx::sqlite::SqliteConnection;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::clock::now_ms;
 use super::fault::Fault;
 use super::instance::{self, Instance};
 use super::job::Change;
@@ -236,6 +237,30 @@ impl Store {
         question: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         self.inner.readers.read(question)
+    }
+
+    /// What the rows of a question say; those that cannot be read are left out, which is told once of a table.
+    pub(crate) fn readable<R>(
+        &self,
+        table: &'static str,
+        question: &'static str,
+        read: impl Fn(&SqliteRow) -> Option<R>,
+    ) -> Result<Vec<R>, StoreError> {
+        let rows = self.read(async |connection| Ok(sqlx::query(question).fetch_all(connection).await?))?;
+        let found: Vec<R> = rows.iter().filter_map(read).collect();
+        if found.len() < rows.len() {
+            self.warn_hidden(table);
+        }
+        Ok(found)
+    }
+
+    /// Deletes something so that it can be brought back, or brings it back; `change` takes its id and the time.
+    pub(crate) fn set_deleted(&self, change: &'static str, id: &str, deleted: bool) -> Result<(), StoreError> {
+        let id = id.to_owned();
+        self.change(async move |connection| {
+            sqlx::query(change).bind(id).bind(deleted.then(now_ms)).execute(connection).await?;
+            Ok(())
+        })
     }
 
     /// Changes the database in a transaction of its own, after all that was logged before.

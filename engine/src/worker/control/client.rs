@@ -1,17 +1,17 @@
 use std::{
     cell::RefCell,
-    io::{self, ErrorKind, Read, Write},
-    os::unix::{
-        fs::{FileTypeExt as _, MetadataExt as _},
-        net::{SocketAddr, UnixStream},
-    },
+    io::{self, ErrorKind, Write},
+    os::unix::net::{SocketAddr, UnixStream},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use thiserror::Error;
 
-use super::super::{Event, Notice, Request, Ticket, from_line, to_line};
+use super::{
+    super::{Event, Notice, Request, Ticket, from_line, to_line},
+    is_own_socket, next_line,
+};
 use crate::store::StorePaths;
 
 /// The longest line that is read, in bytes.
@@ -59,9 +59,7 @@ impl ControlClient {
             match path.symlink_metadata() {
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 Err(error) => return Err(failed(error)),
-                Ok(there) if !there.file_type().is_socket() || there.uid() != rustix::process::geteuid().as_raw() => {
-                    return Err(ControlError::Foreign(path));
-                }
+                Ok(there) if !is_own_socket(&there) => return Err(ControlError::Foreign(path)),
                 Ok(_) => {}
             }
             match UnixStream::connect(&path) {
@@ -96,29 +94,10 @@ impl ControlClient {
     }
 
     fn next(&self, deadline: Instant) -> io::Result<Option<Notice>> {
-        let mut rest = self.rest.borrow_mut();
-        loop {
-            if let Some(place) = rest.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = rest.drain(..=place).collect();
-                let text = String::from_utf8(line).map_err(io::Error::other)?;
-                return Ok(Some(from_line(&text)?));
-            }
-            if rest.len() > LONGEST_LINE {
-                return Err(io::Error::other("too long a line"));
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(None);
-            }
-            self.stream.set_read_timeout(Some(left))?;
-            let mut piece = [0; 4096];
-            match (&self.stream).read(&mut piece) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(read) => rest.extend_from_slice(piece.get(..read).unwrap_or_default()),
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => return Ok(None),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+        match next_line(&self.stream, &mut self.rest.borrow_mut(), LONGEST_LINE, deadline) {
+            Ok(line) => Ok(Some(from_line(&line)?)),
+            Err(error) if error.kind() == ErrorKind::TimedOut => Ok(None),
+            Err(error) => Err(error),
         }
     }
 }

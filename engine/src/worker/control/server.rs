@@ -18,7 +18,7 @@ use thiserror::Error;
 
 use super::{
     super::{Event, Notice, Request, Ticket, from_line, scheduler::Message, to_line},
-    ends, is_allowed,
+    ends, is_allowed, is_own_socket, next_line, own_user,
 };
 use crate::store::StorePaths;
 
@@ -158,8 +158,7 @@ impl ControlServer {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(failed(error)),
             Ok(there) => {
-                let is_ours = there.file_type().is_socket() && there.uid() == own_user();
-                if !is_ours || lock.left() != Some(identity(&there)) {
+                if !is_own_socket(&there) || lock.left() != Some(identity(&there)) {
                     return Err(ServerError::Foreign(path.to_owned()));
                 }
                 std::fs::remove_file(path).map_err(failed)?;
@@ -225,10 +224,6 @@ impl Drop for Served {
     }
 }
 
-fn own_user() -> u32 {
-    rustix::process::geteuid().as_raw()
-}
-
 /// Whether the other end belongs to this user, as the mode of the socket has it.
 #[cfg(any(target_os = "android", target_os = "linux"))]
 fn is_own(stream: &UnixStream) -> bool {
@@ -245,10 +240,13 @@ fn is_own(_stream: &UnixStream) -> bool {
 /// Answers a client's requests one after the other until it leaves or breaks the rules.
 fn serve(mut stream: &UnixStream, messages: &Sender<Message>) -> io::Result<()> {
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut rest = Vec::new();
-    while let Some(line) = next_line(stream, &mut rest)? {
+    loop {
+        let line = match next_line(stream, &mut rest, LONGEST_REQUEST, Instant::now() + PATIENCE) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
+            line => line?,
+        };
         let refused = |ticket: Option<Ticket>, why: &str| {
             to_line(&Notice { ticket, event: Event::Refused { why: why.to_owned() } }).map_err(io::Error::from)
         };
@@ -281,30 +279,6 @@ fn serve(mut stream: &UnixStream, messages: &Sender<Message>) -> io::Result<()> 
             if is_last {
                 break;
             }
-        }
-    }
-    Ok(())
-}
-
-/// The next line, without its line feed; none at the end of the stream. `rest` is what was read beyond.
-fn next_line(mut stream: &UnixStream, rest: &mut Vec<u8>) -> io::Result<Option<String>> {
-    let deadline = Instant::now() + PATIENCE;
-    let mut searched = 0;
-    loop {
-        let fresh = rest.get(searched..).unwrap_or_default();
-        if let Some(place) = fresh.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = rest.drain(..=searched + place).collect();
-            let text = String::from_utf8(line).map_err(io::Error::other)?;
-            return Ok(Some(text.trim_end().to_owned()));
-        }
-        searched = rest.len();
-        if searched > LONGEST_REQUEST || Instant::now() > deadline {
-            return Err(io::Error::other("too long a line, or too long in coming"));
-        }
-        let mut piece = [0; 4096];
-        match stream.read(&mut piece)? {
-            0 => return Ok(None),
-            read => rest.extend_from_slice(piece.get(..read).unwrap_or_default()),
         }
     }
 }

@@ -6,7 +6,6 @@ mod apple;
 #[cfg(feature = "cuda")]
 mod nvidia;
 mod reader;
-mod reading;
 
+pub use reader::GpuReading;
 pub(super) use reader::{Gpu, GpuReader, gpus, reader};
-pub use reading::GpuReading;
