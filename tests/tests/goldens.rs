@@ -114,13 +114,19 @@ fn logits_maps_and_hidden_states_are_those_of_transformers() {
     }
 }
 
-/// A classifier of texts: logits come from BERT's pooler.
+/// A classifier of texts, whose logits come from BERT's pooler, and a model that marks where an answer starts and ends.
 #[test]
-fn classes_of_texts_are_those_of_transformers() {
-    for precision in [Precision::F32, Precision::F64] {
-        let expected = Expected::read("bert_seqcls");
-        let (loaded, model) = load("bert_seqcls", precision);
-        assert_eq!(loaded.plan.head, OutputPlan::Classes { classes: 3, pools: true });
+fn classes_and_spans_of_texts_are_those_of_transformers() {
+    let cases = [
+        ("bert_seqcls", OutputPlan::Classes { classes: 3, pools: true }, "This model ends in classes."),
+        ("bert_span", OutputPlan::Span, "This model ends in spans."),
+    ];
+    for ((name, head, refusal), precision) in
+        cases.iter().flat_map(|case| [Precision::F32, Precision::F64].map(|precision| (case, precision)))
+    {
+        let expected = Expected::read(name);
+        let (loaded, model) = load(name, precision);
+        assert_eq!(loaded.plan.head, *head);
         let (shape, _) = expected.get("input_ids");
         let mask: Vec<u8> = expected.ids("attention_mask").into_iter().map(|keep| keep as u8).collect();
         let device = open_device(DeviceChoice::Cpu).unwrap();
@@ -130,8 +136,9 @@ fn classes_of_texts_are_those_of_transformers() {
         check("logits", &numbers!([output.logits]), &expected.get("logits").1, precision);
         check("maps", &numbers!(output.maps), &expected.get("attentions").1, precision);
         check("hidden states", &numbers!(output.hidden), &expected.get("hidden_states").1, precision);
-        let error = model.loss(&input, &[0; 36], &ForwardOptions::default()).unwrap_err().to_string();
-        assert!(error.starts_with("This model ends in classes."), "{error}");
+        let labels = vec![0; shape[0] * shape[1]];
+        let error = model.loss(&input, &labels, &ForwardOptions::default()).unwrap_err().to_string();
+        assert!(error.starts_with(refusal), "{error}");
     }
 }
 
@@ -187,7 +194,7 @@ fn an_encoder_decoder_gives_what_transformers_gives() {
 /// Models of every family go to disk and back: names, shapes and settings.
 #[test]
 fn models_of_every_family_are_saved_as_they_came() {
-    for name in ["bert_mlm", "gpt2", "bert_seqcls", "vit", "bart"] {
+    for name in ["bert_mlm", "gpt2", "bert_seqcls", "bert_span", "vit", "bart"] {
         let (loaded, _) = load(name, Precision::F32);
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("model");
