@@ -28,7 +28,7 @@ pub struct BleuOptions {
 }
 
 impl BleuOptions {
-    fn words(&self, text: &str) -> Vec<String> {
+    fn words(self, text: &str) -> Vec<String> {
         let text = text.trim_end_matches(is_space);
         let lower;
         let text = if self.lowercase {
