@@ -1,10 +1,7 @@
 //! The list of variants of a race, with their numbers.
 
 use egui::{Checkbox, DragValue, Grid, Label, RichText, Ui, vec2};
-use headroom_engine::config::{
-    AllEndReuse, Answer, Coverage, FirstReuse, FullReuse, NumberValue, PartialCoverage, PartialReuse, Race, Reuse,
-    RunConfig, Side, SkipReuse,
-};
+use headroom_engine::config::{About, Answer, Number, NumberValue, Race, RunConfig, Side};
 
 use super::priced::{Price, Priced};
 use crate::{format, theme};
@@ -105,12 +102,11 @@ impl Variants {
                 }
                 let is_there = fixed.iter().any(|entrant| entrant.entrant.name == variant.answer.words());
                 variant.chosen &= !is_there;
-                let kind = variant.answer.kind().replace('_', " ");
-                let name = upper(&kind);
-                let check = ui.add_enabled(!is_there, Checkbox::new(&mut variant.chosen, &name));
-                check.on_hover_text(about(&variant.answer)).on_disabled_hover_text("It is in the race already");
+                let About { name, note, .. } = variant.answer.about();
+                let check = ui.add_enabled(!is_there, Checkbox::new(&mut variant.chosen, name));
+                check.on_hover_text(note).on_disabled_hover_text("It is in the race already");
                 let config = &self.base;
-                ui.horizontal(|ui| changed |= numbers_ui(ui, &mut variant.answer, config, &kind));
+                ui.horizontal(|ui| changed |= numbers_ui(ui, &mut variant.answer, config, &name.to_lowercase()));
                 costs_ui(ui, priced, base);
                 ui.end_row();
             }
@@ -147,68 +143,22 @@ pub(super) fn costs_ui(ui: &mut Ui, priced: &Priced, base: Option<Price>) {
 }
 
 /// The numbers of an answer; true when one changed.
-fn numbers_ui(ui: &mut Ui, answer: &mut Answer, base: &RunConfig, kind: &str) -> bool {
-    let (model, tokens) = (&base.model, base.data.sequence_length);
-    let (below, heads, width) = (model.layers.saturating_sub(1), model.heads, model.width);
-    let mut one = |name: &str, value: &mut usize, least: usize, most: usize| {
-        ui.label(RichText::new(name).weak());
-        let field = ui.add(DragValue::new(value).range(least.min(most)..=most).speed(0.1));
-        field.accessible_name(format!("{name} of {kind}")).changed()
-    };
-    match answer {
-        Answer::Compatibility(compatibility) => {
-            let mut changed = false;
-            for number in compatibility.numbers(model) {
-                let (name, most) = (number.name(), number.most.min(width));
-                changed |= match number.value {
-                    NumberValue::Always(value) => one(name, value, 1, most),
-                    NumberValue::Optional(value) => value.as_mut().is_some_and(|value| one(name, value, 1, most)),
-                };
-            }
-            changed
-        }
-        Answer::Reuse(Reuse::First(FirstReuse { layers, heads: k })) => {
-            let changed = one("P", layers, 1, below);
-            one("K", k, 1, heads) || changed
-        }
-        Answer::Reuse(Reuse::Partial(PartialReuse { heads: k })) => one("K", k, 1, heads),
-        Answer::Reuse(Reuse::Full(FullReuse { layers }) | Reuse::Skip(SkipReuse { layers })) => {
-            one("P", layers, 1, below)
-        }
-        Answer::Reuse(Reuse::AllEnd(AllEndReuse { layers, heads: k })) => {
-            let changed = one("P", layers, 1, below.saturating_sub(1));
-            k.as_mut().is_some_and(|k| one("K", k, 1, heads)) || changed
-        }
-        Answer::Coverage(Coverage::Partial(PartialCoverage { k, .. })) => one("k", k, 1, tokens.saturating_sub(1)),
-        _ => false,
+fn numbers_ui(ui: &mut Ui, answer: &mut Answer, base: &RunConfig, name: &str) -> bool {
+    // More would be no saving.
+    let widest = if let Answer::Compatibility(_) = answer { base.model.width } else { usize::MAX };
+    let mut changed = false;
+    for Number { symbol, most, value, .. } in answer.numbers(base) {
+        let value = match value {
+            NumberValue::Always(value) => value,
+            NumberValue::Optional(Some(value)) => value,
+            NumberValue::Optional(None) => continue,
+        };
+        let most = most.min(widest);
+        ui.label(RichText::new(symbol).weak());
+        let field = ui.add(DragValue::new(value).range(1.min(most)..=most).speed(0.1));
+        changed |= field.accessible_name(format!("{symbol} of {name}")).changed();
     }
-}
-
-/// What a variant is, in a line.
-fn about(answer: &Answer) -> &'static str {
-    match answer {
-        Answer::Compatibility(compatibility) => compatibility.about().note,
-        Answer::Reuse(reuse) => match reuse {
-            Reuse::None(_) => "Every head computes its own map",
-            Reuse::First(_) => "In layers 2 to P+1 the last K heads borrow maps of the layer before",
-            Reuse::Partial(_) => "In all layers but the first and the last, K heads borrow maps",
-            Reuse::Full(_) => "Layers 2 to P+1 borrow all their maps",
-            Reuse::Alternate(_) => "Every second layer borrows its maps",
-            Reuse::AllEnd(_) => "The P layers before the last borrow maps",
-            Reuse::Skip(_) => "P layers from the second on have no attention",
-            Reuse::Custom(_) => "A table drawn by hand",
-        },
-        Answer::Coverage(_) => {
-            "Each query scores k keys, chosen after a warm-up; its other scores follow from these by a linear map. \
-             The last \
-             layer scores all"
-        }
-    }
-}
-
-fn upper(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    changed
 }
 
 #[cfg(test)]

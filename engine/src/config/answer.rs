@@ -1,6 +1,6 @@
 use super::{
-    AllEndReuse, AlternateReuse, AttentionConfig, Compatibility, Coverage, DEFAULT_STEPS, EigenCoverage, FirstReuse,
-    FullReuse, PartialCoverage, PartialReuse, Restore, Reuse, RunConfig, SkipReuse, counted,
+    About, AttentionConfig, Compatibility, Coverage, DEFAULT_STEPS, EigenCoverage, Number, PartialCoverage, Restore,
+    Reuse, RunConfig, counted,
 };
 
 /// An answer to one of the questions about attention that can be trained: what a variant of a race changes.
@@ -52,6 +52,24 @@ impl Answer {
         Self::all(config).into_iter().find(|answer| answer.kind() == kind)
     }
 
+    /// What people read of it.
+    pub const fn about(&self) -> About {
+        match self {
+            Self::Compatibility(compatibility) => compatibility.about(),
+            Self::Reuse(reuse) => reuse.about(),
+            Self::Coverage(coverage) => coverage.about(),
+        }
+    }
+
+    /// Its numbers, for a model and a length of text.
+    pub fn numbers(&mut self, config: &RunConfig) -> Vec<Number<'_>> {
+        match self {
+            Self::Compatibility(compatibility) => compatibility.numbers(&config.model),
+            Self::Reuse(reuse) => reuse.numbers(config.model.layers, config.model.heads),
+            Self::Coverage(coverage) => coverage.numbers(config.data.sequence_length),
+        }
+    }
+
     /// The name in the file; of some pairs `some_pairs`, since there `partial` is a schedule of reuse too.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -66,7 +84,7 @@ impl Answer {
     pub fn words(&self) -> String {
         match self {
             Self::Compatibility(compatibility) => compatibility.words(),
-            Self::Reuse(reuse) => reuse_words(reuse),
+            Self::Reuse(reuse) => reuse.words(),
             Self::Coverage(coverage) => coverage_words(coverage),
         }
     }
@@ -91,7 +109,7 @@ pub fn attention_words(attention: &AttentionConfig) -> String {
         parts.push(attention.compatibility.words());
     }
     if attention.reuse != Reuse::default() {
-        parts.push(reuse_words(&attention.reuse));
+        parts.push(attention.reuse.words());
     }
     if attention.coverage != Coverage::default() {
         parts.push(coverage_words(&attention.coverage));
@@ -119,26 +137,10 @@ fn coverage_words(coverage: &Coverage) -> String {
     }
 }
 
-fn reuse_words(reuse: &Reuse) -> String {
-    let all = |value: &Option<usize>, letter: &str| value.map(|n| format!(" {letter} {n}")).unwrap_or_default();
-    match reuse {
-        Reuse::None(_) => "no reuse".to_owned(),
-        Reuse::First(FirstReuse { layers, heads }) => format!("first P {layers} K {heads}"),
-        Reuse::Partial(PartialReuse { heads }) => format!("partial K {heads}"),
-        Reuse::Full(FullReuse { layers }) => format!("full P {layers}"),
-        Reuse::Alternate(AlternateReuse { layers, heads }) => {
-            format!("alternate{}{}", all(layers, "P"), all(heads, "K"))
-        }
-        Reuse::AllEnd(AllEndReuse { layers, heads }) => format!("all end P {layers}{}", all(heads, "K")),
-        Reuse::Skip(SkipReuse { layers }) => format!("skip P {layers}"),
-        Reuse::Custom(_) => "custom reuse".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Latent, ModelConfig, from_toml_with, to_toml};
+    use crate::config::{AllEndReuse, Latent, ModelConfig, from_toml_with, to_toml};
 
     #[test]
     fn every_answer_is_an_override_that_gives_a_sound_config_of_its_own_words() {

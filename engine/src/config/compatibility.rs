@@ -1,9 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{
-    ModelConfig, Problem,
-    range::{End, outside},
-};
+use super::{About, ModelConfig, Number, NumberValue, Problem};
 
 /// How a head scores a pair of positions. In all of them scores are divided by `sqrt(d / H)`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -130,80 +127,27 @@ pub struct TiedKv {
     pub kv_heads: Option<usize>,
 }
 
-/// What people read of a way to score a pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct About {
-    /// The name in the file.
-    pub kind: &'static str,
-    /// In a menu.
-    pub title: &'static str,
-    /// Its formula and where it comes from.
-    pub formula: &'static str,
-    /// What it does, in a line.
-    pub note: &'static str,
-}
-
-/// A number that belongs to a way to score a pair: a field of its table in the file.
-#[derive(Debug)]
-pub struct Number<'a> {
-    /// The field.
-    pub path: &'static str,
-    /// Its label.
-    pub label: &'static str,
-    /// What it does.
-    pub help: &'static str,
-    /// The largest that is allowed; the least is 1.
-    pub most: usize,
-    /// By how much a click changes it.
-    pub step: u64,
-    /// Whether it must divide the number of heads.
-    pub divides_heads: bool,
-    /// Itself.
-    pub value: NumberValue<'a>,
-}
-
-/// A number that can be changed.
-#[derive(Debug)]
-pub enum NumberValue<'a> {
-    /// It is always there.
-    Always(&'a mut usize),
-    /// None has a meaning of its own, which the help says.
-    Optional(&'a mut Option<usize>),
-}
-
-impl Number<'_> {
-    /// The last part of the path.
-    pub fn name(&self) -> &'static str {
-        self.path.rsplit('.').next().unwrap_or(self.path)
-    }
-
-    /// Its value, if it has one.
-    pub fn get(&self) -> Option<usize> {
-        match &self.value {
-            NumberValue::Always(value) => Some(**value),
-            NumberValue::Optional(value) => **value,
-        }
-    }
-}
-
 impl Compatibility {
     /// What people read of it.
     pub const fn about(&self) -> About {
-        let (kind, title, formula, note) = match self {
+        let (kind, name, title, formula, note) = match self {
             Self::Standard(_) => (
                 "standard",
+                "Standard",
                 "Standard: query · key",
                 "How a head scores a pair of positions.\nS = Q Kᵀ / √d with Q = x W_Q, K = x W_K in each head.",
                 "Query · key / √d, with projections of its own for each head.",
             ),
             Self::Symmetric(_) => (
                 "symmetric",
+                "Symmetric",
                 "Symmetric: query · query",
                 "S = Q Qᵀ / √d: the key projection is the query's. (Shared-weight attention, table 3)",
                 "Query · query / √d: a query is the key too.",
             ),
             Self::Pairwise(_) => (
                 "pairwise",
+                "Pairwise",
                 "Pairwise: query · U · query",
                 "S = Q U Qᵀ / √d with a d × d matrix U in each head. (Shared-weight attention, table 3)",
                 "Query · U · query / √d, with a matrix U for each head.",
@@ -211,12 +155,14 @@ impl Compatibility {
             Self::SharedWeight(_) => (
                 "shared_weight",
                 "Shared weight",
+                "Shared weight",
                 "Q = (x W) D_q, K = (x W) D_k, V = (x W) D_v with one matrix W and three diagonal ones. (Shared-weight \
                  attention, equation 1)",
                 "Query · key / √d of one matrix, told apart by diagonals.",
             ),
             Self::Collaborative(_) => (
                 "collaborative",
+                "Collaborative",
                 "Collaborative heads",
                 "S = x W̃_Q diag(m) W̃_Kᵀ xᵀ / √d with W̃_Q and W̃_K of all heads together, a mixing row m and a content \
                  bias in each. (Collaborative attention, equations 11 to 13)",
@@ -224,24 +170,27 @@ impl Compatibility {
             ),
             Self::Grouped(_) => (
                 "grouped",
+                "Grouped",
                 "Grouped keys and values",
                 "S = Q Kᵀ / √d where a group of heads has one K and one V. One group is multi-query attention.",
                 "Query · key / √d, where several heads share keys and values.",
             ),
             Self::Latent(_) => (
                 "latent",
+                "Latent",
                 "Latent keys and values",
                 "C = x W_c of width r; K = C W_k, V = C W_v. As in multi-head latent attention, without its rotary part.",
                 "Query · key / √d, where keys and values come from one narrow vector.",
             ),
             Self::TiedKv(_) => (
                 "tied_kv",
-                "Keys that are values",
+                "Shared key and value",
+                "Shared key and value (tied_kv)",
                 "S = Q Kᵀ / √d with V = K: one projection for keys and values, in each head or in each group of heads.",
                 "Query · key / √d, where a key is the value too.",
             ),
         };
-        About { kind, title, formula, note }
+        About { kind, name, title, formula, note }
     }
 
     /// The name in the file.
@@ -255,37 +204,49 @@ impl Compatibility {
             Self::Standard(_) | Self::Symmetric(_) | Self::Pairwise(_) | Self::SharedWeight(_) => Vec::new(),
             Self::Collaborative(Collaborative { d_k }) => vec![Number {
                 path: "attention.compatibility.d_k",
+                symbol: "d_k",
                 label: "Shared width",
                 help: "Width D_k of the queries and keys that all heads share; the model's width is as many as in standard \
                        attention.",
+                least: 1,
                 most: 65_536,
+                limit: "",
                 step: 16,
                 divides_heads: false,
                 value: NumberValue::Always(d_k),
             }],
             Self::Grouped(Grouped { kv_heads }) => vec![Number {
                 path: KV_HEADS,
+                symbol: "kv_heads",
                 label: "Key and value heads",
                 help: "Groups of heads that share keys and values; must divide the heads.",
+                least: 1,
                 most: model.heads,
+                limit: "",
                 step: 1,
                 divides_heads: true,
                 value: NumberValue::Always(kv_heads),
             }],
             Self::Latent(Latent { rank }) => vec![Number {
                 path: "attention.compatibility.rank",
+                symbol: "rank",
                 label: "Latent width",
                 help: "Width r of what keys and values come from.",
+                least: 1,
                 most: model.width,
+                limit: "",
                 step: 16,
                 divides_heads: false,
                 value: NumberValue::Always(rank),
             }],
             Self::TiedKv(TiedKv { kv_heads }) => vec![Number {
                 path: KV_HEADS,
+                symbol: "kv_heads",
                 label: "Key and value heads",
                 help: "Groups of heads that share one K = V; must divide the heads. Each head has its own where this is empty.",
+                least: 1,
                 most: model.heads,
+                limit: "",
                 step: 1,
                 divides_heads: true,
                 value: NumberValue::Optional(kv_heads),
@@ -329,7 +290,7 @@ impl Compatibility {
 
     /// In words with its numbers: "latent rank 32", "standard, no biases".
     pub fn words(&self) -> String {
-        let mut words = self.kind().replace('_', " ");
+        let mut words = self.about().name.to_lowercase();
         if let Self::Standard(Standard { biases }) = self {
             words += match biases {
                 Biases::All => "",
@@ -339,16 +300,13 @@ impl Compatibility {
         }
         let mut own = self.clone();
         let numbers = own.numbers(&ModelConfig::default());
-        let numbers = numbers.iter().filter_map(|number| Some(format!("{} {}", number.name(), number.get()?)));
+        let numbers = numbers.iter().filter_map(Number::words);
         [words].into_iter().chain(numbers).collect::<Vec<_>>().join(" ")
     }
 
     /// Numbers outside of what the model allows.
     pub fn problems(&self, model: &ModelConfig) -> Vec<Problem> {
-        let outside = |number: Number<'_>| {
-            Some(Problem::new(number.path, outside(number.get()?, End::At(1), End::At(number.most))?))
-        };
-        self.clone().numbers(model).into_iter().filter_map(outside).collect()
+        self.clone().numbers(model).iter().filter_map(Number::problem).collect()
     }
 
     /// Numbers that do not fit together with the model, though each is allowed.

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Full, Problem,
+    About, Full, Number, NumberValue, Problem,
     range::{End, outside},
 };
 
@@ -92,12 +92,68 @@ impl Default for EigenCoverage {
 }
 
 impl Coverage {
+    /// What people read of it.
+    pub const fn about(&self) -> About {
+        let (kind, name, title, formula, note) = match self {
+            Self::Full(_) => (
+                "full",
+                "All pairs",
+                "All of them",
+                "Which pairs of positions are scored.\nAll: n² pairs of a text of n tokens; a decoder masks later positions.",
+                "Every pair that the mask allows is scored.",
+            ),
+            Self::Partial(_) => (
+                "partial",
+                "Some pairs",
+                "Some, the others restored",
+                "In all layers but the last, a row of scores a is (a_P, R a_P) with R = C_P̄P C_PP⁻¹, where C is the second \
+                 moment of a. Each next pair i of P takes away the most variance: the largest Σ_j C_ij² / C_ii. (Eigen \
+                 analysis, equations 6 to 9)",
+                "Each query scores its most informative keys; a linear map restores the others.",
+            ),
+            Self::Eigen(_) => (
+                "eigen",
+                "Projected",
+                "All, projected (evaluation only)",
+                "In all layers but the last, a row of scores a becomes Vᵀ V a with the k top eigenvectors V of its second \
+                 moment. (Eigen analysis, section 3)",
+                "Every pair is scored, then each row keeps a few directions: for `headroom eval`, not for training.",
+            ),
+        };
+        About { kind, name, title, formula, note }
+    }
+
     /// The name in the file.
-    pub fn kind(&self) -> &'static str {
+    pub const fn kind(&self) -> &'static str {
+        self.about().kind
+    }
+
+    /// Its number, for sequences of so many tokens.
+    pub fn numbers(&mut self, tokens: usize) -> Vec<Number<'_>> {
+        let number = |label, help, k| Number {
+            path: "attention.coverage.k",
+            symbol: "k",
+            label,
+            help,
+            least: 1,
+            most: tokens.saturating_sub(1),
+            limit: "",
+            step: 1,
+            divides_heads: false,
+            value: NumberValue::Always(k),
+        };
         match self {
-            Self::Full(_) => "full",
-            Self::Partial(_) => "partial",
-            Self::Eigen(_) => "eigen",
+            Self::Full(_) => Vec::new(),
+            Self::Partial(PartialCoverage { k, .. }) => vec![number(
+                "Pairs per row",
+                "How many keys each query scores, k. A decoder's first queries, which see fewer, score all that they see.",
+                k,
+            )],
+            Self::Eigen(EigenCoverage { k }) => vec![number(
+                "Directions per row",
+                "How many eigenvectors of its covariance each row is projected on, k.",
+                k,
+            )],
         }
     }
 

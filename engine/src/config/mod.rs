@@ -11,6 +11,7 @@ mod compatibility;
 mod counted;
 mod coverage;
 mod data;
+mod descriptor;
 mod device;
 mod entrant;
 mod model;
@@ -39,6 +40,7 @@ pub use data::{
     ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, RandomSource, Source, Tokenizer,
     TrainedTokenizer,
 };
+pub use descriptor::{About, Number, NumberValue};
 pub use device::DeviceChoice;
 pub use entrant::{Entrant, free_tag, runs_of};
 pub use model::{Architecture, ModelConfig, NormPlacement};

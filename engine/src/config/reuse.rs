@@ -1,9 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Problem,
-    range::{End, outside},
-};
+use super::{About, Number, NumberValue, Problem};
 
 /// Which heads score at all. Layers and heads are counted from 1 here, except in [`CustomReuse`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -135,18 +132,126 @@ pub struct CustomReuse {
 }
 
 impl Reuse {
+    /// What people read of it.
+    pub const fn about(&self) -> About {
+        let (kind, name, title, formula, note) = match self {
+            Self::None(_) => (
+                "none",
+                "No reuse",
+                "Every head",
+                "Which heads compute an attention map of their own.\nA = softmax(Q Kᵀ / √d) in each of the L × H heads.",
+                "Each head of each layer computes its own map; none is borrowed.",
+            ),
+            Self::First(_) => (
+                "first",
+                "First",
+                "Early layers borrow some",
+                "Algorithm 1 of Reuse Transformers: in the layers 1 to P, the heads 0 to H−K−1 compute, and head H−K+j uses \
+                 map j of the layer before. A borrowing head has no query and key, but values and an output.",
+                "From layer 1 on, the last heads use the maps of the layer before.",
+            ),
+            Self::Partial(_) => (
+                "partial",
+                "Partial",
+                "Inner layers borrow some",
+                "As algorithm 1 with P = L − 2: in the layers 1 to L−2, head H−K+j uses map j of the layer before.",
+                "In all layers but the first and the last, the last heads use maps of the layer before.",
+            ),
+            Self::Full(_) => (
+                "full",
+                "Full",
+                "Early layers borrow all",
+                "As algorithm 1 with K = H: the layers 1 to P use the maps of layer 0.",
+                "From layer 1 on, layers use the maps of the first one.",
+            ),
+            Self::Alternate(_) => (
+                "alternate",
+                "Alternate",
+                "Every second layer borrows",
+                "In the layers 1, 3, 5 … head H−K+j uses map j of the layer before.",
+                "The layers 1, 3, 5 … use the maps of the layer before.",
+            ),
+            Self::AllEnd(_) => (
+                "all_end",
+                "All end",
+                "Late layers borrow",
+                "In the layers L−1−P to L−2, head H−K+j uses map j of the layer before; the last layer computes.",
+                "The layers before the last one borrow; the last one computes.",
+            ),
+            Self::Skip(_) => (
+                "skip",
+                "Skip",
+                "Early layers have none",
+                "The layers 1 to P are a feed-forward block alone: no map, no values, no output.",
+                "From layer 1 on, layers have no attention at all.",
+            ),
+            Self::Custom(_) => (
+                "custom",
+                "Custom reuse",
+                "A table of your own",
+                "Each head computes, uses the map of any head of an earlier layer, or is off.",
+                "Head by head, as you click it.",
+            ),
+        };
+        About { kind, name, title, formula, note }
+    }
+
     /// The name in the file.
-    pub fn kind(&self) -> &'static str {
+    pub const fn kind(&self) -> &'static str {
+        self.about().kind
+    }
+
+    /// Its numbers, for so many layers of so many heads.
+    pub fn numbers(&mut self, layers: usize, heads: usize) -> Vec<Number<'_>> {
+        let number = |path, symbol, label, help, (most, limit), value| Number {
+            path,
+            symbol,
+            label,
+            help,
+            least: 0,
+            most,
+            limit,
+            step: 1,
+            divides_heads: false,
+            value,
+        };
+        let borrowing = |(most, limit), value| {
+            let help = "How many layers borrow, P.";
+            number("attention.reuse.layers", "P", "Layers that borrow", help, (most, limit), value)
+        };
+        let of_layer = |value| {
+            let help = "How many heads of each of these layers borrow, K.";
+            number("attention.reuse.heads", "K", "Heads that borrow", help, (heads, "all heads"), value)
+        };
+        let after_first = (layers.saturating_sub(1), "the first layer has nothing to borrow");
         match self {
-            Self::None(_) => "none",
-            Self::First(_) => "first",
-            Self::Partial(_) => "partial",
-            Self::Full(_) => "full",
-            Self::Alternate(_) => "alternate",
-            Self::AllEnd(_) => "all_end",
-            Self::Skip(_) => "skip",
-            Self::Custom(_) => "custom",
+            Self::None(_) | Self::Custom(_) => Vec::new(),
+            Self::First(FirstReuse { layers: p, heads: k }) => {
+                vec![borrowing(after_first, NumberValue::Always(p)), of_layer(NumberValue::Always(k))]
+            }
+            Self::Partial(PartialReuse { heads: k }) => vec![of_layer(NumberValue::Always(k))],
+            Self::Full(FullReuse { layers: p }) => vec![borrowing(after_first, NumberValue::Always(p))],
+            Self::Alternate(AlternateReuse { layers: p, heads: k }) => {
+                let most = (layers / 2, "every second layer");
+                vec![borrowing(most, NumberValue::Optional(p)), of_layer(NumberValue::Optional(k))]
+            }
+            Self::AllEnd(AllEndReuse { layers: p, heads: k }) => {
+                let most = (layers.saturating_sub(2), "the first and the last layer compute");
+                vec![borrowing(most, NumberValue::Always(p)), of_layer(NumberValue::Optional(k))]
+            }
+            Self::Skip(SkipReuse { layers: p }) => {
+                let (label, help) = ("Layers without attention", "How many layers have no attention, P.");
+                let most = (layers.saturating_sub(1), "the first layer attends");
+                vec![number("attention.reuse.layers", "P", label, help, most, NumberValue::Always(p))]
+            }
         }
+    }
+
+    /// In words with its numbers: "first P 3 K 2", "no reuse".
+    pub fn words(&self) -> String {
+        let mut own = self.clone();
+        let numbers = own.numbers(0, 0).iter().filter_map(Number::words).collect::<Vec<_>>();
+        [self.about().name.to_lowercase()].into_iter().chain(numbers).collect::<Vec<_>>().join(" ")
     }
 
     /// One of each kind, for menus and conformance tests; legal for at least three layers.
@@ -180,41 +285,14 @@ impl Reuse {
     /// Numbers outside of what `layers` layers of `heads` heads allow. The rows of a custom table are judged with the
     /// head plan.
     pub fn problems(&self, layers: usize, heads: usize) -> Vec<Problem> {
-        let mut problems = Vec::new();
-        let mut check = |field: &str, value: usize, most: usize, why: &str| {
-            if let Some(message) = outside(value, End::At(0), End::At(most)) {
-                problems.push(Problem::new(format!("attention.reuse.{field}"), format!("{message} ({why})")));
-            }
-        };
-        let after_first = layers.saturating_sub(1);
-        let first = "the first layer has nothing to borrow";
-        let all = "all heads";
-        match self {
-            Self::None(_) => {}
-            Self::First(FirstReuse { layers: p, heads: k }) => {
-                check("layers", *p, after_first, first);
-                check("heads", *k, heads, all);
-            }
-            Self::Partial(PartialReuse { heads: k }) => check("heads", *k, heads, all),
-            Self::Full(FullReuse { layers: p }) => check("layers", *p, after_first, first),
-            Self::Alternate(AlternateReuse { layers: p, heads: k }) => {
-                check("layers", p.unwrap_or(0), layers / 2, "every second layer");
-                check("heads", k.unwrap_or(0), heads, all);
-            }
-            Self::AllEnd(AllEndReuse { layers: p, heads: k }) => {
-                check("layers", *p, layers.saturating_sub(2), "the first and the last layer compute");
-                check("heads", k.unwrap_or(0), heads, all);
-            }
-            Self::Skip(SkipReuse { layers: p }) => check("layers", *p, after_first, "the first layer attends"),
-            Self::Custom(CustomReuse { rows }) => {
-                if rows.is_empty() {
-                    problems.push(Problem::new(
-                        "attention.reuse.rows",
-                        "write a row for each layer, such as \"c c 0.0 0.1\": c computes, 0.1 borrows from layer 0 \
-                         head 1, - does not exist",
-                    ));
-                }
-            }
+        let mut problems: Vec<Problem> =
+            self.clone().numbers(layers, heads).iter().filter_map(Number::problem).collect();
+        if matches!(self, Self::Custom(CustomReuse { rows }) if rows.is_empty()) {
+            problems.push(Problem::new(
+                "attention.reuse.rows",
+                "write a row for each layer, such as \"c c 0.0 0.1\": c computes, 0.1 borrows from layer 0 head 1, - does \
+                 not exist",
+            ));
         }
         problems
     }

@@ -2,7 +2,7 @@
 
 use headroom_engine::{
     attention::{Cell, Draft, HeadAt, HeadPlan, ParameterMatch},
-    config::{CustomReuse, Reuse, RunConfig, counted},
+    config::{CustomReuse, NumberValue, Reuse, RunConfig, counted},
 };
 
 use crate::widgets::{HeadCell, HeadEdit, HeadGrid, HeadSpot};
@@ -64,38 +64,10 @@ fn plan(config: &RunConfig, layers: usize, heads: usize) -> Option<HeadPlan> {
     HeadPlan::derive(&attention, layers, heads).ok()
 }
 
-/// The most layers and heads that can borrow under a schedule, P and K.
-pub fn most(reuse: &Reuse, layers: usize, heads: usize) -> (usize, usize) {
-    let layers = match reuse {
-        Reuse::Alternate(_) => layers / 2,
-        Reuse::AllEnd(_) => layers.saturating_sub(2),
-        _ => layers.saturating_sub(1),
-    };
-    (layers, heads)
-}
-
 /// Lowers the numbers of a schedule to what the model allows.
 fn within(reuse: &mut Reuse, layers: usize, heads: usize) {
-    let (most_layers, most_heads) = most(reuse, layers, heads);
-    let lower = |value: &mut usize, most: usize| *value = (*value).min(most);
-    let lower_some = |value: &mut Option<usize>, most: usize| *value = value.map(|value| value.min(most));
-    match reuse {
-        Reuse::None(_) | Reuse::Custom(_) => {}
-        Reuse::First(first) => {
-            lower(&mut first.layers, most_layers);
-            lower(&mut first.heads, most_heads);
-        }
-        Reuse::Partial(partial) => lower(&mut partial.heads, most_heads),
-        Reuse::Full(full) => lower(&mut full.layers, most_layers),
-        Reuse::Alternate(alternate) => {
-            lower_some(&mut alternate.layers, most_layers);
-            lower_some(&mut alternate.heads, most_heads);
-        }
-        Reuse::AllEnd(end) => {
-            lower(&mut end.layers, most_layers);
-            lower_some(&mut end.heads, most_heads);
-        }
-        Reuse::Skip(skip) => lower(&mut skip.layers, most_layers),
+    for mut number in reuse.numbers(layers, heads) {
+        number.set(number.get().unwrap_or(0).min(number.most));
     }
 }
 
@@ -305,38 +277,17 @@ fn borrowed(cells: &[Vec<HeadCell>], heads: usize, layer: usize, from: HeadAt) -
 
 /// A schedule of this kind with numbers that fit the model: about half of what it allows.
 pub fn usual_reuse(kind: &str, config: &RunConfig) -> Reuse {
-    let (layers, heads) = (config.model.layers, config.model.heads);
-    let found = Reuse::examples(1, 1).into_iter().find(|example| example.kind() == kind).unwrap_or_default();
-    let (most_layers, most_heads) = most(&found, layers, heads);
-    let (half_layers, half_heads) = (most_layers.div_ceil(2), most_heads.div_ceil(2));
-    match found {
-        Reuse::None(none) => Reuse::None(none),
-        Reuse::First(mut first) => {
-            (first.layers, first.heads) = (half_layers, half_heads);
-            Reuse::First(first)
-        }
-        Reuse::Partial(mut partial) => {
-            partial.heads = half_heads;
-            Reuse::Partial(partial)
-        }
-        Reuse::Full(mut full) => {
-            full.layers = half_layers;
-            Reuse::Full(full)
-        }
-        Reuse::Alternate(mut alternate) => {
-            (alternate.layers, alternate.heads) = (None, None);
-            Reuse::Alternate(alternate)
-        }
-        Reuse::AllEnd(mut end) => {
-            (end.layers, end.heads) = (half_layers, None);
-            Reuse::AllEnd(end)
-        }
-        Reuse::Skip(mut skip) => {
-            skip.layers = half_layers;
-            Reuse::Skip(skip)
-        }
-        Reuse::Custom(_) => Reuse::Custom(CustomReuse { rows: rows(config).unwrap_or_default() }),
+    let mut found = Reuse::examples(1, 1).into_iter().find(|example| example.kind() == kind).unwrap_or_default();
+    if let Reuse::Custom(_) = found {
+        return Reuse::Custom(CustomReuse { rows: rows(config).unwrap_or_default() });
     }
+    for number in found.numbers(config.model.layers, config.model.heads) {
+        match number.value {
+            NumberValue::Always(value) => *value = number.most.div_ceil(2),
+            NumberValue::Optional(value) => *value = None,
+        }
+    }
+    found
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use headroom_engine::{
     attention::supported,
-    config::{AlternateReuse, Architecture, Baseline, FirstReuse, PartialReuse},
+    config::{Architecture, AttentionConfig, Baseline, PartialReuse},
 };
 
 use super::*;
@@ -54,31 +54,25 @@ fn what_a_slider_allows_is_what_the_engine_allows() {
             let usual = usual_reuse(kind, &base);
             assert_eq!(usual.kind(), kind);
             assert_eq!(usual.problems(layers, heads), [], "{usual:?}");
-            let (p, k) = most(&usual, layers, heads);
-            let with = |p: usize, k: usize| match usual.clone() {
-                Reuse::First(_) => Reuse::First(FirstReuse { layers: p, heads: k }),
-                Reuse::Partial(_) => Reuse::Partial(PartialReuse { heads: k }),
-                Reuse::Alternate(_) => Reuse::Alternate(AlternateReuse { layers: Some(p), heads: Some(k) }),
-                Reuse::AllEnd(mut end) => {
-                    (end.layers, end.heads) = (p, Some(k));
-                    Reuse::AllEnd(end)
+            let with = |beyond: usize| {
+                let mut reuse = usual.clone();
+                for number in reuse.numbers(layers, heads) {
+                    match number.value {
+                        NumberValue::Always(value) => *value = number.most + beyond,
+                        NumberValue::Optional(value) => *value = Some(number.most + beyond),
+                    }
                 }
-                Reuse::Full(mut full) => {
-                    full.layers = p;
-                    Reuse::Full(full)
-                }
-                Reuse::Skip(mut skip) => {
-                    skip.layers = p;
-                    Reuse::Skip(skip)
-                }
-                other => other,
+                reuse
             };
-            assert_eq!(with(p, k).problems(layers, heads), []);
+            assert_eq!(with(0).problems(layers, heads), []);
+            let attention = AttentionConfig { reuse: with(0), ..AttentionConfig::default() };
+            let plan = HeadPlan::derive(&attention, layers, heads);
+            assert!(plan.is_ok() || matches!(usual, Reuse::Custom(_)), "{attention:?}");
             if !matches!(usual, Reuse::None(_) | Reuse::Custom(_)) {
-                let mut beyond = with(p + 1, k + 1);
+                let mut beyond = with(1);
                 assert_ne!(beyond.problems(layers, heads), [], "{beyond:?}");
                 within(&mut beyond, layers, heads);
-                assert_eq!(beyond, with(p, k));
+                assert_eq!(beyond, with(0));
             }
         }
     }

@@ -1,45 +1,46 @@
 //! The second question: how a head scores a pair.
 
 use egui::Ui;
-use headroom_engine::config::{Baseline, Biases, Compatibility, NumberValue, RunConfig, Standard};
+use headroom_engine::config::{About, Biases, Compatibility, ModelConfig, NumberValue, RunConfig, Standard};
 
 use super::{
-    super::{
-        difference::{Difference, Question, figures},
-        field::Words,
-        form::{Form, note_ui},
-    },
+    super::{difference::Question, field::Words, form::Form},
+    answer::{GivenAnswer, answer_ui},
     judged::Judged,
 };
 
-const COMPATIBILITY: &str = "attention.compatibility";
 const BIASES: Words = Words::new(
     "attention.compatibility.biases",
     "Biases",
     "Which maps of the layer have a bias. A key bias adds the same to all scores of a row, which softmax ignores.",
 );
 
+impl GivenAnswer for Compatibility {
+    const QUESTION: Question = Question::Compatibility;
+    const PATH: &'static str = "attention.compatibility";
+    const LABEL: &'static str = "How a pair is scored";
+
+    fn of(config: &mut RunConfig) -> &mut Self {
+        &mut config.attention.compatibility
+    }
+
+    fn about(&self) -> About {
+        self.about()
+    }
+
+    fn kinds() -> Vec<Self> {
+        Self::usual(&ModelConfig::default())
+    }
+
+    fn usual(&self, config: &RunConfig) -> Self {
+        let usual = Self::usual(&config.model);
+        usual.into_iter().find(|usual| usual.kind() == self.kind()).unwrap_or_default()
+    }
+}
+
 /// The answer with its numbers.
 pub(super) fn compatibility_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig, judged: &Judged<'_>) {
-    let given = config.attention.compatibility.clone();
-    let usual = Compatibility::usual(&config.model);
-    let of_kind = |kind: &str| usual.iter().find(|usual| usual.kind() == kind).unwrap_or(&given).clone();
-    let cost = |kind: &&'static str| {
-        let mut other = config.clone();
-        other.attention.compatibility = if *kind == given.kind() { given.clone() } else { of_kind(kind) };
-        let of = figures(config, Question::Compatibility.alone(&other));
-        let baseline = figures(config, config.attention.baseline(Baseline::Standard));
-        of.zip(baseline).map_or_else(String::new, |(of, baseline)| Difference { of, baseline }.words())
-    };
-    let answers: Vec<(&str, &str)> = usual.iter().map(|usual| (usual.kind(), usual.about().title)).collect();
-    let mut kind = given.kind();
-    let words = Words::new(COMPATIBILITY, "How a pair is scored", given.about().formula);
-    if form.choice_noted(ui, words, &mut kind, &answers, cost) {
-        config.attention.compatibility = of_kind(kind);
-        form.unreadable.forget("attention.compatibility.");
-    }
-    note_ui(ui, config.attention.compatibility.about().note);
-    judged.difference_ui(ui, Question::Compatibility);
+    answer_ui::<Compatibility>(ui, form, config, judged);
     if let Compatibility::Standard(Standard { biases }) = &mut config.attention.compatibility {
         let choices = [
             (Biases::All, "On all maps"),

@@ -1,5 +1,6 @@
 //! The form's sections: every field of the config, in the order in which a researcher thinks of them.
 
+mod answer;
 mod attention;
 mod compatibility;
 mod coverage;

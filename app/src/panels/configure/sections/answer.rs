@@ -1,0 +1,73 @@
+//! What the questions about attention have in common: the answers with what each would change, and the numbers of the
+//! one that was given.
+
+use egui::Ui;
+use headroom_engine::config::{About, Baseline, Number, NumberValue, RunConfig};
+
+use super::{
+    super::{
+        difference::{Difference, Question, figures},
+        field::Words,
+        form::{Form, note_ui},
+    },
+    judged::Judged,
+};
+
+/// An answer to one of the questions.
+pub(super) trait GivenAnswer: Clone {
+    /// The question.
+    const QUESTION: Question;
+    /// The field.
+    const PATH: &'static str;
+    /// Its label.
+    const LABEL: &'static str;
+
+    /// Where a config has it.
+    fn of(config: &mut RunConfig) -> &mut Self;
+
+    /// What people read of it.
+    fn about(&self) -> About;
+
+    /// One of each kind, in menu order.
+    fn kinds() -> Vec<Self>;
+
+    /// One of the same kind with numbers that suit a config.
+    fn usual(&self, config: &RunConfig) -> Self;
+}
+
+/// Draws the answers, what the given one is and what it alone changes.
+pub(super) fn answer_ui<A: GivenAnswer>(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig, judged: &Judged<'_>) {
+    let given = A::of(config).clone();
+    let kinds = A::kinds();
+    let of_kind = |kind: &str, config: &RunConfig| {
+        let found = kinds.iter().find(|answer| answer.about().kind == kind && kind != given.about().kind);
+        found.map_or_else(|| given.clone(), |answer| answer.usual(config))
+    };
+    let cost = |kind: &&'static str| {
+        let mut other = config.clone();
+        *A::of(&mut other) = of_kind(kind, config);
+        let of = figures(config, A::QUESTION.alone(&other));
+        let baseline = figures(config, config.attention.baseline(Baseline::Standard));
+        of.zip(baseline).map_or_else(String::new, |(of, baseline)| Difference { of, baseline }.words())
+    };
+    let answers: Vec<(&str, &str)> = kinds.iter().map(|answer| (answer.about().kind, answer.about().title)).collect();
+    let mut kind = given.about().kind;
+    let words = Words::new(A::PATH, A::LABEL, given.about().formula);
+    if form.choice_noted(ui, words, &mut kind, &answers, cost) {
+        *A::of(config) = of_kind(kind, config);
+        form.unreadable.forget(&format!("{}.", A::PATH));
+    }
+    note_ui(ui, A::of(config).about().note);
+    judged.difference_ui(ui, A::QUESTION);
+}
+
+/// A slider for each number, from 0 to the most that is allowed.
+pub(super) fn sliders_ui(ui: &mut Ui, form: &mut Form<'_>, numbers: Vec<Number<'_>>) {
+    for Number { path, label, help, most, value, .. } in numbers {
+        let words = Words::new(path, label, help);
+        match value {
+            NumberValue::Always(value) => form.slider(ui, words, value, most),
+            NumberValue::Optional(value) => form.optional_slider(ui, words, value, most),
+        };
+    }
+}
