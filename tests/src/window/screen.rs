@@ -266,6 +266,13 @@ impl Screen {
         self.harness.root().children_recursive().filter(|node| words_of(node).as_deref() == Some(name)).count()
     }
 
+    /// How many plain labels say exactly this: links, buttons and the run of text inside of a label do not count.
+    pub fn labels(&self, words: &str) -> usize {
+        let is_label = |node: &Node<'_>| node.accesskit_node().role() == Role::Label;
+        let all = self.harness.root().children_recursive();
+        all.filter(|node| is_label(node) && words_of(node).as_deref() == Some(words)).count()
+    }
+
     /// Whether the control of this name can be used.
     #[track_caller]
     pub fn is_enabled(&self, name: &str) -> bool {
