@@ -2,11 +2,17 @@ use std::collections::BTreeMap;
 
 use headroom_engine::worker::{Command, Request, Ticket};
 
+/// Answers and failures that a cache keeps unless it is told otherwise.
+const MOST_SETTLED: usize = 4_096;
+/// Requests without an answer that a cache remembers.
+const MOST_WAITING: usize = 1_024;
+
 /// What was asked of the engine and what it answered, by what it is about. Nothing is asked for again while its answer is to
-/// come or after it failed, until somebody says so; what was used the longest ago is forgotten first.
+/// come or after it failed, until somebody says so. Answers and failures, and requests without an answer, are each kept up to
+/// a number; the one that was used the longest ago is forgotten first, and asked for again when somebody wants it.
 pub(super) struct RequestCache<K, V = ()> {
     entries: BTreeMap<K, Entry<V>>,
-    /// Answers that are kept.
+    /// Answers and failures that are kept.
     most: usize,
     uses: u64,
     outgoing: Vec<Request>,
@@ -17,6 +23,13 @@ struct Entry<V> {
     value: Option<V>,
     used: u64,
     phase: Phase,
+}
+
+impl<V> Entry<V> {
+    /// Whether there is an answer, be it an old one, or a failure.
+    fn is_settled(&self) -> bool {
+        self.value.is_some() || matches!(self.phase, Phase::Failed { .. })
+    }
 }
 
 enum Phase {
@@ -34,12 +47,12 @@ enum Phase {
 
 impl<K, V> Default for RequestCache<K, V> {
     fn default() -> Self {
-        Self::keeping(usize::MAX)
+        Self::keeping(MOST_SETTLED)
     }
 }
 
 impl<K, V> RequestCache<K, V> {
-    /// One that keeps at most so many answers.
+    /// One that keeps at most so many answers and failures.
     pub(super) fn keeping(most: usize) -> Self {
         Self { entries: BTreeMap::new(), most, uses: 0, outgoing: Vec::new() }
     }
@@ -109,8 +122,21 @@ impl<K: Clone + Ord, V> RequestCache<K, V> {
         self.outgoing.push(request);
         self.uses += 1;
         match self.entries.get_mut(key) {
-            Some(entry) => entry.phase = phase,
+            Some(entry) => (entry.phase, entry.used) = (phase, self.uses),
             None => drop(self.entries.insert(key.clone(), Entry { value: None, used: self.uses, phase })),
+        }
+        self.make_room();
+    }
+
+    /// Forgets what was used the longest ago where there is too much.
+    fn make_room(&mut self) {
+        for (is_settled, most) in [(true, self.most), (false, MOST_WAITING)] {
+            let of_kind = || self.entries.iter().filter(|(_, entry)| entry.is_settled() == is_settled);
+            if of_kind().count() > most
+                && let Some(oldest) = of_kind().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone())
+            {
+                self.entries.remove(&oldest);
+            }
         }
     }
 
@@ -122,13 +148,7 @@ impl<K: Clone + Ord, V> RequestCache<K, V> {
         if let Some(Entry { phase: Phase::Waiting { command, is_stale: true, .. }, .. }) = before {
             self.ask(&key, command);
         }
-        let answered = |entry: &Entry<V>| entry.value.is_some();
-        if self.entries.values().filter(|entry| answered(entry)).count() > self.most {
-            let oldest = self.entries.iter().filter(|(_, entry)| answered(entry)).min_by_key(|(_, entry)| entry.used);
-            if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
-                self.entries.remove(&oldest);
-            }
-        }
+        self.make_room();
     }
 
     /// Takes a failure in; false where no answer with this ticket is waited for.
@@ -137,6 +157,7 @@ impl<K: Clone + Ord, V> RequestCache<K, V> {
         match self.entries.values_mut().find(|entry| is_meant(&entry.phase)) {
             Some(entry) => {
                 entry.phase = Phase::Failed { why: why.to_owned() };
+                self.make_room();
                 true
             }
             None => false,
@@ -211,5 +232,25 @@ mod tests {
         assert_eq!((cache.len(), cache.take_requests().len()), (3, 0));
         cache.retain(|key, _| *key == 0);
         assert_eq!(cache.len(), 1);
+    }
+
+    #[test]
+    fn failures_and_requests_without_an_answer_are_bounded_too() {
+        let mut cache = RequestCache::<u64, u64>::keeping(3);
+        for key in 0..20 {
+            cache.want(&key, question);
+            let ticket = cache.take_requests()[0].ticket;
+            assert!(cache.fail(ticket, "it is gone"));
+        }
+        assert_eq!((cache.entries.len(), cache.failure(&19)), (3, Some("it is gone")));
+        assert!(cache.failure(&0).is_none(), "it is asked for again when somebody wants it");
+        let mut silent = RequestCache::<usize, u64>::default();
+        for key in 0..MOST_WAITING + 5 {
+            silent.want(&key, question);
+        }
+        assert_eq!(silent.entries.len(), MOST_WAITING);
+        assert!(!silent.is_waiting(&4) && silent.is_waiting(&5));
+        silent.answer(0, 7);
+        assert_eq!(silent.peek(&0), Some(&7), "a late answer is taken in");
     }
 }
