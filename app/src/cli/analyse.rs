@@ -12,7 +12,7 @@ use headroom_engine::{
 use serde_json::json;
 
 use super::{
-    args::{AnalyseArgs, LookArgs},
+    args::{AnalyseArgs, AnalysisArgs},
     error::{CliError, CliResult},
     eval,
     files::{self, Files},
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::findings;
 
-/// Looks.
+/// Shows an analysis: a new one, or what was found while the run trained.
 pub fn run(store: Option<&Path>, args: &AnalyseArgs) -> CliResult {
     if let Some(out) = &args.out {
         files::refuse_file(out)?;
@@ -33,7 +33,7 @@ pub fn run(store: Option<&Path>, args: &AnalyseArgs) -> CliResult {
         (live(store, args, step)?, None)
     } else {
         let id = AnalysisId::new();
-        (look(store, args, &id)?, Some(id))
+        (analyse(store, args, &id)?, Some(id))
     };
     let written = args.out.as_deref().map(|out| write(out, &found)).transpose()?;
     if args.json {
@@ -59,7 +59,7 @@ fn live(store: Option<&Path>, args: &AnalyseArgs, step: &str) -> CliResult<Analy
             "--live",
             format!(
                 "The attention of the run {run} was not analysed while it trained (probe.every = 0, or it has not begun). \
-             Leave out --live to look at a checkpoint."
+             Leave out --live to analyse a checkpoint."
             ),
         ));
     };
@@ -67,7 +67,7 @@ fn live(store: Option<&Path>, args: &AnalyseArgs, step: &str) -> CliResult<Analy
         last
     } else {
         let wanted: u64 = step.parse().map_err(|_| {
-            CliError::at("--live", format!("\"{step}\" is no step. Name one, or none for the last look."))
+            CliError::at("--live", format!("\"{step}\" is no step. Name one, or none for the last analysis."))
         })?;
         if !steps.contains(&wanted) {
             let known: Vec<String> = steps.iter().map(ToString::to_string).collect();
@@ -81,8 +81,8 @@ fn live(store: Option<&Path>, args: &AnalyseArgs, step: &str) -> CliResult<Analy
     Ok(reading.live_analysis(&run, step)?)
 }
 
-/// Looks now.
-fn look(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResult<Analysis> {
+/// Analyses a checkpoint now.
+fn analyse(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResult<Analysis> {
     let current_dir = std::env::current_dir()
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
     let (target, trained_on) = target(store, &args.target, args.which, &current_dir)?;
@@ -108,7 +108,7 @@ fn look(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResult<
     let session = Session::open_for_reading(store, needs_store)?;
     signals::listen();
     let analysis = id.clone();
-    let spec = AnalysisSpec { shuffled: args.shuffled, ..args.look.beside(!args.subspace.is_empty()) };
+    let spec = AnalysisSpec { shuffled: args.shuffled, ..args.parts.beside(!args.subspace.is_empty()) };
     let spec = Box::new(spec);
     let ticket = session.send(Command::Analyse { analysis, target, data, spec, subspaces, base_dir: current_dir })?;
     let (mut found, mut stage, mut is_stopping) = (None, String::new(), false);
@@ -179,7 +179,7 @@ fn data(
     Ok(named.map(Box::new))
 }
 
-impl LookArgs {
+impl AnalysisArgs {
     /// What was asked for; everything where nothing was named.
     pub(super) fn spec(&self) -> AnalysisSpec {
         self.beside(false)

@@ -62,7 +62,7 @@ fn list(given: Option<&Path>, args: &AnalysesArgs) -> CliResult {
     if let Some(run) = run.filter(|_| !live.is_empty()) {
         let steps: Vec<String> = live.iter().map(|step| plain::count(*step)).collect();
         let command = hint::command(&format!("analyse {run} --live STEP"), given);
-        print::line(format!("Looked at while it trained, after steps {}. Show with: {command}", steps.join("; ")))?;
+        print::line(format!("Analysed while it trained, after steps {}. Show with: {command}", steps.join("; ")))?;
     }
     Ok(())
 }

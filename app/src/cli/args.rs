@@ -39,7 +39,7 @@ pub struct Cli {
 pub enum Task {
     /// From a trained run's measurements to a model that saves something: what it would save, and what came out.
     Advise(AdviseArgs),
-    /// Look at the attention of a run or a model directory: similarity of heads, spectra of scores, captured variance.
+    /// Analyse the attention of a run or a model directory: similarity of heads, spectra of scores, captured variance.
     Analyse(AnalyseArgs),
     /// List what was found out about attention; show and export it, delete it and bring it back.
     Analyses(AnalysesArgs),
@@ -58,7 +58,7 @@ pub enum Task {
     Delete(RunsGivenArgs),
     /// List the devices that runs can compute on, or check that one computes correctly.
     Devices(DevicesArgs),
-    /// Train a config on its text and on the same text shuffled, and look at the attention of both on both.
+    /// Train a config on its text and on the same text shuffled, and analyse the attention of both on both.
     Domains(DomainsArgs),
     /// Count parameters, FLOPs and memory of a config without running it.
     Estimate(EstimateArgs),
@@ -355,16 +355,16 @@ pub struct AnalyseArgs {
     /// Which checkpoint of a run: `best`, `last` or a step.
     #[arg(long, default_value = "best")]
     pub which: Which,
-    /// What was found while the run trained, at this step (the last look without a number), instead of looking now.
+    /// What was found while the run trained, at this step (the last without a number), instead of a new analysis.
     #[arg(long, value_name = "STEP", num_args = 0..=1, default_missing_value = "last",
           conflicts_with_all = ["data", "shuffled", "subspace", "tokens", "reconstruction", "heads", "exact"])]
     pub live: Option<String>,
     #[command(flatten)]
-    pub look: LookArgs,
+    pub parts: AnalysisArgs,
     /// Share of the scores' energy in the space of another model's scores: RUN, RUN@STEP, RUN@last, or a directory.
     #[arg(long, value_name = "RUN|DIR", num_args = 1..)]
     pub subspace: Vec<String>,
-    /// Look at the spaces of `--subspace` on this text instead of the one that each model was evaluated on.
+    /// Find the spaces of `--subspace` on this text instead of the one that each model was evaluated on.
     #[arg(long, value_name = "PATH", requires = "subspace")]
     pub subspace_data: Option<PathBuf>,
     /// Write figures (SVG, PNG), tables (CSV), arrays (.npy) and everything as JSON into this directory.
@@ -375,9 +375,9 @@ pub struct AnalyseArgs {
     pub json: bool,
 }
 
-/// What is looked at.
+/// What is analysed.
 #[derive(Args, Debug)]
-pub struct LookArgs {
+pub struct AnalysisArgs {
     /// Similarity of attention maps: `total_variation`, `cosine`, `jensen_shannon`, `linear_cka`; the first without a name.
     #[arg(long, value_name = "MEASURE,..", num_args = 0..=1, value_delimiter = ',',
           default_missing_value = "total_variation")]
@@ -394,7 +394,7 @@ pub struct LookArgs {
     /// Reconstruction of parts for themselves beside the network: `layers` (each layer), a head such as `L3H7`.
     #[arg(long, value_name = "SCOPE,..", value_delimiter = ',')]
     pub scope: Vec<ScopeArg>,
-    /// Examples that are looked at, spread evenly over the text.
+    /// Examples that are analysed, spread evenly over the text.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..))]
     pub examples: u64,
     /// Tokens of an example; as the model was trained without it.
@@ -427,11 +427,11 @@ pub struct AdviseArgs {
     /// Let each query score as many pairs as restore the others within this share of their energy, 0 to 1.
     #[arg(long, value_name = "SHARE", value_parser = share, num_args = 0..=1, default_missing_value = "0.05")]
     pub error: Option<f64>,
-    /// The analysis on demand to advise from, by the id that `analyse` keeps it under [default: the last look while it
+    /// The analysis on demand to advise from, by the id that `analyse` keeps it under [default: the last one while it
     /// trained, else the newest analysis].
     #[arg(long, value_name = "ID", conflicts_with = "step")]
     pub analysis: Option<String>,
-    /// The look while it trained to advise from, by its step.
+    /// The analysis while it trained to advise from, by its step.
     #[arg(long, value_name = "STEP")]
     pub step: Option<u64>,
     /// Train what is advised: same seed, order of the data, schedule and length; then show what came out.
@@ -462,7 +462,7 @@ pub struct DomainsArgs {
     #[command(flatten)]
     pub config: ConfigArgs,
     #[command(flatten)]
-    pub look: LookArgs,
+    pub parts: AnalysisArgs,
     /// Write figures (SVG, PNG), tables (CSV), arrays (.npy) and everything as JSON into folders of this directory.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -58,7 +58,7 @@ pub struct BenchSweepArgs {
     /// How often each point is built and measured anew.
     #[arg(long, default_value_t = 1)]
     pub repeats: usize,
-    /// Look for the largest batch that fits into memory as well, at every point and for every side.
+    /// Search for the largest batch that fits into memory as well, at every point and for every side.
     #[arg(long)]
     pub largest_batch: bool,
     /// Bytes that the search for the largest batch may use [default: 75 % of what is free; never more].

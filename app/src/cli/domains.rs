@@ -1,4 +1,4 @@
-//! `headroom domains`: a config trained on its text and on the same text shuffled, each looked at on both.
+//! `headroom domains`: a config trained on its text and on the same text shuffled, each analysed on both.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -24,26 +24,26 @@ use super::{
 };
 use crate::findings;
 
-/// The four looks: which of the two runs, on which text.
-const LOOKS: [(&str, &str); 4] =
+/// The four analyses: which of the two runs, on which text.
+const ANALYSES: [(&str, &str); 4] =
     [("in order", "in order"), ("in order", "shuffled"), ("shuffled", "in order"), ("shuffled", "shuffled")];
 
-/// Trains twice and looks four times.
+/// Trains twice and analyses four times.
 pub fn run(store: Option<&Path>, args: &DomainsArgs) -> CliResult {
     let found = trained(store, args)?;
     if let Some(out) = &args.out {
-        for ((model, text), analysis) in LOOKS.iter().zip(&found) {
+        for ((model, text), analysis) in ANALYSES.iter().zip(&found) {
             let name = format!("trained-{}-read-{}", model.replace(' ', "-"), text.replace(' ', "-"));
             analyse::write(&out.join(name), analysis)?;
         }
     }
     if args.json {
-        let looks: Vec<_> = LOOKS
+        let analyses: Vec<_> = ANALYSES
             .iter()
             .zip(&found)
             .map(|((model, text), found)| json!({ "trained_on": model, "reads": text, "result": found }))
             .collect();
-        return print::json_line(&json!({ "event": "domains", "looks": looks }));
+        return print::json_line(&json!({ "event": "domains", "looks": analyses }));
     }
     tell(&found)
 }
@@ -67,7 +67,7 @@ fn carry_out(
     if !problems.is_empty() {
         return Err(CliError::problems(&given.label, &problems));
     }
-    refuse_look(args, &given.config)?;
+    refuse_analysis(args, &given.config)?;
     let tag = {
         let runs = open::reading(store)?.map(|store| store.runs(RunFilter::ALL)).transpose()?.unwrap_or_default();
         let taken = runs.iter().flat_map(|run| run.tags.iter().map(String::as_str)).collect();
@@ -80,7 +80,7 @@ fn carry_out(
         config: Box::new(given.config.clone()),
         base_dir: given.base_dir.clone(),
         tag,
-        spec: Box::new(args.look.spec()),
+        spec: Box::new(args.parts.spec()),
         analyses,
     })?;
     let mut progress = if args.json { Progress::Silent } else { Progress::new(false) };
@@ -121,7 +121,7 @@ fn carry_out(
     let complete: Vec<Analysis> = ids.iter().filter_map(|id| found.remove(id)).collect();
     if complete.len() < ids.len() {
         return Err(CliError::Failed(format!(
-            "{} of {} looks were carried out; what was trained is kept.",
+            "{} of {} analyses were carried out; what was trained is kept.",
             complete.len(),
             ids.len()
         )));
@@ -129,9 +129,9 @@ fn carry_out(
     Ok(complete)
 }
 
-/// Looks that neither model can be looked at with are refused before anything is trained.
-fn refuse_look(args: &DomainsArgs, config: &RunConfig) -> CliResult {
-    let spec = args.look.spec();
+/// Analyses that neither model allows are refused before anything is trained.
+fn refuse_analysis(args: &DomainsArgs, config: &RunConfig) -> CliResult {
+    let spec = args.parts.spec();
     let (most, layers, heads) = (config.data.sequence_length, config.model.layers, config.model.heads);
     if let Some(tokens) = spec.tokens.filter(|tokens| *tokens > most) {
         return Err(CliError::at(
@@ -162,7 +162,7 @@ fn tell(found: &[Analysis]) -> CliResult {
     let told = |value: f64| if value.is_nan() { "-".to_owned() } else { plain::number(value) };
     print::line("")?;
     let mut table = Table::new(["trained on", "reads", "neighbouring layers", "further apart", "energy in 1 %"]);
-    for ((model, text), analysis) in LOOKS.iter().zip(found) {
+    for ((model, text), analysis) in ANALYSES.iter().zip(found) {
         let (near, far) = analysis.similarity.first().map_or((f64::NAN, f64::NAN), Similarity::near_and_far);
         let share = analysis
             .spectra
@@ -177,7 +177,7 @@ fn tell(found: &[Analysis]) -> CliResult {
         ]);
     }
     print::line(table.text().trim_end())?;
-    for ((model, text), analysis) in LOOKS.iter().zip(found) {
+    for ((model, text), analysis) in ANALYSES.iter().zip(found) {
         let Some(similarity) = analysis.similarity.first() else { continue };
         print::line(format!("\nMost alike heads of two layers, trained on text {model}, reading text {text}:"))?;
         let layers = similarity.layers;

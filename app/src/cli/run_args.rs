@@ -77,7 +77,7 @@ pub struct RunsGivenArgs {
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct AnalysesArgs {
-    /// Only those of this run, and the looks at it while it trained.
+    /// Only those of this run, and the analyses of it while it trained.
     pub run: Option<String>,
     /// Answer as JSON.
     #[arg(long)]

@@ -13,7 +13,7 @@ use headroom_engine::{
 
 use super::example::{example_record, example_runs};
 
-/// Steps at which the example runs were looked at.
+/// Steps at which the example runs were analysed.
 pub const EXAMPLE_STEPS: [u64; 8] = [50, 100, 150, 200, 250, 300, 350, 400];
 
 /// Tokens of an example.
@@ -55,7 +55,7 @@ pub fn fill_with_analyses(state: &mut State) {
     }
 }
 
-/// Makes the baseline (number 0) the control of the run that trains (number 8), each looked at on both texts.
+/// Makes the baseline (number 0) the control of the run that trains (number 8), each analysed on both texts.
 pub fn fill_with_control(state: &mut State) {
     let (run, control) = (example_run(8), example_run(0));
     let mut runs = example_runs();

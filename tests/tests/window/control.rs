@@ -1,4 +1,4 @@
-//! A config beside its control on shuffled text: trained, looked at on both, seen side by side.
+//! A config beside its control on shuffled text: trained, analysed on both, seen side by side.
 
 use std::fs;
 
