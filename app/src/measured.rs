@@ -13,7 +13,6 @@ use crate::{
     export::{Figure, FigureAxis, FigureSeries},
     format,
     plot::{Axis, Quantity as Kind, Scale, Series},
-    theme,
 };
 
 /// What the chart shows of a point.
@@ -197,9 +196,7 @@ fn figure(spec: &SweepSpec, points: &[PointResult], quantity: Quantity) -> Optio
         .enumerate()
         .filter_map(|(number, (name, line))| {
             let points: Vec<(f64, f64)> = line.points().collect();
-            let (colour, dash) = theme::run_style(number as u64);
-            let series = FigureSeries { name, colour, dash, width: 1.6, points, ..FigureSeries::default() };
-            (!series.points.is_empty()).then_some(series)
+            (!points.is_empty()).then(|| FigureSeries::of_run(number as u64, &name, points))
         })
         .collect();
     let all = || series.iter().flat_map(|series| &series.points);

@@ -38,7 +38,7 @@ pub fn run(store: Option<&Path>, args: &AdviseArgs) -> CliResult {
     })?;
     let analysis = analysis(&reading, store, &record, args)?;
     let id = record.summary.id.clone();
-    // Looks while a run trains do not ask how scores are reconstructed: another look at the same run may.
+    // Analyses while a run trains do not ask how scores are reconstructed: another analysis of the same run may.
     let other = match (&args.analysis, findings::score_errors(&analysis, &config)) {
         (None, None) => with_errors(&reading, &id, &config)?,
         _ => None,
@@ -85,7 +85,7 @@ pub fn run(store: Option<&Path>, args: &AdviseArgs) -> CliResult {
     Err(CliError::Failed(format!("The advised run {name} ({id}) did not train to its end: {state}.")))
 }
 
-/// What is advised from: what was named, else the last look while it trained, else the newest on demand.
+/// What is advised from: what was named, else the last analysis while it trained, else the newest on demand.
 fn analysis(reading: &Store, store: Option<&Path>, record: &RunRecord, args: &AdviseArgs) -> CliResult<Analysis> {
     let run = &record.summary.id;
     let listed = reading.analyses()?;
@@ -131,7 +131,7 @@ fn with_errors(reading: &Store, run: &RunId, config: &RunConfig) -> CliResult<Op
     Ok(None)
 }
 
-/// The last look at a run while it trained, else the newest analysis on demand of its own text that compared heads.
+/// The last analysis of a run while it trained, else the newest analysis on demand of its own text that compared heads.
 fn newest(reading: &Store, record: &RunRecord) -> CliResult<Option<Analysis>> {
     let run = &record.summary.id;
     if let Some(step) = reading.live_analyses(run)?.last() {
@@ -150,7 +150,7 @@ fn newest(reading: &Store, record: &RunRecord) -> CliResult<Option<Analysis>> {
 }
 
 fn words(analysis: &Analysis) -> String {
-    plain::ascii(&findings::look_words(analysis))
+    plain::ascii(&findings::analysis_words(analysis))
 }
 
 fn as_json(record: &RunRecord, analysis: &Analysis, sources: &[String], advice: &Advice) -> Json {
@@ -227,8 +227,8 @@ fn tell(
     if let Err(why) = adviser.pairs(error) {
         print::line(format!("Pairs: {}", plain::ascii(&why)))?;
         if adviser.errors().is_err() {
-            let look = hint::command(&format!("analyse {run} --similarity --captured --reconstruction"), store);
-            print::line(format!("  {look}"))?;
+            let analyse = hint::command(&format!("analyse {run} --similarity --captured --reconstruction"), store);
+            print::line(format!("  {analyse}"))?;
         }
     }
     if let Some(Ok(heads)) = &advice.heads {

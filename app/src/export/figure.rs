@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use egui::Color32;
 
-use crate::{plot::Axis, theme::Dash};
+use crate::{
+    plot::Axis,
+    theme::{self, Dash},
+};
 
 /// An axis and the range of data values that it shows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,6 +37,14 @@ pub struct FigureSeries {
     pub band: Vec<(f64, f64, f64)>,
     /// Vertical marks on the x axis with a text each, such as where a run was resumed.
     pub marks: Vec<(f64, String)>,
+}
+
+impl FigureSeries {
+    /// A curve in the style that belongs to the run, or the place in a list, with this number.
+    pub fn of_run(number: u64, name: &str, points: Vec<(f64, f64)>) -> Self {
+        let (colour, dash) = theme::run_style(number);
+        Self { name: name.to_owned(), colour, dash, width: 1.6, points, ..Self::default() }
+    }
 }
 
 /// A whole figure: what a chart shows, ready to be written as SVG, PNG or CSV.
@@ -92,7 +103,6 @@ pub struct Drawing {
 pub(super) mod examples {
     use super::*;
     use crate::plot::{Quantity, Scale, XAxis, smooth};
-    use crate::theme;
 
     /// Three noisy loss curves, one with a gap, one with a band.
     pub(in crate::export) fn losses() -> Figure {

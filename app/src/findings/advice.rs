@@ -105,14 +105,14 @@ pub fn score_errors<'a>(analysis: &'a Analysis, config: &RunConfig) -> Option<&'
 }
 
 /// An analysis in words: its step, on how many examples of which text.
-pub fn look_words(analysis: &Analysis) -> String {
+pub fn analysis_words(analysis: &Analysis) -> String {
     let step = analysis.step.map(|step| format!("step {}, ", format::count(step))).unwrap_or_default();
     let data = if analysis.data.is_empty() { String::new() } else { format!(" of {}", analysis.data) };
     let examples = counted(analysis.examples, "example");
     format!("{step}{examples} of {}{data}", counted(analysis.tokens as u64, "token"))
 }
 
-/// What is to be said where an advice rests on more than one look: heads and dimensions on one, pairs on `of_errors`, and
+/// What is to be said where an advice rests on more than one analysis: heads and dimensions on one, pairs on `of_errors`, and
 /// where the checkpoint from which a run would take its pairs (of `best_step`) is another one than the analysed one.
 pub fn sources_words(analysis: &Analysis, of_errors: Option<&Analysis>, best_step: Option<u64>) -> Vec<String> {
     let mut words = Vec::new();
@@ -121,8 +121,8 @@ pub fn sources_words(analysis: &Analysis, of_errors: Option<&Analysis>, best_ste
     if place(analysis) != place(of_errors) {
         words.push(format!(
             "Two analyses are combined: heads and dimensions follow from {}, the error of pairs from {}.",
-            look_words(analysis),
-            look_words(of_errors)
+            analysis_words(analysis),
+            analysis_words(of_errors)
         ));
     }
     let restored = of_errors.reconstruction.as_ref();

@@ -1,12 +1,9 @@
-use std::collections::BTreeMap;
+use headroom_engine::analysis::{Analysis, LayerEnergies, Similarity, Spectrum};
 
-use headroom_engine::analysis::{Analysis, Spectrum};
-
-use super::{about, layer_name, method_words};
+use super::{about, layer_name, maps::program, method_words};
 use crate::{
     export::{Figure, FigureAxis, FigureSeries},
     plot::{Axis, Quantity, Scale},
-    theme,
 };
 
 /// Every curve of an analysis as a figure, with a name that is fit for a file.
@@ -48,19 +45,13 @@ pub fn figures(analysis: &Analysis) -> Vec<(String, Figure)> {
         found.push((name, shares(analysis, &title, "Dimensions of the space", &curves)));
     }
     for similarity in &analysis.similarity {
-        let ranked = similarity.ranked();
-        let curves: Vec<(String, Vec<f64>)> = ranked
-            .into_iter()
-            .enumerate()
-            .map(|(layer, curve)| (format!("{} to {}", layer_name(layer + 1), layer_name(layer)), curve))
-            .collect();
         let title = format!("Heads by similarity to the layer before ({})", similarity.measure.label());
-        let mut figure = shares(analysis, &title, "Head, the least similar first", &curves);
+        let mut figure = shares(analysis, &title, "Head, the least similar first", &ranked_curves(similarity));
         figure.y.axis = Axis::new("Similarity");
         found.push((format!("ranked-{}", similarity.measure), figure));
     }
     if let Some(captured) = &analysis.captured {
-        type Choose = fn(&headroom_engine::analysis::LayerEnergies) -> &Vec<f64>;
+        type Choose = fn(&LayerEnergies) -> &Vec<f64>;
         let kinds: [(&str, &str, Choose); 3] = [
             ("queries", "query", |layer| &layer.all_queries),
             ("keys", "key", |layer| &layer.all_keys),
@@ -80,6 +71,12 @@ pub fn figures(analysis: &Analysis) -> Vec<(String, Figure)> {
     found.extend(super::reconstruction::figures(analysis));
     found.retain(|(_, figure)| !figure.series.is_empty());
     found
+}
+
+/// For each layer but the first, the similarity of its heads to the layer before, ascending.
+pub fn ranked_curves(similarity: &Similarity) -> Vec<(String, Vec<f64>)> {
+    let named = |(layer, curve)| (format!("{} to {}", layer_name(layer + 1), layer_name(layer)), curve);
+    similarity.ranked().into_iter().enumerate().map(named).collect()
 }
 
 /// The cumulative energy of a spectrum, and what it is at most where that is not the same.
@@ -105,9 +102,8 @@ fn bounded_values(name: &str, spectrum: &Spectrum) -> Vec<(String, Vec<f64>)> {
 fn shares(analysis: &Analysis, title: &str, x: &str, curves: &[(String, Vec<f64>)]) -> Figure {
     let longest = curves.iter().map(|(_, curve)| curve.len()).max().unwrap_or(1);
     let series = curves.iter().filter(|(_, curve)| !curve.is_empty()).enumerate().map(|(number, (name, curve))| {
-        let (colour, dash) = theme::run_style(number as u64);
         let points = curve.iter().enumerate().map(|(place, value)| (place as f64 + 1.0, *value)).collect();
-        FigureSeries { name: name.clone(), colour, dash, width: 1.6, points, ..FigureSeries::default() }
+        FigureSeries::of_run(number as u64, name, points)
     });
     Figure {
         title: title.to_owned(),
@@ -119,7 +115,7 @@ fn shares(analysis: &Analysis, title: &str, x: &str, curves: &[(String, Vec<f64>
         y: FigureAxis { axis: Axis::new("Share of the energy"), range: (0.0, 1.0) },
         series: series.collect(),
         notes: analysis.notes.iter().cloned().chain(analysis.spectra.iter().map(method_words)).collect(),
-        metadata: BTreeMap::from([("program".to_owned(), format!("headroom {}", env!("CARGO_PKG_VERSION")))]),
+        metadata: program(),
         ..Figure::default()
     }
 }

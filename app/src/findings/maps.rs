@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use headroom_engine::analysis::Analysis;
+use headroom_engine::analysis::{Analysis, Similarity};
 
 use super::words::about;
 use crate::{
@@ -9,37 +9,49 @@ use crate::{
     theme::ColourMap,
 };
 
-/// Every map of an analysis as a figure, with a name that is fit for a file.
-pub fn maps(analysis: &Analysis) -> Vec<(String, MapFigure)> {
-    let finished = |figure: MapFigure| MapFigure {
-        subtitle: about(analysis),
-        metadata: BTreeMap::from([("program".to_owned(), format!("headroom {}", env!("CARGO_PKG_VERSION")))]),
-        ..figure
-    };
-    let mut found = Vec::new();
-    for similarity in &analysis.similarity {
-        let layers = similarity.layers;
-        let data = HeatData::from_f64(layers, layers, &similarity.layer_matrix());
-        let axes = (HeatAxis::numbered("Layer", "L"), HeatAxis::numbered("Layer", "L"));
-        let tone = Tone::between(ColourMap::Viridis, HeatScale::Linear, 0.0, 1.0);
-        let title = format!("Most similar heads of two layers, {}", similarity.measure.label());
-        let figure = MapFigure {
-            value: "Similarity".to_owned(),
-            notes: vec![similarity.measure.formula().to_owned()],
-            ..MapFigure::new(title, data, axes, tone)
-        };
-        found.push((format!("similarity-{}", similarity.measure), finished(figure)));
-    }
+/// What the files of the command line say of their origin.
+pub(super) fn program() -> BTreeMap<String, String> {
+    BTreeMap::from([("program".to_owned(), format!("headroom {}", env!("CARGO_PKG_VERSION")))])
+}
+
+/// Layers against layers: the similarity of their two most similar heads, from 0 to 1.
+pub fn similarity_map(similarity: &Similarity) -> MapFigure {
+    let data = HeatData::from_f64(similarity.layers, similarity.layers, &similarity.layer_matrix());
+    let axes = (HeatAxis::numbered("Layer", "L"), HeatAxis::numbered("Layer", "L"));
+    let tone = Tone::between(ColourMap::Viridis, HeatScale::Linear, 0.0, 1.0);
+    MapFigure::new(String::new(), data, axes, tone).value("Similarity")
+}
+
+/// Queries against keys, numbered.
+pub fn query_key_map(title: String, data: HeatData, tone: Tone) -> MapFigure {
+    MapFigure::new(title, data, (HeatAxis::numbered("Query", ""), HeatAxis::numbered("Key", "")), tone)
+}
+
+/// Components of scores as patterns of queries and keys, in their order.
+pub fn component_maps(analysis: &Analysis) -> Vec<MapFigure> {
     let spectra = analysis.spectra.iter();
     let patterns = spectra.flat_map(|spectra| spectra.patterns.iter().map(move |pattern| (pattern, spectra.tokens)));
-    for (place, (pattern, tokens)) in patterns.enumerate() {
+    let figure = |(place, (pattern, tokens)): (usize, (&Vec<f32>, usize))| {
         let data = HeatData::new(tokens, tokens, pattern.clone());
         let tone = Tone::fitting(ColourMap::Difference, HeatScale::Linear, data.extent());
-        let axes = (HeatAxis::numbered("Query", ""), HeatAxis::numbered("Key", ""));
-        let title = format!("Component {} of the scores", place + 1);
-        let figure = MapFigure { value: "Weight".to_owned(), ..MapFigure::new(title, data, axes, tone) };
-        found.push((format!("component-{}", place + 1), finished(figure)));
+        query_key_map(format!("Component {}", place + 1), data, tone).value("Weight")
+    };
+    patterns.enumerate().map(figure).collect()
+}
+
+/// Every map of an analysis as a figure, with a name that is fit for a file.
+pub fn maps(analysis: &Analysis) -> Vec<(String, MapFigure)> {
+    let mut found = Vec::new();
+    for similarity in &analysis.similarity {
+        let title = format!("Most similar heads of two layers, {}", similarity.measure.label());
+        let notes = vec![similarity.measure.formula().to_owned()];
+        let figure = MapFigure { title, notes, ..similarity_map(similarity) };
+        found.push((format!("similarity-{}", similarity.measure), figure));
+    }
+    for (place, figure) in component_maps(analysis).into_iter().enumerate() {
+        let title = format!("{} of the scores", figure.title);
+        found.push((format!("component-{}", place + 1), MapFigure { title, ..figure }));
     }
     found.extend(super::reconstruction::maps(analysis));
-    found
+    found.into_iter().map(|(name, figure)| (name, figure.origin(about(analysis), program()))).collect()
 }

@@ -9,15 +9,15 @@ mod reconstruction;
 mod words;
 
 pub use advice::{
-    advised_config, is_own_text, look_words, measured_words, outcome_rows, saving_rows, score_errors, sources_words,
-    stands_words, trained,
+    advised_config, analysis_words, is_own_text, measured_words, outcome_rows, saving_rows, score_errors,
+    sources_words, stands_words, trained,
 };
-pub use curves::figures;
+pub use curves::{figures, ranked_curves};
 pub use intervals::{between, component_share, count_words, method_words, share_words};
-pub use maps::maps;
+pub use maps::{component_maps, maps, query_key_map, similarity_map};
 pub use npy::npy;
 pub use reconstruction::{
-    FLOPS_CONVENTION, UNRELIABLE, computed_pairs, parted, reconstruction_csv, reconstruction_table, reliable_words,
-    rising, scope_name,
+    ErrorLine, FLOPS_CONVENTION, METHODS, PLACE, UNRELIABLE, computed_pairs, error_lines, reconstruction_csv,
+    reconstruction_table, reliable_words, rising, scope_name,
 };
 pub use words::{about, layer_name, layer_table, summary};

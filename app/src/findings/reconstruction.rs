@@ -1,7 +1,5 @@
 //! Scores restored from some of their pairs, as figures and words.
 
-use std::collections::BTreeMap;
-
 use headroom_engine::{
     analysis::{
         Analysis,
@@ -10,11 +8,14 @@ use headroom_engine::{
     config::counted,
 };
 
-use super::about;
+use super::{
+    about,
+    maps::{program, query_key_map},
+};
 use crate::{
     export::{Figure, FigureAxis, FigureSeries, MapFigure},
     format,
-    plot::{Axis, HeatAxis, HeatData, HeatScale, Quantity, Scale, Tone},
+    plot::{Axis, HeatData, HeatScale, Quantity, Scale, Tone},
     theme::{self, ColourMap, Dash},
 };
 
@@ -33,10 +34,6 @@ pub fn scope_name(scope: Scope) -> String {
         Scope::Layer { layer } => format!("L{layer}"),
         Scope::Head { at } => format!("L{}H{}", at.layer, at.head),
     }
-}
-
-fn metadata() -> BTreeMap<String, String> {
-    BTreeMap::from([("program".to_owned(), format!("headroom {}", env!("CARGO_PKG_VERSION")))])
 }
 
 /// Error curves over pairs and over FLOPs, with names that are fit for files.
@@ -59,10 +56,10 @@ pub(super) fn figures(analysis: &Analysis) -> Vec<(String, Figure)> {
         let curves = [&network.greedy, &network.eigen, &network.random];
         let mut series = lines(rising(&found.score_flops), curves, network.reliable_pairs(found.tokens));
         // Projections need all scores first.
-        series.retain(|(name, ..)| !name.starts_with("eigenvectors"));
+        series.retain(|line| line.method != METHODS[1]);
         if let Some(whole) = &found.whole {
             let points = points(rising(&whole.flops), whole.greedy.honest());
-            held_out(&mut series, "whole map, held out", &points, 3, whole.reliable_pairs());
+            series.extend(held_out("whole map", &points, 3, whole.reliable_pairs()));
         }
         let title = "Error of restored scores over FLOPs, relative to those of all pairs";
         let x = Axis::new("FLOPs of scores, relative to all pairs");
@@ -76,7 +73,7 @@ pub(super) fn figures(analysis: &Analysis) -> Vec<(String, Figure)> {
         let mut series = lines(&pairs, curves, whole.reliable_pairs());
         if let Some(network) = found.scopes.first() {
             let points = points(&computed_pairs(found), network.greedy.honest());
-            held_out(&mut series, "rows, held out", &points, 3, network.reliable_pairs(found.tokens));
+            series.extend(held_out("rows", &points, 3, network.reliable_pairs(found.tokens)));
         }
         let title = "Error of whole maps restored from some of their pairs";
         let x = Axis::new("Pairs of the map").quantity(Quantity::Count);
@@ -98,11 +95,31 @@ pub fn rising(flops: &[f64]) -> &[f64] {
     flops.get(..=count).unwrap_or_default()
 }
 
+/// What a map of the order of pairs shows.
+pub const PLACE: &str = "Place in the order";
+
 /// What a curve is called where errors on other text are not to be relied on.
 pub const UNRELIABLE: &str = "too few samples";
 
-/// A line of a figure: name, points, colour, dash, whether it can be relied on.
-type Line = (String, Vec<(f64, f64)>, u64, Dash, bool);
+/// The ways to choose what is computed, in the order of their colours.
+pub const METHODS: [&str; 3] = ["best pairs", "eigenvectors", "pairs by chance"];
+
+/// A curve of errors over what is computed.
+#[derive(Clone, Debug)]
+pub struct ErrorLine {
+    /// The way to choose what is computed.
+    pub method: String,
+    /// Whether the errors were measured on other text than what the choice was fitted to.
+    pub is_held_out: bool,
+    /// The points.
+    pub points: Vec<(f64, f64)>,
+    /// The number of its colour.
+    pub number: u64,
+    /// Dashed where it was fitted to the same text and another curve was not; dotted where it is not reliable.
+    pub dash: Dash,
+    /// Whether there were samples enough.
+    pub is_reliable: bool,
+}
 
 /// The points as far as they can be relied on, and those from there on.
 pub fn parted<T: Clone>(points: &[T], reliable: usize) -> (Vec<T>, Vec<T>) {
@@ -152,37 +169,49 @@ fn points(x: &[f64], errors: &[f64]) -> Vec<(f64, f64)> {
     x.iter().copied().zip(errors.iter().copied()).collect()
 }
 
-/// A line of errors on other text, whose end is a line of its own where it is not to be relied on.
-fn held_out(all: &mut Vec<Line>, name: &str, points: &[(f64, f64)], colour: u64, reliable: usize) {
+/// Errors on other text; from where they are not reliable on they are a line of their own.
+fn held_out(method: &str, points: &[(f64, f64)], number: u64, reliable: usize) -> Vec<ErrorLine> {
     let (sound, rest) = parted(points, reliable);
-    all.push((name.to_owned(), sound, colour, Dash::Solid, true));
-    if !rest.is_empty() {
-        all.push((format!("{name}, {UNRELIABLE}"), rest, colour, Dash::Dotted, false));
-    }
+    let line = |points: Vec<(f64, f64)>, dash: Dash| ErrorLine {
+        method: method.to_owned(),
+        is_held_out: true,
+        points,
+        number,
+        dash,
+        is_reliable: dash == Dash::Solid,
+    };
+    let rest = (!rest.is_empty()).then(|| line(rest, Dash::Dotted));
+    std::iter::once(line(sound, Dash::Solid)).chain(rest).collect()
 }
 
-fn lines(x: &[f64], curves: [&ErrorCurve; 3], reliable: usize) -> Vec<Line> {
-    let mut all = Vec::new();
-    // Projections are not fitted to scores: their errors have no pole.
-    let named = [("best pairs", reliable), ("eigenvectors", x.len()), ("pairs by chance", reliable)];
-    for (colour, ((name, reliable), curve)) in (0..).zip(named.into_iter().zip(curves)) {
-        if curve.held_out.is_empty() {
-            all.push((format!("{name}, fitted"), points(x, &curve.fitted), colour, Dash::Solid, true));
-        } else {
-            held_out(&mut all, &format!("{name}, held out"), &points(x, &curve.held_out), colour, reliable);
-            all.push((format!("{name}, fitted"), points(x, &curve.fitted), colour, Dash::Dashed, true));
-        }
-    }
+/// The errors of a way to choose over x: on other text where there is any, and on the text that it was fitted to.
+pub fn error_lines(method: &str, number: u64, x: &[f64], curve: &ErrorCurve, reliable: usize) -> Vec<ErrorLine> {
+    let has_held_out = !curve.held_out.is_empty();
+    let mut all =
+        if has_held_out { held_out(method, &points(x, &curve.held_out), number, reliable) } else { Vec::new() };
+    let dash = if has_held_out { Dash::Dashed } else { Dash::Solid };
+    let (method, points) = (method.to_owned(), points(x, &curve.fitted));
+    all.push(ErrorLine { method, is_held_out: false, points, number, dash, is_reliable: true });
     all
 }
 
+fn lines(x: &[f64], curves: [&ErrorCurve; 3], reliable: usize) -> Vec<ErrorLine> {
+    // Projections are not fitted to scores: their errors have no pole.
+    let named = METHODS.into_iter().zip([reliable, x.len(), reliable]).zip(curves).zip(0..);
+    named.flat_map(|(((name, reliable), curve), number)| error_lines(name, number, x, curve, reliable)).collect()
+}
+
 /// Errors on a logarithmic axis, down to one in ten thousand.
-fn figure(analysis: &Analysis, title: &str, (x, range): (Axis, (f64, f64)), lines: &[Line]) -> Figure {
-    let series = lines.iter().map(|(name, points, colour, dash, is_reliable)| {
-        let points = points.iter().copied().filter(|(_, error)| *error > 0.0).collect();
-        let colour = theme::run_style(*colour).0;
-        let (colour, width) = if *is_reliable { (colour, 1.6) } else { (theme::pale(colour), 1.0) };
-        FigureSeries { name: name.clone(), colour, dash: *dash, width, points, ..FigureSeries::default() }
+fn figure(analysis: &Analysis, title: &str, (x, range): (Axis, (f64, f64)), lines: &[ErrorLine]) -> Figure {
+    let series = lines.iter().map(|line| {
+        let points = line.points.iter().copied().filter(|(_, error)| *error > 0.0).collect();
+        let name = format!("{}, {}", line.method, if line.is_held_out { "held out" } else { "fitted" });
+        let series = FigureSeries { dash: line.dash, ..FigureSeries::of_run(line.number, &name, points) };
+        if line.is_reliable {
+            return series;
+        }
+        let name = format!("{name}, {UNRELIABLE}");
+        FigureSeries { name, colour: theme::pale(series.colour), width: 1.0, ..series }
     });
     Figure {
         title: title.to_owned(),
@@ -194,7 +223,7 @@ fn figure(analysis: &Analysis, title: &str, (x, range): (Axis, (f64, f64)), line
         },
         series: series.collect(),
         notes: analysis.notes.clone(),
-        metadata: metadata(),
+        metadata: program(),
         ..Figure::default()
     }
 }
@@ -207,15 +236,8 @@ pub(super) fn maps(analysis: &Analysis) -> Vec<(String, MapFigure)> {
         let ranks = ranks.iter().map(|rank| if *rank < 0.0 { f32::NAN } else { rank + 1.0 }).collect();
         let data = HeatData::new(n, n, ranks);
         let tone = Tone::fitting(ColourMap::Viridis, HeatScale::Log, data.extent());
-        let axes = (HeatAxis::numbered("Query", ""), HeatAxis::numbered("Key", ""));
         let title = format!("The order in which pairs are computed, {name}");
-        let figure = MapFigure {
-            subtitle: about(analysis),
-            value: "Place in the order".to_owned(),
-            metadata: metadata(),
-            ..MapFigure::new(title, data, axes, tone)
-        };
-        (format!("reconstruction-{slug}-order"), figure)
+        (format!("reconstruction-{slug}-order"), query_key_map(title, data, tone).value(PLACE))
     };
     let scopes = found.scopes.iter().map(|scope| map(scope.scope.slug(), scope_name(scope.scope), &scope.ranks));
     let whole = found.whole.iter().map(|whole| map("whole".to_owned(), "whole maps".to_owned(), &whole.ranks));

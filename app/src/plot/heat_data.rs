@@ -32,6 +32,9 @@ pub struct Extent {
 }
 
 impl Extent {
+    /// That of a map without a value.
+    pub const NONE: Self = Self { least: f32::NAN, least_positive: f32::NAN, most: f32::NAN, has_gaps: false };
+
     /// That of two maps together.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
@@ -62,8 +65,7 @@ impl HeatData {
     /// `rows` x `columns` values, row by row; what is missing at the end is NaN, what is too much is left out.
     pub fn new(rows: usize, columns: usize, mut values: Vec<f32>) -> Self {
         values.resize(rows * columns, f32::NAN);
-        let none = Extent { least: f32::NAN, least_positive: f32::NAN, most: f32::NAN, has_gaps: false };
-        let extent = values.iter().fold(none, |found, &value| Extent {
+        let extent = values.iter().fold(Extent::NONE, |found, &value| Extent {
             // `min` and `max` of a number and NaN are the number.
             least: if value.is_finite() { found.least.min(value) } else { found.least },
             least_positive: if value > 0.0 { found.least_positive.min(value) } else { found.least_positive },

@@ -50,6 +50,12 @@ pub struct Tone {
     pub high: f32,
 }
 
+impl Default for Tone {
+    fn default() -> Self {
+        Self::between(ColourMap::default(), HeatScale::default(), 0.0, 1.0)
+    }
+}
+
 impl Tone {
     /// From the smallest to the largest value, around zero for differences.
     pub fn fitting(colours: ColourMap, scale: HeatScale, extent: Extent) -> Self {

@@ -15,29 +15,42 @@ const KEPT: usize = 600;
 /// Analyses on demand that are kept in memory.
 const KEPT_ON_DEMAND: usize = 24;
 
-/// A look at attention that was asked for here and has not ended.
+/// An analysis that was asked for here and has not ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Looking {
+pub struct PendingAnalysis {
     /// Its id.
     pub analysis: AnalysisId,
-    /// The run that is looked at.
+    /// The run that is analysed.
     pub run: RunId,
     /// What is done and the share that is done; none while it waits in the queue.
     pub at: Option<(String, f64)>,
     /// Whether it was told to end.
     pub is_cancelling: bool,
-    /// Whether it is shown of its run once it is there.
+    /// Whether the panels show it once it is there.
     opens: bool,
 }
 
-impl Looking {
+impl PendingAnalysis {
     /// One that waits, and is not shown by itself.
     fn new(analysis: AnalysisId, run: RunId) -> Self {
         Self { analysis, run, at: None, is_cancelling: false, opens: false }
     }
 }
 
-/// Groups of heads of a run that were alike, to be marked on the head map of Configure.
+/// An answer of the engine that panels of analyses wait for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AnalysisPart {
+    /// The list of analyses on demand.
+    List,
+    /// The steps at which a run kept an analysis.
+    Steps(RunId),
+    /// What a run kept at a step.
+    Live(RunId, u64),
+    /// An analysis on demand.
+    OnDemand(AnalysisId),
+}
+
+/// Groups of similar heads of a run, to be marked on the head map of Configure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MarkedHeads {
     /// The run, by name.
@@ -46,7 +59,7 @@ pub struct MarkedHeads {
     pub layers: usize,
     /// Heads of each.
     pub heads: usize,
-    /// From which similarity on they are alike.
+    /// The least similarity of two heads of a group, 0 to 1.
     pub threshold: f64,
     /// The groups.
     pub marks: HeadMarks,
@@ -56,8 +69,8 @@ pub struct MarkedHeads {
 
 /// Analyses: those that runs kept while they trained, and those that were asked for.
 pub struct AnalysisState {
-    /// Looks that wait or go on, in their order.
-    pub looking: Vec<Looking>,
+    /// Analyses that wait or are being computed, in their order.
+    pub pending: Vec<PendingAnalysis>,
     /// What is marked on the head map of Configure.
     pub marked: Option<MarkedHeads>,
     /// Whether a run that has a control is shown beside it.
@@ -78,7 +91,7 @@ pub struct AnalysisState {
 impl Default for AnalysisState {
     fn default() -> Self {
         Self {
-            looking: Vec::new(),
+            pending: Vec::new(),
             marked: None,
             beside_control: false,
             steps: RequestCache::default(),
@@ -101,6 +114,26 @@ impl AnalysisState {
     /// What a run kept at a step; asked for, once, while it is not there.
     pub fn at(&mut self, run: &RunId, step: u64) -> Option<Arc<Analysis>> {
         self.live.get(&(run.clone(), step), || Command::LoadLiveAnalysis { run: run.clone(), step }).cloned()
+    }
+
+    /// Why there is no answer, where it failed.
+    pub fn failure(&self, part: &AnalysisPart) -> Option<&str> {
+        match part {
+            AnalysisPart::List => self.list.failure(&()),
+            AnalysisPart::Steps(run) => self.steps.failure(run),
+            AnalysisPart::Live(run, step) => self.live.failure(&(run.clone(), *step)),
+            AnalysisPart::OnDemand(analysis) => self.found.failure(analysis),
+        }
+    }
+
+    /// Asks again for what failed.
+    pub fn retry(&mut self, part: &AnalysisPart) {
+        match part {
+            AnalysisPart::List => self.list.forget(&()),
+            AnalysisPart::Steps(run) => self.steps.forget(run),
+            AnalysisPart::Live(run, step) => self.live.forget(&(run.clone(), *step)),
+            AnalysisPart::OnDemand(analysis) => self.found.forget(analysis),
+        }
     }
 
     /// The steps of a run have come.
@@ -165,14 +198,19 @@ impl AnalysisState {
         };
     }
 
-    /// The newest look at a run on its held-out text, read in order or shuffled.
+    /// The newest analysis of a run on its held-out text, read in order or shuffled.
     pub fn by_order(&mut self, run: &RunId, shuffled: bool) -> Option<AnalysisSummary> {
         let of = |found: &&AnalysisSummary| found.run.as_ref() == Some(run) && found.shuffled == Some(shuffled);
         self.on_demand(run).iter().find(of).cloned()
     }
 
-    /// Puts a look at a run's checkpoint, on its held-out text, into the engine's queue; it is shown once it is there.
-    pub fn look(
+    /// Whether an analysis of a run waits or is being computed.
+    pub fn is_pending(&self, run: &RunId) -> bool {
+        self.pending.iter().any(|pending| pending.run == *run)
+    }
+
+    /// Queues an analysis of a run's checkpoint on its held-out text; it is shown once it is there.
+    pub fn analyse(
         &mut self,
         run: &RunId,
         which: Which,
@@ -190,23 +228,23 @@ impl AnalysisState {
             base_dir,
         };
         self.outgoing.push(command.into());
-        self.looking.push(Looking { opens: true, ..Looking::new(analysis.clone(), run.clone()) });
+        self.pending.push(PendingAnalysis { opens: true, ..PendingAnalysis::new(analysis.clone(), run.clone()) });
         analysis
     }
 
-    /// The same for the best checkpoint and one order of the text; it is not shown alone, since it belongs beside others.
-    pub fn look_beside(&mut self, run: &RunId, shuffled: bool, base_dir: PathBuf) {
+    /// The same of the best checkpoint, on text in order or shuffled; it belongs beside others, so it is not shown by itself.
+    pub fn analyse_beside(&mut self, run: &RunId, shuffled: bool, base_dir: PathBuf) {
         let spec = AnalysisSpec { shuffled: Some(shuffled), ..AnalysisSpec::default() };
-        let analysis = self.look(run, Which::Best, spec, Vec::new(), base_dir);
-        if let Some(looking) = self.looking.iter_mut().find(|looking| looking.analysis == analysis) {
-            looking.opens = false;
+        let analysis = self.analyse(run, Which::Best, spec, Vec::new(), base_dir);
+        if let Some(pending) = self.pending.iter_mut().find(|pending| pending.analysis == analysis) {
+            pending.opens = false;
         }
     }
 
-    /// Ends a look; nothing of it is kept.
+    /// Cancels an analysis; nothing of it is kept.
     pub fn cancel(&mut self, analysis: &AnalysisId) {
-        if let Some(looking) = self.looking.iter_mut().find(|looking| looking.analysis == *analysis) {
-            looking.is_cancelling = true;
+        if let Some(pending) = self.pending.iter_mut().find(|pending| pending.analysis == *analysis) {
+            pending.is_cancelling = true;
             self.outgoing.push(Command::CancelAnalysis { analysis: analysis.clone() }.into());
         }
     }
@@ -259,26 +297,26 @@ impl AnalysisState {
             }
             // Asked for with runs that had to be trained first.
             Event::AnalyseQueued { analysis, run: Some(run), .. }
-                if !self.looking.iter().any(|looking| looking.analysis == analysis) =>
+                if !self.pending.iter().any(|pending| pending.analysis == analysis) =>
             {
-                self.looking.push(Looking::new(analysis, run));
+                self.pending.push(PendingAnalysis::new(analysis, run));
             }
             Event::Analysing { analysis, stage, fraction } => {
-                if let Some(looking) = self.looking.iter_mut().find(|looking| looking.analysis == analysis) {
-                    looking.at = Some((stage, fraction));
+                if let Some(pending) = self.pending.iter_mut().find(|pending| pending.analysis == analysis) {
+                    pending.at = Some((stage, fraction));
                 }
             }
             Event::Analysed { analysis, result } => self.found.answer(analysis, Arc::from(result)),
             Event::AnalyseEnded { analysis, complete, why, .. } => {
-                let Some(place) = self.looking.iter().position(|looking| looking.analysis == analysis) else { return };
-                let looking = self.looking.remove(place);
+                let Some(place) = self.pending.iter().position(|pending| pending.analysis == analysis) else { return };
+                let pending = self.pending.remove(place);
                 match why {
                     Some(why) => messages.push_error(why, ""),
-                    None if complete => messages.push_info("Looked at the attention of a checkpoint."),
-                    None => messages.push_info("The look at attention was ended; nothing of it is kept."),
+                    None if complete => messages.push_info("Analysed a checkpoint."),
+                    None => messages.push_info("The analysis was cancelled; nothing of it is kept."),
                 }
-                if complete && looking.opens {
-                    self.opened.insert(looking.run, analysis);
+                if complete && pending.opens {
+                    self.opened.insert(pending.run, analysis);
                 }
                 self.list.refresh(&(), || Command::ListAnalyses);
             }
@@ -349,24 +387,24 @@ mod tests {
     fn a_look_on_demand_is_opened_once_it_is_there_and_a_failed_one_says_why() {
         let (mut state, mut messages) = (AnalysisState::default(), Messages::default());
         let look = |state: &mut AnalysisState| {
-            state.look(&run(), Which::Best, AnalysisSpec::default(), Vec::new(), PathBuf::new())
+            state.analyse(&run(), Which::Best, AnalysisSpec::default(), Vec::new(), PathBuf::new())
         };
         let first = look(&mut state);
         assert!(matches!(&asked(&mut state)[..], [Command::Analyse { .. }]));
         let stage = "Reading examples".to_owned();
         state.apply(Event::Analysing { analysis: first.clone(), stage, fraction: 0.5 }, &mut messages);
-        assert_eq!(state.looking[0].at.as_ref().map(|at| at.1), Some(0.5));
+        assert_eq!(state.pending[0].at.as_ref().map(|at| at.1), Some(0.5));
         let result = Box::new(Analysis { examples: 9, ..Analysis::default() });
         state.apply(Event::Analysed { analysis: first.clone(), result }, &mut messages);
         state.apply(
             Event::AnalyseEnded { analysis: first.clone(), complete: true, why: None, is_refusal: false },
             &mut messages,
         );
-        assert_eq!((state.looking.len(), state.opened(&run())), (0, Some(first.clone())));
+        assert_eq!((state.pending.len(), state.opened(&run())), (0, Some(first.clone())));
         assert_eq!(state.result(&first).map(|found| found.examples), Some(9));
         let second = look(&mut state);
         state.cancel(&second);
-        assert!(state.looking[0].is_cancelling);
+        assert!(state.pending[0].is_cancelling);
         let why = Some("The scores of layer 1 are not finite.".to_owned());
         state.apply(Event::AnalyseEnded { analysis: second, complete: false, why, is_refusal: false }, &mut messages);
         assert_eq!(state.opened(&run()), Some(first.clone()), "what was shown stays");

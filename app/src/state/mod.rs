@@ -5,6 +5,7 @@
 
 mod advice;
 mod analysis;
+mod apply;
 mod current;
 mod maps;
 mod purge;
@@ -18,7 +19,7 @@ mod tests;
 mod view;
 
 pub use advice::AdviceState;
-pub use analysis::{AnalysisState, Looking, MarkedHeads};
+pub use analysis::{AnalysisPart, AnalysisState, MarkedHeads, PendingAnalysis};
 pub use current::{CurrentRun, StartFacts, SystemLoad};
 pub use maps::{MapsOf, MapsState, ShownMaps};
 pub use purge::PurgeState;

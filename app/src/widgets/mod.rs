@@ -11,7 +11,7 @@ mod parallel;
 mod swatch;
 mod table;
 
-pub use chart::{Band, Chart, ChartLine, ChartResponse, ChartState, FEWEST_SMOOTHED, SharedX};
+pub use chart::{Band, Chart, ChartLine, ChartResponse, ChartState, ChartView, FEWEST_SMOOTHED, SharedX, ViewLine};
 pub use chart_options::ChartOptions;
 pub use field::{Field, FieldResponse};
 pub use head_map::{

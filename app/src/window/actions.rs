@@ -181,7 +181,7 @@ impl HeadroomWindow {
 
     fn start_all(&mut self, configs: Vec<RunConfig>, base_dir: PathBuf, tag: String) {
         if let Some(link) = &self.link {
-            self.state.await_race(tag.clone());
+            self.state.expect_race(tag.clone());
             link.send(&mut self.state, Command::EnqueueAll { configs, base_dir, tags: vec![tag] });
         }
         self.open(PanelId::COMPARE);

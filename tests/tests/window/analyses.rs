@@ -321,22 +321,59 @@ fn a_checkpoint_is_analysed_on_demand_and_shown_once_it_is_there() {
 }
 
 #[test]
-fn a_look_that_failed_says_why() {
+fn an_analysis_that_failed_says_why() {
     let mut screen = Screen::recorder();
     fill_with_examples(screen.state());
     fill_with_analyses(screen.state());
     screen.state().selection.focused = Some(example_run(3));
     screen.click("Spectra");
     screen.click("Analyse its best checkpoint now");
-    let analysis = screen.state().analysis.looking[0].analysis.clone();
+    let analysis = screen.state().analysis.pending[0].analysis.clone();
     let why = Some("An exact covariance of 16,384 dimensions needs 2 GiB, and 1 GiB is free.".to_owned());
     screen.state().apply(Event::AnalyseEnded { analysis, complete: false, why, is_refusal: false });
     screen.settle();
     assert!(screen.says("needs 2 GiB") && screen.has("Analyse its best checkpoint now"), "{:#?}", screen.words());
 }
 
+/// Lets the request fail that `is_meant`.
+fn fail(screen: &mut Screen, is_meant: impl Fn(&Command) -> bool) {
+    let requests = screen.window().link().map(Link::take_requests).unwrap_or_default();
+    let asked = requests.iter().find(|request| is_meant(&request.command)).unwrap();
+    let why = "The arrays of this analysis are damaged.".to_owned();
+    let event = Event::Failed { run: None, why, what_to_do: String::new() };
+    screen.state().apply(Notice { ticket: Some(asked.ticket), event });
+    screen.settle();
+}
+
 #[test]
-fn a_run_that_trains_is_looked_at_and_its_panels_fill() {
+fn an_analysis_that_cannot_be_read_says_why_and_is_asked_for_again() {
+    for name in ["Redundancy", "Spectra", "Adviser"] {
+        let mut screen = Screen::recorder();
+        fill_with_examples(screen.state());
+        let run = example_run(8);
+        screen.state().selection.focused = Some(run.clone());
+        screen.click(name);
+        // The steps at which the run kept one, then the one of a step.
+        fail(&mut screen, |command| matches!(command, Command::LoadLiveAnalyses { .. }));
+        assert!(screen.has("The analysis cannot be read") && screen.says("are damaged"), "{:#?}", screen.words());
+        assert!(screen.repaint_delay() >= Duration::from_secs(1), "and it rests");
+        screen.recorded();
+        screen.click("Try again");
+        assert!(screen.recorded().iter().any(|command| matches!(command, Command::LoadLiveAnalyses { .. })));
+        screen.state().analysis.take_steps(run.clone(), vec![100]);
+        screen.settle();
+        fail(&mut screen, |command| matches!(command, Command::LoadLiveAnalysis { step: 100, .. }));
+        assert!(screen.has("The analysis cannot be read"), "{name}: {:#?}", screen.words());
+        screen.click("Try again");
+        assert!(screen.has("Reading the analysis…"), "{name}: {:#?}", screen.words());
+        screen.state().analysis.take(run, 100, example_analysis(6, 8, 100));
+        screen.settle();
+        assert!(screen.has("Export") && !screen.has("Try again"), "{name}: {:#?}", screen.words());
+    }
+}
+
+#[test]
+fn a_run_that_trains_is_analysed_and_its_panels_fill() {
     let folder = TempDir::new().unwrap();
     let mut screen = Screen::engine(&store(&folder));
     let path = write_tiny(folder.path(), "tiny", 1);
@@ -346,7 +383,7 @@ fn a_run_that_trains_is_looked_at_and_its_panels_fill() {
     screen.click("Redundancy");
     screen.wait_for("Map: similarity of layers");
     screen.settle();
-    // Looks in between may have been left out, where they took too much of the time.
+    // Analyses in between may have been left out, where they took too much of the time.
     assert!(screen.says("Step 24 (") && screen.says(", the newest)"), "{:#?}", screen.words());
     assert!(screen.description("Map: similarity of layers").0.starts_with("2 × 2"));
     screen.click("Spectra");
@@ -354,7 +391,7 @@ fn a_run_that_trains_is_looked_at_and_its_panels_fill() {
     screen.click("Analyse a checkpoint");
     screen.click("Analyse");
     screen.wait("the analysis on demand", |screen| {
-        screen.has("Which analysis") && screen.state().analysis.looking.is_empty()
+        screen.has("Which analysis") && screen.state().analysis.pending.is_empty()
     });
     screen.wait_for("Chart: Energy in each query's rows");
     screen.close();

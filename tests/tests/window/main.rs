@@ -9,6 +9,7 @@ mod common;
 mod compare;
 mod configure;
 mod control;
+mod exports;
 mod heads;
 mod live;
 mod opening;

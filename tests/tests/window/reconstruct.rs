@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use egui::{Key, Modifiers};
 use headroom_app::{context::PanelId, link::Link};
-use headroom_engine::worker::{Command, Event, MapText, Notice, Which};
+use headroom_engine::{
+    store::{AnalysisId, AnalysisSummary},
+    worker::{Command, Event, MapText, Notice, Which},
+};
 use headroom_tests::{Screen, answer_maps, answer_rebuilt, example_run, fill_with_examples, fill_with_reconstruction};
 use tempfile::TempDir;
 
@@ -42,7 +45,7 @@ fn rebuilt_for(asked: &[Command]) -> Vec<usize> {
 }
 
 #[test]
-fn while_anything_is_read_it_says_so_and_where_there_is_nothing_it_offers_to_look() {
+fn while_anything_is_read_it_says_so_and_where_there_is_nothing_it_offers_an_analysis() {
     let mut screen = Screen::recorder();
     screen.click("Reconstruct");
     assert_eq!(screen.window().open_panel(), PanelId::RECONSTRUCT);
@@ -66,7 +69,7 @@ fn while_anything_is_read_it_says_so_and_where_there_is_nothing_it_offers_to_loo
     assert!(asked.is_some_and(|spec| spec.layers && spec.whole));
     assert!(screen.says("is waiting in the queue") && !screen.has("Reconstruct its best checkpoint now"));
     // It failed: why, and the offer again.
-    let analysis = screen.state().analysis.looking[0].analysis.clone();
+    let analysis = screen.state().analysis.pending[0].analysis.clone();
     let why = Some("The second moments of rows of scores need 16384 MiB of memory, and 900 MiB are free.".to_owned());
     screen.state().apply(Event::AnalyseEnded { analysis, complete: false, why, is_refusal: false });
     screen.settle();
@@ -208,6 +211,31 @@ fn a_map_that_cannot_be_rebuilt_says_why() {
     screen.state().apply(Event::Rebuilt { view, rebuild, rebuilt: None, why });
     screen.settle();
     assert!(screen.says("Its scores are not finite"), "{:#?}", screen.words());
+}
+
+#[test]
+fn an_analysis_that_cannot_be_read_says_why_and_is_asked_for_again() {
+    let mut screen = full();
+    let run = example_run(8);
+    let summary = screen.state().analysis.on_demand(&run)[0].clone();
+    let found = screen.state().analysis.result(&summary.id).unwrap();
+    screen.state().apply(Event::Analyses { analyses: Vec::new() });
+    let other = AnalysisSummary { id: AnalysisId::new(), ..summary };
+    screen.state().apply(Event::Analyses { analyses: vec![other.clone()] });
+    screen.settle();
+    let requests = screen.window().link().map(Link::take_requests).unwrap_or_default();
+    let is_meant = |command: &Command| matches!(command, Command::LoadAnalysis { .. });
+    let asked = requests.iter().find(|request| is_meant(&request.command)).unwrap();
+    let why = "The arrays of this analysis are damaged.".to_owned();
+    let event = Event::Failed { run: None, why, what_to_do: String::new() };
+    screen.state().apply(Notice { ticket: Some(asked.ticket), event });
+    screen.settle();
+    assert!(screen.has("The analysis cannot be read") && screen.says("are damaged"), "{:#?}", screen.words());
+    screen.click("Try again");
+    assert!(screen.recorded().iter().any(is_meant));
+    screen.state().apply(Event::Analysed { analysis: other.id, result: Box::new((*found).clone()) });
+    answered(&mut screen);
+    assert!(screen.has("Map: computed pairs"), "{:#?}", screen.words());
 }
 
 #[test]

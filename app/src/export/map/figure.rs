@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, ops::Range};
 use crate::plot::{HeatAxis, HeatData, Tone};
 
 /// A heat map, ready to be written as SVG, PNG or CSV.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MapFigure {
     /// Above the map.
     pub title: String,
@@ -48,6 +48,18 @@ impl MapFigure {
             notes: Vec::new(),
             metadata: BTreeMap::new(),
         }
+    }
+
+    /// What the values are, beside the colour bar.
+    #[must_use]
+    pub fn value(self, value: &str) -> Self {
+        Self { value: value.to_owned(), ..self }
+    }
+
+    /// What it is of: the line under the title, and what the file says of its origin.
+    #[must_use]
+    pub fn origin(self, subtitle: String, metadata: BTreeMap<String, String>) -> Self {
+        Self { subtitle, metadata, ..self }
     }
 
     /// Only the part that is seen.

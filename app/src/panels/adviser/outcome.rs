@@ -84,7 +84,7 @@ impl Outcomes {
                 let how = if beside.is_some() { "trained again beside it" } else { "trained before" };
                 let words = format!(
                     "{}. Against \"{}\", {how}; advised from {}.",
-                    crate::panels::analysis::with_capital(&findings::stands_words(&after_run)),
+                    crate::format::with_capital(&findings::stands_words(&after_run)),
                     cx.state.run_name(&before),
                     advised.words
                 );

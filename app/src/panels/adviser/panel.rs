@@ -24,7 +24,8 @@ use crate::{
     export::Figure,
     file_dialogs::current_folder,
     findings,
-    panels::analysis::{About, AnalysisFrame, export_menu_ui, has_analysis, notes_ui, provenance, with_capital},
+    format::with_capital,
+    panels::analysis::{About, AnalysisFrame, export_menu_ui, notes_ui, provenance},
     theme,
     widgets::HeadSpot,
 };
@@ -38,6 +39,7 @@ const ABOUT: About = About {
     without_analysis: "Which heads could borrow their maps, how many dimensions could be shared and how many pairs \
                        are enough \
                        follows from an analysis of a trained model's attention.",
+    is_of_reconstructions: false,
 };
 
 /// Shows what a trained model could save.
@@ -59,22 +61,21 @@ impl Panel for AdviserPanel {
         frame.ui(ui, cx, &ABOUT, |frame, ui, run, memory, cx| {
             // A row that is wider than the panel makes nothing below it wider.
             let width = ui.available_width();
-            let shown = frame.header_ui(ui, run, cx, |_, _| ());
-            ui.vertical(|ui| {
+            let shown = frame.header_ui(ui, run, &ABOUT, cx, |_, _| ());
+            let drawn = ui.vertical(|ui| {
                 ui.set_max_width(width);
                 self.outcomes.ui(ui, &run.id, cx);
-                if let Some((analysis, _)) = frame.found_ui(ui, run, shown, &ABOUT, cx)
-                    && let Some(figure) = self.analysis_ui(ui, run, &analysis, memory, cx)
-                {
-                    frame.export(&ABOUT, Exportable::Figure(Box::new(figure)), cx);
-                }
+                let found = frame.found_ui(ui, run, shown, &ABOUT, cx)?;
+                let figure = self.analysis_ui(ui, run, &found.analysis, memory, cx)?;
+                Some(Exportable::Figure(Box::new(figure)))
             });
+            drawn.inner
         });
         self.frame = frame;
     }
 
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
-        let has_any = has_analysis(cx);
+        let has_any = self.frame.has_figures(&ABOUT, cx);
         self.charts.wanted = has_any.then_some(0);
         has_any
     }
@@ -131,7 +132,7 @@ impl AdviserPanel {
         let of_errors = known.adviser.errors().is_ok().then_some(analysis.as_ref());
         let sources = findings::sources_words(analysis, of_errors, best.map(|best| best.step));
         let source = Source { run, given: config, words: &words, step: analysis.step };
-        let mut wants_look = false;
+        let mut wants_analysis = false;
         if ui.available_width() >= NARROW {
             ui.columns(2, |columns| {
                 if let [left, right] = columns {
@@ -140,7 +141,7 @@ impl AdviserPanel {
                     right.vertical(|ui| {
                         dimensions_ui(ui, known, now, memory, charts);
                         ui.separator();
-                        wants_look = pairs_ui(ui, known, now, memory, &sources, charts);
+                        wants_analysis = pairs_ui(ui, known, now, memory, &sources, charts);
                         ui.separator();
                         saving_ui(ui, &source, now, memory, cx);
                     });
@@ -151,16 +152,16 @@ impl AdviserPanel {
             ui.separator();
             dimensions_ui(ui, known, now, memory, charts);
             ui.separator();
-            wants_look = pairs_ui(ui, known, now, memory, &sources, charts);
+            wants_analysis = pairs_ui(ui, known, now, memory, &sources, charts);
             ui.separator();
             saving_ui(ui, &source, now, memory, cx);
         }
         // A chart that was not drawn does not leave later, unasked.
         self.charts.wanted = None;
-        if wants_look && !cx.state.analysis.looking.iter().any(|looking| looking.run == run.id) {
+        if wants_analysis && !cx.state.analysis.is_pending(&run.id) {
             let reconstruction = ReconstructionSpec { whole: false, ..ReconstructionSpec::default() };
             let spec = AnalysisSpec { reconstruction: Some(reconstruction), ..AnalysisSpec::default() };
-            cx.state.analysis.look(&run.id, Which::Best, spec, Vec::new(), current_folder());
+            cx.state.analysis.analyse(&run.id, Which::Best, spec, Vec::new(), current_folder());
         }
         notes_ui(ui, analysis);
         let figure = self.charts.leaving.take()?;

@@ -1,15 +1,26 @@
 use std::sync::Arc;
 
 use egui::{ScrollArea, Ui};
-use headroom_engine::{analysis::Analysis, store::RunSummary};
+use headroom_engine::{
+    analysis::Analysis,
+    config::from_toml,
+    store::{AnalysisId, RunSummary},
+};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{AnalysisForm, Scrubber, Shown, asked_ui, empty_ui, source_ui};
+use super::{
+    AnalysisForm, AnalysisOptions, FormOptions, Scrubber, Shown, pending_ui,
+    source::{Reconstructions, source_ui},
+};
 use crate::{
-    common::{ExportDialog, Exportable, no_runs_ui, working_ui},
-    context::PanelContext,
+    common::{ExportDialog, Exportable, blank_ui, no_runs_ui, working_ui},
+    context::{Action, PanelContext},
+    file_dialogs::current_folder,
     panels::live::{picker_ui, shown_run},
 };
+
+/// Steps between analyses that are offered where a run has none.
+const EVERY: u64 = 100;
 
 /// What tells one panel of analyses from another.
 pub struct About {
@@ -19,32 +30,53 @@ pub struct About {
     pub without_runs: &'static str,
     /// What fills it, where the run has no analysis.
     pub without_analysis: &'static str,
+    /// Whether it shows reconstructions, which are found on demand alone, rather than any analysis.
+    pub is_of_reconstructions: bool,
 }
 
-/// What the panels of analyses share: what they remember (`M`), the scrubber over steps, the form of an analysis, the
-/// dialog that exports.
-pub struct AnalysisFrame<M> {
+/// An analysis that is found.
+pub struct FoundAnalysis {
+    /// What was found out.
+    pub analysis: Arc<Analysis>,
+    /// The id of one that was found on demand.
+    pub id: Option<AnalysisId>,
+    /// All steps at which the run kept one.
+    pub steps: Vec<u64>,
+}
+
+/// What the panels of analyses share: which run and analysis is shown, the scrubber over steps, the form that asks for
+/// another one, what is said while it is read, where there is none and where it cannot be read, and the dialog that exports.
+/// `M` is what the panel remembers between starts, `O` the options of its form.
+pub struct AnalysisFrame<M, O = AnalysisOptions> {
     memory: Option<M>,
     scrubber: Scrubber,
-    form: AnalysisForm,
+    reconstructions: Reconstructions,
+    /// The form.
+    pub form: AnalysisForm<O>,
     export: Option<ExportDialog>,
 }
 
-impl<M> Default for AnalysisFrame<M> {
+impl<M, O: Default> Default for AnalysisFrame<M, O> {
     fn default() -> Self {
-        Self { memory: None, scrubber: Scrubber::default(), form: AnalysisForm::default(), export: None }
+        Self {
+            memory: None,
+            scrubber: Scrubber::default(),
+            reconstructions: Reconstructions::default(),
+            form: AnalysisForm::default(),
+            export: None,
+        }
     }
 }
 
-impl<M: Default + Serialize + DeserializeOwned> AnalysisFrame<M> {
+impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M, O> {
     /// Draws a panel: what `add` draws of the shown run, scrolling, or why there is nothing to show; over it the dialog
-    /// that exports.
+    /// that exports what `add` returns.
     pub fn ui(
         &mut self,
         ui: &mut Ui,
         cx: &mut PanelContext<'_>,
         about: &About,
-        add: impl FnOnce(&mut Self, &mut Ui, &RunSummary, &mut M, &mut PanelContext<'_>),
+        add: impl FnOnce(&mut Self, &mut Ui, &RunSummary, &mut M, &mut PanelContext<'_>) -> Option<Exportable>,
     ) {
         let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel(about.name));
         match shown_run(cx) {
@@ -54,7 +86,9 @@ impl<M: Default + Serialize + DeserializeOwned> AnalysisFrame<M> {
                 let scroll = ScrollArea::vertical().auto_shrink([false, false]);
                 scroll.show(ui, |ui| {
                     cx.state.want_record(&run.id);
-                    add(self, ui, &run, &mut memory, cx);
+                    if let Some(exported) = add(self, ui, &run, &mut memory, cx) {
+                        self.export = Some(ExportDialog::new(about.name, exported, cx));
+                    }
                 });
             }
         }
@@ -73,13 +107,18 @@ impl<M: Default + Serialize + DeserializeOwned> AnalysisFrame<M> {
         &mut self,
         ui: &mut Ui,
         run: &RunSummary,
+        about: &About,
         cx: &mut PanelContext<'_>,
         more: impl FnOnce(&mut Ui, &mut PanelContext<'_>),
     ) -> Shown {
-        let shown = Shown::of(run, &mut self.scrubber, cx);
+        let shown = self.shown(run, about, cx);
         ui.horizontal_wrapped(|ui| {
             picker_ui(ui, run, cx);
-            source_ui(ui, run, cx);
+            if !about.is_of_reconstructions {
+                source_ui(ui, run, cx);
+            } else if matches!(shown, Shown::Analysis { .. }) {
+                self.reconstructions.ui(ui, run, cx);
+            }
             self.form.button_ui(ui, run, cx);
             more(ui, cx);
         });
@@ -87,11 +126,11 @@ impl<M: Default + Serialize + DeserializeOwned> AnalysisFrame<M> {
             ui.horizontal(|ui| self.scrubber.ui(ui, steps, *step));
         }
         self.form.ui(ui, run, cx);
-        asked_ui(ui, cx);
+        pending_ui(ui, cx);
         shown
     }
 
-    /// The analysis that is shown, with the steps of all; says where there is none yet.
+    /// The analysis that is shown; says where it is being read, where there is none and where it cannot be read.
     pub fn found_ui(
         &mut self,
         ui: &mut Ui,
@@ -99,24 +138,85 @@ impl<M: Default + Serialize + DeserializeOwned> AnalysisFrame<M> {
         shown: Shown,
         about: &About,
         cx: &mut PanelContext<'_>,
-    ) -> Option<(Arc<Analysis>, Vec<u64>)> {
+    ) -> Option<FoundAnalysis> {
         match shown {
+            Shown::Analysis { analysis, id, steps, .. } => return Some(FoundAnalysis { analysis, id, steps }),
+            Shown::Reading if about.is_of_reconstructions => working_ui(ui, "Reading the analyses…"),
             Shown::Reading => working_ui(ui, "Reading the analysis…"),
-            Shown::Nothing => empty_ui(ui, run, about.without_analysis, &mut self.form, cx),
-            Shown::Analysis { analysis, steps, .. } => return Some((analysis, steps)),
+            Shown::Nothing => self.empty_ui(ui, run, about, cx),
+            Shown::Failed(why, part) => {
+                if failed_ui(ui, "The analysis cannot be read", &why, |_| ()) {
+                    cx.state.analysis.retry(&part);
+                }
+            }
         }
         None
     }
 
-    /// Opens the dialog that exports.
-    pub fn export(&mut self, about: &About, what: Exportable, cx: &mut PanelContext<'_>) {
-        self.export = Some(ExportDialog::new(about.name, what, cx));
+    fn shown(&mut self, run: &RunSummary, about: &About, cx: &mut PanelContext<'_>) -> Shown {
+        if about.is_of_reconstructions {
+            self.reconstructions.shown(run, cx)
+        } else {
+            Shown::of(run, &mut self.scrubber, cx)
+        }
     }
 
-    /// Esc was pressed: closes the dialog. False if it was not open.
-    pub fn back(&mut self) -> bool {
-        self.export.take().is_some()
+    /// A run has no analysis of the kind that the panel shows: says what would fill it, and offers that.
+    pub fn empty_ui(&mut self, ui: &mut Ui, run: &RunSummary, about: &About, cx: &mut PanelContext<'_>) {
+        if about.is_of_reconstructions {
+            let has_any = cx.state.checkpoints.get(&run.id).is_some_and(|all| !all.is_empty());
+            let without =
+                "Reconstruction needs a checkpoint: one is written at evaluations, or by Checkpoint in the top bar.";
+            let sentence = if has_any { about.without_analysis } else { without };
+            self.form.empty_ui(ui, run, sentence, cx, |_, _| ());
+            return;
+        }
+        let config = cx.state.records.get(&run.id).and_then(|record| from_toml(&record.config_toml).ok());
+        let is_training = cx.state.current.as_ref().is_some_and(|current| current.run == run.id);
+        let why = match &config {
+            Some(config) if config.probe.every == 0 => {
+                "It was not analysed during training: \"Analyse every\" (probe.every) is 0.".to_owned()
+            }
+            Some(config) if is_training => format!("The first comes at step {}.", config.probe.every),
+            _ => "None was kept during training.".to_owned(),
+        };
+        let sentence = format!("{} {why}", about.without_analysis);
+        self.form.empty_ui(ui, run, &sentence, cx, |ui, cx| {
+            let Some(mut config) = config else { return };
+            if config.probe.every == 0 {
+                config.probe.every = EVERY;
+            }
+            let again = ui.button("Set up the same run with analyses during training");
+            if again.on_hover_text("Opens Configure; \"Analyse every\" says how often").clicked() {
+                cx.act(Action::Configure(Box::new(config), current_folder()));
+            }
+        });
     }
+
+    /// Whether there is an analysis of the run that is shown, so that there are figures of it.
+    pub fn has_figures(&mut self, about: &About, cx: &mut PanelContext<'_>) -> bool {
+        let Some(run) = shown_run(cx) else { return false };
+        if about.is_of_reconstructions {
+            return matches!(self.shown(&run, about, cx), Shown::Analysis { .. });
+        }
+        let state = &mut cx.state.analysis;
+        state.opened(&run.id).is_some() || state.steps(&run.id).is_some_and(|steps| !steps.is_empty())
+    }
+
+    /// Esc was pressed: closes the dialog, or the form. False if neither was open.
+    pub fn back(&mut self) -> bool {
+        self.export.take().is_some() || self.form.back()
+    }
+}
+
+/// Why there is nothing to show, and a button that asks again; whether it was clicked. `more` draws further ways out.
+pub fn failed_ui(ui: &mut Ui, heading: &str, why: &str, more: impl FnOnce(&mut Ui)) -> bool {
+    let mut is_asked_again = false;
+    blank_ui(ui, heading, why, |ui| {
+        is_asked_again = ui.button("Try again").clicked();
+        more(ui);
+    });
+    is_asked_again
 }
 
 /// The menu of figures that can be exported; the one that was chosen.
@@ -137,11 +237,4 @@ pub fn export_menu_ui<T>(ui: &mut Ui, figures: impl IntoIterator<Item = (T, impl
 pub fn undo_delete(cx: &mut PanelContext<'_>) -> bool {
     let state = &mut *cx.state;
     state.analysis.undo_delete(&mut state.messages)
-}
-
-/// Whether the run that is shown has an analysis, so that there are figures of it.
-pub fn has_analysis(cx: &mut PanelContext<'_>) -> bool {
-    let Some(run) = shown_run(cx) else { return false };
-    let state = &mut cx.state.analysis;
-    state.opened(&run.id).is_some() || state.steps(&run.id).is_some_and(|steps| !steps.is_empty())
 }

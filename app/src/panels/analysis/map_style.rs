@@ -1,9 +1,12 @@
 use egui::{ComboBox, Ui};
 use serde::{Deserialize, Serialize};
 
-use crate::{plot::HeatScale, theme::ColourMap};
+use crate::{
+    plot::{Extent, HeatScale, Tone},
+    theme::ColourMap,
+};
 
-/// How values look on maps.
+/// The colours of values on maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MapStyle {
@@ -22,6 +25,15 @@ impl Default for MapStyle {
 }
 
 impl MapStyle {
+    /// The colours of values of this extent.
+    pub fn tone(self, extent: Extent) -> Tone {
+        if self.is_whole {
+            Tone::between(self.colours, self.scale, 0.0, 1.0)
+        } else {
+            Tone::fitting(self.colours, self.scale, extent)
+        }
+    }
+
     /// Draws the choices into a row.
     pub fn ui(&mut self, ui: &mut Ui) {
         let combo =

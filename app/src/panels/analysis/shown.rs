@@ -5,11 +5,16 @@ use headroom_engine::{
     analysis::{Analysis, Measure},
     attention::HeadAt,
     config::counted,
-    store::RunSummary,
+    store::{AnalysisId, RunSummary},
 };
 
 use super::Scrubber;
-use crate::{context::PanelContext, format, theme};
+use crate::{
+    context::PanelContext,
+    format,
+    state::{AnalysisPart, AnalysisState},
+    theme,
+};
 
 /// What of a run is shown.
 pub enum Shown {
@@ -17,10 +22,14 @@ pub enum Shown {
     Reading,
     /// The run has no analysis.
     Nothing,
+    /// It could not be read: why, and what is asked for again.
+    Failed(String, AnalysisPart),
     /// An analysis, the steps of all that the run has, and its own.
     Analysis {
         /// What was found out.
         analysis: Arc<Analysis>,
+        /// The id of one that was found on demand.
+        id: Option<AnalysisId>,
         /// Every step of which the run kept one; none where it was found on demand.
         steps: Vec<u64>,
         /// The step that is shown: while another is being read, the one before.
@@ -29,24 +38,36 @@ pub enum Shown {
 }
 
 impl Shown {
-    fn on_demand(analysis: Arc<Analysis>) -> Self {
+    /// An answer that is not there.
+    pub(super) fn waiting(part: AnalysisPart, state: &AnalysisState) -> Self {
+        match state.failure(&part).map(str::to_owned) {
+            Some(why) => Self::Failed(why, part),
+            None => Self::Reading,
+        }
+    }
+
+    /// An analysis on demand.
+    pub(super) fn on_demand(id: &AnalysisId, state: &mut AnalysisState) -> Self {
+        let Some(analysis) = state.result(id) else { return Self::waiting(AnalysisPart::OnDemand(id.clone()), state) };
         let step = analysis.step.unwrap_or(0);
-        Self::Analysis { analysis, steps: Vec::new(), step }
+        Self::Analysis { analysis, id: Some(id.clone()), steps: Vec::new(), step }
     }
 
     /// What of a run is shown where the scrubber stands.
-    pub fn of(run: &RunSummary, scrubber: &mut Scrubber, cx: &mut PanelContext<'_>) -> Self {
+    pub(super) fn of(run: &RunSummary, scrubber: &mut Scrubber, cx: &mut PanelContext<'_>) -> Self {
         let state = &mut cx.state.analysis;
         if let Some(opened) = state.opened(&run.id) {
-            return state.result(&opened).map_or(Self::Reading, Self::on_demand);
+            return Self::on_demand(&opened, state);
         }
-        let Some(steps) = state.steps(&run.id) else { return Self::Reading };
+        let Some(steps) = state.steps(&run.id) else {
+            return Self::waiting(AnalysisPart::Steps(run.id.clone()), state);
+        };
         let Some(step) = scrubber.step(&run.id, &steps) else {
             // What was found on demand is better than nothing.
             let newest = state.on_demand(&run.id).into_iter().find(|found| found.run.as_ref() == Some(&run.id));
             let Some(newest) = newest else { return Self::Nothing };
             state.open(&run.id, Some(newest.id.clone()));
-            return state.result(&newest.id).map_or(Self::Reading, Self::on_demand);
+            return Self::on_demand(&newest.id, state);
         };
         // The next one is read ahead, so that playing does not wait for it.
         if let Some(next) = steps.iter().copied().find(|next| *next > step).filter(|_| scrubber.is_playing()) {
@@ -54,11 +75,15 @@ impl Shown {
         }
         if let Some(analysis) = state.at(&run.id, step) {
             scrubber.shows(step);
-            return Self::Analysis { analysis, steps, step };
+            return Self::Analysis { analysis, id: None, steps, step };
         }
+        let part = AnalysisPart::Live(run.id.clone(), step);
+        let has_failed = state.failure(&part).is_some();
         match scrubber.shown_before().and_then(|before| Some((before, state.at(&run.id, before)?))) {
-            Some((step, analysis)) if steps.contains(&step) => Self::Analysis { analysis, steps, step },
-            _ => Self::Reading,
+            Some((step, analysis)) if steps.contains(&step) && !has_failed => {
+                Self::Analysis { analysis, id: None, steps, step }
+            }
+            _ => Self::waiting(part, state),
         }
     }
 }
@@ -99,10 +124,4 @@ pub fn notes_ui(ui: &mut Ui, analysis: &Analysis) {
     for note in &analysis.notes {
         ui.label(RichText::new(note).color(palette.warning));
     }
-}
-
-/// The words as a sentence begins.
-pub fn with_capital(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -1,45 +1,111 @@
 use egui::{ComboBox, Ui};
 use headroom_engine::{
     config::counted,
-    store::{AnalysisSummary, RunSummary},
+    store::{AnalysisId, AnalysisSummary, RunId, RunSummary},
 };
 
-use crate::{context::PanelContext, format};
+use super::Shown;
+use crate::{
+    context::PanelContext,
+    format::{self, with_capital},
+    state::AnalysisPart,
+};
 
 /// Chooses between what a run kept while it trained and what was found on demand; nothing where there is no choice.
-pub fn source_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+pub(super) fn source_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
     let all = cx.state.analysis.on_demand(&run.id);
-    let opened = cx.state.analysis.opened(&run.id);
     if all.is_empty() {
         return;
     }
+    let opened = cx.state.analysis.opened(&run.id);
     let shown = opened.as_ref().and_then(|id| all.iter().find(|found| found.id == *id));
-    let text = shown.map_or_else(|| "During training".to_owned(), |found| name(found, run));
-    let mut wanted = opened.clone();
-    let combo = ComboBox::from_id_salt("source").width(190.0).selected_text(text).show_ui(ui, |ui| {
-        ui.selectable_value(&mut wanted, None, "During training");
-        for found in &all {
-            ui.push_id(found.number, |ui| ui.selectable_value(&mut wanted, Some(found.id.clone()), name(found, run)));
-        }
-    });
-    combo.response.accessible_name("Which analysis");
-    if wanted != opened {
+    let name = |found: &AnalysisSummary| with_capital(&format!("{}, {}", name(found, run), found.data));
+    if let Some(wanted) = choice_ui(ui, &all, shown, (Some("During training"), 190.0), name, cx) {
         cx.state.analysis.open(&run.id, wanted);
     }
-    if let Some(found) = shown {
-        let id = found.id.clone();
-        let button = ui.button("Delete").on_hover_text("Deletes this analysis; Ctrl+Z brings it back");
-        if button.accessible_name("Delete the analysis").clicked() {
-            let state = &mut *cx.state;
-            state.analysis.delete(&id, &mut state.messages);
+}
+
+/// Which reconstruction of a run is shown: the one that was chosen here, or opened last anywhere.
+#[derive(Debug, Default)]
+pub(super) struct Reconstructions {
+    run: Option<RunId>,
+    opened: Option<AnalysisId>,
+    chosen: Option<AnalysisId>,
+}
+
+impl Reconstructions {
+    fn all(run: &RunSummary, cx: &mut PanelContext<'_>) -> Vec<AnalysisSummary> {
+        let all = cx.state.analysis.on_demand(&run.id);
+        all.into_iter().filter(|found| found.reconstructs).collect()
+    }
+
+    /// What is shown.
+    pub(super) fn shown(&mut self, run: &RunSummary, cx: &mut PanelContext<'_>) -> Shown {
+        if self.run.as_ref() != Some(&run.id) {
+            *self = Self { run: Some(run.id.clone()), ..Self::default() };
+        }
+        let all = Self::all(run, cx);
+        let state = &mut cx.state.analysis;
+        let opened = state.opened(&run.id).filter(|id| all.iter().any(|found| found.id == *id));
+        if opened != self.opened {
+            self.chosen = opened.clone().or(self.chosen.take());
+            self.opened = opened;
+        }
+        let chosen = self.chosen.as_ref().and_then(|id| all.iter().find(|found| found.id == *id));
+        match chosen.or(all.first()) {
+            None if state.has_list() => Shown::Nothing,
+            None => Shown::waiting(AnalysisPart::List, state),
+            Some(found) => Shown::on_demand(&found.id, state),
+        }
+    }
+
+    /// Chooses among those that there are.
+    pub(super) fn ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+        let all = Self::all(run, cx);
+        let chosen = self.chosen.as_ref().and_then(|id| all.iter().find(|found| found.id == *id));
+        if let Some(shown) = chosen.or(all.first()) {
+            let name = |found: &AnalysisSummary| with_capital(&name(found, run));
+            let wanted = choice_ui(ui, &all, Some(shown), (None, 210.0), name, cx);
+            self.chosen = wanted.flatten().or(self.chosen.take());
         }
     }
 }
 
+/// A list of analyses on demand, behind what stands for none of them, and a button that deletes the one that is shown; the
+/// one that was chosen.
+fn choice_ui(
+    ui: &mut Ui,
+    all: &[AnalysisSummary],
+    shown: Option<&AnalysisSummary>,
+    (none, width): (Option<&str>, f32),
+    name: impl Fn(&AnalysisSummary) -> String,
+    cx: &mut PanelContext<'_>,
+) -> Option<Option<AnalysisId>> {
+    let before = shown.map(|found| found.id.clone());
+    let mut wanted = before.clone();
+    let text = shown.map_or_else(|| none.unwrap_or_default().to_owned(), &name);
+    let combo = ComboBox::from_id_salt("source").width(width).selected_text(text).show_ui(ui, |ui| {
+        if let Some(none) = none {
+            ui.selectable_value(&mut wanted, None, none);
+        }
+        for found in all {
+            ui.push_id(found.number, |ui| ui.selectable_value(&mut wanted, Some(found.id.clone()), name(found)));
+        }
+    });
+    combo.response.accessible_name("Which analysis");
+    if let Some(found) = shown {
+        let button = ui.button("Delete").on_hover_text("Deletes this analysis; Ctrl+Z brings it back");
+        if button.accessible_name("Delete the analysis").clicked() {
+            let state = &mut *cx.state;
+            state.analysis.delete(&found.id, &mut state.messages);
+        }
+    }
+    (wanted != before).then_some(wanted)
+}
+
+/// `the best of "x", step 600, 256 × 32 tokens`, the model only where it is not the run itself.
 fn name(found: &AnalysisSummary, run: &RunSummary) -> String {
     let step = found.step.map_or_else(String::new, |step| format!("step {}, ", format::count(step)));
     let of = if found.run.as_ref() == Some(&run.id) { String::new() } else { format!("{}, ", found.target) };
-    let name =
-        format!("{of}{step}{} × {}, {}", format::count(found.examples), counted(found.tokens, "token"), found.data);
-    super::with_capital(&name)
+    format!("{of}{step}{} × {}", format::count(found.examples), counted(found.tokens, "token"))
 }

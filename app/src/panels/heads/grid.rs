@@ -7,7 +7,7 @@ use headroom_engine::attention::HeadAt;
 
 use crate::{
     panels::analysis::{MapStyle, head_name},
-    plot::{Extent, HeatAxis, HeatData, Tone},
+    plot::{Extent, HeatAxis, HeatData},
     state::ShownMaps,
     theme,
     widgets::{HeatMap, HeatState},
@@ -38,22 +38,14 @@ fn side(room: Vec2, layers: usize, heads: usize) -> f32 {
 pub fn grid_ui(
     ui: &mut Ui,
     maps: &ShownMaps,
-    look: MapStyle,
+    style: MapStyle,
     states: &mut BTreeMap<HeadAt, HeatState>,
     chosen: &[Option<HeadAt>; 2],
     height: f32,
 ) -> Option<HeadAt> {
     let palette = theme::palette(ui.visuals());
     // One scale for all of them, so that they can be compared.
-    let tone = if look.is_whole {
-        Tone::between(look.colours, look.scale, 0.0, 1.0)
-    } else {
-        let whole = maps.thumbnails.iter().map(HeatData::extent).reduce(Extent::with);
-        whole.map_or_else(
-            || Tone::between(look.colours, look.scale, 0.0, 1.0),
-            |whole| Tone::fitting(look.colours, look.scale, whole),
-        )
-    };
+    let tone = style.tone(maps.thumbnails.iter().map(HeatData::extent).reduce(Extent::with).unwrap_or(Extent::NONE));
     let side = side(vec2(ui.available_width(), height), maps.layers, maps.heads);
     let step = side + GAP;
     let mut clicked = None;

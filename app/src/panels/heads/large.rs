@@ -1,16 +1,14 @@
 //! One map large, with its tokens, and what the chosen query attends to.
 
-use std::collections::BTreeMap;
-
 use egui::{RichText, Ui, vec2};
-use headroom_engine::{attention::HeadAt, config::counted};
+use headroom_engine::attention::HeadAt;
 
-use super::tokens::Kept;
+use super::tokens::{Kept, attends, of_text, token_axes};
 use crate::{
     export::MapFigure,
     format,
     panels::analysis::{MapStyle, head_name},
-    plot::{HeatAxis, HeatData, Tone},
+    plot::{HeatData, Tone},
     theme::{self, ColourMap},
     widgets::{HeatMap, HeatState},
 };
@@ -18,47 +16,24 @@ use crate::{
 /// Keys that are listed for a query.
 const TOLD: usize = 6;
 
-fn axes(kept: &Kept) -> (HeatAxis, HeatAxis) {
-    (HeatAxis::names("Query", kept.words.clone()), HeatAxis::names("Key", kept.words.clone()))
-}
-
-fn tone(map: &HeatData, look: MapStyle, is_difference: bool) -> Tone {
-    if is_difference {
-        Tone::fitting(ColourMap::Difference, look.scale, map.extent())
-    } else if look.is_whole {
-        Tone::between(look.colours, look.scale, 0.0, 1.0)
-    } else {
-        Tone::fitting(look.colours, look.scale, map.extent())
-    }
-}
-
 /// The map of a head as it is exported where nobody zoomed: the whole of it, special tokens left out where that is wanted.
 pub fn head_figure(
     head: HeadAt,
     map: &HeatData,
     (target, tokens): (&str, &[String]),
     hides_special: bool,
-    look: MapStyle,
+    style: MapStyle,
 ) -> MapFigure {
     let mut kept = Kept::default();
     kept.update(map, tokens, hides_special);
     let name = head_name(head);
-    let large = Large { name: &name, kept: &kept, map: &kept.map, is_difference: false, look };
+    let large = Large { name: &name, kept: &kept, map: &kept.map, is_difference: false, style };
     titled(large.figure(&HeatState::default()), target, tokens)
 }
 
 /// The figure of a head's map with what it is of.
 pub(super) fn titled(figure: MapFigure, target: &str, tokens: &[String]) -> MapFigure {
-    MapFigure {
-        title: format!("Attention of {}", figure.title),
-        subtitle: format!("{target}, {}", counted(tokens.len(), "token")),
-        metadata: BTreeMap::from([
-            ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
-            ("model".to_owned(), target.to_owned()),
-            ("text".to_owned(), tokens.join(" ")),
-        ]),
-        ..figure
-    }
+    of_text(MapFigure { title: format!("Attention of {}", figure.title), ..figure }, target, tokens)
 }
 
 /// What is drawn large.
@@ -71,8 +46,8 @@ pub struct Large<'a> {
     pub map: &'a HeatData,
     /// Whether they are a difference.
     pub is_difference: bool,
-    /// How it looks.
-    pub look: MapStyle,
+    /// Its colours.
+    pub style: MapStyle,
 }
 
 impl Large<'_> {
@@ -80,18 +55,10 @@ impl Large<'_> {
     pub fn ui(&self, ui: &mut Ui, height: f32, state: &mut HeatState, locked: &mut Option<(usize, usize)>) {
         let palette = theme::palette(ui.visuals());
         ui.label(RichText::new(self.name).color(palette.strong));
-        let (rows, columns) = axes(self.kept);
-        let words = &self.kept.words;
-        let word = |at: usize| words.get(at).map_or("", String::as_str);
         let place = |at: usize| self.kept.places.get(at).copied().unwrap_or(at);
-        let cell_name = |row: usize, column: usize| {
-            format!("{} \"{}\" attends to {} \"{}\"", place(row), word(row), place(column), word(column))
-        };
+        let cell_name = |row: usize, column: usize| attends(&self.kept.words, place, row, column);
         let inside = locked.filter(|(row, column)| *row < self.map.rows() && *column < self.map.columns());
-        let shown = HeatMap::new(self.name, self.map)
-            .axes(&rows, &columns)
-            .tone(tone(self.map, self.look, self.is_difference))
-            .value(if self.is_difference { "Difference" } else { "Attention" })
+        let shown = HeatMap::of(self.name, &self.whole())
             .cell_name(&cell_name)
             .selected(inside)
             .room(vec2(ui.available_width(), height))
@@ -124,11 +91,18 @@ impl Large<'_> {
         format!("{place} \"{}\": {}; sum of the row {}", word(row), told.join(", "), format::fixed(f64::from(sum), 3))
     }
 
+    fn whole(&self) -> MapFigure {
+        let extent = self.map.extent();
+        let (tone, value) = if self.is_difference {
+            (Tone::fitting(ColourMap::Difference, self.style.scale, extent), "Difference")
+        } else {
+            (self.style.tone(extent), "Attention")
+        };
+        MapFigure::new(self.name, self.map.clone(), token_axes(&self.kept.words), tone).value(value)
+    }
+
     /// The map as it is exported: the part that is seen.
     pub fn figure(&self, state: &HeatState) -> MapFigure {
-        let tone = tone(self.map, self.look, self.is_difference);
-        let figure = MapFigure::new(self.name, self.map.clone(), axes(self.kept), tone);
-        let value = if self.is_difference { "Difference" } else { "Attention" }.to_owned();
-        MapFigure { value, ..figure }.seen(state.seen(self.map))
+        state.seen_of(self.whole())
     }
 }

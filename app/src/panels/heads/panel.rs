@@ -23,9 +23,9 @@ use crate::{
     common::{Exportable, blank_ui, working_ui},
     context::{Panel, PanelContext},
     export::MapFigure,
-    format,
+    format::{self, with_capital},
     panels::{
-        analysis::{About, AnalysisFrame, MapStyle, head_name, with_capital},
+        analysis::{About, AnalysisFrame, MapStyle, failed_ui, head_name, which_words},
         live::{picker_ui, shown_run},
     },
     plot::{HeatData, HeatScale},
@@ -47,6 +47,7 @@ const ABOUT: About = About {
     without_analysis: "Attention maps are drawn from a checkpoint: one is written at evaluations, or by Checkpoint in \
                        the top \
                        bar.",
+    is_of_reconstructions: false,
 };
 
 /// What the panel remembers between starts.
@@ -128,11 +129,9 @@ impl Panel for HeadsPanel {
             (self.head, self.beside, self.locked) = (first, Beside::Head(second), None);
         }
         let mut frame = std::mem::take(&mut self.frame);
-        frame.ui(ui, cx, &ABOUT, |frame, ui, run, memory, cx| {
+        frame.ui(ui, cx, &ABOUT, |_, ui, run, memory, cx| {
             self.run_ui(ui, run, memory, cx);
-            if let Some(figure) = self.exported.take() {
-                frame.export(&ABOUT, figure, cx);
-            }
+            self.exported.take()
         });
         self.frame = frame;
     }
@@ -181,14 +180,14 @@ impl HeadsPanel {
         match cx.state.maps.maps(&of) {
             None => working_ui(ui, "Reading the text with the model…"),
             Some(Err(why)) => {
-                blank_ui(ui, "The maps cannot be shown", &why, |ui| {
-                    if ui.button("Try again").clicked() {
-                        cx.state.maps.again(&of);
-                    }
+                let is_asked_again = failed_ui(ui, "The maps cannot be shown", &why, |ui| {
                     if memory.is_written && ui.button("Read the held-out text").clicked() {
                         memory.is_written = false;
                     }
                 });
+                if is_asked_again {
+                    cx.state.maps.again(&of);
+                }
             }
             Some(Ok(maps)) => self.maps_ui(ui, run, &of, &maps, &steps, memory, cx),
         }
@@ -303,7 +302,7 @@ impl HeadsPanel {
     }
 
     fn large_ui(&mut self, ui: &mut Ui, of: &MapsOf, maps: &ShownMaps, memory: &Memory, cx: &mut PanelContext<'_>) {
-        let look = memory.look;
+        let style = memory.look;
         let Some(map) = cx.state.maps.map(of, self.head) else {
             ui.add(egui::Spinner::new());
             return;
@@ -316,7 +315,7 @@ impl HeadsPanel {
         }
         first.update(&map, &maps.tokens, memory.hides_special);
         let (first, [state, other_state, difference_state]) = (&*first, &mut self.large);
-        let large = Large { name: &name, kept: first, map: &first.map, is_difference: false, look };
+        let large = Large { name: &name, kept: first, map: &first.map, is_difference: false, style };
         let (other_of, at) = match &self.beside {
             Beside::Nothing => {
                 large.ui(ui, LARGE, state, &mut self.locked);
@@ -368,12 +367,12 @@ impl HeadsPanel {
             Beside::Nothing | Beside::Run(_) => format!(", {}", cx.state.run_name(&other_of.run)),
         };
         let other_name = format!("{}{what}", head_name(at));
-        let other_large = Large { name: &other_name, kept: second, map: &second.map, is_difference: false, look };
+        let other_large = Large { name: &other_name, kept: second, map: &second.map, is_difference: false, style };
         let difference_name = format!("{name} minus {other_name}");
         let locked = &mut self.locked;
         let apart = self.difference.1.as_ref();
         let difference_large =
-            apart.map(|map| Large { name: &difference_name, kept: first, map, is_difference: true, look });
+            apart.map(|map| Large { name: &difference_name, kept: first, map, is_difference: true, style });
         ui.columns(3, |columns| {
             if let [left, middle, right] = columns {
                 large.ui(left, LARGE, state, locked);
@@ -422,12 +421,4 @@ fn text_ui(ui: &mut Ui, memory: &mut Memory) {
         memory.is_written = true;
     }
     ui.data_mut(|data| data.insert_temp(id, written));
-}
-
-fn which_words(which: Which) -> String {
-    match which {
-        Which::Best => "The best".to_owned(),
-        Which::Last => "The last".to_owned(),
-        Which::Step(step) => format!("Step {}", format::count(step)),
-    }
 }

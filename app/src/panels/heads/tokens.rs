@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use headroom_engine::text::escaped_line;
+use headroom_engine::{config::counted, text::escaped_line};
 
-use crate::plot::HeatData;
+use crate::{
+    export::MapFigure,
+    plot::{HeatAxis, HeatData},
+};
 
 /// A token as it stands beside a map: what cannot be seen is written.
 pub fn visible(token: &str) -> String {
@@ -25,7 +28,29 @@ pub fn is_special(token: &str) -> bool {
     inside('[', ']') || inside('<', '>')
 }
 
-/// A map as it is shown: special tokens left out where that is wanted, and nothing where a query cannot look.
+/// Queries down and keys across, by their tokens.
+pub fn token_axes(words: &Arc<[String]>) -> (HeatAxis, HeatAxis) {
+    (HeatAxis::names("Query", Arc::clone(words)), HeatAxis::names("Key", Arc::clone(words)))
+}
+
+/// What a cell is: `5 "river" attends to 2 "the"`, by the places of its tokens in the text.
+pub fn attends(words: &[String], place: impl Fn(usize) -> usize, query: usize, key: usize) -> String {
+    let word = |at: usize| words.get(at).map_or("", String::as_str);
+    format!("{} \"{}\" attends to {} \"{}\"", place(query), word(query), place(key), word(key))
+}
+
+/// The figure of a model's map on a text.
+pub fn of_text(figure: MapFigure, target: &str, tokens: &[String]) -> MapFigure {
+    let metadata = [
+        ("program", format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
+        ("model", target.to_owned()),
+        ("text", tokens.join(" ")),
+    ];
+    let subtitle = format!("{target}, {}", counted(tokens.len(), "token"));
+    figure.origin(subtitle, metadata.map(|(key, value)| (key.to_owned(), value)).into())
+}
+
+/// A map as it is shown: special tokens left out where that is wanted, and nothing where a query cannot attend.
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
     of: Option<(u64, bool, usize)>,

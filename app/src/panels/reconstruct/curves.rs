@@ -2,19 +2,20 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use egui::{Color32, ComboBox, Ui};
+use egui::{ComboBox, Ui};
 use headroom_engine::analysis::{
     Analysis,
-    reconstruction::{ErrorCurve, Reconstruction, ScopeReconstruction},
+    reconstruction::{Reconstruction, ScopeReconstruction},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
     export::Figure,
-    findings::{UNRELIABLE, computed_pairs, parted, rising},
+    findings::{ErrorLine, METHODS, UNRELIABLE, computed_pairs, error_lines, rising},
+    format::with_capital,
     plot::{Axis, Quantity, Scale, Series},
     theme::{self, Dash},
-    widgets::{Chart, ChartLine, ChartState, SharedX},
+    widgets::{Chart, ChartLine, ChartView, ViewLine},
 };
 
 /// Its title, also of the exported figure.
@@ -109,22 +110,12 @@ impl Options {
     }
 }
 
-struct Line {
-    name: String,
-    series: Series,
-    colour: Color32,
-    dash: Dash,
-    width: f32,
-}
-
 /// The curves, made anew only when what they show changes.
 #[derive(Default)]
 pub struct Curves {
     of: Option<(Arc<Analysis>, usize, Options)>,
-    lines: Vec<Line>,
+    view: ChartView,
     places: Vec<f64>,
-    state: ChartState,
-    shared: SharedX,
 }
 
 impl Curves {
@@ -137,45 +128,24 @@ impl Curves {
         if !is_same && let Some(shown) = found.scopes.get(scope) {
             self.of = Some((Arc::clone(analysis), scope, options));
             self.places = options.over.places(found);
-            self.lines = lines(found, shown, &self.places, options);
+            self.view.lines = lines(found, shown, &self.places, options);
         }
     }
 
     /// Draws the chart, with a mark at k.
     pub fn ui(&mut self, ui: &mut Ui, k: usize, options: Options) {
-        let marks = self.marks(k);
-        let mut state = std::mem::take(&mut self.state);
-        let mut shared = std::mem::take(&mut self.shared);
-        chart(&self.drawn(&marks), options).show(ui, &mut state, &mut shared);
-        (self.state, self.shared) = (state, shared);
-    }
-
-    fn marks(&self, k: usize) -> Vec<(f64, String)> {
-        self.places.get(k).map(|place| (*place, format!("k = {k}"))).into_iter().collect()
-    }
-
-    fn drawn<'a>(&'a self, marks: &'a [(f64, String)]) -> Vec<ChartLine<'a>> {
-        let mut all = Vec::with_capacity(self.lines.len());
-        for (place, Line { name, series, colour, dash, width }) in self.lines.iter().enumerate() {
-            let marks = if place == 0 { marks } else { &[] };
-            let line = ChartLine::new(place as u64, name, series);
-            all.push(ChartLine { colour: *colour, dash: *dash, width: *width, marks, ..line });
-        }
-        all
+        self.view.marks = self.places.get(k).map(|place| (*place, format!("k = {k}"))).into_iter().collect();
+        self.view.show(ui, chart(options));
     }
 
     /// The chart as it is exported.
-    pub fn figure(&mut self, k: usize, options: Options, metadata: BTreeMap<String, String>) -> Figure {
-        let marks = self.marks(k);
-        let mut state = std::mem::take(&mut self.state);
-        let figure = chart(&self.drawn(&marks), options).figure(&mut state, &self.shared, metadata);
-        self.state = state;
-        figure
+    pub fn figure(&mut self, options: Options, metadata: BTreeMap<String, String>) -> Figure {
+        self.view.figure(chart(options), metadata)
     }
 }
 
-fn chart<'a>(lines: &'a [ChartLine<'a>], options: Options) -> Chart<'a> {
-    Chart::new("errors", TITLE, lines)
+fn chart(options: Options) -> Chart<'static> {
+    Chart::new("errors", TITLE, &[])
         .x_axis(options.over.axis())
         .y_axis(
             Axis::new("Squared error, share of the scores' squares")
@@ -188,43 +158,20 @@ fn chart<'a>(lines: &'a [ChartLine<'a>], options: Options) -> Chart<'a> {
         .empty_text("No layer before the last computes scores, so there are no FLOPs to compare")
 }
 
-fn lines(found: &Reconstruction, scope: &ScopeReconstruction, places: &[f64], options: Options) -> Vec<Line> {
-    let series = |places: &[f64], errors: &[f64]| -> Series {
-        let points = places.iter().copied().zip(errors.iter().copied());
-        points.filter(|(_, error)| options.is_linear || *error > LEAST).collect()
-    };
-    let mut all = Vec::new();
-    let mut add = |name: &str, number: u64, places: &[f64], curve: &ErrorCurve, reliable: usize| {
-        let colour = theme::run_style(number).0;
-        let width = if number == 0 { 3.0 } else { ChartLine::WIDTH };
-        let has_held_out = !curve.held_out.is_empty();
-        if has_held_out {
-            let (sound, rest) = parted(&curve.held_out, reliable);
-            let held_out = series(places, &sound);
-            all.push(Line { name: format!("{name}, held out"), series: held_out, colour, dash: Dash::Solid, width });
-            let rest = series(places.get(reliable..).unwrap_or_default(), &rest);
-            if !rest.is_empty() {
-                let (colour, dash, width) = (theme::pale(colour), Dash::Dotted, ChartLine::WIDTH);
-                all.push(Line { name: format!("{name}, {UNRELIABLE}"), series: rest, colour, dash, width });
-            }
-        }
-        if !has_held_out || !options.hides_fitted {
-            let dash = if has_held_out { Dash::Dashed } else { Dash::Solid };
-            let series = series(places, &curve.fitted);
-            all.push(Line { name: format!("{name}, fitted"), series, colour, dash, width: ChartLine::WIDTH });
-        }
-    };
+fn lines(found: &Reconstruction, scope: &ScopeReconstruction, places: &[f64], options: Options) -> Vec<ViewLine> {
     if places.is_empty() {
         return Vec::new();
     }
     let reliable = scope.reliable_pairs(found.tokens);
-    add("Best pairs", 0, places, &scope.greedy, reliable);
-    // A projection needs all scores first: it has no FLOPs to save.
-    if options.over != Overlay::Flops {
-        // Nor are they fitted to scores: their errors have no pole.
-        add("Eigenvectors", 1, places, &scope.eigen, found.tokens);
+    let mut all = Vec::new();
+    for (number, (name, curve)) in (0..).zip(METHODS.into_iter().zip([&scope.greedy, &scope.eigen, &scope.random])) {
+        // A projection needs all scores first, so it has no FLOPs to save; nor is it fitted to scores: its errors have no pole.
+        let is_projection = number == 1;
+        if !is_projection || options.over != Overlay::Flops {
+            let reliable = if is_projection { found.tokens } else { reliable };
+            all.extend(error_lines(name, number, places, curve, reliable));
+        }
     }
-    add("Pairs by chance", 2, places, &scope.random, reliable);
     if let Some(whole) = found.whole.as_ref().filter(|_| options.over != Overlay::Pairs) {
         let share = |k: usize| k as f64 / whole.pairs.max(1) as f64;
         let places: Vec<f64> = match options.over {
@@ -235,9 +182,28 @@ fn lines(found: &Reconstruction, scope: &ScopeReconstruction, places: &[f64], op
         // Its restoring soon costs more than all pairs: what lies far beyond them says nothing.
         let within = places.iter().take_while(|place| **place <= most).count();
         let places = places.get(..within).unwrap_or_default();
-        add("Pairs of the whole map", 3, places, &whole.greedy, whole.reliable_pairs());
+        all.extend(error_lines("pairs of the whole map", 3, places, &whole.greedy, whole.reliable_pairs()));
     }
-    all
+    all.retain(|line| line.dash != Dash::Dashed || !options.hides_fitted);
+    all.into_iter().filter_map(|line| drawn(line, options)).collect()
+}
+
+/// A line as it is drawn; none where errors that are not reliable have no place on the axis.
+fn drawn(line: ErrorLine, options: Options) -> Option<ViewLine> {
+    let ErrorLine { method, is_held_out, points, number, dash, is_reliable } = line;
+    let text = match (is_reliable, is_held_out) {
+        (false, _) => UNRELIABLE,
+        (true, true) => "held out",
+        (true, false) => "fitted",
+    };
+    let series: Series = points.into_iter().filter(|(_, error)| options.is_linear || *error > LEAST).collect();
+    let colour = theme::run_style(number).0;
+    if !is_reliable && series.is_empty() {
+        return None;
+    }
+    let colour = if is_reliable { colour } else { theme::pale(colour) };
+    let width = if number == 0 && is_held_out && is_reliable { 3.0 } else { ChartLine::WIDTH };
+    Some(ViewLine::new(with_capital(&format!("{method}, {text}")), series, colour).drawn(dash, width))
 }
 
 #[cfg(test)]

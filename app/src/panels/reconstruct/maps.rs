@@ -1,6 +1,6 @@
 //! A map, the same put together from some of its pairs, and what is between them.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use egui::{RichText, Ui, vec2};
 use headroom_engine::{analysis::reconstruction::RebuiltMap, attention::HeadAt, config::counted};
@@ -10,9 +10,9 @@ use crate::{
     format,
     panels::{
         analysis::{MapStyle, head_name},
-        heads::visible_token,
+        heads::{attends, of_text, token_axes, visible_token},
     },
-    plot::{HeatAxis, HeatData, HeatScale, Tone},
+    plot::{HeatData, HeatScale, Tone},
     state::ShownRebuilt,
     theme::{self, ColourMap},
     widgets::{HeatMap, HeatState},
@@ -33,23 +33,15 @@ pub struct Drawn<'a> {
     pub rebuilt: &'a ShownRebuilt,
     /// Scores before the softmax rather than probabilities.
     pub is_scores: bool,
-    /// How probabilities look.
-    pub look: MapStyle,
+    /// The colours of probabilities.
+    pub style: MapStyle,
     /// The tokens.
-    pub words: &'a [String],
+    pub words: &'a Arc<[String]>,
 }
 
 impl Drawn<'_> {
     fn maps(&self) -> &[HeatData; 3] {
         if self.is_scores { &self.rebuilt.scores } else { &self.rebuilt.maps }
-    }
-
-    fn value(&self) -> &'static str {
-        if self.is_scores { "Score" } else { "Attention" }
-    }
-
-    fn axes(&self) -> (HeatAxis, HeatAxis) {
-        (HeatAxis::names("Query", self.words.to_vec()), HeatAxis::names("Key", self.words.to_vec()))
     }
 
     /// The same colours for the same values in the first two, and the same at every k in all three: they follow from the
@@ -62,16 +54,23 @@ impl Drawn<'_> {
             // Scores have a sign. From nothing computed to all, differences go from minus the scores to zero.
             return Tone::between(ColourMap::Difference, HeatScale::Linear, -largest, largest);
         }
-        let is_whole = self.look.is_whole;
+        let is_whole = self.style.is_whole;
         if place == 2 {
-            let (scale, most) = (self.look.scale, if is_whole { 1.0 } else { largest });
+            let (scale, most) = (self.style.scale, if is_whole { 1.0 } else { largest });
             let low = if scale == HeatScale::Log { most * 1e-3 } else { -most };
             return Tone::between(ColourMap::Difference, scale, low, most);
         }
-        if is_whole {
-            return Tone::between(self.look.colours, self.look.scale, 0.0, 1.0);
-        }
-        Tone::fitting(self.look.colours, self.look.scale, truth)
+        self.style.tone(truth)
+    }
+
+    fn whole(&self, place: usize, title: String) -> Option<MapFigure> {
+        let value = match (place, self.is_scores) {
+            (2, _) => "Difference",
+            (_, true) => "Score",
+            (_, false) => "Attention",
+        };
+        let map = self.maps().get(place)?.clone();
+        Some(MapFigure::new(title, map, token_axes(self.words), self.tone(place)).value(value))
     }
 }
 
@@ -108,12 +107,9 @@ impl Maps {
 
     /// One of them as it is exported.
     pub fn figure(&self, drawn: &Drawn<'_>, place: usize, head: &str) -> Option<MapFigure> {
-        let (map, state) = (drawn.maps().get(place)?, self.states.get(place)?);
         let title =
             format!("{} of {head}, {} of each query", NAMES.get(place)?, counted(drawn.rebuilt.k as u64, "pair"));
-        let figure = MapFigure::new(title, map.clone(), drawn.axes(), drawn.tone(place));
-        let value = if place == 2 { "Difference" } else { drawn.value() }.to_owned();
-        Some(MapFigure { value, ..figure }.seen(state.seen(map)))
+        Some(self.states.get(place)?.seen_of(drawn.whole(place, title)?))
     }
 }
 
@@ -124,48 +120,26 @@ pub fn rebuilt_figures(
     (target, tokens): (&str, &[String]),
 ) -> Vec<(String, MapFigure)> {
     let rebuilt = ShownRebuilt::from(found.clone());
-    let words: Vec<String> = tokens.iter().map(|token| visible_token(token)).collect();
-    let drawn = Drawn { rebuilt: &rebuilt, is_scores: false, look: MapStyle::default(), words: &words };
+    let words: Arc<[String]> = tokens.iter().map(|token| visible_token(token)).collect();
+    let drawn = Drawn { rebuilt: &rebuilt, is_scores: false, style: MapStyle::default(), words: &words };
     let (maps, head) = (Maps::default(), head_name(at));
     let figure = |(place, name): (usize, &str)| {
         let figure = maps.figure(&drawn, place, &head)?;
-        Some((format!("{name}-{head}-k{}", rebuilt.k), titled(figure, target, tokens)))
+        Some((format!("{name}-{head}-k{}", rebuilt.k), of_text(figure, target, tokens)))
     };
     ["true", "rebuilt", "difference"].into_iter().enumerate().filter_map(figure).collect()
 }
 
-/// The figure with what it is of.
-pub(super) fn titled(figure: MapFigure, target: &str, tokens: &[String]) -> MapFigure {
-    MapFigure {
-        subtitle: format!("{target}, {}", counted(tokens.len(), "token")),
-        metadata: BTreeMap::from([
-            ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
-            ("model".to_owned(), target.to_owned()),
-            ("text".to_owned(), tokens.join(" ")),
-        ]),
-        ..figure
-    }
-}
-
 fn one_ui(ui: &mut Ui, drawn: &Drawn<'_>, place: usize, state: &mut HeatState, height: f32) {
     let palette = theme::palette(ui.visuals());
-    let (Some(name), Some(map)) = (NAMES.get(place), drawn.maps().get(place)) else { return };
+    let (Some(name), Some(figure)) = (NAMES.get(place), drawn.whole(place, String::new())) else { return };
     let label = ui.label(RichText::new(*name).color(palette.strong));
     label.on_hover_text(
         "Colours follow the true map, so they are the same at every k. Values beyond its range have the colours of \
          its ends.",
     );
-    let (rows, columns) = drawn.axes();
-    let word = |at: usize| drawn.words.get(at).map_or("", String::as_str);
-    let cell_name =
-        |query: usize, key: usize| format!("{query} \"{}\" attends to {key} \"{}\"", word(query), word(key));
-    HeatMap::new(name, map)
-        .axes(&rows, &columns)
-        .tone(drawn.tone(place))
-        .value(if place == 2 { "Difference" } else { drawn.value() })
-        .cell_name(&cell_name)
-        .room(vec2(ui.available_width(), height))
-        .show(ui, state);
+    let cell_name = |query: usize, key: usize| attends(drawn.words, |at| at, query, key);
+    HeatMap::of(name, &figure).cell_name(&cell_name).room(vec2(ui.available_width(), height)).show(ui, state);
 }
 
 #[cfg(test)]
@@ -189,11 +163,13 @@ mod tests {
     #[test]
     fn colours_are_the_same_at_every_k_and_scores_have_a_neutral_middle() {
         let (few, most) = (rebuilt(1, 0.25), rebuilt(9, 3.0));
+        let words: Arc<[String]> = Arc::from([]);
         for (is_scores, is_whole) in [(false, false), (false, true), (true, false)] {
             for scale in HeatScale::ALL {
-                let look = MapStyle { scale, is_whole, ..MapStyle::default() };
-                let tone =
-                    |rebuilt: &ShownRebuilt, place: usize| Drawn { rebuilt, is_scores, look, words: &[] }.tone(place);
+                let style = MapStyle { scale, is_whole, ..MapStyle::default() };
+                let tone = |rebuilt: &ShownRebuilt, place: usize| {
+                    Drawn { rebuilt, is_scores, style, words: &words }.tone(place)
+                };
                 for place in 0..3 {
                     let found = tone(&few, place);
                     assert_eq!(found, tone(&most, place), "{is_scores} {is_whole} {scale:?} {place}");
@@ -206,7 +182,7 @@ mod tests {
                 }
             }
         }
-        let scores = Drawn { rebuilt: &few, is_scores: true, look: MapStyle::default(), words: &[] };
+        let scores = Drawn { rebuilt: &few, is_scores: true, style: MapStyle::default(), words: &words };
         assert_eq!((scores.tone(1).low, scores.tone(1).high), (-4.0, 4.0));
     }
 }

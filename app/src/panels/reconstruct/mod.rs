@@ -6,7 +6,6 @@ mod form;
 mod maps;
 mod pairs;
 mod panel;
-mod source;
 mod words;
 
 pub use maps::rebuilt_figures;

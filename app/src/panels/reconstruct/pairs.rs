@@ -7,8 +7,9 @@ use headroom_engine::analysis::{Analysis, reconstruction::ScopeReconstruction};
 
 use crate::{
     export::MapFigure,
+    findings::{PLACE, query_key_map},
     format,
-    plot::{HeatAxis, HeatData, HeatScale, Tone},
+    plot::{HeatData, HeatScale, Tone},
     theme::{self, ColourMap},
     widgets::{HeatMap, HeatState},
 };
@@ -19,14 +20,6 @@ pub struct Pairs {
     of: Option<(Arc<Analysis>, usize, usize)>,
     map: HeatData,
     state: HeatState,
-}
-
-fn axes() -> (HeatAxis, HeatAxis) {
-    (HeatAxis::numbered("Query", ""), HeatAxis::numbered("Key", ""))
-}
-
-fn tone(k: usize) -> Tone {
-    Tone::between(ColourMap::Viridis, HeatScale::Linear, 1.0, k.max(2) as f32)
 }
 
 /// What the map is, also of the exported figure.
@@ -58,7 +51,6 @@ impl Pairs {
             "Coloured: computed, by their place in the order. Hatched: restored from the coloured pairs of the row, \
              or masked.",
         );
-        let (rows, columns) = axes();
         let cell_name = |query: usize, key: usize| match scope.ranks.get(query * n + key) {
             Some(rank) if *rank < 0.0 => format!("Query {query} does not see key {key}"),
             Some(rank) => {
@@ -68,18 +60,19 @@ impl Pairs {
             }
             None => String::new(),
         };
-        HeatMap::new("computed pairs", &self.map)
-            .axes(&rows, &columns)
-            .tone(tone(k))
-            .value("Place in the order")
+        HeatMap::of("computed pairs", &self.whole(k))
             .cell_name(&cell_name)
             .room(vec2(ui.available_width(), height))
             .show(ui, &mut self.state);
     }
 
+    fn whole(&self, k: usize) -> MapFigure {
+        let tone = Tone::between(ColourMap::Viridis, HeatScale::Linear, 1.0, k.max(2) as f32);
+        query_key_map(title(k), self.map.clone(), tone).value(PLACE)
+    }
+
     /// The map as it is exported.
     pub fn figure(&self, k: usize) -> MapFigure {
-        let figure = MapFigure::new(title(k), self.map.clone(), axes(), tone(k));
-        MapFigure { value: "Place in the order".to_owned(), ..figure }.seen(self.state.seen(&self.map))
+        self.state.seen_of(self.whole(k))
     }
 }

@@ -7,32 +7,29 @@ use headroom_engine::{
     analysis::{Analysis, reconstruction::Reconstruction},
     attention::HeadAt,
     config::counted,
-    store::{AnalysisSummary, RunId, RunSummary},
+    store::{AnalysisId, RunId, RunSummary},
     worker::{MapText, Rebuild, Which},
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
     curves::{self, Curves, Options},
-    form::ReconstructionForm,
-    maps::{Drawn, Maps, NAMES, titled},
+    form::ReconstructionOptions,
+    maps::{Drawn, Maps, NAMES},
     pairs::Pairs,
-    source::{Found, Source},
     words,
 };
 use crate::{
-    common::{Exportable, blank_ui, working_ui},
+    common::Exportable,
     context::{Action, Panel, PanelContext},
-    export::rows_to_csv,
+    export::{MapFigure, rows_to_csv},
     findings::{reconstruction_csv, reconstruction_table, reliable_words, scope_name},
-    format,
+    format::{self, with_capital},
     panels::{
         analysis::{
-            About, AnalysisFrame, MapStyle, asked_ui, export_menu_ui, head_name, notes_ui, provenance, undo_delete,
-            with_capital,
+            About, AnalysisFrame, FoundAnalysis, MapStyle, export_menu_ui, head_name, notes_ui, provenance, undo_delete,
         },
-        heads::visible_token,
-        live::{picker_ui, shown_run},
+        heads::{of_text, visible_token},
     },
     plot::HeatScale,
     state::{MapsOf, ShownMaps, ShownRebuilt},
@@ -53,6 +50,7 @@ const ABOUT: About = About {
     without_runs: "How well attention scores follow from a few of them is shown here once a run has a checkpoint.",
     without_analysis: "From how few pairs per query all of its scores follow, which pairs these are, and what each \
                        head's map looks like when restored from them.",
+    is_of_reconstructions: true,
 };
 
 /// What the panel remembers between starts.
@@ -82,10 +80,8 @@ enum FigureChoice {
 
 /// Restores scores from some of their pairs.
 pub struct ReconstructPanel {
-    frame: AnalysisFrame<Memory>,
+    frame: AnalysisFrame<Memory, ReconstructionOptions>,
     run: Option<RunId>,
-    source: Source,
-    form: ReconstructionForm,
     scope: usize,
     /// None: the least for 95 % of the variance.
     k: Option<usize>,
@@ -94,7 +90,7 @@ pub struct ReconstructPanel {
     curves: Curves,
     pairs: Pairs,
     maps: Maps,
-    words: Option<(Arc<ShownMaps>, Vec<String>)>,
+    words: Option<(Arc<ShownMaps>, Arc<[String]>)>,
     wanted: Option<FigureChoice>,
     exported: Option<Exportable>,
 }
@@ -104,8 +100,6 @@ impl Default for ReconstructPanel {
         Self {
             frame: AnalysisFrame::default(),
             run: None,
-            source: Source::default(),
-            form: ReconstructionForm::default(),
             scope: 0,
             k: None,
             head: HeadAt::new(0, 0),
@@ -124,16 +118,26 @@ impl Panel for ReconstructPanel {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut frame = std::mem::take(&mut self.frame);
         frame.ui(ui, cx, &ABOUT, |frame, ui, run, memory, cx| {
-            self.run_ui(ui, run, memory, cx);
-            if let Some(figure) = self.exported.take() {
-                frame.export(&ABOUT, figure, cx);
+            if self.run.as_ref() != Some(&run.id) {
+                self.run = Some(run.id.clone());
+                (self.scope, self.k, self.example) = (0, None, 0);
             }
+            frame.form.options.head = self.head;
+            let shown = frame.header_ui(ui, run, &ABOUT, cx, |_, _| ());
+            let FoundAnalysis { analysis, id, .. } = frame.found_ui(ui, run, shown, &ABOUT, cx)?;
+            let reconstruction = analysis.reconstruction.as_ref().filter(|found| !found.scopes.is_empty());
+            if let Some((found, id)) = reconstruction.zip(id) {
+                self.found_ui(ui, run, (&analysis, found, &id), memory, cx);
+            } else {
+                frame.empty_ui(ui, run, &ABOUT, cx);
+            }
+            self.exported.take()
         });
         self.frame = frame;
     }
 
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
-        let has_any = shown_run(cx).is_some_and(|run| matches!(self.source.find(&run, cx).0, Found::Analysis(..)));
+        let has_any = self.frame.has_figures(&ABOUT, cx);
         self.wanted = has_any.then_some(FigureChoice::Curves);
         has_any
     }
@@ -143,65 +147,16 @@ impl Panel for ReconstructPanel {
     }
 
     fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
-        self.frame.back() || self.form.back()
+        self.frame.back()
     }
 }
 
 impl ReconstructPanel {
-    fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, memory: &mut Memory, cx: &mut PanelContext<'_>) {
-        if self.run.as_ref() != Some(&run.id) {
-            self.run = Some(run.id.clone());
-            (self.scope, self.k, self.example) = (0, None, 0);
-        }
-        let (found, all) = self.source.find(run, cx);
-        ui.horizontal_wrapped(|ui| {
-            picker_ui(ui, run, cx);
-            if let Found::Analysis(_, shown) = &found {
-                self.source.ui(ui, run, shown, &all, cx);
-            }
-            self.form.button_ui(ui, run, cx);
-        });
-        self.form.ui(ui, run, self.head, cx);
-        asked_ui(ui, cx);
-        match found {
-            Found::Reading => working_ui(ui, "Reading the analyses…"),
-            Found::Nothing => self.empty_ui(ui, run, cx),
-            Found::Analysis(analysis, summary) => {
-                if let Some(found) = analysis.reconstruction.as_ref().filter(|found| !found.scopes.is_empty()) {
-                    self.found_ui(ui, run, (&analysis, found, &summary), memory, cx);
-                } else {
-                    self.empty_ui(ui, run, cx);
-                }
-            }
-        }
-    }
-
-    fn empty_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
-        let has_any = cx.state.checkpoints.get(&run.id).is_some_and(|all| !all.is_empty());
-        let waits = cx.state.analysis.looking.iter().any(|looking| looking.run == run.id);
-        let heading = format!("No reconstruction of \"{}\" yet", run.name);
-        let sentence = if has_any {
-            ABOUT.without_analysis
-        } else {
-            "Reconstruction needs a checkpoint: one is written at evaluations, or by Checkpoint in the top bar."
-        };
-        blank_ui(ui, &heading, sentence, |ui| {
-            if has_any && !waits {
-                let now = ui
-                    .button("Reconstruct its best checkpoint now")
-                    .on_hover_text("Runs when its turn in the queue comes");
-                if now.clicked() {
-                    self.form.start(run, self.head, cx);
-                }
-            }
-        });
-    }
-
     fn found_ui(
         &mut self,
         ui: &mut Ui,
         run: &RunSummary,
-        (analysis, found, summary): (&Arc<Analysis>, &Reconstruction, &AnalysisSummary),
+        (analysis, found, id): (&Arc<Analysis>, &Reconstruction, &AnalysisId),
         memory: &mut Memory,
         cx: &mut PanelContext<'_>,
     ) {
@@ -247,20 +202,18 @@ impl ReconstructPanel {
             }
         }
         ui.add_space(8.0);
-        self.maps_ui(ui, run, (analysis, found, summary), k, memory, cx);
+        self.maps_ui(ui, run, (analysis, found, id), k, memory, cx);
         notes_ui(ui, analysis);
         if let Some(FigureChoice::Curves | FigureChoice::Pairs) = self.wanted {
             let name = scope_name(scope.scope);
             let figure = if self.wanted.take() == Some(FigureChoice::Curves) {
-                let mut figure = self.curves.figure(k, memory.options, metadata);
+                let mut figure = self.curves.figure(memory.options, metadata);
                 (figure.title, figure.subtitle) = (format!("{}, {name}", curves::TITLE), with_capital(&told));
                 figure.notes.extend(unreliable);
                 Exportable::Figure(Box::new(figure))
             } else {
-                let mut figure = self.pairs.figure(k);
-                (figure.title, figure.subtitle) = (format!("{}, {name}", figure.title), with_capital(&told));
-                figure.metadata = metadata;
-                Exportable::Map(Box::new(figure))
+                let figure = self.pairs.figure(k).origin(with_capital(&told), metadata);
+                Exportable::Map(Box::new(MapFigure { title: format!("{}, {name}", figure.title), ..figure }))
             };
             self.exported = Some(figure);
         }
@@ -329,7 +282,7 @@ impl ReconstructPanel {
         &mut self,
         ui: &mut Ui,
         run: &RunSummary,
-        (analysis, found, summary): (&Arc<Analysis>, &Reconstruction, &AnalysisSummary),
+        (analysis, found, id): (&Arc<Analysis>, &Reconstruction, &AnalysisId),
         k: usize,
         memory: &mut Memory,
         cx: &mut PanelContext<'_>,
@@ -337,7 +290,8 @@ impl ReconstructPanel {
         let palette = theme::palette(ui.visuals());
         ui.label(RichText::new("An attention map restored from its pairs").color(palette.strong));
         let scope = found.scopes.get(self.scope);
-        let why = if summary.run.as_ref() != Some(&run.id) {
+        let summary = cx.state.analysis.on_demand(&run.id).into_iter().find(|known| known.id == *id);
+        let why = if summary.is_none_or(|known| known.run.as_ref() != Some(&run.id)) {
             Some("This analysis is of a model directory; only maps of runs can be rebuilt.")
         } else if scope.is_some_and(|scope| !scope.has_factors) {
             Some(
@@ -366,8 +320,7 @@ impl ReconstructPanel {
                 return;
             }
             Some(Err(why)) => {
-                ui.label(RichText::new(format!("The maps cannot be shown. {why}")).color(palette.warning));
-                if ui.button("Try again").clicked() {
+                if again_ui(ui, &format!("The maps cannot be shown. {why}")) {
                     cx.state.maps.again(&of);
                 }
                 return;
@@ -386,12 +339,11 @@ impl ReconstructPanel {
             }
         });
         let HeadAt { layer, head, .. } = self.head;
-        let rebuild = Rebuild { analysis: summary.id.clone(), scope: self.scope, layer, head, k };
+        let rebuild = Rebuild { analysis: id.clone(), scope: self.scope, layer, head, k };
         match cx.state.maps.rebuilt(&of, &rebuild) {
             None => drop(ui.add(egui::Spinner::new())),
             Some(Err(why)) => {
-                ui.label(RichText::new(format!("The map cannot be rebuilt. {why}")).color(palette.warning));
-                if ui.button("Try again").clicked() {
+                if again_ui(ui, &format!("The map cannot be rebuilt. {why}")) {
                     cx.state.maps.rebuild_again(&of);
                     cx.state.maps.again(&of);
                 }
@@ -404,15 +356,15 @@ impl ReconstructPanel {
         if !self.words.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, maps)) {
             self.words = Some((Arc::clone(maps), maps.tokens.iter().map(|token| visible_token(token)).collect()));
         }
-        let words = self.words.as_ref().map_or(&[][..], |(_, words)| words);
-        let drawn = Drawn { rebuilt, is_scores: memory.is_scores, look: memory.look, words };
+        let Some((_, words)) = &self.words else { return };
+        let drawn = Drawn { rebuilt, is_scores: memory.is_scores, style: memory.look, words };
         let is_wide = ui.available_width() >= NARROW;
         self.maps.ui(ui, &drawn, is_wide, MAPS);
         if let Some(FigureChoice::Map(place)) = self.wanted
             && let Some(figure) = self.maps.figure(&drawn, place, &head_name(self.head))
         {
             self.wanted = None;
-            let figure = titled(figure, &maps.target, &maps.tokens);
+            let figure = of_text(figure, &maps.target, &maps.tokens);
             self.exported = Some(Exportable::Map(Box::new(figure)));
         }
     }
@@ -445,4 +397,10 @@ impl ReconstructPanel {
             .accessible_name("Text")
             .on_hover_text("Examples of the held-out text from which no pair was chosen");
     }
+}
+
+/// Why something cannot be shown, and a button that asks again; whether it was clicked.
+fn again_ui(ui: &mut Ui, why: &str) -> bool {
+    ui.label(RichText::new(why).color(theme::palette(ui.visuals()).warning));
+    ui.button("Try again").clicked()
 }

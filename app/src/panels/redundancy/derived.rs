@@ -8,7 +8,8 @@ use headroom_engine::{
 };
 
 use crate::{
-    plot::{HeatData, Series},
+    export::MapFigure,
+    findings::similarity_map,
     state::MarkedHeads,
     widgets::{HeadCell, HeadGrid, HeadMarks, HeadSpot},
 };
@@ -18,9 +19,7 @@ use crate::{
 pub struct Derived {
     of: Option<(Arc<Analysis>, Measure)>,
     /// Layers x layers: the similarity of the two most similar heads.
-    pub matrix: HeatData,
-    /// For each layer but the first its name and the similarity of its heads to the layer before, ascending.
-    pub ranked: Vec<(String, Series)>,
+    pub matrix: MapFigure,
     /// The means of neighbouring layers, and of those further apart.
     pub near_and_far: (f64, f64),
     threshold: Option<f64>,
@@ -48,19 +47,15 @@ impl Derived {
         count
     }
 
-    /// Brings everything up to date.
-    pub fn update(&mut self, analysis: &Arc<Analysis>, similarity: &Similarity, threshold: f64) {
+    /// Brings everything up to date; whether it is of another analysis or measure than before.
+    pub fn update(&mut self, analysis: &Arc<Analysis>, similarity: &Similarity, threshold: f64) -> bool {
         let is_same = self
             .of
             .as_ref()
             .is_some_and(|(known, measure)| Arc::ptr_eq(known, analysis) && *measure == similarity.measure);
         if !is_same {
             self.of = Some((Arc::clone(analysis), similarity.measure));
-            self.matrix = HeatData::from_f64(similarity.layers, similarity.layers, &similarity.layer_matrix());
-            let curve = |values: Vec<f64>| values.into_iter().zip(1_u32..).map(|(y, x)| (f64::from(x), y)).collect();
-            let ranked = similarity.ranked().into_iter().zip(1..);
-            self.ranked =
-                ranked.map(|(values, layer)| (format!("L{layer} to L{}", layer - 1), curve(values))).collect();
+            self.matrix = similarity_map(similarity);
             self.near_and_far = similarity.near_and_far();
             self.threshold = None;
         }
@@ -69,10 +64,9 @@ impl Derived {
             self.groups = similarity.clusters(threshold);
             self.grid = grid(similarity, &self.groups);
         }
+        !is_same
     }
-}
 
-impl Derived {
     /// The groups as Configure marks them.
     pub fn marked(
         &self,

@@ -15,10 +15,11 @@ use crate::{
     context::PanelContext,
     export::MapFigure,
     file_dialogs::current_folder,
-    findings::between,
-    format,
-    panels::analysis::{MapStyle, formula, provenance, with_capital},
-    plot::{Extent, HeatAxis, HeatData, Tone},
+    findings::{between, similarity_map},
+    format::{self, with_capital},
+    panels::analysis::{MapStyle, failed_ui, formula, provenance},
+    plot::{Extent, Tone},
+    state::AnalysisPart,
     theme,
     widgets::{HeatMap, HeatState},
 };
@@ -49,7 +50,7 @@ struct Cell {
 struct Found {
     analysis: Arc<Analysis>,
     measure: Measure,
-    matrix: HeatData,
+    matrix: MapFigure,
     near_and_far: (f64, f64),
     /// Share of the energy of scores in the first hundredth of all eigenvalues, at least and at most.
     energy: Option<(f64, f64)>,
@@ -58,11 +59,10 @@ struct Found {
 impl Found {
     fn new(analysis: Arc<Analysis>, measure: Measure) -> Option<Self> {
         let similarity: &Similarity = analysis.similarity(measure).or(analysis.similarity.first())?;
-        let (layers, values) = (similarity.layers, similarity.layer_matrix());
         let network = analysis.spectra.as_ref().map(|spectra| &spectra.network);
         Some(Self {
             measure: similarity.measure,
-            matrix: HeatData::from_f64(layers, layers, &values),
+            matrix: similarity_map(similarity),
             near_and_far: similarity.near_and_far(),
             energy: network.map(|network| network.share_between(network.dimension.div_ceil(100))),
             analysis,
@@ -114,7 +114,7 @@ impl DomainsView {
     }
 
     /// The four matrices.
-    pub fn ui(&mut self, ui: &mut Ui, measure: Measure, look: MapStyle, cx: &mut PanelContext<'_>) {
+    pub fn ui(&mut self, ui: &mut Ui, measure: Measure, style: MapStyle, cx: &mut PanelContext<'_>) {
         let Some(pair) = self.pair.clone() else { return };
         let palette = theme::palette(ui.visuals());
         self.update(&pair, measure, cx);
@@ -124,31 +124,31 @@ impl DomainsView {
                      frequency of tokens.";
         ui.label(words);
         let missing: Vec<(RunId, bool)> = self.missing(&pair);
-        let waits = cx.state.analysis.looking.iter().any(|looking| pair.contains(&looking.run));
+        let waits = pair.iter().any(|run| cx.state.analysis.is_pending(run));
         if !missing.is_empty() && !waits {
             let has_all = pair.iter().all(|run| cx.state.checkpoints.get(run).is_some_and(|all| !all.is_empty()));
             let button = ui.add_enabled(has_all, Button::new("Analyse what is missing"));
             let button = button.on_hover_text("On the best checkpoints; runs when its turn in the queue comes");
             if button.on_disabled_hover_text("Both runs need a checkpoint first").clicked() {
                 for (run, shuffled) in missing {
-                    cx.state.analysis.look_beside(&run, shuffled, current_folder());
+                    cx.state.analysis.analyse_beside(&run, shuffled, current_folder());
                 }
             }
         }
         ui.add_space(4.0);
-        let tone = self.tone(look);
+        let tone = self.tone(style);
         let is_wide = ui.available_width() >= NARROW;
         for row in self.cells.chunks_mut(2).zip(PLACES.chunks(2)) {
             let (cells, places) = row;
             if is_wide {
                 ui.columns(2, |columns| {
                     for ((ui, cell), place) in columns.iter_mut().zip(cells).zip(places) {
-                        cell.ui(ui, *place, tone);
+                        cell.ui(ui, *place, tone, cx);
                     }
                 });
             } else {
                 for (cell, place) in cells.iter_mut().zip(places) {
-                    cell.ui(ui, *place, tone);
+                    cell.ui(ui, *place, tone, cx);
                 }
             }
             ui.add_space(8.0);
@@ -156,27 +156,21 @@ impl DomainsView {
     }
 
     /// One of the matrices as it is exported.
-    pub fn figure(&self, place: usize, run: &RunSummary, look: MapStyle, cx: &PanelContext<'_>) -> Option<MapFigure> {
+    pub fn figure(&self, place: usize, run: &RunSummary, style: MapStyle, cx: &PanelContext<'_>) -> Option<MapFigure> {
         let (cell, place) = (self.cells.get(place)?, *PLACES.get(place)?);
         let found = cell.found.as_ref()?;
-        let axes = (HeatAxis::numbered("Layer", "L"), HeatAxis::numbered("Layer", "L"));
         let title = format!("{}. {}", matrix::TITLE, title(place));
-        let figure = MapFigure::new(title, found.matrix.clone(), axes, self.tone(look));
         let (words, metadata) = provenance(run, &found.analysis, cx);
         let notes = vec![formula(found.measure)];
-        let figure =
-            MapFigure { value: "Similarity".to_owned(), subtitle: with_capital(&words), notes, metadata, ..figure };
-        Some(figure.seen(cell.state.seen(&found.matrix)))
+        let figure = MapFigure { title, notes, tone: self.tone(style), ..found.matrix.clone() };
+        Some(cell.state.seen_of(figure.origin(with_capital(&words), metadata)))
     }
 
     /// Colours that mean the same in all four.
-    fn tone(&self, look: MapStyle) -> Tone {
-        let extents = self.cells.iter().filter_map(|cell| cell.found.as_ref()).map(|found| found.matrix.extent());
-        let whole = extents.reduce(Extent::with);
-        match whole {
-            Some(extent) if !look.is_whole => Tone::fitting(look.colours, look.scale, extent),
-            _ => Tone::between(look.colours, look.scale, 0.0, 1.0),
-        }
+    fn tone(&self, style: MapStyle) -> Tone {
+        let found = self.cells.iter().filter_map(|cell| cell.found.as_ref());
+        let whole = found.map(|found| found.matrix.data.extent()).reduce(Extent::with);
+        style.tone(whole.unwrap_or(Extent::NONE))
     }
 
     fn update(&mut self, pair: &[RunId; 2], measure: Measure, cx: &mut PanelContext<'_>) {
@@ -201,14 +195,21 @@ impl DomainsView {
 }
 
 impl Cell {
-    fn ui(&mut self, ui: &mut Ui, place: (bool, bool), tone: Tone) {
+    fn ui(&mut self, ui: &mut Ui, place: (bool, bool), tone: Tone, cx: &mut PanelContext<'_>) {
         let palette = theme::palette(ui.visuals());
         ui.label(RichText::new(title(place)).color(palette.strong));
         let Some(found) = &self.found else {
-            if self.of.is_some() {
-                working_ui(ui, "Reading the analysis…");
-            } else {
+            let Some((id, _)) = &self.of else {
                 ui.label(RichText::new("Not analysed yet.").color(palette.weak));
+                return;
+            };
+            let part = AnalysisPart::OnDemand(id.clone());
+            match cx.state.analysis.failure(&part).map(str::to_owned) {
+                None => working_ui(ui, "Reading the analysis…"),
+                Some(why) if failed_ui(ui, "The analysis cannot be read", &why, |_| ()) => {
+                    cx.state.analysis.retry(&part);
+                }
+                Some(_) => {}
             }
             return;
         };
@@ -219,11 +220,8 @@ impl Cell {
         });
         let words = format!("Neighbouring layers {}, further apart {}{energy}.", told(near), told(far));
         ui.label(RichText::new(words).small());
-        let axis = HeatAxis::numbered("Layer", "L");
-        let _ = HeatMap::new(title(place), &found.matrix)
-            .axes(&axis, &axis)
+        let _ = HeatMap::of(title(place), &found.matrix)
             .tone(tone)
-            .value("Similarity")
             .room(egui::vec2(ui.available_width(), HEIGHT))
             .show(ui, &mut self.state);
     }

@@ -8,7 +8,6 @@ use crate::{
     export::MapFigure,
     format,
     panels::analysis::{MapStyle, formula, head_name},
-    plot::{HeatAxis, Tone},
     theme,
     widgets::{HeatMap, HeatState},
 };
@@ -19,15 +18,13 @@ const HEIGHT: f32 = 380.0;
 /// Its title, also of the exported figure.
 pub const TITLE: &str = "Layers by their most similar heads";
 
-fn axis() -> HeatAxis {
-    HeatAxis::numbered("Layer", "L")
-}
-
-fn tone(derived: &Derived, look: MapStyle) -> Tone {
-    if look.is_whole {
-        Tone::between(look.colours, look.scale, 0.0, 1.0)
-    } else {
-        Tone::fitting(look.colours, look.scale, derived.matrix.extent())
+/// The matrix, all of it.
+fn whole(similarity: &Similarity, derived: &Derived, style: MapStyle) -> MapFigure {
+    MapFigure {
+        title: format!("{TITLE}, {}", similarity.measure.label()),
+        tone: style.tone(derived.matrix.data.extent()),
+        notes: vec![formula(similarity.measure)],
+        ..derived.matrix.clone()
     }
 }
 
@@ -36,21 +33,17 @@ pub fn matrix_ui(
     ui: &mut Ui,
     similarity: &Similarity,
     derived: &Derived,
-    look: MapStyle,
+    style: MapStyle,
     state: &mut HeatState,
     pair: &mut Option<(usize, usize)>,
 ) {
     let palette = theme::palette(ui.visuals());
     ui.label(RichText::new(TITLE).color(palette.strong));
-    let axis = axis();
     let cell_name = |row: usize, column: usize| match similarity.best_pair(row, column) {
         Some((a, b, _)) if row != column => format!("{} and {}", head_name(a), head_name(b)),
         _ => format!("L{row} and L{column}"),
     };
-    let shown = HeatMap::new("similarity of layers", &derived.matrix)
-        .axes(&axis, &axis)
-        .tone(tone(derived, look))
-        .value("Similarity")
+    let shown = HeatMap::of("similarity of layers", &whole(similarity, derived, style))
         .cell_name(&cell_name)
         .selected(*pair)
         .room(vec2(ui.available_width(), HEIGHT))
@@ -61,11 +54,8 @@ pub fn matrix_ui(
 }
 
 /// The matrix as it is exported.
-pub fn figure(similarity: &Similarity, derived: &Derived, look: MapStyle, state: &HeatState) -> MapFigure {
-    let title = format!("{TITLE}, {}", similarity.measure.label());
-    let figure = MapFigure::new(title, derived.matrix.clone(), (axis(), axis()), tone(derived, look));
-    let notes = vec![formula(similarity.measure)];
-    MapFigure { value: "Similarity".to_owned(), notes, ..figure }.seen(state.seen(&derived.matrix))
+pub fn figure(similarity: &Similarity, derived: &Derived, style: MapStyle, state: &HeatState) -> MapFigure {
+    state.seen_of(whole(similarity, derived, style))
 }
 
 /// The two heads behind a pair of layers; a click on one chooses it. True when both are to be shown side by side.

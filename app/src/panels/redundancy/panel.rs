@@ -17,22 +17,20 @@ use super::{
     groups::groups_ui,
     heads::heads_ui,
     matrix::{self, matrix_ui, pair_ui},
-    ranked::{self, ranked_ui},
+    ranked,
 };
 use crate::{
     common::Exportable,
     context::{Action, Panel, PanelContext, PanelId},
-    export::MapFigure,
-    format,
+    format::{self, with_capital},
     panels::{
         analysis::{
-            About, AnalysisFrame, MapStyle, asked_ui, export_menu_ui, formula, has_analysis, notes_ui, provenance,
-            undo_delete, with_capital,
+            About, AnalysisFrame, MapStyle, export_menu_ui, formula, notes_ui, pending_ui, provenance, undo_delete,
         },
         live::picker_ui,
     },
     theme,
-    widgets::{ChartState, HeatState, SharedX},
+    widgets::{ChartView, HeatState},
 };
 
 /// Below this width the parts stand below each other.
@@ -44,6 +42,7 @@ const ABOUT: About = About {
     without_analysis: "How similar the attention maps of any two heads are, layer against layer, and how that grows \
                        while a \
                        run trains.",
+    is_of_reconstructions: false,
 };
 
 /// What the panel remembers between starts.
@@ -77,8 +76,7 @@ pub struct RedundancyPanel {
     derived: Derived,
     matrix: HeatState,
     domains: DomainsView,
-    ranked: ChartState,
-    shared: SharedX,
+    ranked: ChartView,
     /// The layers whose most similar heads are named.
     pair: Option<(usize, usize)>,
     /// The head whose like are listed.
@@ -98,7 +96,7 @@ impl Panel for RedundancyPanel {
             self.wanted = Some(FigureChoice::Domain(0));
             return true;
         }
-        let has_any = has_analysis(cx);
+        let has_any = self.frame.has_figures(&ABOUT, cx);
         self.wanted = has_any.then_some(FigureChoice::Matrix);
         has_any
     }
@@ -120,21 +118,18 @@ impl RedundancyPanel {
         run: &RunSummary,
         memory: &mut Memory,
         cx: &mut PanelContext<'_>,
-    ) {
-        let figure = if self.domains.is_shown(cx) {
+    ) -> Option<Exportable> {
+        if self.domains.is_shown(cx) {
             ui.horizontal_wrapped(|ui| {
                 picker_ui(ui, run, cx);
                 self.domains.button_ui(ui, run, cx);
             });
-            asked_ui(ui, cx);
+            pending_ui(ui, cx);
             self.domains_ui(ui, run, memory, cx)
         } else {
-            let shown = frame.header_ui(ui, run, cx, |ui, cx| self.domains.button_ui(ui, run, cx));
-            let found = frame.found_ui(ui, run, shown, &ABOUT, cx);
-            found.and_then(|(analysis, _)| self.analysis_ui(ui, run, &analysis, memory, cx))
-        };
-        if let Some(figure) = figure {
-            frame.export(&ABOUT, figure, cx);
+            let shown = frame.header_ui(ui, run, &ABOUT, cx, |ui, cx| self.domains.button_ui(ui, run, cx));
+            let found = frame.found_ui(ui, run, shown, &ABOUT, cx)?;
+            self.analysis_ui(ui, run, &found.analysis, memory, cx)
         }
     }
 
@@ -153,7 +148,9 @@ impl RedundancyPanel {
             notes_ui(ui, analysis);
             return None;
         };
-        self.derived.update(analysis, similarity, memory.threshold);
+        if self.derived.update(analysis, similarity, memory.threshold) {
+            self.ranked.lines = ranked::lines(similarity);
+        }
         self.keep_inside(similarity);
         let (words, metadata) = provenance(run, analysis, cx);
         self.controls_ui(ui, analysis, similarity, memory);
@@ -217,12 +214,12 @@ impl RedundancyPanel {
         if is_wide {
             ui.columns(2, |columns| {
                 if let [first, second] = columns {
-                    first.vertical(|ui| ranked_ui(ui, derived, &mut self.ranked, &mut self.shared));
+                    first.vertical(|ui| self.ranked.show(ui, ranked::chart()));
                     second.vertical(|ui| heads_ui(ui, similarity, head));
                 }
             });
         } else {
-            ranked_ui(ui, derived, &mut self.ranked, &mut self.shared);
+            self.ranked.show(ui, ranked::chart());
             heads_ui(ui, similarity, head);
         }
         notes_ui(ui, analysis);
@@ -292,10 +289,10 @@ impl RedundancyPanel {
             FigureChoice::Domain(_) => None,
             FigureChoice::Matrix => {
                 let figure = matrix::figure(similarity, &self.derived, memory.look, &self.matrix);
-                Some(Exportable::Map(Box::new(MapFigure { subtitle, metadata, ..figure })))
+                Some(Exportable::Map(Box::new(figure.origin(subtitle, metadata))))
             }
             FigureChoice::Ranked => {
-                let mut figure = ranked::figure(&self.derived, &mut self.ranked, &self.shared, metadata);
+                let mut figure = self.ranked.figure(ranked::chart(), metadata);
                 figure.subtitle = subtitle;
                 figure.notes.push(formula(similarity.measure));
                 Some(Exportable::Figure(Box::new(figure)))

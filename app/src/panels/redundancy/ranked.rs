@@ -1,55 +1,35 @@
-//! The heads of each layer, ranked by how much they are like the layer before.
+//! The heads of each layer, ranked by their similarity to the layer before.
 
-use std::collections::BTreeMap;
+use headroom_engine::analysis::Similarity;
 
-use egui::Ui;
-
-use super::derived::Derived;
 use crate::{
-    export::Figure,
+    findings::ranked_curves,
     plot::{Axis, Quantity},
-    theme::{self, Dash},
-    widgets::{Chart, ChartLine, ChartState, SharedX},
+    theme,
+    widgets::{Chart, ViewLine},
 };
 
 /// Its title, also of the exported figure.
 pub const TITLE: &str = "Similarity to the layer before, ranked";
 
-fn lines(derived: &Derived) -> Vec<ChartLine<'_>> {
-    let last = derived.ranked.len().saturating_sub(1).max(1) as f32;
-    derived
-        .ranked
-        .iter()
-        .enumerate()
-        .map(|(place, (name, series))| ChartLine {
-            colour: theme::ramp(place as f32 / last),
-            dash: Dash::Solid,
-            ..ChartLine::new(place as u64, name, series)
-        })
-        .collect()
+/// A line for each layer but the first.
+pub fn lines(similarity: &Similarity) -> Vec<ViewLine> {
+    let all = ranked_curves(similarity);
+    let last = all.len().saturating_sub(1).max(1) as f32;
+    let line = |(place, (name, curve)): (usize, (String, Vec<f64>))| {
+        let series = curve.into_iter().zip(1_u32..).map(|(y, x)| (f64::from(x), y)).collect();
+        ViewLine::new(name, series, theme::ramp(place as f32 / last))
+    };
+    all.into_iter().enumerate().map(line).collect()
 }
 
-fn chart<'a>(lines: &'a [ChartLine<'a>]) -> Chart<'a> {
-    Chart::new("ranked", TITLE, lines)
+/// The chart, without its lines.
+pub fn chart() -> Chart<'static> {
+    Chart::new("ranked", TITLE, &[])
         .x_axis(Axis::new("Head of the layer, the least similar first").quantity(Quantity::Count))
         .y_axis(Axis::new("Similarity"))
         .smoothing(0.0)
         .height(230.0)
         .legend(true)
         .empty_text("The first layer has no layer before it")
-}
-
-/// Draws the chart.
-pub fn ranked_ui(ui: &mut Ui, derived: &Derived, state: &mut ChartState, shared: &mut SharedX) {
-    chart(&lines(derived)).show(ui, state, shared);
-}
-
-/// The chart as it is exported.
-pub fn figure(
-    derived: &Derived,
-    state: &mut ChartState,
-    shared: &SharedX,
-    metadata: BTreeMap<String, String>,
-) -> Figure {
-    chart(&lines(derived)).figure(state, shared, metadata)
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use egui::{Color32, ComboBox, RichText, Ui};
+use egui::{ComboBox, RichText, Ui};
 use headroom_engine::analysis::{Analysis, CapturedVariance, LayerEnergies};
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     format,
     plot::{Axis, Quantity, Series},
     theme::{self, Dash},
-    widgets::{Chart, ChartLine, ChartState, SharedX},
+    widgets::{Chart, ChartView, ViewLine},
 };
 
 /// The three kinds of weights.
@@ -20,21 +20,11 @@ pub const KINDS: [(&str, &str); 3] = [
     ("Captured variance of queries and keys", "W_Q W_K^T"),
 ];
 
-struct Line {
-    name: String,
-    series: Series,
-    colour: Color32,
-    dash: Dash,
-    width: f32,
-}
-
 /// The curves, made anew only when the analysis or the choice changes.
 #[derive(Default)]
 pub struct Captured {
     of: Option<(Arc<Analysis>, Option<usize>)>,
-    lines: [Vec<Line>; 3],
-    states: [ChartState; 3],
-    shared: SharedX,
+    views: [ChartView; 3],
     /// The layer; none: the means of all layers.
     pub layer: Option<usize>,
 }
@@ -67,7 +57,9 @@ impl Captured {
             self.of.as_ref().is_some_and(|(known, layer)| Arc::ptr_eq(known, analysis) && *layer == self.layer);
         if !is_same {
             self.of = Some((Arc::clone(analysis), self.layer));
-            self.lines = [0, 1, 2].map(|kind| lines(captured, self.layer, kind));
+            for (kind, view) in self.views.iter_mut().enumerate() {
+                view.lines = lines(captured, self.layer, kind);
+            }
         }
     }
 
@@ -86,11 +78,9 @@ impl Captured {
             });
             combo.response.accessible_name("Layer of the captured variance");
         });
-        let (lines, states, shared) = (&self.lines, &mut self.states, &mut self.shared);
         ui.columns(3, |columns| {
-            for ((kind, ui), state) in columns.iter_mut().enumerate().zip(states) {
-                let drawn = drawn(lines.get(kind).map_or(&[], Vec::as_slice));
-                chart(&drawn, kind).show(ui, state, shared);
+            for ((kind, ui), view) in columns.iter_mut().enumerate().zip(&mut self.views) {
+                view.show(ui, chart(kind));
             }
         });
         for words in numbers(captured, self.layer) {
@@ -100,8 +90,7 @@ impl Captured {
 
     /// One of the charts as it is exported.
     pub fn figure(&mut self, kind: usize, metadata: BTreeMap<String, String>) -> Option<Figure> {
-        let drawn = drawn(self.lines.get(kind)?);
-        let mut figure = chart(&drawn, kind).figure(self.states.get_mut(kind)?, &self.shared, metadata);
+        let mut figure = self.views.get_mut(kind)?.figure(chart(kind), metadata);
         if let Some(layer) = self.layer {
             figure.title = format!("{}, L{layer}", figure.title);
         }
@@ -109,19 +98,10 @@ impl Captured {
     }
 }
 
-fn drawn(lines: &[Line]) -> Vec<ChartLine<'_>> {
-    let mut all = Vec::with_capacity(lines.len());
-    for (place, Line { name, series, colour, dash, width }) in lines.iter().enumerate() {
-        let line = ChartLine::new(place as u64, name, series);
-        all.push(ChartLine { colour: *colour, dash: *dash, width: *width, ..line });
-    }
-    all
-}
-
-fn chart<'a>(lines: &'a [ChartLine<'a>], kind: usize) -> Chart<'a> {
+fn chart(kind: usize) -> Chart<'static> {
     const SALTS: [&str; 3] = ["captured queries", "captured keys", "captured products"];
     let (title, _) = KINDS.get(kind).copied().unwrap_or_default();
-    Chart::new(SALTS.get(kind).copied().unwrap_or_default(), title, lines)
+    Chart::new(SALTS.get(kind).copied().unwrap_or_default(), title, &[])
         .x_axis(Axis::new("Dimensions k").quantity(Quantity::Count))
         .y_axis(Axis::new("Share of the energy").quantity(Quantity::Fraction))
         .smoothing(0.0)
@@ -129,47 +109,27 @@ fn chart<'a>(lines: &'a [ChartLine<'a>], kind: usize) -> Chart<'a> {
         .empty_text("No weights of that kind")
 }
 
-fn lines(captured: &CapturedVariance, layer: Option<usize>, kind: usize) -> Vec<Line> {
-    let Some(layer) = layer.and_then(|layer| captured.layers.get(layer)) else {
+fn lines(captured: &CapturedVariance, layer: Option<usize>, kind: usize) -> Vec<ViewLine> {
+    let mut lines = if let Some(layer) = layer.and_then(|layer| captured.layers.get(layer)) {
+        let (heads, all) = of_kind(layer, kind);
+        let colour = theme::run_colour(0);
+        let faint = theme::mix(colour, theme::BACKDROP, 0.7);
+        let named = heads.iter().zip(&layer.heads);
+        let mut lines: Vec<ViewLine> = named
+            .map(|(curve, head)| ViewLine::new(format!("H{head}"), series(curve), faint).drawn(Dash::Solid, 1.0))
+            .collect();
+        lines.push(ViewLine::new("Mean of heads", series(&mean(heads)), colour).drawn(Dash::Solid, 3.0));
+        let together = ViewLine::new("All heads together", series(all), theme::run_colour(1));
+        lines.push(together.drawn(Dash::Dashed, 2.0));
+        lines
+    } else {
         let last = captured.layers.len().saturating_sub(1).max(1) as f32;
-        let of = |(place, layer): (usize, &LayerEnergies)| Line {
-            name: format!("L{place}, mean of heads"),
-            series: series(&mean(of_kind(layer, kind).0)),
-            colour: theme::ramp(place as f32 / last),
-            dash: Dash::Solid,
-            width: ChartLine::WIDTH,
+        let of = |(place, layer): (usize, &LayerEnergies)| {
+            let series = series(&mean(of_kind(layer, kind).0));
+            ViewLine::new(format!("L{place}, mean of heads"), series, theme::ramp(place as f32 / last))
         };
-        let found = captured.layers.iter().enumerate().map(of);
-        return found.filter(|line| !line.series.is_empty()).collect();
+        captured.layers.iter().enumerate().map(of).collect()
     };
-    let (heads, all) = of_kind(layer, kind);
-    let colour = theme::run_colour(0);
-    let faint = theme::mix(colour, theme::BACKDROP, 0.7);
-    let mut lines: Vec<Line> = heads
-        .iter()
-        .zip(&layer.heads)
-        .map(|(curve, head)| Line {
-            name: format!("H{head}"),
-            series: series(curve),
-            colour: faint,
-            dash: Dash::Solid,
-            width: 1.0,
-        })
-        .collect();
-    lines.push(Line {
-        name: "Mean of heads".to_owned(),
-        series: series(&mean(heads)),
-        colour,
-        dash: Dash::Solid,
-        width: 3.0,
-    });
-    lines.push(Line {
-        name: "All heads together".to_owned(),
-        series: series(all),
-        colour: theme::run_colour(1),
-        dash: Dash::Dashed,
-        width: 2.0,
-    });
     lines.retain(|line| !line.series.is_empty());
     lines
 }

@@ -13,11 +13,11 @@ use super::options::{Beside, Options};
 use crate::{
     context::PanelContext,
     export::Figure,
-    format,
-    panels::analysis::with_capital,
+    findings::layer_name,
+    format::{self, with_capital},
     plot::{Axis, Quantity, Scale, Series},
     theme::{self, Dash},
-    widgets::{Chart, ChartLine, ChartState, SharedX},
+    widgets::{Chart, ChartView, ViewLine},
 };
 
 /// Its title, also of the exported figure.
@@ -27,16 +27,7 @@ const MOST_STEPS: usize = 7;
 /// Runs that are overlaid.
 const MOST_RUNS: usize = 12;
 
-/// A curve with its looks.
-pub struct Line {
-    name: String,
-    series: Series,
-    colour: Color32,
-    dash: Dash,
-    width: f32,
-}
-
-/// An analysis that stands beside the one that is shown, with its name and looks.
+/// An analysis that stands beside the one that is shown, with its name and style.
 struct Other {
     analysis: Arc<Analysis>,
     name: String,
@@ -48,7 +39,7 @@ struct Other {
 #[derive(Default)]
 pub struct Curves {
     of: Option<(Options, Vec<Arc<Analysis>>)>,
-    lines: Vec<Line>,
+    view: ChartView,
 }
 
 impl Curves {
@@ -74,43 +65,28 @@ impl Curves {
         });
         if !is_same {
             self.of = Some((options, all));
-            self.lines = lines(run, analysis, &others, options);
+            self.view.lines = lines(run, analysis, &others, options);
         }
-    }
-
-    fn drawn(&self) -> Vec<ChartLine<'_>> {
-        let mut all = Vec::with_capacity(self.lines.len());
-        for (place, Line { name, series, colour, dash, width }) in self.lines.iter().enumerate() {
-            let line = ChartLine::new(place as u64, name, series);
-            all.push(ChartLine { colour: *colour, dash: *dash, width: *width, ..line });
-        }
-        all
     }
 
     /// Draws the chart.
-    pub fn ui(&self, ui: &mut Ui, options: Options, state: &mut ChartState, shared: &mut SharedX) {
-        chart(&self.drawn(), options).show(ui, state, shared);
+    pub fn ui(&mut self, ui: &mut Ui, options: Options) {
+        self.view.show(ui, chart(options));
     }
 
     /// The chart as it is exported.
-    pub fn figure(
-        &self,
-        options: Options,
-        state: &mut ChartState,
-        shared: &SharedX,
-        metadata: BTreeMap<String, String>,
-    ) -> Figure {
-        chart(&self.drawn(), options).figure(state, shared, metadata)
+    pub fn figure(&mut self, options: Options, metadata: BTreeMap<String, String>) -> Figure {
+        self.view.figure(chart(options), metadata)
     }
 }
 
-fn chart<'a>(lines: &'a [ChartLine<'a>], options: Options) -> Chart<'a> {
+fn chart(options: Options) -> Chart<'static> {
     let x = if options.is_share {
         Axis::new("Share of all n² components").quantity(Quantity::Fraction)
     } else {
         Axis::new("Components").quantity(Quantity::Count)
     };
-    Chart::new("energy", TITLE, lines)
+    Chart::new("energy", TITLE, &[])
         .x_axis(x.scale(Scale::log_if(options.log_x)))
         .y_axis(Axis::new("Share of the energy").quantity(Quantity::Fraction))
         .smoothing(0.0)
@@ -203,7 +179,7 @@ fn query_curve(spectra: &ScoreSpectra, options: Options) -> Series {
     spectra.query_curve().into_iter().zip(1_u32..).map(|(share, i)| (f64::from(i) * scale, share)).collect()
 }
 
-fn lines(run: &RunSummary, analysis: &Analysis, others: &[Other], options: Options) -> Vec<Line> {
+fn lines(run: &RunSummary, analysis: &Analysis, others: &[Other], options: Options) -> Vec<ViewLine> {
     let Some(spectra) = &analysis.spectra else { return Vec::new() };
     let (colour, dash) = theme::run_style(run.number);
     // Among runs a line looks as its run does everywhere; else dashes tell the network's own curves apart.
@@ -216,43 +192,29 @@ fn lines(run: &RunSummary, analysis: &Analysis, others: &[Other], options: Optio
         Beside::Runs => run.name.clone(),
         Beside::OnDemand => told(analysis.step, analysis.tokens as u64, &analysis.data),
     };
-    let mut lines =
-        vec![Line { name: name.clone(), series: curve(&spectra.network, options), colour, dash, width: 3.0 }];
+    let own = |name: &str, series: Series, dash: Dash| ViewLine::new(name, series, colour).drawn(dash, 2.0);
+    let mut lines = vec![ViewLine { width: 3.0, ..own(&name, curve(&spectra.network, options), dash) }];
     if spectra.network.bounds.is_some() {
         let series = places(&spectra.network, spectra.network.cumulative_at_most(), options);
-        lines.push(Line { name: format!("{name}, at most"), series, colour, dash: Dash::Dotted, width: 2.0 });
+        lines.push(own(&format!("{name}, at most"), series, Dash::Dotted));
     }
     if let Some(without) = spectra.row_mean_subtracted.as_ref().filter(|_| options.without_row_means) {
-        let name = "Without row means".to_owned();
-        lines.push(Line { name, series: curve(without, options), colour, dash: Dash::Dashed, width: 2.0 });
+        lines.push(own("Without row means", curve(without, options), Dash::Dashed));
     }
     if options.with_queries && !spectra.queries.is_empty() {
-        let name = "Per query".to_owned();
-        lines.push(Line { name, series: query_curve(spectra, options), colour, dash: Dash::Dotted, width: 2.0 });
+        lines.push(own("Per query", query_curve(spectra, options), Dash::Dotted));
     }
     if options.beside == Beside::Layers {
         let last = spectra.layers.len().saturating_sub(1).max(1) as f32;
-        for (layer, spectrum) in spectra.layers.iter().enumerate().filter(|(_, spectrum)| spectrum.samples > 0) {
-            lines.push(Line {
-                name: format!("L{layer}"),
-                series: curve(spectrum, options),
-                colour: theme::ramp(layer as f32 / last),
-                dash: Dash::Solid,
-                width: ChartLine::WIDTH,
-            });
-        }
+        let layers = spectra.layers.iter().enumerate().filter(|(_, spectrum)| spectrum.samples > 0);
+        lines.extend(layers.map(|(layer, spectrum)| {
+            ViewLine::new(layer_name(layer), curve(spectrum, options), theme::ramp(layer as f32 / last))
+        }));
     }
-    for other in others {
-        if let Some(spectra) = &other.analysis.spectra {
-            lines.push(Line {
-                name: other.name.clone(),
-                series: curve(&spectra.network, options),
-                colour: other.colour,
-                dash: other.dash,
-                width: ChartLine::WIDTH,
-            });
-        }
-    }
+    lines.extend(others.iter().filter_map(|other| {
+        let series = curve(&other.analysis.spectra.as_ref()?.network, options);
+        Some(ViewLine { dash: other.dash, ..ViewLine::new(&other.name, series, other.colour) })
+    }));
     lines
 }
 

@@ -9,7 +9,7 @@ use crate::{
     export::MapFigure,
     format,
     panels::analysis::MapStyle,
-    plot::{HeatAxis, HeatData, Tone},
+    plot::{HeatAxis, HeatData},
     theme,
     widgets::{HeatMap, HeatState},
 };
@@ -23,18 +23,6 @@ pub struct Overlap {
     of: Option<Arc<Analysis>>,
     map: HeatData,
     state: HeatState,
-}
-
-fn axes() -> (HeatAxis, HeatAxis) {
-    (HeatAxis::numbered("Layer", "L"), HeatAxis::numbered_from("Components k", "", 1))
-}
-
-fn tone(map: &HeatData, look: MapStyle) -> Tone {
-    if look.is_whole {
-        Tone::between(look.colours, look.scale, 0.0, 1.0)
-    } else {
-        Tone::fitting(look.colours, look.scale, map.extent())
-    }
 }
 
 impl Overlap {
@@ -58,32 +46,31 @@ impl Overlap {
     }
 
     /// Draws the matrix.
-    pub fn ui(&mut self, ui: &mut Ui, look: MapStyle) {
+    pub fn ui(&mut self, ui: &mut Ui, style: MapStyle) {
         let palette = theme::palette(ui.visuals());
         ui.label(RichText::new(TITLE).color(palette.strong)).on_hover_text(
             "Tr(V^T C V) / Tr(C): V are the network's first k eigenvectors, C is the layer's covariance",
         );
-        let (rows, columns) = axes();
-        let map = &self.map;
+        let figure = self.whole(style);
         let cell_name = |row: usize, column: usize| {
             let k = column + 1;
             let components = if k == 1 { "component" } else { "components" };
             format!("L{row} in the first {} {components}", format::count(k as u64))
         };
-        HeatMap::new("layers in the network's components", map)
-            .axes(&rows, &columns)
-            .tone(tone(map, look))
-            .value("Share of the energy")
+        HeatMap::of("layers in the network's components", &figure)
             .cell_name(&cell_name)
-            .room(vec2(ui.available_width(), (60.0 + 24.0 * map.rows() as f32).clamp(130.0, 360.0)))
-            .stretched()
+            .room(vec2(ui.available_width(), (60.0 + 24.0 * self.map.rows() as f32).clamp(130.0, 360.0)))
             .show(ui, &mut self.state);
     }
 
+    fn whole(&self, style: MapStyle) -> MapFigure {
+        let axes = (HeatAxis::numbered("Layer", "L"), HeatAxis::numbered_from("Components k", "", 1));
+        let figure = MapFigure::new(TITLE, self.map.clone(), axes, style.tone(self.map.extent()));
+        MapFigure { is_stretched: true, ..figure.value("Share of the energy") }
+    }
+
     /// The matrix as it is exported.
-    pub fn figure(&self, look: MapStyle) -> MapFigure {
-        let figure = MapFigure::new(TITLE, self.map.clone(), axes(), tone(&self.map, look));
-        let figure = MapFigure { value: "Share of the energy".to_owned(), is_stretched: true, ..figure };
-        figure.seen(self.state.seen(&self.map))
+    pub fn figure(&self, style: MapStyle) -> MapFigure {
+        self.state.seen_of(self.whole(style))
     }
 }

@@ -24,11 +24,12 @@ use super::{
 use crate::{
     common::Exportable,
     context::{Action, Panel, PanelContext},
+    export::{Figure, MapFigure},
+    format::with_capital,
     panels::analysis::{
-        About, AnalysisFrame, MapStyle, export_menu_ui, has_analysis, notes_ui, provenance, undo_delete, with_capital,
+        About, AnalysisFrame, FoundAnalysis, MapStyle, export_menu_ui, notes_ui, provenance, undo_delete,
     },
     theme,
-    widgets::{ChartState, SharedX},
 };
 
 /// Below this width the parts stand below each other.
@@ -40,6 +41,7 @@ const ABOUT: About = About {
     without_analysis: "How many components hold the energy of attention scores and of query and key weights, and how \
                        that \
                        changes while a run trains.",
+    is_of_reconstructions: false,
 };
 
 /// What the panel remembers between starts.
@@ -67,8 +69,6 @@ enum FigureChoice {
 pub struct SpectraPanel {
     frame: AnalysisFrame<Memory>,
     curves: Curves,
-    chart: ChartState,
-    shared: SharedX,
     patterns: Patterns,
     overlap: Overlap,
     projections: Projections,
@@ -81,18 +81,15 @@ impl Panel for SpectraPanel {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut frame = std::mem::take(&mut self.frame);
         frame.ui(ui, cx, &ABOUT, |frame, ui, run, memory, cx| {
-            let shown = frame.header_ui(ui, run, cx, |_, _| ());
-            if let Some((analysis, steps)) = frame.found_ui(ui, run, shown, &ABOUT, cx)
-                && let Some(figure) = self.analysis_ui(ui, run, &analysis, &steps, memory, cx)
-            {
-                frame.export(&ABOUT, figure, cx);
-            }
+            let shown = frame.header_ui(ui, run, &ABOUT, cx, |_, _| ());
+            let FoundAnalysis { analysis, steps, .. } = frame.found_ui(ui, run, shown, &ABOUT, cx)?;
+            self.analysis_ui(ui, run, &analysis, &steps, memory, cx)
         });
         self.frame = frame;
     }
 
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
-        let has_any = has_analysis(cx);
+        let has_any = self.frame.has_figures(&ABOUT, cx);
         self.wanted = has_any.then_some(FigureChoice::Curves);
         has_any
     }
@@ -122,11 +119,10 @@ impl SpectraPanel {
         self.controls_ui(ui, analysis, memory, cx);
         if let Some(spectra) = &analysis.spectra {
             self.curves.update(run, analysis, steps, memory.options, cx);
-            self.patterns.update(analysis, spectra);
+            self.patterns.update(analysis);
             self.overlap.update(analysis, spectra);
             self.queries.update(analysis, spectra);
             let colour = theme::run_style(run.number).0;
-            let (curves, chart, shared) = (&self.curves, &mut self.chart, &mut self.shared);
             let right = |ui: &mut Ui| {
                 bars_ui(ui, &spectra.network, colour);
                 ui.add_space(4.0);
@@ -135,12 +131,12 @@ impl SpectraPanel {
             if ui.available_width() >= NARROW {
                 ui.columns(2, |columns| {
                     if let [first, second] = columns {
-                        curves.ui(first, memory.options, chart, shared);
+                        self.curves.ui(first, memory.options);
                         right(second);
                     }
                 });
             } else {
-                curves.ui(ui, memory.options, chart, shared);
+                self.curves.ui(ui, memory.options);
                 right(ui);
             }
             for (sentence, is_warning) in words(spectra) {
@@ -181,13 +177,13 @@ impl SpectraPanel {
                     (FigureChoice::Curves, curves::TITLE.to_owned()),
                     (FigureChoice::Bars, bars::TITLE.to_owned()),
                 ]);
-                let patterns = 0..self.patterns.count();
-                all.extend(patterns.map(|place| (FigureChoice::Pattern(place), format!("Component {}", place + 1))));
+                let patterns = self.patterns.figures().iter().enumerate();
+                all.extend(patterns.map(|(place, figure)| (FigureChoice::Pattern(place), figure.title.clone())));
                 if !self.overlap.is_empty() {
                     all.push((FigureChoice::Overlap, overlap::TITLE.to_owned()));
                 }
-                let spaces = self.projections.titles().into_iter().enumerate();
-                all.extend(spaces.map(|(place, title)| (FigureChoice::Projection(place), title)));
+                let spaces = self.projections.titles().enumerate();
+                all.extend(spaces.map(|(place, title)| (FigureChoice::Projection(place), title.to_owned())));
                 if !self.queries.is_empty() {
                     all.push((FigureChoice::Queries, queries::TITLE.to_owned()));
                 }
@@ -217,32 +213,26 @@ impl SpectraPanel {
         let wanted = self.wanted.take()?;
         let colour = theme::run_style(run.number).0;
         let spectra = analysis.spectra.as_ref();
-        let curve = match wanted {
-            FigureChoice::Curves => {
-                Some(self.curves.figure(memory.options, &mut self.chart, &self.shared, metadata.clone()))
+        let mut subtitle = with_capital(told);
+        let map = |figure: MapFigure, subtitle, metadata| Exportable::Map(Box::new(figure.origin(subtitle, metadata)));
+        let figure = match wanted {
+            FigureChoice::Curves => self.curves.figure(memory.options, metadata),
+            FigureChoice::Bars => bars::figure(&spectra?.network, colour, metadata),
+            FigureChoice::Projection(place) => self.projections.figure(place, metadata)?,
+            FigureChoice::Queries => self.queries.figure(metadata),
+            FigureChoice::Captured(kind) => self.captured.figure(kind, metadata)?,
+            FigureChoice::Pattern(place) => {
+                return Some(map(self.patterns.figures().get(place)?.clone(), subtitle, metadata));
             }
-            FigureChoice::Bars => spectra.map(|spectra| bars::figure(&spectra.network, colour, metadata.clone())),
-            FigureChoice::Projection(place) => self.projections.figure(place, metadata.clone()),
-            FigureChoice::Queries => Some(self.queries.figure(metadata.clone())),
-            FigureChoice::Captured(kind) => self.captured.figure(kind, metadata.clone()),
-            FigureChoice::Pattern(_) | FigureChoice::Overlap => None,
+            FigureChoice::Overlap => {
+                if spectra.is_some_and(ScoreSpectra::is_sketched) {
+                    subtitle.push_str("; shares are lower bounds");
+                }
+                return Some(map(self.overlap.figure(memory.look), subtitle, metadata));
+            }
         };
-        let map = match wanted {
-            FigureChoice::Pattern(place) => self.patterns.figure(place),
-            FigureChoice::Overlap => Some(self.overlap.figure(memory.look)),
-            _ => None,
-        };
-        if let Some(mut figure) = curve {
-            figure.subtitle = with_capital(told);
-            figure.notes.extend(spectra.into_iter().flat_map(words).map(|(sentence, _)| sentence));
-            return Some(Exportable::Figure(Box::new(figure)));
-        }
-        let mut figure = map?;
-        figure.subtitle = with_capital(told);
-        if wanted == FigureChoice::Overlap && spectra.is_some_and(ScoreSpectra::is_sketched) {
-            figure.subtitle.push_str("; shares are lower bounds");
-        }
-        figure.metadata = metadata;
-        Some(Exportable::Map(Box::new(figure)))
+        let notes = spectra.into_iter().flat_map(words).map(|(sentence, _)| sentence);
+        let notes = figure.notes.iter().cloned().chain(notes).collect();
+        Some(Exportable::Figure(Box::new(Figure { subtitle, notes, ..figure })))
     }
 }

@@ -7,10 +7,10 @@ use headroom_engine::analysis::{Analysis, ScoreSpectra};
 
 use crate::{
     export::MapFigure,
-    findings::{between, component_share},
+    findings::{between, component_maps, component_share},
     format,
-    plot::{HeatAxis, HeatData, HeatScale, Tone},
-    theme::{self, ColourMap},
+    plot::HeatAxis,
+    theme,
     widgets::{HeatMap, HeatState},
 };
 
@@ -23,34 +23,20 @@ const LARGE: f32 = 460.0;
 #[derive(Default)]
 pub struct Patterns {
     of: Option<Arc<Analysis>>,
-    maps: Vec<HeatData>,
+    maps: Vec<MapFigure>,
     states: BTreeMap<usize, HeatState>,
     large: HeatState,
     chosen: Option<usize>,
 }
 
-fn axes() -> (HeatAxis, HeatAxis) {
-    (HeatAxis::numbered("Query", ""), HeatAxis::numbered("Key", ""))
-}
-
-fn tone(map: &HeatData) -> Tone {
-    Tone::fitting(ColourMap::Difference, HeatScale::Linear, map.extent())
-}
-
 impl Patterns {
     /// Brings the patterns up to date.
-    pub fn update(&mut self, analysis: &Arc<Analysis>, spectra: &ScoreSpectra) {
+    pub fn update(&mut self, analysis: &Arc<Analysis>) {
         if !self.of.as_ref().is_some_and(|known| Arc::ptr_eq(known, analysis)) {
             self.of = Some(Arc::clone(analysis));
-            let n = spectra.tokens;
-            self.maps = spectra.patterns.iter().map(|pattern| HeatData::new(n, n, pattern.clone())).collect();
+            self.maps = component_maps(analysis);
             self.chosen = self.chosen.filter(|place| *place < self.maps.len());
         }
-    }
-
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.maps.len()
     }
 
     /// Closes the large one; false if none is open.
@@ -77,9 +63,8 @@ impl Patterns {
                     ui.label(RichText::new(format!("{}{share}", place + 1)).small().color(palette.weak));
                     let name = format!("component {}", place + 1);
                     let plain = HeatAxis::default();
-                    let shown = HeatMap::new(&name, map)
+                    let shown = HeatMap::of(&name, map)
                         .axes(&plain, &plain)
-                        .tone(tone(map))
                         .without_bar()
                         .selected(None)
                         .room(vec2(SIDE, SIDE))
@@ -101,27 +86,18 @@ impl Patterns {
             return;
         };
         ui.horizontal(|ui| {
-            ui.label(RichText::new(format!("Component {}", place + 1)).strong());
+            ui.label(RichText::new(&map.title).strong());
             if ui.small_button("Close").on_hover_text("Esc").accessible_name("Close the component").clicked() {
                 self.chosen = None;
             }
         });
-        let (rows, columns) = axes();
         let name = format!("component {}, large", place + 1);
         let cell_name = |row: usize, column: usize| format!("Query {row}, key {column}");
-        HeatMap::new(&name, map)
-            .axes(&rows, &columns)
-            .tone(tone(map))
-            .value("Weight")
-            .cell_name(&cell_name)
-            .room(vec2(ui.available_width(), LARGE))
-            .show(ui, &mut self.large);
+        HeatMap::of(&name, map).cell_name(&cell_name).room(vec2(ui.available_width(), LARGE)).show(ui, &mut self.large);
     }
 
-    /// One of them as it is exported.
-    pub fn figure(&self, place: usize) -> Option<MapFigure> {
-        let map = self.maps.get(place)?;
-        let figure = MapFigure::new(format!("Component {}", place + 1), map.clone(), axes(), tone(map));
-        Some(MapFigure { value: "Weight".to_owned(), ..figure })
+    /// They as they are exported.
+    pub fn figures(&self) -> &[MapFigure] {
+        &self.maps
     }
 }

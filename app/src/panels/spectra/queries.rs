@@ -9,7 +9,7 @@ use crate::{
     export::Figure,
     plot::{Axis, Quantity, Series},
     theme::Dash,
-    widgets::{Chart, ChartLine, ChartState, SharedX},
+    widgets::{Chart, ChartView, ViewLine},
 };
 
 /// Its title, also of the exported figure.
@@ -19,58 +19,47 @@ pub const TITLE: &str = "Energy in each query's rows";
 #[derive(Default)]
 pub struct Queries {
     of: Option<Arc<Analysis>>,
-    shares: Series,
-    even: Series,
-    state: ChartState,
-    shared: SharedX,
+    view: ChartView,
 }
 
 impl Queries {
     /// Brings the curve up to date.
     pub fn update(&mut self, analysis: &Arc<Analysis>, spectra: &ScoreSpectra) {
-        if !self.of.as_ref().is_some_and(|known| Arc::ptr_eq(known, analysis)) {
-            self.of = Some(Arc::clone(analysis));
-            let shares = spectra.query_fractions();
+        if self.of.as_ref().is_some_and(|known| Arc::ptr_eq(known, analysis)) {
+            return;
+        }
+        self.of = Some(Arc::clone(analysis));
+        self.view.lines.clear();
+        let shares = spectra.query_fractions();
+        if !shares.is_empty() {
             let count = shares.len() as f64;
-            self.even = if shares.is_empty() {
-                Series::default()
-            } else {
-                [(0.0, 1.0 / count), (count - 1.0, 1.0 / count)].into_iter().collect()
-            };
-            self.shares = shares.into_iter().zip(0_u32..).map(|(share, query)| (f64::from(query), share)).collect();
+            let even: Series = [(0.0, 1.0 / count), (count - 1.0, 1.0 / count)].into_iter().collect();
+            let shares = shares.into_iter().zip(0_u32..).map(|(share, query)| (f64::from(query), share)).collect();
+            let even = ViewLine::of_run(1, "If all queries had the same", even);
+            self.view
+                .lines
+                .extend([ViewLine::of_run(0, "Share of the energy", shares), ViewLine { dash: Dash::Dashed, ..even }]);
         }
     }
 
     /// Whether there is anything to draw.
     pub fn is_empty(&self) -> bool {
-        self.shares.is_empty()
-    }
-
-    fn lines(&self) -> [ChartLine<'_>; 2] {
-        [
-            ChartLine::new(0, "Share of the energy", &self.shares),
-            ChartLine { dash: Dash::Dashed, ..ChartLine::new(1, "If all queries had the same", &self.even) },
-        ]
+        self.view.lines.is_empty()
     }
 
     /// Draws the chart.
     pub fn ui(&mut self, ui: &mut Ui) {
-        let (mut state, mut shared) = (std::mem::take(&mut self.state), std::mem::take(&mut self.shared));
-        chart(&self.lines()).show(ui, &mut state, &mut shared);
-        (self.state, self.shared) = (state, shared);
+        self.view.show(ui, chart());
     }
 
     /// The chart as it is exported.
     pub fn figure(&mut self, metadata: BTreeMap<String, String>) -> Figure {
-        let mut state = std::mem::take(&mut self.state);
-        let figure = chart(&self.lines()).figure(&mut state, &self.shared, metadata);
-        self.state = state;
-        figure
+        self.view.figure(chart(), metadata)
     }
 }
 
-fn chart<'a>(lines: &'a [ChartLine<'a>]) -> Chart<'a> {
-    Chart::new("queries", TITLE, lines)
+fn chart() -> Chart<'static> {
+    Chart::new("queries", TITLE, &[])
         .x_axis(Axis::new("Query, from the first token").quantity(Quantity::Count))
         .y_axis(Axis::new("Share of the energy").quantity(Quantity::Fraction))
         .smoothing(0.0)

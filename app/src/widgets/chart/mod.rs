@@ -19,7 +19,9 @@ mod paint;
 mod plot;
 mod scene;
 mod state;
+mod view;
 
 pub use line::{Band, ChartLine, FEWEST_SMOOTHED};
 pub use plot::{Chart, ChartResponse};
 pub use state::{ChartState, SharedX};
+pub use view::{ChartView, ViewLine};

@@ -91,6 +91,14 @@ impl<'a> Chart<'a> {
         }
     }
 
+    /// The same chart of other lines.
+    pub(super) fn of<'b>(self, lines: &'b [ChartLine<'b>]) -> Chart<'b>
+    where
+        'a: 'b,
+    {
+        Chart { lines, ..self }
+    }
+
     /// The kind of x; charts of a panel with the same kind zoom together. Keeps the scale set by [`Chart::log_x`].
     pub fn x(mut self, x: XAxis) -> Self {
         self.x = Axis::from(x).scale(self.x.scale);

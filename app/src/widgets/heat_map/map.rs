@@ -8,6 +8,7 @@ use super::{
     tiles::Tiles,
 };
 use crate::{
+    export::MapFigure,
     format,
     plot::{HeatAxis, HeatData, HeatScale, Tone},
     theme::{self, ColourMap},
@@ -39,6 +40,12 @@ impl HeatState {
         let whole = View::whole(data.rows(), data.columns());
         let fits = self.shape == (data.rows(), data.columns());
         self.view.filter(|_| fits).unwrap_or(whole).seen()
+    }
+
+    /// The figure, but only the part of it that is seen.
+    pub fn seen_of(&self, figure: MapFigure) -> MapFigure {
+        let seen = self.seen(&figure.data);
+        figure.seen(seen)
     }
 
     /// Textures made since the start: stands still while nothing changes. For tests.
@@ -105,6 +112,13 @@ impl<'a> HeatMap<'a> {
             has_bar: true,
             is_stretched: false,
         }
+    }
+
+    /// A figure as it is exported, drawn: its values, axes, colours and shape.
+    pub fn of(name: &'a str, figure: &'a MapFigure) -> Self {
+        let MapFigure { data, row_axis, column_axis, tone, value, is_stretched, .. } = figure;
+        let map = Self::new(name, data).axes(row_axis, column_axis).tone(*tone).value(value);
+        Self { is_stretched: *is_stretched, ..map }
     }
 
     /// What rows and columns are.

@@ -1,0 +1,438 @@
+//! What events change of the view model.
+
+use std::time::Instant;
+
+use headroom_engine::{
+    config::counted,
+    store::{RunId, RunState, RunSummary, SnapshotData, snapshot_kinds},
+    train::Health,
+    worker::{Command, Event, JobLabel, Notice, Request, Ticket},
+};
+
+use super::{
+    CheckAnswer, CurrentRun, StartFacts, State, SystemLoad,
+    view::{Asked, Deleted},
+};
+use crate::{
+    compare::{metric_value, names_apart},
+    format,
+    messages::Level,
+};
+
+/// Runs that are shown when the window opens for the first time.
+const SHOWN_AT_FIRST: usize = 6;
+
+impl State {
+    /// Takes in one event.
+    pub fn apply(&mut self, notice: impl Into<Notice>) {
+        let Notice { ticket, event } = notice.into();
+        if let (Some(ticket), Event::Failed { why, .. } | Event::Refused { why }) = (ticket, &event) {
+            self.failed(ticket, why);
+        }
+        match event {
+            Event::Queued { run, name, position, .. } => self.queued(run, &name, position),
+            Event::Queue { current, waiting, .. } => self.queue(current.as_ref(), &waiting),
+            Event::Preparing { run, stage, fraction } => self.current(&run).preparing = Some((stage, fraction)),
+            Event::Started {
+                run,
+                name,
+                parameters,
+                first_step,
+                steps,
+                device,
+                threads,
+                vocabulary,
+                train_tokens,
+                validation_tokens,
+                flops_per_step,
+                parameter_match,
+            } => {
+                let current = self.current(&run);
+                (current.step, current.steps, current.preparing) = (first_step, steps, None);
+                current.name.clone_from(&name);
+                let facts = StartFacts {
+                    parameters,
+                    first_step,
+                    steps,
+                    device,
+                    threads,
+                    vocabulary,
+                    train_tokens,
+                    validation_tokens,
+                    flops_per_step,
+                };
+                let verb = if first_step == 0 { "Training" } else { "Continuing" };
+                self.messages.push(
+                    Level::Info,
+                    format!(
+                        "{verb} \"{}\": {} on {}.",
+                        self.run_name(&run),
+                        format::parameters(parameters),
+                        facts.device
+                    ),
+                    parameter_match.map(|text| text + ".").unwrap_or_default(),
+                    Some(run.clone()),
+                );
+                self.series.touch(&run, Instant::now());
+                self.started.insert(run.clone(), facts);
+                self.refresh_record(&run);
+            }
+            Event::Step { run, step, steps, loss, tokens_per_sec, eta_secs, .. } => {
+                let current = self.current(&run);
+                (current.step, current.steps, current.preparing) = (step, steps, None);
+                (current.loss, current.tokens_per_sec, current.eta_secs) =
+                    (Some(loss), Some(tokens_per_sec), Some(eta_secs));
+                self.series.touch(&run, Instant::now());
+                self.update_row(&run, |summary| {
+                    summary.state = RunState::Running;
+                    (summary.steps_done, summary.steps_total) = (step, Some(steps));
+                });
+            }
+            Event::Evaluated { run, loss, .. } => {
+                self.current(&run).validation_loss = Some(loss);
+                self.series.touch(&run, Instant::now());
+                if self.mixing.contains_key(&run) {
+                    self.refresh(&run, Asked::Mixing);
+                }
+            }
+            Event::Health { run, health, message, .. } => {
+                self.current(&run).health = Some(health);
+                self.update_row(&run, |summary| summary.health = Some(health));
+                self.refresh_record(&run);
+                let name = self.run_name(&run);
+                let (level, what) = match health {
+                    Health::Sound => (Level::Info, format!("\"{name}\" is sound again.")),
+                    Health::Plateau { .. } => (Level::Info, format!("\"{name}\": {message}")),
+                    Health::Stalled { .. } => (Level::Warning, format!("\"{name}\" is stalled. {}", health.why())),
+                    Health::Unstable { .. } => (Level::Warning, format!("\"{name}\" is unstable. {}", health.why())),
+                    Health::Diverged { .. } => (Level::Error, format!("\"{name}\" has diverged. {}", health.why())),
+                };
+                self.messages.push(level, what, health.what_to_do(), Some(run));
+            }
+            Event::Sample { run, .. } => {
+                if self.mixing.contains_key(&run) {
+                    self.refresh(&run, Asked::Mixing);
+                }
+                if self.samples.contains_key(&run) {
+                    self.refresh(&run, Asked::Samples);
+                }
+            }
+            Event::PairsChosen { run, step, k, score_error, .. } => {
+                let text = format!(
+                    "From step {} on, \"{}\" scores {} of each row; {:.2} % of the scores' mean square is lost.",
+                    format::count(step + 1),
+                    self.run_name(&run),
+                    counted(k, "pair"),
+                    100.0 * score_error
+                );
+                self.messages.push(Level::Info, text, "", Some(run));
+            }
+            Event::Checkpointed { run, step, bytes, best, .. } => {
+                let what = if best { "Best checkpoint so far" } else { "Checkpoint" };
+                let text = format!(
+                    "{what} of \"{}\" at step {} ({}).",
+                    self.run_name(&run),
+                    format::count(step),
+                    format::bytes(bytes)
+                );
+                self.refresh_record(&run);
+                self.messages.push(Level::Info, text, "", Some(run));
+            }
+            Event::Paused { run, step } => {
+                let current = self.current(&run);
+                (current.step, current.is_paused) = (step, true);
+                (current.tokens_per_sec, current.eta_secs) = (None, None);
+                self.series.touch(&run, Instant::now());
+                self.update_row(&run, |summary| (summary.state, summary.steps_done) = (RunState::Paused, step));
+            }
+            Event::Resumed { run, step } => {
+                let current = self.current(&run);
+                (current.step, current.is_paused) = (step, false);
+                self.update_row(&run, |summary| (summary.state, summary.steps_done) = (RunState::Running, step));
+            }
+            Event::Failed { run, why, what_to_do } => {
+                self.messages.push(Level::Error, why, what_to_do, run);
+            }
+            Event::Refused { why } => self.messages.push(Level::Error, why, "", None),
+            Event::Warning { run, message } => self.messages.push(Level::Warning, message, "", run),
+            Event::Finished { run, state, step, why, unwritten, .. } => {
+                let name = self.run_name(&run);
+                self.finished(run.clone(), &name, state, step, why);
+                if let Some(where_it_is) = unwritten {
+                    self.messages.push(Level::Error, where_it_is, "", Some(run));
+                }
+            }
+            Event::System { cpu_percent, memory_bytes, free_bytes, gpus } => {
+                self.system = Some(SystemLoad { cpu_percent, memory_bytes, free_bytes, gpus });
+            }
+            Event::Runs { runs } => self.take_runs(runs),
+            Event::Damaged { runs } => self.damaged = runs,
+            Event::Deleted { deleted } => self.purge.deleted = Some(deleted),
+            Event::Purged { report } => {
+                let is_gone = |run: &RunId| report.purged.iter().any(|gone| gone.id == run.as_str());
+                self.deleted.retain(|deleted| !is_gone(&deleted.run));
+                self.messages.push_info(format!(
+                    "Removed {} for good, {} of files.",
+                    counted(report.purged.len() as u64, "thing"),
+                    format::bytes(report.bytes())
+                ));
+                self.purge.done(report);
+            }
+            Event::Run { record, checkpoints, folder } => {
+                let run = record.summary.id.clone();
+                self.answered(&run, Asked::Record);
+                self.checkpoints.insert(run.clone(), checkpoints);
+                self.folders.insert(run.clone(), folder);
+                self.records.insert(run, *record);
+            }
+            Event::Series { run, series, whole, data } => self.series.take(run, series, whole, data),
+            Event::Samples { run, samples } => {
+                self.answered(&run, Asked::Samples);
+                self.samples.insert(run, samples);
+            }
+            Event::Snapshots { run, kind, snapshots } if kind == snapshot_kinds::MIXING => {
+                self.answered(&run, Asked::Mixing);
+                let newest = snapshots.last().map(|newest| newest.step);
+                let ids: Vec<i64> = snapshots.iter().filter(|one| Some(one.step) == newest).map(|one| one.id).collect();
+                self.outgoing.extend(ids.iter().map(|&id| Request::from(Command::LoadSnapshot { id })));
+                if ids.is_empty() {
+                    self.mixing.insert(run, Vec::new());
+                } else {
+                    self.mixing_to_come.insert(run, (ids, Vec::new()));
+                }
+            }
+            Event::SnapshotData { snapshot } if snapshot.record.kind == snapshot_kinds::MIXING => {
+                self.take_mixing(*snapshot);
+            }
+            Event::Checked { revision, problems, free_bytes } => {
+                // An answer to an older question that comes late is worth nothing.
+                if self.check.as_ref().is_none_or(|known| known.revision <= revision) {
+                    self.check = Some(CheckAnswer { revision, problems, free_bytes });
+                }
+            }
+            Event::Evaluation { target, loss, metrics, tokens, .. } => {
+                let more = metrics.iter().map(|found| {
+                    format!(", {}", found.metric.sentence(&metric_value(found.metric.series, found.value)))
+                });
+                let more = more.collect::<String>();
+                self.messages.push_info(format!(
+                    "Evaluated {target} on {}: loss {} nats per token{more}.",
+                    counted(tokens, "token"),
+                    format::number(loss)
+                ));
+            }
+            Event::Exported { run, step, path, opens_in_transformers, reason } => {
+                let name = self.run_name(&run);
+                let text = format!("Exported \"{name}\" at step {} to {}", format::count(step), path.display());
+                let more = if opens_in_transformers { String::new() } else { reason };
+                self.messages.push(Level::Info, text, more, Some(run));
+            }
+            Event::Devices { devices } => self.devices = devices,
+            event @ (Event::AnalyseEnded { .. }
+            | Event::AnalyseQueued { .. }
+            | Event::Analysed { .. }
+            | Event::Analyses { .. }
+            | Event::Analysing { .. }
+            | Event::LiveAnalyses { .. }
+            | Event::LiveAnalysis { .. }
+            | Event::Snapshot { .. }) => self.analysis.apply(event, &mut self.messages),
+            Event::Advice { advice } => self.advice.take(advice),
+            event @ (Event::Map { .. } | Event::Maps { .. } | Event::Rebuilt { .. }) => self.maps.apply(event),
+            Event::Done | Event::SnapshotData { .. } | Event::Snapshots { .. } => {}
+            event @ (Event::Benchmark { .. }
+            | Event::Benchmarks { .. }
+            | Event::MeasureEnded { .. }
+            | Event::MeasureQueued { .. }
+            | Event::MeasuredPoint { .. }
+            | Event::Measuring { .. }) => self.speed.apply(event, &mut self.messages),
+            Event::Ended => {
+                self.engine_ended = true;
+                self.current = None;
+                self.waiting.clear();
+            }
+        }
+    }
+
+    /// The current run, to be changed; made the current one if it is not.
+    fn current(&mut self, run: &RunId) -> &mut CurrentRun {
+        let same = self.current.as_ref().is_some_and(|current| current.run == *run);
+        let known = if same { self.current.take() } else { None };
+        let current = known.unwrap_or_else(|| CurrentRun::named(run.clone(), self.run_name(run)));
+        self.current.insert(current)
+    }
+
+    fn queued(&mut self, run: RunId, name: &str, position: usize) {
+        let place = match position {
+            0 => "It is next.".to_owned(),
+            1 => "One run is before it.".to_owned(),
+            more => format!("{} are before it.", counted(more, "run")),
+        };
+        self.messages.push(Level::Info, format!("Queued \"{name}\". {place}"), "", Some(run.clone()));
+        self.names.insert(run.clone(), name.to_owned());
+        self.selection.visible.insert(run.clone());
+        if position == 0 {
+            self.selection.focused = Some(run);
+        }
+    }
+
+    fn queue(&mut self, current: Option<&JobLabel>, waiting: &[JobLabel]) {
+        self.waiting = waiting.iter().filter_map(JobLabel::run).cloned().collect();
+        match current.and_then(JobLabel::run) {
+            None => self.current = None,
+            Some(run) => {
+                self.selection.visible.insert(run.clone());
+                self.current(run);
+            }
+        }
+    }
+
+    fn finished(&mut self, run: RunId, name: &str, state: RunState, step: u64, why: Option<String>) {
+        if self.current.as_ref().is_some_and(|current| current.run == run) {
+            self.current = None;
+        }
+        self.waiting.retain(|waiting| *waiting != run);
+        self.series.touch(&run, Instant::now());
+        self.refresh_record(&run);
+        let steps = counted(step, "step");
+        let because = why.map_or_else(String::new, |why| format!(" {why}"));
+        let (level, what) = match state {
+            RunState::Finished => (Level::Info, format!("\"{name}\" finished after {steps}.{because}")),
+            RunState::Stopped => (Level::Info, format!("\"{name}\" was stopped after {steps}.{because}")),
+            RunState::Cancelled => (Level::Info, format!("\"{name}\" was taken out of the queue.{because}")),
+            RunState::Diverged => (Level::Error, format!("\"{name}\" diverged after {steps}.{because}")),
+            RunState::Failed => (Level::Error, format!("\"{name}\" failed after {steps}.{because}")),
+            other => (Level::Warning, format!("\"{name}\" ended as {other} after {steps}.{because}")),
+        };
+        let what_to_do = match state {
+            RunState::Diverged => "Lower the learning rate, clip the gradient or warm up longer.",
+            RunState::Stopped => "Resume continues from its last checkpoint.",
+            _ => "",
+        };
+        self.messages.push(level, what, what_to_do, Some(run));
+    }
+
+    /// Changes a row of the table of runs by what an event says; the next table from the store says the same.
+    fn update_row(&mut self, run: &RunId, change: impl FnOnce(&mut RunSummary)) {
+        if let Some(summary) = self.runs.iter_mut().find(|summary| summary.id == *run) {
+            change(summary);
+        }
+    }
+
+    /// Loads the record of a run again where one is shown or asked for. An answer that is under way may have been read before what is known now.
+    fn refresh_record(&mut self, run: &RunId) {
+        let key = (run.clone(), Asked::Record);
+        if self.asked.is_waiting(&key) || self.records.contains_key(run) {
+            self.asked.refresh(&key, || Asked::Record.of(run));
+        }
+    }
+
+    /// Shows, focuses and pins runs whose deletion was undone as they were before, once they are in the table again.
+    fn restore_undeleted(&mut self) {
+        let (back, waiting): (Vec<Deleted>, Vec<Deleted>) = std::mem::take(&mut self.returning)
+            .into_iter()
+            .partition(|deleted| self.runs.iter().any(|summary| summary.id == deleted.run));
+        self.returning = waiting;
+        for Deleted { run, was_visible, was_focused, was_baseline, .. } in back {
+            let selection = &mut self.selection;
+            if was_focused && selection.focused.is_none() {
+                selection.focused = Some(run.clone());
+            }
+            if was_baseline && selection.baseline.is_none() {
+                selection.baseline = Some(run.clone());
+            }
+            if was_visible {
+                selection.visible.insert(run);
+            }
+        }
+    }
+
+    fn take_runs(&mut self, runs: Vec<RunSummary>) {
+        // A record shows the name, note and tags as well: a line that changed makes it stale.
+        let changed: Vec<RunId> = runs
+            .iter()
+            .filter(|now| {
+                self.records.get(&now.id).is_some_and(|record| {
+                    let then = &record.summary;
+                    let is_longer = now.state.is_ended() && then.steps_done != now.steps_done;
+                    is_longer
+                        || (&then.name, &then.note, &then.tags, then.archived, then.state)
+                            != (&now.name, &now.note, &now.tags, now.archived, now.state)
+                })
+            })
+            .map(|run| run.id.clone())
+            .collect();
+        for run in &changed {
+            self.refresh_record(run);
+        }
+        let labels = names_apart(&runs);
+        self.labels = runs.iter().map(|run| run.id.clone()).zip(labels).collect();
+        self.runs = runs;
+        self.restore_undeleted();
+        self.pin_expected_race();
+        let first = !std::mem::replace(&mut self.runs_loaded, true);
+        let exists = |run: &RunId| self.runs.iter().any(|summary| summary.id == *run);
+        self.selection.retain(exists);
+        self.series.retain(exists);
+        self.analysis.retain(exists);
+        self.records.retain(|run, _| exists(run));
+        self.names.retain(|run, _| !exists(run));
+        self.checkpoints.retain(|run, _| exists(run));
+        self.folders.retain(|run, _| exists(run));
+        self.samples.retain(|run, _| exists(run));
+        self.mixing.retain(|run, _| exists(run));
+        if first && self.selection.visible.is_empty() {
+            let newest = self.runs.iter().filter(|run| !run.archived && run.steps_done > 0).take(SHOWN_AT_FIRST);
+            self.selection.visible = newest.map(|run| run.id.clone()).collect();
+        }
+        if let Some(current) = &mut self.current
+            && let Some(summary) = self.runs.iter().find(|summary| summary.id == current.run)
+        {
+            current.name.clone_from(&summary.name);
+        }
+    }
+
+    /// Keeps one of the matrices that were asked for; all of a step are shown together.
+    fn take_mixing(&mut self, snapshot: SnapshotData) {
+        let waits = |(ids, _): &(Vec<i64>, Vec<SnapshotData>)| ids.contains(&snapshot.record.id);
+        let Some(run) = self.mixing_to_come.iter().find(|(_, waiting)| waits(waiting)).map(|(run, _)| run.clone())
+        else {
+            return;
+        };
+        if let Some((ids, mut there)) = self.mixing_to_come.remove(&run) {
+            there.push(snapshot);
+            if there.len() < ids.len() {
+                self.mixing_to_come.insert(run, (ids, there));
+            } else {
+                self.mixing.insert(run, there);
+            }
+        }
+    }
+
+    /// Asks for something of a run anew.
+    fn refresh(&mut self, run: &RunId, what: Asked) {
+        self.asked.refresh(&(run.clone(), what), || what.of(run));
+    }
+
+    fn answered(&mut self, run: &RunId, what: Asked) {
+        self.asked.answer((run.clone(), what), ());
+    }
+
+    /// Takes in that a request failed.
+    fn failed(&mut self, ticket: Ticket, why: &str) {
+        let _ = self.asked.fail(ticket, why)
+            || self.series.fail(ticket)
+            || self.analysis.fail(ticket, why)
+            || self.advice.fail(ticket, why)
+            || self.maps.fail(ticket, why)
+            || self.speed.fail(ticket, why);
+    }
+
+    fn pin_expected_race(&mut self) {
+        let Some(tag) = &self.expected_race else { return };
+        let first = self.runs.iter().filter(|run| run.tags.contains(tag)).min_by_key(|run| run.number);
+        if let Some(first) = first {
+            self.selection.baseline = Some(first.id.clone());
+            self.expected_race = None;
+        }
+    }
+}
