@@ -109,7 +109,7 @@ pub enum Task {
     Train(TrainArgs),
 }
 
-/// `train`.
+/// Arguments of `train`.
 #[derive(Args, Debug)]
 pub struct TrainArgs {
     #[command(flatten)]
@@ -119,7 +119,7 @@ pub struct TrainArgs {
     pub json: bool,
 }
 
-/// `queue`.
+/// Arguments of `queue`.
 #[derive(Args, Debug)]
 pub struct QueueArgs {
     /// Answer as JSON.
@@ -138,7 +138,7 @@ pub struct JobArgs {
     pub json: bool,
 }
 
-/// `move`.
+/// Arguments of `move`.
 #[derive(Args, Debug)]
 pub struct MoveArgs {
     /// The run that waits: number, id or name.
@@ -152,7 +152,7 @@ pub struct MoveArgs {
     pub json: bool,
 }
 
-/// `race`.
+/// Arguments of `race`.
 #[derive(Args, Debug)]
 pub struct RaceArgs {
     #[command(flatten)]
@@ -176,7 +176,7 @@ pub struct RaceArgs {
     pub json: bool,
 }
 
-/// `sweep`.
+/// Arguments of `sweep`.
 #[derive(Args, Debug)]
 pub struct SweepArgs {
     #[command(flatten)]
@@ -198,7 +198,7 @@ pub struct SweepArgs {
     pub json: bool,
 }
 
-/// `estimate`.
+/// Arguments of `estimate`.
 #[derive(Args, Debug)]
 pub struct EstimateArgs {
     #[command(flatten)]
@@ -208,7 +208,7 @@ pub struct EstimateArgs {
     pub json: bool,
 }
 
-/// `resume`.
+/// Arguments of `resume`.
 #[derive(Args, Debug)]
 pub struct ResumeArgs {
     /// The run.
@@ -218,7 +218,7 @@ pub struct ResumeArgs {
     pub json: bool,
 }
 
-/// `presets`.
+/// Arguments of `presets`.
 #[derive(Args, Debug)]
 pub struct PresetsArgs {
     /// The preset to print as TOML; without it, a list.
@@ -228,7 +228,7 @@ pub struct PresetsArgs {
     pub json: bool,
 }
 
-/// `purge`.
+/// Arguments of `purge`.
 #[derive(Args, Debug)]
 pub struct PurgeArgs {
     /// Only what was deleted more than so many days ago.
@@ -245,7 +245,7 @@ pub struct PurgeArgs {
     pub json: bool,
 }
 
-/// `runs`.
+/// Arguments of `runs`.
 #[derive(Args, Debug)]
 pub struct RunsArgs {
     /// List archived runs too.
@@ -256,7 +256,7 @@ pub struct RunsArgs {
     pub json: bool,
 }
 
-/// `show`.
+/// Arguments of `show`.
 #[derive(Args, Debug)]
 pub struct ShowArgs {
     /// The run, or a model directory.
@@ -273,7 +273,7 @@ pub struct ShowArgs {
     pub json: bool,
 }
 
-/// `compare`.
+/// Arguments of `compare`.
 #[derive(Args, Debug)]
 pub struct CompareArgs {
     /// The runs; the first is what the others are measured against.
@@ -293,14 +293,14 @@ pub struct CompareArgs {
     pub json: bool,
 }
 
-/// `completions`.
+/// Arguments of `completions`.
 #[derive(Args, Debug)]
 pub struct CompletionsArgs {
     /// The shell, as in `headroom completions bash > ~/.local/share/bash-completion/completions/headroom`.
     pub shell: Shell,
 }
 
-/// `eval`.
+/// Arguments of `eval`.
 #[derive(Args, Debug)]
 pub struct EvalArgs {
     /// A run, or a model directory.
@@ -334,7 +334,7 @@ pub struct EvalArgs {
     pub json: bool,
 }
 
-/// `analyse`.
+/// Arguments of `analyse`.
 #[derive(Args, Debug)]
 pub struct AnalyseArgs {
     /// A run, or a model directory.
@@ -411,7 +411,7 @@ pub struct AnalysisArgs {
     pub exact: bool,
 }
 
-/// `advise`.
+/// Arguments of `advise`.
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub struct AdviseArgs {
@@ -456,7 +456,7 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// `domains`.
+/// Arguments of `domains`.
 #[derive(Args, Debug)]
 pub struct DomainsArgs {
     #[command(flatten)]
@@ -471,7 +471,7 @@ pub struct DomainsArgs {
     pub json: bool,
 }
 
-/// `export`.
+/// Arguments of `export`.
 #[derive(Args, Debug)]
 pub struct ExportArgs {
     /// The run.

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::common_args::JsonArgs;
 
-/// `bench`.
+/// Arguments of `bench`.
 #[derive(Debug, Subcommand)]
 pub enum BenchTask {
     /// Time whole training steps of one model on random tokens.
@@ -27,7 +27,7 @@ pub enum BenchTask {
     Restore(BenchmarkArgs),
 }
 
-/// `bench sweep`.
+/// Arguments of `bench sweep`.
 #[derive(Args, Debug)]
 pub struct BenchSweepArgs {
     /// The base: a TOML file or a preset's name. Its text is never read.
@@ -78,7 +78,7 @@ pub struct BenchSweepArgs {
     pub json: bool,
 }
 
-/// `bench largest-batch`.
+/// Arguments of `bench largest-batch`.
 #[derive(Args, Debug)]
 pub struct LargestBatchArgs {
     /// The config: a TOML file or a preset's name. Its text is never read.
@@ -98,7 +98,7 @@ pub struct LargestBatchArgs {
     pub json: bool,
 }
 
-/// `bench show`.
+/// Arguments of `bench show`.
 #[derive(Args, Debug)]
 pub struct BenchShowArgs {
     /// Its number in `bench list`, its id, the beginning of one, or its name.
@@ -127,7 +127,7 @@ pub struct BenchmarkArgs {
     pub json: bool,
 }
 
-/// `bench compare`.
+/// Arguments of `bench compare`.
 #[derive(Args, Debug)]
 pub struct BenchCompareArgs {
     /// What the other is measured against.
@@ -141,7 +141,7 @@ pub struct BenchCompareArgs {
     pub json: bool,
 }
 
-/// `bench step`.
+/// Arguments of `bench step`.
 #[derive(Args, Debug)]
 pub struct BenchStepArgs {
     /// `encoder` or `decoder`.

@@ -52,7 +52,7 @@ pub fn list(store: Option<&Path>, args: &JsonArgs) -> CliResult {
     print::block(&table.text())
 }
 
-/// Shows one.
+/// Shows a benchmark.
 pub fn show(store: Option<&Path>, args: &BenchShowArgs) -> CliResult {
     if let Some(out) = &args.out {
         files::refuse_file(out)?;
@@ -83,7 +83,7 @@ fn write(out: &Path, record: &BenchmarkRecord) -> CliResult<usize> {
     Ok(files.count())
 }
 
-/// Compares two.
+/// Compares two benchmarks.
 pub fn compare(store: Option<&Path>, args: &BenchCompareArgs) -> CliResult {
     let reading = open::reading_existing(store)?;
     let (first, second) = (reading.benchmark(&args.first)?, reading.benchmark(&args.second)?);

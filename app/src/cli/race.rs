@@ -8,15 +8,15 @@ use super::{
     args::RaceArgs,
     config_source::GivenConfig,
     error::{CliError, CliResult},
-    race_follow::Contest,
+    race_follow::QueuedRace,
 };
 
-/// Races.
+/// Queues a race and follows it to its end.
 pub fn run(store: Option<&Path>, args: &RaceArgs) -> CliResult {
-    contest(store, args)?.run()
+    queued(store, args)?.run()
 }
 
-fn contest<'a>(store: Option<&'a Path>, args: &RaceArgs) -> CliResult<Contest<'a>> {
+fn queued<'a>(store: Option<&'a Path>, args: &RaceArgs) -> CliResult<QueuedRace<'a>> {
     let given = GivenConfig::read(&args.config)?;
     let bad = |error: SpecError| CliError::at("--variant", error.to_string());
     let named = args.variant.iter().map(|text| text.parse::<Side>().map_err(bad));
@@ -33,7 +33,7 @@ fn contest<'a>(store: Option<&'a Path>, args: &RaceArgs) -> CliResult<Contest<'a
         ));
     }
     let (seeds, skip, json) = (args.seeds, args.skip, args.json);
-    Ok(Contest { kind: "race", store, given, entrants, seeds, skip, json })
+    Ok(QueuedRace { kind: "race", store, given, entrants, seeds, skip, json })
 }
 
 fn family(kind: &str, config: &RunConfig) -> CliResult<Side> {

@@ -21,7 +21,7 @@ use super::{
 };
 
 /// What is trained and how it is told.
-pub struct Contest<'a> {
+pub struct QueuedRace<'a> {
     /// `race` or `sweep`.
     pub kind: &'static str,
     /// `--store`.
@@ -38,7 +38,7 @@ pub struct Contest<'a> {
     pub json: bool,
 }
 
-impl Contest<'_> {
+impl QueuedRace<'_> {
     /// Trains all, one after the other, and prints how they stand.
     pub fn run(self) -> CliResult {
         let (store, json) = (self.store, self.json);

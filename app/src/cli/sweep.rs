@@ -8,15 +8,15 @@ use super::{
     args::SweepArgs,
     config_source::GivenConfig,
     error::{CliError, CliResult},
-    race_follow::Contest,
+    race_follow::QueuedRace,
 };
 
-/// Sweeps.
+/// Queues a sweep and follows it to its end.
 pub fn run(store: Option<&Path>, args: &SweepArgs) -> CliResult {
-    contest(store, args)?.run()
+    queued(store, args)?.run()
 }
 
-fn contest<'a>(store: Option<&'a Path>, args: &SweepArgs) -> CliResult<Contest<'a>> {
+fn queued<'a>(store: Option<&'a Path>, args: &SweepArgs) -> CliResult<QueuedRace<'a>> {
     let given = GivenConfig::read(&args.config)?;
     let bad = |error: SpecError| CliError::at("--over", error.to_string());
     let axes = args.over.iter().map(|text| text.parse::<Axis>()).collect::<Result<Vec<_>, _>>().map_err(bad)?;
@@ -26,5 +26,5 @@ fn contest<'a>(store: Option<&'a Path>, args: &SweepArgs) -> CliResult<Contest<'
     }
     let entrants = Sweep { base: given.config.clone(), axes, combine }.entrants().map_err(bad)?;
     let (seeds, skip, json) = (args.seeds, args.skip, args.json);
-    Ok(Contest { kind: "sweep", store, given, entrants, seeds, skip, json })
+    Ok(QueuedRace { kind: "sweep", store, given, entrants, seeds, skip, json })
 }

@@ -82,22 +82,10 @@ pub(super) fn with_metadata(png: Vec<u8>, title: &str, metadata: &BTreeMap<Strin
         chunk.extend(value.as_bytes());
         out.extend((chunk.len() as u32 - 4).to_be_bytes());
         out.extend(&chunk);
-        out.extend(crc32(&chunk).to_be_bytes());
+        out.extend(crc32fast::hash(&chunk).to_be_bytes());
     }
     out.extend(rest);
     out
-}
-
-/// The checksum of PNG chunks (ISO 3309, reflected polynomial 0xEDB88320), bit by bit: the chunks are small.
-fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = u32::MAX;
-    for &byte in bytes {
-        crc ^= u32::from(byte);
-        for _ in 0..8 {
-            crc = if crc & 1 == 1 { (crc >> 1) ^ 0xEDB8_8320 } else { crc >> 1 };
-        }
-    }
-    !crc
 }
 
 #[cfg(test)]
@@ -129,8 +117,7 @@ mod tests {
         let png = to_png(&losses(), 1.0).unwrap();
         let text = "config\0\0\0\0\0format = 1\nname = \"a <b> & c\"";
         assert!(png.windows(text.len()).any(|w| w == text.as_bytes()));
-        assert_eq!(crc32(b"123456789"), 0xCBF4_3926);
-        assert_eq!(crc32(b"IEND"), 0xAE42_6082);
+        assert!(Pixmap::decode_png(&png).is_ok(), "a reader checks the checksum of each chunk");
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl ControlForm {
         }
     }
 
-    /// The two.
+    /// The run and its control.
     pub fn entrants(&self) -> Vec<&Priced> {
         self.runs.iter().collect()
     }

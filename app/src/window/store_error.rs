@@ -19,13 +19,13 @@ const PICK: &str = "trouble.pick";
 pub(super) enum Wish {
     /// The same store once more.
     Retry,
-    /// Another one.
+    /// The store at another path.
     Open(PathBuf),
-    /// To leave.
+    /// The end of the program.
     Quit,
 }
 
-/// The page.
+/// The page that is shown where a store cannot be opened.
 pub(super) struct StoreErrorPage {
     words: Words,
     path: PathBuf,

@@ -90,7 +90,7 @@ fn families() -> Vec<Compatibility> {
     let mut families = Compatibility::usual(&model);
     families.splice(1..1, without);
     for number in families.iter_mut().flat_map(|family| family.numbers(&model)) {
-        let name = number.name();
+        let name = number.symbol;
         if let NumberValue::Always(value) = number.value {
             *value = match name {
                 "d_k" => 13,

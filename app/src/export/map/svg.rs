@@ -1,5 +1,7 @@
 use std::fmt::Write as _;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+
 use super::{MapFigure, image::map_pixels};
 use crate::{
     export::svg::{LABEL, NOTE, Ruler, TICK, escape, open, text, write_metadata},
@@ -181,7 +183,7 @@ fn write_cells(out: &mut String, figure: &MapFigure, place: Place) {
             let _ = writeln!(
                 out,
                 r#"<image x="{left:.2}" y="{top:.2}" width="{width:.2}" height="{height:.2}" preserveAspectRatio="none" style="image-rendering:pixelated" href="data:image/png;base64,{}"/>"#,
-                base64(&png)
+                BASE64_STANDARD.encode(&png)
             );
         }
         return;
@@ -210,32 +212,4 @@ fn write_cells(out: &mut String, figure: &MapFigure, place: Place) {
         }
     }
     let _ = writeln!(out, "</g>");
-}
-
-/// Bytes as text (RFC 4648).
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-        let all = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4 {
-            let letter = LETTERS.get((all >> (18 - 6 * place)) as usize & 63).copied().unwrap_or(b'=');
-            out.push(if place <= chunk.len() { char::from(letter) } else { '=' });
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod base64_tests {
-    use super::base64;
-
-    #[test]
-    fn bytes_become_letters() {
-        let told = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
-        for (bytes, letters) in told {
-            assert_eq!(base64(bytes.as_bytes()), letters);
-        }
-    }
 }

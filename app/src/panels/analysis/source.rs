@@ -20,7 +20,8 @@ pub(super) fn source_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>
     let opened = cx.state.analysis.opened(&run.id);
     let shown = opened.as_ref().and_then(|id| all.iter().find(|found| found.id == *id));
     let name = |found: &AnalysisSummary| with_capital(&format!("{}, {}", name(found, run), found.data));
-    if let Some(wanted) = choice_ui(ui, &all, shown, (Some("During training"), 190.0), name, cx) {
+    let wanted = choice_ui(ui, &all, shown, (Some("During training"), 190.0), name, cx);
+    if wanted.as_ref() != shown.map(|found| &found.id) {
         cx.state.analysis.open(&run.id, wanted);
     }
 }
@@ -66,13 +67,15 @@ impl Reconstructions {
         if let Some(shown) = chosen.or(all.first()) {
             let name = |found: &AnalysisSummary| with_capital(&name(found, run));
             let wanted = choice_ui(ui, &all, Some(shown), (None, 210.0), name, cx);
-            self.chosen = wanted.flatten().or(self.chosen.take());
+            if wanted.as_ref() != Some(&shown.id) {
+                self.chosen = wanted;
+            }
         }
     }
 }
 
 /// A list of analyses on demand, behind what stands for none of them, and a button that deletes the one that is shown; the
-/// one that was chosen.
+/// one that is to be shown.
 fn choice_ui(
     ui: &mut Ui,
     all: &[AnalysisSummary],
@@ -80,9 +83,8 @@ fn choice_ui(
     (none, width): (Option<&str>, f32),
     name: impl Fn(&AnalysisSummary) -> String,
     cx: &mut PanelContext<'_>,
-) -> Option<Option<AnalysisId>> {
-    let before = shown.map(|found| found.id.clone());
-    let mut wanted = before.clone();
+) -> Option<AnalysisId> {
+    let mut wanted = shown.map(|found| found.id.clone());
     let text = shown.map_or_else(|| none.unwrap_or_default().to_owned(), &name);
     let combo = ComboBox::from_id_salt("source").width(width).selected_text(text).show_ui(ui, |ui| {
         if let Some(none) = none {
@@ -100,7 +102,7 @@ fn choice_ui(
             state.analysis.delete(&found.id, &mut state.messages);
         }
     }
-    (wanted != before).then_some(wanted)
+    wanted
 }
 
 /// `the best of "x", step 600, 256 × 32 tokens`, the model only where it is not the run itself.

@@ -20,7 +20,7 @@ use crate::{
 
 /// The most height of a picture in points.
 const HEIGHT: f32 = 230.0;
-/// The least.
+/// The least height of a picture in points.
 const LEAST_HEIGHT: f32 = 130.0;
 /// Height of a row.
 const ROW: f32 = 15.0;
@@ -38,7 +38,7 @@ pub struct MixingView {
     states: BTreeMap<u32, HeatState>,
 }
 
-/// One layer.
+/// The matrix of a layer.
 struct Map {
     layer: u32,
     heads: HeatAxis,
