@@ -109,15 +109,6 @@ impl Spectrum {
         most - least <= RIGHT * least
     }
 
-    /// The least number of eigenvalues that hold `share` of the energy; none where those that are known do not, or
-    /// bounds leave it open.
-    pub fn components_for(&self, share: f64) -> Option<usize> {
-        match self.components_between(share) {
-            (least, Some(most)) if least == most => Some(most),
-            _ => None,
-        }
-    }
-
     /// The least number of eigenvalues that hold `share` of the energy, at least and at most; no upper end where those that
     /// are known do not hold as much for certain.
     pub fn components_between(&self, share: f64) -> (usize, Option<usize>) {
@@ -161,12 +152,12 @@ mod tests {
         let known =
             Spectrum { dimension: 9, samples: 50, trace: 10.0, values: vec![6.0, 3.0, 1.0], ..Spectrum::default() };
         assert_eq!((known.share_between(2), known.share_between(9)), ((0.9, 0.9), (1.0, 1.0)));
-        assert_eq!((known.components_between(0.9), known.components_for(0.9)), ((2, Some(2)), Some(2)));
+        assert_eq!(known.components_between(0.9), (2, Some(2)));
         // The last of the known ones says what those beyond are at most.
         let cut = Spectrum { values: vec![6.0, 1.0], ..known.clone() };
         let (least, most) = cut.share_between(3);
         assert!((least - 0.7).abs() < 1e-12 && (most - 0.8).abs() < 1e-12, "{least} {most}");
-        assert_eq!((cut.components_between(0.9), cut.components_for(0.9)), ((3, None), None));
+        assert_eq!(cut.components_between(0.9), (3, None));
         let mut sketched = Spectrum { values: vec![5.0, 2.0], ..known };
         sketched.bound_by_trace();
         assert_eq!(sketched.share_between(1), (0.5, 0.8));
@@ -174,7 +165,6 @@ mod tests {
         assert!(!sketched.knows_share(1));
         assert_eq!(sketched.components_between(0.6), (1, Some(2)));
         assert_eq!(sketched.components_between(0.9), (2, None));
-        assert_eq!(sketched.components_for(0.6), None);
         assert_eq!(sketched.bounds.unwrap().upper, [8.0, 5.0]);
     }
 }

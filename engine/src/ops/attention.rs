@@ -1,16 +1,16 @@
 //! The products of attention, and the heads they work on.
 
-use candle_core::backend::BackendStorage as _;
-use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
+use candle_core::{Result, Tensor, bail};
 
 use super::blocks::{BlockDropout, MapMemory};
 use super::composed;
 use super::dropout::dropout;
-use super::element::{Element, Reading, by_dtype, check_dtype, from_first, is_fused, output, tensor};
+use super::element::{Element, Reading, by_dtype, check_dtype, is_fused, tensor};
 use super::gpu::{self, CoreMask, CoreMemory};
 use super::profile::{Work, span};
 use super::softmax::{MaskSpec, masked_softmax};
 use super::threaded::{Batch, batched_product};
+use super::tracked::{Backward, Computed, tracked2};
 
 /// `q kᵀ` of every head, not scaled. Heads are read where they lie, transposed views included.
 ///
@@ -28,7 +28,7 @@ pub fn attention_scores(q: &Tensor, k: &Tensor) -> Result<Tensor> {
     if !is_fused(q) {
         return composed::attention_scores(q, k);
     }
-    q.apply_op2(k, HeadProduct { is_second_transposed: true })
+    HeadProduct { is_second_transposed: true }.of(q, k)
 }
 
 /// `probs v` of every head: each query's mean of the values, weighted by its probabilities.
@@ -47,7 +47,7 @@ pub fn attention_mix(probs: &Tensor, v: &Tensor) -> Result<Tensor> {
     if !is_fused(probs) {
         return composed::attention_mix(probs, v);
     }
-    probs.apply_op2(v, HeadProduct { is_second_transposed: false })
+    HeadProduct { is_second_transposed: false }.of(probs, v)
 }
 
 /// Whether [`attention_core`] is one operation for tensors like this one, and not composed of others.
@@ -125,6 +125,16 @@ struct HeadProduct {
 }
 
 impl HeadProduct {
+    fn of(self, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+        let product = by_dtype!(x.dtype(), T => {
+            let (x_values, y_values) = (Reading::of(x), Reading::of(y));
+            let (x, y) = (batch::<T>(&x_values)?, batch::<T>(&y_values)?);
+            let (values, shape) = multiplied(self.part(), x, if self.is_second_transposed { y.transposed() } else { y });
+            Computed::values(values, shape.as_slice())
+        });
+        tracked2([x, y], product, self)
+    }
+
     fn part(&self) -> &'static str {
         if self.is_second_transposed { "attention: scores" } else { "attention: mix" }
     }
@@ -134,36 +144,22 @@ impl HeadProduct {
     }
 }
 
-impl CustomOp2 for HeadProduct {
-    fn name(&self) -> &'static str {
-        if self.is_second_transposed { "attention scores" } else { "attention mix" }
-    }
+impl Backward<2> for HeadProduct {
+    const NAME: &'static str = "product of heads";
 
-    fn cpu_fwd(&self, s1: &CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<(CpuStorage, Shape)> {
-        by_dtype!(s1.dtype(), T => {
-            let (x, y) = (batch::<T>(s1, l1)?, batch::<T>(s2, l2)?);
-            let y = if self.is_second_transposed { y.transposed() } else { y };
-            let (values, shape) = multiplied(self.part(), x, y);
-            Ok(output(values, shape.as_slice()))
-        })
-    }
-
-    fn bwd(&self, x: &Tensor, y: &Tensor, _: &Tensor, dz: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let dz = dz.contiguous()?;
+    fn backward(&self, [x, y]: [&Tensor; 2], _: &Tensor, dz: &Tensor) -> Result<[Option<Tensor>; 2]> {
         by_dtype!(x.dtype(), T => {
-            let (x_values, y_values, dz_values) = (Reading::of(x), Reading::of(y), Reading::of(&dz));
-            let ((x_storage, x_layout), (y_storage, y_layout)) = (x_values.cpu()?, y_values.cpu()?);
-            let (dz_storage, dz_layout) = dz_values.cpu()?;
-            let dz = batch::<T>(dz_storage, dz_layout)?;
+            let (x_values, y_values, dz_values) = (Reading::of(x), Reading::of(y), Reading::of(dz));
+            let dz = batch::<T>(&dz_values)?;
             let dx = if x.track_op() {
-                let y = batch::<T>(y_storage, y_layout)?;
+                let y = batch::<T>(&y_values)?;
                 let (dx, shape) = multiplied(self.gradient(), dz, if self.is_second_transposed { y } else { y.transposed() });
                 Some(tensor(dx, shape.as_slice())?)
             } else {
                 None
             };
             let dy = if y.track_op() {
-                let x = batch::<T>(x_storage, x_layout)?;
+                let x = batch::<T>(&x_values)?;
                 let (dy, shape) = if self.is_second_transposed {
                     multiplied(self.gradient(), dz.transposed(), x)
                 } else {
@@ -173,17 +169,15 @@ impl CustomOp2 for HeadProduct {
             } else {
                 None
             };
-            Ok((dx, dy))
+            Ok([dx, dy])
         })
     }
 }
 
 /// The heads of a tensor as they lie in its storage.
-fn batch<'a, T: Element>(storage: &'a CpuStorage, layout: &Layout) -> Result<Batch<'a, T>> {
-    let (&[b, h, r, c], &[sb, sh, sr, sc]) = (layout.dims(), layout.stride()) else {
-        bail!("A product of heads was given a tensor of shape {:?}.", layout.shape())
-    };
-    Ok(Batch::new(from_first(storage, layout)?, [b, h, r, c], [sb, sh, sr, sc]))
+fn batch<'a, T: Element>(values: &'a Reading<'_>) -> Result<Batch<'a, T>> {
+    let (data, dims, strides) = values.strided()?;
+    Ok(Batch::new(data, dims, strides))
 }
 
 /// The product and its shape.

@@ -1,12 +1,10 @@
 //! The loss of language modelling.
 
-use std::sync::{Arc, OnceLock};
-
-use candle_core::backend::BackendStorage as _;
-use candle_core::{CpuStorage, CustomOp1, DType, Layout, Result, Shape, Tensor, bail};
+use candle_core::{DType, Result, Tensor, WithDType, bail};
 
 use super::composed;
-use super::element::{Reading, by_dtype, is_fused, output, slice, tensor};
+use super::element::{Reading, by_dtype, is_fused, tensor};
+use super::tracked::{Backward, Computed, tracked1};
 use super::{gpu, threaded};
 
 /// The label of a position that does not count.
@@ -41,45 +39,30 @@ pub fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
     if !is_fused(logits) {
         return composed::cross_entropy(logits, &labels);
     }
-    let op = CrossEntropyOp { labels: labels.into(), width, log_sum_exp: OnceLock::new() };
-    logits.contiguous()?.apply_op1(op)
+    let logits = logits.contiguous()?;
+    let (loss, log_sum_exp) = by_dtype!(logits.dtype(), T => {
+        let found = threaded::cross_entropy::<T>(Reading::of(&logits).slice()?, &labels, width);
+        (Computed::values(vec![<T as WithDType>::from_f64(found.loss)], ()), found.log_sum_exp)
+    });
+    tracked1(&logits, loss, CrossEntropy { labels, width, log_sum_exp })
 }
 
-struct CrossEntropyOp {
-    labels: Arc<[i64]>,
+struct CrossEntropy {
+    labels: Vec<i64>,
     width: usize,
-    /// Set by the forward pass.
-    log_sum_exp: OnceLock<Vec<f64>>,
+    log_sum_exp: Vec<f64>,
 }
 
-impl CustomOp1 for CrossEntropyOp {
-    fn name(&self) -> &'static str {
-        "cross-entropy"
-    }
+impl Backward<1> for CrossEntropy {
+    const NAME: &'static str = "cross-entropy";
 
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        by_dtype!(storage.dtype(), T => {
-            let result = threaded::cross_entropy::<T>(slice(storage, layout)?, &self.labels, self.width);
-            self.log_sum_exp.get_or_init(|| result.log_sum_exp);
-            Ok(output(vec![<T as candle_core::WithDType>::from_f64(result.loss)], ()))
-        })
-    }
-
-    fn bwd(&self, logits: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
+    fn backward(&self, [logits]: [&Tensor; 1], _: &Tensor, gradient: &Tensor) -> Result<[Option<Tensor>; 1]> {
+        let Self { labels, width, log_sum_exp } = self;
         let gradient = gradient.to_dtype(DType::F64)?.to_scalar::<f64>()?;
-        let Some(log_sum_exp) = self.log_sum_exp.get() else {
-            bail!("The backward pass of cross-entropy came before its forward pass.")
-        };
         by_dtype!(logits.dtype(), T => {
             let values = Reading::of(logits);
-            let dx = threaded::cross_entropy_backward::<T>(
-                values.slice()?,
-                &self.labels,
-                log_sum_exp,
-                self.width,
-                gradient,
-            );
-            Ok(Some(tensor(dx, logits.shape())?))
+            let dx = threaded::cross_entropy_backward::<T>(values.slice()?, labels, log_sum_exp, *width, gradient);
+            Ok([Some(tensor(dx, logits.shape())?)])
         })
     }
 }

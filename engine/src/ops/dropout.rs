@@ -1,12 +1,13 @@
 //! Dropout that stores no mask.
 
-use candle_core::backend::BackendStorage as _;
-use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, bail};
+use candle_core::{Result, Tensor, bail};
 
 use super::blocks::BlockDropout;
 use super::composed;
-use super::element::{Element, Reading, by_dtype, is_fused, output, slice, tensor};
+use super::element::{Reading, by_dtype, is_fused, tensor};
+use super::kernels::DropoutMask;
 use super::random::DropoutStream;
+use super::tracked::{Backward, Computed, tracked1};
 use super::{gpu, threaded};
 
 /// Inverted dropout: each element becomes zero with the given probability and is divided by `1 - probability`
@@ -28,7 +29,11 @@ pub fn dropout(x: &Tensor, probability: f64, stream: &DropoutStream) -> Result<T
     if !is_fused(x) {
         return composed::dropout(x, probability, stream);
     }
-    x.contiguous()?.apply_op1(Dropout { probability, stream: *stream })
+    let (x, mask) = (x.contiguous()?, stream.mask(probability));
+    let y = by_dtype!(x.dtype(), T => {
+        Computed::values(threaded::dropout::<T>(Reading::of(&x).slice()?, &mask), x.shape())
+    });
+    tracked1(&x, y, Dropout(mask))
 }
 
 /// `base + dropout(x)`, in one pass where there is an operation for it; none = no dropout.
@@ -63,31 +68,15 @@ impl BlockDropout {
     }
 }
 
-struct Dropout {
-    probability: f64,
-    stream: DropoutStream,
-}
+struct Dropout(DropoutMask);
 
-impl Dropout {
-    fn masked<T: Element>(&self, x: &[T]) -> Vec<T> {
-        threaded::dropout(x, &self.stream.mask(self.probability))
-    }
-}
+impl Backward<1> for Dropout {
+    const NAME: &'static str = "dropout";
 
-impl CustomOp1 for Dropout {
-    fn name(&self) -> &'static str {
-        "dropout"
-    }
-
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        by_dtype!(storage.dtype(), T => Ok(output(self.masked::<T>(slice(storage, layout)?), layout.shape())))
-    }
-
-    fn bwd(&self, x: &Tensor, _: &Tensor, dy: &Tensor) -> Result<Option<Tensor>> {
-        let dy = dy.contiguous()?;
+    fn backward(&self, [x]: [&Tensor; 1], _: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 1]> {
         by_dtype!(x.dtype(), T => {
-            let dx = self.masked(Reading::of(&dy).slice::<T>()?);
-            Ok(Some(tensor(dx, x.shape())?))
+            let dx = threaded::dropout::<T>(Reading::of(dy).slice()?, &self.0);
+            Ok([Some(tensor(dx, x.shape())?)])
         })
     }
 }

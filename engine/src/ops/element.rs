@@ -27,23 +27,6 @@ pub fn check_dtype(operation: &str, name: &str, tensor: &Tensor, expected: DType
     Ok(())
 }
 
-/// The elements of a contiguous tensor inside an operation.
-pub fn slice<'a, T: Element>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [T]> {
-    let range = layout.contiguous_offsets().map(|(start, end)| start..end);
-    match range.and_then(|range| T::cpu_storage_as_slice(storage).map(|data| data.get(range)).transpose()) {
-        Some(elements) => elements,
-        None => bail!("A fused operation was given a strided tensor of shape {:?}.", layout.shape()),
-    }
-}
-
-/// The elements of a tensor of any strides inside an operation, from its first one on.
-pub fn from_first<'a, T: Element>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [T]> {
-    match T::cpu_storage_as_slice(storage)?.get(layout.start_offset()..) {
-        Some(elements) => Ok(elements),
-        None => bail!("A tensor of shape {:?} begins past the end of its storage.", layout.shape()),
-    }
-}
-
 /// The elements of a contiguous tensor inside an operation in place.
 pub fn slice_mut<'a, T: InPlace>(storage: &'a mut CpuStorage, layout: &Layout) -> Result<&'a mut [T]> {
     let range = layout.contiguous_offsets().map(|(start, end)| start..end);
@@ -71,7 +54,7 @@ impl InPlace for f64 {
     }
 }
 
-/// A tensor opened for reading, outside of an operation's forward pass.
+/// A tensor opened for reading.
 pub struct Reading<'a> {
     storage: StorageRef<'a>,
     layout: &'a Layout,
@@ -84,24 +67,32 @@ impl<'a> Reading<'a> {
         Self { storage, layout }
     }
 
-    /// The storage and how the tensor lies in it.
-    pub fn cpu(&self) -> Result<(&CpuStorage, &Layout)> {
+    /// All elements of the storage, and how the tensor lies in it.
+    fn storage<T: Element>(&self) -> Result<(&[T], &Layout)> {
         match &*self.storage {
-            Storage::Cpu(storage) => Ok((storage, self.layout)),
+            Storage::Cpu(storage) => Ok((T::cpu_storage_as_slice(storage)?, self.layout)),
             _ => bail!("A fused operation was given a tensor that is not on the CPU."),
         }
     }
 
     /// The elements, if the tensor is contiguous.
     pub fn slice<T: Element>(&self) -> Result<&[T]> {
-        let (storage, layout) = self.cpu()?;
-        slice(storage, layout)
+        let (storage, layout) = self.storage()?;
+        match layout.contiguous_offsets().and_then(|(start, end)| storage.get(start..end)) {
+            Some(elements) => Ok(elements),
+            None => bail!("A fused operation was given a strided tensor of shape {:?}.", layout.shape()),
+        }
     }
-}
 
-/// The result of an operation's forward pass.
-pub fn output<T: Element>(values: Vec<T>, shape: impl Into<Shape>) -> (CpuStorage, Shape) {
-    (T::to_cpu_storage_owned(values), shape.into())
+    /// The elements from the first one on, where sizes and strides of four dimensions lead.
+    pub fn strided<T: Element>(&self) -> Result<(&[T], [usize; 4], [usize; 4])> {
+        let (storage, layout) = self.storage()?;
+        match (storage.get(layout.start_offset()..), <[usize; 4]>::try_from(layout.dims()), layout.stride().try_into())
+        {
+            (Some(elements), Ok(dims), Ok(strides)) => Ok((elements, dims, strides)),
+            _ => bail!("A fused operation over heads was given a tensor of shape {:?}.", layout.shape()),
+        }
+    }
 }
 
 /// A tensor on the CPU that takes over the values.

@@ -1,12 +1,10 @@
 //! Looking up rows of a table.
 
-use std::sync::Arc;
-
-use candle_core::backend::BackendStorage as _;
-use candle_core::{CpuStorage, CustomOp1, DType, Layout, Result, Shape, Tensor, bail};
+use candle_core::{DType, Result, Tensor, bail};
 
 use super::composed;
-use super::element::{Reading, by_dtype, is_fused, output, slice, tensor};
+use super::element::{Reading, by_dtype, is_fused, tensor};
+use super::tracked::{Backward, Computed, tracked1};
 use super::{gpu, threaded};
 
 /// The rows of `table` at `ids`. The gradient of a row is the sum over the places of its id, always in the same order.
@@ -33,34 +31,27 @@ pub fn embedding(table: &Tensor, ids: &Tensor) -> Result<Tensor> {
     if !is_fused(table) {
         return composed::embedding(table, ids, &shape);
     }
-    table.contiguous()?.apply_op1(Embedding { ids: values.into(), rows, width, shape: shape.into() })
+    let table = table.contiguous()?;
+    let taken = by_dtype!(table.dtype(), T => {
+        Computed::values(threaded::embedding::<T>(Reading::of(&table).slice()?, &values, width), shape)
+    });
+    tracked1(&table, taken, Embedding { ids: values, rows, width })
 }
 
 struct Embedding {
-    ids: Arc<[u32]>,
+    ids: Vec<u32>,
     rows: usize,
     width: usize,
-    shape: Shape,
 }
 
-impl CustomOp1 for Embedding {
-    fn name(&self) -> &'static str {
-        "embedding"
-    }
+impl Backward<1> for Embedding {
+    const NAME: &'static str = "embedding";
 
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        by_dtype!(storage.dtype(), T => {
-            let rows = threaded::embedding::<T>(slice(storage, layout)?, &self.ids, self.width);
-            Ok(output(rows, self.shape.clone()))
-        })
-    }
-
-    fn bwd(&self, table: &Tensor, _: &Tensor, dy: &Tensor) -> Result<Option<Tensor>> {
-        let dy = dy.contiguous()?;
+    fn backward(&self, [table]: [&Tensor; 1], _: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 1]> {
         by_dtype!(table.dtype(), T => {
-            let dy_values = Reading::of(&dy);
+            let dy_values = Reading::of(dy);
             let dtable = threaded::embedding_backward::<T>(dy_values.slice()?, &self.ids, self.rows, self.width);
-            Ok(Some(tensor(dtable, table.shape())?))
+            Ok([Some(tensor(dtable, table.shape())?)])
         })
     }
 }

@@ -1,10 +1,10 @@
 //! The Gaussian error linear unit.
 
-use candle_core::backend::BackendStorage as _;
-use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor};
+use candle_core::{Result, Tensor};
 
 use super::composed;
-use super::element::{Reading, by_dtype, is_fused, output, slice, tensor};
+use super::element::{Reading, by_dtype, is_fused, tensor};
+use super::tracked::{Backward, Computed, tracked1};
 use super::{Affine, gpu, kernels, threaded};
 
 /// Which form of the unit a model was made with.
@@ -29,7 +29,15 @@ pub fn gelu(x: &Tensor, kind: Gelu) -> Result<Tensor> {
     if !is_fused(x) {
         return composed::gelu(x, kind);
     }
-    x.contiguous()?.apply_op1(GeluOp { kind })
+    let x = x.contiguous()?;
+    let y = by_dtype!(x.dtype(), T => {
+        let kernel = match kind {
+            Gelu::Exact => kernels::gelu_exact,
+            Gelu::Tanh => kernels::gelu_tanh,
+        };
+        Computed::values(threaded::map::<T>(Reading::of(&x).slice()?, kernel), x.shape())
+    });
+    tracked1(&x, y, GeluOp { kind })
 }
 
 /// [`gelu()`] of a linear map of every row; the bias is added in the same pass where that saves one.
@@ -53,31 +61,18 @@ struct GeluOp {
     kind: Gelu,
 }
 
-impl CustomOp1 for GeluOp {
-    fn name(&self) -> &'static str {
-        "gelu"
-    }
+impl Backward<1> for GeluOp {
+    const NAME: &'static str = "gelu";
 
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        by_dtype!(storage.dtype(), T => {
-            let kernel = match self.kind {
-                Gelu::Exact => kernels::gelu_exact,
-                Gelu::Tanh => kernels::gelu_tanh,
-            };
-            Ok(output(threaded::map::<T>(slice(storage, layout)?, kernel), layout.shape()))
-        })
-    }
-
-    fn bwd(&self, x: &Tensor, _: &Tensor, dy: &Tensor) -> Result<Option<Tensor>> {
-        let dy = dy.contiguous()?;
+    fn backward(&self, [x]: [&Tensor; 1], _: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 1]> {
         by_dtype!(x.dtype(), T => {
             let kernel = match self.kind {
                 Gelu::Exact => kernels::gelu_exact_gradient,
                 Gelu::Tanh => kernels::gelu_tanh_gradient,
             };
-            let (x_values, dy_values) = (Reading::of(x), Reading::of(&dy));
+            let (x_values, dy_values) = (Reading::of(x), Reading::of(dy));
             let dx = threaded::map_gradient::<T>(x_values.slice()?, dy_values.slice()?, kernel);
-            Ok(Some(tensor(dx, x.shape())?))
+            Ok([Some(tensor(dx, x.shape())?)])
         })
     }
 }

@@ -1,13 +1,13 @@
 //! The linear layer.
 
-use candle_core::backend::BackendStorage as _;
-use candle_core::{CpuStorage, CustomOp2, CustomOp3, Layout, Result, Shape, Tensor, bail};
+use candle_core::{Result, Tensor, bail};
 
 use super::composed;
-use super::element::{Element, Reading, by_dtype, check_dtype, is_fused, output, slice, tensor};
+use super::element::{Reading, by_dtype, check_dtype, is_fused, tensor};
 use super::gpu;
 use super::profile::{Work, span};
 use super::threaded::{self, Orientation};
+use super::tracked::{Backward, Computed, tracked2, tracked3};
 
 /// `y = x W + b`.
 ///
@@ -53,7 +53,6 @@ fn apply(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, orientation: Orient
     let rows = leading.iter().product();
     let mut shape = leading.to_vec();
     shape.push(outputs);
-    let op = Linear { sizes: [rows, inputs, outputs], shape: shape.into(), orientation };
     if gpu::has_kernels(x) {
         return gpu::linear(x, weight, bias, orientation);
     }
@@ -61,39 +60,34 @@ fn apply(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, orientation: Orient
         return composed::linear(x, weight, bias, orientation == Orientation::OutputsFirst);
     }
     let (x, weight) = (x.contiguous()?, weight.contiguous()?);
-    match bias {
-        Some(bias) => x.apply_op3(&weight, &bias.contiguous()?, op),
-        None => x.apply_op2(&weight, op),
+    let bias = bias.map(Tensor::contiguous).transpose()?;
+    let op = Linear { sizes: [rows, inputs, outputs], orientation };
+    let y = by_dtype!(x.dtype(), T => {
+        let (x_values, weight_values, bias_values) = (Reading::of(&x), Reading::of(&weight), bias.as_ref().map(Reading::of));
+        let (x, weight) = (x_values.slice::<T>()?, weight_values.slice()?);
+        let bias = bias_values.as_ref().map(Reading::slice).transpose()?;
+        let y = span("linear map", op.work::<T>(), || threaded::linear(x, weight, bias, op.sizes, orientation));
+        Computed::values(y, shape)
+    });
+    match &bias {
+        Some(bias) => tracked3([&x, &weight, bias], y, op),
+        None => tracked2([&x, &weight], y, op),
     }
 }
 
 struct Linear {
     /// Rows, inputs, outputs.
     sizes: [usize; 3],
-    shape: Shape,
     orientation: Orientation,
 }
 
 impl Linear {
-    fn forward<T: Element>(
-        &self,
-        x: (&CpuStorage, &Layout),
-        weight: (&CpuStorage, &Layout),
-        bias: Option<(&CpuStorage, &Layout)>,
-    ) -> Result<(CpuStorage, Shape)> {
-        let bias = bias.map(|(storage, layout)| slice::<T>(storage, layout)).transpose()?;
-        let (x, weight) = (slice::<T>(x.0, x.1)?, slice::<T>(weight.0, weight.1)?);
-        let y =
-            span("linear map", self.work::<T>(), || threaded::linear(x, weight, bias, self.sizes, self.orientation));
-        Ok(output(y, self.shape.clone()))
-    }
-
     fn work<T>(&self) -> Work {
         let [rows, inputs, outputs] = self.sizes;
         Work::product::<T>(rows, inputs, outputs)
     }
 
-    fn backward(&self, x: &Tensor, weight: &Tensor, dy: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
+    fn gradients(&self, [x, weight]: [&Tensor; 2], dy: &Tensor) -> Result<[Option<Tensor>; 2]> {
         by_dtype!(x.dtype(), T => {
             let (x_values, weight_values, dy_values) = (Reading::of(x), Reading::of(weight), Reading::of(dy));
             let dy = dy_values.slice::<T>()?;
@@ -115,61 +109,33 @@ impl Linear {
             } else {
                 None
             };
-            Ok((dx, dw))
+            Ok([dx, dw])
         })
     }
 }
 
-impl CustomOp2 for Linear {
-    fn name(&self) -> &'static str {
-        "linear"
-    }
+impl Backward<2> for Linear {
+    const NAME: &'static str = "linear";
 
-    fn cpu_fwd(&self, s1: &CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<(CpuStorage, Shape)> {
-        by_dtype!(s1.dtype(), T => self.forward::<T>((s1, l1), (s2, l2), None))
-    }
-
-    fn bwd(&self, x: &Tensor, weight: &Tensor, _: &Tensor, dy: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        self.backward(x, weight, &dy.contiguous()?)
+    fn backward(&self, inputs: [&Tensor; 2], _: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 2]> {
+        self.gradients(inputs, dy)
     }
 }
 
-impl CustomOp3 for Linear {
-    fn name(&self) -> &'static str {
-        "linear with bias"
-    }
+impl Backward<3> for Linear {
+    const NAME: &'static str = "linear with bias";
 
-    fn cpu_fwd(
-        &self,
-        s1: &CpuStorage,
-        l1: &Layout,
-        s2: &CpuStorage,
-        l2: &Layout,
-        s3: &CpuStorage,
-        l3: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        by_dtype!(s1.dtype(), T => self.forward::<T>((s1, l1), (s2, l2), Some((s3, l3))))
-    }
-
-    fn bwd(
-        &self,
-        x: &Tensor,
-        weight: &Tensor,
-        bias: &Tensor,
-        _: &Tensor,
-        dy: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let dy = dy.contiguous()?;
-        let (dx, dw) = self.backward(x, weight, &dy)?;
+    fn backward(&self, [x, weight, bias]: [&Tensor; 3], _: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 3]> {
+        let [dx, dw] = self.gradients([x, weight], dy)?;
         let db = if bias.track_op() {
             by_dtype!(dy.dtype(), T => {
-                let sums = threaded::column_sums(Reading::of(&dy).slice::<T>()?, self.sizes[2]);
+                let sums = threaded::column_sums(Reading::of(dy).slice::<T>()?, self.sizes[2]);
                 Some(tensor(sums, bias.shape())?)
             })
         } else {
             None
         };
-        Ok((dx, dw, db))
+        Ok([dx, dw, db])
     }
 }
 
@@ -259,19 +225,6 @@ mod tests {
     }
 
     #[test]
-    fn a_broadcast_gradient_is_as_good_as_a_full_one() {
-        let v = inputs(&[6], 5, 3, false, DType::F64);
-        let op = Linear { sizes: [6, 5, 3], shape: (6, 3).into(), orientation: Orientation::InputsFirst };
-        let narrow = numbers(4, &[1, 3], DType::F64);
-        let wide = narrow.broadcast_as((6, 3)).unwrap();
-        let backward = |dy: &Tensor| CustomOp3::bwd(&op, &v[0], &v[1], &v[2], dy, dy).unwrap();
-        let (ours, full) = (backward(&wide), backward(&wide.contiguous().unwrap()));
-        for (ours, full) in [(ours.0, full.0), (ours.1, full.1), (ours.2, full.2)] {
-            assert_close(&ours.unwrap(), &full.unwrap(), 0.0, "a gradient");
-        }
-    }
-
-    #[test]
     fn only_tracked_inputs_get_gradients() {
         let x = numbers(1, &[2, 3], DType::F32);
         let w = variable(2, &[3, 4], DType::F32);
@@ -298,8 +251,8 @@ mod tests {
         let v = inputs(&[0], 3, 4, false, DType::F32);
         let y = linear(&v[0], &v[1], Some(&v[2])).unwrap();
         assert_eq!(y.dims(), [0, 4]);
-        let op = Linear { sizes: [0, 3, 4], shape: (0, 4).into(), orientation: Orientation::InputsFirst };
-        let (_, dw, db) = CustomOp3::bwd(&op, &v[0], &v[1], &v[2], &y, &y.detach()).unwrap();
+        let op = Linear { sizes: [0, 3, 4], orientation: Orientation::InputsFirst };
+        let [_, dw, db] = op.backward([&v[0], &v[1], &v[2]], &y, &y.detach()).unwrap();
         assert_close(&dw.unwrap(), &v[1].zeros_like().unwrap(), 0.0, "the gradient of the weight");
         assert_close(&db.unwrap(), &v[2].zeros_like().unwrap(), 0.0, "the gradient of the bias");
     }

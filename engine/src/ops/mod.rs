@@ -43,6 +43,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod threaded;
+mod tracked;
 
 pub use adamw::{AdamW, AdamWConfig};
 pub use affine::{Affine, Norm, Orientation};

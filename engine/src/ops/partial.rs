@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use candle_core::backend::BackendStorage as _;
-use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
+use candle_core::{Result, Tensor, bail};
 
 use super::composed;
-use super::element::{Element, Reading, by_dtype, check_dtype, from_first, is_fused, output, slice, tensor};
+use super::element::{Element, Reading, by_dtype, check_dtype, is_fused, tensor};
 use super::pair_sets::PairSets;
 use super::profile::{Work, span};
 use super::threaded::{HeadRows, partial_scores as scores_of, partial_scores_backward};
+use super::tracked::{Backward, Computed, tracked3};
 
 /// `q kᵀ` of every head at the computed pairs of each query, not scaled, and `R` times these at its other keys (Eigen
 /// analysis of self-attention, section 3.1). A key that a query does not see gets 0.
@@ -45,7 +45,16 @@ pub fn partial_scores(q: &Tensor, k: &Tensor, restore: &Tensor, pairs: &Arc<Pair
         return composed::partial_scores(q, k, restore, pairs);
     }
     let rows = |x: &Tensor| if x.stride().last() == Some(&1) { Ok(x.clone()) } else { x.contiguous() };
-    rows(q)?.apply_op3(&rows(k)?, &restore.contiguous()?, PartialScores { pairs: Arc::clone(pairs) })
+    let (q, k, restore) = (rows(q)?, rows(k)?, restore.contiguous()?);
+    let op = PartialScores { pairs: Arc::clone(pairs) };
+    let scores = by_dtype!(q.dtype(), T => {
+        let (q_values, k_values, restore_values) = (Reading::of(&q), Reading::of(&k), Reading::of(&restore));
+        let ((q, dims), (k, _)) = (head_rows::<T>(&q_values)?, head_rows(&k_values)?);
+        let restore = restore_values.slice()?;
+        let scores = span("attention: partial scores", op.work::<T>(dims), || scores_of(q, k, restore, pairs));
+        Computed::values(scores, (dims[0], dims[1], dims[2], dims[2]))
+    });
+    tracked3([&q, &k, &restore], scores, op)
 }
 
 struct PartialScores {
@@ -59,43 +68,19 @@ impl PartialScores {
     }
 }
 
-impl CustomOp3 for PartialScores {
-    fn name(&self) -> &'static str {
-        "partial scores"
-    }
+impl Backward<3> for PartialScores {
+    const NAME: &'static str = "partial scores";
 
-    fn cpu_fwd(
+    fn backward(
         &self,
-        s1: &CpuStorage,
-        l1: &Layout,
-        s2: &CpuStorage,
-        l2: &Layout,
-        s3: &CpuStorage,
-        l3: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        by_dtype!(s1.dtype(), T => {
-            let ((q, dims), (k, _), restore) = (head_rows::<T>(s1, l1)?, head_rows(s2, l2)?, slice(s3, l3)?);
-            let scores =
-                span("attention: partial scores", self.work::<T>(dims), || scores_of(q, k, restore, &self.pairs));
-            Ok(output(scores, (dims[0], dims[1], dims[2], dims[2])))
-        })
-    }
-
-    fn bwd(
-        &self,
-        q: &Tensor,
-        k: &Tensor,
-        restore: &Tensor,
+        [q, k, restore]: [&Tensor; 3],
         scores: &Tensor,
         dscores: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let dscores = dscores.contiguous()?;
+    ) -> Result<[Option<Tensor>; 3]> {
         by_dtype!(q.dtype(), T => {
             let (q_values, k_values) = (Reading::of(q), Reading::of(k));
-            let (restore_values, scores, dscores) = (Reading::of(restore), Reading::of(scores), Reading::of(&dscores));
-            let ((q_storage, q_layout), (k_storage, k_layout)) = (q_values.cpu()?, k_values.cpu()?);
-            let (queries, dims) = head_rows::<T>(q_storage, q_layout)?;
-            let (keys, _) = head_rows::<T>(k_storage, k_layout)?;
+            let (restore_values, scores, dscores) = (Reading::of(restore), Reading::of(scores), Reading::of(dscores));
+            let ((queries, dims), (keys, _)) = (head_rows::<T>(&q_values)?, head_rows::<T>(&k_values)?);
             let (weights, both) = (restore_values.slice::<T>()?, [scores.slice::<T>()?, dscores.slice::<T>()?]);
             let is_trained = restore.track_op();
             let k_used = self.pairs.k().min(dims[2]);
@@ -107,17 +92,15 @@ impl CustomOp3 for PartialScores {
                 partial_scores_backward(queries, keys, weights, &self.pairs, both, is_trained)
             });
             let drestore = found.restore.map(|gradient| tensor(gradient, restore.shape())).transpose()?;
-            Ok((Some(tensor(found.queries, q.shape())?), Some(tensor(found.keys, k.shape())?), drestore))
+            Ok([Some(tensor(found.queries, q.shape())?), Some(tensor(found.keys, k.shape())?), drestore])
         })
     }
 }
 
 /// The heads of a tensor as they lie in its storage, with their shape.
-fn head_rows<'a, T: Element>(storage: &'a CpuStorage, layout: &Layout) -> Result<(HeadRows<'a, T>, [usize; 4])> {
-    let (&[b, h, t, d], &[sb, sh, st, _]) = (layout.dims(), layout.stride()) else {
-        bail!("Partial scores were given a tensor of shape {:?}.", layout.shape())
-    };
-    Ok((HeadRows::new(from_first(storage, layout)?, [b, h, t, d], [sb, sh, st]), [b, h, t, d]))
+fn head_rows<'a, T: Element>(values: &'a Reading<'_>) -> Result<(HeadRows<'a, T>, [usize; 4])> {
+    let (data, dims, [batch, head, position, _]) = values.strided()?;
+    Ok((HeadRows::new(data, dims, [batch, head, position]), dims))
 }
 
 /// Every row of scores projected on k directions of its own: `V_iᵀ V_i row_i`.

@@ -1,14 +1,12 @@
 //! Softmax over attention scores, with its scale and its mask.
 
-use std::sync::Arc;
-
-use candle_core::backend::BackendStorage as _;
-use candle_core::{CpuStorage, CustomOp1, DType, Layout, Result, Shape, Tensor, bail};
+use candle_core::{DType, Result, Tensor, bail};
 
 use super::composed;
-use super::element::{Reading, by_dtype, is_fused, output, slice, tensor};
+use super::element::{Reading, by_dtype, is_fused, tensor};
 use super::gpu;
 use super::threaded::{self, SoftmaxShape};
+use super::tracked::{Backward, Computed, tracked1};
 
 /// Which keys each query may attend to.
 #[derive(Clone, Debug, Default)]
@@ -54,12 +52,14 @@ pub fn masked_softmax(scores: &Tensor, scale: f64, mask: &MaskSpec) -> Result<Te
     if !is_fused(scores) {
         return composed::masked_softmax(scores, scale, mask);
     }
-    let keys = match &mask.keys {
-        Some(keys) => Some(keys.flatten_all()?.to_vec1::<u8>()?.into()),
-        None => None,
-    };
-    let op = MaskedSoftmax { scale, causal: mask.causal, keys, rows_per_batch: h * t, queries: t, width: s };
-    scores.contiguous()?.apply_op1(op)
+    let keys = mask.keys.as_ref().map(|keys| keys.flatten_all()?.to_vec1::<u8>()).transpose()?;
+    let shape =
+        SoftmaxShape { rows_per_batch: h * t, queries: t, keys: s, causal: mask.causal, visible_keys: keys.as_deref() };
+    let scores = scores.contiguous()?;
+    let probabilities = by_dtype!(scores.dtype(), T => {
+        Computed::values(threaded::softmax::<T>(Reading::of(&scores).slice()?, scale, shape), scores.shape())
+    });
+    tracked1(&scores, probabilities, MaskedSoftmax { scale, width: s })
 }
 
 /// Softmax over the last dimension, without a mask.
@@ -74,45 +74,19 @@ pub fn softmax(x: &Tensor) -> Result<Tensor> {
 
 struct MaskedSoftmax {
     scale: f64,
-    causal: bool,
-    /// `[b, s]`.
-    keys: Option<Arc<[u8]>>,
-    /// Heads times queries.
-    rows_per_batch: usize,
-    queries: usize,
     /// Keys.
     width: usize,
 }
 
-impl CustomOp1 for MaskedSoftmax {
-    fn name(&self) -> &'static str {
-        "masked softmax"
-    }
+impl Backward<1> for MaskedSoftmax {
+    const NAME: &'static str = "masked softmax";
 
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        by_dtype!(storage.dtype(), T => {
-            let shape = SoftmaxShape {
-                rows_per_batch: self.rows_per_batch,
-                queries: self.queries,
-                keys: self.width,
-                causal: self.causal,
-                visible_keys: self.keys.as_deref(),
-            };
-            Ok(output(threaded::softmax::<T>(slice(storage, layout)?, self.scale, shape), layout.shape()))
-        })
-    }
-
-    fn bwd(&self, scores: &Tensor, probabilities: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
-        let gradient = gradient.contiguous()?;
+    fn backward(&self, [scores]: [&Tensor; 1], result: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 1]> {
         by_dtype!(scores.dtype(), T => {
-            let (probabilities, gradient) = (Reading::of(probabilities), Reading::of(&gradient));
-            let dx = threaded::softmax_backward::<T>(
-                probabilities.slice()?,
-                gradient.slice()?,
-                self.scale,
-                self.width,
-            );
-            Ok(Some(tensor(dx, scores.shape())?))
+            let (probabilities, gradient) = (Reading::of(result), Reading::of(dy));
+            let dx =
+                threaded::softmax_backward::<T>(probabilities.slice()?, gradient.slice()?, self.scale, self.width);
+            Ok([Some(tensor(dx, scores.shape())?)])
         })
     }
 }
@@ -249,12 +223,6 @@ mod tests {
             |v| masked_softmax(&view(v)?, 0.7, &mask),
             |v| composed::masked_softmax(&view(v)?, 0.7, &mask),
         );
-        let op = MaskedSoftmax { scale: 0.7, causal: false, keys: None, rows_per_batch: 6, queries: 3, width: 5 };
-        let x = variable(1, &[1, 2, 3, 5], DType::F64);
-        let y = masked_softmax(&x, 0.7, &MaskSpec::default()).unwrap();
-        let wide = numbers(4, &[1, 1, 1, 5], DType::F64).broadcast_as(x.shape()).unwrap();
-        let backward = |dy: &Tensor| op.bwd(&x, &y, dy).unwrap().unwrap();
-        assert_close(&backward(&wide), &backward(&wide.contiguous().unwrap()), 0.0, "the gradient");
     }
 
     #[test]

@@ -162,11 +162,6 @@ impl Store {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Whether it can be changed.
-    pub fn is_writable(&self) -> bool {
-        self.inner.writing.is_some()
-    }
-
     /// The training thread's way in, or, for a store that is open for reading only, one that leads nowhere.
     pub(crate) fn writer_if_any(&self) -> StoreWriter {
         self.writer().unwrap_or_else(|_| StoreWriter::nowhere(self.inner.warn.clone()))

@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        analysis::reconstruction::RowReconstruction,
+        analysis::reconstruction::direct::RowReconstruction,
         config::{
             Architecture, ByteTokenizer, DataConfig, EigenCoverage, GrammarSource, PartialCoverage, RunConfig, Source,
             Tokenizer,

@@ -1,18 +1,5 @@
-use serde::{Deserialize, Serialize};
-
-use super::{Greedy, RestorationMap, greedy};
+use super::{RestorationMap, greedy};
 use crate::ops::part;
-
-/// What is chosen for one query's row of scores.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RowChoice {
-    /// Keys in the order in which they are best computed, as far as anything is left to learn, with the error.
-    pub greedy: Greedy,
-    /// Keys that the query sees: the first so many.
-    pub visible: usize,
-    /// Mean squared error of projecting the row on its top 1, 2, ... eigenvectors, summed over its keys.
-    pub eigen_errors: Vec<f64>,
-}
 
 /// Keys to compute for a query that sees the first `visible` of `n`, whose scores have covariance `c`: `k` of them, or
 /// all that it sees. Where the greedy choice ends early the first keys not chosen yet follow, which then say nothing new.

@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::ops::{part, part_mut};
+use crate::ops::part;
 
 /// A linear map from the entries of a vector that are computed to those that are not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -58,47 +58,13 @@ impl RestorationMap {
     }
 
     /// Entries of the vector; fails unless each is computed or restored and R has a number for every two.
-    fn entries(&self) -> usize {
+    pub(super) fn entries(&self) -> usize {
         let (chosen, restored) = (self.chosen.len(), self.restored.len());
         assert_eq!(self.weights.len(), restored * chosen, "R of a restoration: {restored} x {chosen}");
         let entries = chosen + restored;
         let mut all = self.chosen.iter().chain(&self.restored);
         assert!(all.all(|&entry| entry < entries), "entries of a restoration: below {entries}");
         entries
-    }
-
-    /// R with identity rows for the entries that are computed, F: `â = F a_P`. `[entries, chosen]`
-    ///
-    /// # Panics
-    /// If R is not of these entries.
-    pub fn whole(&self) -> Vec<f64> {
-        let k = self.chosen.len();
-        let mut whole = vec![0.0; self.entries() * k];
-        for (column, &entry) in self.chosen.iter().enumerate() {
-            whole[entry * k + column] = 1.0;
-        }
-        for (&entry, row) in self.restored.iter().zip(self.weights.chunks(k.max(1))) {
-            part_mut(&mut whole, entry * k, k).copy_from_slice(row);
-        }
-        whole
-    }
-
-    /// A vector put together from its computed entries `a_P`, given in the order of [`Self::chosen`].
-    ///
-    /// # Panics
-    /// If they are not as many, or R is not of these entries.
-    pub fn restore(&self, computed: &[f64]) -> Vec<f64> {
-        let k = self.chosen.len();
-        assert_eq!(computed.len(), k, "computed entries of a restoration");
-        let mut vector = vec![0.0; self.entries()];
-        for (&entry, &value) in self.chosen.iter().zip(computed) {
-            vector[entry] = value;
-        }
-        for (row, &entry) in self.restored.iter().enumerate() {
-            let weights = part(&self.weights, row * k, k);
-            vector[entry] = weights.iter().zip(computed).map(|(weight, value)| weight * value).sum();
-        }
-        vector
     }
 }
 

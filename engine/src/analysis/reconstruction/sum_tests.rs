@@ -1,6 +1,6 @@
 //! Scores of known rank, streamed: what comes out is what the direct functions give, and what is measured sample by sample.
 
-use super::*;
+use super::{direct::RowReconstruction, *};
 use crate::{
     analysis::{AnalysisError, ReconstructionSpec, ScoreBatch, ScoreShape},
     attention::{HeadAt, ModelPlan},

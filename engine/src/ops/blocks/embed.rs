@@ -1,11 +1,12 @@
 use std::sync::{Mutex, PoisonError};
 
-use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, bail};
+use candle_core::{Result, Tensor, bail};
 
 use super::open::{BlockDropout, Locked, Number, Opened, check_norm, has_blocks, norm_tensors, taken};
-use crate::ops::element::{Reading, by_dtype, output};
+use crate::ops::element::{Reading, by_dtype};
 use crate::ops::profile::{Work, span};
 use crate::ops::threaded::{Embed, EmbedState};
+use crate::ops::tracked::{Backward, Computed, tracked1};
 use crate::ops::{Gradients, Norm};
 
 /// Tables whose rows are added up: words, positions, token types.
@@ -50,15 +51,20 @@ pub fn embed(parts: EmbedParts, [b, t]: [usize; 2], gradients: Option<&Gradients
         check_norm(norm, width)?;
     }
     by_dtype!(first.dtype(), T => {
-        let op = EmbedOp::<T> { parts, shape: [b, t, width], gradients: gradients.cloned(), state: Mutex::new(None) };
+        let op = EmbedOp::<T> { parts, width, gradients: gradients.cloned(), state: Mutex::new(None) };
+        let work = Work::pass::<T>(2 * b * t * width);
+        let (y, state) = span("embedding", work, || op.with_embed(|embed| Ok(embed.forward())))?;
+        if gradients.is_some() {
+            *op.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
+        }
         // The table is a variable: that is what makes the result part of the graph. Its gradient goes to the set.
-        first.contiguous()?.apply_op1(op)
+        tracked1(&first.contiguous()?, Computed::values(y, (b, t, width)), op)
     })
 }
 
 struct EmbedOp<T: Number> {
     parts: EmbedParts,
-    shape: [usize; 3],
+    width: usize,
     gradients: Option<Gradients>,
     state: Mutex<Option<EmbedState<T>>>,
 }
@@ -75,34 +81,22 @@ impl<T: Number> EmbedOp<T> {
         let tables = self.parts.tables.iter().map(|(_, ids)| Ok((next.take()?, ids.as_slice())));
         f(&Embed {
             tables: tables.collect::<Result<_>>()?,
-            width: self.shape[2],
+            width: self.width,
             norm: self.parts.norm.as_ref().map(|norm| next.norm(norm)).transpose()?,
             dropout: self.parts.dropout.as_ref().map(BlockDropout::mask).transpose()?,
         })
     }
 }
 
-impl<T: Number> CustomOp1 for EmbedOp<T> {
-    fn name(&self) -> &'static str {
-        "embedding block"
-    }
+impl<T: Number> Backward<1> for EmbedOp<T> {
+    const NAME: &'static str = "embedding block";
 
-    fn cpu_fwd(&self, _: &CpuStorage, _: &Layout) -> Result<(CpuStorage, Shape)> {
-        let work = Work::pass::<T>(2 * self.shape.iter().product::<usize>());
-        let (y, state) = span("embedding", work, || self.with_embed(|embed| Ok(embed.forward())))?;
-        if self.gradients.is_some() {
-            *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
-        }
-        Ok(output(y, self.shape.as_slice()))
-    }
-
-    fn bwd(&self, _: &Tensor, _: &Tensor, dy: &Tensor) -> Result<Option<Tensor>> {
+    fn backward(&self, _: [&Tensor; 1], _: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 1]> {
         let Some(gradients) = &self.gradients else {
             bail!("An embedding without a set of gradients cannot go backward.")
         };
         let state = taken(&self.state)?;
-        let dy = dy.contiguous()?;
-        let dy_values = Reading::of(&dy);
+        let dy_values = Reading::of(dy);
         let mut locked = Locked::of(gradients, self.tensors());
         let mut next = locked.slots::<T>();
         let mut slots = self.parts.tables.iter().map(|_| next.take()).collect::<Result<Vec<_>>>()?;
@@ -114,6 +108,6 @@ impl<T: Number> CustomOp1 for EmbedOp<T> {
                 Ok(())
             })
         })?;
-        Ok(None)
+        Ok([None])
     }
 }

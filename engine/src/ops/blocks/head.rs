@@ -1,11 +1,12 @@
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
-use candle_core::{CpuStorage, CustomOp1, DType, Layout, Result, Shape, Tensor, WithDType, bail};
+use candle_core::{DType, Result, Tensor, WithDType, bail};
 
 use super::open::{Number, has_blocks, taken};
-use crate::ops::element::{Reading, by_dtype, output, slice, tensor};
+use crate::ops::element::{Reading, by_dtype, tensor};
 use crate::ops::profile::{Work, span};
 use crate::ops::threaded::{HeadGradients, HeadLoss, Slab};
+use crate::ops::tracked::{Backward, Computed, tracked1};
 use crate::ops::{Gradients, IGNORED_LABEL};
 
 /// A head that compares hidden states with every row of a table, and what it should find.
@@ -40,9 +41,16 @@ pub struct HeadResult {
 /// If `hidden` is not for blocks ([`has_blocks`]), a label is past the table, or the shapes do not fit.
 pub fn head_loss(hidden: &Tensor, parts: HeadParts, gradients: Option<&Gradients>) -> Result<Tensor> {
     check(hidden, &parts)?;
+    let hidden = hidden.contiguous()?;
     by_dtype!(hidden.dtype(), T => {
-        let op = HeadOp::<T> { parts, gradients: gradients.cloned(), state: Mutex::new(None) };
-        hidden.contiguous()?.apply_op1(op)
+        let (vocabulary, width) = parts.table.dims2()?;
+        let product = Work::product::<T>(parts.labels.len(), width, vocabulary);
+        let work = product.times(if gradients.is_some() { 3 } else { 1 });
+        let (sums, found) = span("head and loss", work, || {
+            with_head(&parts, Reading::of(&hidden).slice::<T>()?, |head| head.forward(gradients.is_some()))
+        })?;
+        let loss = Computed::values(vec![<T as WithDType>::from_f64(sums.mean_loss())], ());
+        tracked1(&hidden, loss, HeadOp::<T> { parts, gradients: gradients.cloned(), state: Mutex::new(found) })
     })
 }
 
@@ -102,24 +110,10 @@ struct HeadOp<T: Number> {
     state: Mutex<Option<HeadGradients<T>>>,
 }
 
-impl<T: Number> CustomOp1 for HeadOp<T> {
-    fn name(&self) -> &'static str {
-        "head with loss"
-    }
+impl<T: Number> Backward<1> for HeadOp<T> {
+    const NAME: &'static str = "head with loss";
 
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let hidden = slice::<T>(storage, layout)?;
-        let (vocabulary, width) = self.parts.table.dims2()?;
-        let product = Work::product::<T>(self.parts.labels.len(), width, vocabulary);
-        let work = product.times(if self.gradients.is_some() { 3 } else { 1 });
-        let (sums, gradients) = span("head and loss", work, || {
-            with_head(&self.parts, hidden, |head| head.forward(self.gradients.is_some()))
-        })?;
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = gradients;
-        Ok(output(vec![<T as WithDType>::from_f64(sums.mean_loss())], ()))
-    }
-
-    fn bwd(&self, hidden: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
+    fn backward(&self, [hidden]: [&Tensor; 1], _: &Tensor, gradient: &Tensor) -> Result<[Option<Tensor>; 1]> {
         let Some(gradients) = &self.gradients else { bail!("A head without a set of gradients cannot go backward.") };
         let mut found = taken(&self.state)?;
         let factor = gradient.to_dtype(DType::F64)?.to_scalar::<f64>()?;
@@ -136,6 +130,6 @@ impl<T: Number> CustomOp1 for HeadOp<T> {
         {
             slot.add(&found.bias);
         }
-        Ok(Some(tensor(found.hidden, hidden.shape())?))
+        Ok([Some(tensor(found.hidden, hidden.shape())?)])
     }
 }

@@ -1,16 +1,17 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, bail};
+use candle_core::{Result, Tensor, bail};
 
 use super::attention::{AttentionParts, AttentionPiece};
 use super::feed_forward::{FeedForwardParts, FeedForwardPiece};
 use super::open::{Locked, Number, Opened, check_norm, has_blocks, norm_tensors, taken};
 use super::projections::HeadMap;
-use crate::ops::element::{Reading, by_dtype, output, slice, tensor};
+use crate::ops::element::{Reading, by_dtype, tensor};
 use crate::ops::profile::{Work, span};
 use crate::ops::threaded::{
     AttentionState, Buffer, FeedForwardState, KeptMaps, LentGradient, LentGradients, LentMaps, Slab,
 };
+use crate::ops::tracked::{Backward, Computed, tracked1};
 use crate::ops::{Gradients, Norm};
 
 /// One layer: attention, then feed-forward.
@@ -74,8 +75,8 @@ pub fn stack(
     let loans = Loans::new(&layers)?;
     let heads = |attention: &Option<AttentionPiece>| attention.as_ref().map_or(0, |piece| piece.maps().len());
     let map_shapes: Vec<[usize; 4]> = layers.iter().map(|(attention, _)| [b, heads(attention), t, t]).collect();
+    let x = x.contiguous()?;
     by_dtype!(x.dtype(), T => {
-        let beside = Arc::new(Mutex::new(Beside::<T>::default()));
         let op = StackOp {
             layers,
             loans,
@@ -84,11 +85,9 @@ pub fn stack(
             gradients: gradients.cloned(),
             wanted,
             state: Mutex::new(None),
-            beside: Arc::clone(&beside),
         };
-        let stream = x.contiguous()?.apply_op1(op)?;
-        let Beside { maps, mut hidden } =
-            std::mem::take(&mut *beside.lock().unwrap_or_else(PoisonError::into_inner));
+        let (y, Beside { maps, mut hidden }) = op.forward(Reading::of(&x).slice::<T>()?)?;
+        let stream = tracked1(&x, Computed::values(y, x.shape()), op)?;
         if let Some(last) = hidden.last_mut() {
             *last = Vec::new();
         }
@@ -107,12 +106,6 @@ pub fn stack(
 struct Beside<T> {
     maps: Vec<Vec<T>>,
     hidden: Vec<Vec<T>>,
-}
-
-impl<T> Default for Beside<T> {
-    fn default() -> Self {
-        Self { maps: Vec::new(), hidden: Vec::new() }
-    }
 }
 
 /// Who lends a map to whom.
@@ -170,7 +163,6 @@ struct StackOp<T: Number> {
     gradients: Option<Gradients>,
     wanted: Wanted,
     state: Mutex<Option<Vec<LayerState<T>>>>,
-    beside: Arc<Mutex<Beside<T>>>,
 }
 
 /// The maps of the layers that lend to `piece`; `maps` gives those that a layer computed.
@@ -215,12 +207,13 @@ impl<T: Number> StackOp<T> {
         Ok(maps)
     }
 
-    fn forward(&self, x: &[T]) -> Result<Vec<T>> {
+    /// The stream after all layers, and what is wanted beside it; the states are kept where there will be a backward pass.
+    fn forward(&self, x: &[T]) -> Result<(Vec<T>, Beside<T>)> {
         let is_training = self.gradients.is_some();
         let mut states: Vec<LayerState<T>> = Vec::new();
         // Maps that are lent later, where the states of layers are not kept.
         let mut shelf: Vec<Option<(KeptMaps<T>, usize)>> = Vec::new();
-        let mut beside = Beside::default();
+        let mut beside = Beside { maps: Vec::new(), hidden: Vec::new() };
         for (number, (attention, feed_forward)) in self.layers.iter().enumerate() {
             let before: &[T] = states.last().map_or(x, |state| &state.after);
             let lends = self.loans.last_use(number).is_some();
@@ -275,11 +268,10 @@ impl<T: Number> StackOp<T> {
         if is_training {
             *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(states);
         }
-        *self.beside.lock().unwrap_or_else(PoisonError::into_inner) = beside;
-        Ok(y)
+        Ok((y, beside))
     }
 
-    fn backward(&self, x: &[T], dy: &[T], gradients: &Gradients) -> Result<Vec<T>> {
+    fn go_back(&self, x: &[T], dy: &[T], gradients: &Gradients) -> Result<Vec<T>> {
         let mut states = taken(&self.state)?;
         let mut gradient = Buffer::take(x.len());
         match &self.last_norm {
@@ -330,20 +322,13 @@ impl<T: Number> StackOp<T> {
     }
 }
 
-impl<T: Number> CustomOp1 for StackOp<T> {
-    fn name(&self) -> &'static str {
-        "stack of layers"
-    }
+impl<T: Number> Backward<1> for StackOp<T> {
+    const NAME: &'static str = "stack of layers";
 
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        Ok(output(self.forward(slice::<T>(storage, layout)?)?, layout.shape()))
-    }
-
-    fn bwd(&self, x: &Tensor, _: &Tensor, dy: &Tensor) -> Result<Option<Tensor>> {
+    fn backward(&self, [x]: [&Tensor; 1], _: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 1]> {
         let Some(gradients) = &self.gradients else { bail!("Layers without a set of gradients cannot go backward.") };
-        let dy = dy.contiguous()?;
-        let (x_values, dy_values) = (Reading::of(x), Reading::of(&dy));
-        let dx = self.backward(x_values.slice()?, dy_values.slice()?, gradients)?;
-        Ok(Some(tensor(dx, x.shape())?))
+        let (x_values, dy_values) = (Reading::of(x), Reading::of(dy));
+        let dx = self.go_back(x_values.slice()?, dy_values.slice()?, gradients)?;
+        Ok([Some(tensor(dx, x.shape())?)])
     }
 }

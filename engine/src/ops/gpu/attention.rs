@@ -8,8 +8,8 @@ use super::{
     dropout::launched,
     launch::{Launch, wide},
     softmax::{Rows, probabilities, score_gradient},
-    tracked::{Backward, tracked3},
 };
+use crate::ops::tracked::{Backward, tracked3};
 use crate::ops::{MaskSpec, kernels::DropoutMask, profile::Work};
 
 /// Elements of the scores that are there at once where maps are computed again.

@@ -10,6 +10,7 @@ use candle_core::{
 };
 
 use super::cuda;
+use crate::ops::tracked::Computed;
 
 /// Memory for a result, not filled yet.
 #[derive(Debug)]
@@ -69,14 +70,15 @@ impl Buffer {
         self.storage.device()
     }
 
-    /// The storage alone.
-    pub fn into_storage(self) -> (Storage, Shape) {
-        (self.storage, self.shape)
-    }
-
     /// A tensor without a graph.
     pub fn into_tensor(self) -> Tensor {
         Tensor::from_storage(self.storage, self.shape, BackpropOp::none(), false)
+    }
+}
+
+impl From<Buffer> for Computed {
+    fn from(buffer: Buffer) -> Self {
+        Self(buffer.storage, buffer.shape)
     }
 }
 

@@ -6,9 +6,9 @@ use super::{
     buffer::{Buffer, address},
     device::{passes, run, timed},
     launch::{Launch, wide},
-    tracked::{Backward, tracked1},
 };
 use crate::ops::IGNORED_LABEL;
+use crate::ops::tracked::{Backward, tracked1};
 
 /// See [`crate::ops::cross_entropy()`]; labels were checked by the caller.
 ///

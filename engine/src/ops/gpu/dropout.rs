@@ -6,9 +6,9 @@ use super::{
     buffer::{Buffer, address},
     device::{passes, run, timed},
     launch::Launch,
-    tracked::{Backward, tracked1, tracked2},
 };
 use crate::ops::kernels::{DropoutMask, keep_threshold};
+use crate::ops::tracked::{Backward, tracked1, tracked2};
 
 impl Launch {
     /// With the seven fields that say which elements are dropped; none = nothing is.

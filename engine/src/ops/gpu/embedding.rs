@@ -7,9 +7,9 @@ use super::{
     columns::{COLUMNS_A_BLOCK, totals},
     device::{passes, run, timed},
     launch::{Launch, wide},
-    tracked::{Backward, tracked1},
 };
 use crate::ops::profile::Work;
+use crate::ops::tracked::{Backward, tracked1};
 
 /// See [`crate::ops::embedding()`]; ids were checked by the caller, `shape` is that of the result.
 ///

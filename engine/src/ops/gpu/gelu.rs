@@ -7,9 +7,9 @@ use super::{
     columns::column_sums,
     device::{passes, run, timed},
     launch::Launch,
-    tracked::{Backward, tracked1, tracked2},
 };
 use crate::ops::Gelu;
+use crate::ops::tracked::{Backward, tracked1, tracked2};
 
 /// `gelu(x + bias)`, see [`crate::ops::gelu()`].
 ///

@@ -7,8 +7,8 @@ use super::{
     columns::{Normalised, column_sums},
     device::{passes, run, timed},
     launch::{Launch, wide},
-    tracked::{Backward, tracked3},
 };
+use crate::ops::tracked::{Backward, tracked3};
 
 /// See [`crate::ops::layer_norm()`]; shapes were checked by the caller. Mean and deviation of each row are kept.
 ///

@@ -6,8 +6,8 @@ use super::{
     buffer::Buffer,
     columns::{add_bias, column_sums},
     device::timed,
-    tracked::{Backward, tracked2, tracked3},
 };
+use crate::ops::tracked::{Backward, tracked2, tracked3};
 use crate::ops::{Orientation, profile::Work};
 
 /// See [`crate::ops::linear()`]; shapes were checked by the caller.

@@ -6,7 +6,7 @@
 //! its slow reference there, in every element type. What only a GPU can show is how fast they are.
 //!
 //! Matrix products are the vendor's. Every sum has an order that depends on shapes alone. Results are tensors that
-//! candle's backward pass knows ([`tracked`]); nothing here waits for the GPU, but the norm of the gradients.
+//! candle's backward pass knows (`ops::tracked`); nothing here waits for the GPU, but the norm of the gradients.
 
 mod attention;
 mod buffer;
@@ -27,7 +27,6 @@ mod softmax;
 mod source;
 #[cfg(test)]
 mod tests;
-mod tracked;
 
 pub use attention::{CoreMask, CoreMemory, attention_core};
 pub use cross_entropy::cross_entropy;

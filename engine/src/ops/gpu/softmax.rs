@@ -6,8 +6,8 @@ use super::{
     buffer::{Buffer, address},
     device::{passes, run, timed},
     launch::Launch,
-    tracked::{Backward, tracked1},
 };
+use crate::ops::tracked::{Backward, tracked1};
 use crate::ops::{MaskSpec, kernels::DropoutMask};
 
 /// Rows of scores, and where they lie among all of an attention: some queries, the first keys.

@@ -5,6 +5,7 @@ use half::{bf16, f16};
 use proptest::prelude::*;
 
 use super::*;
+use crate::ops::tracked::Computed;
 use crate::ops::{
     self, AdamW, AdamWConfig, Affine, BlockDropout, DropoutStream, Gelu, Gradients, IGNORED_LABEL, MaskSpec,
     Orientation, Parameter, composed,
@@ -344,7 +345,7 @@ fn the_norm_of_a_gradient_that_is_none_is_none() {
 #[test]
 fn results_are_written_whole_and_buffers_are_not_filled_before() {
     let buffer = buffer::Buffer::new(&Device::Cpu, (2, 3), DType::F32).unwrap();
-    let (storage, shape) = buffer.into_storage();
+    let Computed(storage, shape) = buffer.into();
     assert_eq!(shape.dims(), [2, 3]);
     assert!(matches!(storage, Storage::Cpu(CpuStorage::F32(data)) if data.iter().all(|x| x.is_nan())));
 }

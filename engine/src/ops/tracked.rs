@@ -1,4 +1,4 @@
-//! Results that candle's backward pass knows how to differentiate.
+//! Results that candle's backward pass knows how to differentiate, on every device.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,7 +6,17 @@ use candle_core::{
     CpuStorage, CudaStorage, CustomOp1, CustomOp2, CustomOp3, Layout, Result, Shape, Storage, Tensor, bail,
 };
 
-use super::buffer::Buffer;
+use super::element::Element;
+
+/// The result of an operation, without a graph.
+pub struct Computed(pub Storage, pub Shape);
+
+impl Computed {
+    /// Numbers on the CPU.
+    pub fn values<T: Element>(values: Vec<T>, shape: impl Into<Shape>) -> Self {
+        Self(Storage::Cpu(T::to_cpu_storage_owned(values)), shape.into())
+    }
+}
 
 /// How gradients flow back through an operation of `N` tensors.
 pub trait Backward<const N: usize>: Send + Sync + 'static {
@@ -23,32 +33,32 @@ pub trait Backward<const N: usize>: Send + Sync + 'static {
 
 /// An operation whose result was computed before: candle takes it where it would compute it.
 struct Made<B> {
-    result: Mutex<Option<Buffer>>,
+    result: Mutex<Option<Computed>>,
     backward: B,
 }
 
 impl<B> Made<B> {
-    fn new(result: Buffer, backward: B) -> Self {
-        Self { result: Mutex::new(Some(result)), backward }
+    fn new(result: impl Into<Computed>, backward: B) -> Self {
+        Self { result: Mutex::new(Some(result.into())), backward }
     }
 
-    fn take(&self) -> Result<(Storage, Shape)> {
+    fn take(&self) -> Result<Computed> {
         match self.result.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(result) => Ok(result.into_storage()),
+            Some(result) => Ok(result),
             None => bail!("The result of an operation was taken twice."),
         }
     }
 
     fn cpu(&self) -> Result<(CpuStorage, Shape)> {
         match self.take()? {
-            (Storage::Cpu(storage), shape) => Ok((storage, shape)),
+            Computed(Storage::Cpu(storage), shape) => Ok((storage, shape)),
             _ => bail!("The result of an operation lies elsewhere than its inputs."),
         }
     }
 
     fn cuda(&self) -> Result<(CudaStorage, Shape)> {
         match self.take()? {
-            (Storage::Cuda(storage), shape) => Ok((storage, shape)),
+            Computed(Storage::Cuda(storage), shape) => Ok((storage, shape)),
             _ => bail!("The result of an operation lies elsewhere than its inputs."),
         }
     }
@@ -58,7 +68,7 @@ impl<B> Made<B> {
 ///
 /// # Errors
 /// If they lie on different devices.
-pub fn tracked1<B: Backward<1>>(x: &Tensor, result: Buffer, backward: B) -> Result<Tensor> {
+pub fn tracked1<B: Backward<1>>(x: &Tensor, result: impl Into<Computed>, backward: B) -> Result<Tensor> {
     x.apply_op1(Made::new(result, backward))
 }
 
@@ -66,7 +76,7 @@ pub fn tracked1<B: Backward<1>>(x: &Tensor, result: Buffer, backward: B) -> Resu
 ///
 /// # Errors
 /// If they lie on different devices.
-pub fn tracked2<B: Backward<2>>([x, y]: [&Tensor; 2], result: Buffer, backward: B) -> Result<Tensor> {
+pub fn tracked2<B: Backward<2>>([x, y]: [&Tensor; 2], result: impl Into<Computed>, backward: B) -> Result<Tensor> {
     x.apply_op2(y, Made::new(result, backward))
 }
 
@@ -74,7 +84,7 @@ pub fn tracked2<B: Backward<2>>([x, y]: [&Tensor; 2], result: Buffer, backward: 
 ///
 /// # Errors
 /// If they lie on different devices.
-pub fn tracked3<B: Backward<3>>([x, y, z]: [&Tensor; 3], result: Buffer, backward: B) -> Result<Tensor> {
+pub fn tracked3<B: Backward<3>>([x, y, z]: [&Tensor; 3], result: impl Into<Computed>, backward: B) -> Result<Tensor> {
     x.apply_op3(y, z, Made::new(result, backward))
 }
 
@@ -161,5 +171,44 @@ impl<B: Backward<3>> CustomOp3 for Made<B> {
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
         let [dx, dy, dz] = self.backward.backward([x, y, z], result, &gradient.contiguous()?)?;
         Ok((dx, dy, dz))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::{DType, Device};
+
+    use super::*;
+
+    /// Gives the gradient back as it came.
+    struct Seen;
+
+    impl<const N: usize> Backward<N> for Seen {
+        const NAME: &'static str = "seen";
+
+        fn backward(&self, _: [&Tensor; N], _: &Tensor, gradient: &Tensor) -> Result<[Option<Tensor>; N]> {
+            assert!(gradient.is_contiguous());
+            Ok([(); N].map(|()| Some(gradient.clone())))
+        }
+    }
+
+    #[test]
+    fn a_broadcast_gradient_comes_as_a_full_one() {
+        let x = Tensor::zeros((2, 3), DType::F32, &Device::Cpu).unwrap();
+        let wide = Tensor::new(&[[1.0_f32], [2.0]], &Device::Cpu).unwrap().broadcast_as((2, 3)).unwrap();
+        let made = || Made::new(Computed::values(vec![0.0_f32; 6], (2, 3)), Seen);
+        let one = CustomOp1::bwd(&made(), &x, &x, &wide).unwrap();
+        let (two, second) = CustomOp2::bwd(&made(), &x, &x, &x, &wide).unwrap();
+        let (three, ..) = CustomOp3::bwd(&made(), &x, &x, &x, &x, &wide).unwrap();
+        for gradient in [one, two, second, three] {
+            assert_eq!(gradient.unwrap().to_vec2::<f32>().unwrap(), [[1.0; 3], [2.0; 3]]);
+        }
+    }
+
+    #[test]
+    fn a_result_is_taken_once() {
+        let made = Made::new(Computed::values(vec![1.0_f64], ()), Seen);
+        assert!(made.cpu().is_ok());
+        assert!(made.cpu().unwrap_err().to_string().contains("taken twice"));
     }
 }
