@@ -60,9 +60,12 @@ impl Messages {
         self.push_message(Message { level, what, what_to_do, run, at, times: 1 });
     }
 
-    /// Adds a message with a time of its own.
+    /// Adds a message with a time of its own. An error right after another one about the same run is its consequence, and not
+    /// counted as one more.
     pub fn push_message(&mut self, message: Message) {
-        if message.level == Level::Error {
+        let follows = message.run.is_some()
+            && self.log.back().is_some_and(|last| (last.level, &last.run) == (Level::Error, &message.run));
+        if message.level == Level::Error && !follows {
             self.unseen_errors += 1;
         }
         if let Some(last) = self.log.back_mut()
@@ -140,6 +143,13 @@ mod tests {
         messages.push_error("a", "b");
         assert_eq!((messages.len(), messages.latest().unwrap().times), (1, 2));
         assert_eq!(messages.unseen_errors(), 2);
+        // A run that fails says why, and then that it has ended.
+        for run in [RunId::new(), RunId::new()] {
+            for what in ["There is no such text.", "\"a\" failed after 0 steps."] {
+                messages.push(Level::Error, what, "", Some(run.clone()));
+            }
+        }
+        assert_eq!((messages.unseen_errors(), messages.len()), (4, 5));
         for i in 0..KEPT {
             messages.push_info(i.to_string());
         }

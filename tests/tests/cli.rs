@@ -565,6 +565,18 @@ fn the_store_may_be_named_as_file_or_folder() {
     assert!(program.path("kept/headroom.db").is_file());
     let runs = program.run(&["--store", "kept/headroom.db", "runs", "--json"]).expect_code(0).json();
     assert_eq!(runs.as_array().unwrap().len(), 1);
+    // What is not there yet is a folder to be made, with and without a slash; an ending of databases names a file.
+    for (given, database) in [("new/", "new/headroom.db"), ("other", "other/headroom.db"), ("far/a.db", "far/a.db")] {
+        let arguments = ["train", "-", "--steps", "2", "--store", given];
+        let _ = program.run_with_input(&arguments, TINY_DECODER).expect_code(0);
+        assert!(program.path(database).is_file(), "{given}");
+        let runs = program.run(&["--store", given, "runs", "--json"]).expect_code(0).json();
+        assert_eq!(runs.as_array().unwrap().len(), 1, "{given}");
+        let mut command = program.command(&["runs", "--json"]);
+        command.env("HEADROOM_STORE", given);
+        assert_eq!(program.run_command(command).expect_code(0).json(), runs, "{given}");
+    }
+    assert!(!program.path("runs").exists(), "a store was scattered");
     assert!(!program.store_path().exists(), "the usual store was touched");
 }
 

@@ -15,7 +15,7 @@ use std::{
 };
 
 use headroom_tests::{Program, TINY_DECODER, Training};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_mins(2);
 
@@ -69,15 +69,23 @@ fn a_run_of_another_program_is_listed_paused_resumed_and_stopped() {
     assert!(training.wait_for("paused", |event| event["run"] == run.as_str()).is_some());
     assert_eq!(queue(&program)["running"][0]["paused"], true);
     answers(&program, &["pause", &run], &["paused already"]);
+    answers(&program, &["rename", &run, "renamed meanwhile"], &["renamed meanwhile"]);
+    answers(&program, &["queue"], &["paused", "renamed meanwhile"]);
+    assert_eq!(queue(&program)["running"][0]["name"], "renamed meanwhile");
+    let _ = program.run(&["delete", &run]).expect_code(2).expect_words(&["Stop it first"]);
     let _ = program.run(&["resume-current"]).expect_code(0);
     assert!(training.wait_for("resumed", |_| true).is_some());
     goes_on(&training);
 
     answers(&program, &["stop", "@newest"], &["with a checkpoint"]);
     let (code, last) = training.wait();
-    assert_eq!((code, last.unwrap()["state"].as_str()), (1, Some("stopped")));
+    let last = last.unwrap();
+    assert_eq!((code, last["state"].as_str(), last["name"].as_str()), (1, Some("stopped"), Some("renamed meanwhile")));
     assert!(!program.show(&run)["checkpoints"].as_array().unwrap().is_empty());
-    for command in ["queue", "pause", "resume-current", "stop"] {
+    // A list may be empty; a command needs something that it is about.
+    answers(&program, &["queue"], &["Nothing runs, and nothing waits."]);
+    assert_eq!(queue(&program), json!({ "event": "queue", "running": [], "waiting": [] }));
+    for command in ["pause", "resume-current", "stop"] {
         let answer = program.run(&[command]).expect_code(1);
         assert!(answer.stderr.contains("Nothing runs"), "{}", answer.stderr);
     }
@@ -134,8 +142,7 @@ fn what_a_killed_program_left_is_replaced() {
     let (program, training) = training();
     training.kill();
     assert!(socket(&program).symlink_metadata().is_ok());
-    let answer = program.run(&["queue"]).expect_code(1);
-    assert!(answer.stderr.contains("Nothing runs"), "{}", answer.stderr);
+    answers(&program, &["queue"], &["Nothing runs"]);
     let training = program.start(&["train", "c.toml", "--json"]);
     training.wait_for("step", |_| true).unwrap();
     assert_eq!(queue(&program)["running"].as_array().unwrap().len(), 1);

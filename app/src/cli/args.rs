@@ -20,7 +20,7 @@ A RUN is its number in `headroom runs` (12 or #12), an id, a name, or the beginn
 Runs of one name are told apart by seed and age: NAME@seed=3, NAME@newest, NAME@oldest; @newest is the newest of all.
 With --json a command that is not carried out answers {\"event\":\"refused\" or \"failed\",\"problems\":[{\"field\",\"message\"}]}.";
 
-const STORE_HELP: &str = "Where runs are kept: a database file, or the folder of one [default: $HEADROOM_STORE, else the folder for user data]";
+const STORE_HELP: &str = "Where runs are kept: a database file, or the folder of one. What is not there yet is made: a file where the name ends in .db, .sqlite or .sqlite3, else a folder [default: $HEADROOM_STORE, else the folder for user data]";
 
 /// Trains transformers beside their variants, and keeps what was measured. Without a command it opens the window.
 #[derive(Debug, Parser)]

@@ -98,7 +98,7 @@ pub fn delete(given: Option<&Path>, args: &RunsGivenArgs) -> CliResult {
     let runs = all(&args.runs, |query| open::run(&store, given, query))?;
     if let Some(active) = runs.iter().find(|run| run.state.is_active()) {
         let message = format!("{} is {}. Stop it first. Nothing was deleted.", called(active), active.state);
-        return Err(CliError::FailedAt { field: "run", message });
+        return Err(CliError::at("run", message));
     }
     for run in &runs {
         store.delete(&run.id)?;

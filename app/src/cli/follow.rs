@@ -8,9 +8,11 @@ use headroom_engine::{
     worker::{Command, Event},
 };
 
+use crate::findings::analyses_left_out;
+
 use super::{
     error::{CliError, CliResult, joined},
-    hint, plain, print,
+    hint, open, plain, print,
     progress::Progress,
     session::{Heard, Session},
     signals,
@@ -173,7 +175,9 @@ impl Follower {
                     let text = format!("Trained, but not recorded: {name} ({run}), {steps} in {time}.{best}");
                     return Err(CliError::Failed(spaced(&[&text, &loss, unwritten])));
                 }
-                let text = spaced(&[&format!("Finished: {name} ({run}), {steps} in {time}.{best}"), &loss]);
+                let text = format!("Finished: {name} ({run}), {steps} in {time}.{best}");
+                let left_out = self.analyses_left_out(run).unwrap_or_default();
+                let text = spaced(&[&text, &loss, &left_out]);
                 if self.progress.is_json() { Ok(()) } else { unless_left(print::line(text)) }
             }
             RunState::Stopped => Err(CliError::Failed(spaced(&[
@@ -200,6 +204,12 @@ impl Follower {
                 unwritten,
             ]))),
         }
+    }
+
+    /// How many analyses of its attention a run has, if some were left out. A store that cannot be read tells nothing.
+    fn analyses_left_out(&self, run: &RunId) -> Option<String> {
+        let (store, record) = open::reading_run(self.store.as_deref(), run.as_str()).ok()?;
+        Some(analyses_left_out(&record, &store.live_analyses(run).ok()?)? + ".")
     }
 
     fn resume_command(&self, run: &RunId) -> String {

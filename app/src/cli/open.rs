@@ -18,11 +18,10 @@ const NEWEST: usize = 5;
 /// The store's database file: as given (a file, or the folder of one), else where it usually is.
 pub fn path(given: Option<&Path>) -> CliResult<PathBuf> {
     match given {
-        Some(folder) if folder.is_dir() => Ok(folder.join(StorePaths::DATABASE)),
-        Some(file) if file.as_os_str().is_empty() => {
+        Some(given) if given.as_os_str().is_empty() => {
             Err(CliError::at("store", "--store is empty. Name a database file or the folder of one."))
         }
-        Some(file) => Ok(file.to_owned()),
+        Some(given) => Ok(StorePaths::database_at(given)),
         None => {
             let usual = StorePaths::default_location().map(|paths| paths.database().to_owned());
             usual.ok_or_else(|| {

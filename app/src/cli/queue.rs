@@ -41,7 +41,15 @@ impl Held {
 
 /// Lists what runs and what waits.
 pub fn list(store: Option<&Path>, args: &QueueArgs) -> CliResult {
-    let held = held(store)?;
+    let mut held = reached(store)?;
+    let reading = if held.is_empty() { None } else { open::reading(store)? };
+    let summary = |job: &JobLabel| Some(reading.as_ref()?.run(job.run()?.as_str()).ok()?.summary);
+    for job in held.iter_mut().flat_map(|held| held.current.iter_mut().chain(&mut held.waiting)) {
+        // Its name may have changed since it was queued.
+        if let (Some(run), JobLabel::Train { name, .. }) = (summary(job), job) {
+            *name = run.name;
+        }
+    }
     if args.json {
         let jobs = |is_meant: fn(usize) -> bool| -> Vec<Value> {
             let of_engine = |(engine, held): (usize, &Held)| {
@@ -57,7 +65,6 @@ pub fn list(store: Option<&Path>, args: &QueueArgs) -> CliResult {
     if held.iter().all(|held| held.jobs().next().is_none()) {
         return print::line("Nothing runs, and nothing waits.");
     }
-    let reading = open::reading(store)?;
     let mut table = Table::new(["", "#", "id", "job", "steps"]);
     for (place, held, job) in held.iter().flat_map(|held| held.jobs().map(move |(place, job)| (place, held, job))) {
         let state = match place {
@@ -65,8 +72,7 @@ pub fn list(store: Option<&Path>, args: &QueueArgs) -> CliResult {
             0 => "running".to_owned(),
             place => place.to_string(),
         };
-        let known = job.run().and_then(|run| reading.as_ref()?.run(run.as_str()).ok()).map(|record| record.summary);
-        let (number, steps) = known.map_or_else(Default::default, |run| {
+        let (number, steps) = summary(job).map_or_else(Default::default, |run| {
             let all = run.steps_total.map(|all| format!(" of {}", plain::count(all))).unwrap_or_default();
             (run.number.to_string(), format!("{}{all}", plain::count(run.steps_done)))
         });
@@ -132,8 +138,20 @@ pub fn move_to(store: Option<&Path>, args: &MoveArgs) -> CliResult {
     tell(args.json, "moved", &job, &format!("Now number {to} of {most} that wait"))
 }
 
-/// The engines that hold the store in other processes.
+/// The engines that hold the store in other processes; at least one.
 fn held(store: Option<&Path>) -> CliResult<Vec<Held>> {
+    let all = reached(store)?;
+    if all.is_empty() {
+        return Err(CliError::Failed(
+            "Nothing runs: no other program trains on this store. Start a run with `headroom train`, or open the window."
+                .to_owned(),
+        ));
+    }
+    Ok(all)
+}
+
+/// The engines that hold the store in other processes, if any.
+fn reached(store: Option<&Path>) -> CliResult<Vec<Held>> {
     let (mut all, mut silent) = (Vec::new(), 0);
     for session in Session::others(store)? {
         match ask(&session, Command::ListQueue)? {
@@ -144,12 +162,6 @@ fn held(store: Option<&Path>) -> CliResult<Vec<Held>> {
     if all.is_empty() && silent > 0 {
         let why = "A program on this store ended just now, or is asked too much at once. Try again in a moment.";
         return Err(CliError::Failed(why.to_owned()));
-    }
-    if all.is_empty() {
-        return Err(CliError::Failed(
-            "Nothing runs: no other program trains on this store. Start a run with `headroom train`, or open the window."
-                .to_owned(),
-        ));
     }
     Ok(all)
 }

@@ -10,6 +10,8 @@ use headroom_engine::{
 };
 use serde_json::{Map, Value, json};
 
+use crate::findings::{analyses_due, analyses_left_out};
+
 use super::{
     args::ShowArgs,
     error::{CliError, CliResult, joined},
@@ -45,6 +47,9 @@ fn whole(store: &Store, record: &RunRecord, with_points: bool) -> CliResult<Valu
     object.insert("steps".to_owned(), json!(run.steps_done));
     object.insert("folder".to_owned(), json!(store.paths().run(&run.id)));
     object.insert("parameter_match".to_owned(), json!(parameter_match(record)));
+    let made = store.live_analyses(&run.id)?;
+    object.insert("analyses_due".to_owned(), json!(analyses_due(record).max(made.len() as u64)));
+    object.insert("analyses_made".to_owned(), json!(made));
     object.insert("checkpoints".to_owned(), serde_json::to_value(store.checkpoints(&run.id)?).map_err(unwritable)?);
     object.insert("samples".to_owned(), serde_json::to_value(store.samples(&run.id)?).map_err(unwritable)?);
     if with_points {
@@ -122,6 +127,7 @@ fn text(store: &Store, record: &RunRecord) -> CliResult<String> {
         .map(|attempt| format!("from step {} on", plain::count(attempt.first_step)))
         .collect();
     fact("resumed", resumes.join(", "));
+    fact("analyses", analyses_left_out(record, &store.live_analyses(&run.id)?).unwrap_or_default());
 
     if let Some(chosen) = run.metrics.get(series_names::COVERAGE_SCORE_ERROR).filter(|chosen| chosen.last_step > 0) {
         let step = plain::count(chosen.last_step);

@@ -81,7 +81,7 @@ impl RunOperation {
 /// What can be done with a run as it stands, in menu order.
 pub fn offered(run: &RunSummary) -> Vec<RunOperation> {
     let mut all = Vec::with_capacity(8);
-    if run.state.can_resume() {
+    if run.is_worth_resuming() {
         all.push(RunOperation::Resume);
     }
     if run.state == RunState::Queued {
@@ -174,13 +174,17 @@ mod tests {
     fn only_what_makes_sense_is_offered() {
         let mut run = examples::summary(1, "run");
         for state in RunState::ALL {
-            run.state = state;
+            (run.state, run.steps_done) = (state, 7);
             let all = offered(&run);
             let resumable = matches!(state, RunState::Stopped | RunState::Interrupted | RunState::Failed);
             assert_eq!(all.contains(&RunOperation::Resume), resumable, "{state}");
             assert_eq!(all.contains(&RunOperation::Delete), state.is_ended(), "{state}");
             assert_eq!(all.contains(&RunOperation::Cancel), state == RunState::Queued, "{state}");
         }
+        // What failed before its first step would fail again in the same way.
+        (run.state, run.steps_done) = (RunState::Failed, 0);
+        assert!(!offered(&run).contains(&RunOperation::Resume));
+        assert!(offered(&run).contains(&RunOperation::Configure));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod advice;
 mod curves;
 mod intervals;
+mod left_out;
 mod maps;
 mod npy;
 mod reconstruction;
@@ -14,6 +15,7 @@ pub use advice::{
 };
 pub use curves::{figures, ranked_curves};
 pub use intervals::{between, component_share, count_words, method_words, share_words};
+pub use left_out::{analyses_due, analyses_left_out};
 pub use maps::{component_maps, maps, query_key_map, similarity_map};
 pub use npy::npy;
 pub use reconstruction::{

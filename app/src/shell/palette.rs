@@ -115,7 +115,7 @@ pub fn entries(state: &State, panels: &[PanelInfo]) -> Vec<Entry> {
         let name = state.run_name(&run.id);
         let detail = format!("seed {}, {}", run.seed, run.state);
         all.push(Entry::new(format!("Run {name}"), detail, PaletteAction::Inspect(run.id.clone())));
-        if run.state.can_resume() && state.current.as_ref().is_none_or(|current| current.run != run.id) {
+        if run.is_worth_resuming() && state.current.as_ref().is_none_or(|current| current.run != run.id) {
             let label = format!("Resume {name}");
             all.push(Entry::new(label, run.state.to_string(), PaletteAction::ResumeRun(run.id.clone())));
         }

@@ -1,5 +1,9 @@
-use egui::{Align, Button, Layout, ProgressBar, RichText, Ui};
-use headroom_engine::{config::counted, worker::Command};
+use egui::{Align, Button, Label, Layout, ProgressBar, RichText, Ui};
+use headroom_engine::{
+    config::counted,
+    store::{RunState, RunSummary},
+    worker::Command,
+};
 
 use super::queue_ui;
 use crate::{
@@ -36,9 +40,15 @@ pub fn top_bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, right: impl FnOnce(&mu
                             now.points.len(),
                             counted(now.spec.point_count(), "point")
                         ),
-                        None => "Nothing is running.".to_owned(),
+                        None => cx.state.running_elsewhere().map_or_else(
+                            || "Nothing is running.".to_owned(),
+                            |run| format!("In another program: {}.", elsewhere_words(&cx.state.run_name(&run.id), run)),
+                        ),
                     };
-                    ui.colored_label(palette.weak, text);
+                    let label = ui.add(Label::new(RichText::new(text).color(palette.weak)).truncate());
+                    if cx.state.running_elsewhere().is_some() {
+                        label.on_hover_text("`headroom pause` and `headroom stop` on the command line reach it");
+                    }
                 });
             }
         });
@@ -130,6 +140,13 @@ fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
         ui.colored_label(palette.weak, format!("loss {}", format::number(loss)))
             .on_hover_text("Training loss of the last step, nats per token");
     }
+}
+
+/// What a run in another program does.
+fn elsewhere_words(name: &str, run: &RunSummary) -> String {
+    let paused = if run.state == RunState::Paused { ", paused" } else { "" };
+    let steps = run.steps_total.map(|all| format!(" of {}", format::count(all))).unwrap_or_default();
+    format!("\"{name}\", step {}{steps}{paused}", format::count(run.steps_done))
 }
 
 /// A word at the beginning of a sentence.

@@ -353,7 +353,9 @@ impl State {
             .filter(|now| {
                 self.records.get(&now.id).is_some_and(|record| {
                     let then = &record.summary;
-                    let is_longer = now.state.is_ended() && then.steps_done != now.steps_done;
+                    // Of the run that trains here, checkpoints tell of themselves; of one in another program its steps do.
+                    let is_here = self.current.as_ref().is_some_and(|current| current.run == now.id);
+                    let is_longer = (now.state.is_ended() || !is_here) && then.steps_done != now.steps_done;
                     is_longer
                         || (&then.name, &then.note, &then.tags, then.archived, then.state)
                             != (&now.name, &now.note, &now.tags, now.archived, now.state)

@@ -138,6 +138,13 @@ impl State {
             .unwrap_or_else(|| run.to_string())
     }
 
+    /// The newest run that another program on the store trains.
+    pub fn running_elsewhere(&self) -> Option<&RunSummary> {
+        let is_here = |run: &RunSummary| self.current.as_ref().is_some_and(|current| current.run == run.id);
+        let is_training = |run: &RunSummary| matches!(run.state, RunState::Running | RunState::Paused);
+        self.runs.iter().find(|run| is_training(run) && !is_here(run))
+    }
+
     /// Asks for a run's whole record, once; it comes into `records`.
     pub fn want_record(&mut self, run: &RunId) {
         if !self.records.contains_key(run) {

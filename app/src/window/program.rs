@@ -104,9 +104,7 @@ impl Program {
             None => {}
             Some(Wish::Retry) => self.page = opening(&ctx, &self.store),
             Some(Wish::Open(path)) => {
-                // What is not there yet and has no ending is a folder to be made.
-                let is_folder = path.is_dir() || (!path.exists() && path.extension().is_none());
-                self.store = if is_folder { path.join(StorePaths::DATABASE) } else { path };
+                self.store = StorePaths::database_at(&path);
                 self.page = opening(&ctx, &self.store);
             }
             Some(Wish::Quit) => ctx.send_viewport_cmd(ViewportCommand::Close),

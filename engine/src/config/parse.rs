@@ -113,13 +113,65 @@ pub fn to_toml(config: &RunConfig) -> String {
 
 fn read(table: Table) -> Result<RunConfig, ConfigError> {
     RunConfig::deserialize(Value::Table(table.clone())).map_err(|error| {
-        let found = faults(&table);
+        let mut found = faults(&table);
         if found.is_empty() {
-            ConfigError::Fields(vec![fault("config", "", &error)])
-        } else {
-            ConfigError::Fields(found)
+            return ConfigError::Fields(vec![fault("config", "", &error)]);
         }
+        let outside = numbers_outside(table, &found);
+        found.extend(outside);
+        ConfigError::Fields(found)
     })
+}
+
+/// Numbers outside of what their fields take, among the fields that can be read beside those that cannot. Whether fields fit
+/// each other is not judged, since it may depend on one that cannot be read.
+fn numbers_outside(mut table: Table, unread: &[Problem]) -> Vec<Problem> {
+    let mut paths: Vec<String> = unread.iter().map(|problem| problem.field.clone()).collect();
+    // Where a field cannot be left out, its section goes; each time around at least one is gone.
+    while RunConfig::deserialize(Value::Table(table.clone())).is_err() {
+        for path in &paths {
+            remove(&mut table, path);
+        }
+        let still: Vec<String> = faults(&table).into_iter().map(|problem| problem.field).collect();
+        paths = if still.iter().all(|path| is_there(&table, path)) {
+            still
+        } else {
+            let section = |path: &String| path.rsplit_once('.').map(|(section, _)| section.to_owned());
+            still.iter().chain(&paths).filter_map(section).filter(|path| is_there(&table, path)).collect()
+        };
+        if paths.is_empty() {
+            break;
+        }
+    }
+    let read = RunConfig::deserialize(Value::Table(table.clone()));
+    let outside = read.map(|config| config.numbers_outside()).unwrap_or_default();
+    outside.into_iter().filter(|problem| is_there(&table, &problem.field)).collect()
+}
+
+/// The table that holds the field of a path, and the field's name.
+fn holder<'a>(table: &'a mut Table, path: &'a str) -> Option<(&'a mut Table, &'a str)> {
+    let (parents, last) = path.rsplit_once('.').unwrap_or(("", path));
+    let mut inner = table;
+    for name in parents.split('.').filter(|name| !name.is_empty()) {
+        inner = inner.get_mut(name)?.as_table_mut()?;
+    }
+    Some((inner, last))
+}
+
+/// Takes a field away; with a kind the fields that have a meaning only beside it.
+fn remove(table: &mut Table, path: &str) {
+    if let Some((inner, name)) = holder(table, path) {
+        inner.remove(name);
+        if is_kind(path) {
+            inner.retain(|name, _| path == "data.kind" && data::COMMON.contains(&name));
+        }
+    }
+}
+
+fn is_there(table: &Table, path: &str) -> bool {
+    let mut names = path.split('.');
+    let first = names.next().and_then(|name| table.get(name));
+    names.fold(first, |value, name| value?.as_table()?.get(name)).is_some()
 }
 
 /// Every field that cannot be read: serde stops at the first and does not say where, so that each field is read alone.
@@ -190,24 +242,29 @@ fn judge<T: DeserializeOwned>(table: &Table, section: &str, found: &mut Vec<Prob
     }
 }
 
-/// Rust's names of types in plain words.
-fn in_words(message: &str) -> String {
-    [
-        ("expected usize", "expected a whole number from 0 on"),
-        ("expected u64", "expected a whole number from 0 on"),
-        ("expected u32", "expected a whole number from 0 on"),
-        ("expected f64", "expected a number"),
-        ("expected a string", "expected text in quotes"),
-    ]
-    .iter()
-    .fold(message.to_owned(), |message, (rust, plain)| message.replace(rust, plain))
+/// Rust's names of types in plain words, with what the field takes.
+fn in_words(path: &str, message: &str) -> String {
+    let range = || allowed(path, i64::MAX, &Table::new());
+    for whole in ["expected usize", "expected u64", "expected u32"] {
+        if message.contains(whole) {
+            return range().map_or_else(
+                || message.replace(whole, "expected a whole number from 0 on"),
+                |range| format!("{}; {range}", message.replace(whole, "expected a whole number")),
+            );
+        }
+    }
+    if message.contains("expected f64") {
+        let plain = message.replace("expected f64", "expected a number");
+        return range().map_or_else(|| plain.clone(), |range| format!("{plain}; {range}"));
+    }
+    message.replace("expected a string", "expected text in quotes")
 }
 
 /// What serde says of a field, with the nearest known name.
 fn fault(path: &str, section: &str, error: &toml::de::Error) -> Problem {
     let message = error.message().lines().next().unwrap_or_default().trim().trim_end_matches('.');
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let Some((given, names)) = quoted.split_first() else { return Problem::new(path, in_words(message)) };
+    let Some((given, names)) = quoted.split_first() else { return Problem::new(path, in_words(path, message)) };
     let mut names = names.to_vec();
     let subject = if message.starts_with("unknown field") {
         if section == "data" {
@@ -221,7 +278,7 @@ fn fault(path: &str, section: &str, error: &toml::de::Error) -> Problem {
     } else if message.starts_with("missing field") {
         format!("`{given}` is missing")
     } else {
-        return Problem::new(path, in_words(message));
+        return Problem::new(path, in_words(path, message));
     };
     let hint = nearest(given, names.iter().copied()).map(|near| format!(" Did you mean `{near}`?")).unwrap_or_default();
     let known = match names.as_slice() {
@@ -479,6 +536,41 @@ mod tests {
             "naem",
         ];
         assert_eq!(fields, wanted);
+    }
+
+    #[test]
+    fn numbers_outside_are_told_beside_what_cannot_be_read() {
+        let text = "format = 1\n[model]\nlayer = 3\nwidth = 0\nheads = 7\n[data]\nkind = \"gramar\"\nwords = 5\n\
+                    sequence_length = 0\n[attention]\nreuse = { kind = \"first\", layers = \"x\" }\n\
+                    compatibility = { kind = \"grouped\", kv_heads = 3 }\n[train]\nlearning_rate = -1.0\nbatch = \"x\"\n\
+                    schedule = { kind = \"cosine\", final_fraction = 7.0 }";
+        let overrides = ["train.steps=0", "probe.examples=0"].map(str::to_owned);
+        let found = from_toml_with(text, &overrides).unwrap_err().problems();
+        let fields: Vec<&str> = found.iter().map(|problem| problem.field.as_str()).collect();
+        let wanted = [
+            "data.kind",
+            "model.layer",
+            "attention.reuse.layers",
+            "train.batch",
+            "data.sequence_length",
+            "model.width",
+            "train.steps",
+            "train.learning_rate",
+            "train.schedule.final_fraction",
+            "probe.examples",
+        ];
+        assert_eq!(fields, wanted, "{found:#?}");
+        let wide = found.iter().find(|problem| problem.field == "model.width").unwrap();
+        assert!(wide.message.contains("it must be from 1 to"), "{wide}");
+        let all =
+            from_toml_with("format = 1", &["model.layers=abc", "train.steps=0", "train.batch=-1"].map(str::to_owned));
+        let all: Vec<String> = all.unwrap_err().problems().iter().map(ToString::to_string).collect();
+        let wanted = [
+            "model.layers: invalid type: string \"abc\", expected a whole number; it must be from 1 to 256",
+            "train.batch: invalid value: integer `-1`, expected a whole number; it must be from 1 to 65,536",
+            "train.steps: 0 is too small; it must be from 1 to 1,000,000,000",
+        ];
+        assert_eq!(all, wanted);
     }
 
     #[test]

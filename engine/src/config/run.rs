@@ -62,8 +62,32 @@ pub struct ProbeConfig {
     pub examples: usize,
 }
 
+impl ProbeConfig {
+    /// How many analyses of the probe batch are due by `step` of a run of `steps` in all: before the first step, every
+    /// [`Self::every`] steps, and after the last.
+    pub fn analyses_due(&self, step: u64, steps: u64) -> u64 {
+        if self.every == 0 {
+            return 0;
+        }
+        let is_end_extra = step >= steps && !steps.is_multiple_of(self.every);
+        1 + step / self.every + u64::from(is_end_extra)
+    }
+}
+
 impl Default for ProbeConfig {
     fn default() -> Self {
         Self { every: 100, examples: 16 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn analyses_are_due_before_the_first_step_and_after_the_last() {
+        let due = |every, step, steps| ProbeConfig { every, ..ProbeConfig::default() }.analyses_due(step, steps);
+        assert_eq!((due(50, 0, 600), due(50, 600, 600), due(50, 260, 600)), (1, 13, 6));
+        assert_eq!((due(50, 10, 10), due(50, 9, 10), due(4, 10, 10), due(0, 10, 10)), (2, 1, 4, 0));
     }
 }

@@ -14,6 +14,16 @@ const WIDEST: usize = 65_536;
 impl RunConfig {
     /// Every problem at once; empty when the config can be resolved.
     pub fn validate(&self) -> Vec<Problem> {
+        let check = self.checked();
+        check.into_problems(|_| true)
+    }
+
+    /// Numbers that lie outside of what their field takes, whatever the other fields say.
+    pub(super) fn numbers_outside(&self) -> Vec<Problem> {
+        self.checked().into_problems(|kind| kind == Kind::Outside)
+    }
+
+    fn checked(&self) -> Check {
         let mut check = Check(Vec::new());
         if self.format != FORMAT {
             check.add("format", format!("expected {FORMAT}, found {}", self.format));
@@ -22,15 +32,15 @@ impl RunConfig {
             check.add("name", "a run needs a name");
         }
         check.count("seed", self.seed, 0..=i64::MAX as u64);
-        check.0.extend(self.threads_problem());
+        check.extend(self.threads_problem());
         if self.device != DeviceChoice::Cpu && self.precision == super::Precision::F64 {
             check.add("precision", "f64 is for the CPU; use f32 on a GPU");
         }
         self.check_data(&mut check);
-        check.0.extend(self.model.problems(&self.attention, self.data.sequence_length));
+        self.model.check(&self.attention, self.data.sequence_length, &mut check);
         self.check_train(&mut check);
         check.count("probe.examples", self.probe.examples, 1..=1024);
-        check.0
+        check
     }
 
     fn check_data(&self, check: &mut Check) {
@@ -108,7 +118,13 @@ impl ModelConfig {
     /// What is wrong with these sizes, and with these answers about attention for them, of a model that reads `length`
     /// tokens.
     pub fn problems(&self, attention: &AttentionConfig, length: usize) -> Vec<Problem> {
-        let (model, mut check) = (self, Check(Vec::new()));
+        let mut check = Check(Vec::new());
+        self.check(attention, length, &mut check);
+        check.into_problems(|_| true)
+    }
+
+    fn check(&self, attention: &AttentionConfig, length: usize, check: &mut Check) {
+        let model = self;
         check.count("model.layers", model.layers, 1..=256);
         check.count("model.heads", model.heads, 1..=1024);
         check.count("model.width", model.width, 1..=WIDEST);
@@ -140,19 +156,35 @@ impl ModelConfig {
                 );
             }
         }
-        check.0.extend(attention.reuse.problems(model.layers, model.heads));
-        check.0.extend(attention.compatibility.problems(model));
-        check.0.extend(attention.coverage.problems(length));
-        check.0
+        check.extend(attention.reuse.problems(model.layers, model.heads));
+        check.extend(attention.compatibility.problems(model));
+        check.extend(attention.coverage.problems(length));
     }
 }
 
+/// What a problem follows from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A number alone, which lies outside of what its field takes.
+    Outside,
+    /// Anything else: words that are missing, fields that do not fit each other.
+    Other,
+}
+
 /// Collects problems.
-struct Check(Vec<Problem>);
+struct Check(Vec<(Kind, Problem)>);
 
 impl Check {
     fn add(&mut self, field: &str, message: impl Into<String>) {
-        self.0.push(Problem::new(field, message));
+        self.0.push((Kind::Other, Problem::new(field, message)));
+    }
+
+    fn extend(&mut self, problems: impl IntoIterator<Item = Problem>) {
+        self.0.extend(problems.into_iter().map(|problem| (Kind::Other, problem)));
+    }
+
+    fn into_problems(self, is_wanted: impl Fn(Kind) -> bool) -> Vec<Problem> {
+        self.0.into_iter().filter(|(kind, _)| is_wanted(*kind)).map(|(_, problem)| problem).collect()
     }
 
     fn between<T: Copy + PartialOrd + std::fmt::Display>(
@@ -163,7 +195,7 @@ impl Check {
         most: End<T>,
     ) {
         if let Some(message) = outside(value, least, most) {
-            self.add(field, message);
+            self.0.push((Kind::Outside, Problem::new(field, message)));
         }
     }
 

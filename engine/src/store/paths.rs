@@ -26,6 +26,22 @@ impl StorePaths {
     /// Name of the database file in its default folder.
     pub const DATABASE: &str = "headroom.db";
 
+    /// The database file that a path given by somebody means.
+    ///
+    /// A file that is there is the database, and a folder that is there holds `headroom.db`. What is not there yet is a database
+    /// file where its name ends in `.db`, `.sqlite` or `.sqlite3` without a slash after it, else a folder that will be made.
+    pub fn database_at(given: &Path) -> PathBuf {
+        // Without slashes at its end, with which a file would not be found.
+        let plain: PathBuf = given.components().collect();
+        if plain.is_dir() {
+            return plain.join(Self::DATABASE);
+        }
+        let ends_in_slash = given.as_os_str().to_string_lossy().ends_with(std::path::is_separator);
+        let is_named_as_file = !ends_in_slash
+            && plain.extension().is_some_and(|ending| ["db", "sqlite", "sqlite3"].iter().any(|known| ending == *known));
+        if is_named_as_file || plain.symlink_metadata().is_ok() { plain } else { plain.join(Self::DATABASE) }
+    }
+
     /// Paths around the given database file. Relative ones start at the current folder, now and for good.
     pub fn for_database(database: &Path) -> Self {
         let database = std::path::absolute(database).unwrap_or_else(|_| database.to_owned());
@@ -33,8 +49,8 @@ impl StorePaths {
         Self { database, root }
     }
 
-    /// The paths in use unless the user says otherwise: `$HEADROOM_STORE` if it is set (a database file, or a folder
-    /// to hold `headroom.db`), else the platform's folder for data.
+    /// The paths in use unless the user says otherwise: `$HEADROOM_STORE` if it is set (see
+    /// [`Self::database_at`]), else the platform's folder for data.
     ///
     /// Linux: `$XDG_DATA_HOME/headroom` or `~/.local/share/headroom`; macOS: `~/Library/Application Support/Headroom`;
     /// Windows: `%APPDATA%\Headroom`. None if there is no home folder to be found.
@@ -44,8 +60,7 @@ impl StorePaths {
 
     fn from_variables(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<Self> {
         if let Some(chosen) = variable(Self::VARIABLE) {
-            let database = if chosen.is_dir() { chosen.join(Self::DATABASE) } else { chosen };
-            return Some(Self::for_database(&database));
+            return Some(Self::for_database(&Self::database_at(&chosen)));
         }
         let folder = if cfg!(target_os = "macos") {
             variable("HOME")?.join("Library/Application Support/Headroom")
@@ -196,6 +211,35 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = StorePaths::from_variables(|name| (name == StorePaths::VARIABLE).then(|| folder.path().into()));
         assert_eq!(paths.unwrap().database(), folder.path().join("headroom.db"));
+    }
+
+    #[test]
+    fn what_is_not_there_is_a_folder_unless_it_is_named_as_a_database() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |given: &str| StorePaths::database_at(&folder.path().join(given));
+        let inside = |name: &str| folder.path().join(name);
+        for (given, database) in [
+            ("new", "new/headroom.db"),
+            ("new/", "new/headroom.db"),
+            ("new//", "new/headroom.db"),
+            ("runs.v2", "runs.v2/headroom.db"),
+            ("new.db/", "new.db/headroom.db"),
+            ("a.db", "a.db"),
+            ("gone/a.sqlite", "gone/a.sqlite"),
+            ("a.sqlite3", "a.sqlite3"),
+        ] {
+            assert_eq!(at(given), inside(database), "{given}");
+        }
+        std::fs::create_dir(inside("there.db")).unwrap();
+        std::fs::write(inside("file"), b"").unwrap();
+        for (given, database) in [
+            ("there.db", "there.db/headroom.db"),
+            ("there.db/", "there.db/headroom.db"),
+            ("file", "file"),
+            ("file/", "file"),
+        ] {
+            assert_eq!(at(given), inside(database), "{given}");
+        }
     }
 
     #[test]

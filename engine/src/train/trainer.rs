@@ -269,7 +269,8 @@ impl Trainer {
         let model = self.stepper.frozen()?;
         let found = self.live_analyses.analyse(&model, self.batcher.held_out(), should_stop);
         let secs = started.elapsed().as_secs_f64();
-        self.live_analyses.spent(secs);
+        let is_between = self.progress.step > 0 && self.progress.step < self.steps;
+        self.live_analyses.spent(secs, is_between);
         Ok(found.map(|found| Analysis {
             target: self.config.name.clone(),
             step: Some(self.progress.step),
@@ -280,12 +281,12 @@ impl Trainer {
         }))
     }
 
-    /// Whether one more analysis of the probe batch leaves all of them below their share of the training time.
+    /// Whether the analyses of the probe batch so far have left something of their share of the training time.
     pub(super) fn has_time_to_analyse(&self) -> bool {
         self.live_analyses.has_time(self.progress.train_secs)
     }
 
-    /// How long an analysis takes, the first time that this is asked.
+    /// How long an analysis takes at least, the first time that this is asked.
     pub(super) fn first_analysis_left_out(&mut self) -> Option<f64> {
         self.live_analyses.first_left_out()
     }

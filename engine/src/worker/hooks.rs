@@ -204,6 +204,8 @@ impl<'a> RunHooks<'a> {
     /// The run ended in `state`.
     pub(super) fn finish(self, name: String, state: RunState, why: Option<String>, unwritten: Option<String>) {
         let progress = self.progress.unwrap_or_default();
+        // It may have been renamed while it trained.
+        let name = self.context.store.record(&self.job.run).map_or(name, |record| record.summary.name);
         self.context.outbox.send(Event::Finished {
             run: self.job.run.clone(),
             name,

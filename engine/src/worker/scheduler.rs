@@ -595,6 +595,17 @@ impl Scheduler {
             }
             self.cancel(run)?;
         }
+        if let RunEdit::Rename(name) = &edit {
+            let queued = self.queue.iter_mut().filter_map(|job| match &mut job.work {
+                Work::Train(job) if job.run == *run => Some(&mut job.config.name),
+                _ => None,
+            });
+            let current = self.current.iter_mut().filter_map(|current| match &mut current.label {
+                JobLabel::Train { run: id, name } if id == run => Some(name),
+                _ => None,
+            });
+            current.chain(queued).for_each(|known| known.clone_from(name));
+        }
         let changes_advice = matches!(edit, RunEdit::Delete | RunEdit::Undelete);
         self.write_edit(run, edit)?;
         if changes_advice {

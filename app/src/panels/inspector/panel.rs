@@ -180,7 +180,9 @@ impl Inspector {
         section_ui(ui, "Checkpoints", |ui| {
             let kept = cx.state.checkpoints.get(&run.id).map(Vec::as_slice).unwrap_or_default();
             if kept.is_empty() {
-                let text = if cx.state.records.contains_key(&run.id) {
+                let text = if cx.state.records.contains_key(&run.id) && run.state.is_ended() {
+                    "None: it ended before the first was written."
+                } else if cx.state.records.contains_key(&run.id) {
                     "None yet: the first is written with the first evaluation, or at the end."
                 } else {
                     "Loading…"

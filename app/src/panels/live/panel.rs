@@ -225,7 +225,7 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
             if now.on_hover_text("Writes a checkpoint after this step").clicked() {
                 cx.send(Command::Checkpoint);
             }
-        } else if run.state.can_resume() {
+        } else if run.is_worth_resuming() {
             let button = ui.button(RunOperation::Resume.label(run, false)).on_hover_text(RunOperation::Resume.about());
             if button.clicked() {
                 perform(RunOperation::Resume, &run.id, cx);

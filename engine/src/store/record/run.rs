@@ -92,6 +92,11 @@ impl RunSummary {
         is_told.then_some(health)
     }
 
+    /// Whether it is worth while to let it go on: it can, and did not fail before its first step, where it would fail again.
+    pub fn is_worth_resuming(&self) -> bool {
+        self.state.can_resume() && (self.state != RunState::Failed || self.steps_done > 0)
+    }
+
     /// The state's word, and that of its health where that says more: `running, unstable`.
     pub fn state_words(&self) -> String {
         match self.told_health() {
