@@ -2,7 +2,8 @@
 
 use super::{AttentionKind, Cell, HeadAt, HeadPlan, Naming, ParameterMatch, Preset, StackPlan};
 use crate::config::{
-    AttentionConfig, Cache, Coverage, DEFAULT_STEPS, ModelConfig, PartialCoverage, Problem, Reuse, RunConfig, Tokenizer,
+    Architecture, AttentionConfig, Cache, Coverage, DEFAULT_STEPS, ModelConfig, PartialCoverage, Problem, Reuse,
+    RunConfig, Tokenizer,
 };
 
 /// Most layers and heads of a model; the fields are judged by [`RunConfig::validate`].
@@ -217,8 +218,17 @@ pub(super) fn supported_answers(model: &ModelConfig, attention: &AttentionConfig
     }
     // An answer added to one of the questions must be judged here before this compiles.
     problems.extend(compatibility.conflicts(model));
+    if model.kind == Architecture::Encoder && !cache.is_none() {
+        let message = "an encoder writes no text, so that nothing is kept while it does; keep nothing";
+        problems.push(Problem::new("attention.cache.kind", message));
+    }
     match (coverage, cache) {
-        (Coverage::Full(_), Cache::None(_)) => {}
+        (Coverage::Full(_), Cache::None(_) | Cache::KeyValue(_) | Cache::Hidden(_)) => {}
+        (Coverage::Partial(_) | Coverage::Eigen(_), Cache::KeyValue(_) | Cache::Hidden(_)) => {
+            let message = "scores that follow from others need whole rows of pairs, so that nothing can be kept between \
+                           tokens; keep nothing, or score every pair";
+            problems.push(Problem::new("attention.cache.kind", message));
+        }
         (Coverage::Partial(_), Cache::None(_)) => problems.extend(check_partial(model, attention)),
         (Coverage::Eigen(_), Cache::None(_)) => {
             let message = "projecting scores on eigenvectors needs every score first, so that it saves nothing in \
@@ -318,6 +328,10 @@ mod tests {
             (
                 "compatibility = { kind = \"grouped\", kv_heads = 4 }",
                 "attention.compatibility.kv_heads: 4 groups do not divide 6 heads; these do: 1, 2, 3, 6",
+            ),
+            (
+                "coverage = { kind = \"partial\", k = 2 }\ncache = { kind = \"hidden\" }",
+                "attention.cache.kind: scores that follow from others need whole rows of pairs",
             ),
             (
                 "compatibility = { kind = \"grouped\", kv_heads = 7 }",

@@ -64,6 +64,30 @@ pub struct Full {}
 pub enum Cache {
     /// Nothing: every step computes the whole prefix again.
     None(NoCache),
+    /// Keys and values, or what they are made of, of every position: what [`crate::ops::ScoringForm::memory`] says.
+    KeyValue(KeyValueCache),
+    /// The hidden states of what all rows of a source attend to, a prompt or what an encoder read, in place of their keys and
+    /// values (EL-attention, Yan et al., 2021); of tokens that were written, keys and values.
+    Hidden(HiddenCache),
+}
+
+impl Cache {
+    /// Every answer, for menus and conformance tests.
+    pub const ALL: [Self; 3] = [Self::None(NoCache {}), Self::KeyValue(KeyValueCache {}), Self::Hidden(HiddenCache {})];
+
+    /// The word for it in configs and on the command line.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::None(_) => "none",
+            Self::KeyValue(_) => "key_value",
+            Self::Hidden(_) => "hidden",
+        }
+    }
+
+    /// Whether nothing is kept.
+    pub fn is_none(&self) -> bool {
+        matches!(self, Self::None(_))
+    }
 }
 
 impl Default for Cache {
@@ -72,7 +96,29 @@ impl Default for Cache {
     }
 }
 
+impl std::str::FromStr for Cache {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = || Self::ALL.map(|cache| cache.word()).join(", ");
+        Self::ALL
+            .into_iter()
+            .find(|cache| cache.word() == text)
+            .ok_or_else(|| format!("\"{text}\" is no cache. Use one of these: {}.", known()))
+    }
+}
+
 /// Nothing is kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoCache {}
+
+/// Keys and values are kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyValueCache {}
+
+/// Hidden states are kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HiddenCache {}

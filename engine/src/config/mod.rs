@@ -30,7 +30,7 @@ mod train;
 mod validate;
 
 pub use answer::{Answer, attention_words};
-pub use attention::{AttentionConfig, Baseline, Cache, Full, NoCache};
+pub use attention::{AttentionConfig, Baseline, Cache, Full, HiddenCache, KeyValueCache, NoCache};
 pub use axis::{Axis, Setting, Side, SpecError};
 // A way to score a pair is named in its own file alone.
 pub use compatibility::*;

@@ -21,6 +21,7 @@ mod attention;
 mod blocks;
 mod composed;
 mod cross_entropy;
+mod decoding;
 mod dropout;
 mod element;
 mod embedding;
@@ -54,13 +55,17 @@ pub use blocks::{
     ScoreColumns, ScoringForm, Source, Stacked, Wanted, embed, has_blocks, head_evaluation, head_loss, stack,
 };
 pub use cross_entropy::{IGNORED_LABEL, cross_entropy};
+pub use decoding::{
+    LayerCache, Past, Reach, Reaches, SharedRows, StepAttentionParts, StepLayerParts, StepStack, StepStackParts,
+    Through, WrittenRows,
+};
 pub use dropout::{dropout, residual};
 pub use embedding::embedding;
 pub use gelu::{Gelu, gelu, gelu_of_linear};
 #[cfg(test)]
 pub(crate) use gpu::emulating;
 pub use gradients::Gradients;
-pub use kernels::{Matrix, MatrixMut, Real, add_js_divergences, add_l1_distances};
+pub use kernels::{Matrix, MatrixMut, Real, add_js_divergences, add_l1_distances, index_of_largest, log_sum_exp};
 pub(crate) use kernels::{part, part_mut};
 pub use layer_norm::layer_norm;
 pub use linear::{linear, linear_transposed};

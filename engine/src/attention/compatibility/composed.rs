@@ -4,6 +4,7 @@ use super::{
     LayerCoverage, LayerHeads, Lenders,
     projected::{self, pair, project},
     scored::{Scored, Scores},
+    segment::Segment,
 };
 use crate::{
     attention::Dropout,
@@ -132,6 +133,51 @@ impl HeadAttention {
         let queries = projected::queries(&self.projections, x)?;
         let scored = pair(queries, projected::recalled(&self.projections, kept)?, &self.coverage)?;
         self.mix(scored, x, mask, &Dropout { probability: 0.0, draw: None }, (0, scale), lenders)
+    }
+
+    /// [`Self::forward_kept`] over several stretches of positions, one after the other, under one softmax. The mask counts
+    /// keys over all of them. The slow reference of decoding with a cache.
+    ///
+    /// # Errors
+    /// As [`Self::forward_kept`]; where not every pair is scored.
+    pub fn forward_segments(
+        &self,
+        x: &Tensor,
+        segments: &[Segment<'_>],
+        mask: &MaskSpec,
+        lenders: &mut Lenders,
+    ) -> Result<AttentionOutput> {
+        if !matches!(self.coverage, LayerCoverage::Full) {
+            bail!("A layer that leaves pairs out cannot attend to what was kept.")
+        }
+        let scale = 1.0 / (self.heads.head_size as f64).sqrt();
+        let queries = projected::queries(&self.projections, x)?; // [b, c, n, w]
+        let stretches = segments.iter().map(|segment| segment.open(&self.projections)).collect::<Result<Vec<_>>>()?;
+        let raw = match &queries {
+            Some(q) => {
+                let raw = stretches.iter().map(|stretch| stretch.scores(q)).collect::<Result<Vec<_>>>()?;
+                Some(Tensor::cat(&raw, 3)?) // [b, c, n, m]
+            }
+            None => None,
+        };
+        let own = raw.map(|raw| masked_softmax(&raw, scale, mask)).transpose()?;
+        let maps = self.gather(own.as_ref(), lenders, mask)?; // [b, h, n, m]
+        lenders.push(own.as_ref(), mask, self.heads.lends_until);
+        let (mut mixed, mut first) = (None::<Tensor>, 0);
+        for stretch in &stretches {
+            let count = stretch.positions()?;
+            let part = stretch.mix(&maps.narrow(3, first, count)?.contiguous()?)?;
+            mixed = Some(match mixed {
+                Some(mixed) => (mixed + part)?,
+                None => part,
+            });
+            first += count;
+        }
+        let Some(mixed) = mixed else { bail!("An attention layer has nothing to attend to.") };
+        if first != maps.dim(3)? {
+            bail!("Maps of {} keys cannot be borrowed for {first} keys.", maps.dim(3)?)
+        }
+        Ok(AttentionOutput { output: self.output.forward(&merge_heads(&mixed)?)?, maps })
     }
 
     fn scored(&self, x: &Tensor, y: &Tensor) -> Result<Scored> {

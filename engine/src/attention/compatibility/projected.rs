@@ -14,9 +14,9 @@ pub(super) struct Memory {
     /// Keys of the heads that compute; none when no head does. `[b, c, m, d]`
     pub keys: Option<Tensor>,
     /// What is added to the scores of each key. `[b, c, m]`
-    content: Option<Tensor>,
+    pub content: Option<Tensor>,
     /// Values of the heads that attend. `[b, h, m, d_k]`
-    values: Tensor,
+    pub values: Tensor,
 }
 
 /// Queries of the heads that compute, of `x`, and what all heads read of `y`. What both need is made once where they are
@@ -71,7 +71,7 @@ pub(super) fn recalled(projections: &HeadProjections, kept: &[Tensor]) -> Result
 }
 
 /// The parts of maps of which others than the one who asks read something.
-fn kept_parts(form: &ScoringForm) -> Vec<Columns> {
+pub(super) fn kept_parts(form: &ScoringForm) -> Vec<Columns> {
     let memory = form.memory();
     form.parts().into_iter().filter(|part| memory.iter().any(|columns| part.overlaps(*columns))).collect()
 }

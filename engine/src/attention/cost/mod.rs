@@ -11,11 +11,13 @@
 //! [`layer_macs`] counts as papers on attention do, so that published tables can be compared.
 
 mod activations;
+mod cache;
 mod count;
 mod part;
 mod scoring;
 mod workload;
 
+pub use cache::{CacheBytes, Decoding, cache_bytes};
 pub use count::{Cost, LayerCost, layer_macs};
 pub use part::{Part, PartCost};
 pub use workload::Workload;

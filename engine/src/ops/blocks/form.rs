@@ -305,7 +305,7 @@ impl ScoringForm {
     }
 
     /// The columns of maps of the stream that stand behind some columns, and which map.
-    pub(super) fn behind(&self, columns: Columns) -> Option<Columns> {
+    pub fn behind(&self, columns: Columns) -> Option<Columns> {
         let Source::Derived(number) = columns.of else { return Some(columns) };
         let whole = |of: usize| Some(Columns { of: Source::Map(of), first: 0, count: self.map_sizes(of)?.1 });
         match self.derived.get(number)? {

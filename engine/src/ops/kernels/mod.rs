@@ -11,6 +11,7 @@ mod dispatch;
 mod distance;
 mod dropout;
 mod elementwise;
+mod few_rows;
 mod gather;
 mod gelu;
 mod lanes;
@@ -24,14 +25,14 @@ mod softmax;
 mod tests;
 
 pub(super) use adamw::{AdamWScalars, adamw};
-pub(super) use cross_entropy::{
-    cross_entropy_gradient, cross_entropy_gradient_in_place, index_of_largest, log_sum_exp,
-};
+pub(super) use cross_entropy::{cross_entropy_gradient, cross_entropy_gradient_in_place};
+pub use cross_entropy::{index_of_largest, log_sum_exp};
 #[cfg(test)]
 pub(super) use dispatch::{force_level, supported_levels};
 pub use distance::{add_js_divergences, add_l1_distances};
 pub(super) use dropout::{DropoutMask, keep_threshold};
 pub(super) use elementwise::{add, add_assign, add_product, multiply_assign, scale, sum_of_squares};
+pub(super) use few_rows::{Places, Rows, combine, dots};
 pub(super) use gather::{add_gathered, gathered_products, scatter_added};
 pub(super) use gelu::{
     gelu_exact, gelu_exact_gradient, gelu_exact_with_slope, gelu_tanh, gelu_tanh_gradient, gelu_tanh_with_slope,

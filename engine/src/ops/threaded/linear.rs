@@ -16,7 +16,7 @@ pub enum Orientation {
 
 impl Orientation {
     /// The weight as an `inputs` by `outputs` matrix.
-    pub(super) fn matrix<T: Real>(self, weight: &[T], inputs: usize, outputs: usize) -> Matrix<'_, T> {
+    pub(in crate::ops) fn matrix<T: Real>(self, weight: &[T], inputs: usize, outputs: usize) -> Matrix<'_, T> {
         match self {
             Self::InputsFirst => Matrix::row_major(weight, inputs, outputs),
             Self::OutputsFirst => Matrix::row_major(weight, outputs, inputs).transposed(),

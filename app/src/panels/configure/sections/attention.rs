@@ -1,5 +1,5 @@
 use egui::Ui;
-use headroom_engine::config::{Cache, NoCache, RunConfig};
+use headroom_engine::config::{Cache, RunConfig};
 
 use super::{
     super::{
@@ -17,7 +17,8 @@ use super::{
 const CACHE: Words = Words::new(
     "attention.cache",
     "What is kept",
-    "What is kept from token to token while generating.\nNothing: token t costs as much as a text of t tokens.",
+    "What is kept from token to token while generating; training is not affected.\nNothing: token t costs as much as a text of t \
+     tokens.",
 );
 
 /// The four questions, in their order.
@@ -35,11 +36,20 @@ pub fn attention_ui(
     coverage_ui(ui, form, config, judged);
     ui.separator();
     let attention = &mut config.attention;
-    form.choice(ui, CACHE, &mut attention.cache, &[(Cache::None(NoCache {}), "Nothing")]);
+    let label = |cache: &Cache| match cache {
+        Cache::None(_) => "Nothing",
+        Cache::KeyValue(_) => "Keys and values",
+        Cache::Hidden(_) => "Hidden states (EL-attention)",
+    };
+    form.choice(ui, CACHE, &mut attention.cache, &Cache::ALL.map(|cache| (cache.clone(), label(&cache))));
     note_ui(
         ui,
         match attention.cache {
             Cache::None(_) => "Every new token computes the whole text before it again.",
+            Cache::KeyValue(_) => "Keys and values of every token are kept. The text is the same.",
+            Cache::Hidden(_) => {
+                "The hidden states of the prompt are kept, once for all heads and beams. The text is the same."
+            }
         },
     );
     judged.difference_ui(ui, Question::Cache);

@@ -6,7 +6,11 @@ use candle_core::{DType, Device, Tensor};
 use safetensors::SafeTensors;
 
 use super::{
-    super::{HeadAttention, LayerCoverage, LayerHeads, Lenders, PieceForm, family},
+    super::{
+        HeadAttention, LayerCoverage, LayerHeads, Lenders, PieceForm, Segment, family, projected,
+        segment::{ensemble, expanded},
+        stream_reaches,
+    },
     Loaded, NO_DROPOUT, affine, assert_close,
 };
 use crate::{
@@ -98,6 +102,75 @@ fn schedules(golden: &Golden) -> Vec<Reuse> {
         "skip" => vec![Reuse::Skip(SkipReuse { layers: p })],
         other => panic!("layout {other}"),
     }
+}
+
+/// A layer of standard attention with the matrices of a golden.
+fn standard_layer(golden: &Golden, heads: usize) -> HeadAttention {
+    let heads = LayerHeads::plain(heads, golden.size("dk"));
+    let mut weights = Loaded::default();
+    for (module, weight, bias) in [("query", "Wq", "bq"), ("key", "Wk", "bk"), ("value", "Wv", "bv")] {
+        weights.maps.insert(module, golden.map(weight, bias));
+    }
+    let projections = weights.with(family(&Compatibility::default()).form(&heads, false));
+    HeadAttention { projections, output: golden.map("Wo", "bo"), heads, coverage: LayerCoverage::Full }
+}
+
+/// The rows of each source once for each of its `x` beams.
+fn repeated(tensor: &Tensor, x: usize) -> Tensor {
+    let rows: Vec<u32> = (0..tensor.dim(0).unwrap() * x).map(|row| (row / x) as u32).collect();
+    tensor.index_select(&Tensor::new(rows, &Device::Cpu).unwrap(), 0).unwrap()
+}
+
+/// Attention to hidden states: the encoder's, and those of a prompt before tokens of which keys and values are there.
+#[test]
+fn hidden_states_are_attended_to_as_they_are() {
+    let (mut of_encoders, mut of_prompts) = (0, 0);
+    for (golden, tolerance) in Golden::all("el") {
+        let (h, x, dk) = (golden.size("H"), golden.size("x"), golden.size("dk"));
+        let attention = standard_layer(&golden, h);
+        let reaches = stream_reaches(&attention.projections, h * dk).unwrap();
+        let is_split = golden.has("Hp");
+        let hidden = repeated(&golden.get(if is_split { "Hp" } else { "Hs" }), x);
+        let query = if is_split {
+            let written = golden.get("G");
+            written.narrow(1, golden.size("n_gen") - 1, 1).unwrap()
+        } else {
+            golden.get("query")
+        };
+        let of_hidden = Segment::Stream(&hidden, &reaches).open(&attention.projections).unwrap();
+        let q = projected::queries(&attention.projections, &query.contiguous().unwrap()).unwrap().unwrap();
+        let scores = (of_hidden.scores(&q).unwrap() / (dk as f64).sqrt()).unwrap().squeeze(2).unwrap();
+        let mask = |name: &str| golden.has(name).then(|| repeated(&golden.get(name), x));
+        let mut lenders = Lenders::default();
+        if is_split {
+            golden.check("scores of the prompt", &scores, &golden.get("scores_prefix"), tolerance);
+            let kept = attention.kept(&golden.get("G")).unwrap();
+            let segments = [Segment::Stream(&hidden, &reaches), Segment::Kept(&kept)];
+            let written = Tensor::ones((query.dim(0).unwrap(), golden.size("n_gen")), DType::U8, &Device::Cpu).unwrap();
+            let keys = mask("prefix_mask").map(|mask| Tensor::cat(&[&mask, &written], 1).unwrap());
+            let mask = MaskSpec { causal: false, keys };
+            let got = attention.forward_segments(&query.contiguous().unwrap(), &segments, &mask, &mut lenders).unwrap();
+            golden.check("maps", &got.maps.squeeze(2).unwrap(), &golden.get("probs"), tolerance);
+            golden.check("output", &got.output, &golden.get("output"), tolerance);
+            golden.check("usual output", &got.output, &golden.get("mha_output"), tolerance);
+            of_prompts += 1;
+        } else {
+            let (expanded, bias) = expanded(&q, &reaches).unwrap();
+            golden.check("expanded queries", &expanded.squeeze(2).unwrap(), &golden.get("el_q"), tolerance);
+            golden.check("key bias", &bias.squeeze(3).unwrap().squeeze(2).unwrap(), &golden.get("kbias"), tolerance);
+            golden.check("scores", &scores, &golden.get("scores"), tolerance);
+            let mask = MaskSpec { causal: false, keys: mask("mask") };
+            let segments = [Segment::Stream(&hidden, &reaches)];
+            let got = attention.forward_segments(&query, &segments, &mask, &mut lenders).unwrap();
+            golden.check("maps", &got.maps.squeeze(2).unwrap(), &golden.get("probs"), tolerance);
+            let mixed = ensemble(&got.maps, &hidden).unwrap().squeeze(2).unwrap();
+            golden.check("mixed hidden states", &mixed, &golden.get("ensemble"), tolerance);
+            golden.check("output", &got.output, &golden.get("el_output"), tolerance);
+            golden.check("usual output", &got.output, &golden.get("mha_output"), tolerance);
+            of_encoders += 1;
+        }
+    }
+    assert_eq!((of_encoders, of_prompts), (6, 4));
 }
 
 #[test]

@@ -1,0 +1,488 @@
+use candle_core::{Result, bail};
+use rayon::prelude::*;
+
+use super::{
+    map::{StepMap, StepNorm, WORTH_THREADS},
+    reach::{OfHead, Reach, Reached, Reaches, Side},
+    store::{Past, Run, SharedRows, WrittenRows},
+};
+use crate::ops::{
+    Affine, HeadMap, Norm,
+    kernels::{Places, Rows, add_product, combine, dots, softmax_row},
+    threaded::Buffer,
+};
+
+/// Rows of queries, of one head or several, that share one pass over what was kept.
+const ROWS_AT_ONCE: usize = 16;
+
+/// An attention of a layer as a step of decoding applies it.
+#[derive(Clone, Debug)]
+pub struct StepAttentionParts {
+    /// Maps of the new tokens' stream, whose outputs stand side by side.
+    pub maps: Vec<Affine>,
+    /// How queries of the heads that compute are read from these.
+    pub queries: Vec<Reach>,
+    /// Which of these are kept of every token, first column and count; empty where nothing is.
+    pub kept: Vec<(usize, usize)>,
+    /// How heads read what was kept of tokens that rows have written; none in cross-attention.
+    pub written: Option<Reaches>,
+    /// How heads read what all rows of a source share: a prompt, or what an encoder read; none where nothing is shared.
+    pub shared: Option<Reaches>,
+    /// Where the maps of the heads that attend come from.
+    pub heads: Vec<HeadMap>,
+    /// Size of a head.
+    pub head_size: usize,
+    /// From the mixed heads back to the stream.
+    pub output: Affine,
+    /// The norm of the sub-layer.
+    pub norm: Norm,
+    /// Whether a later layer borrows its maps.
+    pub lends: bool,
+}
+
+/// The same with everything in place.
+#[derive(Clone, Debug)]
+pub(super) struct StepAttention {
+    maps: Vec<StepMap>,
+    base: usize,
+    queries: Reached,
+    kept: Vec<(usize, usize)>,
+    written: Option<Side>,
+    shared: Option<Side>,
+    heads: Vec<HeadMap>,
+    computed: usize,
+    head_size: usize,
+    output: StepMap,
+    pub norm: StepNorm,
+    lends: bool,
+}
+
+/// What a step attends to.
+#[derive(Clone, Copy)]
+pub(super) struct Attended<'a> {
+    pub runs: &'a [Run],
+    pub past: &'a Past,
+    pub shared: Option<&'a SharedRows>,
+}
+
+/// The maps of the heads that compute in one layer: for each run of rows `[heads, rows, keys]`.
+#[derive(Debug)]
+pub(super) struct StepMaps {
+    values: Buffer<f32>,
+    heads: usize,
+}
+
+/// Where a run's maps are.
+#[derive(Clone, Copy)]
+struct Span {
+    run: Run,
+    /// Rows before it, times their keys.
+    before: usize,
+    /// Keys that all rows of the source share, and those of each row's own.
+    keys: [usize; 2],
+}
+
+impl Span {
+    fn all_keys(&self) -> usize {
+        self.keys[0] + self.keys[1]
+    }
+
+    /// Numbers of one head's maps.
+    fn of_head(&self) -> usize {
+        self.run.rows * self.all_keys()
+    }
+}
+
+impl StepAttention {
+    pub fn new(parts: &StepAttentionParts) -> Result<Self> {
+        let maps = parts.maps.iter().map(StepMap::new).collect::<Result<Vec<_>>>()?;
+        let base: usize = maps.iter().map(StepMap::outputs).sum();
+        let side = |side: &Option<Reaches>| side.as_ref().map(Side::new).transpose();
+        let computed = parts.heads.iter().filter(|map| **map == HeadMap::Computed).count();
+        let queries = Reached::new(&parts.queries, false)?;
+        if queries.heads() != computed || parts.kept.iter().any(|(first, count)| first + count > base) {
+            bail!("An attention layer of {computed} heads that compute has {} queries.", queries.heads())
+        }
+        let attention = Self {
+            base,
+            queries,
+            kept: parts.kept.clone(),
+            written: side(&parts.written)?,
+            shared: side(&parts.shared)?,
+            heads: parts.heads.clone(),
+            computed,
+            head_size: parts.head_size,
+            output: StepMap::new(&parts.output)?,
+            norm: StepNorm::new(&parts.norm)?,
+            lends: parts.lends,
+            maps,
+        };
+        for side in [&attention.written, &attention.shared].into_iter().flatten() {
+            let is_whole = side.keys.heads() == computed && side.values.heads() == attention.heads.len();
+            if !is_whole || (computed > 0 && side.keys.size != attention.queries.size) {
+                bail!("The heads of an attention layer read other keys or values than they have.")
+            }
+        }
+        Ok(attention)
+    }
+
+    /// Numbers that are kept of every token.
+    pub fn kept_width(&self) -> usize {
+        self.kept.iter().map(|(_, count)| count).sum()
+    }
+
+    /// What the rows of `x` `[rows, d]` attend to, `[rows, d]` too, which is not added to the stream yet. `written` gets what is
+    /// kept of them; `places` is the place of the first. `lent` are the maps of the layers before.
+    pub fn apply(
+        &self,
+        x: &[f32],
+        out: &mut [f32],
+        attended: Attended<'_>,
+        written: Option<(&mut WrittenRows, u32)>,
+        lent: &[Option<StepMaps>],
+    ) -> Result<Option<StepMaps>> {
+        for (side, store) in self.shared.iter().zip(attended.shared) {
+            if side.width != store.width {
+                bail!("Heads that read {} numbers of a position were given {}.", side.width, store.width)
+            }
+        }
+        let rows = attended.past.rows();
+        let mut base = Buffer::<f32>::take(rows * self.base);
+        let mut first = 0;
+        for map in &self.maps {
+            map.apply(x, rows, &mut base, first, self.base)?;
+            first += map.outputs();
+        }
+        let written = match written {
+            Some((written, place)) => {
+                for row in 0..rows {
+                    let kept = written.place(place as usize + row);
+                    let mut at = 0;
+                    for (first, count) in &self.kept {
+                        kept[at..at + count].copy_from_slice(&base[row * self.base + first..][..*count]);
+                        at += count;
+                    }
+                }
+                Some(&*written)
+            }
+            None => None,
+        };
+        let spans = self.spans(attended);
+        let q = self.queries.read(&base, self.base, rows); // [c, rows, w]
+        let maps = self.scores(&q, rows, &spans, attended, written);
+        let mixed = self.mix(&maps, &spans, rows, attended, written, lent)?; // [rows, h d_k]
+        self.output.apply(&mixed, rows, out, 0, self.output.outputs())?;
+        Ok(self.lends.then_some(maps))
+    }
+
+    fn spans(&self, Attended { runs, past, shared }: Attended<'_>) -> Vec<Span> {
+        let mut before = 0;
+        let span = |run: &Run| {
+            let of_source = shared.map_or(0, |shared| shared.span(run.source).1);
+            let own = if self.written.is_some() { past.written(run.first) } else { 0 };
+            let span = Span { run: *run, before, keys: [of_source, own] };
+            before += span.of_head();
+            span
+        };
+        runs.iter().map(span).collect()
+    }
+
+    /// Pieces of a buffer with `heads` times [`Span::of_head`] numbers for each span: one for some heads of a run each.
+    fn pieces<'a>(
+        spans: &[Span],
+        heads: usize,
+        numbers: impl Fn(&Span) -> usize,
+        mut buffer: &'a mut [f32],
+    ) -> Vec<(Span, usize, usize, &'a mut [f32])> {
+        let mut pieces = Vec::new();
+        for span in spans {
+            let at_once = if spans.len() >= 4 { heads } else { ROWS_AT_ONCE.div_ceil(span.run.rows.max(1)) };
+            let mut head = 0;
+            while head < heads {
+                let count = at_once.clamp(1, heads - head);
+                let piece;
+                (piece, buffer) = buffer.split_at_mut(count * numbers(span));
+                pieces.push((*span, head, head + count, piece));
+                head += count;
+            }
+        }
+        pieces
+    }
+
+    fn each_piece(
+        pieces: Vec<(Span, usize, usize, &mut [f32])>,
+        work: usize,
+        each: impl Fn((Span, usize, usize, &mut [f32])) + Send + Sync,
+    ) {
+        if work < WORTH_THREADS || pieces.len() < 2 {
+            pieces.into_iter().for_each(each);
+        } else {
+            pieces.into_par_iter().with_max_len(1).for_each(each);
+        }
+    }
+
+    /// Maps of the heads that compute, from queries `[c, rows, w]`.
+    fn scores(
+        &self,
+        q: &[f32],
+        rows: usize,
+        spans: &[Span],
+        attended: Attended<'_>,
+        written: Option<&WrittenRows>,
+    ) -> StepMaps {
+        let heads = self.computed;
+        let mut values = Buffer::take(heads * spans.iter().map(Span::of_head).sum::<usize>());
+        let scale = 1.0 / (self.head_size as f32).sqrt();
+        let expand = |side: &'_ Option<Side>, is_there: bool| {
+            side.as_ref().filter(|_| is_there && heads > 0).map(|side| side.expand(q, rows))
+        };
+        let of_shared = expand(&self.shared, attended.shared.is_some());
+        let of_written = expand(&self.written, written.is_some());
+        let width = |side: &Option<Side>| side.as_ref().map_or(0, |side| side.keys.count);
+        let work = values.len() * width(&self.shared).max(width(&self.written));
+        Self::each_piece(Self::pieces(spans, heads, Span::of_head, &mut values), work, |(span, from, to, out)| {
+            let (run, keys) = (span.run, span.all_keys());
+            if let (Some(side), Some((expanded, biases)), Some(store)) = (&self.shared, &of_shared, attended.shared) {
+                let q = expanded.as_deref().unwrap_or(q);
+                let count = side.keys.count;
+                let start = store.span(run.source).0 * side.width;
+                let mut head = from;
+                while head < to {
+                    let column = side.keys.firsts[head];
+                    let end = (head..to).take_while(|&h| side.keys.firsts[h] == column).count() + head;
+                    // Heads that read the same columns, and all rows of the run: one pass over them.
+                    let asking: Vec<u32> = (head..end)
+                        .flat_map(|h| (run.first..run.first + run.rows).map(move |row| (h * rows + row) as u32))
+                        .collect();
+                    dots(
+                        Rows { data: q, places: Places::Listed { rows: &asking, stride: count, first: 0 } },
+                        Rows::every(&store.data, start + column, side.width, span.keys[0]),
+                        count,
+                        out,
+                        Places::Every { first: (head - from) * span.of_head(), stride: keys, count: asking.len() },
+                    );
+                    head = end;
+                }
+                for h in from..to {
+                    for row in 0..run.rows {
+                        let bias = biases[h * rows + run.first + row];
+                        let out = &mut out[(h - from) * span.of_head() + row * keys..][..span.keys[0]];
+                        let column = side.content_column(h);
+                        for (at, score) in out.iter_mut().enumerate() {
+                            *score += bias + column.map_or(0.0, |c| store.data[start + at * side.width + c]);
+                        }
+                    }
+                }
+            }
+            if let (Some(side), Some((expanded, biases)), Some(store)) = (&self.written, &of_written, written) {
+                let q = expanded.as_deref().unwrap_or(q);
+                let count = side.keys.count;
+                for at in 0..run.rows {
+                    let row = run.first + at;
+                    let places = attended.past.places(row);
+                    let mut head = from;
+                    while head < to {
+                        let column = side.keys.firsts[head];
+                        let end = (head..to).take_while(|&h| side.keys.firsts[h] == column).count() + head;
+                        dots(
+                            Rows::every(q, (head * rows + row) * count, rows * count, end - head),
+                            Rows {
+                                data: &store.data,
+                                places: Places::Listed { rows: places, stride: side.width, first: column },
+                            },
+                            count,
+                            out,
+                            Places::Every {
+                                first: (head - from) * span.of_head() + at * keys + span.keys[0],
+                                stride: span.of_head(),
+                                count: end - head,
+                            },
+                        );
+                        head = end;
+                    }
+                    for h in from..to {
+                        let bias = biases[h * rows + row];
+                        let out = &mut out[(h - from) * span.of_head() + at * keys + span.keys[0]..][..span.keys[1]];
+                        let column = side.content_column(h);
+                        for (score, place) in out.iter_mut().zip(places) {
+                            *score += bias + column.map_or(0.0, |c| store.data[*place as usize * side.width + c]);
+                        }
+                    }
+                }
+            }
+            for row in out.chunks_exact_mut(keys.max(1)) {
+                softmax_row(row, scale, keys, None);
+            }
+        });
+        StepMaps { values, heads }
+    }
+
+    /// What the heads that attend mix, side by side for each row. `[rows, h d_k]`
+    fn mix(
+        &self,
+        own: &StepMaps,
+        spans: &[Span],
+        rows: usize,
+        attended: Attended<'_>,
+        written: Option<&WrittenRows>,
+        lent: &[Option<StepMaps>],
+    ) -> Result<Buffer<f32>> {
+        let (heads, size) = (self.heads.len(), self.head_size);
+        // Where the maps of each head are, and its number among those that compute there.
+        let mut computed = 0;
+        let mut sources = Vec::with_capacity(heads);
+        for map in &self.heads {
+            sources.push(match *map {
+                HeadMap::Computed => {
+                    computed += 1;
+                    (own, usize::MAX, computed - 1)
+                }
+                HeadMap::Borrowed { layer, computed } => match lent.get(layer) {
+                    Some(Some(maps)) if computed < maps.heads => (maps, layer, computed),
+                    _ => bail!("Layer {layer} has no maps that could be borrowed."),
+                },
+            });
+        }
+        let mut mixed = Buffer::<f32>::take(heads * rows * size);
+        let keys: usize = spans.iter().map(Span::of_head).sum();
+        let width = |side: &Option<Side>| side.as_ref().map_or(0, |side| side.values.count);
+        let work = heads * keys * width(&self.shared).max(width(&self.written));
+        let pieces = Self::pieces(spans, heads, |span| span.run.rows * size, &mut mixed);
+        Self::each_piece(pieces, work, |(span, from, to, out)| {
+            let (run, keys) = (span.run, span.all_keys());
+            out.fill(0.0);
+            // Rows of the maps of heads `head..end`, all in one layer's buffer.
+            let places = |head: usize, end: usize, row: std::ops::Range<usize>| -> Vec<u32> {
+                (head..end)
+                    .flat_map(|h| row.clone().map(move |row| (h, row)))
+                    .map(|(h, row)| (sources[h].2 * run.rows + row) as u32)
+                    .collect()
+            };
+            let together = |reached: &Reached, head: usize| {
+                let same = |h: &usize| sources[*h].1 == sources[head].1 && reached.firsts[*h] == reached.firsts[head];
+                (head..to).take_while(same).count() + head
+            };
+            let start_of = |head: usize| span.before * sources[head].0.heads;
+            if let (Some(side), Some(store)) = (&self.shared, attended.shared) {
+                let reached = &side.values;
+                let start = store.span(run.source).0 * side.width;
+                let mut head = from;
+                while head < to {
+                    let end = together(reached, head);
+                    let weights = places(head, end, 0..run.rows);
+                    mix_rows(
+                        reached,
+                        (head, end),
+                        Rows {
+                            data: &sources[head].0.values,
+                            places: Places::Listed { rows: &weights, stride: keys, first: start_of(head) },
+                        },
+                        Rows::every(&store.data, start + reached.firsts[head], side.width, span.keys[0]),
+                        out,
+                        Places::Every { first: (head - from) * run.rows * size, stride: size, count: weights.len() },
+                    );
+                    head = end;
+                }
+            }
+            if let (Some(side), Some(store)) = (&self.written, written) {
+                let reached = &side.values;
+                for row in 0..run.rows {
+                    let past = attended.past.places(run.first + row);
+                    let mut head = from;
+                    while head < to {
+                        let end = together(reached, head);
+                        let weights = places(head, end, row..row + 1);
+                        mix_rows(
+                            reached,
+                            (head, end),
+                            Rows {
+                                data: &sources[head].0.values,
+                                places: Places::Listed {
+                                    rows: &weights,
+                                    stride: keys,
+                                    first: start_of(head) + span.keys[0],
+                                },
+                            },
+                            Rows {
+                                data: &store.data,
+                                places: Places::Listed { rows: past, stride: side.width, first: reached.firsts[head] },
+                            },
+                            out,
+                            Places::Every {
+                                first: ((head - from) * run.rows + row) * size,
+                                stride: run.rows * size,
+                                count: weights.len(),
+                            },
+                        );
+                        head = end;
+                    }
+                }
+            }
+        });
+        let mut by_row = Buffer::<f32>::take(heads * rows * size);
+        let mut before = 0;
+        for span in spans {
+            for head in 0..heads {
+                for row in 0..span.run.rows {
+                    let from = before + (head * span.run.rows + row) * size;
+                    let to = ((span.run.first + row) * heads + head) * size;
+                    by_row[to..to + size].copy_from_slice(&mixed[from..from + size]);
+                }
+            }
+            before += heads * span.run.rows * size;
+        }
+        Ok(by_row)
+    }
+}
+
+/// Adds to `out` what heads `from..to`, which read the same columns, mix of `kept` with `weights`: rows of the heads one after
+/// the other, equally many of each.
+fn mix_rows(
+    reached: &Reached,
+    (from, to): (usize, usize),
+    weights: Rows<'_>,
+    kept: Rows<'_>,
+    out: &mut [f32],
+    outs: Places<'_>,
+) {
+    let Reached { count, size, .. } = *reached;
+    let rows = weights.places.count();
+    if reached.is_same() {
+        combine(weights, kept, count, out, outs, true);
+    } else {
+        let mut ensemble = Buffer::<f32>::take(rows * count);
+        combine(weights, kept, count, &mut ensemble, Places::Every { first: 0, stride: count, count: rows }, false);
+        let of_head = rows / (to - from).max(1);
+        for head in from..to {
+            let first = (head - from) * of_head;
+            let ensemble = &ensemble[first * count..(first + of_head) * count];
+            match reached.of_head(head) {
+                OfHead::Matrix(matrix) => combine(
+                    Rows::every(ensemble, 0, count, of_head),
+                    Rows::every(matrix, 0, size, count),
+                    size,
+                    out,
+                    outs.part(first, of_head),
+                    true,
+                ),
+                OfHead::Factors(factors) => {
+                    for (row, ensemble) in ensemble.chunks_exact(count).enumerate() {
+                        add_product(&mut out[outs.at(first + row)..][..size], ensemble, factors);
+                    }
+                }
+                OfHead::Same => {}
+            }
+        }
+    }
+    if reached.has_offsets() {
+        let of_head = rows / (to - from).max(1);
+        for row in 0..rows {
+            let share: f32 = weights.row(row, kept.places.count()).iter().sum();
+            let offset = reached.offset(from + row / of_head.max(1)).unwrap_or_default();
+            let start = outs.at(row);
+            for (out, offset) in out[start..start + size].iter_mut().zip(offset) {
+                *out += share * offset;
+            }
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! Products in which one side has few rows, as in a step of decoding: the other side, weights or what a cache keeps, is read
+//! from memory once and as it lies, without being packed, and wherever its rows are.
+//!
+//! Like `gemm`, and unlike the other kernels, these use fused multiply-adds where the processor has them.
+
+#[cfg(target_arch = "x86_64")]
+use super::dispatch::{Level, level};
+
+/// Where rows begin in a slice.
+#[derive(Clone, Copy, Debug)]
+pub enum Places<'a> {
+    /// One every `stride` elements.
+    Every {
+        /// Where the first begins.
+        first: usize,
+        /// From one to the next.
+        stride: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// Row `i` begins at `rows[i] * stride + first`.
+    Listed {
+        /// The rows.
+        rows: &'a [u32],
+        /// Elements of a row.
+        stride: usize,
+        /// Where a row's columns begin.
+        first: usize,
+    },
+}
+
+impl Places<'_> {
+    /// How many rows there are.
+    #[inline]
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Every { count, .. } => *count,
+            Self::Listed { rows, .. } => rows.len(),
+        }
+    }
+
+    /// `count` of the rows, from `from` on.
+    pub fn part(&self, from: usize, count: usize) -> Self {
+        match *self {
+            Self::Every { first, stride, .. } => Self::Every { first: first + from * stride, stride, count },
+            Self::Listed { rows, stride, first } => Self::Listed { rows: &rows[from..from + count], stride, first },
+        }
+    }
+
+    /// Where a row begins.
+    #[inline]
+    pub fn at(&self, row: usize) -> usize {
+        match *self {
+            Self::Every { first, stride, .. } => first + row * stride,
+            Self::Listed { rows, stride, first } => rows[row] as usize * stride + first,
+        }
+    }
+}
+
+/// Rows of a slice.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// Where they lie.
+    pub data: &'a [f32],
+    /// Where each begins.
+    pub places: Places<'a>,
+}
+
+impl<'a> Rows<'a> {
+    /// `count` rows, one every `stride` elements.
+    pub fn every(data: &'a [f32], first: usize, stride: usize, count: usize) -> Self {
+        Self { data, places: Places::Every { first, stride, count } }
+    }
+
+    /// The first `width` numbers of a row.
+    #[inline]
+    pub fn row(&self, row: usize, width: usize) -> &'a [f32] {
+        &self.data[self.places.at(row)..][..width]
+    }
+}
+
+/// `out[i, j] = a[i] · b[j]` over `width` numbers; row i of `out` begins at `outs.at(i)`.
+///
+/// # Panics
+/// If a row lies outside of its slice.
+pub fn dots(a: Rows<'_>, b: Rows<'_>, width: usize, out: &mut [f32], outs: Places<'_>) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,fma")]
+        fn avx512(a: Rows<'_>, b: Rows<'_>, width: usize, out: &mut [f32], outs: Places<'_>) {
+            dots_body::<16, true>(a, b, width, out, outs);
+        }
+        #[target_feature(enable = "avx2")]
+        fn avx2(a: Rows<'_>, b: Rows<'_>, width: usize, out: &mut [f32], outs: Places<'_>) {
+            dots_body::<8, false>(a, b, width, out, outs);
+        }
+        #[expect(unsafe_code, reason = "calls code compiled for features found at run time")]
+        match level() {
+            // SAFETY: `level` answers `Avx512` only where the processor has all of these, and every such processor has
+            // fused multiply-adds.
+            Level::Avx512 => unsafe { avx512(a, b, width, out, outs) },
+            // SAFETY: `level` answers `Avx2` only where the processor has AVX2.
+            Level::Avx2 => unsafe { avx2(a, b, width, out, outs) },
+            Level::Plain => dots_body::<8, false>(a, b, width, out, outs),
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    dots_body::<8, false>(a, b, width, out, outs);
+}
+
+/// `out[i] = Σ_j a[i, j] b[j]`, rows of `columns` numbers, or `out[i] += …` where `accumulate` is set; a row of `a` has as many
+/// numbers as `b` has rows.
+///
+/// # Panics
+/// If a row lies outside of its slice.
+pub fn combine(a: Rows<'_>, b: Rows<'_>, columns: usize, out: &mut [f32], outs: Places<'_>, accumulate: bool) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,fma")]
+        fn avx512(a: Rows<'_>, b: Rows<'_>, columns: usize, out: &mut [f32], outs: Places<'_>, accumulate: bool) {
+            combine_body::<16, true>(a, b, columns, out, outs, accumulate);
+        }
+        #[target_feature(enable = "avx2")]
+        fn avx2(a: Rows<'_>, b: Rows<'_>, columns: usize, out: &mut [f32], outs: Places<'_>, accumulate: bool) {
+            combine_body::<8, false>(a, b, columns, out, outs, accumulate);
+        }
+        #[expect(unsafe_code, reason = "calls code compiled for features found at run time")]
+        match level() {
+            // SAFETY: as in `dots`.
+            Level::Avx512 => unsafe { avx512(a, b, columns, out, outs, accumulate) },
+            // SAFETY: as in `dots`.
+            Level::Avx2 => unsafe { avx2(a, b, columns, out, outs, accumulate) },
+            Level::Plain => combine_body::<8, false>(a, b, columns, out, outs, accumulate),
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    combine_body::<8, false>(a, b, columns, out, outs, accumulate);
+}
+
+#[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
+#[inline(always)]
+fn multiply_add<const FUSED: bool>(x: f32, y: f32, sum: f32) -> f32 {
+    if FUSED { x.mul_add(y, sum) } else { x * y + sum }
+}
+
+/// Blocks of rows of `b`, over which all rows of `a` go before the next is read.
+#[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
+#[inline(always)]
+fn dots_body<const L: usize, const FUSED: bool>(
+    a: Rows<'_>,
+    b: Rows<'_>,
+    width: usize,
+    out: &mut [f32],
+    outs: Places<'_>,
+) {
+    let (rows, columns) = (a.places.count(), b.places.count());
+    let mut j = 0;
+    while j < columns {
+        let count = (columns - j).min(4);
+        // Past the end the last row stands in; its products are not written.
+        let of_b: [&[f32]; 4] = std::array::from_fn(|at| b.row(j + at.min(count - 1), width));
+        let mut i = 0;
+        while i < rows {
+            let left = rows - i;
+            macro_rules! tile {
+                ($r:literal) => {{
+                    let of_a: [&[f32]; $r] = std::array::from_fn(|at| a.row(i + at, width));
+                    let products = dots_tile::<L, $r, FUSED>(of_a, of_b, width);
+                    for (at, products) in products.iter().enumerate() {
+                        let start = outs.at(i + at) + j;
+                        out[start..start + count].copy_from_slice(&products[..count]);
+                    }
+                    i += $r;
+                }};
+            }
+            match left {
+                1 => tile!(1),
+                2 => tile!(2),
+                3 => tile!(3),
+                _ => tile!(4),
+            }
+        }
+        j += count;
+    }
+}
+
+#[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
+#[inline(always)]
+fn dots_tile<const L: usize, const R: usize, const FUSED: bool>(
+    a: [&[f32]; R],
+    b: [&[f32]; 4],
+    width: usize,
+) -> [[f32; 4]; R] {
+    let blocks = width / L;
+    let a_blocks: [&[[f32; L]]; R] = a.map(|row| &row.as_chunks::<L>().0[..blocks]);
+    let b_blocks: [&[[f32; L]]; 4] = b.map(|row| &row.as_chunks::<L>().0[..blocks]);
+    let mut sums = [[[0.0_f32; L]; 4]; R];
+    for block in 0..blocks {
+        for (sums, a) in sums.iter_mut().zip(&a_blocks) {
+            let x = a[block];
+            for (sums, b) in sums.iter_mut().zip(&b_blocks) {
+                let y = b[block];
+                for lane in 0..L {
+                    sums[lane] = multiply_add::<FUSED>(x[lane], y[lane], sums[lane]);
+                }
+            }
+        }
+    }
+    let mut products = [[0.0_f32; 4]; R];
+    for ((products, sums), a) in products.iter_mut().zip(&sums).zip(&a) {
+        for ((product, lanes), b) in products.iter_mut().zip(sums).zip(&b) {
+            let mut lanes = *lanes;
+            let mut half = L;
+            while half > 1 {
+                half /= 2;
+                for lane in 0..half {
+                    lanes[lane] += lanes[lane + half];
+                }
+            }
+            *product = lanes[0];
+            for (x, y) in a[blocks * L..width].iter().zip(&b[blocks * L..width]) {
+                *product = multiply_add::<FUSED>(*x, *y, *product);
+            }
+        }
+    }
+    products
+}
+
+/// Strips of columns, which all rows go over before the next is read; the wider the fewer rows there are: what is summed stays
+/// in registers.
+#[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
+#[inline(always)]
+fn combine_body<const L: usize, const FUSED: bool>(
+    a: Rows<'_>,
+    b: Rows<'_>,
+    columns: usize,
+    out: &mut [f32],
+    outs: Places<'_>,
+    accumulate: bool,
+) {
+    let mut c = 0;
+    macro_rules! strips {
+        ($v:literal) => {
+            while c + $v * L <= columns {
+                combine_strip::<L, $v, FUSED>(a, b, c, out, outs, accumulate);
+                c += $v * L;
+            }
+        };
+    }
+    match a.places.count() {
+        1..=3 => strips!(8),
+        4..=7 => strips!(4),
+        _ => {}
+    }
+    strips!(2);
+    strips!(1);
+    while c < columns {
+        combine_strip::<1, 1, FUSED>(a, b, c, out, outs, accumulate);
+        c += 1;
+    }
+}
+
+/// All rows of a strip of `V * L` columns.
+#[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
+#[inline(always)]
+fn combine_strip<const L: usize, const V: usize, const FUSED: bool>(
+    a: Rows<'_>,
+    b: Rows<'_>,
+    column: usize,
+    out: &mut [f32],
+    outs: Places<'_>,
+    accumulate: bool,
+) {
+    let rows = a.places.count();
+    let mut i = 0;
+    while i < rows {
+        macro_rules! tile {
+            ($r:literal) => {{
+                let of_a: [&[f32]; $r] = std::array::from_fn(|at| a.row(i + at, b.places.count()));
+                let starts: [usize; $r] = std::array::from_fn(|at| outs.at(i + at));
+                combine_tile::<L, $r, V, FUSED>(of_a, b, column, out, starts, accumulate);
+                i += $r;
+            }};
+        }
+        match rows - i {
+            1 => tile!(1),
+            2 | 3 => tile!(2),
+            4..=7 => tile!(4),
+            // So many sums stay in registers with narrow strips alone.
+            _ if V <= 2 => tile!(8),
+            _ => tile!(4),
+        }
+    }
+}
+
+#[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
+#[inline(always)]
+fn combine_tile<const L: usize, const R: usize, const V: usize, const FUSED: bool>(
+    a: [&[f32]; R],
+    b: Rows<'_>,
+    column: usize,
+    out: &mut [f32],
+    starts: [usize; R],
+    accumulate: bool,
+) {
+    let mut sums = [[[0.0_f32; L]; V]; R];
+    if accumulate {
+        for (sums, start) in sums.iter_mut().zip(&starts) {
+            let before = out[start + column..][..V * L].as_chunks::<L>().0;
+            sums.copy_from_slice(before);
+        }
+    }
+    let count = b.places.count();
+    let a = a.map(|row| &row[..count]);
+    for j in 0..count {
+        let start = b.places.at(j) + column;
+        let of_b = &b.data[start..][..V * L];
+        let of_b = of_b.as_chunks::<L>().0;
+        for (sums, a) in sums.iter_mut().zip(&a) {
+            let x = a[j];
+            for (sums, y) in sums.iter_mut().zip(of_b) {
+                for lane in 0..L {
+                    sums[lane] = multiply_add::<FUSED>(x, y[lane], sums[lane]);
+                }
+            }
+        }
+    }
+    for (sums, start) in sums.iter().zip(&starts) {
+        out[start + column..][..V * L].copy_from_slice(sums.as_flattened());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{force_level, supported_levels};
+    use super::*;
+
+    fn numbers(count: usize, seed: usize) -> Vec<f32> {
+        (0..count).map(|i| (((i + seed) * 7919) % 101) as f32 / 10.0 - 5.0).collect()
+    }
+
+    /// Whole tenths of small numbers: sums differ by rounding alone.
+    fn assert_near(got: &[f32], expected: &[f64]) {
+        assert_eq!(got.len(), expected.len());
+        for (got, expected) in got.iter().zip(expected) {
+            assert!((f64::from(*got) - expected).abs() <= 2e-6 * expected.abs().max(100.0), "{got} and {expected}");
+        }
+    }
+
+    #[test]
+    fn products_are_those_of_single_numbers_wherever_rows_lie() {
+        for level in supported_levels() {
+            force_level(level);
+            for (rows, columns, width) in
+                [(1, 1, 1), (1, 9, 64), (2, 5, 17), (3, 4, 33), (4, 7, 16), (9, 13, 70), (33, 3, 5)]
+            {
+                let (a_data, b_data) = (numbers(rows * (width + 3) + 2, 1), numbers(2 * columns * (width + 1) + 5, 5));
+                let listed: Vec<u32> = (0..columns).map(|j| (2 * ((j * 5) % columns)) as u32).collect();
+                let a = Rows::every(&a_data, 2, width + 3, rows);
+                let b = Rows { data: &b_data, places: Places::Listed { rows: &listed, stride: width + 1, first: 4 } };
+                let outs = Places::Every { first: 1, stride: columns + 2, count: rows };
+                let mut out = vec![7.0; rows * (columns + 2) + 1];
+                dots(a, b, width, &mut out, outs);
+                let mut expected = vec![7.0; out.len()];
+                for i in 0..rows {
+                    for j in 0..columns {
+                        let (x, y) = (a.row(i, width), b.row(j, width));
+                        expected[1 + i * (columns + 2) + j] =
+                            x.iter().zip(y).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
+                    }
+                }
+                assert_near(&out, &expected);
+
+                // The other way round: rows of coefficients times the same rows.
+                let coefficients = numbers(rows * columns, 3);
+                let a = Rows::every(&coefficients, 0, columns, rows);
+                let outs = Places::Every { first: 3, stride: width + 1, count: rows };
+                let mut out = vec![2.0; rows * (width + 1) + 3];
+                let mut expected = vec![2.0; out.len()];
+                for i in 0..rows {
+                    for c in 0..width {
+                        let product =
+                            |j: usize| f64::from(coefficients[i * columns + j]) * f64::from(b.row(j, width)[c]);
+                        expected[3 + i * (width + 1) + c] = (0..columns).map(product).sum();
+                    }
+                }
+                combine(a, b, width, &mut out, outs, false);
+                assert_near(&out, &expected);
+                combine(a, b, width, &mut out, outs, true);
+                let places = |i: usize| (3..3 + rows * (width + 1)).contains(&i) && (i - 3) % (width + 1) < width;
+                let twice: Vec<f64> =
+                    expected.iter().enumerate().map(|(i, x)| if places(i) { 2.0 * x } else { *x }).collect();
+                assert_near(&out, &twice);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_to_sum_gives_zeros() {
+        let mut out = [3.0; 4];
+        combine(
+            Rows::every(&[], 0, 0, 2),
+            Rows::every(&[], 0, 2, 0),
+            2,
+            &mut out,
+            Places::Every { first: 0, stride: 2, count: 2 },
+            false,
+        );
+        assert_eq!(out, [0.0; 4]);
+    }
+}
