@@ -44,6 +44,16 @@ pub enum ModelError {
         /// The model's learned positions.
         positions: usize,
     },
+    /// A token that the model does not have.
+    #[error(
+        "The text has the token {token}, but the model knows {vocabulary} tokens. Use the tokenizer that it was trained with."
+    )]
+    UnknownToken {
+        /// Its id.
+        token: u32,
+        /// Tokens of the model.
+        vocabulary: usize,
+    },
     /// Ids, mask and labels whose sizes do not agree.
     #[error("The {what} has {found} numbers, but {batch} rows of {sequence} tokens need {}.", batch * sequence)]
     InputSize {

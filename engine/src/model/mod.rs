@@ -6,6 +6,7 @@
 //! drawn by (`name_table.rs`). Uses `config`, `ops`, `attention`.
 
 mod coverage_state;
+mod decoding;
 mod device;
 mod diagnosis;
 mod error;
@@ -26,6 +27,7 @@ mod tests;
 mod transformer;
 
 pub use coverage_state::CoverageState;
+pub use decoding::{Begun, Decoder, Room};
 pub use device::{dtype, give_memory_back, open_device};
 pub use diagnosis::NonFinite;
 pub use error::ModelError;

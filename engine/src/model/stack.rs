@@ -120,6 +120,11 @@ impl Stack {
         (self.plan.norm == NormPlacement::Post).then_some(&self.outer_norm)
     }
 
+    /// The norm after the last layer, where norms come first.
+    pub fn last_norm(&self) -> Option<&Norm> {
+        (self.plan.norm == NormPlacement::Pre).then_some(&self.outer_norm)
+    }
+
     /// The layers. `x` is what they begin with, `memory` the states of the encoder, and which of them are seen.
     ///
     /// # Shapes
@@ -136,7 +141,7 @@ impl Stack {
         }
         let (t, heads) = (x.dim(1)?, self.plan.heads);
         let mut hidden: Vec<Tensor> = options.keep_hidden.then(|| x.clone()).into_iter().collect();
-        let last_norm = (self.plan.norm == NormPlacement::Pre).then_some(&self.outer_norm);
+        let last_norm = self.last_norm();
         // Layers that leave scores out or attend to an encoder are composed of small operations.
         if pass.in_blocks && self.plan.coverage.is_full() && memory.is_none() {
             let layers = self.layers.iter().enumerate();

@@ -8,7 +8,7 @@ use candle_core::{D, DType, Device, Tensor};
 use super::{
     Attended, Evaluation, ForwardOptions, IGNORED_LABEL, InputData, Loss, ModelError, ModelInput, ModelOutput,
     ParameterSet,
-    layer::{EMBEDDING_SITE, Pass},
+    layer::{EMBEDDING_SITE, Layer, Pass},
     names,
     reader::Reader,
     stack::{Encoded, Stack},
@@ -255,6 +255,84 @@ impl Model {
         self.logits(&last.reshape((b * t, d))?.index_select(&rows, 0)?)
     }
 
+    /// The last states of the encoder that the stack attends to. `[b, n]` to `[b, n, d]`
+    pub(super) fn encode_source(&self, input: &ModelInput) -> Result<Tensor, ModelError> {
+        let (Some(stack), Some(plan)) = (&self.encoder, &self.plan.encoder) else {
+            return Err(ModelError::Unsupported("a source without an encoder".to_owned()));
+        };
+        Ok(self.read(stack, plan, input, None, &ForwardOptions::default())?.last)
+    }
+
+    /// [`Self::logits_at`] of a decoder whose encoder's states are there, with those that are seen.
+    pub(super) fn logits_after(
+        &self,
+        input: &ModelInput,
+        states: (&Tensor, MaskSpec),
+        rows: &[u32],
+    ) -> Result<Tensor, ModelError> {
+        let last = self.read(&self.stack, &self.plan.stack, input, Some(states), &ForwardOptions::default())?.last;
+        let (b, t, d) = last.dims3()?;
+        let rows = Tensor::from_slice(rows, rows.len(), self.device())?;
+        self.logits(&last.reshape((b * t, d))?.index_select(&rows, 0)?)
+    }
+
+    /// The last states, and what `options` ask for of the stream between layers. `[b, t, d]`
+    pub(super) fn states(
+        &self,
+        input: &ModelInput,
+        options: &ForwardOptions,
+    ) -> Result<(Tensor, Vec<Tensor>), ModelError> {
+        let Encoded { last, hidden, .. } = self.encode(input, options)?;
+        Ok((last, hidden))
+    }
+
+    /// What the stack begins with for one token of each row at a position, from 0. `[rows]` to `[rows, 1, d]`
+    pub(super) fn embed_at(&self, tokens: &[u32], positions: &[usize]) -> Result<Tensor, ModelError> {
+        let rows = tokens.len();
+        if let Some(position) = positions.iter().max().filter(|position| **position >= self.plan.stack.longest()) {
+            return Err(ModelError::TooLong { sequence: position + 1, positions: self.plan.stack.longest() });
+        }
+        let ids = Tensor::from_slice(tokens, (rows, 1), self.device())?;
+        let places: Vec<u32> = positions.iter().map(|at| (at + self.plan.stack.first_position) as u32).collect();
+        let places = Tensor::from_vec(places, (rows, 1), self.device())?;
+        let (words, _) = self.table()?;
+        let x = (ops::embedding(words, &ids)? + ops::embedding(&self.stack.positions, &places)?)?;
+        match self.embedding_norm() {
+            Some(norm) => Ok(norm.forward(&x)?),
+            None => Ok(x),
+        }
+    }
+
+    /// The layers of the stack that the head reads.
+    pub(super) fn layers(&self) -> &[Layer] {
+        &self.stack.layers
+    }
+
+    /// The norm after its embeddings, where norms come last.
+    pub(super) fn embedding_norm(&self) -> Option<&Norm> {
+        self.stack.embedding_norm()
+    }
+
+    /// The norm after its last layer, where norms come first.
+    pub(super) fn last_norm(&self) -> Option<&Norm> {
+        self.stack.last_norm()
+    }
+
+    /// Its table of positions, from that of the first position on. `[positions, d]`
+    pub(super) fn positions(&self) -> Result<Tensor, ModelError> {
+        let StackPlan { first_position, positions, .. } = self.plan.stack;
+        Ok(self.stack.positions.narrow(0, first_position, positions)?)
+    }
+
+    /// Whether steps of decoding are single operations here.
+    pub(super) fn can_step(&self) -> bool {
+        let is_plain = match &self.head {
+            Head::Vocabulary { transform, .. } => transform.is_none(),
+            Head::Classes { .. } | Head::Span(_) => false,
+        };
+        self.has_blocks() && self.dtype() == DType::F32 && is_plain && self.plan.token_types() == 0
+    }
+
     /// The last states of the stack that the head reads; see [`Self::encode_with_encoder`].
     fn encode(&self, input: &ModelInput, options: &ForwardOptions) -> Result<Encoded, ModelError> {
         Ok(self.encode_with_encoder(input, options)?.0)
@@ -342,7 +420,7 @@ impl Model {
     ///
     /// # Errors
     /// If the head predicts no tokens.
-    fn table(&self) -> Result<(&Tensor, Option<&Tensor>), ModelError> {
+    pub(super) fn table(&self) -> Result<(&Tensor, Option<&Tensor>), ModelError> {
         match &self.head {
             Head::Vocabulary { table, bias, .. } => Ok((table, bias.as_ref())),
             Head::Classes { .. } => Err(ModelError::NoTokens { head: "classes" }),
@@ -356,7 +434,7 @@ impl Model {
     }
 
     /// From hidden states to the vocabulary. `[.., d]` to `[.., v]`
-    fn logits(&self, hidden: &Tensor) -> Result<Tensor, ModelError> {
+    pub(super) fn logits(&self, hidden: &Tensor) -> Result<Tensor, ModelError> {
         let (table, bias) = self.table()?;
         Ok(ops::linear_transposed(&self.before_table(hidden)?, table, bias)?)
     }

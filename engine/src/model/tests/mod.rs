@@ -2,6 +2,7 @@
 
 mod blocks;
 mod coverage;
+mod decoding;
 mod families;
 mod gpu;
 mod gradients;

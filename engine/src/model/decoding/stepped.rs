@@ -1,0 +1,172 @@
+use std::sync::Arc;
+
+use candle_core::Tensor;
+
+use super::{
+    Begun, Decoder, Room,
+    source::{Read, Sources},
+};
+use crate::{
+    attention::compatibility::{HeadAttention, QueryReaches, kept_reaches, stream_reaches},
+    config::{Cache, NormPlacement},
+    model::{Model, ModelError},
+    ops::{LayerCache, Norm, Past, SharedRows, StepAttentionParts, StepLayerParts, StepStack, StepStackParts},
+};
+
+/// A single operation a step, in single precision on the processor.
+pub(super) struct SteppedDecoder {
+    stack: StepStack,
+    past: Past,
+    cache: Vec<LayerCache>,
+    /// The position of the first written token of each source.
+    first_positions: Vec<usize>,
+}
+
+impl SteppedDecoder {
+    pub fn begin(model: &Model, cache: &Cache, sources: Sources, room: Room) -> Result<Begun, ModelError> {
+        let stack = StepStack::new(&parts(model, cache)?)?;
+        let mut begin = 0;
+        let span = |length: &usize| {
+            begin += length;
+            (begin - length, *length)
+        };
+        let spans: Arc<Vec<(usize, usize)>> = Arc::new(sources.lengths.iter().map(span).collect());
+        let shared = |data: Vec<f32>, width: usize| SharedRows::new(Arc::new(data), width, Arc::clone(&spans));
+        let of_attention = |attention: &HeadAttention, x: &Tensor| -> Result<SharedRows, ModelError> {
+            let rows = match cache {
+                Cache::Hidden(_) => x.clone(),
+                Cache::None(_) | Cache::KeyValue(_) => Tensor::cat(&attention.kept(x)?, 2)?,
+            };
+            Ok(shared(sources.compact(&rows)?, rows.dim(2)?))
+        };
+        // An encoder's decoder reads one token more: the one that it begins with.
+        let more = usize::from(matches!(sources.read, Read::Encoded { .. }));
+        let written = stack.written_rows(room.rows.max(sources.count()) * (room.tokens + more));
+        let mut layers: Vec<LayerCache> =
+            written.into_iter().map(|written| LayerCache { written, ..LayerCache::default() }).collect();
+        let mut past = Past::of_sources(sources.count());
+        let (logits, first_positions) = match &sources.read {
+            Read::Prompts { input, .. } => {
+                let (hidden, logits) = sources.prefill(model, input)?;
+                for ((layer, x), kept) in model.layers().iter().zip(&hidden).zip(&mut layers) {
+                    if let Some((attention, norm)) = &layer.attention {
+                        let x = match layer.placement {
+                            NormPlacement::Pre => norm.forward(x)?,
+                            NormPlacement::Post => x.clone(),
+                        };
+                        kept.prompt = Some(of_attention(attention, &x)?);
+                    }
+                }
+                (logits, sources.lengths.clone())
+            }
+            Read::Encoded { states, start } => {
+                let mut of_all: Option<SharedRows> = None;
+                for (layer, kept) in model.layers().iter().zip(&mut layers) {
+                    if let Some((attention, _)) = &layer.cross {
+                        let rows = match (cache, &of_all) {
+                            (Cache::Hidden(_), Some(rows)) => rows.clone(),
+                            _ => of_attention(attention, states)?,
+                        };
+                        of_all = Some(rows.clone());
+                        kept.source = Some(rows);
+                    }
+                }
+                let count = sources.count();
+                let logits = stack.step(&vec![*start; count], &vec![0; count], &mut past, &mut layers)?;
+                (logits, vec![0; count])
+            }
+        };
+        Ok(Begun { decoder: Box::new(Self { stack, past, cache: layers, first_positions }), logits })
+    }
+}
+
+impl Decoder for SteppedDecoder {
+    fn rows(&self) -> usize {
+        self.past.rows()
+    }
+
+    fn step(&mut self, tokens: &[u32]) -> Result<Vec<f32>, ModelError> {
+        let position =
+            |row: usize| self.first_positions.get(self.past.source(row)).copied().unwrap_or(0) + self.past.written(row);
+        let positions: Vec<usize> = (0..self.past.rows()).map(position).collect();
+        Ok(self.stack.step(tokens, &positions, &mut self.past, &mut self.cache)?)
+    }
+
+    fn select(&mut self, parents: &[usize]) -> Result<(), ModelError> {
+        self.past.select(parents);
+        Ok(())
+    }
+
+    fn cache_bytes(&self) -> u64 {
+        let mut counted: Vec<&SharedRows> = Vec::new();
+        let mut bytes = 0;
+        for layer in &self.cache {
+            bytes += layer.written.as_ref().map_or(0, crate::ops::WrittenRows::bytes);
+            for shared in layer.prompt.iter().chain(&layer.source) {
+                if !counted.iter().any(|other| other.is_same(shared)) {
+                    counted.push(shared);
+                    bytes += shared.bytes();
+                }
+            }
+        }
+        bytes
+    }
+}
+
+/// All of a model's decoder but what it keeps.
+fn parts(model: &Model, cache: &Cache) -> Result<StepStackParts, ModelError> {
+    let plan = &model.plan().stack;
+    let layer = |layer: &crate::model::layer::Layer| {
+        let attention =
+            layer.attention.as_ref().map(|own| attention_parts(own, cache, plan.width, true)).transpose()?;
+        let cross = layer.cross.as_ref().map(|cross| attention_parts(cross, cache, plan.width, false)).transpose()?;
+        Ok(StepLayerParts {
+            attention,
+            cross,
+            feed_forward: [layer.feed_forward_in.clone(), layer.feed_forward_out.clone()],
+            activation: layer.activation,
+            norm: layer.feed_forward_norm.clone(),
+        })
+    };
+    let (words, head_bias) = model.table()?;
+    Ok(StepStackParts {
+        words: words.clone(),
+        head_bias: head_bias.cloned(),
+        positions: model.positions()?,
+        embedding_norm: model.embedding_norm().cloned(),
+        final_norm: model.last_norm().cloned(),
+        norm_at: match plan.norm {
+            NormPlacement::Pre => crate::ops::NormAt::First,
+            NormPlacement::Post => crate::ops::NormAt::Last,
+        },
+        layers: model.layers().iter().map(layer).collect::<Result<_, ModelError>>()?,
+    })
+}
+
+/// `is_own`: self-attention, which keeps something of every token that is written.
+fn attention_parts(
+    (attention, norm): &(HeadAttention, Norm),
+    cache: &Cache,
+    width: usize,
+    is_own: bool,
+) -> Result<StepAttentionParts, ModelError> {
+    let projections = &attention.projections;
+    let asked = QueryReaches::of(projections, is_own)?;
+    let of_kept = kept_reaches(projections)?;
+    let shared = match cache {
+        Cache::Hidden(_) => stream_reaches(projections, width)?,
+        Cache::None(_) | Cache::KeyValue(_) => of_kept.clone(),
+    };
+    Ok(StepAttentionParts {
+        maps: asked.maps,
+        queries: asked.queries,
+        kept: asked.kept,
+        written: is_own.then_some(of_kept),
+        shared: Some(shared),
+        heads: attention.heads.maps.clone(),
+        head_size: attention.heads.head_size,
+        output: attention.output.clone(),
+        norm: norm.clone(),
+        lends: attention.heads.lends_until.is_some(),
+    })
+}
