@@ -11,8 +11,8 @@ use std::{
 use headroom_engine::{
     attention::OutputPlan,
     checkpoint::{LoadedModel, ModelDirectory, load_model_dir, save_model_dir},
-    config::{DeviceChoice, Precision},
-    generate::{Ending, Sampling, continue_text},
+    config::{Cache, DeviceChoice, Precision},
+    generate::{Ending, Progress, Sampling, Search, continue_text, generate},
     model::{ForwardOptions, Model, ModelInput, dtype, open_device},
 };
 use safetensors::{Dtype, SafeTensors};
@@ -247,6 +247,85 @@ fn greedy_text_is_that_of_transformers() {
         checked += 1;
     }
     assert!(checked >= 4, "only {checked} cases were checked");
+}
+
+/// Greedy and beam search of both kinds of models, with every cache: the ids, the scores, and why texts ended.
+#[test]
+fn every_cache_gives_the_text_of_transformers() {
+    let mut checked = 0;
+    for name in ["gpt2", "bart"] {
+        let expected = Expected::read(name);
+        let text = std::fs::read_to_string(golden(name).join("generation.json")).unwrap();
+        let cases: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let prompts: Vec<Vec<u32>> = if name == "gpt2" {
+            let (shape, _) = expected.get("prompts");
+            expected.ids("prompts").chunks(shape[1]).map(<[u32]>::to_vec).collect()
+        } else {
+            let (shape, _) = expected.get("input_ids");
+            let (ids, mask) = (expected.ids("input_ids"), expected.ids("attention_mask"));
+            let rows = ids.chunks(shape[1]).zip(mask.chunks(shape[1]));
+            let seen = |(ids, mask): (&[u32], &[u32])| {
+                ids.iter().zip(mask).filter(|(_, keep)| **keep == 1).map(|(id, _)| *id).collect()
+            };
+            rows.map(seen).collect()
+        };
+        for precision in [Precision::F32, Precision::F64] {
+            let (loaded, model) = load(name, precision);
+            assert_eq!(loaded.marks.end, [cases["eos_token_id"].as_u64().unwrap() as u32]);
+            assert_eq!(name == "bart", loaded.marks.start == Some(2));
+            for case in cases["cases"].as_array().unwrap() {
+                let beams = case["num_beams"].as_u64().unwrap() as usize;
+                let source = prompts[case["prompt_index"].as_u64().unwrap() as usize].clone();
+                let generated: Vec<u32> =
+                    case["generated"].as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect();
+                for cache in Cache::ALL {
+                    let search = Search {
+                        cache,
+                        beams,
+                        max_new_tokens: case["max_new_tokens"].as_u64().unwrap() as usize,
+                        length_penalty: case["length_penalty"].as_f64().unwrap_or(1.0),
+                        early_stopping: case["early_stopping"].as_bool().unwrap_or(false),
+                        ..Search::default()
+                    };
+                    let go = |_: Progress<'_>| ControlFlow::Continue(());
+                    let found =
+                        generate(&model, std::slice::from_ref(&source), &loaded.marks, &search, None, go).unwrap();
+                    let found = &found.texts[0];
+                    assert_eq!(found.tokens, generated, "{name}, {search:?}");
+                    let ended = generated.last().is_some_and(|last| loaded.marks.end.contains(last));
+                    assert_eq!(found.ending, if ended { Ending::EndToken } else { Ending::Length });
+                    if let Some(score) = case["score"].as_f64() {
+                        assert!((found.score - score).abs() < 1e-4, "{name}: {} and {score}", found.score);
+                    }
+                    checked += 1;
+                }
+            }
+        }
+    }
+    assert!(checked >= 6 * 20, "only {checked} cases were checked");
+}
+
+/// All sources of a model at once give what each gives alone.
+#[test]
+fn sources_of_different_lengths_are_generated_together() {
+    let expected = Expected::read("bart");
+    let (shape, _) = expected.get("input_ids");
+    let (ids, mask) = (expected.ids("input_ids"), expected.ids("attention_mask"));
+    let source = |row: usize| -> Vec<u32> {
+        (row * shape[1]..(row + 1) * shape[1]).filter(|at| mask[*at] == 1).map(|at| ids[at]).collect()
+    };
+    let sources: Vec<Vec<u32>> = (0..shape[0]).map(source).collect();
+    assert!(sources.iter().any(|other| other.len() != sources[0].len()));
+    let (loaded, model) = load("bart", Precision::F32);
+    let go = |_: Progress<'_>| ControlFlow::Continue(());
+    for cache in Cache::ALL {
+        let search = Search { cache, beams: 4, max_new_tokens: 12, ..Search::default() };
+        let together = generate(&model, &sources, &loaded.marks, &search, None, go).unwrap();
+        for (source, text) in sources.iter().zip(&together.texts) {
+            let alone = generate(&model, std::slice::from_ref(source), &loaded.marks, &search, None, go).unwrap();
+            assert_eq!(alone.texts[0].tokens, text.tokens);
+        }
+    }
 }
 
 #[test]

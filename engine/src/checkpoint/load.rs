@@ -7,7 +7,7 @@ use super::{
     directory::{is_model, recovered, refuse_other_kinds},
     hugging_face,
     manifest::Manifest,
-    tensors,
+    marks, tensors,
     training_state::Header,
     weights,
 };
@@ -15,6 +15,7 @@ use crate::{
     attention::ModelPlan,
     config::{RunConfig, from_toml},
     data::read_text_file,
+    generate::Marks,
     model::{ModelError, ParameterSet},
 };
 
@@ -35,6 +36,8 @@ pub struct LoadedModel {
     pub tokenizer_json: Option<String>,
     /// The config of the run that made it, where there was one.
     pub config: Option<RunConfig>,
+    /// Tokens with a meaning for generation, as far as the directory says.
+    pub marks: Marks,
 }
 
 /// Reads a model directory: one of ours, checked against its checksums, or a plain Hugging Face directory of a family that
@@ -75,6 +78,7 @@ pub fn load_model_dir(dir: &Path, dtype: DType, device: &Device) -> Result<Loade
         plan,
         tokenizer_json: text(dir, TOKENIZER)?,
         config,
+        marks: marks::marks(dir)?,
     })
 }
 
@@ -108,7 +112,7 @@ pub fn load_training_state(dir: &Path, device: &Device) -> Result<TrainingState,
 }
 
 /// The text of a file; none when it is not there.
-fn text(dir: &Path, file: &str) -> Result<Option<String>, CheckpointError> {
+pub(super) fn text(dir: &Path, file: &str) -> Result<Option<String>, CheckpointError> {
     match read_text_file(&dir.join(file), LARGEST_TEXT) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

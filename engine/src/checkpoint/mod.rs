@@ -13,7 +13,7 @@
 //! Hugging Face directories of BERT and `MegatronBERT` (masked language, classes, spans), GPT-2, BART and `ViT` open as well
 //! (`families.rs` has their names, `hugging_face.rs` their settings), also with weights in several files that
 //! `model.safetensors.index.json` names.
-//! Uses `config`, `ops`, `attention`, `model`.
+//! Uses `config`, `ops`, `attention`, `model`, `generate`.
 
 mod describe;
 mod directory;
@@ -22,6 +22,7 @@ mod families;
 mod hugging_face;
 mod load;
 mod manifest;
+mod marks;
 mod removal;
 mod save;
 mod space;

@@ -47,6 +47,8 @@ pub enum Ending {
     EndToken,
     /// As many tokens as were asked for.
     Length,
+    /// The model has no more positions.
+    Positions,
     /// Whoever listened said stop.
     Stopped,
 }

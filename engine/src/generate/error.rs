@@ -18,6 +18,60 @@ pub enum GenerateError {
     /// Nothing to start from.
     #[error("The prompt has no tokens. Give at least one token, such as the one that starts a text.")]
     EmptyPrompt,
+    /// Nothing for an encoder to read.
+    #[error("The source has no tokens. Give a text that the encoder can read.")]
+    EmptySource,
+    /// A decoder after an encoder that has nothing to begin with.
+    #[error(
+        "This model does not say which token its decoder begins with. Add \"decoder_start_token_id\" to its config.json."
+    )]
+    NoStart,
+    /// A source longer than the positions of who reads it.
+    #[error("The source has {tokens} tokens, but the model reads at most {positions}. Give a shorter text.")]
+    TooLong {
+        /// Tokens of the longest source.
+        tokens: usize,
+        /// Positions of the model.
+        positions: usize,
+    },
+    /// A token that the model does not have.
+    #[error(
+        "The text has the token {token}, but the model knows {vocabulary} tokens: the tokenizer is another model's. Use the one that it was trained with."
+    )]
+    UnknownToken {
+        /// Its id.
+        token: u32,
+        /// Tokens of the model.
+        vocabulary: usize,
+    },
+    /// More than fits into memory.
+    #[error(
+        "Not enough memory for {sources} texts of {beams} beams: {} are needed, {} of them for what is kept between tokens, and {} are free. Use fewer beams or texts, or shorter ones.",
+        mib(*.needed), mib(*.kept), mib(*.free)
+    )]
+    Memory {
+        /// Bytes in all.
+        needed: u64,
+        /// Those of the cache.
+        kept: u64,
+        /// Bytes that are free.
+        free: u64,
+        /// How many sources.
+        sources: usize,
+        /// Beams of each.
+        beams: usize,
+    },
+    /// Another setting out of range.
+    #[error("{0}")]
+    Setting(String),
+    /// Every token is ruled out.
+    #[error(
+        "No token is left for place {step}: what may not come twice, and a least length, rule all of them out. Allow longer repetitions or a shorter text."
+    )]
+    NothingLeft {
+        /// The place, from 1.
+        step: usize,
+    },
     /// A text without gaps.
     #[error("The text has no mask token (id {mask_token}). Put one where a word is to be filled in.")]
     NoMask {
@@ -38,4 +92,9 @@ pub enum GenerateError {
     /// The model failed.
     #[error(transparent)]
     Model(#[from] ModelError),
+}
+
+/// Bytes in words.
+fn mib(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1_u32 << 20))
 }

@@ -1,13 +1,26 @@
-//! Text from a model: continuing it with a decoder, filling its gaps with an encoder. Plain data in and out.
+//! Text from a model: continuing it with a decoder, writing one after a source with an encoder and a decoder, filling its gaps
+//! with an encoder. Plain data in and out.
+//!
+//! [`generate`] searches as `transformers` does, over a [`Decoder`](crate::model::Decoder) whose cache is its own affair.
+//! [`continue_text`] keeps nothing between tokens and goes on past the positions of a model; a run that trains shows with it
+//! what it can do.
 //!
 //! Uses `ops`, `attention` and `model`.
 
+mod beam;
+mod choice;
 mod continue_text;
 mod distribution;
 mod error;
 mod fill_masks;
+mod run;
+mod search;
+#[cfg(test)]
+mod tests;
 
 pub use continue_text::{Continuation, Ending, Sampled, Sampling, continue_text};
 pub use distribution::Prediction;
 pub use error::GenerateError;
 pub use fill_masks::{FilledMask, fill_masks};
+pub use run::{Generated, GeneratedText, Progress, generate};
+pub use search::{Marks, Search};

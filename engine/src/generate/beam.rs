@@ -1,0 +1,154 @@
+use super::{
+    Ending, GenerateError, GeneratedText, Marks, Search,
+    choice::{Candidate, Choice},
+};
+
+/// The beams of one source, as `transformers` searches: of all beams of a group the best continuations, twice as many as there are
+/// beams, are taken in order; those that end go to a pool of the best, the first others run on.
+pub(super) struct SourceBeams {
+    groups: Vec<Group>,
+    /// Tokens that were there before the first new one.
+    before: Vec<u32>,
+    most: usize,
+    length_penalty: f64,
+    /// Whether there would be more tokens if the model had more positions.
+    lacks_positions: bool,
+}
+
+struct Group {
+    size: usize,
+    running: Vec<Beam>,
+    /// Texts that ended, the best first.
+    pool: Vec<Beam>,
+    is_done: bool,
+}
+
+#[derive(Clone)]
+struct Beam {
+    tokens: Vec<u32>,
+    /// Log-probability, less what diversity takes.
+    sum: f64,
+    /// The sum over the length to the power of the length penalty.
+    score: f64,
+    ending: Ending,
+}
+
+impl SourceBeams {
+    pub fn new(before: Vec<u32>, most: usize, search: &Search) -> Self {
+        let size = search.beams / search.groups.max(1);
+        let empty = Beam { tokens: Vec::new(), sum: 0.0, score: f64::NEG_INFINITY, ending: Ending::Stopped };
+        let group = |_| Group { size, running: vec![empty.clone()], pool: Vec::new(), is_done: false };
+        Self {
+            groups: (0..search.groups).map(group).collect(),
+            before,
+            most,
+            length_penalty: search.length_penalty,
+            lacks_positions: most < search.max_new_tokens,
+        }
+    }
+
+    /// Rows that wait for a token: of the first step one for all groups, since they have written nothing yet.
+    pub fn rows(&self) -> usize {
+        let running: usize = self.groups.iter().filter(|group| !group.is_done).map(|group| group.running.len()).sum();
+        if self.is_first() { running.min(1) } else { running }
+    }
+
+    fn is_first(&self) -> bool {
+        self.groups.iter().all(|group| group.running.iter().all(|beam| beam.tokens.is_empty()))
+    }
+
+    /// See [`Writer::choose`](super::run).
+    pub fn choose(
+        &mut self,
+        logits: &mut [&mut [f32]],
+        search: &Search,
+        marks: &Marks,
+    ) -> Result<Vec<(usize, u32)>, GenerateError> {
+        let is_first = self.is_first();
+        let mut going_on = Vec::new();
+        let mut first_row = 0;
+        // How often earlier groups chose a token.
+        let mut chosen: Vec<(u32, f64)> = Vec::new();
+        for group in self.groups.iter_mut().filter(|group| !group.is_done) {
+            let mut found: Vec<Candidate> = Vec::new();
+            let penalties: Vec<(u32, f64)> =
+                chosen.iter().map(|(token, count)| (*token, count * search.diversity)).collect();
+            for (place, beam) in group.running.iter().enumerate() {
+                let row = if is_first { 0 } else { first_row + place };
+                let Some(logits) = logits.get_mut(row) else { return Err(GenerateError::NotFinite) };
+                let mut own = logits.to_vec();
+                let mut choice = Choice::new(&mut own)?;
+                let text: Vec<u32> = self.before.iter().chain(&beam.tokens).copied().collect();
+                choice.restrict(&text, beam.tokens.len(), self.most, search, marks);
+                choice.add_best(&mut found, 2 * group.size, (place, beam.sum), &penalties);
+            }
+            let written = group.running.first().map_or(0, |beam| beam.tokens.len()) + 1;
+            if found.is_empty() {
+                return Err(GenerateError::NothingLeft { step: written });
+            }
+            let length = (written as f64).powf(self.length_penalty);
+            let rows = group.running.len();
+            let mut next: Vec<(usize, Beam)> = Vec::new();
+            let mut ended: Vec<Beam> = Vec::new();
+            for (rank, candidate) in found.iter().enumerate() {
+                let ends = marks.end.contains(&candidate.token);
+                let is_last = written == self.most;
+                let Some(parent) = group.running.get(candidate.beam) else { continue };
+                let mut tokens = parent.tokens.clone();
+                tokens.push(candidate.token);
+                let ending = match (ends, self.lacks_positions) {
+                    (true, _) => Ending::EndToken,
+                    (false, true) => Ending::Positions,
+                    (false, false) => Ending::Length,
+                };
+                let beam = Beam { tokens, sum: candidate.sum, score: candidate.sum / length, ending };
+                if is_last || ends {
+                    if rank < group.size {
+                        ended.push(beam);
+                    }
+                } else if next.len() < group.size {
+                    next.push((candidate.beam, Beam { ending: Ending::Stopped, ..beam }));
+                }
+            }
+            for beam in ended {
+                let place = group.pool.partition_point(|other| other.score >= beam.score);
+                group.pool.insert(place, beam);
+            }
+            group.pool.truncate(group.size);
+            for (_, beam) in &next {
+                if let Some(token) = beam.tokens.last() {
+                    match chosen.iter_mut().find(|(other, _)| other == token) {
+                        Some((_, count)) => *count += 1.0,
+                        None => chosen.push((*token, 1.0)),
+                    }
+                }
+            }
+            let is_full = group.pool.len() >= group.size;
+            let best_running = next.first().map_or(f64::NEG_INFINITY, |(_, beam)| beam.sum / length);
+            let worst = group.pool.last().map_or(f64::NEG_INFINITY, |beam| beam.score);
+            group.is_done = next.is_empty() || (is_full && (search.early_stopping || best_running <= worst));
+            if !group.is_done {
+                going_on.extend(next.iter().map(|(parent, beam)| {
+                    let row = if is_first { 0 } else { first_row + parent };
+                    (row, beam.tokens.last().copied().unwrap_or_default())
+                }));
+            }
+            group.running = next.into_iter().map(|(_, beam)| beam).collect();
+            first_row += rows;
+        }
+        Ok(going_on)
+    }
+
+    /// The best text that ended; where nothing has ended, the best that runs.
+    pub fn best(&self) -> GeneratedText {
+        let ended = self.groups.iter().flat_map(|group| group.pool.first());
+        let is_done = self.groups.iter().all(|group| group.is_done);
+        let running = self.groups.iter().filter(|group| !group.is_done).flat_map(|group| &group.running);
+        let running = running.filter(|_| !is_done);
+        let best = ended.chain(running).max_by(|a, b| a.score.total_cmp(&b.score));
+        best.map_or_else(
+            || GeneratedText { tokens: Vec::new(), ending: Ending::Stopped, score: 0.0 },
+            |beam| GeneratedText { tokens: beam.tokens.clone(), ending: beam.ending, score: beam.score },
+        )
+    }
+}

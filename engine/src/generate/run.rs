@@ -1,0 +1,263 @@
+use std::{ops::ControlFlow, time::Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Ending, GenerateError, Marks, Search, beam::SourceBeams, choice::Choice};
+use crate::{
+    attention::OutputPlan,
+    model::{Begun, Model, Room},
+    ops::random::{Purpose, Stream},
+};
+
+/// What was generated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Generated {
+    /// One for each source, in order.
+    pub texts: Vec<GeneratedText>,
+    /// Time from the sources to the last token.
+    pub seconds: f64,
+    /// Time until the first token was chosen: what it takes to read the sources.
+    pub first_seconds: f64,
+    /// Tokens that were read one by one, over all rows.
+    pub steps: usize,
+    /// The most that was kept between tokens.
+    pub cache_bytes: u64,
+}
+
+/// A text that was generated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GeneratedText {
+    /// The new tokens; an end token is the last.
+    pub tokens: Vec<u32>,
+    /// Why there are no more.
+    pub ending: Ending,
+    /// What texts were compared by: the log-probability in nats over the length to the power of the length penalty, less what
+    /// diversity takes.
+    pub score: f64,
+}
+
+/// How far the text of a source is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress<'a> {
+    /// The source, from 0.
+    pub source: usize,
+    /// Tokens that were chosen so far, from 1.
+    pub step: usize,
+    /// The most probable text so far; with beams an earlier token of it may change.
+    pub tokens: &'a [u32],
+    /// Time since the sources.
+    pub seconds: f64,
+    /// What is kept at the moment.
+    pub cache_bytes: u64,
+}
+
+/// Generates a text for each of some sources: prompts that a decoder goes on with, or texts that the encoder before it reads.
+/// `each` hears of every token and may stop, whereupon what there is so far is the result. `free_bytes` is the memory
+/// that is there, where known.
+///
+/// # Errors
+/// If the model generates no text, a source or a setting does not do, or it does not fit into memory.
+pub fn generate(
+    model: &Model,
+    sources: &[Vec<u32>],
+    marks: &Marks,
+    search: &Search,
+    free_bytes: Option<u64>,
+    mut each: impl FnMut(Progress<'_>) -> ControlFlow<()>,
+) -> Result<Generated, GenerateError> {
+    check(model, sources, marks, search, free_bytes)?;
+    let started = Instant::now();
+    let plan = model.plan();
+    let most: Vec<usize> = sources.iter().map(|source| search.most_tokens(plan, source.len())).collect();
+    let room = Room { rows: sources.len() * search.beams, tokens: most.iter().copied().max().unwrap_or(0) };
+    let Begun { mut decoder, logits } = model.begin(&search.cache, sources, marks.start, room)?;
+    let mut generated = Generated {
+        texts: Vec::new(),
+        seconds: 0.0,
+        first_seconds: started.elapsed().as_secs_f64(),
+        steps: 0,
+        cache_bytes: decoder.cache_bytes(),
+    };
+    // What repeated sequences are looked for in: the text that a decoder has read.
+    let texts: Vec<Vec<u32>> =
+        if plan.encoder.is_some() { vec![marks.start.into_iter().collect(); sources.len()] } else { sources.to_vec() };
+    let mut writers: Vec<Writer> = (0..)
+        .zip(texts.into_iter().zip(&most))
+        .map(|(source, (text, most))| Writer::new(source, text, *most, search))
+        .collect();
+    let mut logits = logits;
+    let vocabulary = plan.vocabulary();
+    let mut stopped = false;
+    loop {
+        // Of every row that goes on: the row of the last step that it goes on from, and its token.
+        let (mut parents, mut tokens) = (Vec::new(), Vec::new());
+        let mut rows = logits.chunks_exact_mut(vocabulary);
+        let mut first = 0;
+        for writer in &mut writers {
+            let count = writer.rows();
+            if count == 0 {
+                continue;
+            }
+            let mut own: Vec<&mut [f32]> = rows.by_ref().take(count).collect();
+            if own.len() != count {
+                return Err(GenerateError::NotFinite);
+            }
+            for (parent, token) in writer.choose(&mut own, search, marks)? {
+                parents.push(first + parent);
+                tokens.push(token);
+            }
+            first += count;
+            let best = writer.best();
+            let progress = Progress {
+                source: writer.source,
+                step: writer.step,
+                tokens: &best.tokens,
+                seconds: started.elapsed().as_secs_f64(),
+                cache_bytes: generated.cache_bytes,
+            };
+            stopped |= each(progress).is_break();
+        }
+        if stopped || tokens.is_empty() {
+            break;
+        }
+        decoder.select(&parents)?;
+        logits = decoder.step(&tokens)?;
+        generated.steps += tokens.len();
+        generated.cache_bytes = generated.cache_bytes.max(decoder.cache_bytes());
+    }
+    generated.texts = writers.iter().map(Writer::result).collect();
+    generated.seconds = started.elapsed().as_secs_f64();
+    Ok(generated)
+}
+
+/// Refuses what cannot be generated, before anything is computed.
+fn check(
+    model: &Model,
+    sources: &[Vec<u32>],
+    marks: &Marks,
+    search: &Search,
+    free_bytes: Option<u64>,
+) -> Result<(), GenerateError> {
+    search.check()?;
+    let plan = model.plan();
+    if !plan.stack.is_causal || !matches!(plan.head, OutputPlan::Vocabulary(_)) {
+        return Err(GenerateError::NoDecoder);
+    }
+    if sources.is_empty() || sources.iter().any(Vec::is_empty) {
+        return Err(if plan.encoder.is_some() { GenerateError::EmptySource } else { GenerateError::EmptyPrompt });
+    }
+    let vocabulary = plan.vocabulary();
+    if let Some(token) = sources.iter().flatten().find(|token| **token as usize >= vocabulary) {
+        return Err(GenerateError::UnknownToken { token: *token, vocabulary });
+    }
+    if plan.encoder.is_some() && marks.start.is_none() {
+        return Err(GenerateError::NoStart);
+    }
+    let reading = plan.encoder.as_deref().unwrap_or(&plan.stack).longest();
+    let lengths: Vec<usize> = sources.iter().map(Vec::len).collect();
+    let longest = lengths.iter().copied().max().unwrap_or(0);
+    if longest > reading {
+        return Err(GenerateError::TooLong { tokens: longest, positions: reading });
+    }
+    let bytes = model.dtype().size_in_bytes();
+    let kept = search.cache_bytes(plan, &lengths, bytes).total();
+    // Logits of a step, and what layers work with while they read the sources.
+    let rows = (sources.len() as u64).saturating_mul(search.beams as u64);
+    let logits = rows.saturating_mul(vocabulary as u64).saturating_mul(4);
+    let states = (longest as u64)
+        .saturating_mul(sources.len() as u64)
+        .saturating_mul(((plan.stack.layers + 1) * plan.stack.width + 4 * plan.stack.feed_forward) as u64)
+        .saturating_mul(bytes as u64);
+    let needed = kept.saturating_add(logits).saturating_add(states);
+    if let Some(free) = free_bytes.filter(|free| needed > *free) {
+        return Err(GenerateError::Memory { needed, kept, free, sources: sources.len(), beams: search.beams });
+    }
+    Ok(())
+}
+
+/// Who writes the text of one source.
+struct Writer {
+    source: usize,
+    step: usize,
+    kind: Kind,
+}
+
+enum Kind {
+    /// One row: the most probable token at each step, or a drawn one.
+    Single {
+        text: Vec<u32>,
+        first: usize,
+        most: usize,
+        sum: f64,
+        ending: Option<Ending>,
+        stream: Box<Stream>,
+    },
+    Beams(SourceBeams),
+}
+
+impl Writer {
+    fn new(source: usize, text: Vec<u32>, most: usize, search: &Search) -> Self {
+        let kind = if search.beams == 1 {
+            let stream = Box::new(Stream::new(search.seed, Purpose::Sampling, source as u64));
+            Kind::Single { first: text.len(), text, most, sum: 0.0, ending: None, stream }
+        } else {
+            Kind::Beams(SourceBeams::new(text, most, search))
+        };
+        Self { source, step: 0, kind }
+    }
+
+    /// Rows that wait for a token.
+    fn rows(&self) -> usize {
+        match &self.kind {
+            Kind::Single { ending, .. } => usize::from(ending.is_none()),
+            Kind::Beams(beams) => beams.rows(),
+        }
+    }
+
+    /// Takes the logits of its rows, and says from which of them it goes on with which tokens.
+    fn choose(
+        &mut self,
+        logits: &mut [&mut [f32]],
+        search: &Search,
+        marks: &Marks,
+    ) -> Result<Vec<(usize, u32)>, GenerateError> {
+        self.step += 1;
+        match &mut self.kind {
+            Kind::Single { text, first, most, sum, ending, stream } => {
+                let Some(logits) = logits.first_mut() else { return Ok(Vec::new()) };
+                let written = text.len() - *first;
+                let mut choice = Choice::new(logits)?;
+                choice.restrict(text, written, *most, search, marks);
+                let token = if search.temperature > 0.0 { choice.draw(search, stream) } else { choice.best() };
+                let Some(token) = token else { return Err(GenerateError::NothingLeft { step: written + 1 }) };
+                *sum += choice.log_probability(token);
+                text.push(token);
+                *ending = if marks.end.contains(&token) {
+                    Some(Ending::EndToken)
+                } else if written + 1 >= *most {
+                    Some(if *most < search.max_new_tokens { Ending::Positions } else { Ending::Length })
+                } else {
+                    None
+                };
+                Ok(if ending.is_none() { vec![(0, token)] } else { Vec::new() })
+            }
+            Kind::Beams(beams) => beams.choose(logits, search, marks),
+        }
+    }
+
+    /// The best text so far.
+    fn best(&self) -> GeneratedText {
+        match &self.kind {
+            Kind::Single { text, first, sum, ending, .. } => GeneratedText {
+                tokens: text.get(*first..).unwrap_or_default().to_vec(),
+                ending: ending.unwrap_or(Ending::Stopped),
+                score: *sum / (text.len() - first).max(1) as f64,
+            },
+            Kind::Beams(beams) => beams.best(),
+        }
+    }
+
+    fn result(&self) -> GeneratedText {
+        self.best()
+    }
+}
