@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use headroom_engine::{analysis::Measure, speed::MEASURE_MEMORY, worker::Which};
+use headroom_engine::{analysis::Measure, config::Cache, speed::MEASURE_MEMORY, worker::Which};
 
 use super::{
     bench_args::BenchTask,
@@ -66,6 +66,8 @@ pub enum Task {
     Eval(EvalArgs),
     /// Write a checkpoint as a model directory.
     Export(ExportArgs),
+    /// Generate text with a run or a model directory: go on with prompts, or write what follows from sources.
+    Generate(GenerateArgs),
     /// Write the attention maps of heads on one text: SVG, PNG and CSV.
     Maps(MapsArgs),
     /// Measure what a model takes: one request on standard input, one answer on standard output. For this program itself.
@@ -330,6 +332,79 @@ pub struct EvalArgs {
     #[arg(long, value_name = "N")]
     pub tokens: Option<usize>,
     /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `generate`.
+#[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("source").required(true).args(["prompt", "input", "ids"]))]
+pub struct GenerateArgs {
+    /// A run, or a model directory.
+    #[arg(value_name = "RUN|DIR")]
+    pub target: String,
+    /// The text that a decoder goes on with, or that the encoder before it reads.
+    #[arg(long, value_name = "TEXT")]
+    pub prompt: Option<String>,
+    /// A file with a text in each line; `-`: standard input.
+    #[arg(long, value_name = "FILE|-")]
+    pub input: Option<PathBuf>,
+    /// Token ids instead of a text.
+    #[arg(long, value_name = "ID,..", value_delimiter = ',')]
+    pub ids: Vec<u32>,
+    /// Which checkpoint of a run: `best`, `last` or a step.
+    #[arg(long, default_value = "best")]
+    pub which: Which,
+    /// What is kept between tokens: `none`, `key_value`, `hidden` (EL-attention). Without it what the config of a run says, or
+    /// `key_value`. It changes no token.
+    #[arg(long, value_name = "CACHE")]
+    pub cache: Option<Cache>,
+    /// Texts that are followed at the same time.
+    #[arg(long, default_value_t = 1)]
+    pub beam: usize,
+    /// Groups of beams that avoid each other's tokens.
+    #[arg(long, default_value_t = 1)]
+    pub groups: usize,
+    /// What a token loses in log-probability for every beam of an earlier group that chose it.
+    #[arg(long, default_value_t = 0.0)]
+    pub diversity: f64,
+    /// Beams are compared by their log-probability over their length to this power.
+    #[arg(long, value_name = "POWER", default_value_t = 1.0, allow_negative_numbers = true)]
+    pub length_penalty: f64,
+    /// Stop as soon as as many texts as beams have ended.
+    #[arg(long)]
+    pub early_stopping: bool,
+    /// New tokens at least.
+    #[arg(long, value_name = "TOKENS", default_value_t = 0)]
+    pub min_length: usize,
+    /// New tokens at most.
+    #[arg(long, value_name = "TOKENS", default_value_t = 64)]
+    pub max_length: usize,
+    /// No sequence of so many tokens comes twice; 0: any may.
+    #[arg(long, value_name = "TOKENS", default_value_t = 0)]
+    pub no_repeat: usize,
+    /// Draw tokens at this temperature; 0: take the most probable one.
+    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
+    pub temperature: f64,
+    /// Draw from that many most probable tokens.
+    #[arg(long, value_name = "TOKENS")]
+    pub top_k: Option<usize>,
+    /// Draw from the most probable tokens that have this share of the probability together.
+    #[arg(long, value_name = "SHARE")]
+    pub top_p: Option<f64>,
+    /// The same seed draws the same tokens.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Texts of a file that are generated at the same time.
+    #[arg(long, value_name = "TEXTS", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    pub batch: u64,
+    /// The number format: `f32`, `f64`, `f16`, `bf16`.
+    #[arg(long, default_value = "f32")]
+    pub precision: String,
+    /// Threads that compute; as many as there are cores without it.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub threads: Option<u64>,
+    /// One JSON object a line for each text.
     #[arg(long)]
     pub json: bool,
 }

@@ -10,8 +10,8 @@ use super::{
     bench_batch, bench_memory, bench_show, bench_step, bench_sweep, chart, compare, completions, devices, domains,
     edit,
     error::CliResult,
-    estimate, eval, export, maps, mixing, open, panics, presets, print, purge, queue, race, refused, resume, runs,
-    show, sweep, train,
+    estimate, eval, export, generate, maps, mixing, open, panics, presets, print, purge, queue, race, refused, resume,
+    runs, show, sweep, train,
 };
 
 /// The program: reads the arguments, does what they say, answers with the exit code. With `--json` every end of it is told
@@ -75,6 +75,7 @@ fn dispatch(cli: Cli) -> CliResult {
         Some(Task::Domains(args)) => domains::run(store, &args),
         Some(Task::Estimate(args)) => estimate::run(&args),
         Some(Task::Eval(args)) => eval::run(store, &args),
+        Some(Task::Generate(args)) => generate::run(store, &args),
         Some(Task::Export(args)) => export::run(store, &args),
         Some(Task::Maps(args)) => maps::run(store, &args),
         Some(Task::MeasureMemory) => bench_memory::run(),

@@ -29,6 +29,7 @@ mod eval;
 mod export;
 mod files;
 mod follow;
+mod generate;
 mod hint;
 mod maps;
 mod mixing;

@@ -117,8 +117,8 @@ pub fn stop(store: Option<&Path>, args: &JobArgs) -> CliResult {
             JobLabel::Train { run, .. } => Command::Cancel { run },
             JobLabel::Measure { benchmark, .. } => Command::CancelMeasure { benchmark },
             JobLabel::Analyse { analysis, .. } => Command::CancelAnalysis { analysis },
-            JobLabel::Evaluate { .. } => {
-                return Err(CliError::at("run", "An evaluation that waits cannot be taken out of the queue."));
+            JobLabel::Evaluate { .. } | JobLabel::Generate { .. } => {
+                return Err(CliError::at("run", "What answers somebody who waits cannot be taken out of the queue."));
             }
         },
     )?;
@@ -241,7 +241,9 @@ fn tell(json: bool, event: &str, job: &JobLabel, text: &str) -> CliResult {
 fn stopping(job: &JobLabel) -> &'static str {
     match job {
         JobLabel::Train { .. } => "Stopping after this step, with a checkpoint",
-        JobLabel::Evaluate { .. } | JobLabel::Measure { .. } | JobLabel::Analyse { .. } => "Stopping",
+        JobLabel::Evaluate { .. } | JobLabel::Generate { .. } | JobLabel::Measure { .. } | JobLabel::Analyse { .. } => {
+            "Stopping"
+        }
     }
 }
 
@@ -266,6 +268,7 @@ fn words(job: &JobLabel) -> String {
     match job {
         JobLabel::Train { name, .. } => name.clone(),
         JobLabel::Evaluate { target } => format!("evaluation of {target}"),
+        JobLabel::Generate { target } => format!("text of {target}"),
         JobLabel::Measure { name, .. } => format!("measurement {name}"),
         JobLabel::Analyse { target, .. } => format!("analysis of {target}"),
     }

@@ -53,6 +53,7 @@ counterparts!(commands, Command, {
     Command::Stop => Typed("stop"),
     Command::Checkpoint => Needs("Ctrl-C stops with a checkpoint, train.checkpoint_every writes one every so many steps"),
     Command::Evaluate { .. } => Typed("eval"),
+    Command::Generate { .. } => Typed("generate"),
     Command::Export { .. } => Typed("export"),
     Command::ListRuns => Typed("runs"),
     Command::LoadRun { .. } => Typed("show"),

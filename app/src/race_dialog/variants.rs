@@ -149,8 +149,7 @@ fn numbers_ui(ui: &mut Ui, answer: &mut Answer, base: &RunConfig, name: &str) ->
     let mut changed = false;
     for Number { symbol, most, value, .. } in answer.numbers(base) {
         let value = match value {
-            NumberValue::Always(value) => value,
-            NumberValue::Optional(Some(value)) => value,
+            NumberValue::Always(value) | NumberValue::Optional(Some(value)) => value,
             NumberValue::Optional(None) => continue,
         };
         let most = most.min(widest);

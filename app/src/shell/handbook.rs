@@ -22,6 +22,7 @@ pub const PAGES: &[Page] = pages![
     "configs.md",
     "races.md",
     "redundancy.md",
+    "generation.md",
     "speed.md",
     "command_line.md",
     "store.md",

@@ -238,7 +238,12 @@ impl State {
             | Event::Snapshot { .. }) => self.analysis.apply(event, &mut self.messages),
             Event::Advice { advice } => self.advice.take(advice),
             event @ (Event::Map { .. } | Event::Maps { .. } | Event::Rebuilt { .. }) => self.maps.apply(event),
-            Event::Done | Event::SnapshotData { .. } | Event::Snapshots { .. } => {}
+            // The window does not ask for text yet.
+            Event::Generated { .. }
+            | Event::Generating { .. }
+            | Event::Done
+            | Event::SnapshotData { .. }
+            | Event::Snapshots { .. } => {}
             event @ (Event::Benchmark { .. }
             | Event::Benchmarks { .. }
             | Event::MeasureEnded { .. }

@@ -2,7 +2,9 @@ use std::{collections::BTreeMap, path::PathBuf, time::Instant};
 
 use headroom_engine::{
     config::Problem,
-    store::{CheckpointRecord, DamagedRun, RunId, RunRecord, RunSummary, SnapshotData, TextSample, snapshot_kinds},
+    store::{
+        CheckpointRecord, DamagedRun, RunId, RunRecord, RunState, RunSummary, SnapshotData, TextSample, snapshot_kinds,
+    },
     worker::{Command, DeviceInfo, Request, RunEdit},
 };
 

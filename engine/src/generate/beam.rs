@@ -141,7 +141,7 @@ impl SourceBeams {
 
     /// The best text that ended; where nothing has ended, the best that runs.
     pub fn best(&self) -> GeneratedText {
-        let ended = self.groups.iter().flat_map(|group| group.pool.first());
+        let ended = self.groups.iter().filter_map(|group| group.pool.first());
         let is_done = self.groups.iter().all(|group| group.is_done);
         let running = self.groups.iter().filter(|group| !group.is_done).flat_map(|group| &group.running);
         let running = running.filter(|_| !is_done);

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     analysis::AnalysisSpec,
-    config::{Coverage, DataConfig, RunConfig},
+    config::{Coverage, DataConfig, Precision, RunConfig},
+    generate::Search,
     speed::SweepSpec,
     store::{Advised, AnalysisId, BenchmarkId, Cursor, RunId},
 };
@@ -72,6 +73,22 @@ pub enum Command {
         tokens: Option<usize>,
         /// Folder from which relative paths in `data` are taken.
         base_dir: PathBuf,
+    },
+    /// Generates texts with a run's model or that of a model directory; answered by [`super::Event::Generating`] as they grow
+    /// and by [`super::Event::Generated`]. [`Self::Stop`] keeps what there is.
+    Generate {
+        /// Which model.
+        target: Target,
+        /// What it goes on with, or what the encoder before it reads: a text each.
+        sources: Vec<GenerateSource>,
+        /// How many of them at the same time.
+        batch: usize,
+        /// How the texts are searched for.
+        search: Box<Search>,
+        /// The number format in which the model computes.
+        precision: Precision,
+        /// Threads that compute; none: as many as there are cores.
+        threads: Option<usize>,
     },
     /// Writes a checkpoint as a model directory; answered by [`super::Event::Exported`].
     Export {
@@ -328,6 +345,16 @@ pub enum Target {
     },
     /// A model directory.
     Directory(PathBuf),
+}
+
+/// What a model generates a text from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GenerateSource {
+    /// Text, which the model's tokenizer cuts into tokens.
+    Text(String),
+    /// Token ids.
+    Tokens(Vec<u32>),
 }
 
 /// What a model reads while its maps are shown.

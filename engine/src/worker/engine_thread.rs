@@ -11,6 +11,7 @@ use super::{
     Event,
     analyse_job::analyse_job,
     evaluate_job::evaluate_job,
+    generate_job::generate_job,
     job::{Job, JobLabel, Work},
     job_context::{JobContext, STACK_BYTES},
     job_control::JobControl,
@@ -68,6 +69,7 @@ fn work(context: &JobContext, inbox: &Receiver<(Job, Arc<JobControl>)>, messages
         let outcome = catch_unwind(AssertUnwindSafe(|| match job.work {
             Work::Train(job) => train_job(context, *job, &control),
             Work::Evaluate(job) => evaluate_job(context, job, &control),
+            Work::Generate(job) => generate_job(context, &job, &control),
             Work::Measure(job) => measure_job(context, *job, &control),
             Work::Analyse(job) => analyse_job(context, *job, &control),
         }));
@@ -101,7 +103,7 @@ fn work(context: &JobContext, inbox: &Receiver<(Job, Arc<JobControl>)>, messages
                 JobLabel::Analyse { analysis, .. } => {
                     context.outbox.send(Event::AnalyseEnded { analysis, complete: false, why, is_refusal: false });
                 }
-                JobLabel::Evaluate { .. } => {}
+                JobLabel::Evaluate { .. } | JobLabel::Generate { .. } => {}
             }
         }
         if messages.send(Message::JobDone).is_err() {

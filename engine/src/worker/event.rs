@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     analysis::{Analysis, MapThumbnails, reconstruction::RebuiltMap},
     config::Problem,
+    generate::Ending,
     objective::Measurements,
     speed::{MachineLimits, PointResult},
     store::{
@@ -328,6 +329,37 @@ pub enum Event {
         #[serde(default, with = "floats", skip_serializing_if = "Option::is_none")]
         score_error: Option<f64>,
     },
+    /// A text grows that is being generated. At most some 30 a second for each.
+    Generating {
+        /// Which of the sources, from 0.
+        source: usize,
+        /// Tokens that were chosen for it.
+        step: usize,
+        /// The most probable text so far; with several beams an earlier part of it may change. Token ids where there is no tokenizer.
+        text: String,
+        /// Time since its batch was begun.
+        #[serde(with = "floats")]
+        seconds: f64,
+        /// What is kept between tokens.
+        cache_bytes: u64,
+    },
+    /// Answer to [`super::Command::Generate`].
+    Generated {
+        /// The model, as given.
+        target: String,
+        /// The texts, in the order of the sources; those that were not begun when it was stopped are left out.
+        texts: Vec<WrittenText>,
+        /// Time that it took to generate them, in all.
+        #[serde(with = "floats")]
+        seconds: f64,
+        /// The part of it in which sources were read.
+        #[serde(with = "floats")]
+        reading_seconds: f64,
+        /// The most that was kept between tokens.
+        cache_bytes: u64,
+        /// Whether it was stopped.
+        stopped: bool,
+    },
     /// Answer to [`super::Command::Export`].
     Exported {
         /// The run.
@@ -530,6 +562,20 @@ pub enum Event {
     },
     /// The engine ended; nothing follows.
     Ended,
+}
+
+/// A text that was generated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WrittenText {
+    /// It without special tokens; token ids where there is no tokenizer.
+    pub text: String,
+    /// Its tokens, the last of which may be an end token.
+    pub tokens: Vec<u32>,
+    /// Why there are no more.
+    pub ending: Ending,
+    /// What texts were compared by: the log-probability in nats over the length to the power of the length penalty.
+    #[serde(with = "floats")]
+    pub score: f64,
 }
 
 impl Event {

@@ -1,9 +1,10 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Approximation, Subspace, Target, outbox::Outbox, subject::Subject};
+use super::{Approximation, GenerateSource, Subspace, Target, outbox::Outbox, subject::Subject};
 use crate::{
     analysis::AnalysisSpec,
-    config::{DataConfig, RunConfig},
+    config::{DataConfig, Precision, RunConfig},
+    generate::Search,
     speed::SweepSpec,
     store::{AnalysisId, BenchmarkId, RunId},
 };
@@ -20,6 +21,8 @@ pub(super) enum Work {
     Train(Box<TrainJob>),
     /// Measures a loss.
     Evaluate(EvaluateJob),
+    /// Generates texts.
+    Generate(Box<GenerateJob>),
     /// Measures training steps.
     Measure(Box<MeasureJob>),
     /// Analyses attention.
@@ -41,6 +44,16 @@ pub(super) struct EvaluateJob {
     pub(super) data: Option<Box<DataConfig>>,
     pub(super) coverage: Option<Approximation>,
     pub(super) tokens: Option<usize>,
+}
+
+/// Generates texts with a model.
+pub(super) struct GenerateJob {
+    pub(super) target: Target,
+    pub(super) sources: Vec<GenerateSource>,
+    pub(super) batch: usize,
+    pub(super) search: Search,
+    pub(super) precision: Precision,
+    pub(super) threads: Option<usize>,
 }
 
 /// Measures training steps of many configs.
@@ -65,6 +78,7 @@ impl Job {
         match &self.work {
             Work::Train(job) => JobLabel::Train { run: job.run.clone(), name: job.config.name.clone() },
             Work::Evaluate(job) => JobLabel::Evaluate { target: Subject::name(&job.target) },
+            Work::Generate(job) => JobLabel::Generate { target: Subject::name(&job.target) },
             Work::Measure(job) => JobLabel::Measure { benchmark: job.benchmark.clone(), name: job.name.clone() },
             Work::Analyse(job) => {
                 JobLabel::Analyse { analysis: job.analysis.clone(), target: Subject::name(&job.target) }
@@ -89,6 +103,11 @@ pub enum JobLabel {
         /// The model, as given.
         target: String,
     },
+    /// Texts are generated.
+    Generate {
+        /// The model, as given.
+        target: String,
+    },
     /// Training steps are measured.
     Measure {
         /// The measurement.
@@ -110,7 +129,7 @@ impl JobLabel {
     pub fn run(&self) -> Option<&RunId> {
         match self {
             Self::Train { run, .. } => Some(run),
-            Self::Evaluate { .. } | Self::Measure { .. } | Self::Analyse { .. } => None,
+            Self::Evaluate { .. } | Self::Generate { .. } | Self::Measure { .. } | Self::Analyse { .. } => None,
         }
     }
 
@@ -118,7 +137,7 @@ impl JobLabel {
     pub fn benchmark(&self) -> Option<&BenchmarkId> {
         match self {
             Self::Measure { benchmark, .. } => Some(benchmark),
-            Self::Train { .. } | Self::Evaluate { .. } | Self::Analyse { .. } => None,
+            Self::Train { .. } | Self::Evaluate { .. } | Self::Generate { .. } | Self::Analyse { .. } => None,
         }
     }
 
@@ -126,7 +145,7 @@ impl JobLabel {
     pub fn analysis(&self) -> Option<&AnalysisId> {
         match self {
             Self::Analyse { analysis, .. } => Some(analysis),
-            Self::Train { .. } | Self::Evaluate { .. } | Self::Measure { .. } => None,
+            Self::Train { .. } | Self::Evaluate { .. } | Self::Generate { .. } | Self::Measure { .. } => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-use crate::{analysis::AnalysisError, train::TrainError};
+use crate::{analysis::AnalysisError, generate::GenerateError, train::TrainError};
 
 /// Why a job came to nothing, in words.
 #[derive(Debug)]
@@ -40,6 +40,27 @@ impl From<AnalysisError> for JobError {
             | AnalysisError::OtherSizes { .. }
             | AnalysisError::Stopped
             | AnalysisError::Tensor(_) => false,
+        };
+        Self { why: error.to_string(), is_refusal }
+    }
+}
+
+impl From<GenerateError> for JobError {
+    fn from(error: GenerateError) -> Self {
+        let is_refusal = match &error {
+            GenerateError::EmptyPrompt
+            | GenerateError::EmptySource
+            | GenerateError::Memory { .. }
+            | GenerateError::NoDecoder
+            | GenerateError::NoEncoder
+            | GenerateError::NoMask { .. }
+            | GenerateError::NoStart
+            | GenerateError::Setting(_)
+            | GenerateError::Temperature(_)
+            | GenerateError::TooLong { .. }
+            | GenerateError::TopK
+            | GenerateError::UnknownToken { .. } => true,
+            GenerateError::Model(_) | GenerateError::NotFinite | GenerateError::NothingLeft { .. } => false,
         };
         Self { why: error.to_string(), is_refusal }
     }

@@ -18,6 +18,7 @@ mod engine_thread;
 mod evaluate_job;
 mod event;
 mod export;
+mod generate_job;
 mod gpu;
 mod health;
 mod hooks;
@@ -39,12 +40,12 @@ mod viewer;
 mod wire_tests;
 
 pub use checkpoints::choose_checkpoint;
-pub use command::{Approximation, Command, MapText, Rebuild, RunEdit, Subspace, Target, Which};
+pub use command::{Approximation, Command, GenerateSource, MapText, Rebuild, RunEdit, Subspace, Target, Which};
 #[cfg(unix)]
 pub use control::{ControlClient, ControlError, remove_stale_sockets};
 pub use device::{DeviceInfo, cores, devices};
 pub use engine::{Engine, EngineError, EngineOptions};
-pub use event::Event;
+pub use event::{Event, WrittenText};
 pub use gpu::GpuReading;
 pub use job::JobLabel;
 pub use request::{Notice, Request, Ticket, from_line, to_line};

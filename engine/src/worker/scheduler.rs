@@ -13,7 +13,7 @@ use super::{
     engine_thread::EngineThread,
     export::export,
     gpu,
-    job::{AnalyseJob, EvaluateJob, Job, JobLabel, MeasureJob, TrainJob, Work},
+    job::{AnalyseJob, EvaluateJob, GenerateJob, Job, JobLabel, MeasureJob, TrainJob, Work},
     job_control::JobControl,
     monitor::{self, Monitor},
     outbox::Outbox,
@@ -175,7 +175,9 @@ impl Scheduler {
                     let told = match done.map(|done| done.label) {
                         Some(JobLabel::Measure { .. }) => self.send_benchmarks(),
                         Some(JobLabel::Analyse { .. }) => self.send_analyses(),
-                        Some(JobLabel::Train { .. } | JobLabel::Evaluate { .. }) | None => Ok(()),
+                        Some(JobLabel::Train { .. } | JobLabel::Evaluate { .. } | JobLabel::Generate { .. }) | None => {
+                            Ok(())
+                        }
                     };
                     if let Err(error) = told {
                         self.fail(None, &error);
@@ -248,6 +250,12 @@ impl Scheduler {
                 let data = data.map(|data| Box::new(data.anchored(&base_dir)));
                 let work = Work::Evaluate(EvaluateJob { target, data, coverage, tokens });
                 self.queue.push_front(Job { outbox: self.outbox.clone(), work });
+                self.next_job();
+                Ok(())
+            }
+            Command::Generate { target, sources, batch, search, precision, threads } => {
+                let job = GenerateJob { target, sources, batch, search: *search, precision, threads };
+                self.queue.push_front(Job { outbox: self.outbox.clone(), work: Work::Generate(Box::new(job)) });
                 self.next_job();
                 Ok(())
             }

@@ -13,6 +13,33 @@ use crate::{
     store::{RunId, Store},
 };
 
+/// What the store knows of a run's model.
+pub(super) struct StoredModel {
+    name: String,
+    config: RunConfig,
+    run: RunId,
+    step: u64,
+}
+
+/// Where the files of a target are, and of a run what is known of it.
+///
+/// # Errors
+/// In words: why there is none.
+pub(super) fn open(store: &Store, target: &Target) -> Result<(PathBuf, Option<StoredModel>), String> {
+    Ok(match target {
+        Target::Directory(path) => (path.clone(), None),
+        Target::Run { run, which } => {
+            let record = store.run(run.as_str()).map_err(|error| error.to_string())?;
+            let run = record.summary.id.clone();
+            let records = store.checkpoints(&run).map_err(|error| error.to_string())?;
+            let config = from_toml(&record.config_toml).map_err(|error| error.to_string())?;
+            let chosen = checkpoints::choose_checkpoint(&records, *which)?;
+            let stored = StoredModel { name: record.summary.name, config, run, step: chosen.step };
+            (chosen.path.clone(), Some(stored))
+        }
+    })
+}
+
 /// A finished model with the text that it is measured on.
 pub(super) struct Subject {
     /// The model in words.
@@ -55,17 +82,10 @@ impl Subject {
         data: Option<&DataConfig>,
         shuffled: Option<bool>,
     ) -> Result<Self, String> {
-        let (directory, stored, run, step) = match target {
-            Target::Directory(path) => (path.clone(), None, None, None),
-            Target::Run { run, which } => {
-                let record = store.run(run.as_str()).map_err(|error| error.to_string())?;
-                let run = record.summary.id.clone();
-                let records = store.checkpoints(&run).map_err(|error| error.to_string())?;
-                let config = from_toml(&record.config_toml).map_err(|error| error.to_string())?;
-                let chosen = checkpoints::choose_checkpoint(&records, *which)?;
-                (chosen.path.clone(), Some((record.summary.name, config)), Some(run), Some(chosen.step))
-            }
-        };
+        let (directory, stored) = open(store, target)?;
+        let (stored, run, step) = stored.map_or((None, None, None), |StoredModel { name, config, run, step }| {
+            (Some((name, config)), Some(run), Some(step))
+        });
         let loaded =
             checkpoint::load_model_dir(&directory, DType::F32, &Device::Cpu).map_err(|error| error.to_string())?;
         if !loaded.plan.is_language_model() {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::{
-    Approximation, Command, DeviceInfo, Event, GpuReading, JobLabel, MapText, Notice, Rebuild, Request, RunEdit,
-    Subspace, Target, Ticket, Which, from_line, to_line,
+    Approximation, Command, DeviceInfo, Event, GenerateSource, GpuReading, JobLabel, MapText, Notice, Rebuild, Request,
+    RunEdit, Subspace, Target, Ticket, Which, WrittenText, from_line, to_line,
 };
 use crate::{
     advise::{Costs, Prediction, Wishes},
@@ -15,7 +15,8 @@ use crate::{
         reconstruction::RebuiltMap,
     },
     attention::HeadAt,
-    config::{Compatibility, Coverage, DataConfig, Objective, Problem, RunConfig},
+    config::{Compatibility, Coverage, DataConfig, Objective, Precision, Problem, RunConfig},
+    generate::{Ending, Search},
     objective::{Direction, Measurements, Sums},
     speed::{LargestBatch, MachineLimits, Outcome, PointResult, SideResult, SweepResult, SweepSpec},
     store::{
@@ -304,6 +305,7 @@ impl Parts {
         vec![
             JobLabel::Train { run: self.id(), name: name.clone() },
             JobLabel::Evaluate { target: target.clone() },
+            JobLabel::Generate { target: target.clone() },
             JobLabel::Measure { benchmark: self.id(), name },
             JobLabel::Analyse { analysis: self.id(), target },
         ]
@@ -347,6 +349,14 @@ fn commands(p: &Parts) -> Vec<Command> {
             coverage: Some(Approximation { coverage: Coverage::default(), examples: p.count }),
             tokens: Some(p.count),
             base_dir: base_dir.clone(),
+        },
+        Command::Generate { .. } => Command::Generate {
+            target: p.target(),
+            sources: vec![GenerateSource::Text(p.text.clone()), GenerateSource::Tokens(vec![p.count as u32])],
+            batch: p.count,
+            search: Box::new(Search { beams: p.count, length_penalty: p.finite, top_k: Some(p.count), ..Search::default() }),
+            precision: Precision::Bf16,
+            threads: Some(p.count),
         },
         Command::Export { .. } => Command::Export { run: run.clone(), which: Which::Last, to: base_dir.clone() },
         Command::ListRuns => Command::ListRuns,
@@ -543,6 +553,26 @@ fn events(p: &Parts) -> Vec<Event> {
             sequence_length: p.count,
             coverage: p.maybe.clone(),
             score_error: p.maybe_any(),
+        },
+        Event::Generating { .. } => Event::Generating {
+            source: p.count,
+            step: p.count,
+            text: text.clone(),
+            seconds: p.any,
+            cache_bytes: p.whole,
+        },
+        Event::Generated { .. } => Event::Generated {
+            target: text.clone(),
+            texts: vec![WrittenText {
+                text: text.clone(),
+                tokens: vec![p.count as u32, 0],
+                ending: Ending::Positions,
+                score: p.any,
+            }],
+            seconds: p.any,
+            reading_seconds: p.any,
+            cache_bytes: p.whole,
+            stopped: p.yes,
         },
         Event::Exported { .. } => Event::Exported {
             run: run.clone(),

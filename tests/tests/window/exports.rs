@@ -113,7 +113,9 @@ fn rounded(csv: &str) -> String {
 fn digest(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
     let text = if path.extension().is_some_and(|ending| ending == "csv") { rounded(&text) } else { text };
-    Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let digest = Sha256::digest(text.as_bytes());
+    let first = digest.iter().take(8).fold(0_u64, |first, byte| first << 8 | u64::from(*byte));
+    format!("{first:016x}")
 }
 
 #[test]

@@ -208,7 +208,7 @@ fn drawn(line: ErrorLine, options: Options) -> Option<ViewLine> {
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::analysis::reconstruction::WholeCurves;
+    use headroom_engine::analysis::reconstruction::{ErrorCurve, WholeCurves};
 
     use super::*;
 

@@ -92,7 +92,7 @@ fn beams_enough_find_the_best_text_there_is() {
         for prompt in [vec![1], vec![2, 3], vec![0, 4, 5]] {
             // As many beams as there are texts of three tokens: nothing is lost on the way.
             let search = Search { beams: 343, max_new_tokens: 4, length_penalty, ..Search::default() };
-            let found = &texts(&model, &[prompt.clone()], &search)[0];
+            let found = &texts(&model, std::slice::from_ref(&prompt), &search)[0];
             let (tokens, score) = best_of_all(&model, &prompt, 4, length_penalty);
             assert_eq!(found.tokens, tokens, "{prompt:?}, {length_penalty}");
             assert!((found.score - score).abs() < 1e-4);
@@ -247,6 +247,8 @@ fn text_ends_with_the_positions() {
     }
 }
 
+type Change = fn(&mut Search);
+
 #[test]
 fn wrong_requests_are_refused() {
     let decoder = model(Architecture::Decoder);
@@ -259,7 +261,7 @@ fn wrong_requests_are_refused() {
     told(ask(&[vec![7]], Search::default(), None), "the token 7, but the model knows 7 tokens");
     let beams = Search { beams: 512, ..Search::default() };
     told(ask(&[vec![1; 4]], beams, Some(1000)), "Not enough memory for 1 texts of 512 beams");
-    let settings: [(fn(&mut Search), &str); 12] = [
+    let settings: [(Change, &str); 12] = [
         (|s| s.beams = 0, "0 beams cannot be followed"),
         (|s| s.beams = 5000, "5000 beams cannot be followed"),
         (|s| (s.beams, s.groups) = (4, 3), "4 beams cannot be put into 3 equal groups"),

@@ -145,6 +145,9 @@ impl StepAttention {
             if side.width != store.width {
                 bail!("Heads that read {} numbers of a position were given {}.", side.width, store.width)
             }
+            if let Some(run) = attended.runs.iter().find(|run| run.source >= store.spans.len()) {
+                bail!("Source {} of {} is not there.", run.source, store.spans.len())
+            }
         }
         let rows = attended.past.rows();
         let mut base = Buffer::<f32>::take(rows * self.base);

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use crate::ops::{
     Affine, Norm, Orientation,
     element::Reading,
-    kernels::{Matrix, MatrixMut, Places, Rows, add_assign, combine, dots, layer_norm_row},
+    kernels::{Matrix, MatrixMut, Places, Rows, add_assign, combine, dots, layer_norm_row, part_mut},
     threaded::{Buffer, parallel_product},
 };
 
@@ -54,7 +54,7 @@ impl StepMap {
         let weight = reading.slice::<f32>()?;
         let work = rows.saturating_mul(inputs).saturating_mul(outputs);
         if rows > FEW_ROWS {
-            let out = MatrixMut::strided(y.get_mut(first..).unwrap_or_default(), rows, outputs, stride);
+            let out = MatrixMut::strided(part_mut(y, first, (rows - 1) * stride + outputs), rows, outputs, stride);
             let weight = self.orientation.matrix(weight, inputs, outputs);
             parallel_product(out, Matrix::row_major(x, rows, inputs), weight, false);
         } else if work < WORTH_THREADS || rayon::current_num_threads() == 1 {

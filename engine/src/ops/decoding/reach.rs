@@ -3,7 +3,7 @@ use rayon::prelude::*;
 
 use super::map::WORTH_THREADS;
 use crate::ops::{
-    kernels::{Places, Rows, add_assign, combine, multiply_assign},
+    kernels::{Places, Rows, add_assign, combine, multiply_assign, part},
     threaded::Buffer,
 };
 
@@ -128,8 +128,8 @@ impl Reached {
     pub fn of_head(&self, head: usize) -> OfHead<'_> {
         match &self.matrices {
             Matrices::None => OfHead::Same,
-            Matrices::Factors(all) => OfHead::Factors(part(all, head, self.count)),
-            Matrices::Whole(all) => OfHead::Matrix(part(all, head, self.count * self.size)),
+            Matrices::Factors(all) => OfHead::Factors(part(all, head * self.count, self.count)),
+            Matrices::Whole(all) => OfHead::Matrix(part(all, head * self.count * self.size, self.count * self.size)),
         }
     }
 
@@ -148,7 +148,7 @@ impl Reached {
 
     /// The offset of a head, if there is one.
     pub fn offset(&self, head: usize) -> Option<&[f32]> {
-        self.offsets.get(head * self.size..(head + 1) * self.size).filter(|offset| !offset.is_empty())
+        self.has_offsets().then(|| part(&self.offsets, head * self.size, self.size))
     }
 
     /// Multiply-accumulates of the matrices of all heads for one row.
@@ -194,11 +194,6 @@ impl Reached {
         });
         out
     }
-}
-
-/// Part number `head` of parts of `length` numbers.
-fn part(all: &[f32], head: usize, length: usize) -> &[f32] {
-    all.get(head * length..(head + 1) * length).unwrap_or_default()
 }
 
 /// Chunks of a slice, over threads where the work is worth it.

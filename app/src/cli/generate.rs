@@ -1,0 +1,217 @@
+//! `headroom generate`: text from a run or a model directory.
+
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use headroom_engine::{
+    config::{Cache, Precision, counted, from_toml},
+    generate::{Ending, Search},
+    text::escaped_line,
+    worker::{Command, Event, GenerateSource, Target, WrittenText},
+};
+use serde_json::json;
+
+use super::{
+    args::GenerateArgs,
+    error::{CliError, CliResult, joined},
+    eval, plain, print,
+    session::{Heard, Session},
+    signals,
+};
+
+/// The largest text that is read, in bytes.
+const LARGEST_INPUT: u64 = 1 << 28;
+
+/// What was generated.
+struct Answer {
+    texts: Vec<WrittenText>,
+    seconds: f64,
+    reading_seconds: f64,
+    cache_bytes: u64,
+    stopped: bool,
+}
+
+/// Generates.
+pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
+    let sources = sources(args)?;
+    let current_dir = std::env::current_dir()
+        .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
+    let is_directory = Path::new(&args.target).is_dir();
+    if is_directory && !Path::new(&args.target).join("config.json").exists() {
+        return Err(CliError::at("run", eval::no_model_directory(&args.target)));
+    }
+    let (target, configured) = if is_directory {
+        (Target::Directory(current_dir.join(&args.target)), None)
+    } else {
+        let record = eval::run_record(store, &args.target)?;
+        let config = from_toml(&record.config_toml).map_err(|error| {
+            CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
+        })?;
+        let cache = Some(config.attention.cache).filter(|cache| !cache.is_none());
+        (Target::Run { run: record.summary.id, which: args.which }, cache)
+    };
+    let (search, precision) = (search(args, configured)?, precision(&args.precision)?);
+    let session = Session::open_for_reading(store, !is_directory)?;
+    signals::listen();
+    let threads = args.threads.and_then(|threads| usize::try_from(threads).ok());
+    let batch = usize::try_from(args.batch).unwrap_or(usize::MAX);
+    let (search, count) = (Box::new(search), sources.len());
+    let single = count == 1;
+    let ticket = session.send(Command::Generate { target, sources, batch, search, precision, threads })?;
+    let (mut shown, mut is_stopping) = (String::new(), false);
+    // Beams may still change what they wrote.
+    let streams = single && !args.json && args.beam == 1;
+    let answer = session.follow(ticket, "the text was", |event| {
+        if signals::is_stop_wanted() && !is_stopping {
+            is_stopping = true;
+            session.send(Command::Stop)?;
+        }
+        match event {
+            Some(Event::Generating { text, .. }) if streams => {
+                let text = complete(&text);
+                if let Some(more) = text.strip_prefix(shown.as_str()) {
+                    print::block(more)?;
+                    text.clone_into(&mut shown);
+                }
+            }
+            Some(Event::Generated { texts, seconds, reading_seconds, cache_bytes, stopped, .. }) => {
+                let answer = Answer { texts, seconds, reading_seconds, cache_bytes, stopped };
+                return Ok(Heard::Answer(answer));
+            }
+            Some(Event::Failed { why, what_to_do, .. }) => {
+                return Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) });
+            }
+            event => return Ok(event.map_or(Heard::Taken, Heard::Usual)),
+        }
+        Ok(Heard::Taken)
+    })?;
+    session.end();
+    if args.json { tell_json(&answer, args) } else { tell(&answer, &shown, count) }
+}
+
+fn sources(args: &GenerateArgs) -> CliResult<Vec<GenerateSource>> {
+    if let Some(prompt) = &args.prompt {
+        return Ok(vec![GenerateSource::Text(prompt.clone())]);
+    }
+    if !args.ids.is_empty() {
+        return Ok(vec![GenerateSource::Tokens(args.ids.clone())]);
+    }
+    let path = args.input.clone().unwrap_or_else(|| PathBuf::from("-"));
+    let text = read(&path)?;
+    let mut sources = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.trim().is_empty() {
+            return Err(CliError::at(
+                "--input",
+                format!("Line {number} of the input is empty. Give a text in each line."),
+            ));
+        }
+        sources.push(GenerateSource::Text(line.to_owned()));
+    }
+    if sources.is_empty() {
+        return Err(CliError::at("--input", "The input is empty. Give a text in each line."));
+    }
+    Ok(sources)
+}
+
+fn read(path: &Path) -> CliResult<String> {
+    let told = |error: std::io::Error| {
+        CliError::at(
+            "--input",
+            format!("The input {} cannot be read: {error}.", escaped_line(&path.display().to_string())),
+        )
+    };
+    let mut bytes = Vec::new();
+    if path.as_os_str() == "-" {
+        std::io::stdin().lock().take(LARGEST_INPUT + 1).read_to_end(&mut bytes).map_err(told)?;
+    } else {
+        let file = std::fs::File::open(path).map_err(told)?;
+        if !file.metadata().map_err(told)?.is_file() {
+            let message = format!("The input {} is no file.", escaped_line(&path.display().to_string()));
+            return Err(CliError::at("--input", message));
+        }
+        file.take(LARGEST_INPUT + 1).read_to_end(&mut bytes).map_err(told)?;
+    }
+    if bytes.len() as u64 > LARGEST_INPUT {
+        return Err(CliError::at("--input", "The input is larger than 256 MiB. Cut it into parts."));
+    }
+    String::from_utf8(bytes).map_err(|_| CliError::at("--input", "The input is not UTF-8 text."))
+}
+
+fn search(args: &GenerateArgs, configured: Option<Cache>) -> CliResult<Search> {
+    let search = Search {
+        cache: args.cache.clone().or(configured).unwrap_or(Search::default().cache),
+        max_new_tokens: args.max_length,
+        min_new_tokens: args.min_length,
+        beams: args.beam,
+        groups: args.groups,
+        diversity: args.diversity,
+        length_penalty: args.length_penalty,
+        early_stopping: args.early_stopping,
+        no_repeat: args.no_repeat,
+        temperature: args.temperature,
+        top_k: args.top_k,
+        top_p: args.top_p,
+        seed: args.seed,
+    };
+    search.check().map_err(|error| CliError::at("search", error.to_string()))?;
+    Ok(search)
+}
+
+fn precision(word: &str) -> CliResult<Precision> {
+    Precision::ALL.into_iter().find(|precision| precision.name() == word).ok_or_else(|| {
+        let known: Vec<&str> = Precision::ALL.iter().map(|precision| precision.name()).collect();
+        let message = format!("\"{word}\" is no number format. Use one of these: {}.", known.join(", "));
+        CliError::at("--precision", message)
+    })
+}
+
+/// Bytes that are no character yet may become one with the next token.
+fn complete(text: &str) -> &str {
+    text.trim_end_matches('\u{fffd}')
+}
+
+fn tell(answer: &Answer, shown: &str, count: usize) -> CliResult {
+    for text in &answer.texts {
+        // What was streamed stands there already.
+        let rest = if shown.is_empty() { Some(text.text.as_str()) } else { text.text.strip_prefix(shown) };
+        print::line(rest.unwrap_or(&text.text))?;
+    }
+    let tokens: usize = answer.texts.iter().map(|text| text.tokens.len()).sum();
+    print::aside(format!(
+        "{} in {} s ({} s of it for reading), {} kept between tokens",
+        counted(tokens, "token"),
+        plain::number(answer.seconds),
+        plain::number(answer.reading_seconds),
+        plain::bytes(answer.cache_bytes)
+    ));
+    if answer.stopped {
+        print::aside(format!("Stopped: {} of {count} begun.", counted(answer.texts.len(), "text")));
+    }
+    if answer.texts.iter().any(|text| text.ending == Ending::Positions) {
+        print::aside("A text ended because the model has no more positions.");
+    }
+    Ok(())
+}
+
+fn tell_json(answer: &Answer, args: &GenerateArgs) -> CliResult {
+    for (source, text) in answer.texts.iter().enumerate() {
+        print::json_line(&json!({
+            "event": "generated",
+            "source": source,
+            "text": text.text,
+            "tokens": text.tokens,
+            "ending": text.ending,
+            "score": text.score,
+            "seconds": answer.seconds,
+            "reading_seconds": answer.reading_seconds,
+            "cache_bytes": answer.cache_bytes,
+            "beams": args.beam,
+            "texts": answer.texts.len(),
+            "stopped": answer.stopped,
+        }))?;
+    }
+    Ok(())
+}

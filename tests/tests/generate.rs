@@ -1,0 +1,234 @@
+//! `headroom generate`: runs and model directories, every cache, options, bad input, stopping.
+#![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
+
+use std::{fs, time::Duration};
+
+use headroom_tests::{Program, TINY_DECODER, TINY_ENCODER};
+use serde_json::Value;
+
+fn program() -> Program {
+    Program::new(env!("CARGO_BIN_EXE_headroom-under-test"))
+}
+
+/// The golden model directory of a family, copied into the test's folder.
+fn golden(program: &Program, name: &str) {
+    let from = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join("hf").join(name);
+    for file in ["config.json", "generation_config.json", "model.safetensors"] {
+        program.write(&format!("{name}/{file}"), fs::read(from.join(file)).unwrap());
+    }
+}
+
+fn tokens(answer: &Value) -> Vec<u64> {
+    answer["tokens"].as_array().unwrap().iter().map(|token| token.as_u64().unwrap()).collect()
+}
+
+#[test]
+fn a_run_and_its_export_write_the_same_text_with_every_cache() {
+    let program = program();
+    let run = program.train(TINY_DECODER, &["--set", "model.positions=40"]);
+    let _ = program.run(&["export", &run, "--to", "model"]).expect_code(0);
+    let mut texts = Vec::new();
+    for target in [run.as_str(), "model"] {
+        for cache in ["none", "key_value", "hidden"] {
+            let arguments = [
+                "generate",
+                target,
+                "--prompt",
+                "the ",
+                "--max-length",
+                "20",
+                "--beam",
+                "3",
+                "--cache",
+                cache,
+                "--json",
+            ];
+            let answer = program.run(&arguments).expect_code(0).json();
+            assert_eq!(answer["event"], "generated");
+            assert_eq!(answer["cache_bytes"].as_u64().unwrap() == 0, cache == "none", "{answer}");
+            assert!(answer["seconds"].as_f64().unwrap() > 0.0);
+            assert!((1..=20).contains(&tokens(&answer).len()), "{answer}");
+            texts.push((answer["text"].clone(), answer["tokens"].clone(), answer["ending"].clone()));
+        }
+    }
+    assert!(texts.iter().all(|text| *text == texts[0]), "{texts:?}");
+    // In words, streamed: the same text.
+    let arguments = ["generate", &run, "--prompt", "the ", "--max-length", "12"];
+    let json = program.run(&[&arguments[..], &["--json"]].concat()).expect_code(0).json();
+    let told = program.run(&arguments).expect_code(0);
+    assert_eq!(told.stdout.trim_end_matches('\n'), json["text"].as_str().unwrap().trim_end_matches('\n'));
+    assert!(told.stderr.contains("kept between tokens"), "{}", told.stderr);
+}
+
+#[test]
+fn every_line_is_a_source_and_the_seed_decides() {
+    let program = program();
+    let run = program.train(TINY_DECODER, &["--set", "model.positions=40"]);
+    program.write("sources.txt", "the river\na\nold men\n");
+    let all = |batch: &str| -> Vec<Value> {
+        let arguments = ["generate", &run, "--input", "sources.txt", "--batch", batch, "--max-length", "8", "--json"];
+        let answer = program.run(&arguments).expect_code(0);
+        answer.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let (together, alone) = (all("16"), all("1"));
+    assert_eq!(together.len(), 3);
+    for (number, (together, alone)) in together.iter().zip(&alone).enumerate() {
+        assert_eq!(together["source"], number);
+        assert_eq!(tokens(together), tokens(alone));
+    }
+    let drawn = |seed: &str| {
+        let arguments = [
+            "generate",
+            &run,
+            "--prompt",
+            "the",
+            "--temperature",
+            "2",
+            "--top-k",
+            "50",
+            "--seed",
+            seed,
+            "--max-length",
+            "12",
+            "--json",
+        ];
+        tokens(&program.run(&arguments).expect_code(0).json())
+    };
+    assert_eq!(drawn("1"), drawn("1"));
+    assert!((2..6).any(|seed| drawn("1") != drawn(&seed.to_string())));
+    let read =
+        program.run_with_input(&["generate", &run, "--input", "-", "--max-length", "3", "--json"], "the river\n");
+    assert_eq!(tokens(&read.expect_code(0).json()), tokens(&together[0])[..3]);
+}
+
+/// A plain directory of an encoder-decoder, without a tokenizer: the first greedy case of its golden.
+#[test]
+fn an_encoder_decoder_from_elsewhere_writes_what_transformers_writes() {
+    let program = program();
+    golden(&program, "bart");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/hf/bart");
+    let cases: Value = serde_json::from_str(&fs::read_to_string(folder.join("generation.json")).unwrap()).unwrap();
+    let io = fs::read(folder.join("io.safetensors")).unwrap();
+    let io = safetensors::SafeTensors::deserialize(&io).unwrap();
+    let row = |name: &str| -> Vec<i64> {
+        let tensor = io.tensor(name).unwrap();
+        let width = tensor.shape()[1];
+        tensor.data().chunks_exact(8).take(width).map(|eight| i64::from_le_bytes(eight.try_into().unwrap())).collect()
+    };
+    let ids: Vec<String> = row("input_ids")
+        .into_iter()
+        .zip(row("attention_mask"))
+        .filter(|(_, keep)| *keep == 1)
+        .map(|(id, _)| id.to_string())
+        .collect();
+    let ids = ids.join(",");
+    for case in cases["cases"].as_array().unwrap().iter().filter(|case| case["prompt_index"] == 0) {
+        let beams = case["num_beams"].to_string();
+        let penalty = case["length_penalty"].as_f64().unwrap_or(1.0).to_string();
+        let most = case["max_new_tokens"].to_string();
+        for cache in ["none", "key_value", "hidden"] {
+            let mut arguments = vec![
+                "generate",
+                "bart",
+                "--ids",
+                &ids,
+                "--beam",
+                &beams,
+                "--length-penalty",
+                &penalty,
+                "--max-length",
+                &most,
+                "--cache",
+                cache,
+                "--json",
+            ];
+            if case["early_stopping"] == true {
+                arguments.push("--early-stopping");
+            }
+            let answer = program.run(&arguments).expect_code(0).json();
+            assert_eq!(answer["tokens"], case["generated"], "{case}");
+        }
+    }
+    let _ = program.run(&["generate", "bart", "--prompt", "a word"]).expect_code(2).expect_words(&["tokenizer.json"]);
+}
+
+#[test]
+fn bad_input_is_refused_with_what_to_do() {
+    let program = program();
+    let run = program.train(TINY_DECODER, &["--steps", "2", "--set", "model.positions=40"]);
+    let encoder = program.train(TINY_ENCODER, &["--steps", "2"]);
+    let refused = |arguments: &[&str], words: &[&str]| {
+        let mut all = vec!["generate"];
+        all.extend(arguments);
+        let _ = program.run(&all).expect_code(2).expect_words(words);
+    };
+    program.write("gap.txt", "one\n\nthree\n");
+    program.write("nothing.txt", "");
+    program.write("latin.txt", [b'a', 0xff, b'\n']);
+    let long = "word ".repeat(40);
+    refused(&[&run], &["--prompt"]);
+    refused(&[&run, "--prompt", " "], &["empty"]);
+    refused(&[&run, "--input", "gap.txt"], &["Line 2", "empty"]);
+    refused(&[&run, "--input", "nothing.txt"], &["The input is empty"]);
+    refused(&[&run, "--input", "latin.txt"], &["UTF-8"]);
+    refused(&[&run, "--input", "gone.txt"], &["gone.txt"]);
+    refused(&[&run, "--prompt", &long], &["200 tokens", "at most 40"]);
+    refused(&[&run, "--ids", "5,100000"], &["100000", "tokens"]);
+    refused(&[&run, "--prompt", "a", "--beam", "0"], &["0 beams"]);
+    refused(&[&run, "--prompt", "a", "--beam", "4", "--groups", "3"], &["3 equal groups"]);
+    refused(&[&run, "--prompt", "a", "--beam", "2", "--temperature", "1"], &["nothing is drawn"]);
+    refused(&[&run, "--prompt", "a", "--top-k", "3"], &["temperature"]);
+    refused(&[&run, "--prompt", "a", "--cache", "all"], &["none, key_value, hidden"]);
+    refused(&[&run, "--prompt", "a", "--precision", "f8"], &["f32, f64, f16, bf16"]);
+    refused(&[&encoder, "--prompt", "a"], &["Only a decoder", "encoder"]);
+    refused(&["nowhere", "--prompt", "a"], &["nowhere"]);
+    fs::create_dir(program.path("empty")).unwrap();
+    refused(&["empty", "--prompt", "a"], &["config.json"]);
+    // A tokenizer of another model.
+    let wide =
+        program.train(TINY_DECODER, &["--steps", "2", "--set", "data.tokenizer={ kind = \"bpe\", vocabulary = 400 }"]);
+    for (run, to) in [(&run, "narrow"), (&wide, "wide")] {
+        let _ = program.run(&["export", run, "--to", to]).expect_code(0);
+    }
+    fs::copy(program.path("wide/tokenizer.json"), program.path("narrow/tokenizer.json")).unwrap();
+    fs::remove_file(program.path("narrow/headroom.json")).unwrap();
+    refused(&["narrow", "--prompt", "a"], &["another model's"]);
+    // Beams that cannot fit, before anything is allocated.
+    let many = ["generate", "wide", "--prompt", "a", "--beam", "1024", "--max-length", "16"];
+    let _ = program.run(&many).expect_code(0);
+}
+
+/// Ctrl-C keeps what was generated.
+#[cfg(unix)]
+#[test]
+fn what_was_generated_is_kept_when_it_is_stopped() {
+    let program = program();
+    let sizes = ["model.positions=3000", "model.width=128", "model.layers=4", "model.feed_forward=512"];
+    let mut options = vec!["--steps", "1"];
+    for size in &sizes {
+        options.extend(["--set", size]);
+    }
+    let run = program.train(TINY_DECODER, &options);
+    let arguments = [
+        "generate",
+        &run,
+        "--prompt",
+        "a",
+        "--cache",
+        "none",
+        "--max-length",
+        "2900",
+        "--min-length",
+        "2900",
+        "--json",
+    ];
+    let mut generating = program.start(&arguments);
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(!generating.has_ended());
+    generating.signal("INT");
+    let answer = generating.next(Duration::from_mins(1)).unwrap();
+    assert_eq!(answer["event"], "generated", "{answer}");
+    assert_eq!((&answer["stopped"], &answer["ending"]), (&Value::Bool(true), &Value::from("stopped")));
+    let count = tokens(&answer).len();
+    assert!(count > 0 && count < 2900, "{count}");
+}
