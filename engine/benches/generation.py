@@ -9,7 +9,8 @@ Needs `pip install torch transformers tokenizers ctranslate2` and a release buil
 Two models with random weights are made with `transformers` in a temporary folder: a BART (6 layers of each kind, width 512, 8 heads) and
 a GPT-2 (12 layers, width 512, 8 heads), with a vocabulary of 8,192 words. All three programs read that folder (CTranslate2 its own
 conversion of it). Every row gets a source of `--source` words and exactly `--new` new tokens, greedy and with beams, in f32.
-Models are loaded and warmed up before anything is timed; each program runs in a process of its own, and the processes take turns.
+Loading a model is not timed. The two peers are warmed up by a run that is not counted; each program runs in a process of its own, and
+the processes take turns.
 Tokens are compared too: what two programs choose differently is counted.
 """
 
@@ -108,10 +109,14 @@ def with_headroom(program, cache, folder, kind, texts, beam, new, threads, round
         file.write("\n".join(texts) + "\n")
         file.flush()
         command = [program, "generate", str(folder), "--input", file.name, "--beam", str(beam), "--cache", cache, "--min-length", str(new),
-                   "--max-length", str(new), "--batch", str(len(texts)), "--threads", str(threads), "--repeat", str(rounds + 1), "--json"]
-        answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    return {"seconds": answer["seconds_each"][1:], "tokens": [row["tokens"] for row in answer["outputs"]],
-            "cache_bytes": answer["cache_bytes"]}
+                   "--max-length", str(new), "--batch", str(len(texts)), "--threads", str(threads), "--json"]
+        runs = []
+        for _ in range(rounds):
+            output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            runs.append([json.loads(line) for line in output.splitlines()])
+    first = runs[0][0]
+    return {"seconds": [lines[0]["seconds"] for lines in runs], "reading_seconds": [lines[0]["reading_seconds"] for lines in runs],
+            "tokens": [line["tokens"] for line in runs[0]], "cache_bytes": first["cache_bytes"]}
 
 
 def in_child(options, peer, *arguments):

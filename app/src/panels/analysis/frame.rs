@@ -122,7 +122,9 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
             self.form.button_ui(ui, run, cx);
             more(ui, cx);
         });
-        if let Shown::Analysis { steps, step, .. } = &shown {
+        if let Shown::Analysis { steps, step, .. } = &shown
+            && !steps.is_empty()
+        {
             ui.horizontal(|ui| self.scrubber.ui(ui, steps, *step));
         }
         self.form.ui(ui, run, cx);
