@@ -17,6 +17,8 @@ impl PanelId {
     pub const COMPARE: Self = Self("compare");
     /// The form of a run.
     pub const CONFIGURE: Self = Self("configure");
+    /// Text from a model.
+    pub const GENERATE: Self = Self("generate");
     /// The attention maps of every head.
     pub const HEADS: Self = Self("heads");
     /// The run that trains now.

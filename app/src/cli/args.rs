@@ -338,20 +338,31 @@ pub struct EvalArgs {
 
 /// Arguments of `generate`.
 #[derive(Args, Debug)]
-#[command(group = clap::ArgGroup::new("source").required(true).args(["prompt", "input", "ids"]))]
+#[command(group = clap::ArgGroup::new("source").required(true).multiple(true).args(["prompt", "input", "ids", "prove"]))]
 pub struct GenerateArgs {
     /// A run, or a model directory.
     #[arg(value_name = "RUN|DIR")]
     pub target: String,
     /// The text that a decoder goes on with, or that the encoder before it reads.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["input", "ids"])]
     pub prompt: Option<String>,
     /// A file with a text in each line; `-`: standard input.
-    #[arg(long, value_name = "FILE|-")]
+    #[arg(long, value_name = "FILE|-", conflicts_with = "ids")]
     pub input: Option<PathBuf>,
     /// Token ids instead of a text.
     #[arg(long, value_name = "ID,..", value_delimiter = ',')]
     pub ids: Vec<u32>,
+    /// Generate with every cache and compare tokens, logits, bytes and times. Without a text: from examples of the text that
+    /// was held out of the run.
+    #[arg(long, conflicts_with_all = ["cache", "details"])]
+    pub prove: bool,
+    /// With `--prove`: how many examples of the held-out text.
+    #[arg(long, value_name = "COUNT", default_value_t = 64, requires = "prove",
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub examples: u64,
+    /// With `--json`: what the tokens attended to, and every prefix that a beam followed.
+    #[arg(long, requires = "json")]
+    pub details: bool,
     /// Which checkpoint of a run: `best`, `last` or a step.
     #[arg(long, default_value = "best")]
     pub which: Which,
@@ -398,13 +409,13 @@ pub struct GenerateArgs {
     /// Texts of a file that are generated at the same time.
     #[arg(long, value_name = "TEXTS", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=65_536))]
     pub batch: u64,
-    /// The number format: `f32`, `f64`, `f16`, `bf16`.
-    #[arg(long, default_value = "f32")]
-    pub precision: String,
+    /// The number format: `f32`, `f64`, `f16`, `bf16`. With `--prove` several, such as `f32,bf16`.
+    #[arg(long, value_delimiter = ',', default_value = "f32")]
+    pub precision: Vec<String>,
     /// Threads that compute; as many as there are cores without it.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub threads: Option<u64>,
-    /// One JSON object a line for each text.
+    /// One JSON object a line for each text, or one for all that `--prove` found.
     #[arg(long)]
     pub json: bool,
 }

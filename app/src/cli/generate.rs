@@ -7,9 +7,9 @@ use std::{
 
 use headroom_engine::{
     config::{Cache, Precision, counted, from_toml},
-    generate::{Ending, Search},
+    generate::{CacheProof, Ending, Search},
     text::escaped_line,
-    worker::{Command, Event, GenerateSource, Target, WrittenText},
+    worker::{Command, Event, GenerateSource, PrecisionProof, Target, WrittenText},
 };
 use serde_json::json;
 
@@ -19,6 +19,7 @@ use super::{
     eval, plain, print,
     session::{Heard, Session},
     signals,
+    table::Table,
 };
 
 /// The largest text that is read, in bytes.
@@ -35,7 +36,11 @@ struct Answer {
 
 /// Generates.
 pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
-    let sources = sources(args)?;
+    let sources = if args.prove && args.ids.is_empty() && args.prompt.is_none() && args.input.is_none() {
+        Vec::new()
+    } else {
+        sources(args)?
+    };
     let current_dir = std::env::current_dir()
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
     let is_directory = Path::new(&args.target).is_dir();
@@ -52,14 +57,21 @@ pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
         let cache = Some(config.attention.cache).filter(|cache| !cache.is_none());
         (Target::Run { run: record.summary.id, which: args.which }, cache)
     };
-    let (search, precision) = (search(args, configured)?, precision(&args.precision)?);
+    let (search, precisions) = (search(args, configured)?, precisions(args)?);
     let session = Session::open_for_reading(store, !is_directory)?;
     signals::listen();
     let threads = args.threads.and_then(|threads| usize::try_from(threads).ok());
     let batch = usize::try_from(args.batch).unwrap_or(usize::MAX);
     let (search, count) = (Box::new(search), sources.len());
+    if args.prove {
+        let examples = usize::try_from(args.examples).unwrap_or(usize::MAX);
+        let command = Command::ProveCaches { target, sources, examples, batch, search, precisions, threads };
+        return prove(session, command, args.json);
+    }
     let single = count == 1;
-    let ticket = session.send(Command::Generate { target, sources, batch, search, precision, threads })?;
+    let precision = precisions.first().copied().unwrap_or_default();
+    let details = args.details;
+    let ticket = session.send(Command::Generate { target, sources, batch, search, precision, threads, details })?;
     let (mut shown, mut is_stopping) = (String::new(), false);
     // Beams may still change what they wrote.
     let streams = single && !args.json && args.beam == 1;
@@ -89,6 +101,69 @@ pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
     })?;
     session.end();
     if args.json { tell_json(&answer, args) } else { tell(&answer, &shown, count) }
+}
+
+/// Compares the caches and tells what came of it.
+fn prove(session: Session, command: Command, json: bool) -> CliResult {
+    let ticket = session.send(command)?;
+    let mut is_stopping = false;
+    let (data, proofs, stopped) = session.follow(ticket, "the caches were compared", |event| {
+        if signals::is_stop_wanted() && !is_stopping {
+            is_stopping = true;
+            session.send(Command::CancelGeneration { generation: ticket })?;
+        }
+        match event {
+            Some(Event::CachesProved { data, proofs, stopped, .. }) => Ok(Heard::Answer((data, proofs, stopped))),
+            Some(Event::Failed { why, what_to_do, .. }) => {
+                Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) })
+            }
+            event => Ok(event.map_or(Heard::Taken, Heard::Usual)),
+        }
+    })?;
+    session.end();
+    if json {
+        return print::json(&json!({
+            "event": "caches_proved",
+            "data": data,
+            "lossless": proofs.iter().all(|found| found.proof.is_lossless()),
+            "proofs": proofs,
+            "stopped": stopped,
+        }));
+    }
+    for PrecisionProof { precision, proof } in &proofs {
+        let (texts, tokens) = (counted(proof.texts as u64, "text"), counted(proof.tokens as u64, "token"));
+        print::line(format!("{}: {texts}, {tokens}, {data}", precision.name()))?;
+        print::block(&proof_table(proof).text())?;
+    }
+    if stopped {
+        print::aside("Stopped: what was compared before that is told.");
+    }
+    Ok(())
+}
+
+fn proof_table(proof: &CacheProof) -> Table {
+    let has_reference = proof.caches.iter().any(|row| row.as_reference.is_some());
+    let mut headings = vec!["cache", "identical", "largest logit difference", "kept", "time"];
+    if has_reference {
+        headings.insert(2, "identical to the first format");
+    }
+    let mut table = Table::new(headings);
+    for row in &proof.caches {
+        if let Some(why) = &row.why {
+            table.row([row.cache.word(), why]);
+            continue;
+        }
+        let share = |count: usize| format!("{count} of {}", proof.texts);
+        let mut cells = vec![row.cache.word().to_owned(), share(row.identical)];
+        cells.extend(row.as_reference.map(share));
+        cells.extend([
+            plain::number(row.largest_difference),
+            plain::bytes(row.cache_bytes),
+            format!("{} s", plain::number(row.seconds)),
+        ]);
+        table.row(cells);
+    }
+    table
 }
 
 fn sources(args: &GenerateArgs) -> CliResult<Vec<GenerateSource>> {
@@ -155,9 +230,18 @@ fn search(args: &GenerateArgs, configured: Option<Cache>) -> CliResult<Search> {
         top_k: args.top_k,
         top_p: args.top_p,
         seed: args.seed,
+        keep_tree: false,
     };
     search.check().map_err(|error| CliError::at("search", error.to_string()))?;
     Ok(search)
+}
+
+fn precisions(args: &GenerateArgs) -> CliResult<Vec<Precision>> {
+    if args.precision.len() > 1 && !args.prove {
+        let message = "Texts are generated in one number format; several can be compared with --prove.";
+        return Err(CliError::at("--precision", message));
+    }
+    args.precision.iter().map(|word| precision(word)).collect()
 }
 
 fn precision(word: &str) -> CliResult<Precision> {
@@ -198,7 +282,7 @@ fn tell(answer: &Answer, shown: &str, count: usize) -> CliResult {
 
 fn tell_json(answer: &Answer, args: &GenerateArgs) -> CliResult {
     for (source, text) in answer.texts.iter().enumerate() {
-        print::json_line(&json!({
+        let mut object = json!({
             "event": "generated",
             "source": source,
             "text": text.text,
@@ -211,7 +295,16 @@ fn tell_json(answer: &Answer, args: &GenerateArgs) -> CliResult {
             "beams": args.beam,
             "texts": answer.texts.len(),
             "stopped": answer.stopped,
-        }))?;
+            "pieces": text.pieces,
+            "costs": text.costs,
+        });
+        if let (true, Some(object)) = (args.details, object.as_object_mut()) {
+            object.insert("source_pieces".to_owned(), json!(text.source));
+            object.insert("tree".to_owned(), json!(text.tree));
+            object.insert("tree_pieces".to_owned(), json!(text.tree_pieces));
+            object.insert("attention".to_owned(), json!(text.attention));
+        }
+        print::json_line(&object)?;
     }
     Ok(())
 }

@@ -54,6 +54,8 @@ counterparts!(commands, Command, {
     Command::Checkpoint => Needs("Ctrl-C stops with a checkpoint, train.checkpoint_every writes one every so many steps"),
     Command::Evaluate { .. } => Typed("eval"),
     Command::Generate { .. } => Typed("generate"),
+    Command::ProveCaches { .. } => Typed("generate --prove"),
+    Command::CancelGeneration { .. } => CTRL_C,
     Command::Export { .. } => Typed("export"),
     Command::ListRuns => Typed("runs"),
     Command::LoadRun { .. } => Typed("show"),
@@ -120,6 +122,7 @@ counterparts!(exports, Exportable, {
     Exportable::Drawing(_) => Typed("compare --csv"),
     Exportable::Benchmark(_) => Typed("bench show --csv"),
     Exportable::Map(_) => Typed("maps --out"),
+    Exportable::Data(_) => Typed("generate --json"),
 });
 
 counterparts!(palette, PaletteAction, {
@@ -170,7 +173,7 @@ counterparts!(actions, Action, {
 });
 
 /// The panels, in the order of the rail.
-const PANELS: [(PanelId, Counterpart); 10] = [
+const PANELS: [(PanelId, Counterpart); 11] = [
     (PanelId::CONFIGURE, Typed("estimate")),
     (PanelId::LIVE, Typed("train")),
     (PanelId::COMPARE, Typed("compare --tag")),
@@ -180,6 +183,7 @@ const PANELS: [(PanelId, Counterpart); 10] = [
     (PanelId::SPECTRA, Typed("analyse --spectrum")),
     (PanelId::HEADS, Typed("maps")),
     (PanelId::RECONSTRUCT, Typed("analyse --reconstruction")),
+    (PanelId::GENERATE, Typed("generate")),
     (PanelId::ADVISER, Typed("advise")),
 ];
 

@@ -160,6 +160,7 @@ impl ExportDialog {
             Exportable::Drawing(drawing) => format!("Export the figure \"{}\"", drawing.title),
             Exportable::Benchmark(record) => format!("Export the measurements of \"{}\"", record.summary.name),
             Exportable::Map(figure) => format!("Export the map \"{}\"", figure.title),
+            Exportable::Data(data) => format!("Export \"{}\"", data.title),
         }
     }
 
@@ -176,6 +177,7 @@ impl ExportDialog {
             Exportable::Drawing(drawing) => format!("{}.{}", slug(&drawing.title), self.format.ending()),
             Exportable::Benchmark(record) => format!("{}.{}", slug(&record.summary.name), self.data.ending()),
             Exportable::Map(figure) => format!("{}.{}", slug(&figure.title), self.format.ending()),
+            Exportable::Data(data) => format!("{}.{}", slug(&data.title), self.data.ending()),
         }
     }
 
@@ -223,7 +225,7 @@ impl ExportDialog {
                     }
                 });
             }
-            Exportable::Benchmark(_) => {}
+            Exportable::Benchmark(_) | Exportable::Data(_) => {}
             Exportable::Run { .. } => {
                 ui.label("Config, machine, every point of every curve and the text samples, in one document.");
             }
@@ -235,11 +237,18 @@ impl ExportDialog {
                 });
             }
         }
-        if let Exportable::Benchmark(_) = &self.what {
+        let about = match &self.what {
+            Exportable::Benchmark(_) => Some((
+                "Everything: config, machine, driver, commit, every step, every operation",
+                "One row per point and side",
+            )),
+            Exportable::Data(_) => Some(("Everything that is known of it", "The table alone")),
+            _ => None,
+        };
+        if let Some((whole, table)) = about {
             ui.horizontal(|ui| {
-                ui.radio_value(&mut self.data, DataFormat::Json, "JSON")
-                    .on_hover_text("Everything: config, machine, driver, commit, every step, every operation");
-                ui.radio_value(&mut self.data, DataFormat::Csv, "CSV").on_hover_text("One row per point and side");
+                ui.radio_value(&mut self.data, DataFormat::Json, "JSON").on_hover_text(whole);
+                ui.radio_value(&mut self.data, DataFormat::Csv, "CSV").on_hover_text(table);
             });
         }
         if self.file_name() != before {
@@ -273,7 +282,9 @@ impl ExportDialog {
                     Exportable::Figure(_) | Exportable::Drawing(_) | Exportable::Map(_) => {
                         ask = ask.kind(self.format.name(), &[self.format.ending()]);
                     }
-                    Exportable::Benchmark(_) => ask = ask.kind(self.data.ending(), &[self.data.ending()]),
+                    Exportable::Benchmark(_) | Exportable::Data(_) => {
+                        ask = ask.kind(self.data.ending(), &[self.data.ending()]);
+                    }
                 }
                 cx.dialogs.pick(&self.key, ask);
             }
@@ -316,6 +327,13 @@ impl ExportDialog {
             Exportable::Map(figure) => {
                 let (figure, format) = (figure.clone(), self.format);
                 self.write(path, cx, move || format.encode_map(&figure));
+            }
+            Exportable::Data(data) => {
+                let text = match self.data {
+                    DataFormat::Json => data.json.clone(),
+                    DataFormat::Csv => data.csv.clone(),
+                };
+                self.write(path, cx, move || Ok(text.into_bytes()));
             }
         }
         true

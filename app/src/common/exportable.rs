@@ -33,6 +33,19 @@ pub enum Exportable {
     Benchmark(Box<BenchmarkRecord>),
     /// A heat map.
     Map(Box<MapFigure>),
+    /// Data that is no figure, as JSON or as a table.
+    Data(Box<DataExport>),
+}
+
+/// Data in both forms.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DataExport {
+    /// What it is.
+    pub title: String,
+    /// All of it.
+    pub json: String,
+    /// Its table.
+    pub csv: String,
 }
 
 /// Pixels per point of exported pictures: sharp in print at the usual column width.

@@ -7,6 +7,7 @@ pub mod adviser;
 pub(crate) mod analysis;
 pub mod compare;
 pub mod configure;
+pub mod generate;
 pub mod heads;
 pub mod inspector;
 pub mod live;

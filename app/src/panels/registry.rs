@@ -1,7 +1,7 @@
 use super::{
-    adviser::AdviserPanel, compare::ComparePanel, configure::ConfigurePanel, heads::HeadsPanel, inspector::Inspector,
-    live::LivePanel, reconstruct::ReconstructPanel, redundancy::RedundancyPanel, runs::RunsPanel,
-    spectra::SpectraPanel, speed::SpeedPanel,
+    adviser::AdviserPanel, compare::ComparePanel, configure::ConfigurePanel, generate::GeneratePanel,
+    heads::HeadsPanel, inspector::Inspector, live::LivePanel, reconstruct::ReconstructPanel,
+    redundancy::RedundancyPanel, runs::RunsPanel, spectra::SpectraPanel, speed::SpeedPanel,
 };
 use crate::context::{
     Icon, Panel,
@@ -29,7 +29,7 @@ const CONFIGURE: PanelInfo = PanelInfo {
 };
 
 /// The table of panels after Configure, in the order of the rail: what is known of each, and how it is made.
-const TABLE: [(PanelInfo, New); 9] = [
+const TABLE: [(PanelInfo, New); 10] = [
     (
         info(
             PanelId::LIVE,
@@ -109,6 +109,20 @@ const TABLE: [(PanelInfo, New); 9] = [
             ],
         ),
         new::<ReconstructPanel>,
+    ),
+    (
+        info(
+            PanelId::GENERATE,
+            Understand,
+            ["Generate", "Let a model write text, and see what is kept between tokens"],
+            &[
+                &[(0.0, 0.1), (0.75, 0.1)],
+                &[(0.0, 0.5), (1.0, 0.5)],
+                &[(0.0, 0.9), (0.45, 0.9)],
+                &[(0.65, 0.75), (0.65, 1.0)],
+            ],
+        ),
+        new::<GeneratePanel>,
     ),
     (
         PanelInfo {

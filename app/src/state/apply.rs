@@ -28,6 +28,10 @@ impl State {
         let Notice { ticket, event } = notice.into();
         if let (Some(ticket), Event::Failed { why, .. } | Event::Refused { why }) = (ticket, &event) {
             self.failed(ticket, why);
+            // What the user stopped before it began did not fail.
+            if self.generate.was_stopped(ticket) {
+                return;
+            }
         }
         match event {
             Event::Queued { run, name, position, .. } => self.queued(run, &name, position),
@@ -238,12 +242,11 @@ impl State {
             | Event::Snapshot { .. }) => self.analysis.apply(event, &mut self.messages),
             Event::Advice { advice } => self.advice.take(advice),
             event @ (Event::Map { .. } | Event::Maps { .. } | Event::Rebuilt { .. }) => self.maps.apply(event),
-            // The window does not ask for text yet.
-            Event::Generated { .. }
+            event @ (Event::CachesProved { .. }
+            | Event::Generated { .. }
             | Event::Generating { .. }
-            | Event::Done
-            | Event::SnapshotData { .. }
-            | Event::Snapshots { .. } => {}
+            | Event::ProvingCaches { .. }) => self.generate.apply(ticket, event),
+            Event::Done | Event::SnapshotData { .. } | Event::Snapshots { .. } => {}
             event @ (Event::Benchmark { .. }
             | Event::Benchmarks { .. }
             | Event::MeasureEnded { .. }
@@ -430,6 +433,7 @@ impl State {
             || self.series.fail(ticket)
             || self.analysis.fail(ticket, why)
             || self.advice.fail(ticket, why)
+            || self.generate.fail(ticket, why)
             || self.maps.fail(ticket, why)
             || self.speed.fail(ticket, why);
     }

@@ -1,3 +1,5 @@
+use serde::{Deserialize, Serialize};
+
 use super::{
     Ending, GenerateError, GeneratedText, Marks, Search,
     choice::{Candidate, Choice},
@@ -7,6 +9,8 @@ use super::{
 /// beams, are taken in order; those that end go to a pool of the best, the first others run on.
 pub(super) struct SourceBeams {
     groups: Vec<Group>,
+    /// Every token that a beam chose, where somebody wants to see them.
+    nodes: Option<Vec<BeamNode>>,
     /// Tokens that were there before the first new one.
     before: Vec<u32>,
     most: usize,
@@ -23,9 +27,30 @@ struct Group {
     is_done: bool,
 }
 
+/// A token that a beam chose: with those before it, a prefix that was followed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BeamNode {
+    /// The token before it, as a place in the list; none for a first one.
+    pub parent: Option<usize>,
+    /// The token.
+    pub token: u32,
+    /// The group of beams, from 0.
+    pub group: usize,
+    /// Log-probability in nats from the first token on, less what diversity takes.
+    #[serde(with = "crate::text::floats")]
+    pub log_probability: f64,
+    /// What texts are compared by, where the text ended here.
+    #[serde(default, with = "crate::text::floats", skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// Whether it was still followed when the search ended.
+    pub is_running: bool,
+}
+
 #[derive(Clone)]
 struct Beam {
     tokens: Vec<u32>,
+    /// The last token's place in the tree.
+    node: Option<usize>,
     /// Log-probability, less what diversity takes.
     sum: f64,
     /// The sum over the length to the power of the length penalty.
@@ -36,10 +61,12 @@ struct Beam {
 impl SourceBeams {
     pub fn new(before: Vec<u32>, most: usize, search: &Search) -> Self {
         let size = search.beams / search.groups.max(1);
-        let empty = Beam { tokens: Vec::new(), sum: 0.0, score: f64::NEG_INFINITY, ending: Ending::Stopped };
+        let empty =
+            Beam { tokens: Vec::new(), node: None, sum: 0.0, score: f64::NEG_INFINITY, ending: Ending::Stopped };
         let group = |_| Group { size, running: vec![empty.clone()], pool: Vec::new(), is_done: false };
         Self {
             groups: (0..search.groups).map(group).collect(),
+            nodes: search.keep_tree.then(Vec::new),
             before,
             most,
             length_penalty: search.length_penalty,
@@ -69,7 +96,7 @@ impl SourceBeams {
         let mut first_row = 0;
         // How often earlier groups chose a token.
         let mut chosen: Vec<(u32, f64)> = Vec::new();
-        for group in self.groups.iter_mut().filter(|group| !group.is_done) {
+        for (number, group) in self.groups.iter_mut().enumerate().filter(|(_, group)| !group.is_done) {
             let mut found: Vec<Candidate> = Vec::new();
             let penalties: Vec<(u32, f64)> =
                 chosen.iter().map(|(token, count)| (*token, count * search.diversity)).collect();
@@ -101,12 +128,26 @@ impl SourceBeams {
                     (false, true) => Ending::Positions,
                     (false, false) => Ending::Length,
                 };
-                let beam = Beam { tokens, sum: candidate.sum, score: candidate.sum / length, ending };
-                if is_last || ends {
-                    if rank < group.size {
-                        ended.push(beam);
-                    }
-                } else if next.len() < group.size {
+                let has_ended = is_last || ends;
+                if if has_ended { rank >= group.size } else { next.len() >= group.size } {
+                    continue;
+                }
+                let score = candidate.sum / length;
+                let node = self.nodes.as_mut().map(|nodes| {
+                    nodes.push(BeamNode {
+                        parent: parent.node,
+                        token: candidate.token,
+                        group: number,
+                        log_probability: candidate.sum,
+                        score: has_ended.then_some(score),
+                        is_running: false,
+                    });
+                    nodes.len() - 1
+                });
+                let beam = Beam { tokens, node, sum: candidate.sum, score, ending };
+                if has_ended {
+                    ended.push(beam);
+                } else {
                     next.push((candidate.beam, Beam { ending: Ending::Stopped, ..beam }));
                 }
             }
@@ -139,6 +180,18 @@ impl SourceBeams {
         Ok(going_on)
     }
 
+    /// Every token that a beam chose, in the order of steps; empty where that is not kept.
+    pub fn tree(&self) -> Vec<BeamNode> {
+        let mut nodes = self.nodes.clone().unwrap_or_default();
+        let running = self.groups.iter().filter(|group| !group.is_done).flat_map(|group| &group.running);
+        for node in running.filter_map(|beam| beam.node) {
+            if let Some(node) = nodes.get_mut(node) {
+                node.is_running = true;
+            }
+        }
+        nodes
+    }
+
     /// The best text that ended; where nothing has ended, the best that runs.
     pub fn best(&self) -> GeneratedText {
         let ended = self.groups.iter().filter_map(|group| group.pool.first());
@@ -147,8 +200,13 @@ impl SourceBeams {
         let running = running.filter(|_| !is_done);
         let best = ended.chain(running).max_by(|a, b| a.score.total_cmp(&b.score));
         best.map_or_else(
-            || GeneratedText { tokens: Vec::new(), ending: Ending::Stopped, score: 0.0 },
-            |beam| GeneratedText { tokens: beam.tokens.clone(), ending: beam.ending, score: beam.score },
+            || GeneratedText { tokens: Vec::new(), ending: Ending::Stopped, score: 0.0, tree: Vec::new() },
+            |beam| GeneratedText {
+                tokens: beam.tokens.clone(),
+                ending: beam.ending,
+                score: beam.score,
+                tree: Vec::new(),
+            },
         )
     }
 }

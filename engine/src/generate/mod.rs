@@ -3,24 +3,29 @@
 //!
 //! [`generate`] searches as `transformers` does, over a [`Decoder`](crate::model::Decoder) whose cache is its own affair.
 //! [`continue_text`] keeps nothing between tokens and goes on past the positions of a model; a run that trains shows with it
-//! what it can do.
+//! what it can do. [`prove_caches`] shows that what is kept between tokens changes none.
 //!
 //! Uses `ops`, `attention` and `model`.
 
+mod attention;
 mod beam;
 mod choice;
 mod continue_text;
 mod distribution;
 mod error;
 mod fill_masks;
+mod proof;
 mod run;
 mod search;
 #[cfg(test)]
 mod tests;
 
+pub use attention::{SourceAttention, attention_on_source};
+pub use beam::BeamNode;
 pub use continue_text::{Continuation, Ending, Sampled, Sampling, continue_text};
 pub use distribution::Prediction;
 pub use error::GenerateError;
 pub use fill_masks::{FilledMask, fill_masks};
+pub use proof::{CacheProof, ProvedCache, prove_caches};
 pub use run::{Generated, GeneratedText, Progress, generate};
 pub use search::{Marks, Search};

@@ -2,7 +2,7 @@ use std::{ops::ControlFlow, time::Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Ending, GenerateError, Marks, Search, beam::SourceBeams, choice::Choice};
+use super::{BeamNode, Ending, GenerateError, Marks, Search, beam::SourceBeams, choice::Choice};
 use crate::{
     attention::OutputPlan,
     model::{Begun, Model, Room},
@@ -34,6 +34,8 @@ pub struct GeneratedText {
     /// What texts were compared by: the log-probability in nats over the length to the power of the length penalty, less what
     /// diversity takes.
     pub score: f64,
+    /// Every prefix that a beam followed, where [`Search::keep_tree`] asks for it.
+    pub tree: Vec<BeamNode>,
 }
 
 /// How far the text of a source is.
@@ -47,8 +49,10 @@ pub struct Progress<'a> {
     pub tokens: &'a [u32],
     /// Time since the sources.
     pub seconds: f64,
-    /// What is kept at the moment.
+    /// What is kept at the moment, room for tokens to come included.
     pub cache_bytes: u64,
+    /// What of it holds something.
+    pub filled_bytes: u64,
 }
 
 /// Generates a text for each of some sources: prompts that a decoder goes on with, or texts that the encoder before it reads.
@@ -114,6 +118,7 @@ pub fn generate(
                 tokens: &best.tokens,
                 seconds: started.elapsed().as_secs_f64(),
                 cache_bytes: generated.cache_bytes,
+                filled_bytes: decoder.filled_bytes(),
             };
             stopped |= each(progress).is_break();
         }
@@ -131,7 +136,7 @@ pub fn generate(
 }
 
 /// Refuses what cannot be generated, before anything is computed.
-fn check(
+pub(super) fn check(
     model: &Model,
     sources: &[Vec<u32>],
     marks: &Marks,
@@ -252,12 +257,18 @@ impl Writer {
                 tokens: text.get(*first..).unwrap_or_default().to_vec(),
                 ending: ending.unwrap_or(Ending::Stopped),
                 score: *sum / (text.len() - first).max(1) as f64,
+                tree: Vec::new(),
             },
             Kind::Beams(beams) => beams.best(),
         }
     }
 
+    /// The same with what is told at the end alone.
     fn result(&self) -> GeneratedText {
-        self.best()
+        let tree = match &self.kind {
+            Kind::Single { .. } => Vec::new(),
+            Kind::Beams(beams) => beams.tree(),
+        };
+        GeneratedText { tree, ..self.best() }
     }
 }

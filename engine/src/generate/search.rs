@@ -38,6 +38,8 @@ pub struct Search {
     pub top_p: Option<f64>,
     /// The same seed draws the same tokens.
     pub seed: u64,
+    /// Whether every prefix that a beam followed is told at the end; it changes no token.
+    pub keep_tree: bool,
 }
 
 impl Default for Search {
@@ -56,6 +58,7 @@ impl Default for Search {
             top_k: None,
             top_p: None,
             seed: 1,
+            keep_tree: false,
         }
     }
 }

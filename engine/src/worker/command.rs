@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::Ticket;
 use crate::{
     analysis::AnalysisSpec,
     config::{Coverage, DataConfig, Precision, RunConfig},
@@ -89,6 +90,33 @@ pub enum Command {
         precision: Precision,
         /// Threads that compute; none: as many as there are cores.
         threads: Option<usize>,
+        /// Whether what the generated tokens attended to, and every prefix that a beam followed, are told at the end.
+        #[serde(default)]
+        details: bool,
+    },
+    /// Generates texts from the same sources with every cache and compares them; answered by [`super::Event::ProvingCaches`]
+    /// while it goes on and by [`super::Event::CachesProved`].
+    ProveCaches {
+        /// Which model.
+        target: Target,
+        /// What it goes on with, or what the encoder before it reads; none: the beginnings of examples of the held-out text.
+        sources: Vec<GenerateSource>,
+        /// How many of these, spread evenly over it.
+        examples: usize,
+        /// How many sources at the same time.
+        batch: usize,
+        /// How the texts are searched for; its cache has no say.
+        search: Box<Search>,
+        /// The number formats, each for itself.
+        precisions: Vec<Precision>,
+        /// Threads that compute; none: as many as there are cores.
+        threads: Option<usize>,
+    },
+    /// Stops a [`Self::Generate`] or [`Self::ProveCaches`] and keeps what there is, or takes it out of the queue; answered by
+    /// [`super::Event::Done`].
+    CancelGeneration {
+        /// The request that asked for it.
+        generation: Ticket,
     },
     /// Writes a checkpoint as a model directory; answered by [`super::Event::Exported`].
     Export {
@@ -355,6 +383,13 @@ pub enum GenerateSource {
     Text(String),
     /// Token ids.
     Tokens(Vec<u32>),
+    /// The beginning of one of sixteen examples of the held-out text of a run.
+    HeldOut {
+        /// Its number; counted on from the first where there are fewer.
+        number: usize,
+        /// Tokens of it.
+        tokens: usize,
+    },
 }
 
 /// What a model reads while its maps are shown.

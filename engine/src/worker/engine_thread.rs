@@ -18,6 +18,7 @@ use super::{
     measure_job::measure_job,
     monitor::Position,
     outbox::Outbox,
+    prove_job::prove_job,
     scheduler::Message,
     train_job::train_job,
 };
@@ -70,6 +71,7 @@ fn work(context: &JobContext, inbox: &Receiver<(Job, Arc<JobControl>)>, messages
             Work::Train(job) => train_job(context, *job, &control),
             Work::Evaluate(job) => evaluate_job(context, job, &control),
             Work::Generate(job) => generate_job(context, &job, &control),
+            Work::Prove(job) => prove_job(context, &job, &control),
             Work::Measure(job) => measure_job(context, *job, &control),
             Work::Analyse(job) => analyse_job(context, *job, &control),
         }));

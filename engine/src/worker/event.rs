@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     analysis::{Analysis, MapThumbnails, reconstruction::RebuiltMap},
-    config::Problem,
-    generate::Ending,
+    config::{Precision, Problem},
+    generate::{BeamNode, CacheProof, Ending, SourceAttention},
     objective::Measurements,
     speed::{MachineLimits, PointResult},
     store::{
@@ -342,6 +342,12 @@ pub enum Event {
         seconds: f64,
         /// What is kept between tokens.
         cache_bytes: u64,
+        /// The tokens of the text so far.
+        tokens: Vec<u32>,
+        /// Each of them as text.
+        pieces: Vec<String>,
+        /// What each step cost, this one included.
+        costs: Vec<TokenCost>,
     },
     /// Answer to [`super::Command::Generate`].
     Generated {
@@ -357,6 +363,25 @@ pub enum Event {
         reading_seconds: f64,
         /// The most that was kept between tokens.
         cache_bytes: u64,
+        /// Whether it was stopped.
+        stopped: bool,
+    },
+    /// The caches of a model are compared. At most some 30 a second.
+    ProvingCaches {
+        /// What is done, in words.
+        label: String,
+        /// The share of the whole that is done, 0..=1.
+        #[serde(with = "floats")]
+        fraction: f64,
+    },
+    /// Answer to [`super::Command::ProveCaches`].
+    CachesProved {
+        /// The model, as given.
+        target: String,
+        /// The texts in words.
+        data: String,
+        /// What was found, one for each precision.
+        proofs: Vec<PrecisionProof>,
         /// Whether it was stopped.
         stopped: bool,
     },
@@ -576,6 +601,43 @@ pub struct WrittenText {
     /// What texts were compared by: the log-probability in nats over the length to the power of the length penalty.
     #[serde(with = "floats")]
     pub score: f64,
+    /// Each token as text.
+    #[serde(default)]
+    pub pieces: Vec<String>,
+    /// What each step cost, from the first token on. With beams there may be more steps than tokens.
+    #[serde(default)]
+    pub costs: Vec<TokenCost>,
+    /// Each token of the source as text.
+    #[serde(default)]
+    pub source: Vec<String>,
+    /// Every prefix that a beam followed, where details were asked for.
+    #[serde(default)]
+    pub tree: Vec<BeamNode>,
+    /// The tokens of `tree` as text.
+    #[serde(default)]
+    pub tree_pieces: Vec<String>,
+    /// What the tokens attended to, where details were asked for and it is not too much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attention: Option<Box<SourceAttention>>,
+}
+
+/// What a token cost.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TokenCost {
+    /// When it was chosen, from the beginning of its batch.
+    #[serde(with = "floats")]
+    pub seconds: f64,
+    /// What was kept then, of all texts of the batch; room for tokens to come is left out.
+    pub bytes: u64,
+}
+
+/// What the caches make of texts in one number format.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PrecisionProof {
+    /// The number format.
+    pub precision: Precision,
+    /// What was found.
+    pub proof: CacheProof,
 }
 
 impl Event {

@@ -1,22 +1,19 @@
-use std::{collections::BTreeMap, ops::ControlFlow, time::Instant};
+use std::{ops::ControlFlow, time::Instant};
 
-use candle_core::{DType, Device};
+use candle_core::Device;
 use rayon::ThreadPoolBuilder;
 
 use super::{
-    Event, GenerateSource, WrittenText,
+    Event, TokenCost, WrittenText,
     job::GenerateJob,
     job_context::{JobContext, STACK_BYTES},
     job_control::JobControl,
     job_error::JobError,
-    subject::{self, Subject},
+    speaker::Speaker,
+    subject::Subject,
 };
 use crate::{
-    attention::ModelPlan,
-    checkpoint,
-    data::{DataError, TextTokenizer},
-    generate::{Generated, GeneratedText, Marks, generate},
-    model::{Model, dtype},
+    generate::{Generated, GeneratedText, Search, attention_on_source, generate},
     ops,
     train::free_memory,
 };
@@ -47,43 +44,35 @@ pub(super) fn generate_job(context: &JobContext, job: &GenerateJob, control: &Jo
     }));
 }
 
-/// Who reads sources and writes texts.
-struct Speaker {
-    plan: ModelPlan,
-    tokenizer: Option<TextTokenizer>,
-    marks: Marks,
-}
-
 fn run(context: &JobContext, job: &GenerateJob, control: &JobControl, named: &str) -> Result<Event, JobError> {
-    let (directory, ..) = subject::open(&context.store, &job.target).map_err(JobError::refusal)?;
-    let loaded = checkpoint::load_model_dir(&directory, DType::F32, &Device::Cpu);
-    let loaded = loaded.map_err(|error| JobError::refusal(error.to_string()))?;
-    let speaker = Speaker::new(loaded.plan, loaded.tokenizer_json.as_deref(), loaded.marks)?;
-    let sources = (1..).zip(&job.sources).map(|(number, source)| speaker.read(source, number, job.sources.len()));
-    let sources = sources.collect::<Result<Vec<_>, _>>()?;
-    let model = match dtype(job.precision) {
-        DType::F32 => Model::frozen(&speaker.plan, &loaded.parameters),
-        other => Model::frozen_in(&speaker.plan, &loaded.parameters, other),
-    };
-    let model = model.map_err(|error| JobError::failure(error.to_string()))?;
+    let speaker = Speaker::open(&context.store, &job.target)?;
+    let sources = speaker.read_all(&context.store, &job.target, &job.sources)?;
+    let model = speaker.model(job.precision)?;
+    let search = Search { keep_tree: job.details, ..job.search.clone() };
     let mut texts = Vec::new();
     let (mut seconds, mut reading_seconds, mut cache_bytes) = (0.0, 0.0, 0);
     let mut stopped = false;
     for (number, batch) in sources.chunks(job.batch.max(1)).enumerate() {
         let first = number * job.batch.max(1);
-        let mut told: BTreeMap<usize, Instant> = BTreeMap::new();
+        let mut of_texts: Vec<Telling> = batch.iter().map(|_| Telling::default()).collect();
         let free = free_memory(&Device::Cpu);
-        let found = generate(&model, batch, &speaker.marks, &job.search, free, |progress| {
-            let is_due = told.get(&progress.source).is_none_or(|last| last.elapsed().as_secs_f64() >= LEAST_SECONDS);
-            if is_due {
-                told.insert(progress.source, Instant::now());
-                context.outbox.send(Event::Generating {
-                    source: first + progress.source,
-                    step: progress.step,
-                    text: speaker.text(progress.tokens),
-                    seconds: progress.seconds,
-                    cache_bytes: progress.cache_bytes,
-                });
+        let found = generate(&model, batch, &speaker.marks, &search, free, |progress| {
+            if let Some(telling) = of_texts.get_mut(progress.source) {
+                telling.costs.push(TokenCost { seconds: progress.seconds, bytes: progress.filled_bytes });
+                if telling.told.is_none_or(|last| last.elapsed().as_secs_f64() >= LEAST_SECONDS) {
+                    telling.told = Some(Instant::now());
+                    telling.read(progress.tokens, &speaker);
+                    context.outbox.send(Event::Generating {
+                        source: first + progress.source,
+                        step: progress.step,
+                        text: speaker.text(progress.tokens),
+                        seconds: progress.seconds,
+                        cache_bytes: progress.cache_bytes,
+                        tokens: telling.tokens.clone(),
+                        pieces: telling.pieces.clone(),
+                        costs: telling.costs.clone(),
+                    });
+                }
             }
             stopped |= control.should_stop();
             if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -92,7 +81,14 @@ fn run(context: &JobContext, job: &GenerateJob, control: &JobControl, named: &st
         seconds += more;
         reading_seconds += first_seconds;
         cache_bytes = cache_bytes.max(kept);
-        texts.extend(of_batch.into_iter().map(|text| speaker.written(text)));
+        for ((text, source), telling) in of_batch.into_iter().zip(batch).zip(of_texts) {
+            let mut written = written(&speaker, text, source, telling);
+            if job.details {
+                let found = attention_on_source(&model, source, &written.tokens, speaker.start())?;
+                written.attention = found.map(Box::new);
+            }
+            texts.push(written);
+        }
         if stopped {
             break;
         }
@@ -100,85 +96,42 @@ fn run(context: &JobContext, job: &GenerateJob, control: &JobControl, named: &st
     Ok(Event::Generated { target: named.to_owned(), texts, seconds, reading_seconds, cache_bytes, stopped })
 }
 
-impl Speaker {
-    fn new(plan: ModelPlan, tokenizer_json: Option<&str>, mut marks: Marks) -> Result<Self, JobError> {
-        let tokenizer = tokenizer_json.map(TextTokenizer::from_json).transpose();
-        let tokenizer = tokenizer.map_err(|error| JobError::refusal(error.to_string()))?;
-        if let Some(tokenizer) = &tokenizer {
-            let (size, known) = (tokenizer.vocabulary_size(), plan.vocabulary());
-            if size > known && known > 0 {
-                return Err(JobError::refusal(format!(
-                    "Its tokenizer has {size} tokens, the model knows {known}: it is another model's. Put the \
-                     tokenizer.json of this model into its directory."
-                )));
-            }
-            if marks.end.is_empty() {
-                marks.end.extend(tokenizer.specials().end_of_text);
-            }
-        }
-        Ok(Self { plan, tokenizer, marks })
-    }
+/// What is told of a text while it grows.
+#[derive(Default)]
+struct Telling {
+    told: Option<Instant>,
+    tokens: Vec<u32>,
+    /// The same as text.
+    pieces: Vec<String>,
+    costs: Vec<TokenCost>,
+}
 
-    /// The tokens of source `number` of `count`, from 1.
-    fn read(&self, source: &GenerateSource, number: usize, count: usize) -> Result<Vec<u32>, JobError> {
-        let which = if count == 1 { "The text".to_owned() } else { format!("Text {number}") };
-        let text = match source {
-            GenerateSource::Tokens(tokens) if tokens.is_empty() => {
-                return Err(JobError::refusal(format!("{which} is empty. Give at least one token.")));
-            }
-            GenerateSource::Tokens(tokens) => return Ok(tokens.clone()),
-            GenerateSource::Text(text) => text,
-        };
-        let Some(tokenizer) = &self.tokenizer else {
-            let why = "The model directory has no tokenizer.json, so text cannot be read. Give token ids instead.";
-            return Err(JobError::refusal(why));
-        };
-        if text.trim().is_empty() {
-            return Err(JobError::refusal(format!("{which} is empty. Give at least one word.")));
+impl Telling {
+    /// Takes the tokens in as text; those that are known are not read again.
+    fn read(&mut self, tokens: &[u32], speaker: &Speaker) {
+        let known = self.tokens.iter().zip(tokens).take_while(|(known, token)| known == token).count();
+        self.tokens.truncate(known);
+        self.pieces.truncate(known);
+        for token in tokens.iter().skip(known) {
+            self.tokens.push(*token);
+            self.pieces.push(speaker.piece(*token));
         }
-        let told = |error: DataError| JobError::refusal(error.to_string());
-        let mut tokens = tokenizer.encode(text).map_err(told)?;
-        let unknown = tokenizer.specials().unknown;
-        let is_unknown = |tokens: &[u32]| unknown.is_some_and(|unknown| tokens.contains(&unknown));
-        if is_unknown(&tokens) {
-            let mut strange: Vec<char> = Vec::new();
-            for letter in text.chars().filter(|letter| !letter.is_whitespace()) {
-                let alone = tokenizer.encode(&letter.to_string()).map_err(told)?;
-                if is_unknown(&alone) && !strange.contains(&letter) {
-                    strange.push(letter);
-                }
-            }
-            let letters: Vec<String> = strange.iter().take(5).map(|letter| format!("{letter:?}")).collect();
-            let what =
-                if letters.is_empty() { "words".to_owned() } else { format!("characters ({})", letters.join(", ")) };
-            return Err(JobError::refusal(format!(
-                "{which} has {what} that the model's tokenizer does not know. Write it without them."
-            )));
-        }
-        if tokens.is_empty() {
-            let why = format!("{which} has no characters that the model's tokenizer knows. Write it in others.");
-            return Err(JobError::refusal(why));
-        }
-        if self.plan.encoder.is_some() {
-            // What an encoder reads stands between the special tokens that its tokenizer puts around a text; where that puts none,
-            // as those that are trained here, the end of a text stands after it.
-            let framed = tokenizer.encode_framed(text).map_err(told)?;
-            if framed == tokens {
-                tokens.extend(tokenizer.specials().end_of_text);
-            } else {
-                tokens = framed;
-            }
-        }
-        Ok(tokens)
     }
+}
 
-    /// Tokens as text.
-    fn text(&self, tokens: &[u32]) -> String {
-        let decoded = self.tokenizer.as_ref().and_then(|tokenizer| tokenizer.decode(tokens).ok());
-        decoded.unwrap_or_else(|| tokens.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
-    }
-
-    fn written(&self, GeneratedText { tokens, ending, score }: GeneratedText) -> WrittenText {
-        WrittenText { text: self.text(&tokens), tokens, ending, score }
+fn written(speaker: &Speaker, text: GeneratedText, source: &[u32], mut telling: Telling) -> WrittenText {
+    let GeneratedText { tokens, ending, score, tree } = text;
+    telling.read(&tokens, speaker);
+    WrittenText {
+        text: speaker.text(&tokens),
+        tokens,
+        ending,
+        score,
+        pieces: telling.pieces,
+        costs: telling.costs,
+        source: source.iter().map(|token| speaker.piece(*token)).collect(),
+        tree_pieces: tree.iter().map(|node| speaker.piece(node.token)).collect(),
+        tree,
+        attention: None,
     }
 }

@@ -23,6 +23,8 @@ pub(super) enum Work {
     Evaluate(EvaluateJob),
     /// Generates texts.
     Generate(Box<GenerateJob>),
+    /// Compares caches.
+    Prove(Box<ProveJob>),
     /// Measures training steps.
     Measure(Box<MeasureJob>),
     /// Analyses attention.
@@ -54,6 +56,19 @@ pub(super) struct GenerateJob {
     pub(super) search: Search,
     pub(super) precision: Precision,
     pub(super) threads: Option<usize>,
+    /// Whether what tokens attended to and the tree of beams are told.
+    pub(super) details: bool,
+}
+
+/// Generates texts with every cache and compares them.
+pub(super) struct ProveJob {
+    pub(super) target: Target,
+    pub(super) sources: Vec<GenerateSource>,
+    pub(super) examples: usize,
+    pub(super) batch: usize,
+    pub(super) search: Search,
+    pub(super) precisions: Vec<Precision>,
+    pub(super) threads: Option<usize>,
 }
 
 /// Measures training steps of many configs.
@@ -79,6 +94,7 @@ impl Job {
             Work::Train(job) => JobLabel::Train { run: job.run.clone(), name: job.config.name.clone() },
             Work::Evaluate(job) => JobLabel::Evaluate { target: Subject::name(&job.target) },
             Work::Generate(job) => JobLabel::Generate { target: Subject::name(&job.target) },
+            Work::Prove(job) => JobLabel::Generate { target: Subject::name(&job.target) },
             Work::Measure(job) => JobLabel::Measure { benchmark: job.benchmark.clone(), name: job.name.clone() },
             Work::Analyse(job) => {
                 JobLabel::Analyse { analysis: job.analysis.clone(), target: Subject::name(&job.target) }

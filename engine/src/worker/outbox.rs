@@ -46,6 +46,11 @@ impl Outbox {
         Self { shared: Arc::clone(&self.shared), ticket: None, asker: None }
     }
 
+    /// The request whose ticket is on what is sent.
+    pub(super) fn ticket(&self) -> Option<Ticket> {
+        self.ticket
+    }
+
     fn queue(&self) -> MutexGuard<'_, VecDeque<Notice>> {
         // A panic while the lock was held cannot leave a queue of whole events half changed.
         self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
@@ -98,7 +103,9 @@ fn is_replaceable(notice: &Notice) -> bool {
         | Event::System { .. }
         | Event::Preparing { .. }
         | Event::Measuring { .. }
-        | Event::Analysing { .. } => true,
+        | Event::Analysing { .. }
+        | Event::Generating { .. }
+        | Event::ProvingCaches { .. } => true,
         Event::Queue { .. } => notice.ticket.is_none(),
         _ => false,
     }

@@ -17,6 +17,11 @@ impl Ticket {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
+
+    /// It as a number, to tell what belongs to different requests apart.
+    pub fn number(self) -> u64 {
+        self.0
+    }
 }
 
 /// A command with its ticket: what goes to the engine. On the wire one JSON object a line,

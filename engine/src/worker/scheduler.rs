@@ -9,11 +9,11 @@ use std::{
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use super::{
-    Command, Event, Notice, Request, RunEdit, Subspace, Which, check, device,
+    Command, Event, Notice, Request, RunEdit, Subspace, Ticket, Which, check, device,
     engine_thread::EngineThread,
     export::export,
     gpu,
-    job::{AnalyseJob, EvaluateJob, GenerateJob, Job, JobLabel, MeasureJob, TrainJob, Work},
+    job::{AnalyseJob, EvaluateJob, GenerateJob, Job, JobLabel, MeasureJob, ProveJob, TrainJob, Work},
     job_control::JobControl,
     monitor::{self, Monitor},
     outbox::Outbox,
@@ -128,6 +128,8 @@ pub(super) struct Scheduler {
 struct Current {
     label: JobLabel,
     control: Arc<JobControl>,
+    /// Of the request that asked for it.
+    ticket: Option<Ticket>,
 }
 
 impl Scheduler {
@@ -253,10 +255,19 @@ impl Scheduler {
                 self.next_job();
                 Ok(())
             }
-            Command::Generate { target, sources, batch, search, precision, threads } => {
-                let job = GenerateJob { target, sources, batch, search: *search, precision, threads };
-                self.queue.push_front(Job { outbox: self.outbox.clone(), work: Work::Generate(Box::new(job)) });
-                self.next_job();
+            Command::Generate { target, sources, batch, search, precision, threads, details } => {
+                let job = GenerateJob { target, sources, batch, search: *search, precision, threads, details };
+                self.generate(Work::Generate(Box::new(job)));
+                Ok(())
+            }
+            Command::ProveCaches { target, sources, examples, batch, search, precisions, threads } => {
+                let job = ProveJob { target, sources, examples, batch, search: *search, precisions, threads };
+                self.generate(Work::Prove(Box::new(job)));
+                Ok(())
+            }
+            Command::CancelGeneration { generation } => {
+                self.cancel_generation(generation);
+                self.outbox.send(Event::Done);
                 Ok(())
             }
             Command::Export { run, which, to } => self.export(run, which, to),
@@ -544,7 +555,8 @@ impl Scheduler {
             && let Some(job) = self.queue.pop_front()
         {
             let control = Arc::new(JobControl::default());
-            self.current = Some(Current { label: job.label(), control: Arc::clone(&control) });
+            let ticket = job.outbox.ticket();
+            self.current = Some(Current { label: job.label(), control: Arc::clone(&control), ticket });
             self.engine_thread.hand_over(job, control);
         }
         self.monitor.set_busy(self.current.is_some());

@@ -171,6 +171,23 @@ impl Subject {
         if self.has_text { self.config.train.batch } else { examples_at_once(self.model.plan(), tokens) }
     }
 
+    /// The beginnings of examples of the held-out text, spread evenly over it: as many tokens of each as are asked for, else
+    /// half of it.
+    ///
+    /// # Errors
+    /// In words: why there is none.
+    pub(super) fn beginnings(&self, examples: usize, tokens: Option<usize>) -> Result<Vec<Vec<u32>>, String> {
+        let whole = self.tokens();
+        let tokens = tokens.unwrap_or(whole / 2).clamp(1, whole.max(1));
+        let held_out = self.held_out(1, whole)?.without_labels();
+        let found: Vec<Vec<u32>> = held_out
+            .spread(examples, 1)
+            .map(|batch| batch.input_ids.into_iter().take(tokens).collect())
+            .filter(|ids: &Vec<u32>| !ids.is_empty())
+            .collect();
+        if found.is_empty() { Err("There is no held-out example.".to_owned()) } else { Ok(found) }
+    }
+
     /// Its text in batches of examples of `tokens`.
     ///
     /// # Errors

@@ -249,7 +249,7 @@ fn show(
 }
 
 /// A token as people read it.
-fn word(tokenizer: &TextTokenizer, id: u32) -> String {
+pub(super) fn word(tokenizer: &TextTokenizer, id: u32) -> String {
     match tokenizer.decode_with_specials(&[id]) {
         Ok(text) if !text.is_empty() && !text.contains('\u{fffd}') => text,
         _ => tokenizer.token(id).unwrap_or_else(|| id.to_string()),

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::{
-    Approximation, Command, DeviceInfo, Event, GenerateSource, GpuReading, JobLabel, MapText, Notice, Rebuild, Request,
-    RunEdit, Subspace, Target, Ticket, Which, WrittenText, from_line, to_line,
+    Approximation, Command, DeviceInfo, Event, GenerateSource, GpuReading, JobLabel, MapText, Notice, PrecisionProof,
+    Rebuild, Request, RunEdit, Subspace, Target, Ticket, TokenCost, Which, WrittenText, from_line, to_line,
 };
 use crate::{
     advise::{Costs, Prediction, Wishes},
@@ -15,8 +15,8 @@ use crate::{
         reconstruction::RebuiltMap,
     },
     attention::HeadAt,
-    config::{Compatibility, Coverage, DataConfig, Objective, Precision, Problem, RunConfig},
-    generate::{Ending, Search},
+    config::{Cache, Compatibility, Coverage, DataConfig, Objective, Precision, Problem, RunConfig},
+    generate::{BeamNode, CacheProof, Ending, ProvedCache, Search, SourceAttention},
     objective::{Direction, Measurements, Sums},
     speed::{LargestBatch, MachineLimits, Outcome, PointResult, SideResult, SweepResult, SweepSpec},
     store::{
@@ -311,6 +311,10 @@ impl Parts {
         ]
     }
 
+    fn costs(&self) -> Vec<TokenCost> {
+        vec![TokenCost { seconds: self.any, bytes: self.whole }]
+    }
+
     fn numbers(&self) -> Vec<f32> {
         vec![self.any as f32, 0.1, f32::NAN]
     }
@@ -357,7 +361,18 @@ fn commands(p: &Parts) -> Vec<Command> {
             search: Box::new(Search { beams: p.count, length_penalty: p.finite, top_k: Some(p.count), ..Search::default() }),
             precision: Precision::Bf16,
             threads: Some(p.count),
+            details: p.yes,
         },
+        Command::ProveCaches { .. } => Command::ProveCaches {
+            target: p.target(),
+            sources: vec![GenerateSource::HeldOut { number: p.count, tokens: 3 }],
+            examples: p.count,
+            batch: 4,
+            search: Box::default(),
+            precisions: Precision::ALL.to_vec(),
+            threads: None,
+        },
+        Command::CancelGeneration { .. } => Command::CancelGeneration { generation: Ticket::new() },
         Command::Export { .. } => Command::Export { run: run.clone(), which: Which::Last, to: base_dir.clone() },
         Command::ListRuns => Command::ListRuns,
         Command::LoadRun { .. } => Command::LoadRun { run: run.clone() },
@@ -560,6 +575,9 @@ fn events(p: &Parts) -> Vec<Event> {
             text: text.clone(),
             seconds: p.any,
             cache_bytes: p.whole,
+            tokens: vec![p.count as u32, 1],
+            pieces: vec![text.clone(), String::new()],
+            costs: p.costs(),
         },
         Event::Generated { .. } => Event::Generated {
             target: text.clone(),
@@ -568,10 +586,48 @@ fn events(p: &Parts) -> Vec<Event> {
                 tokens: vec![p.count as u32, 0],
                 ending: Ending::Positions,
                 score: p.any,
+                pieces: vec![text.clone()],
+                costs: p.costs(),
+                source: vec![text.clone(), text.clone()],
+                tree: vec![BeamNode {
+                    parent: p.yes.then_some(p.count),
+                    token: 3,
+                    group: 1,
+                    log_probability: p.any,
+                    score: p.maybe_any(),
+                    is_running: p.yes,
+                }],
+                tree_pieces: vec![text.clone()],
+                attention: p.yes.then(|| {
+                    Box::new(SourceAttention { layers: 1, tokens: 1, source: 3, values: p.numbers() })
+                }),
             }],
             seconds: p.any,
             reading_seconds: p.any,
             cache_bytes: p.whole,
+            stopped: p.yes,
+        },
+        Event::ProvingCaches { .. } => Event::ProvingCaches { label: text.clone(), fraction: p.any },
+        Event::CachesProved { .. } => Event::CachesProved {
+            target: text.clone(),
+            data: text.clone(),
+            proofs: vec![PrecisionProof {
+                precision: Precision::F16,
+                proof: CacheProof {
+                    texts: p.count,
+                    tokens: 5,
+                    caches: vec![ProvedCache {
+                        cache: Cache::default(),
+                        identical: p.count,
+                        as_reference: p.yes.then_some(p.count),
+                        largest_difference: p.any,
+                        cache_bytes: p.whole,
+                        seconds: p.any,
+                        why: p.maybe.clone(),
+                    }],
+                    stopped: p.yes,
+                },
+            }],
             stopped: p.yes,
         },
         Event::Exported { .. } => Event::Exported {

@@ -10,6 +10,7 @@ mod compare;
 mod configure;
 mod control;
 mod exports;
+mod generate;
 mod heads;
 mod live;
 mod opening;

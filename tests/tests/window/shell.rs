@@ -93,7 +93,7 @@ impl Panel for Named {
 }
 
 fn add_two_panels(screen: &mut Screen) {
-    for (id, label) in [("eleventh", "Eleventh"), ("twelfth", "Twelfth")] {
+    for (id, label) in [("12th", "Twelfth"), ("13th", "Thirteenth")] {
         let about = "One panel more than there are digits";
         let group = PanelGroup::Measure;
         let info = PanelInfo { id: PanelId(id), group, label, about, icon: &[], has_inspector: true };
@@ -103,11 +103,11 @@ fn add_two_panels(screen: &mut Screen) {
 }
 
 #[test]
-fn twelve_panels_are_reached_by_key_rail_palette_and_settings() {
+fn thirteen_panels_are_reached_by_key_rail_palette_and_settings() {
     let mut screen = Screen::recorder();
     add_two_panels(&mut screen);
     let ids: Vec<PanelId> = screen.window().panels.infos().iter().map(|info| info.id).collect();
-    assert_eq!(ids.len(), 12);
+    assert_eq!(ids.len(), 13);
     let digits = [
         (Key::Num1, "1"),
         (Key::Num2, "2"),
@@ -124,21 +124,21 @@ fn twelve_panels_are_reached_by_key_rail_palette_and_settings() {
         screen.press_text(key, text);
         assert_eq!(screen.window().open_panel(), *id);
     }
-    screen.click("Eleventh");
-    assert!(screen.has("This is Eleventh"));
+    screen.click("Twelfth");
+    assert!(screen.has("This is Twelfth"));
     screen.press(Modifiers::COMMAND, Key::K);
-    screen.type_text("open twelfth");
+    screen.type_text("open thirteenth");
     screen.settle();
     screen.press(Modifiers::NONE, Key::Enter);
-    assert!(screen.has("This is Twelfth"));
+    assert!(screen.has("This is Thirteenth"));
 
     // The next start remembers it; a program without that panel opens the first one.
     let settings = screen.window().settings.clone();
-    assert_eq!(settings.panel, "twelfth");
+    assert_eq!(settings.panel, "13th");
     let mut again = Screen::new(Link::recorder(), settings, None, egui::vec2(1500.0, 1900.0));
     assert_eq!(again.window().open_panel(), PanelId::CONFIGURE);
     add_two_panels(&mut again);
-    assert!(again.has("This is Twelfth"));
+    assert!(again.has("This is Thirteenth"));
 }
 
 #[test]

@@ -284,3 +284,134 @@ fn wrong_requests_are_refused() {
     let found = generate(&encoder, &[vec![1]], &marks(), &Search::default(), None, go).unwrap_err();
     assert_eq!(found, GenerateError::NoDecoder);
 }
+
+/// A proof finds the same tokens, and compares logits on the way; texts of another model are told apart.
+#[test]
+fn caches_are_proved_to_lose_nothing() {
+    let model = model(Architecture::Decoder);
+    let sources = [vec![1, 2], vec![3], vec![4, 5, 0, 1], vec![2], vec![5, 5, 5]];
+    for search in
+        [Search { max_new_tokens: 6, ..Search::default() }, Search { max_new_tokens: 5, beams: 3, ..Search::default() }]
+    {
+        let plain = Search { cache: Cache::default(), ..search.clone() };
+        let expected = generate(&model, &sources, &marks(), &plain, None, go).unwrap();
+        let expected: Vec<Vec<u32>> = expected.texts.into_iter().map(|text| text.tokens).collect();
+        let mut other = expected.clone();
+        other[1].push(0);
+        let mut done = Vec::new();
+        let (proof, texts) = prove_caches(&model, &sources, &marks(), &search, (2, None), Some(&other), |count| {
+            done.push(count);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        assert_eq!(texts, expected);
+        assert!(proof.is_lossless() && !proof.stopped, "{proof:?}");
+        assert_eq!((proof.texts, proof.tokens), (5, expected.iter().map(Vec::len).sum()));
+        assert_eq!((done.last(), done.is_sorted()), (Some(&5), true));
+        for (row, cache) in proof.caches.iter().zip(Cache::ALL) {
+            assert_eq!((&row.cache, row.identical, row.as_reference), (&cache, 5, Some(4)));
+            assert_eq!(row.cache_bytes == 0, cache.is_none());
+            assert!(row.seconds > 0.0 && row.why.is_none());
+            // The sums of a few rounded numbers times twenty; without a cache it is the same computation.
+            assert!(row.largest_difference < 1e-3, "{row:?}");
+            assert!(cache.is_none() == (row.largest_difference == 0.0), "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn a_proof_that_is_stopped_keeps_the_batches_that_are_done() {
+    let model = model(Architecture::Decoder);
+    let sources = vec![vec![1, 2]; 5];
+    let search = Search { max_new_tokens: 4, ..Search::default() };
+    let stop = |done| if done >= 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let (proof, texts) = prove_caches(&model, &sources, &marks(), &search, (2, None), None, stop).unwrap();
+    assert_eq!((proof.texts, texts.len(), proof.stopped), (2, 2, true));
+    assert!(proof.caches.iter().all(|row| row.identical == 2 && row.as_reference.is_none()));
+}
+
+/// Every beam of every step is there, each text that ended with its score, and the result among them.
+#[test]
+fn the_tree_of_beams_holds_what_was_followed() {
+    let model = model(Architecture::Decoder);
+    for search in [
+        Search { max_new_tokens: 5, beams: 3, ..Search::default() },
+        Search { max_new_tokens: 5, beams: 4, groups: 2, diversity: 0.7, ..Search::default() },
+    ] {
+        let without = generate(&model, &[vec![1, 2]], &marks(), &search, None, go).unwrap();
+        assert!(without.texts[0].tree.is_empty());
+        let search = Search { keep_tree: true, ..search };
+        let found = generate(&model, &[vec![1, 2]], &marks(), &search, None, go).unwrap().texts.remove(0);
+        assert_eq!(found.tokens, without.texts[0].tokens);
+        let text = |mut node: usize| {
+            let mut tokens = Vec::new();
+            loop {
+                tokens.insert(0, found.tree[node].token);
+                match found.tree[node].parent {
+                    Some(parent) if parent < node => node = parent,
+                    Some(parent) => panic!("{parent} is not before {node}"),
+                    None => return tokens,
+                }
+            }
+        };
+        let ended: Vec<usize> = (0..found.tree.len()).filter(|node| found.tree[*node].score.is_some()).collect();
+        let best = ended.iter().max_by(|a, b| found.tree[**a].score.partial_cmp(&found.tree[**b].score).unwrap());
+        assert_eq!(text(*best.unwrap()), found.tokens);
+        assert_eq!(found.tree[*best.unwrap()].score, Some(found.score));
+        for node in &ended {
+            assert!(found.tree.iter().all(|other| other.parent != Some(*node)), "nothing follows an end");
+        }
+        let width = search.beams / search.groups;
+        for group in 0..search.groups {
+            let of_group = found.tree.iter().filter(|node| node.group == group);
+            assert_eq!(of_group.filter(|node| node.parent.is_none() && node.score.is_none()).count(), width);
+        }
+        // What was stopped is still running.
+        let stopped = generate(&model, &[vec![1, 2]], &marks(), &search, None, |_| ControlFlow::Break(())).unwrap();
+        let running = stopped.texts[0].tree.iter().filter(|node| node.is_running).count();
+        assert_eq!(running, search.beams);
+    }
+}
+
+/// Rows are probabilities of the prompt, the mean of what the maps of the whole text say; nothing is left over at the first
+/// token.
+#[test]
+fn attention_on_the_prompt_is_that_of_the_maps() {
+    let model = model(Architecture::Decoder);
+    let (prompt, generated) = (vec![1, 2, 4], vec![3, 0, 5]);
+    let found = attention_on_source(&model, &prompt, &generated, None).unwrap().unwrap();
+    assert_eq!((found.layers, found.tokens, found.source, found.values.len()), (2, 3, 3, 18));
+    let text = [1, 2, 4, 3, 0];
+    let input = ModelInput::new(&text, None, 1, 5, &Device::Cpu).unwrap();
+    let options = ForwardOptions { keep_maps: true, ..ForwardOptions::default() };
+    let maps = model.forward(&input, &options).unwrap().maps;
+    for (map, values) in maps.iter().zip(found.values.chunks(9)) {
+        let map = map.mean(1).unwrap().squeeze(0).unwrap().to_vec2::<f32>().unwrap();
+        for (query, row) in map[2..].iter().zip(values.chunks(3)) {
+            assert!(query.iter().zip(row).all(|(whole, found)| (whole - found).abs() < 1e-6));
+        }
+        let first: f32 = values[..3].iter().sum();
+        assert!((first - 1.0).abs() < 1e-5, "the first token saw the prompt alone: {first}");
+    }
+    assert_eq!(attention_on_source(&model, &prompt, &[], None).unwrap(), None);
+}
+
+/// What is filled grows by the same for each token, up to what was made room for.
+#[test]
+fn what_is_kept_grows_by_token() {
+    let model = model(Architecture::Decoder);
+    for cache in Cache::ALL {
+        let search = Search { cache: cache.clone(), max_new_tokens: 6, min_new_tokens: 6, ..Search::default() };
+        let mut filled = Vec::new();
+        let found = generate(&model, &[vec![1, 2]], &marks(), &search, None, |progress| {
+            filled.push(progress.filled_bytes);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        let steps: Vec<u64> = filled.windows(2).map(|two| two[1] - two[0]).collect();
+        // Keys and values of two layers of eight numbers.
+        let of_token = if cache.is_none() { 0 } else { 2 * 2 * 8 * 4 };
+        assert_eq!(steps, [of_token; 5], "{}", cache.word());
+        assert!(filled.iter().all(|bytes| *bytes <= found.cache_bytes));
+    }
+}

@@ -41,8 +41,13 @@ pub trait Decoder {
     /// Goes on with other rows: row i with what row `parents[i]` has read. A row may be left out, and go on more than once.
     fn select(&mut self, parents: &[usize]) -> Result<(), ModelError>;
 
-    /// Bytes that are kept between steps.
+    /// Bytes that are kept between steps, room for tokens to come included.
     fn cache_bytes(&self) -> u64;
+
+    /// Those of them that hold something so far.
+    fn filled_bytes(&self) -> u64 {
+        self.cache_bytes()
+    }
 }
 
 /// A decoder that has read its sources.

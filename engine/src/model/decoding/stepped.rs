@@ -10,7 +10,9 @@ use crate::{
     attention::compatibility::{HeadAttention, QueryReaches, kept_reaches, stream_reaches},
     config::{Cache, NormPlacement},
     model::{Model, ModelError},
-    ops::{LayerCache, Norm, Past, SharedRows, StepAttentionParts, StepLayerParts, StepStack, StepStackParts},
+    ops::{
+        LayerCache, Norm, Past, SharedRows, StepAttentionParts, StepLayerParts, StepStack, StepStackParts, WrittenRows,
+    },
 };
 
 /// A single operation a step, in single precision on the processor.
@@ -98,10 +100,21 @@ impl Decoder for SteppedDecoder {
     }
 
     fn cache_bytes(&self) -> u64 {
+        self.bytes(WrittenRows::bytes)
+    }
+
+    fn filled_bytes(&self) -> u64 {
+        self.bytes(|written| written.bytes_of(self.past.places_taken()))
+    }
+}
+
+impl SteppedDecoder {
+    /// What sources share, once, and what `of_written` counts of what rows have written.
+    fn bytes(&self, of_written: impl Fn(&WrittenRows) -> u64) -> u64 {
         let mut counted: Vec<&SharedRows> = Vec::new();
         let mut bytes = 0;
         for layer in &self.cache {
-            bytes += layer.written.as_ref().map_or(0, crate::ops::WrittenRows::bytes);
+            bytes += layer.written.as_ref().map_or(0, &of_written);
             for shared in layer.prompt.iter().chain(&layer.source) {
                 if !counted.iter().any(|other| other.is_same(shared)) {
                     counted.push(shared);

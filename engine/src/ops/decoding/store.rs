@@ -60,6 +60,11 @@ impl WrittenRows {
     pub fn bytes(&self) -> u64 {
         (self.data.capacity() * size_of::<f32>()) as u64
     }
+
+    /// What as many tokens take of it.
+    pub fn bytes_of(&self, tokens: usize) -> u64 {
+        (tokens * self.width * size_of::<f32>()) as u64
+    }
 }
 
 /// Where the past of each row stands, the same for all layers.
@@ -92,6 +97,11 @@ impl Past {
     /// How many rows there are.
     pub fn rows(&self) -> usize {
         self.rows.len()
+    }
+
+    /// Places that were taken so far, by rows that do not go on too.
+    pub fn places_taken(&self) -> usize {
+        self.written as usize
     }
 
     /// Tokens that a row has written.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::{
     super::{
-        Event, Target, Which,
-        job::{AnalyseJob, Job, MeasureJob, Work},
+        Event, Target, Ticket, Which,
+        job::{AnalyseJob, Job, JobLabel, MeasureJob, Work},
         subject::Subject,
     },
     Scheduler,
@@ -95,6 +95,30 @@ impl Scheduler {
                 why: None,
                 is_refusal: false,
             });
+        }
+    }
+
+    /// Puts a job that generates texts before what waits, behind others that generate.
+    pub(super) fn generate(&mut self, work: Work) {
+        let is_before = |job: &Job| matches!(job.work, Work::Generate(_) | Work::Prove(_));
+        let place = self.queue.iter().take_while(|job| is_before(job)).count();
+        self.queue.insert(place, Job { outbox: self.outbox.clone(), work });
+        self.next_job();
+    }
+
+    pub(super) fn cancel_generation(&mut self, generation: Ticket) {
+        if let Some(current) = self.current.as_ref().filter(|current| current.ticket == Some(generation)) {
+            if matches!(current.label, JobLabel::Generate { .. }) {
+                current.control.stop();
+            }
+            return;
+        }
+        let is_meant = |job: &Job| {
+            job.outbox.ticket() == Some(generation) && matches!(job.work, Work::Generate(_) | Work::Prove(_))
+        };
+        if let Some(job) = self.queue.iter().position(is_meant).and_then(|place| self.queue.remove(place)) {
+            job.outbox.send(Event::Refused { why: "It was taken out of the queue before it began.".to_owned() });
+            self.send_queue();
         }
     }
 

@@ -1,0 +1,246 @@
+use std::ops::RangeInclusive;
+
+use egui::{ComboBox, DragValue, Grid, TextEdit, Ui};
+use headroom_engine::{
+    config::{Cache, Precision},
+    generate::Search,
+    worker::GenerateSource,
+};
+use serde::{Deserialize, Serialize};
+
+use super::model_choice::ModelChoice;
+use crate::context::PanelContext;
+
+/// Examples that can be chosen.
+const EXAMPLES: usize = 16;
+
+/// What a model reads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Source {
+    /// Whether it is the beginning of an example of the held-out text.
+    pub is_example: bool,
+    /// Which one, from 0.
+    pub example: usize,
+    /// How many tokens of it.
+    pub tokens: usize,
+    /// What the user wrote.
+    pub written: String,
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Self { is_example: false, example: 0, tokens: 32, written: String::new() }
+    }
+}
+
+impl Source {
+    /// What is asked of the engine, or what is missing.
+    pub fn source(&self) -> Result<GenerateSource, String> {
+        if self.is_example {
+            Ok(GenerateSource::HeldOut { number: self.example, tokens: self.tokens })
+        } else if self.written.trim().is_empty() {
+            Err("Write a text to go on with, or take one of the held-out ones.".to_owned())
+        } else {
+            Ok(GenerateSource::Text(self.written.clone()))
+        }
+    }
+
+    /// Draws the choice.
+    pub fn ui(&mut self, ui: &mut Ui) {
+        ui.horizontal_wrapped(|ui| {
+            ui.label("Source");
+            let text = if self.is_example { "Held-out example" } else { "Text" };
+            let combo = ComboBox::from_id_salt("source").width(140.0).selected_text(text).show_ui(ui, |ui| {
+                ui.selectable_value(&mut self.is_example, false, "Text");
+                ui.selectable_value(&mut self.is_example, true, "Held-out example");
+            });
+            combo.response.accessible_name("What the model reads");
+            if self.is_example {
+                let example = DragValue::new(&mut self.example)
+                    .range(0..=EXAMPLES - 1)
+                    .custom_formatter(|at, _| format!("{:.0} of {EXAMPLES}", at + 1.0))
+                    .custom_parser(|text| {
+                        let number = text.split_whitespace().next()?.parse::<f64>().ok()?;
+                        Some(number - 1.0)
+                    });
+                ui.add(example).on_hover_text("Spread evenly over the held-out text").accessible_name("Example");
+                let label = ui.label("first tokens");
+                let tokens = ui.add(DragValue::new(&mut self.tokens).range(1..=1_000_000));
+                tokens.labelled_by(label.id).on_hover_text("How many tokens of the example the model goes on with");
+            }
+        });
+        if !self.is_example {
+            let hint = "The text that a decoder goes on with, or that the encoder before it reads";
+            let typed = TextEdit::multiline(&mut self.written).desired_rows(3).desired_width(f32::INFINITY);
+            ui.add(typed.hint_text(hint)).accessible_name("Text");
+        }
+    }
+}
+
+/// How a text is generated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Setting {
+    /// The model.
+    pub model: ModelChoice,
+    /// How is searched.
+    pub search: Search,
+    /// The number format.
+    pub precision: Precision,
+}
+
+/// What a cache is called where people choose.
+pub fn cache_name(cache: &Cache) -> &'static str {
+    match cache {
+        Cache::None(_) => "Nothing",
+        Cache::KeyValue(_) => "Keys and values",
+        Cache::Hidden(_) => "Hidden states (EL)",
+    }
+}
+
+fn cache_about(cache: &Cache) -> &'static str {
+    match cache {
+        Cache::None(_) => "Every token computes the whole text before it again",
+        Cache::KeyValue(_) => "Of every position what its keys and values are made of",
+        Cache::Hidden(_) => "Of the prompt or the source the hidden states, which all heads and beams share",
+    }
+}
+
+impl Setting {
+    /// The setting in a few words: what differs from greedy search.
+    pub fn words(search: &Search, precision: Precision) -> String {
+        let mut words = vec![cache_name(&search.cache).to_lowercase()];
+        if search.beams > 1 {
+            words.push(format!("{} beams", search.beams));
+        }
+        if search.groups > 1 {
+            words.push(format!("{} groups", search.groups));
+        }
+        if search.temperature > 0.0 {
+            words.push(format!("temperature {}", search.temperature));
+        }
+        if search.no_repeat > 0 {
+            words.push(format!("no {} tokens twice", search.no_repeat));
+        }
+        if precision != Precision::F32 {
+            words.push(precision.name().to_owned());
+        }
+        words.join(", ")
+    }
+
+    /// Draws it; `second` where it stands beside the first one.
+    pub fn ui(&mut self, ui: &mut Ui, second: bool, cx: &mut PanelContext<'_>) {
+        ui.horizontal_wrapped(|ui| {
+            ui.label(if second { "Second setting" } else { "Model" });
+            self.model.ui(ui, second, cx);
+        });
+        let suffix = if second { ", second setting" } else { "" };
+        Grid::new(("setting", second)).num_columns(4).spacing([12.0, 4.0]).show(ui, |ui| {
+            ui.label("Keep between tokens").on_hover_text("It changes time and memory, and no token");
+            let chosen = cache_name(&self.search.cache);
+            let combo =
+                ComboBox::from_id_salt(("cache", second)).width(150.0).selected_text(chosen).show_ui(ui, |ui| {
+                    for cache in Cache::ALL {
+                        let (name, about) = (cache_name(&cache), cache_about(&cache));
+                        ui.selectable_value(&mut self.search.cache, cache, name).on_hover_text(about);
+                    }
+                });
+            combo.response.accessible_name(format!("Keep between tokens{suffix}"));
+            ui.label("Number format");
+            let chosen = self.precision.name();
+            let combo = ComboBox::from_id_salt(("precision", second)).width(70.0).selected_text(chosen);
+            let combo = combo.show_ui(ui, |ui| {
+                for precision in Precision::ALL {
+                    ui.selectable_value(&mut self.precision, precision, precision.name());
+                }
+            });
+            combo.response.accessible_name(format!("Number format{suffix}"));
+            ui.end_row();
+            let search = &mut self.search;
+            let most = (1..=100_000, "New tokens at most, the end token included");
+            whole_ui(ui, "Most tokens", suffix, &mut search.max_new_tokens, most);
+            let least = (0..=100_000, "The end token may come after that many");
+            whole_ui(ui, "Least tokens", suffix, &mut search.min_new_tokens, least);
+            ui.end_row();
+            let beams = (1..=1024, "Texts that are followed at the same time; the best one is the result");
+            whole_ui(ui, "Beams", suffix, &mut search.beams, beams);
+            let penalty = (-10.0..=10.0, "Beams are compared by log-probability / length^this");
+            number_ui(ui, "Length penalty", suffix, &mut search.length_penalty, penalty);
+            ui.end_row();
+            let groups = (1..=1024, "Groups of beams that avoid each other's tokens; they must divide the beams");
+            whole_ui(ui, "Groups", suffix, &mut search.groups, groups);
+            let help = "What a token loses in log-probability for every beam of an earlier group that chose it";
+            number_ui(ui, "Diversity", suffix, &mut search.diversity, (0.0..=100.0, help));
+            ui.end_row();
+            let repeat = (0..=1000, "No sequence of so many tokens comes twice; 0: any may");
+            whole_ui(ui, "No repeat", suffix, &mut search.no_repeat, repeat);
+            let help = "Logits are divided by it before a token is drawn; 0: the most probable token is taken";
+            number_ui(ui, "Temperature", suffix, &mut search.temperature, (0.0..=100.0, help));
+            ui.end_row();
+            let mut top_k = search.top_k.unwrap_or(0);
+            whole_ui(
+                ui,
+                "Top-k",
+                suffix,
+                &mut top_k,
+                (0..=1_000_000, "Drawn from that many most probable tokens; 0: from all"),
+            );
+            search.top_k = (top_k > 0).then_some(top_k);
+            let mut top_p = search.top_p.unwrap_or(1.0);
+            let help =
+                "Drawn from the most probable tokens that have this share of the probability together; 1: from all";
+            number_ui(ui, "Top-p", suffix, &mut top_p, (0.0..=1.0, help));
+            search.top_p = (top_p < 1.0).then_some(top_p);
+            ui.end_row();
+            let label = ui.label("Seed");
+            let seed = ui.add(DragValue::new(&mut search.seed));
+            seed.labelled_by(label.id)
+                .on_hover_text("The same seed draws the same tokens")
+                .accessible_name(format!("Seed{suffix}"));
+            let early = ui.checkbox(&mut search.early_stopping, "Stop early");
+            early
+                .on_hover_text(
+                    "Stop as soon as as many texts as beams have ended, not when no running one can be better",
+                )
+                .accessible_name(format!("Stop early{suffix}"));
+            ui.end_row();
+        });
+    }
+}
+
+fn whole_ui(ui: &mut Ui, name: &str, suffix: &str, value: &mut usize, (range, help): (RangeInclusive<usize>, &str)) {
+    ui.label(name).on_hover_text(help);
+    ui.add(DragValue::new(value).range(range)).on_hover_text(help).accessible_name(format!("{name}{suffix}"));
+}
+
+fn number_ui(ui: &mut Ui, name: &str, suffix: &str, value: &mut f64, (range, help): (RangeInclusive<f64>, &str)) {
+    ui.label(name).on_hover_text(help);
+    let drag = DragValue::new(value).range(range).speed(0.02).max_decimals(3);
+    ui.add(drag).on_hover_text(help).accessible_name(format!("{name}{suffix}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_survives_its_memory_and_is_named_by_what_it_changes() {
+        let mut setting = Setting::default();
+        assert_eq!(Setting::words(&setting.search, setting.precision), "keys and values");
+        (setting.search.beams, setting.search.top_k, setting.precision) = (4, Some(3), Precision::Bf16);
+        assert_eq!(Setting::words(&setting.search, setting.precision), "keys and values, 4 beams, bf16");
+        let kept = serde_json::to_value(&setting).unwrap();
+        assert_eq!(serde_json::from_value::<Setting>(kept).unwrap(), setting);
+    }
+
+    #[test]
+    fn a_source_says_what_is_missing() {
+        let mut source = Source::default();
+        assert!(source.source().unwrap_err().contains("Write a text"));
+        source.written = "the ".to_owned();
+        assert_eq!(source.source(), Ok(GenerateSource::Text("the ".to_owned())));
+        (source.is_example, source.example) = (true, 3);
+        assert_eq!(source.source(), Ok(GenerateSource::HeldOut { number: 3, tokens: 32 }));
+    }
+}

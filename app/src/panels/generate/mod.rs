@@ -1,0 +1,14 @@
+//! The Generate panel: text from a model, token by token, with two settings side by side; what is kept between tokens, the
+//! beams, what tokens attended to, and the proof that the caches lose nothing.
+
+mod attention;
+mod beams;
+mod difference;
+mod exported;
+mod form;
+mod model_choice;
+mod output;
+mod panel;
+mod proof;
+
+pub use panel::GeneratePanel;

@@ -1,0 +1,129 @@
+use std::path::PathBuf;
+
+use egui::{ComboBox, TextEdit, Ui};
+use headroom_engine::{
+    store::{RunId, RunSummary},
+    worker::{Target, Which},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    context::PanelContext,
+    file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
+    panels::analysis::which_words,
+};
+
+/// Which model writes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelChoice {
+    /// What kind of model.
+    kind: Kind,
+    /// Another run than the one that is shown.
+    run: Option<RunId>,
+    /// A model directory, as typed.
+    folder: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    /// The run that the panel shows.
+    #[default]
+    Shown,
+    Run,
+    Folder,
+}
+
+impl ModelChoice {
+    /// A model directory.
+    pub fn folder() -> Self {
+        Self { kind: Kind::Folder, ..Self::default() }
+    }
+
+    /// Whether the run that the panel shows has a say.
+    pub fn is_of_run(&self) -> bool {
+        self.kind == Kind::Shown
+    }
+
+    /// The model and its name, or what is missing.
+    pub fn target(
+        &self,
+        shown: Option<(&RunSummary, Which)>,
+        cx: &PanelContext<'_>,
+    ) -> Result<(Target, String), String> {
+        match (self.kind, &self.run, shown) {
+            (Kind::Folder, ..) if self.folder.trim().is_empty() => {
+                Err("Type the path of a model directory.".to_owned())
+            }
+            (Kind::Folder, ..) => {
+                let path: PathBuf = typed_path(&self.folder, &current_folder());
+                let name =
+                    path.file_name().map_or_else(|| self.folder.clone(), |name| name.to_string_lossy().into_owned());
+                Ok((Target::Directory(path), name))
+            }
+            (Kind::Run, Some(run), _) if cx.state.run(run).is_some() => {
+                let target = Target::Run { run: run.clone(), which: Which::Best };
+                Ok((target, cx.state.run_name(run)))
+            }
+            (Kind::Run, ..) => Err("Choose a run.".to_owned()),
+            (Kind::Shown, _, Some((run, which))) => {
+                if cx.state.checkpoints.get(&run.id).is_some_and(Vec::is_empty) {
+                    return Err(format!(
+                        "\"{}\" has no checkpoint yet: one is written at evaluations, or by Checkpoint in the top bar.",
+                        run.name
+                    ));
+                }
+                let name = match which {
+                    Which::Best => run.name.clone(),
+                    which => format!("{}, {}", run.name, which_words(which).to_lowercase()),
+                };
+                Ok((Target::Run { run: run.id.clone(), which }, name))
+            }
+            (Kind::Shown, _, None) => Err("There is no run yet.".to_owned()),
+        }
+    }
+
+    /// Draws the choice into a row; `second` where it stands beside the first one.
+    pub fn ui(&mut self, ui: &mut Ui, second: bool, cx: &mut PanelContext<'_>) {
+        let (key, suffix) =
+            if second { ("generate.folder.second", ", second setting") } else { ("generate.folder", "") };
+        if let Some(Answer::Picked(path)) = cx.dialogs.take(key) {
+            (self.kind, self.folder) = (Kind::Folder, path.display().to_string());
+        }
+        let of_shown = if second { "The same model" } else { "The run above" };
+        let text = match (self.kind, &self.run) {
+            (Kind::Shown, _) => of_shown.to_owned(),
+            (Kind::Run, Some(run)) => cx.state.run_name(run),
+            (Kind::Run, None) => "Another run".to_owned(),
+            (Kind::Folder, _) => "A model directory".to_owned(),
+        };
+        let combo = ComboBox::from_id_salt(key).width(150.0).selected_text(text).show_ui(ui, |ui| {
+            ui.selectable_value(&mut self.kind, Kind::Shown, of_shown);
+            ui.selectable_value(&mut self.kind, Kind::Folder, "A model directory");
+            if second {
+                let visible = cx.state.runs.iter().filter(|run| cx.state.selection.is_visible(&run.id));
+                for run in visible {
+                    let is_it = self.kind == Kind::Run && self.run.as_ref() == Some(&run.id);
+                    ui.push_id(run.number, |ui| {
+                        if ui.selectable_label(is_it, cx.state.run_name(&run.id)).clicked() {
+                            (self.kind, self.run) = (Kind::Run, Some(run.id.clone()));
+                        }
+                    });
+                }
+            }
+        });
+        combo.response.accessible_name(format!("Model{suffix}"));
+        if self.kind == Kind::Folder {
+            let typed =
+                ui.add(TextEdit::singleline(&mut self.folder).desired_width(190.0).hint_text("path of a folder"));
+            typed.accessible_name(format!("Model directory{suffix}")).on_hover_text(
+                "A folder with config.json, model.safetensors and tokenizer.json: exported here, or a plain Hugging Face one of GPT-2 or BART",
+            );
+            let browse = ui.add_enabled(!cx.dialogs.is_busy(key), egui::Button::new("Browse…"));
+            if browse.accessible_name(format!("Browse for a model directory{suffix}")).clicked() {
+                cx.dialogs.pick(key, Ask::new(Pick::Folder, "A model directory"));
+            }
+        }
+    }
+}

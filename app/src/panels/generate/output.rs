@@ -1,0 +1,162 @@
+use egui::{
+    Color32, Rect, RichText, ScrollArea, Sense, Stroke, TextFormat, TextStyle, Ui, WidgetInfo, pos2, text::LayoutJob,
+    vec2,
+};
+use headroom_engine::{config::counted, generate::Ending, worker::TokenCost};
+
+use super::form::Setting;
+use crate::{
+    format,
+    state::{Generation, GenerationPhase, step_costs},
+    theme,
+};
+
+/// Height of a row of bars.
+const BARS: f32 = 46.0;
+
+/// What a text came to, in a line.
+pub fn words(side: &Generation) -> String {
+    let tokens = side.text.tokens.len();
+    let mut words = vec![format!("{} in {}", counted(tokens as u64, "token"), format::duration(side.seconds))];
+    if let (GenerationPhase::Done { .. }, true) = (&side.phase, tokens > 1) {
+        let writing = side.seconds - side.reading_seconds;
+        if writing > 0.0 {
+            words.push(format::rate((tokens - 1) as f64 / writing, "token"));
+        }
+        words.push(format!("{} of it for reading", format::duration(side.reading_seconds)));
+    }
+    words.push(format!("{} kept", format::bytes(side.cache_bytes)));
+    words.join(", ")
+}
+
+/// Why a text ended.
+fn ending_words(side: &Generation) -> Option<&'static str> {
+    let GenerationPhase::Done { stopped } = side.phase else { return None };
+    match side.text.ending {
+        _ if stopped => Some("Stopped; what was there is kept."),
+        Ending::EndToken => Some("It ended with the end token."),
+        Ending::Length => Some("As many tokens as were asked for."),
+        Ending::Positions => Some("It ended because the model has no more positions."),
+        Ending::Stopped => None,
+    }
+}
+
+/// Draws a text with its times and bytes. `differs`: which of its tokens the other side does not have.
+pub fn output_ui(ui: &mut Ui, side: &Generation, differs: Option<&[bool]>, second: bool, is_busy: bool) {
+    let palette = theme::palette(ui.visuals());
+    let heading = format!("{}: {}", side.name, Setting::words(&side.search, side.precision));
+    ui.label(RichText::new(heading).color(palette.strong));
+    match &side.phase {
+        GenerationPhase::Waiting => {
+            ui.horizontal(|ui| {
+                ui.add(egui::Spinner::new().size(14.0));
+                let text = if is_busy { "Waits until what runs now has ended" } else { "Reading the model…" };
+                ui.label(text);
+            });
+            return;
+        }
+        GenerationPhase::Failed(why) => {
+            ui.label(RichText::new(why).color(palette.error));
+            return;
+        }
+        GenerationPhase::Going | GenerationPhase::Done { .. } => {}
+    }
+    if side.text.tokens.is_empty() {
+        ui.label(RichText::new("Stopped before the first token.").color(palette.weak));
+        return;
+    }
+    ui.label(RichText::new(words(side)).small().color(palette.weak));
+    egui::Frame::new().fill(palette.well).corner_radius(5.0).inner_margin(10.0).show(ui, |ui| {
+        let scroll = ScrollArea::vertical().id_salt(("text", second)).max_height(220.0).auto_shrink([false, true]);
+        scroll.stick_to_bottom(side.phase.is_open()).show(ui, |ui| {
+            ui.label(text_job(ui, side, differs));
+        });
+    });
+    if let Some(ending) = ending_words(side) {
+        ui.label(RichText::new(ending).small().color(palette.weak));
+    }
+    if let Some(differs) = differs {
+        let count = differs.iter().filter(|differs| **differs).count();
+        let words = if count == 0 {
+            "The tokens are the same on both sides.".to_owned()
+        } else {
+            format!("{} (underlined) that the other side does not have.", counted(count as u64, "token"))
+        };
+        let colour = if count == 0 { palette.better } else { palette.worse };
+        ui.label(RichText::new(words).small().color(colour));
+    }
+    let suffix = if second { ", second setting" } else { "" };
+    let pieces = &side.text.pieces;
+    bars_ui(ui, &format!("Kept after each token{suffix}"), &side.text.costs, pieces, |(_, bytes)| bytes as f64);
+    bars_ui(ui, &format!("Time of each token{suffix}"), &side.text.costs, pieces, |(seconds, _)| seconds);
+}
+
+/// The source dimmed, then the tokens; those that the other side does not have underlined.
+fn text_job(ui: &Ui, side: &Generation, differs: Option<&[bool]>) -> LayoutJob {
+    let palette = theme::palette(ui.visuals());
+    let font = TextStyle::Body.resolve(ui.style());
+    let plain = |colour: Color32| TextFormat::simple(font.clone(), colour);
+    let mut job = LayoutJob::default();
+    if !side.text.source.is_empty() {
+        job.append(&side.text.source.concat(), 0.0, plain(palette.weak));
+        job.append(" » ", 0.0, plain(palette.weak));
+    }
+    let Some(differs) = differs.filter(|differs| differs.iter().any(|differs| *differs)) else {
+        job.append(&side.text.text, 0.0, plain(palette.text));
+        return job;
+    };
+    for (piece, differs) in side.text.pieces.iter().zip(differs) {
+        let mut format = plain(if *differs { palette.worse } else { palette.text });
+        if *differs {
+            format.underline = Stroke::new(1.5, palette.worse);
+        }
+        job.append(piece, 0.0, format);
+    }
+    job
+}
+
+/// Bars, one a token from left to right; more tokens than pixels share a bar, the largest of them.
+fn bars_ui(ui: &mut Ui, name: &str, costs: &[TokenCost], pieces: &[String], value: impl Fn((f64, u64)) -> f64) {
+    let palette = theme::palette(ui.visuals());
+    let steps: Vec<(f64, u64)> = step_costs(costs).collect();
+    let values: Vec<f64> = steps.iter().copied().map(value).collect();
+    let most = values.iter().copied().fold(0.0, f64::max);
+    if values.is_empty() {
+        return;
+    }
+    let is_bytes = name.starts_with("Kept");
+    let told = |value: f64| if is_bytes { format::bytes(value as u64) } else { format::duration(value) };
+    ui.label(RichText::new(format!("{name}: up to {}", told(most))).small().color(palette.weak));
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), BARS), Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(egui::Role::Figure, true, name.to_owned()));
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 3.0, palette.well);
+    let columns = (rect.width().max(1.0) as usize).min(values.len());
+    let width = (rect.width() / columns as f32).min(28.0);
+    let place = |column: usize| {
+        let from = column * values.len() / columns;
+        from..((column + 1) * values.len() / columns).max(from + 1)
+    };
+    let hovered = response.hover_pos().map(|at| ((at.x - rect.left()) / width) as usize).filter(|at| *at < columns);
+    for column in 0..columns {
+        let largest = values.get(place(column)).unwrap_or_default().iter().copied().fold(0.0, f64::max);
+        let share = if most > 0.0 { (largest / most) as f32 } else { 0.0 };
+        let left = rect.left() + column as f32 * width;
+        let gap = if width > 3.0 { 1.0 } else { 0.0 };
+        let top = rect.bottom() - share * (rect.height() - 2.0);
+        let bar = Rect::from_min_max(pos2(left, top), pos2(left + width - gap, rect.bottom()));
+        let colour = if hovered == Some(column) { palette.strong } else { palette.accent };
+        painter.rect_filled(bar, 0.0, colour);
+    }
+    if let Some(at) = hovered.map(|column| place(column).start) {
+        let piece = pieces.get(at).map_or("", String::as_str);
+        let (seconds, bytes) = steps.get(at).copied().unwrap_or_default();
+        let words = format!(
+            "Token {} \"{piece}\": {}, {} kept",
+            format::count(at as u64 + 1),
+            format::duration(seconds),
+            format::bytes(bytes)
+        );
+        response.on_hover_text(words);
+    }
+}

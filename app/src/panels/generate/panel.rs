@@ -1,0 +1,356 @@
+//! The panel itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use egui::{Button, CollapsingHeader, ComboBox, RichText, ScrollArea, Ui};
+use headroom_engine::{
+    generate::Search,
+    store::{RunId, RunSummary},
+    worker::{GenerateSource, Target, Which},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    attention::AttentionView,
+    beams::beams_ui,
+    difference::differing,
+    exported,
+    form::{Setting, Source},
+    model_choice::ModelChoice,
+    output::output_ui,
+    proof::{Clicked, ProofForm},
+};
+use crate::{
+    common::{ExportDialog, Exportable, no_runs_ui, working_ui},
+    context::{Action, Panel, PanelContext},
+    export::MapFigure,
+    panels::{
+        analysis::which_words,
+        live::{picker_ui, shown_run},
+    },
+    state::{Generation, GenerationSpec},
+    theme,
+};
+
+/// What the panel remembers between starts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Memory {
+    source: Source,
+    settings: [Setting; 2],
+    has_two: bool,
+    details: bool,
+    proof: ProofForm,
+}
+
+/// Generates text.
+pub struct GeneratePanel {
+    memory: Option<Memory>,
+    run: Option<RunId>,
+    which: Which,
+    /// Tokens that only one side has, of texts of these tickets and lengths.
+    differs: Option<(Versions, [Vec<bool>; 2])>,
+    attention: [AttentionView; 2],
+    export: Option<ExportDialog>,
+}
+
+/// What tells texts apart: how long they are, and whether they are whole, with their place in time.
+type Versions = [(usize, bool, u64); 2];
+
+impl Default for GeneratePanel {
+    fn default() -> Self {
+        Self { memory: None, run: None, which: Which::Best, differs: None, attention: Default::default(), export: None }
+    }
+}
+
+impl Panel for GeneratePanel {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("generate"));
+        let run = shown_run(cx);
+        match &run {
+            _ if !cx.state.runs_loaded && cx.state.current.is_none() => working_ui(ui, "Reading the runs…"),
+            None if memory.settings[0].model.is_of_run() => {
+                no_runs_ui(ui, cx, "A model writes text here: of a run with a checkpoint, or of a model directory.");
+                ui.vertical_centered(|ui| {
+                    if ui.button("Use a model directory").clicked() {
+                        memory.settings[0].model = ModelChoice::folder();
+                    }
+                });
+            }
+            run => {
+                let scroll = ScrollArea::vertical().auto_shrink([false, false]);
+                scroll.show(ui, |ui| self.full_ui(ui, run.as_ref(), &mut memory, cx));
+            }
+        }
+        if let Some(mut export) = self.export.take()
+            && export.ui(ui, cx)
+        {
+            self.export = Some(export);
+        }
+        cx.settings.set_panel("generate", &memory);
+        self.memory = Some(memory);
+    }
+
+    fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        if cx.state.generate.sides.iter().flatten().all(|side| side.text.tokens.is_empty()) {
+            return false;
+        }
+        self.export_texts(cx);
+        true
+    }
+
+    fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
+        self.export.take().is_some()
+    }
+}
+
+impl GeneratePanel {
+    fn full_ui(&mut self, ui: &mut Ui, run: Option<&RunSummary>, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        ui.horizontal_wrapped(|ui| {
+            if let Some(run) = run {
+                cx.state.want_record(&run.id);
+                if self.run.as_ref() != Some(&run.id) {
+                    (self.run, self.which) = (Some(run.id.clone()), Which::Best);
+                }
+                picker_ui(ui, run, cx);
+                self.checkpoint_ui(ui, run, cx);
+            }
+        });
+        memory.source.ui(ui);
+        let [first, second] = &mut memory.settings;
+        if memory.has_two {
+            columns_ui(ui, |ui, side| match side {
+                0 => first.ui(ui, false, cx),
+                _ => second.ui(ui, true, cx),
+            });
+        } else {
+            first.ui(ui, false, cx);
+        }
+        self.buttons_ui(ui, run, memory, cx);
+        ui.separator();
+        self.outputs_ui(ui, cx);
+        self.details_ui(ui, cx);
+        self.proof_ui(ui, run, memory, cx);
+    }
+
+    fn checkpoint_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &PanelContext<'_>) {
+        let steps: BTreeSet<u64> =
+            cx.state.checkpoints.get(&run.id).into_iter().flatten().map(|kept| kept.step).collect();
+        if matches!(self.which, Which::Step(step) if !steps.contains(&step)) {
+            self.which = Which::Best;
+        }
+        let combo = ComboBox::from_id_salt("checkpoint").width(110.0).selected_text(which_words(self.which));
+        let combo = combo.show_ui(ui, |ui| {
+            for which in [Which::Best, Which::Last].into_iter().chain(steps.into_iter().map(Which::Step)) {
+                ui.selectable_value(&mut self.which, which, which_words(which));
+            }
+        });
+        combo.response.accessible_name("Checkpoint");
+    }
+
+    /// What is to be generated, or what is missing.
+    fn specs(
+        &self,
+        run: Option<&RunSummary>,
+        memory: &Memory,
+        cx: &PanelContext<'_>,
+    ) -> Result<[Option<GenerationSpec>; 2], String> {
+        let source = memory.source.source()?;
+        let shown = run.map(|run| (run, self.which));
+        let [first, second] = &memory.settings;
+        let of = |setting: &Setting, model: &ModelChoice| -> Result<GenerationSpec, String> {
+            setting.search.check().map_err(|error| error.to_string())?;
+            let (target, name) = model.target(shown, cx)?;
+            Ok(GenerationSpec {
+                target,
+                name,
+                source: source.clone(),
+                search: setting.search.clone(),
+                precision: setting.precision,
+                details: memory.details,
+            })
+        };
+        let beside = if second.model.is_of_run() { &first.model } else { &second.model };
+        let second = memory.has_two.then(|| of(second, beside)).transpose();
+        Ok([Some(of(first, &first.model)?), second.map_err(|why| format!("Second setting: {why}"))?])
+    }
+
+    fn buttons_ui(&mut self, ui: &mut Ui, run: Option<&RunSummary>, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        let palette = theme::palette(ui.visuals());
+        let specs = self.specs(run, memory, cx);
+        ui.horizontal_wrapped(|ui| {
+            let is_generating = cx.state.generate.is_generating();
+            let button = ui.add_enabled(specs.is_ok() && !is_generating, Button::new("Generate text"));
+            if button.on_hover_text("Runs when its turn in the queue comes").clicked()
+                && let Ok(specs) = specs.clone()
+            {
+                cx.state.generate.generate(specs);
+            }
+            let is_stopping =
+                cx.state.generate.sides.iter().flatten().any(|side| side.phase.is_open() && side.is_stopping);
+            let words = if is_stopping { "Stopping…" } else { "Stop" };
+            let stop = ui.add_enabled(is_generating && !is_stopping, Button::new(words));
+            if stop.on_hover_text("What was generated is kept").accessible_name("Stop generating").clicked() {
+                cx.state.generate.stop();
+            }
+            ui.checkbox(&mut memory.has_two, "Two settings side by side")
+                .on_hover_text("The same source with two settings or two models; tokens that differ are underlined");
+            ui.checkbox(&mut memory.details, "Beams and attention")
+                .on_hover_text("Also show which prefixes beams followed, and what each token attended to");
+            let has_text = cx.state.generate.sides.iter().flatten().any(|side| !side.text.tokens.is_empty());
+            if ui.add_enabled(has_text, Button::new("Copy")).on_hover_text("The generated text").clicked() {
+                let texts = cx.state.generate.sides.iter().flatten().map(|side| side.text.text.as_str());
+                let text = texts.collect::<Vec<_>>().join("\n\n");
+                cx.act(Action::Copy("The text".to_owned(), text));
+            }
+            let export = ui.add_enabled(has_text, Button::new("Export…"));
+            if export.on_hover_text("JSON of everything or CSV of the tokens (Ctrl+E)").clicked() {
+                self.export_texts(cx);
+            }
+        });
+        if let Err(why) = &specs {
+            ui.label(RichText::new(why).color(palette.weak));
+        }
+    }
+
+    fn export_texts(&mut self, cx: &mut PanelContext<'_>) {
+        let sides: Vec<&Generation> = cx.state.generate.sides.iter().flatten().collect();
+        let differs = if sides.len() == 2 { self.differs.as_ref().map(|(_, marks)| marks) } else { None };
+        let data = exported::texts(&sides, differs);
+        self.export = Some(ExportDialog::new("generate", Exportable::Data(Box::new(data)), cx));
+    }
+
+    fn outputs_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) {
+        let is_busy = cx.state.current.is_some();
+        match &cx.state.generate.sides {
+            [None, _] => {
+                let palette = theme::palette(ui.visuals());
+                let text = "The text appears here token by token, with its time and with what is kept between tokens.";
+                ui.label(RichText::new(text).color(palette.weak));
+            }
+            [Some(side), None] => {
+                self.differs = None;
+                output_ui(ui, side, None, false, is_busy);
+            }
+            [Some(first), Some(second)] => {
+                let version = |side: &Generation| (side.text.tokens.len(), side.phase.is_open(), side.ticket.number());
+                let versions = [version(first), version(second)];
+                if self.differs.as_ref().is_none_or(|(known, _)| *known != versions) {
+                    // While both grow, only what both have is compared.
+                    let (a, b) = (&first.text.tokens, &second.text.tokens);
+                    let both = a.len().min(b.len());
+                    let is_open = first.phase.is_open() || second.phase.is_open();
+                    let [a, b] = [a, b].map(|tokens| tokens.get(..if is_open { both } else { tokens.len() }));
+                    let marks = differing(a.unwrap_or_default(), b.unwrap_or_default());
+                    let lengths = [first.text.tokens.len(), second.text.tokens.len()];
+                    let mut marks = marks.into_iter().zip(lengths).map(|(mut marks, length)| {
+                        marks.resize(length, false);
+                        marks
+                    });
+                    let marks = [marks.next().unwrap_or_default(), marks.next().unwrap_or_default()];
+                    self.differs = Some((versions, marks));
+                }
+                let marks = self.differs.as_ref().map(|(_, marks)| marks);
+                let has_both = !first.text.tokens.is_empty() && !second.text.tokens.is_empty();
+                let marks = marks.filter(|_| has_both);
+                columns_ui(ui, |ui, side| match side {
+                    0 => output_ui(ui, first, marks.map(|[marks, _]| marks.as_slice()), false, is_busy),
+                    _ => output_ui(ui, second, marks.map(|[_, marks]| marks.as_slice()), true, is_busy),
+                });
+            }
+        }
+    }
+
+    /// Beams and attention of the texts that have them.
+    fn details_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let mut figure = None;
+        let views = self.attention.iter_mut();
+        for ((number, side), view) in cx.state.generate.sides.iter().enumerate().zip(views) {
+            let Some(side) = side.as_ref().filter(|side| !side.phase.is_open() && !side.text.source.is_empty()) else {
+                continue;
+            };
+            let second = number == 1;
+            let suffix = if second { ", second setting" } else { "" };
+            if !side.text.tree.is_empty() {
+                CollapsingHeader::new(format!("Beams{suffix}")).default_open(true).show(ui, |ui| {
+                    beams_ui(ui, &side.text, second);
+                });
+            }
+            if side.text.attention.is_some() {
+                CollapsingHeader::new(format!("Attention on the source{suffix}")).default_open(true).show(ui, |ui| {
+                    let found = view.ui(ui, &side.text, side.ticket.number(), second);
+                    if let Some(found) = found {
+                        figure = Some(found.origin(side.name.clone(), metadata(side)));
+                    }
+                });
+            }
+        }
+        if let Some(figure) = figure {
+            let figure: Box<MapFigure> = Box::new(figure);
+            self.export = Some(ExportDialog::new("generate", Exportable::Map(figure), cx));
+        }
+    }
+
+    fn proof_ui(&mut self, ui: &mut Ui, run: Option<&RunSummary>, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        let open = cx.state.generate.proving.is_some();
+        CollapsingHeader::new("Lossless?").default_open(open).show(ui, |ui| {
+            let wanted = self.proof_spec(run, memory, cx);
+            let verdict = wanted.as_ref().map(|_| ()).map_err(String::as_str);
+            let clicked = memory.proof.ui(ui, cx.state.generate.proving.as_ref(), verdict);
+            match (clicked, wanted) {
+                (Some(Clicked::Prove), Ok((target, sources, search))) => {
+                    let examples = memory.proof.examples;
+                    cx.state.generate.prove(target, (sources, examples), search, memory.proof.precisions());
+                }
+                (Some(Clicked::Stop), _) => cx.state.generate.stop_proving(),
+                (Some(clicked @ (Clicked::Export | Clicked::Copy)), _) => {
+                    let Some(data) = cx.state.generate.proving.as_ref().map(exported::proof) else { return };
+                    if clicked == Clicked::Copy {
+                        cx.act(Action::Copy("The comparison as CSV".to_owned(), data.csv));
+                    } else {
+                        self.export = Some(ExportDialog::new("generate", Exportable::Data(Box::new(data)), cx));
+                    }
+                }
+                _ => {}
+            }
+        });
+    }
+
+    /// Model, sources and search of a comparison, or what is missing.
+    fn proof_spec(&self, run: Option<&RunSummary>, memory: &Memory, cx: &PanelContext<'_>) -> Result<Compared, String> {
+        let [setting, _] = &memory.settings;
+        setting.search.check().map_err(|error| error.to_string())?;
+        let target = setting.model.target(run.map(|run| (run, self.which)), cx)?;
+        let mut sources = Vec::new();
+        if memory.proof.of_written {
+            let lines = memory.source.written.lines().filter(|line| !line.trim().is_empty());
+            sources.extend(lines.map(|line| GenerateSource::Text(line.to_owned())));
+            if sources.is_empty() || memory.source.is_example {
+                return Err("Write a source in each line above.".to_owned());
+            }
+        }
+        Ok((target, sources, setting.search.clone()))
+    }
+}
+
+/// Model with its name, sources and search of a comparison of the caches.
+type Compared = ((Target, String), Vec<GenerateSource>, Search);
+
+/// What an exported figure says of its origin.
+fn metadata(side: &Generation) -> BTreeMap<String, String> {
+    BTreeMap::from([
+        ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
+        ("model".to_owned(), side.name.clone()),
+        ("search".to_owned(), serde_json::to_string(&side.search).unwrap_or_default()),
+        ("text".to_owned(), side.text.text.clone()),
+    ])
+}
+
+/// Two columns, drawn one after the other.
+fn columns_ui(ui: &mut Ui, mut add: impl FnMut(&mut Ui, usize)) {
+    ui.columns(2, |columns| {
+        for (side, ui) in columns.iter_mut().enumerate() {
+            ui.push_id(("side", side), |ui| add(ui, side));
+        }
+    });
+}

@@ -1,0 +1,83 @@
+use std::{ops::ControlFlow, time::Instant};
+
+use candle_core::Device;
+use rayon::ThreadPoolBuilder;
+
+use super::{
+    Event, PrecisionProof,
+    job::ProveJob,
+    job_context::{JobContext, STACK_BYTES},
+    job_control::JobControl,
+    job_error::JobError,
+    speaker::Speaker,
+    subject::Subject,
+};
+use crate::{config::counted, generate::prove_caches, ops, train::free_memory};
+
+/// Time between two events about the progress.
+const LEAST_SECONDS: f64 = 0.033;
+
+/// Generates texts with every cache and compares them.
+pub(super) fn prove_job(context: &JobContext, job: &ProveJob, control: &JobControl) {
+    let named = Subject::name(&job.target);
+    let pool = ThreadPoolBuilder::new()
+        .stack_size(STACK_BYTES)
+        .num_threads(job.threads.unwrap_or(0))
+        .thread_name(|index| format!("headroom-prove-{index}"))
+        .build();
+    let outcome = match pool {
+        Ok(pool) => pool.install(|| run(context, job, control, &named)),
+        Err(error) => Err(JobError::failure(format!("The threads that generate could not be started: {error}."))),
+    };
+    ops::release_buffers();
+    context.outbox.send(outcome.unwrap_or_else(|error| {
+        let why = format!("The caches of {named} could not be compared. {}", error.why);
+        if error.is_refusal {
+            Event::Refused { why }
+        } else {
+            Event::Failed { run: None, why, what_to_do: String::new() }
+        }
+    }));
+}
+
+fn run(context: &JobContext, job: &ProveJob, control: &JobControl, named: &str) -> Result<Event, JobError> {
+    let speaker = Speaker::open(&context.store, &job.target)?;
+    let (sources, data) = if job.sources.is_empty() {
+        Speaker::held_out(&context.store, &job.target, job.examples.max(1))?
+    } else {
+        let sources = speaker.read_all(&context.store, &job.target, &job.sources)?;
+        let data = counted(sources.len() as u64, "given text");
+        (sources, data)
+    };
+    let mut proofs: Vec<PrecisionProof> = Vec::new();
+    // Texts without a cache in the first number format: those of the others are compared with them too.
+    let mut reference: Option<Vec<Vec<u32>>> = None;
+    let mut stopped = false;
+    for (number, precision) in job.precisions.iter().enumerate() {
+        let model = speaker.model(*precision)?;
+        let mut told: Option<Instant> = None;
+        let each = |done: usize| {
+            if told.is_none_or(|last| last.elapsed().as_secs_f64() >= LEAST_SECONDS) {
+                told = Some(Instant::now());
+                let of_all = number as f64 + done as f64 / sources.len().max(1) as f64;
+                let label = format!("{}: {done} of {}", precision.name(), counted(sources.len() as u64, "text"));
+                let fraction = of_all / job.precisions.len() as f64;
+                context.outbox.send(Event::ProvingCaches { label, fraction });
+            }
+            stopped |= control.should_stop();
+            if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let room = (job.batch, free_memory(&Device::Cpu));
+        let found = prove_caches(&model, &sources, &speaker.marks, &job.search, room, reference.as_deref(), each);
+        let (proof, texts) = found?;
+        let is_cut = proof.stopped;
+        proofs.push(PrecisionProof { precision: *precision, proof });
+        reference.get_or_insert(texts);
+        if is_cut || stopped {
+            stopped = true;
+            break;
+        }
+    }
+    let stopped = stopped && (proofs.len() < job.precisions.len() || proofs.iter().any(|found| found.proof.stopped));
+    Ok(Event::CachesProved { target: named.to_owned(), data, proofs, stopped })
+}

@@ -1,0 +1,192 @@
+//! A model that reads sources and writes texts: what tokens mean to it.
+
+use candle_core::{DType, Device};
+
+use super::{
+    GenerateSource, Target,
+    job_error::JobError,
+    subject::{self, Subject},
+    viewer::word,
+};
+use crate::{
+    attention::ModelPlan,
+    checkpoint,
+    config::Precision,
+    data::{DataError, TextTokenizer},
+    generate::Marks,
+    model::{Model, ParameterSet, dtype},
+    store::Store,
+};
+
+/// Examples among which [`GenerateSource::HeldOut`] chooses, spread evenly over the held-out text.
+const EXAMPLES: usize = 16;
+
+/// Who reads sources and writes texts.
+pub(super) struct Speaker {
+    plan: ModelPlan,
+    parameters: ParameterSet,
+    tokenizer: Option<TextTokenizer>,
+    pub(super) marks: Marks,
+}
+
+impl Speaker {
+    /// Loads a model.
+    ///
+    /// # Errors
+    /// If it is not there, or its tokenizer is another model's.
+    pub(super) fn open(store: &Store, target: &Target) -> Result<Self, JobError> {
+        let (directory, ..) = subject::open(store, target).map_err(JobError::refusal)?;
+        let loaded = checkpoint::load_model_dir(&directory, DType::F32, &Device::Cpu);
+        let loaded = loaded.map_err(|error| JobError::refusal(error.to_string()))?;
+        let (plan, mut marks) = (loaded.plan, loaded.marks);
+        let tokenizer = loaded.tokenizer_json.as_deref().map(TextTokenizer::from_json).transpose();
+        let tokenizer = tokenizer.map_err(|error| JobError::refusal(error.to_string()))?;
+        if let Some(tokenizer) = &tokenizer {
+            let (size, known) = (tokenizer.vocabulary_size(), plan.vocabulary());
+            if size > known && known > 0 {
+                return Err(JobError::refusal(format!(
+                    "Its tokenizer has {size} tokens, the model knows {known}: it is another model's. Put the \
+                     tokenizer.json of this model into its directory."
+                )));
+            }
+            if marks.end.is_empty() {
+                marks.end.extend(tokenizer.specials().end_of_text);
+            }
+        }
+        Ok(Self { plan, parameters: loaded.parameters, tokenizer, marks })
+    }
+
+    /// The model in a number format.
+    ///
+    /// # Errors
+    /// If its weights do not fit its plan.
+    pub(super) fn model(&self, precision: Precision) -> Result<Model, JobError> {
+        let model = match dtype(precision) {
+            DType::F32 => Model::frozen(&self.plan, &self.parameters),
+            other => Model::frozen_in(&self.plan, &self.parameters, other),
+        };
+        model.map_err(|error| JobError::failure(error.to_string()))
+    }
+
+    /// What a decoder after an encoder begins with.
+    pub(super) fn start(&self) -> Option<u32> {
+        self.marks.start.filter(|_| self.plan.encoder.is_some())
+    }
+
+    /// The tokens of all sources. What is held out is read of the text that `target` was evaluated on.
+    ///
+    /// # Errors
+    /// If one of them cannot be read.
+    pub(super) fn read_all(
+        &self,
+        store: &Store,
+        target: &Target,
+        sources: &[GenerateSource],
+    ) -> Result<Vec<Vec<u32>>, JobError> {
+        let mut subject = None;
+        let mut all = Vec::with_capacity(sources.len());
+        for (number, source) in (1..).zip(sources) {
+            let GenerateSource::HeldOut { number: example, tokens } = source else {
+                all.push(self.read(source, number, sources.len())?);
+                continue;
+            };
+            let subject = match &mut subject {
+                Some(subject) => subject,
+                none => none.insert(with_text(store, target)?),
+            };
+            let found = subject.beginnings(EXAMPLES, Some(*tokens)).map_err(JobError::refusal)?;
+            let place = example % found.len().max(1);
+            all.extend(found.into_iter().nth(place));
+        }
+        Ok(all)
+    }
+
+    /// The beginnings of examples of the held-out text, spread evenly over it, and the text in words.
+    ///
+    /// # Errors
+    /// If nobody says which text that is.
+    pub(super) fn held_out(
+        store: &Store,
+        target: &Target,
+        examples: usize,
+    ) -> Result<(Vec<Vec<u32>>, String), JobError> {
+        let subject = with_text(store, target)?;
+        let found = subject.beginnings(examples, None).map_err(JobError::refusal)?;
+        Ok((found, subject.data))
+    }
+
+    /// The tokens of source `number` of `count`, from 1.
+    fn read(&self, source: &GenerateSource, number: usize, count: usize) -> Result<Vec<u32>, JobError> {
+        let which = if count == 1 { "The text".to_owned() } else { format!("Text {number}") };
+        let text = match source {
+            GenerateSource::Tokens(tokens) if tokens.is_empty() => {
+                return Err(JobError::refusal(format!("{which} is empty. Give at least one token.")));
+            }
+            GenerateSource::Tokens(tokens) => return Ok(tokens.clone()),
+            GenerateSource::Text(text) => text,
+            GenerateSource::HeldOut { .. } => return Err(JobError::refusal(WITHOUT_TEXT)),
+        };
+        let Some(tokenizer) = &self.tokenizer else {
+            let why = "The model directory has no tokenizer.json, so text cannot be read. Give token ids instead.";
+            return Err(JobError::refusal(why));
+        };
+        if text.trim().is_empty() {
+            return Err(JobError::refusal(format!("{which} is empty. Give at least one word.")));
+        }
+        let told = |error: DataError| JobError::refusal(error.to_string());
+        let mut tokens = tokenizer.encode(text).map_err(told)?;
+        let unknown = tokenizer.specials().unknown;
+        let is_unknown = |tokens: &[u32]| unknown.is_some_and(|unknown| tokens.contains(&unknown));
+        if is_unknown(&tokens) {
+            let mut strange: Vec<char> = Vec::new();
+            for letter in text.chars().filter(|letter| !letter.is_whitespace()) {
+                let alone = tokenizer.encode(&letter.to_string()).map_err(told)?;
+                if is_unknown(&alone) && !strange.contains(&letter) {
+                    strange.push(letter);
+                }
+            }
+            let letters: Vec<String> = strange.iter().take(5).map(|letter| format!("{letter:?}")).collect();
+            let what =
+                if letters.is_empty() { "words".to_owned() } else { format!("characters ({})", letters.join(", ")) };
+            return Err(JobError::refusal(format!(
+                "{which} has {what} that the model's tokenizer does not know. Write it without them."
+            )));
+        }
+        if tokens.is_empty() {
+            let why = format!("{which} has no characters that the model's tokenizer knows. Write it in others.");
+            return Err(JobError::refusal(why));
+        }
+        if self.plan.encoder.is_some() {
+            // What an encoder reads stands between the special tokens that its tokenizer puts around a text; where that puts none,
+            // as those that are trained here, the end of a text stands after it.
+            let framed = tokenizer.encode_framed(text).map_err(told)?;
+            if framed == tokens {
+                tokens.extend(tokenizer.specials().end_of_text);
+            } else {
+                tokens = framed;
+            }
+        }
+        Ok(tokens)
+    }
+
+    /// Tokens as text.
+    pub(super) fn text(&self, tokens: &[u32]) -> String {
+        let decoded = self.tokenizer.as_ref().and_then(|tokenizer| tokenizer.decode(tokens).ok());
+        decoded.unwrap_or_else(|| tokens.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+    }
+
+    /// A token as people read it.
+    pub(super) fn piece(&self, token: u32) -> String {
+        self.tokenizer.as_ref().map_or_else(|| token.to_string(), |tokenizer| word(tokenizer, token))
+    }
+}
+
+/// Why there is no held-out example.
+const WITHOUT_TEXT: &str =
+    "It does not say on which text it was trained, so that there is no held-out one. Write a text.";
+
+/// A model with the text that it was evaluated on.
+fn with_text(store: &Store, target: &Target) -> Result<Subject, JobError> {
+    let subject = Subject::load_from(store, target, None, None).map_err(JobError::refusal)?;
+    if subject.has_text { Ok(subject) } else { Err(JobError::refusal(WITHOUT_TEXT)) }
+}
