@@ -3,6 +3,12 @@
 
 use std::{fs, time::Duration};
 
+use headroom_engine::{
+    config::{Precision, from_toml},
+    generate::Search,
+    store::RunState,
+    worker::{Command, Engine, EngineOptions, Event, GenerateSource, Request, Target},
+};
 use headroom_tests::{Program, TINY_DECODER, TINY_ENCODER};
 use serde_json::Value;
 
@@ -231,4 +237,129 @@ fn what_was_generated_is_kept_when_it_is_stopped() {
     assert_eq!((&answer["stopped"], &answer["ending"]), (&Value::Bool(true), &Value::from("stopped")));
     let count = tokens(&answer).len();
     assert!(count > 0 && count < 2900, "{count}");
+}
+
+/// Every cache writes the same in single precision, on held-out examples, on lines of a file, and with the golden of an
+/// encoder-decoder.
+#[test]
+fn the_caches_are_proved_to_lose_nothing() {
+    let program = program();
+    let run = program.train(TINY_DECODER, &["--set", "model.positions=40"]);
+    program.write("sources.txt", "the river\na\nold men\n");
+    let of_examples = ["generate", &run, "--prove", "--examples", "5", "--max-length", "9"];
+    let of_file = ["generate", &run, "--prove", "--input", "sources.txt", "--beam", "3", "--max-length", "9"];
+    for (arguments, texts) in [(&of_examples[..], 5), (&of_file[..], 3)] {
+        let arguments = [arguments, &["--precision", "f32,bf16", "--batch", "2", "--json"]].concat();
+        let answer = program.run(&arguments).expect_code(0).json();
+        assert_eq!(answer["event"], "caches_proved");
+        assert_eq!(answer["proofs"].as_array().unwrap().len(), 2);
+        let (whole, half) = (&answer["proofs"][0], &answer["proofs"][1]);
+        assert_eq!((&whole["precision"], &half["precision"]), (&Value::from("f32"), &Value::from("bf16")));
+        assert_eq!(whole["proof"]["texts"], texts);
+        for (place, kind) in ["none", "key_value", "hidden"].into_iter().enumerate() {
+            let row = &whole["proof"]["caches"][place];
+            assert_eq!(row["cache"]["kind"], kind);
+            assert_eq!(row["identical"], texts, "{answer}");
+            assert!(row["largest_difference"].as_f64().unwrap() < 1e-4, "{answer}");
+            assert_eq!(row["cache_bytes"].as_u64().unwrap() == 0, kind == "none");
+            assert!(row["as_reference"].is_null() && half["proof"]["caches"][place]["as_reference"].is_u64());
+        }
+    }
+    let told = program.run(&of_examples).expect_code(0);
+    assert!(told.stdout.contains("f32: 5 texts") && told.stdout.contains("5 of 5"), "{}", told.stdout);
+    golden(&program, "bart");
+    let answer = program.run(&["generate", "bart", "--prove", "--ids", "5,7,9,2", "--beam", "2", "--json"]);
+    let answer = answer.expect_code(0).json();
+    assert_eq!(answer["lossless"], true, "{answer}");
+    let _ = program.run(&["generate", "bart", "--prove"]).expect_code(2);
+    let _ = program.run(&["generate", &run, "--prove", "--cache", "none"]).expect_code(2);
+    let several = ["generate", &run, "--prompt", "a", "--precision", "f32,bf16"];
+    let _ = program.run(&several).expect_code(2).expect_words(&["--prove"]);
+}
+
+#[test]
+fn details_tell_of_beams_and_attention() {
+    let program = program();
+    let run = program.train(TINY_DECODER, &["--set", "model.positions=40"]);
+    let arguments = [
+        "generate",
+        &run,
+        "--prompt",
+        "the",
+        "--beam",
+        "3",
+        "--max-length",
+        "6",
+        "--min-length",
+        "6",
+        "--details",
+        "--json",
+    ];
+    let answer = program.run(&arguments).expect_code(0).json();
+    let list = |name: &str| answer[name].as_array().unwrap().clone();
+    let (written, source) = (list("tokens").len(), list("source_pieces").len());
+    assert_eq!(list("pieces").len(), written);
+    assert_eq!(list("costs").len(), written);
+    assert_eq!(list("tree").len(), list("tree_pieces").len());
+    assert!(list("tree").iter().any(|node| node["score"] == answer["score"]));
+    let attention = &answer["attention"];
+    assert_eq!(
+        (attention["tokens"].as_u64(), attention["source"].as_u64()),
+        (Some(written as u64), Some(source as u64))
+    );
+    let layers = attention["layers"].as_u64().unwrap() as usize;
+    assert_eq!(attention["values"].as_array().unwrap().len(), layers * written * source);
+    let bytes: Vec<u64> = list("costs").iter().map(|cost| cost["bytes"].as_u64().unwrap()).collect();
+    assert!(bytes.windows(2).all(|two| two[0] < two[1]), "{bytes:?}");
+}
+
+/// What is taken out of the queue ends nothing else: the run that trains goes on, and the next text comes after it.
+#[test]
+fn a_text_waits_for_the_run_and_can_be_taken_out_of_the_queue() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let store = folder.path().join("headroom.db");
+    let engine = Engine::start(EngineOptions { store, wake: None }).unwrap();
+    let config = Box::new(from_toml(TINY_DECODER).unwrap());
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/hf/gpt2");
+    let generate = || {
+        Request::from(Command::Generate {
+            target: Target::Directory(directory.clone()),
+            sources: vec![GenerateSource::Tokens(vec![3, 4, 5])],
+            batch: 1,
+            search: Box::new(Search { max_new_tokens: 4, ..Search::default() }),
+            precision: Precision::F32,
+            threads: None,
+            details: false,
+        })
+    };
+    let (dropped, waits) = (generate(), generate());
+    let (dropped_ticket, waits_ticket) = (dropped.ticket, waits.ticket);
+    let enqueue = Request::from(Command::Enqueue { config, base_dir: std::path::PathBuf::new() });
+    let cancel = Request::from(Command::CancelGeneration { generation: dropped_ticket });
+    for request in [enqueue, dropped, waits, cancel] {
+        engine.send(request).unwrap();
+    }
+    let (mut is_trained, mut was_dropped) = (false, false);
+    loop {
+        let notice = engine.wait_event(Duration::from_mins(2)).unwrap();
+        match notice.event {
+            Event::Finished { state, .. } => {
+                assert_eq!(state, RunState::Finished);
+                is_trained = true;
+            }
+            Event::Refused { why } => {
+                assert_eq!(notice.ticket, Some(dropped_ticket), "{why}");
+                assert!(why.contains("taken out of the queue"), "{why}");
+                was_dropped = true;
+            }
+            Event::Generated { texts, .. } => {
+                assert_eq!(notice.ticket, Some(waits_ticket));
+                assert_eq!((texts[0].tokens.len(), texts[0].pieces.len(), texts[0].costs.len()), (4, 4, 4));
+                break;
+            }
+            _ => {}
+        }
+    }
+    assert!(is_trained && was_dropped);
+    assert!(engine.shutdown(Duration::from_mins(1)));
 }

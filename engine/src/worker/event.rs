@@ -329,7 +329,7 @@ pub enum Event {
         #[serde(default, with = "floats", skip_serializing_if = "Option::is_none")]
         score_error: Option<f64>,
     },
-    /// A text grows that is being generated. At most some 30 a second for each.
+    /// A text grows that is being generated. At most some 30 a second of all texts together.
     Generating {
         /// Which of the sources, from 0.
         source: usize,

@@ -18,7 +18,7 @@ use crate::{
     train::free_memory,
 };
 
-/// Time between two events about one text.
+/// Time between two events, of all texts together.
 const LEAST_SECONDS: f64 = 0.033;
 
 /// Generates texts.
@@ -56,10 +56,11 @@ fn run(context: &JobContext, job: &GenerateJob, control: &JobControl, named: &st
         let first = number * job.batch.max(1);
         let mut of_texts: Vec<Telling> = batch.iter().map(|_| Telling::default()).collect();
         let free = free_memory(&Device::Cpu);
+        let pause = LEAST_SECONDS * batch.len() as f64;
         let found = generate(&model, batch, &speaker.marks, &search, free, |progress| {
             if let Some(telling) = of_texts.get_mut(progress.source) {
                 telling.costs.push(TokenCost { seconds: progress.seconds, bytes: progress.filled_bytes });
-                if telling.told.is_none_or(|last| last.elapsed().as_secs_f64() >= LEAST_SECONDS) {
+                if telling.told.is_none_or(|last| last.elapsed().as_secs_f64() >= pause) {
                     telling.told = Some(Instant::now());
                     telling.read(progress.tokens, &speaker);
                     context.outbox.send(Event::Generating {

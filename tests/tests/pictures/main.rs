@@ -23,6 +23,7 @@ use headroom_engine::{
 use headroom_tests::{Screen, example_record, example_runs, fill_with_benchmarks, fill_with_examples};
 
 mod analyses;
+mod generate;
 
 const THEMES: [(&str, ThemeChoice); 2] = [("dark", ThemeChoice::Dark), ("light", ThemeChoice::Light)];
 

@@ -4,7 +4,7 @@ use headroom_engine::{generate::SourceAttention, worker::WrittenText};
 use crate::{
     export::MapFigure,
     format,
-    panels::analysis::MapStyle,
+    panels::{analysis::MapStyle, live::drawable},
     plot::{HeatAxis, HeatData, HeatScale},
     theme,
     widgets::{HeatMap, HeatState},
@@ -67,16 +67,19 @@ impl AttentionView {
             self.drawn = Some((key, HeatData::new(attention.tokens, attention.source, values)));
         }
         let (_, data) = self.drawn.as_ref()?;
-        let row_axis = HeatAxis::names("Generated token", text.pieces.clone());
-        let column_axis = HeatAxis::names("Source", text.source.clone());
+        let visible = |words: &[String]| -> Vec<String> {
+            words.iter().map(|word| drawable(ui, word).0.replace('\n', " ")).collect()
+        };
+        let (rows, columns) = (visible(&text.pieces), visible(&text.source));
+        let row_axis = HeatAxis::names("Generated token", rows.clone());
+        let column_axis = HeatAxis::names("Source", columns.clone());
         let style = MapStyle { scale: HeatScale::SquareRoot, is_whole: false, ..MapStyle::default() };
         let title = "Attention of the generated tokens on the source";
         let figure = MapFigure::new(title, data.clone(), (row_axis, column_axis), style.tone(data.extent()));
         let figure = figure.value("Attention, mean of the heads");
         let word = |words: &[String], at: usize| words.get(at).cloned().unwrap_or_default();
-        let cell_name = |row: usize, column: usize| {
-            format!("\"{}\" on {column} \"{}\"", word(&text.pieces, row), word(&text.source, column))
-        };
+        let cell_name =
+            |row: usize, column: usize| format!("\"{}\" on {column} \"{}\"", word(&rows, row), word(&columns, column));
         let name = format!("attention on the source{suffix}");
         let shown = HeatMap::of(&name, &figure)
             .cell_name(&cell_name)
@@ -89,11 +92,7 @@ impl AttentionView {
             },
             |(row, _)| {
                 let sum: f32 = (0..data.columns()).map(|column| data.at(row, column)).sum();
-                format!(
-                    "\"{}\": {} of its attention on the source",
-                    word(&text.pieces, row),
-                    format::percent(f64::from(sum))
-                )
+                format!("\"{}\": {} of its attention on the source", word(&rows, row), format::percent(f64::from(sum)))
             },
         );
         ui.label(RichText::new(words).small().color(palette.weak));

@@ -1,7 +1,7 @@
 use egui::{Align2, FontId, Pos2, Rect, RichText, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use headroom_engine::{generate::BeamNode, worker::WrittenText};
 
-use crate::{format, theme};
+use crate::{format, panels::live::drawable, theme};
 
 /// Width of a step and height of a row.
 const CELL: [f32; 2] = [86.0, 22.0];
@@ -115,7 +115,8 @@ pub fn beams_ui(ui: &mut Ui, text: &WrittenText, second: bool) {
                 let from = at(parent) + vec2(width - 14.0, 0.0);
                 painter.line_segment([from, here - vec2(3.0, 0.0)], Stroke::new(thickness, colour));
             }
-            let mut words: String = piece.chars().take(LETTERS).collect::<String>().replace('\n', "\u{21b5}");
+            let letters: String = piece.chars().take(LETTERS).collect();
+            let mut words = drawable(ui, &letters).0.replace('\n', " ");
             if let Some(score) = node.score {
                 words = format!("{words} {}", format::fixed(score, 2));
             }
@@ -144,7 +145,8 @@ pub fn beams_ui(ui: &mut Ui, text: &WrittenText, second: bool) {
                 String::new()
             };
             response.on_hover_text(format!(
-                "\"{piece}\": {group}log-probability {} nats so far{score}; {became}",
+                "\"{}\": {group}log-probability {} nats so far{score}; {became}",
+                drawable(ui, piece).0,
                 format::fixed(node.log_probability, 4)
             ));
         }

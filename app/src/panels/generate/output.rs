@@ -7,6 +7,7 @@ use headroom_engine::{config::counted, generate::Ending, worker::TokenCost};
 use super::form::Setting;
 use crate::{
     format,
+    panels::live::drawable,
     state::{Generation, GenerationPhase, step_costs},
     theme,
 };
@@ -98,11 +99,11 @@ fn text_job(ui: &Ui, side: &Generation, differs: Option<&[bool]>) -> LayoutJob {
     let plain = |colour: Color32| TextFormat::simple(font.clone(), colour);
     let mut job = LayoutJob::default();
     if !side.text.source.is_empty() {
-        job.append(&side.text.source.concat(), 0.0, plain(palette.weak));
+        job.append(&drawable(ui, &side.text.source.concat()).0, 0.0, plain(palette.weak));
         job.append(" » ", 0.0, plain(palette.weak));
     }
     let Some(differs) = differs.filter(|differs| differs.iter().any(|differs| *differs)) else {
-        job.append(&side.text.text, 0.0, plain(palette.text));
+        job.append(&drawable(ui, &side.text.text).0, 0.0, plain(palette.text));
         return job;
     };
     for (piece, differs) in side.text.pieces.iter().zip(differs) {
@@ -110,7 +111,7 @@ fn text_job(ui: &Ui, side: &Generation, differs: Option<&[bool]>) -> LayoutJob {
         if *differs {
             format.underline = Stroke::new(1.5, palette.worse);
         }
-        job.append(piece, 0.0, format);
+        job.append(&drawable(ui, piece).0, 0.0, format);
     }
     job
 }
@@ -149,7 +150,7 @@ fn bars_ui(ui: &mut Ui, name: &str, costs: &[TokenCost], pieces: &[String], valu
         painter.rect_filled(bar, 0.0, colour);
     }
     if let Some(at) = hovered.map(|column| place(column).start) {
-        let piece = pieces.get(at).map_or("", String::as_str);
+        let piece = drawable(ui, pieces.get(at).map_or("", String::as_str)).0;
         let (seconds, bytes) = steps.get(at).copied().unwrap_or_default();
         let words = format!(
             "Token {} \"{piece}\": {}, {} kept",

@@ -7,6 +7,7 @@ mod strip;
 
 pub use panel::LivePanel;
 pub(in crate::panels) use panel::{picker_ui, shown_run};
+pub(in crate::panels) use samples::drawable;
 
 #[cfg(test)]
 mod tests;

@@ -118,7 +118,7 @@ fn in_two_tones(ui: &Ui, text: &str, given: Color32, written: Color32) -> Layout
 
 /// The text with a dot for each character that no font here can draw, and whether it had none of those. A model that
 /// writes bytes writes half characters at first.
-fn drawable(ui: &Ui, text: &str) -> (String, bool) {
+pub fn drawable(ui: &Ui, text: &str) -> (String, bool) {
     let font = TextStyle::Body.resolve(ui.style());
     let mut is_whole = true;
     let shown = ui.fonts_mut(|fonts| {
