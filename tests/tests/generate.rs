@@ -267,10 +267,12 @@ fn the_caches_are_proved_to_lose_nothing() {
     }
     let told = program.run(&of_examples).expect_code(0);
     assert!(told.stdout.contains("f32: 5 texts") && told.stdout.contains("5 of 5"), "{}", told.stdout);
-    golden(&program, "bart");
-    let answer = program.run(&["generate", "bart", "--prove", "--ids", "5,7,9,2", "--beam", "2", "--json"]);
-    let answer = answer.expect_code(0).json();
-    assert_eq!(answer["lossless"], true, "{answer}");
+    for name in ["bart", "gpt2"] {
+        golden(&program, name);
+        let answer = program.run(&["generate", name, "--prove", "--ids", "5,7,9,2", "--beam", "2", "--json"]);
+        let answer = answer.expect_code(0).json();
+        assert_eq!(answer["lossless"], true, "{answer}");
+    }
     let _ = program.run(&["generate", "bart", "--prove"]).expect_code(2);
     let _ = program.run(&["generate", &run, "--prove", "--cache", "none"]).expect_code(2);
     let several = ["generate", &run, "--prompt", "a", "--precision", "f32,bf16"];

@@ -7,6 +7,8 @@ use crate::{format, panels::live::drawable, theme};
 const CELL: [f32; 2] = [86.0, 22.0];
 /// Height of the drawing before it scrolls.
 const MOST_HEIGHT: f32 = 330.0;
+/// Prefixes that are drawn at most; a frame has time for no more.
+const MOST_NODES: usize = 20_000;
 /// Letters of a token that are shown.
 const LETTERS: usize = 9;
 
@@ -71,6 +73,14 @@ fn placed(tree: &[BeamNode], tokens: &[u32]) -> Vec<Placed> {
 /// Draws the prefixes that beams followed, step by step from left to right.
 pub fn beams_ui(ui: &mut Ui, text: &WrittenText, second: bool) {
     let palette = theme::palette(ui.visuals());
+    if text.tree.len() > MOST_NODES {
+        let words = format!(
+            "{} prefixes were followed: too many to be drawn. \"Export…\" writes all of them as JSON.",
+            format::count(text.tree.len() as u64)
+        );
+        ui.label(RichText::new(words).color(palette.weak));
+        return;
+    }
     let places = placed(&text.tree, &text.tokens);
     let count = |fate: Fate| places.iter().filter(|place| place.fate == fate).count() as u64;
     let ended = text.tree.iter().filter(|node| node.score.is_some()).count() as u64;
