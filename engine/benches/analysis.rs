@@ -204,6 +204,7 @@ fn live() {
     let model = Model::frozen(&plan, &parameters).expect("it is valid");
     let mut stream = Stream::new(1, Purpose::Test, 99);
     let batch = Batch {
+        sources: None,
         input_ids: (0..examples * tokens).map(|_| stream.below(8192) as u32).collect(),
         labels: vec![1; examples * tokens],
         key_mask: None,

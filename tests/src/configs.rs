@@ -62,6 +62,42 @@ checkpoint_every = 20
 every = 0
 "#;
 
+/// An encoder-decoder on built-in pairs, with heads that borrow in its cross-attention.
+pub const TINY_TRANSLATION: &str = r#"
+format = 1
+name = "tiny translation"
+seed = 5
+threads = 1
+[data]
+kind = "number_words"
+pairs = 1000
+sequence_length = 40
+tokenizer = { kind = "bpe", vocabulary = 320 }
+[model]
+kind = "encoder_decoder"
+layers = 2
+encoder_layers = 1
+heads = 2
+width = 16
+feed_forward = 32
+dropout = 0.1
+norm = "post"
+[attention.cross]
+reuse = { kind = "first", layers = 1, heads = 1 }
+[train]
+steps = 60
+batch = 4
+learning_rate = 1e-2
+schedule = { kind = "cosine", warmup_steps = 10 }
+label_smoothing = 0.1
+evaluate_every = 20
+evaluate_batches = 2
+checkpoint_every = 20
+keep_checkpoints = 2
+[probe]
+every = 0
+"#;
+
 /// So many different sentences, one a line.
 pub fn sentences(count: usize) -> String {
     const WHO: [&str; 7] = ["a fox", "the owl", "my neighbour", "one child", "the old ship", "a cloud", "that letter"];

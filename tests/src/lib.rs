@@ -12,7 +12,7 @@ mod program;
 mod window;
 
 pub use chance::Chance;
-pub use configs::{TINY_DECODER, TINY_ENCODER, sentences};
+pub use configs::{TINY_DECODER, TINY_ENCODER, TINY_TRANSLATION, sentences};
 pub use database::{Holder, execute, hold, tamper};
 #[cfg(unix)]
 pub use hostile::{AS_PROGRAM, Counts, HostileStores};

@@ -4,7 +4,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use headroom_engine::store::{OpenMode, RunFilter, RunState, Store};
-use headroom_tests::{Chance, Program, TINY_DECODER, TINY_ENCODER};
+use headroom_tests::{Chance, Program, TINY_DECODER, TINY_ENCODER, TINY_TRANSLATION};
 use serde_json::Value;
 
 /// Kills of every run here; four runs make 24.
@@ -130,6 +130,11 @@ fn a_killed_decoder_goes_on_whenever_it_is_killed() {
 #[test]
 fn a_killed_encoder_goes_on_along_the_same_curve() {
     kill_and_compare(TINY_ENCODER, 3);
+}
+
+#[test]
+fn an_encoder_decoder_killed_at_any_time_loses_nothing_and_goes_on_exactly() {
+    kill_and_compare(TINY_TRANSLATION, 5);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use headroom_engine::{
     advise::{Advice, Adviser, Outcome, Prediction, Verdict, Wishes},
-    analysis::Analysis,
+    analysis::{Analysis, NOT_YET},
     config::{RunConfig, counted, free_tag, from_toml, to_toml},
     store::{AdviceRecord, Advised, RunFilter, RunId, RunRecord, RunState, RunSummary, Store},
     text::escaped_line,
@@ -36,6 +36,9 @@ pub fn run(store: Option<&Path>, args: &AdviseArgs) -> CliResult {
     let config = from_toml(&record.config_toml).map_err(|error| {
         CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
     })?;
+    if config.model.encoder_depth().is_some() {
+        return Err(CliError::at("run", NOT_YET));
+    }
     let analysis = analysis(&reading, store, &record, args)?;
     let id = record.summary.id.clone();
     // Analyses while a run trains do not ask how scores are reconstructed: another analysis of the same run may.

@@ -168,7 +168,7 @@ fn data(
     trained_on: Option<DataConfig>,
 ) -> CliResult<Option<Box<DataConfig>>> {
     let named = match path {
-        Some(path) => Some(eval::named_text(path, args.field.as_ref(), args.column.as_ref(), trained_on)?),
+        Some(path) => Some(eval::named_text(path, args.field.as_ref(), args.column.as_ref(), None, trained_on)?),
         None if matches!(target, Target::Directory(_)) => {
             let message =
                 "A model directory holds no text. Name some with --data, as in `headroom analyse DIR --data text.txt`.";

@@ -109,6 +109,8 @@ pub enum Task {
     Tag(TagArgs),
     /// Train a config to its end.
     Train(TrainArgs),
+    /// Translate pairs of texts with a run or a model directory, and score the translations.
+    TranslateEval(TranslateEvalArgs),
 }
 
 /// Arguments of `train`.
@@ -317,6 +319,9 @@ pub struct EvalArgs {
     /// The column of a CSV or TSV file that holds the text.
     #[arg(long, requires = "data")]
     pub column: Option<String>,
+    /// The file of the translations, line by line, of a model that translates; without it, `--data` names a table of both.
+    #[arg(long, value_name = "FILE", requires = "data")]
+    pub translations: Option<PathBuf>,
     /// Which checkpoint of a run: `best`, `last` or a step.
     #[arg(long, default_value = "best")]
     pub which: Which,
@@ -416,6 +421,55 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub threads: Option<u64>,
     /// One JSON object a line for each text, or one for all that `--prove` found.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `translate-eval`.
+#[derive(Args, Debug)]
+pub struct TranslateEvalArgs {
+    /// A run, or a model directory.
+    #[arg(value_name = "RUN|DIR")]
+    pub target: String,
+    /// The texts, a line each; without `--translations` a table of texts and translations, separated by tabs. Without it, the
+    /// pairs that were held out of the run.
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// The right translations, line by line.
+    #[arg(long, value_name = "FILE", requires = "data")]
+    pub translations: Option<PathBuf>,
+    /// Only the first pairs.
+    #[arg(long, value_name = "PAIRS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub limit: Option<u64>,
+    /// Which checkpoint of a run: `best`, `last` or a step.
+    #[arg(long, default_value = "best")]
+    pub which: Which,
+    /// What is kept between tokens: `none`, `key_value`, `hidden` (EL-attention). Without it what the config of a run says, or
+    /// `key_value`. It changes no token.
+    #[arg(long, value_name = "CACHE")]
+    pub cache: Option<Cache>,
+    /// Texts that are followed at the same time for each source.
+    #[arg(long, default_value_t = 1)]
+    pub beam: usize,
+    /// Beams are compared by their log-probability over their length to this power.
+    #[arg(long, value_name = "POWER", default_value_t = 1.0, allow_negative_numbers = true)]
+    pub length_penalty: f64,
+    /// Tokens of a translation at most, as far as the model has positions.
+    #[arg(long, value_name = "TOKENS", default_value_t = 256)]
+    pub max_length: usize,
+    /// Sources that are translated at the same time.
+    #[arg(long, value_name = "TEXTS", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    pub batch: u64,
+    /// The number format: `f32`, `f64`, `f16`, `bf16`.
+    #[arg(long, default_value = "f32")]
+    pub precision: String,
+    /// Threads that compute; as many as there are cores without it.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub threads: Option<u64>,
+    /// A file for the translations, a line each; it must not exist.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Answer as JSON.
     #[arg(long)]
     pub json: bool,
 }

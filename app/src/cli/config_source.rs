@@ -15,7 +15,15 @@ use super::{
 };
 
 /// The fields of a config that name files.
-const PATH_FIELDS: [&str; 3] = ["data.path", "data.validation_path", "data.tokenizer.path"];
+const PATH_FIELDS: [&str; 7] = [
+    "data.path",
+    "data.validation_path",
+    "data.source",
+    "data.target",
+    "data.validation_source",
+    "data.validation_target",
+    "data.tokenizer.path",
+];
 
 /// The largest config that is read, in bytes: a table of heads of the largest model has two million.
 const LARGEST_CONFIG: u64 = 16 << 20;

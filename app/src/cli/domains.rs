@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use headroom_engine::{
-    analysis::{Analysis, Similarity},
+    analysis::{Analysis, NOT_YET, Similarity},
     config::{RunConfig, counted},
     store::{AnalysisId, RunFilter},
     worker::{Command, Event},
@@ -131,6 +131,9 @@ fn carry_out(
 
 /// Analyses that neither model allows are refused before anything is trained.
 fn refuse_analysis(args: &DomainsArgs, config: &RunConfig) -> CliResult {
+    if config.model.encoder_depth().is_some() {
+        return Err(CliError::at("model.kind", NOT_YET));
+    }
     let spec = args.parts.spec();
     let (most, layers, heads) = (config.data.sequence_length, config.model.layers, config.model.heads);
     if let Some(tokens) = spec.tokens.filter(|tokens| *tokens > most) {

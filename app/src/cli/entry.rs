@@ -11,7 +11,7 @@ use super::{
     edit,
     error::CliResult,
     estimate, eval, export, generate, maps, mixing, open, panics, presets, print, purge, queue, race, refused, resume,
-    runs, show, sweep, train,
+    runs, show, sweep, train, translate_eval,
 };
 
 /// The program: reads the arguments, does what they say, answers with the exit code. With `--json` every end of it is told
@@ -97,5 +97,6 @@ fn dispatch(cli: Cli) -> CliResult {
         Some(Task::Sweep(args)) => sweep::run(store, &args),
         Some(Task::Tag(args)) => edit::tag(store, &args),
         Some(Task::Train(args)) => train::run(store, &args),
+        Some(Task::TranslateEval(args)) => translate_eval::run(store, &args),
     }
 }

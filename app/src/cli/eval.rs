@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use headroom_engine::{
-    config::{Coverage, DataConfig, FileSource, Source, counted, from_toml},
+    config::{Coverage, DataConfig, FileSource, PairsSource, Source, counted, from_toml},
     store::RunRecord,
     worker::{Approximation, Command, Event, Target},
 };
@@ -35,7 +35,11 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
         (Target::Run { run: record.summary.id, which: args.which }, Some(config.data))
     };
     let data = match &args.data {
-        Some(path) => Some(Box::new(named_text(path, args.field.as_ref(), args.column.as_ref(), trained_on)?)),
+        Some(path) => {
+            let translations = args.translations.as_deref();
+            let (field, column) = (args.field.as_ref(), args.column.as_ref());
+            Some(Box::new(named_text(path, field, column, translations, trained_on)?))
+        }
         None if is_directory => {
             let message =
                 "A model directory holds no text. Name some with --data, as in `headroom eval DIR --data text.txt`.";
@@ -82,16 +86,24 @@ pub(super) fn named_text(
     path: &Path,
     field: Option<&String>,
     column: Option<&String>,
+    translations: Option<&Path>,
     trained_on: Option<DataConfig>,
 ) -> CliResult<DataConfig> {
+    if let Some(translations) = translations.filter(|path| !path.exists()) {
+        let message = format!("translations: there is no file {}.", translations.display());
+        return Err(CliError::at("--translations", message));
+    }
     if !path.exists() {
         return Err(CliError::at("--data", format!("data: there is no file or folder {}.", path.display())));
     }
     let before = trained_on.unwrap_or_default();
     let (own_field, own_column) = match &before.source {
         Source::File(file) => (file.field.clone(), file.column.clone()),
-        Source::Grammar(_) | Source::Random(_) => (None, None),
+        Source::Grammar(_) | Source::Random(_) | Source::Pairs(_) | Source::NumberWords(_) => (None, None),
     };
+    if let Some(source) = named_pairs(path, translations, &before.source) {
+        return Ok(DataConfig { source, ..before });
+    }
     let source = Source::File(FileSource {
         path: PathBuf::from(path),
         validation_path: None,
@@ -99,6 +111,20 @@ pub(super) fn named_text(
         column: column.cloned().or(own_column),
     });
     Ok(DataConfig { source, ..before })
+}
+
+/// Pairs of texts, where translations are named, or the run learnt from pairs: then a table of both.
+fn named_pairs(path: &Path, translations: Option<&Path>, before: &Source) -> Option<Source> {
+    let text = match before {
+        Source::Pairs(pairs) => pairs.text.clone(),
+        Source::File(_) | Source::Grammar(_) | Source::Random(_) if translations.is_none() => return None,
+        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => None,
+    };
+    let path = Some(PathBuf::from(path));
+    Some(Source::Pairs(match translations {
+        Some(target) => PairsSource { source: path, target: Some(PathBuf::from(target)), ..PairsSource::default() },
+        None => PairsSource { path, text, ..PairsSource::default() },
+    }))
 }
 
 fn tell(event: &Event) -> CliResult {

@@ -244,7 +244,7 @@ fn precisions(args: &GenerateArgs) -> CliResult<Vec<Precision>> {
     args.precision.iter().map(|word| precision(word)).collect()
 }
 
-fn precision(word: &str) -> CliResult<Precision> {
+pub(super) fn precision(word: &str) -> CliResult<Precision> {
     Precision::ALL.into_iter().find(|precision| precision.name() == word).ok_or_else(|| {
         let known: Vec<&str> = Precision::ALL.iter().map(|precision| precision.name()).collect();
         let message = format!("\"{word}\" is no number format. Use one of these: {}.", known.join(", "));

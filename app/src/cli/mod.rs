@@ -56,6 +56,7 @@ mod signals;
 mod sweep;
 mod table;
 mod train;
+mod translate_eval;
 #[cfg(test)]
 mod window_actions;
 

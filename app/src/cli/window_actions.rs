@@ -56,6 +56,7 @@ counterparts!(commands, Command, {
     Command::Generate { .. } => Typed("generate"),
     Command::ProveCaches { .. } => Typed("generate --prove"),
     Command::CancelGeneration { .. } => CTRL_C,
+    Command::EvaluateTranslation { .. } => Typed("translate-eval"),
     Command::Export { .. } => Typed("export"),
     Command::ListRuns => Typed("runs"),
     Command::LoadRun { .. } => Typed("show"),

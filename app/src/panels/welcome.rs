@@ -3,7 +3,7 @@
 use egui::{Align, Button, Frame, Layout, Margin, RichText, ScrollArea, Sense, Stroke, Ui, UiBuilder, Vec2};
 use headroom_engine::{
     config::counted,
-    config::{Preset, PresetGroup, RunConfig, Source, presets},
+    config::{NumberWordsSource, Preset, PresetGroup, RunConfig, Source, presets},
 };
 
 use super::configure::{Estimate, expected_secs, expected_words};
@@ -92,9 +92,10 @@ fn facts(config: &RunConfig, state: &State) -> String {
         format!("{} of width {}", counted(config.model.layers, "layer"), format::count(config.model.width as u64));
     // A preset for the user's own text names no file yet; its cost is known all the same.
     let mut known = config.clone();
-    let own_text = matches!(known.data.source, Source::File(_));
-    if own_text {
-        known.data.source = Source::default();
+    match known.data.source {
+        Source::File(_) => known.data.source = Source::default(),
+        Source::Pairs(_) => known.data.source = Source::NumberWords(NumberWordsSource::default()),
+        Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => {}
     }
     match Estimate::of(&known) {
         Ok(estimate) => {

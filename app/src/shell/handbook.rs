@@ -20,6 +20,7 @@ macro_rules! pages {
 pub const PAGES: &[Page] = pages![
     "window.md",
     "configs.md",
+    "translation.md",
     "races.md",
     "redundancy.md",
     "generation.md",

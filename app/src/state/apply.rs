@@ -246,7 +246,12 @@ impl State {
             | Event::Generated { .. }
             | Event::Generating { .. }
             | Event::ProvingCaches { .. }) => self.generate.apply(ticket, event),
-            Event::Done | Event::SnapshotData { .. } | Event::Snapshots { .. } => {}
+            // The window does not score translations.
+            Event::Translating { .. }
+            | Event::TranslationEvaluated { .. }
+            | Event::Done
+            | Event::SnapshotData { .. }
+            | Event::Snapshots { .. } => {}
             event @ (Event::Benchmark { .. }
             | Event::Benchmarks { .. }
             | Event::MeasureEnded { .. }

@@ -19,6 +19,10 @@ const BATCH_BYTES: usize = 64 << 20;
 /// The most examples of a batch.
 const MOST_EXAMPLES: usize = 64;
 
+/// Why the attention of some models is not analysed.
+pub const NOT_YET: &str = "Only models of one stack that read and predict tokens can be analysed so far: an encoder-decoder \
+                           has three attentions, and examples of several lengths.";
+
 /// Examples of one forward pass, so that their maps stay small.
 pub fn examples_at_once(plan: &ModelPlan, tokens: usize) -> usize {
     let bytes = plan.stack.layers * plan.stack.heads * tokens * tokens * size_of::<f32>();
@@ -62,6 +66,9 @@ pub fn analyse(
     context: &AnalysisContext<'_>,
 ) -> Result<Analysis, AnalysisError> {
     let (plan, spec) = (model.plan(), context.spec);
+    if !plan.is_language_model() {
+        return Err(AnalysisError::Impossible(NOT_YET.to_owned()));
+    }
     let (layers, heads) = (plan.stack.layers, plan.stack.heads);
     let mut analysis = Analysis { tokens: context.tokens, ..Analysis::default() };
     let present: Vec<bool> = plan.stack.head_plan.iter().map(|(_, cell)| !matches!(cell, Cell::Skip)).collect();

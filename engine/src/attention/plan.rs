@@ -1,9 +1,9 @@
 //! The plan of a model: a config in which everything was checked once.
 
-use super::{AttentionKind, Cell, HeadAt, HeadPlan, Naming, ParameterMatch, Preset, StackPlan};
+use super::{AttentionKind, Cell, CrossPlan, HeadAt, HeadPlan, Naming, ParameterMatch, Preset, StackName, StackPlan};
 use crate::config::{
-    Architecture, AttentionConfig, Cache, Coverage, DEFAULT_STEPS, ModelConfig, PartialCoverage, Problem, Reuse,
-    RunConfig, Tokenizer,
+    Architecture, AttentionConfig, Cache, Coverage, DEFAULT_STEPS, ModelConfig, NormPlacement, PartialCoverage,
+    Problem, Reuse, RunConfig, Tokenizer,
 };
 
 /// Most layers and heads of a model; the fields are judged by [`RunConfig::validate`].
@@ -107,7 +107,31 @@ impl ModelPlan {
         vocabulary: usize,
     ) -> Result<Self, Vec<Problem>> {
         let model = ModelConfig { layers, ..config.model.clone() };
-        Self::of_text(&Preset::of(&model), &model, attention, config.data.sequence_length, vocabulary)
+        let (preset, length) = (Preset::of(&model), config.data.sequence_length);
+        let plan = Self::of_text(&preset, &model, attention, length, vocabulary)?;
+        match model.encoder_depth() {
+            Some(layers) => plan.with_encoder(&preset, &ModelConfig { layers, ..model }, attention, length),
+            None => Ok(plan),
+        }
+    }
+
+    /// The same model with an encoder, of the sizes of `model`, that its stack attends to.
+    fn with_encoder(
+        mut self,
+        preset: &Preset,
+        model: &ModelConfig,
+        attention: &AttentionConfig,
+        length: usize,
+    ) -> Result<Self, Vec<Problem>> {
+        let within = |table: &'static str| {
+            move |problems: Vec<Problem>| problems.into_iter().map(|problem| problem.within(table)).collect::<Vec<_>>()
+        };
+        let encoder = preset.stack(StackName::Encoder, model, &attention.of_encoder(), length);
+        self.encoder = Some(Box::new(encoder.map_err(within("encoder"))?));
+        let cross = attention.of_cross();
+        let head_plan = HeadPlan::derive(&cross, self.stack.layers, self.stack.heads).map_err(within("cross"))?;
+        self.stack.cross = Some(CrossPlan { head_plan, compatibility: cross.compatibility });
+        Ok(self)
     }
 
     /// A model of one stack that reads text of up to `length` tokens and predicts tokens; see [`Preset::stack`].
@@ -174,7 +198,13 @@ impl ModelPlan {
         }
     }
 
-    /// Whether it is one stack from tokens to tokens, which is what can be trained, measured and analysed so far.
+    /// Whether it reads text and writes the translation of it.
+    pub fn translates(&self) -> bool {
+        self.encoder.is_some()
+            && matches!((self.input, self.head), (InputPlan::Tokens { .. }, OutputPlan::Vocabulary(_)))
+    }
+
+    /// Whether it is one stack from tokens to tokens, which is what can be analysed so far.
     pub fn is_language_model(&self) -> bool {
         self.encoder.is_none()
             && matches!((self.input, self.head), (InputPlan::Tokens { .. }, OutputPlan::Vocabulary(_)))
@@ -203,7 +233,7 @@ pub fn supported(config: &RunConfig) -> Vec<Problem> {
 
 /// Judges the answers about attention of a model of these sizes, however it is trained.
 pub(super) fn supported_answers(model: &ModelConfig, attention: &AttentionConfig) -> Vec<Problem> {
-    let AttentionConfig { reuse, compatibility, coverage, cache, match_parameters } = attention;
+    let AttentionConfig { reuse, compatibility, coverage, cache, encoder, cross, match_parameters } = attention;
     let (layers, heads) = (model.layers, model.heads);
     let mut problems = Vec::new();
     // A table of absurd size is refused by its fields, before it is built.
@@ -215,6 +245,26 @@ pub(super) fn supported_answers(model: &ModelConfig, attention: &AttentionConfig
             "attention.match_parameters",
             "a custom table has as many layers as it has rows; choose another schedule, or leave match_parameters out",
         ));
+    }
+    if let Some(encoder_layers) = model.encoder_depth() {
+        let others = [
+            ("encoder", encoder.is_some() || encoder_layers != layers, attention.of_encoder(), encoder_layers),
+            ("cross", cross.is_some(), attention.of_cross(), layers),
+        ];
+        for (table, is_other, answers, layers) in others {
+            if is_other && (1..=MOST_LAYERS).contains(&layers) && (1..=MOST_HEADS).contains(&heads) {
+                let mut found = HeadPlan::derive(&answers, layers, heads).err().unwrap_or_default();
+                found.extend(answers.compatibility.conflicts(model));
+                problems.extend(found.into_iter().map(|problem| problem.within(table)));
+            }
+        }
+        problems.extend(check_cross_norm(model, &attention.of_cross()));
+        if !coverage.is_full() {
+            let message = "pairs are left out by their places in sequences of one length, and a text and its translation \
+                           have lengths of their own; choose full coverage";
+            problems.push(Problem::new("attention.coverage.kind", message));
+            return problems;
+        }
     }
     // An answer added to one of the questions must be judged here before this compiles.
     problems.extend(compatibility.conflicts(model));
@@ -238,6 +288,21 @@ pub(super) fn supported_answers(model: &ModelConfig, attention: &AttentionConfig
         }
     }
     problems
+}
+
+/// A norm that nothing reads: before an attention to the encoder in which no head makes a query.
+fn check_cross_norm(model: &ModelConfig, cross: &AttentionConfig) -> Option<Problem> {
+    let (layers, heads) = (model.layers, model.heads);
+    if model.norm != NormPlacement::Pre || !(1..=MOST_LAYERS).contains(&layers) || !(1..=MOST_HEADS).contains(&heads) {
+        return None;
+    }
+    let plan = HeadPlan::derive(cross, layers, heads).ok()?;
+    let layer = (0..layers).find(|layer| plan.live(*layer) > 0 && plan.computed(*layer) == 0)?;
+    let message = format!(
+        "in layer {layer} all heads of the attention to the encoder borrow, so that nothing reads the norm before it; let a \
+         head compute there, or set model.norm to \"post\""
+    );
+    Some(Problem::new("attention.cross.reuse.kind", message))
 }
 
 /// What stands in the way of scoring some pairs alone: a model in which no layer would do so. Pairs are
@@ -290,11 +355,11 @@ pub fn estimated_vocabulary(config: &RunConfig) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Architecture, Compatibility, NormPlacement, presets};
+    use crate::config::{Architecture, Compatibility, presets};
 
     #[test]
     fn resolves_every_architecture_and_norm() {
-        for kind in Architecture::ALL {
+        for kind in Architecture::LANGUAGE_MODELS {
             for norm in NormPlacement::ALL {
                 let mut config = RunConfig::default();
                 (config.model.kind, config.model.norm) = (kind, norm);
@@ -305,6 +370,75 @@ mod tests {
                 assert_eq!(plan.stack.is_causal, kind == Architecture::Decoder);
                 assert_eq!(plan.stacks().count(), 1);
             }
+        }
+    }
+
+    const TRANSLATING: &str = "format = 1\ndata.kind = \"number_words\"\n[model]\nkind = \"encoder_decoder\"\nlayers = 3\n\
+                               heads = 4\nwidth = 32\n";
+
+    #[test]
+    fn an_encoder_decoder_answers_for_each_of_its_attentions() {
+        let text = "encoder_layers = 2\n[attention]\nreuse = { kind = \"first\", layers = 1, heads = 2 }\n\
+                    compatibility = { kind = \"symmetric\" }\n[attention.cross]\n\
+                    compatibility = { kind = \"collaborative\", d_k = 8 }\n[attention.encoder]\nreuse = { kind = \"none\" }\n";
+        let config = crate::config::from_toml(&format!("{TRANSLATING}{text}")).unwrap();
+        assert_eq!(crate::config::from_toml(&crate::config::to_toml(&config)).unwrap(), config);
+        let plan = ModelPlan::resolve(&config, 99).unwrap();
+        let encoder = plan.encoder.as_deref().unwrap();
+        let cross = plan.stack.cross.as_ref().unwrap();
+        assert_eq!((plan.architecture(), encoder.layers, plan.stack.layers), ("encoder_decoder", 2, 3));
+        assert!(!encoder.is_causal && plan.stack.is_causal && encoder.head_plan.is_plain());
+        assert_eq!(cross.head_plan, plan.stack.head_plan);
+        assert!(!cross.head_plan.is_plain());
+        let kinds = [&encoder.compatibility, &plan.stack.compatibility, &cross.compatibility].map(Compatibility::kind);
+        assert_eq!(kinds, ["symmetric", "symmetric", "collaborative"]);
+        let words = crate::config::attention_words(&config.attention);
+        assert_eq!(words, "symmetric + first P 1 K 2, encoder no reuse, cross-attention collaborative d_k 8");
+    }
+
+    #[test]
+    fn what_an_encoder_decoder_cannot_be_is_refused_with_the_reason() {
+        let answer = |text: &str| {
+            let config = crate::config::from_toml(&format!("{TRANSLATING}{text}")).unwrap();
+            let problems = ModelPlan::resolve(&config, 10).unwrap_err();
+            problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        };
+        for (text, wanted) in [
+            ("[attention]\ncoverage = { kind = \"partial\", k = 4 }", "attention.coverage.kind: pairs are left out by"),
+            (
+                "encoder_layers = 1\n[attention]\nreuse = { kind = \"first\", layers = 1, heads = 1 }",
+                "attention.encoder.reuse.layers: 1 is too large",
+            ),
+            (
+                "[attention.cross]\nreuse = { kind = \"first\", layers = 3, heads = 1 }",
+                "attention.cross.reuse.layers: 3 is too large",
+            ),
+            (
+                "[attention.cross]\ncompatibility = { kind = \"grouped\", kv_heads = 3 }",
+                "attention.cross.compatibility.kv_heads: 3 groups do not divide 4 heads",
+            ),
+            (
+                "[attention.encoder]\nreuse = { kind = \"custom\", rows = [\"c c c 0.0\", \"c c c c\", \"c c c c\"] }",
+                "attention.encoder.reuse.rows: layer 0 head 3",
+            ),
+            (
+                "[attention.cross]\nreuse = { kind = \"full\", layers = 1 }",
+                "attention.cross.reuse.kind: in layer 1 all heads",
+            ),
+            ("encoder_layers = 0", "model.encoder_layers: 0 is too small"),
+        ] {
+            let told = answer(text);
+            assert!(told.contains(wanted), "{text}: {told}");
+        }
+        let of = |text: &str| crate::config::from_toml(text).unwrap().validate();
+        for (text, field) in [
+            ("format = 1\nmodel.kind = \"encoder_decoder\"", "data.kind"),
+            ("format = 1\ndata.kind = \"number_words\"", "data.kind"),
+            ("format = 1\nmodel.encoder_layers = 2", "model.encoder_layers"),
+            ("format = 1\nattention.cross.reuse.kind = \"none\"", "attention.cross"),
+            ("format = 1\ntrain.label_smoothing = 0.1", "train.label_smoothing"),
+        ] {
+            assert_eq!(of(text).iter().map(|problem| problem.field.as_str()).collect::<Vec<_>>(), [field], "{text}");
         }
     }
 

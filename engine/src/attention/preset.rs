@@ -96,6 +96,7 @@ impl Preset {
         let family = match model.kind {
             Architecture::Encoder => BERT,
             Architecture::Decoder => GPT2,
+            Architecture::EncoderDecoder => BART,
         };
         Self { norm: model.norm, ..family }
     }

@@ -8,9 +8,12 @@ use serde_json::{Map, Value, json};
 use super::{CONFIG, CheckpointError, ModelDirectory, special_tokens::SpecialTokens};
 use crate::{
     attention::{
-        BART, BERT, CrossPlan, GPT2, InputPlan, ModelPlan, Naming, OutputPlan, Preset, StackName, StackPlan, VIT,
+        BART, BERT, CrossPlan, GPT2, HeadPlan, InputPlan, ModelPlan, Naming, OutputPlan, Preset, StackName, StackPlan,
+        VIT,
     },
-    config::{AttentionConfig, Cache, Compatibility, Coverage, ModelConfig, NormPlacement, Precision, Reuse},
+    config::{
+        AttentionConfig, Cache, Compatibility, Coverage, ModelConfig, NormPlacement, OtherAnswers, Precision, Reuse,
+    },
 };
 
 /// The key of what `transformers` has no word for: attention of another kind. It holds `reuse`, `compatibility` and
@@ -24,10 +27,17 @@ const OWN_TYPE: &str = "headroom";
 
 /// Whether `transformers` knows the attention of a plan.
 fn is_known(plan: &ModelPlan) -> bool {
-    let is_plain = |stack: &StackPlan| {
-        stack.head_plan.is_plain() && stack.compatibility == Compatibility::default() && stack.coverage.is_full()
-    };
-    plan.stacks().all(is_plain)
+    attentions(plan)
+        .all(|(head_plan, compatibility)| head_plan.is_plain() && *compatibility == Compatibility::default())
+        && plan.stacks().all(|stack| stack.coverage.is_full())
+}
+
+/// The answers of every attention of a plan.
+fn attentions(plan: &ModelPlan) -> impl Iterator<Item = (&HeadPlan, &Compatibility)> {
+    plan.stacks().flat_map(|stack| {
+        let cross = stack.cross.iter().map(|cross| (&cross.head_plan, &cross.compatibility));
+        [(&stack.head_plan, &stack.compatibility)].into_iter().chain(cross)
+    })
 }
 
 /// Which configuration class a plan is saved under.
@@ -52,7 +62,8 @@ fn model_type(plan: &ModelPlan) -> (&'static str, &'static str) {
         (Naming::Bert, NormPlacement::Pre, OutputPlan::Span) => ("megatron-bert", MEGATRON_BERT_SPAN),
         (Naming::Gpt2, NormPlacement::Pre, _) => ("gpt2", "GPT2LMHeadModel"),
         (Naming::Gpt2, NormPlacement::Post, _) => (OWN_TYPE, "HeadroomDecoder"),
-        (Naming::Bart, _, _) => ("bart", "BartForConditionalGeneration"),
+        (Naming::Bart, NormPlacement::Post, _) => ("bart", "BartForConditionalGeneration"),
+        (Naming::Bart, NormPlacement::Pre, _) => (OWN_TYPE, "HeadroomEncoderDecoder"),
         (Naming::Vit, _, _) => ("vit", "ViTForImageClassification"),
     }
 }
@@ -83,10 +94,11 @@ pub fn in_transformers(plan: &ModelPlan) -> InTransformers {
     }
     let mut unknown = Vec::new();
     let stack = &plan.stack;
-    if !stack.head_plan.is_plain() {
+    if attentions(plan).any(|(head_plan, _)| !head_plan.is_plain()) {
         unknown.push("maps that are borrowed or left out (attention.reuse)".to_owned());
     }
-    match &stack.compatibility {
+    let other = attentions(plan).map(|(_, compatibility)| compatibility).find(|one| **one != Compatibility::default());
+    match other.unwrap_or(&stack.compatibility) {
         standard if *standard == Compatibility::default() => {}
         Compatibility::Standard(_) => {
             unknown.push("attention without some of its biases (attention.compatibility.biases)".to_owned());
@@ -99,10 +111,38 @@ pub fn in_transformers(plan: &ModelPlan) -> InTransformers {
     if (plan.naming, stack.norm) == (Naming::Gpt2, NormPlacement::Post) {
         unknown.push("decoders with norm last (model.norm = \"post\"; \"pre\" is that of GPT-2)".to_owned());
     }
+    if (plan.naming, stack.norm) == (Naming::Bart, NormPlacement::Pre) {
+        unknown.push("encoder-decoders with norm first (model.norm = \"pre\"; \"post\" is that of BART)".to_owned());
+    }
     InTransformers {
         opens: false,
         words: format!("It does not open in transformers, which does not know {}.", unknown.join(", nor ")),
     }
+}
+
+/// The token that ends a text, with which a translation also begins; null where there is none.
+fn end_of_text(special: &SpecialTokens) -> Value {
+    match special.id("eos_token") {
+        Value::Null => special.id("sep_token"),
+        end => end,
+    }
+}
+
+/// `generation_config.json` of a model that writes after an encoder: how texts begin and end. None of another model.
+pub(super) fn generation_config_json(plan: &ModelPlan, special: &SpecialTokens) -> Option<String> {
+    let end = end_of_text(special);
+    if plan.naming != Naming::Bart || end.is_null() {
+        return None;
+    }
+    let settings = json!({
+        "bos_token_id": special.id("bos_token"),
+        "decoder_start_token_id": end,
+        "eos_token_id": end,
+        "forced_eos_token_id": end,
+        "max_length": plan.stack.longest(),
+        "pad_token_id": special.id("pad_token"),
+    });
+    Some(serde_json::to_string_pretty(&settings).unwrap_or_default())
 }
 
 /// The text of `config.json`.
@@ -143,7 +183,10 @@ pub(super) fn config_json(contents: &ModelDirectory<'_>, precision: Precision, s
         }),
         Naming::Bart => {
             let encoder = plan.encoder.as_deref().unwrap_or(stack);
+            let end = end_of_text(special);
             json!({
+                "decoder_start_token_id": end,
+                "forced_eos_token_id": end,
                 "activation_function": "gelu",
                 "attention_dropout": stack.dropout,
                 "d_model": stack.width,
@@ -198,8 +241,14 @@ pub(super) fn config_json(contents: &ModelDirectory<'_>, precision: Precision, s
         if model_type == OWN_TYPE {
             config.insert(NOTE.to_owned(), json!(in_transformers(plan).words));
         }
-        if !is_known(plan) {
+        if !is_known(plan) || (model_type == OWN_TYPE && plan.naming == Naming::Bart) {
+            let answers = |head_plan: &HeadPlan, compatibility: &Compatibility| OtherAnswers {
+                reuse: Some(Reuse::Custom(head_plan.to_custom())),
+                compatibility: Some(compatibility.clone()),
+            };
             let own = OwnAttention {
+                encoder: plan.encoder.as_deref().map(|encoder| answers(&encoder.head_plan, &encoder.compatibility)),
+                cross: stack.cross.as_ref().map(|cross| answers(&cross.head_plan, &cross.compatibility)),
                 norm: stack.norm,
                 reuse: Reuse::Custom(stack.head_plan.to_custom()),
                 compatibility: stack.compatibility.clone(),
@@ -238,6 +287,12 @@ struct OwnAttention {
     norm: NormPlacement,
     reuse: Reuse,
     compatibility: Compatibility,
+    /// The answers of an encoder before a decoder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    encoder: Option<OtherAnswers>,
+    /// Those of the attention to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cross: Option<OtherAnswers>,
     #[serde(default, skip_serializing_if = "Coverage::is_full")]
     coverage: Coverage,
     /// Length of the sequences that pairs were chosen for, where there are more positions.
@@ -268,12 +323,13 @@ pub(super) fn plan_of(text: &str, dir: &Path) -> Result<ModelPlan, CheckpointErr
         (OWN_TYPE, Some("HeadroomDecoder"), None) => Preset { norm: NormPlacement::Post, ..GPT2 },
         (OWN_TYPE, Some("HeadroomDecoder"), Some(own)) => Preset { norm: own.norm, ..GPT2 },
         (OWN_TYPE, Some("HeadroomEncoder"), Some(own)) => Preset { norm: own.norm, ..BERT },
+        (OWN_TYPE, Some("HeadroomEncoderDecoder"), Some(own)) => Preset { norm: own.norm, ..BART },
         _ => return Err(CheckpointError::UnknownModelType { found, path: dir.to_owned() }),
     };
     read.demand("tie_word_embeddings", &[json!(true)])?;
     let (mut attention, mut length) = (AttentionConfig::default(), None);
-    if let Some(OwnAttention { reuse, compatibility, coverage, tokens, .. }) = own {
-        attention = AttentionConfig { reuse, compatibility, coverage, ..attention };
+    if let Some(OwnAttention { reuse, compatibility, coverage, encoder, cross, tokens, .. }) = own {
+        attention = AttentionConfig { reuse, compatibility, coverage, encoder, cross, ..attention };
         length = tokens;
     }
     let (attention, length) = (&attention, length);
@@ -342,7 +398,7 @@ impl Keys<'_> {
         self.demand("activation_function", &[json!("gelu")])?;
         self.demand("is_encoder_decoder", &[json!(true)])?;
         self.demand("scale_embedding", &[json!(false)])?;
-        let stack = |name: StackName| {
+        let stack = |name: StackName, attention: &AttentionConfig| {
             let key = |of: &str| format!("{}_{of}", name.word());
             let sizes = ModelConfig {
                 layers: self.count(&key("layers"))?,
@@ -355,11 +411,13 @@ impl Keys<'_> {
             };
             self.stack(&preset, name, &sizes, attention, None)
         };
-        let mut decoder = stack(StackName::Decoder)?;
-        let (head_plan, compatibility) = (decoder.head_plan.clone(), decoder.compatibility.clone());
-        decoder.cross = Some(CrossPlan { head_plan, compatibility });
+        let own = AttentionConfig { encoder: None, cross: None, ..attention.clone() };
+        let mut decoder = stack(StackName::Decoder, &own)?;
+        let cross = stack(StackName::Decoder, &attention.of_cross())?;
+        decoder.cross = Some(CrossPlan { head_plan: cross.head_plan, compatibility: cross.compatibility });
+        let encoder = stack(StackName::Encoder, &attention.of_encoder())?;
         let head = OutputPlan::Vocabulary(preset.vocabulary_head);
-        self.text(&preset, Some(stack(StackName::Encoder)?), decoder, head)
+        self.text(&preset, Some(encoder), decoder, head)
     }
 
     fn vit(&self, mut preset: Preset, attention: &AttentionConfig) -> Result<ModelPlan, CheckpointError> {

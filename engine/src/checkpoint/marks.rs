@@ -4,11 +4,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::{CONFIG, CheckpointError, load::text};
+use super::{CONFIG, CheckpointError, GENERATION_CONFIG, load::text};
 use crate::generate::Marks;
-
-/// Settings of `generate`, which go before those of the architecture.
-const GENERATION_CONFIG: &str = "generation_config.json";
 
 /// The marks of a model directory. Where nobody says how a decoder begins, it is with the token that begins a text.
 pub(super) fn marks(dir: &Path) -> Result<Marks, CheckpointError> {

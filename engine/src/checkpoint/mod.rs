@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `config.json` | the architecture under Hugging Face's keys |
+//! | `generation_config.json` | how a decoder after an encoder begins and what ends its texts |
 //! | `model.safetensors` | the weights under Hugging Face's names |
 //! | `tokenizer.json` | the tokenizer, with `tokenizer_config.json` and `special_tokens_map.json` |
 //! | `headroom.toml` | the run config |
@@ -65,6 +66,18 @@ const TRAINING_STATE: &str = "training_state.safetensors";
 /// Sizes and checksums.
 const MANIFEST: &str = "headroom.json";
 
+/// Settings of `generate`, which go before those of the architecture.
+const GENERATION_CONFIG: &str = "generation_config.json";
+
 /// Every file that a model directory of ours can have.
-const FILES: [&str; 8] =
-    [CONFIG, WEIGHTS, TOKENIZER, TOKENIZER_CONFIG, SPECIAL_TOKENS, RUN_CONFIG, TRAINING_STATE, MANIFEST];
+const FILES: [&str; 9] = [
+    CONFIG,
+    GENERATION_CONFIG,
+    WEIGHTS,
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    SPECIAL_TOKENS,
+    RUN_CONFIG,
+    TRAINING_STATE,
+    MANIFEST,
+];

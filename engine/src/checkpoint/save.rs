@@ -4,9 +4,9 @@ use candle_core::{DType, Tensor};
 use serde_json::json;
 
 use super::{
-    CONFIG, CheckpointError, MANIFEST, RUN_CONFIG, SPECIAL_TOKENS, TOKENIZER, TOKENIZER_CONFIG, TRAINING_STATE,
-    TrainingState, WEIGHTS, directory::Scratch, hugging_face, manifest::Manifest, space, special_tokens::SpecialTokens,
-    tensors, training_state::Header, weights,
+    CONFIG, CheckpointError, GENERATION_CONFIG, MANIFEST, RUN_CONFIG, SPECIAL_TOKENS, TOKENIZER, TOKENIZER_CONFIG,
+    TRAINING_STATE, TrainingState, WEIGHTS, directory::Scratch, hugging_face, manifest::Manifest, space,
+    special_tokens::SpecialTokens, tensors, training_state::Header, weights,
 };
 use crate::{
     attention::ModelPlan,
@@ -91,6 +91,9 @@ fn write(dir: &Path, contents: &ModelDirectory) -> Result<SavedModel, Checkpoint
         _ => Precision::F32,
     };
     text(CONFIG, &hugging_face::config_json(contents, precision, &special))?;
+    if let Some(settings) = hugging_face::generation_config_json(contents.plan, &special) {
+        text(GENERATION_CONFIG, &settings)?;
+    }
     if let Some(tokenizer) = contents.tokenizer_json {
         text(TOKENIZER, tokenizer)?;
         let map = special.map();

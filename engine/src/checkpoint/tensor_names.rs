@@ -114,7 +114,7 @@ fn code(text: Option<&String>) -> String {
 /// The tables, from model directories of every kind.
 fn written() -> String {
     let mut page = String::new();
-    for kind in Architecture::ALL {
+    for kind in Architecture::LANGUAGE_MODELS {
         let title = if kind == Architecture::Encoder { "Encoders" } else { "Decoders" };
         writeln!(page, "## {title}\n\n### What every model has\n").unwrap();
         row(&mut page, &["tensor", "norm last", "norm first"]);

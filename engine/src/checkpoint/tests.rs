@@ -27,7 +27,7 @@ fn plan(config: &RunConfig) -> ModelPlan {
 }
 
 fn configs() -> Vec<RunConfig> {
-    Architecture::ALL.iter().flat_map(|&kind| NormPlacement::ALL.map(|norm| config(kind, norm))).collect()
+    Architecture::LANGUAGE_MODELS.iter().flat_map(|&kind| NormPlacement::ALL.map(|norm| config(kind, norm))).collect()
 }
 
 fn training() -> TrainingState {
@@ -110,7 +110,7 @@ fn what_is_saved_comes_back_bit_for_bit() {
 fn attention_of_every_kind_comes_back_bit_for_bit() {
     for (number, compatibility) in Compatibility::examples(4, 8).into_iter().enumerate() {
         for reuse in Reuse::examples(3, 4) {
-            let mut config = config(Architecture::ALL[number % 2], NormPlacement::ALL[number / 2 % 2]);
+            let mut config = config(Architecture::LANGUAGE_MODELS[number % 2], NormPlacement::ALL[number / 2 % 2]);
             (config.model.layers, config.model.heads) = (3, 4);
             config.attention.compatibility = compatibility.clone();
             config.attention.reuse = reuse.clone();

@@ -28,6 +28,9 @@ impl DataConfig {
                 anchor(path);
             }
         }
+        if let Source::Pairs(pairs) = &mut self.source {
+            pairs.paths_mut().into_iter().flatten().for_each(anchor);
+        }
         if let Tokenizer::File(file) = &mut self.tokenizer {
             anchor(&mut file.path);
         }

@@ -115,6 +115,14 @@ pub fn attention_words(attention: &AttentionConfig) -> String {
         parts.push(coverage_words(&attention.coverage));
     }
     let mut words = if parts.is_empty() { "standard".to_owned() } else { parts.join(" + ") };
+    for (name, others) in [("encoder", &attention.encoder), ("cross-attention", &attention.cross)] {
+        let Some(others) = others else { continue };
+        let compatibility = others.compatibility.as_ref().map(Compatibility::words);
+        let answers: Vec<String> = compatibility.into_iter().chain(others.reuse.as_ref().map(Reuse::words)).collect();
+        if !answers.is_empty() {
+            words.extend([", ", name, " ", &answers.join(" + ")]);
+        }
+    }
     if attention.match_parameters.is_some() {
         words += ", parameters matched";
     }

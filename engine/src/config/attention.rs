@@ -17,9 +17,28 @@ pub struct AttentionConfig {
     pub coverage: Coverage,
     /// What is kept while generating.
     pub cache: Cache,
+    /// Other answers for the encoder of an encoder-decoder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoder: Option<OtherAnswers>,
+    /// Other answers for the attention of its decoder to its encoder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cross: Option<OtherAnswers>,
     /// Adds layers until the model has about as many parameters as this one; when absent, none are added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_parameters: Option<Baseline>,
+}
+
+/// `[attention.encoder]` and `[attention.cross]`: what is answered otherwise there. What is absent is answered as in
+/// `[attention]`, whose own answers are those of the decoder's attention to itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OtherAnswers {
+    /// Which heads score at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reuse: Option<Reuse>,
+    /// How a head scores a pair.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compatibility: Option<Compatibility>,
 }
 
 /// The model that another one is compared with, of the same config otherwise.
@@ -49,7 +68,46 @@ impl AttentionConfig {
             Baseline::Standard => Coverage::default(),
             Baseline::WithoutReuse => self.coverage.clone(),
         };
-        Self { reuse: Reuse::default(), compatibility, coverage, match_parameters: None, ..self.clone() }
+        let others = |others: &Option<OtherAnswers>| match baseline {
+            Baseline::Standard => None,
+            Baseline::WithoutReuse => others
+                .as_ref()
+                .and_then(|others| others.compatibility.clone())
+                .map(|other| OtherAnswers { reuse: None, compatibility: Some(other) }),
+        };
+        let (encoder, cross) = (others(&self.encoder), others(&self.cross));
+        Self {
+            reuse: Reuse::default(),
+            compatibility,
+            coverage,
+            encoder,
+            cross,
+            match_parameters: None,
+            ..self.clone()
+        }
+    }
+
+    /// The answers of the encoder of an encoder-decoder.
+    #[must_use]
+    pub fn of_encoder(&self) -> Self {
+        self.with(self.encoder.as_ref())
+    }
+
+    /// The answers of the attention of a decoder to its encoder, which scores every pair.
+    #[must_use]
+    pub fn of_cross(&self) -> Self {
+        Self { coverage: Coverage::default(), ..self.with(self.cross.as_ref()) }
+    }
+
+    fn with(&self, others: Option<&OtherAnswers>) -> Self {
+        let others = others.cloned().unwrap_or_default();
+        Self {
+            reuse: others.reuse.unwrap_or_else(|| self.reuse.clone()),
+            compatibility: others.compatibility.unwrap_or_else(|| self.compatibility.clone()),
+            encoder: None,
+            cross: None,
+            ..self.clone()
+        }
     }
 }
 

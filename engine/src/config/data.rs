@@ -1,6 +1,9 @@
 //! `[data]`: where the text comes from and how it becomes tokens.
 
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -91,27 +94,49 @@ pub enum Source {
     Grammar(GrammarSource),
     /// The grammar's control: words drawn independently with the same unigram frequencies.
     Random(RandomSource),
+    /// Pairs of texts on disk, to translate from one into the other.
+    Pairs(PairsSource),
+    /// English numbers and dates in words with their German translations, generated.
+    NumberWords(NumberWordsSource),
 }
 
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::File(file) => match file.path.file_name() {
-                Some(name) => f.write_str(&name.to_string_lossy()),
-                None => write!(f, "{}", file.path.display()),
-            },
+            Self::File(file) => f.write_str(&last_part(&file.path)),
             Self::Grammar(_) => f.write_str("the built-in grammar"),
             Self::Random(_) => f.write_str("random words"),
+            Self::Pairs(PairsSource { path: Some(path), .. }) => f.write_str(&last_part(path)),
+            Self::Pairs(PairsSource { source, target, .. }) => {
+                let name = |path: &Option<PathBuf>| path.as_deref().map(last_part).unwrap_or_default();
+                write!(f, "{} and {}", name(source), name(target))
+            }
+            Self::NumberWords(_) => f.write_str("number words"),
         }
     }
 }
 
+/// The name of a file or folder without the way there.
+fn last_part(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
 impl Source {
+    /// Whether it gives pairs of texts, for models that translate.
+    pub fn has_pairs(&self) -> bool {
+        match self {
+            Self::Pairs(_) | Self::NumberWords(_) => true,
+            Self::File(_) | Self::Grammar(_) | Self::Random(_) => false,
+        }
+    }
+
     /// What the held-out text is called: the file of its own, where there is one.
     pub fn held_out_name(&self) -> String {
         match self {
-            Self::File(FileSource { validation_path: Some(path), .. }) => {
-                path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+            Self::File(FileSource { validation_path: Some(path), .. })
+            | Self::Pairs(PairsSource { validation_path: Some(path), .. }) => last_part(path),
+            Self::Pairs(PairsSource { validation_source: Some(source), validation_target: Some(target), .. }) => {
+                format!("{} and {}", last_part(source), last_part(target))
             }
             other => other.to_string(),
         }
@@ -170,6 +195,98 @@ pub struct RandomSource {
 impl Default for RandomSource {
     fn default() -> Self {
         Self { words: 200_000, text_seed: 1 }
+    }
+}
+
+/// Pairs of texts: two files with a text a line, of which line n of one is the translation of line n of the other; or one
+/// table. Each may be gzipped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PairsSource {
+    /// The texts that are translated, a line each, where there are two files. A relative path is taken from the folder of
+    /// the config file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<PathBuf>,
+    /// Their translations, as many lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<PathBuf>,
+    /// A table of both, separated by tabs, instead of two files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// Its columns, the text and its translation: by their names in the first line, or by numbers from 0, where the
+    /// first line counts as text. When absent, the table has two columns and no names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<[String; 2]>,
+    /// Held-out texts, of two files; without held-out texts a share of the pairs is held out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation_source: Option<PathBuf>,
+    /// Their translations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation_target: Option<PathBuf>,
+    /// A held-out table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation_path: Option<PathBuf>,
+    /// What becomes of pairs of which a side is longer than `data.sequence_length`.
+    #[serde(skip_serializing_if = "LongPairs::is_usual")]
+    pub long: LongPairs,
+}
+
+impl PairsSource {
+    /// Every path that it may name.
+    pub fn paths_mut(&mut self) -> [&mut Option<PathBuf>; 6] {
+        let Self { source, target, path, validation_source, validation_target, validation_path, .. } = self;
+        [source, target, path, validation_source, validation_target, validation_path]
+    }
+
+    /// The path of a field such as `data.source`; none of another field.
+    pub fn path_mut(&mut self, field: &str) -> Option<&mut Option<PathBuf>> {
+        match field {
+            "data.source" => Some(&mut self.source),
+            "data.target" => Some(&mut self.target),
+            "data.path" => Some(&mut self.path),
+            "data.validation_source" => Some(&mut self.validation_source),
+            "data.validation_target" => Some(&mut self.validation_target),
+            "data.validation_path" => Some(&mut self.validation_path),
+            _ => None,
+        }
+    }
+}
+
+/// What becomes of pairs of which a side does not fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LongPairs {
+    /// They are left out, and counted.
+    #[default]
+    LeaveOut,
+    /// The side is cut off, and they are counted.
+    Truncate,
+}
+
+impl LongPairs {
+    /// Both choices, for menus and conformance tests.
+    pub const ALL: [Self; 2] = [Self::LeaveOut, Self::Truncate];
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// English numbers and dates in words with their German translations. No held-out pair is among those for training,
+/// however many there are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NumberWordsSource {
+    /// Pairs to train on, 1,000..10,000,000.
+    pub pairs: usize,
+    /// Seed of the pairs, apart from the run's seed so that runs with several seeds see the same ones.
+    pub text_seed: u64,
+}
+
+impl Default for NumberWordsSource {
+    fn default() -> Self {
+        Self { pairs: 20_000, text_seed: 1 }
     }
 }
 

@@ -30,21 +30,21 @@ mod train;
 mod validate;
 
 pub use answer::{Answer, attention_words};
-pub use attention::{AttentionConfig, Baseline, Cache, Full, HiddenCache, KeyValueCache, NoCache};
+pub use attention::{AttentionConfig, Baseline, Cache, Full, HiddenCache, KeyValueCache, NoCache, OtherAnswers};
 pub use axis::{Axis, Setting, Side, SpecError};
 // A way to score a pair is named in its own file alone.
 pub use compatibility::*;
 pub use counted::{counted, grouped};
 pub use coverage::{Coverage, EigenCoverage, PartialCoverage, Restore};
 pub use data::{
-    ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, RandomSource, Source, Tokenizer,
-    TrainedTokenizer,
+    ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, LongPairs, NumberWordsSource, PairsSource,
+    RandomSource, Source, Tokenizer, TrainedTokenizer,
 };
 pub use descriptor::{About, Number, NumberValue};
 pub use device::DeviceChoice;
 pub use entrant::{Entrant, free_tag, runs_of};
 pub use model::{Architecture, ModelConfig, NormPlacement};
-pub use objective::{MaskedTokens, NextToken, Objective, SpecialTokens};
+pub use objective::{MaskedTokens, NextToken, Objective, SpecialTokens, Translation};
 pub use parse::{ConfigError, from_json, from_toml, from_toml_noting, from_toml_with, nearest, to_toml};
 pub use precision::Precision;
 pub use presets::{Preset, PresetGroup, preset, presets};

@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 pub struct ModelConfig {
     /// The architecture, which fixes the objective too.
     pub kind: Architecture,
-    /// Number of layers L, 1..=256.
+    /// Number of layers L, 1..=256; of an encoder-decoder, those of its decoder.
     pub layers: usize,
+    /// Layers of the encoder of an encoder-decoder, 1..=256; when absent, as many as `layers`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoder_layers: Option<usize>,
     /// Attention heads H of each layer; divides `width`.
     pub heads: usize,
     /// Width d of the residual stream.
@@ -28,6 +31,7 @@ impl Default for ModelConfig {
         Self {
             kind: Architecture::Decoder,
             layers: 4,
+            encoder_layers: None,
             heads: 4,
             width: 128,
             feed_forward: 512,
@@ -43,6 +47,11 @@ impl ModelConfig {
     pub fn head_size(&self) -> usize {
         self.width.checked_div(self.heads).unwrap_or(0)
     }
+
+    /// Layers of the encoder that the decoder attends to; none where there is one stack alone.
+    pub fn encoder_depth(&self) -> Option<usize> {
+        (self.kind == Architecture::EncoderDecoder).then(|| self.encoder_layers.unwrap_or(self.layers))
+    }
 }
 
 /// What the transformer looks like and what it learns.
@@ -54,17 +63,23 @@ pub enum Architecture {
     /// GPT-2-style decoder, causal language modelling.
     #[default]
     Decoder,
+    /// BART-style encoder and decoder, translation.
+    EncoderDecoder,
 }
 
 impl Architecture {
     /// Every architecture, for menus and conformance tests.
-    pub const ALL: [Self; 2] = [Self::Encoder, Self::Decoder];
+    pub const ALL: [Self; 3] = [Self::Encoder, Self::Decoder, Self::EncoderDecoder];
+
+    /// Those of one stack that learn from plain text.
+    pub const LANGUAGE_MODELS: [Self; 2] = [Self::Encoder, Self::Decoder];
 
     /// Its word in configs.
     pub fn name(self) -> &'static str {
         match self {
             Self::Encoder => "encoder",
             Self::Decoder => "decoder",
+            Self::EncoderDecoder => "encoder_decoder",
         }
     }
 }

@@ -8,6 +8,8 @@ pub enum Objective {
     MaskedTokens(MaskedTokens),
     /// To predict the token that follows.
     NextToken(NextToken),
+    /// To write the translation of a text.
+    Translation(Translation),
 }
 
 /// Masked-language modelling (BERT).
@@ -20,6 +22,13 @@ pub struct MaskedTokens {
 /// Causal language modelling (GPT-2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextToken {}
+
+/// Translation, each token from the text and the right tokens before it (Sutskever et al. 2014).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Translation {
+    /// Share of the probability that the label spreads over the whole vocabulary in training, 0..1 (Szegedy et al. 2016).
+    pub label_smoothing: f64,
+}
 
 /// The special tokens that a trained or byte-level vocabulary begins with, from id 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +45,9 @@ impl SpecialTokens {
 
     /// The one of GPT-2.
     pub const GPT2: Self = Self { names: &["<|endoftext|>"], cache_key: "Decoder" };
+
+    /// Those of BART, where it has them.
+    pub const BART: Self = Self { names: &["<s>", "<pad>", "</s>", "<unk>"], cache_key: "EncoderDecoder" };
 }
 
 impl Objective {
@@ -45,8 +57,14 @@ impl Objective {
     /// As GPT-2 learns.
     pub const NEXT_TOKEN: Self = Self::NextToken(NextToken {});
 
+    /// As the first transformer learnt: with 0.1 of label smoothing.
+    pub const TRANSLATION: Self = Self::Translation(Translation { label_smoothing: 0.1 });
+
     /// One of each kind, for conformance tests.
-    pub const EXAMPLES: [Self; 2] = [Self::MASKED_TOKENS, Self::NEXT_TOKEN];
+    pub const EXAMPLES: [Self; 3] = [Self::MASKED_TOKENS, Self::NEXT_TOKEN, Self::TRANSLATION];
+
+    /// Those of models of one stack that learn from plain text.
+    pub const LANGUAGE_MODELS: [Self; 2] = [Self::MASKED_TOKENS, Self::NEXT_TOKEN];
 
     /// What a language model learns: a causal one predicts the next token, another one the `mask_fraction` (0..1) of the
     /// tokens that is hidden from it.
@@ -62,7 +80,7 @@ impl Objective {
     pub fn labelled(&self, tokens: usize) -> usize {
         match self {
             Self::MaskedTokens(MaskedTokens { share }) => (tokens as f64 * share).ceil() as usize,
-            Self::NextToken(_) => tokens,
+            Self::NextToken(_) | Self::Translation(_) => tokens,
         }
     }
 
@@ -71,7 +89,8 @@ impl Objective {
         match self {
             // Two tokens of text between the special ones.
             Self::MaskedTokens(_) => 4,
-            Self::NextToken(_) => 2,
+            // Of a text to translate one, and the one that ends it.
+            Self::NextToken(_) | Self::Translation(_) => 2,
         }
     }
 
@@ -80,6 +99,7 @@ impl Objective {
         match self {
             Self::MaskedTokens(_) => SpecialTokens::BERT,
             Self::NextToken(_) => SpecialTokens::GPT2,
+            Self::Translation(_) => SpecialTokens::BART,
         }
     }
 }
@@ -87,6 +107,12 @@ impl Objective {
 impl RunConfig {
     /// What the model learns.
     pub fn objective(&self) -> Objective {
-        Objective::of_language_model(self.model.kind == Architecture::Decoder, self.train.mask_fraction)
+        match self.model.kind {
+            Architecture::Encoder => Objective::of_language_model(false, self.train.mask_fraction),
+            Architecture::Decoder => Objective::of_language_model(true, self.train.mask_fraction),
+            Architecture::EncoderDecoder => {
+                Objective::Translation(Translation { label_smoothing: self.train.label_smoothing })
+            }
+        }
     }
 }

@@ -184,6 +184,11 @@ fn faults(table: &Table) -> Vec<Problem> {
     judge::<super::Compatibility>(table, "attention.compatibility", &mut found);
     judge::<super::Coverage>(table, "attention.coverage", &mut found);
     judge::<super::Cache>(table, "attention.cache", &mut found);
+    for others in ["attention.encoder", "attention.cross"] {
+        judge::<super::Reuse>(table, &format!("{others}.reuse"), &mut found);
+        judge::<super::Compatibility>(table, &format!("{others}.compatibility"), &mut found);
+        judge::<super::OtherAnswers>(table, others, &mut found);
+    }
     judge::<super::AttentionConfig>(table, "attention", &mut found);
     judge::<super::Schedule>(table, "train.schedule", &mut found);
     judge::<super::StabilityChoice>(table, "train.stability", &mut found);

@@ -14,6 +14,13 @@ impl Problem {
     pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self { field: field.into(), message: message.into() }
     }
+
+    /// The same problem of an answer about attention in a table of its own, such as `[attention.cross]`.
+    #[must_use]
+    pub fn within(self, table: &str) -> Self {
+        let rest = self.field.strip_prefix("attention.").unwrap_or(&self.field);
+        Self { field: format!("attention.{table}.{rest}"), message: self.message }
+    }
 }
 
 impl std::fmt::Display for Problem {

@@ -30,6 +30,9 @@ pub struct TrainConfig {
     pub clip_norm: f64,
     /// Share of tokens that masked-language modelling hides (80 % mask, 10 % random, 10 % kept).
     pub mask_fraction: f64,
+    /// Share of the probability that a label spreads over the whole vocabulary while a translation is learnt, 0..1.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub label_smoothing: f64,
     /// Steps between evaluations on the held-out text; 0 = only after the last step.
     pub evaluate_every: u64,
     /// Batches of held-out text in one evaluation; 0 = all of it.
@@ -60,6 +63,7 @@ impl Default for TrainConfig {
             weight_decay: 0.01,
             clip_norm: 1.0,
             mask_fraction: 0.15,
+            label_smoothing: 0.0,
             evaluate_every: 100,
             evaluate_batches: 16,
             checkpoint_every: 500,
@@ -68,6 +72,11 @@ impl Default for TrainConfig {
             stability: StabilityChoice::default(),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
 }
 
 /// Whether the loss of a run is watched, and what follows where it diverges.

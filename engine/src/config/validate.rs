@@ -1,10 +1,10 @@
 //! What can be checked without looking at the disk, the device or the data.
 
-use std::ops::RangeInclusive;
+use std::{ops::RangeInclusive, path::PathBuf};
 
 use super::{
-    AttentionConfig, DeviceChoice, FORMAT, ModelConfig, Problem, RunConfig, Schedule, Source, Tokenizer,
-    TrainedTokenizer,
+    Architecture, AttentionConfig, DeviceChoice, FORMAT, ModelConfig, PairsSource, Problem, RunConfig, Schedule,
+    Source, Tokenizer, TrainedTokenizer,
     range::{End, outside},
 };
 
@@ -65,6 +65,21 @@ impl RunConfig {
             }
             Source::Grammar(source) => check.count("data.words", source.words, 1_000..=100_000_000),
             Source::Random(source) => check.count("data.words", source.words, 1_000..=100_000_000),
+            Source::NumberWords(source) => check.count("data.pairs", source.pairs, 1_000..=10_000_000),
+            Source::Pairs(source) => check.extend(source.problems()),
+        }
+        match (data.source.has_pairs(), self.model.kind) {
+            (true, Architecture::EncoderDecoder) | (false, Architecture::Encoder | Architecture::Decoder) => {}
+            (true, Architecture::Encoder | Architecture::Decoder) => check.add(
+                "data.kind",
+                "pairs of texts are for a model that translates; set model.kind to \"encoder_decoder\", or choose plain \
+                 text",
+            ),
+            (false, Architecture::EncoderDecoder) => check.add(
+                "data.kind",
+                "an encoder-decoder learns from pairs of texts; choose \"number_words\" or \"pairs\", or another \
+                 model.kind",
+            ),
         }
         match &data.tokenizer {
             Tokenizer::Bytes(_) => {}
@@ -109,6 +124,10 @@ impl RunConfig {
         check.number("train.weight_decay", train.weight_decay, 0.0..=100.0);
         check.number("train.clip_norm", train.clip_norm, 0.0..=1e9);
         check.number("train.mask_fraction", train.mask_fraction, 0.01..=0.9);
+        check.between("train.label_smoothing", train.label_smoothing, End::At(0.0), End::Beyond(1.0));
+        if train.label_smoothing > 0.0 && self.model.kind != Architecture::EncoderDecoder {
+            check.add("train.label_smoothing", "labels are smoothed where a translation is learnt alone; set it to 0");
+        }
         check.count("train.evaluate_every", train.evaluate_every, 0..=1_000_000_000);
         check.count("train.keep_checkpoints", train.keep_checkpoints, 1..=1000);
     }
@@ -126,6 +145,9 @@ impl ModelConfig {
     fn check(&self, attention: &AttentionConfig, length: usize, check: &mut Check) {
         let model = self;
         check.count("model.layers", model.layers, 1..=256);
+        if let Some(layers) = model.encoder_layers {
+            check.count("model.encoder_layers", layers, 1..=256);
+        }
         check.count("model.heads", model.heads, 1..=1024);
         check.count("model.width", model.width, 1..=WIDEST);
         check.count("model.feed_forward", model.feed_forward, 1..=1_048_576);
@@ -158,7 +180,92 @@ impl ModelConfig {
         }
         check.extend(attention.reuse.problems(model.layers, model.heads));
         check.extend(attention.compatibility.problems(model));
+        check.extend(self.problems_of_others(attention));
         check.extend(attention.coverage.problems(length));
+    }
+}
+
+impl ModelConfig {
+    /// What is wrong with the answers of an encoder-decoder's encoder and of its cross-attention.
+    fn problems_of_others(&self, attention: &AttentionConfig) -> Vec<Problem> {
+        let Some(encoder_layers) = self.encoder_depth() else {
+            let others = [
+                ("model.encoder_layers", self.encoder_layers.is_some()),
+                ("attention.encoder", attention.encoder.is_some()),
+                ("attention.cross", attention.cross.is_some()),
+            ];
+            let message = "only an encoder-decoder has it; leave it out, or set model.kind to \"encoder_decoder\"";
+            return others
+                .into_iter()
+                .filter(|(_, is_there)| *is_there)
+                .map(|(field, _)| Problem::new(field, message))
+                .collect();
+        };
+        let mut found = Vec::new();
+        let cases = [
+            ("encoder", &attention.encoder, attention.of_encoder(), encoder_layers),
+            ("cross", &attention.cross, attention.of_cross(), self.layers),
+        ];
+        for (name, others, answers, layers) in cases {
+            let has_reuse = others.as_ref().is_some_and(|others| others.reuse.is_some());
+            // What is taken over from a stack of the same depth was judged there.
+            if has_reuse || layers != self.layers {
+                found
+                    .extend(answers.reuse.problems(layers, self.heads).into_iter().map(|problem| problem.within(name)));
+            }
+            if others.as_ref().is_some_and(|others| others.compatibility.is_some()) {
+                found.extend(answers.compatibility.problems(self).into_iter().map(|problem| problem.within(name)));
+            }
+        }
+        found
+    }
+}
+
+impl PairsSource {
+    /// What is wrong with the files that are named, as far as the names tell.
+    fn problems(&self) -> Vec<Problem> {
+        let mut check = Check(Vec::new());
+        for (field, path) in [
+            ("data.source", &self.source),
+            ("data.target", &self.target),
+            ("data.path", &self.path),
+            ("data.validation_source", &self.validation_source),
+            ("data.validation_target", &self.validation_target),
+            ("data.validation_path", &self.validation_path),
+        ] {
+            if path.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
+                check.add(field, "name a file, or leave the field out");
+            }
+        }
+        match (&self.source, &self.target, &self.path) {
+            (Some(_), Some(_), None) | (None, None, Some(_)) => {}
+            (Some(_), None, None) => {
+                check.add("data.target", "name the file of the translations, a line for each of data.source");
+            }
+            (None, Some(_), None) => check.add("data.source", "name the file of the texts that are translated"),
+            (None, None, None) => {
+                check.add("data.source", "name two files (data.source and data.target), or one table (data.path)");
+            }
+            (_, _, Some(_)) => {
+                check.add("data.path", "name two files (data.source and data.target) or one table, not both");
+            }
+        }
+        match (&self.validation_source, &self.validation_target, &self.validation_path) {
+            (None, None, _) | (Some(_), Some(_), None) => {}
+            (Some(_), None, _) => check.add("data.validation_target", "name the file of the held-out translations"),
+            (None, Some(_), _) => check.add("data.validation_source", "name the file of the held-out texts"),
+            (Some(_), Some(_), Some(_)) => check.add("data.validation_path", "name two files or one table, not both"),
+        }
+        if let Some(text) = &self.text {
+            let is_table = |own: &Option<PathBuf>| own.is_some();
+            if !is_table(&self.path) && !is_table(&self.validation_path) {
+                check.add("data.text", "columns are those of a table; name it (data.path), or leave them out");
+            }
+            if text.iter().any(|column| column.trim().is_empty()) || text[0] == text[1] {
+                check.add("data.text", "name two columns, that of the texts and that of their translations");
+            }
+        }
+        check.into_problems(|_| true)
     }
 }
 

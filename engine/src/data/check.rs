@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::DataError;
-use super::file::probe_files;
+use super::file::{PairFiles, probe_files, probe_pair_file, probe_pairs};
 use super::tokenizer::given;
 use crate::config::{DataConfig, Problem, Source, Tokenizer};
 use crate::objective::Objective;
@@ -25,6 +25,23 @@ pub fn data_problems(config: &DataConfig, objective: &Objective) -> Vec<Problem>
         note("data.path", &file.path, &|| probe(&file.path));
         if let Some(path) = &file.validation_path {
             note("data.validation_path", path, &|| probe(path));
+        }
+    }
+    if let Source::Pairs(pairs) = &config.source {
+        let (train, validation) = PairFiles::of(pairs, Path::new(""));
+        let names = if pairs.path.is_some() { ["data.path"; 2] } else { ["data.source", "data.target"] };
+        let held_out_names = if pairs.validation_path.is_some() {
+            ["data.validation_path"; 2]
+        } else {
+            ["data.validation_source", "data.validation_target"]
+        };
+        for (files, names) in [(train, names), (validation, held_out_names)] {
+            for (path, name) in files.iter().flat_map(PairFiles::paths).zip(names) {
+                note(name, path, &|| probe_pair_file(path));
+            }
+            if let Some(files) = &files {
+                note(names[1], Path::new("."), &|| probe_pairs(files));
+            }
         }
     }
     if let Tokenizer::File(file) = &config.tokenizer {

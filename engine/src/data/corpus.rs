@@ -2,15 +2,18 @@ use std::path::Path;
 
 use super::cache::TokenizerCache;
 use super::encode::Encoder;
+use super::file::{PairFiles, load_pairs};
 use super::hash::sha256_hex;
+use super::number_words::{all_number_words, generate_number_words};
 use super::progress::advance;
 use super::rng::{Purpose, Stream};
+use super::split::split_in_pairs;
 use super::tokenizer::{bpe, bytes, given, word_piece};
 use super::{
     DataError, Documents, Progress, Split, Stage, TextTokenizer, TokenStream, generate_grammar, generate_random,
     load_files, memory, split,
 };
-use crate::config::{DataConfig, FileSource, Source, Tokenizer, counted};
+use crate::config::{DataConfig, FileSource, LongPairs, NumberWordsSource, PairsSource, Source, Tokenizer, counted};
 use crate::objective::Objective;
 
 /// Seeds the order of shuffled text, the same for every run so that runs can be compared.
@@ -34,6 +37,8 @@ pub struct Corpus {
     pub held_out_hash: String,
     /// How much there is.
     pub statistics: Statistics,
+    /// What becomes of pairs that are longer than an example, where it holds pairs: each source, then its translation.
+    pub long_pairs: LongPairs,
     /// What the user should know and may ignore, as sentences.
     pub warnings: Vec<String>,
 }
@@ -74,10 +79,7 @@ impl Corpus {
         progress: &dyn Progress,
     ) -> Result<Self, DataError> {
         let mut notes = Notes::default();
-        let texts = match &config.source {
-            Source::File(file) => split_files(file, config.validation_fraction, base_dir, &mut notes, progress)?,
-            generated => split(&generate(generated, progress)?, config.validation_fraction),
-        };
+        let texts = split_texts(config, base_dir, &mut notes, progress)?;
         let specials = objective.special_tokens();
         let tokenizer = match &config.tokenizer {
             Tokenizer::Bytes(_) => bytes(specials)?,
@@ -96,9 +98,25 @@ impl Corpus {
             )?,
         };
         let corpus = Self::from_texts(&texts, tokenizer, objective, notes, progress)?;
-        let corpus = if config.shuffled { corpus.shuffled() } else { corpus };
+        let mut corpus = Self { long_pairs: long_pairs(&config.source), ..corpus };
+        if config.shuffled {
+            corpus = corpus.shuffled();
+        }
         // Before a model is built for text that does not fill one example.
-        super::Batcher::new(&corpus, objective, 1, config.sequence_length, 0)?;
+        let batcher = super::Batcher::new(&corpus, objective, 1, config.sequence_length, 0)?;
+        if batcher.long_pairs() > 0 {
+            corpus.warnings.push(format!(
+                "{} for training {} a side of more than {} and {}. Raise data.sequence_length to read {} whole.",
+                counted(batcher.long_pairs(), "pair"),
+                if batcher.long_pairs() == 1 { "has" } else { "have" },
+                counted(config.sequence_length.saturating_sub(1), "token"),
+                match corpus.long_pairs {
+                    LongPairs::LeaveOut => "were left out",
+                    LongPairs::Truncate => "were cut off",
+                },
+                if batcher.long_pairs() == 1 { "it" } else { "them" },
+            ));
+        }
         Ok(corpus)
     }
 
@@ -112,12 +130,10 @@ impl Corpus {
         progress: &dyn Progress,
     ) -> Result<Self, DataError> {
         let mut notes = Notes::default();
-        let validation = match source {
-            Source::File(file) => read(&file.path, file, base_dir, &mut notes, progress)?,
-            generated => generate(generated, progress)?,
-        };
+        let validation = all_texts(source, base_dir, &mut notes, progress)?;
         let texts = Split { train: Documents::new(), validation };
-        Self::from_texts(&texts, tokenizer, objective, notes, progress)
+        let corpus = Self::from_texts(&texts, tokenizer, objective, notes, progress)?;
+        Ok(Self { long_pairs: long_pairs(source), ..corpus })
     }
 
     fn from_texts(
@@ -129,7 +145,7 @@ impl Corpus {
     ) -> Result<Self, DataError> {
         let separator = objective.task().separator(tokenizer.specials());
         let Notes { files, skipped_files, mut warnings } = notes;
-        if separator.is_none() {
+        if separator.is_none() && !objective.task().reads_sources() {
             warnings
                 .push("The tokenizer has no end-of-text token, so documents follow one another unmarked.".to_owned());
         }
@@ -163,7 +179,8 @@ impl Corpus {
             files,
             skipped_files,
         };
-        Ok(Self { train, validation, tokenizer, data_hash, held_out_hash, statistics, warnings })
+        let long_pairs = LongPairs::default();
+        Ok(Self { train, validation, tokenizer, data_hash, held_out_hash, statistics, long_pairs, warnings })
     }
 
     /// The control of this text: every token but the special ones at a random place in its part, always the same one.
@@ -193,13 +210,105 @@ struct Notes {
     warnings: Vec<String>,
 }
 
+/// The pairs of texts that a config holds out of training, as they stand in their files: each text, then its translation.
+///
+/// # Errors
+/// If they cannot be read, or the reading was stopped.
+pub fn held_out_pairs(config: &DataConfig, base_dir: &Path, progress: &dyn Progress) -> Result<Documents, DataError> {
+    Ok(split_texts(config, base_dir, &mut Notes::default(), progress)?.validation)
+}
+
+/// All pairs of texts of a source, of two files or a table those that are not held out.
+///
+/// # Errors
+/// If they cannot be read, or the reading was stopped.
+pub fn all_pairs(source: &Source, base_dir: &Path, progress: &dyn Progress) -> Result<Documents, DataError> {
+    all_texts(source, base_dir, &mut Notes::default(), progress)
+}
+
+fn split_texts(
+    config: &DataConfig,
+    base_dir: &Path,
+    notes: &mut Notes,
+    progress: &dyn Progress,
+) -> Result<Split, DataError> {
+    let fraction = config.validation_fraction;
+    match &config.source {
+        Source::File(file) => split_files(file, fraction, base_dir, notes, progress),
+        Source::Pairs(pairs) => split_pairs(pairs, fraction, base_dir, notes, progress),
+        Source::NumberWords(NumberWordsSource { pairs, text_seed }) => {
+            generate_number_words(*pairs, *text_seed, fraction, progress)
+        }
+        generated => Ok(split(&generate(generated, progress)?, fraction)),
+    }
+}
+
+fn all_texts(
+    source: &Source,
+    base_dir: &Path,
+    notes: &mut Notes,
+    progress: &dyn Progress,
+) -> Result<Documents, DataError> {
+    match source {
+        Source::File(file) => read(&file.path, file, base_dir, notes, progress),
+        Source::Pairs(pairs) => match PairFiles::of(pairs, base_dir).0 {
+            Some(files) => read_pairs(&files, notes, progress),
+            None => Ok(Documents::new()),
+        },
+        Source::NumberWords(NumberWordsSource { pairs, text_seed }) => all_number_words(*pairs, *text_seed, progress),
+        generated => generate(generated, progress),
+    }
+}
+
 fn generate(source: &Source, progress: &dyn Progress) -> Result<Documents, DataError> {
     advance(progress, Stage::Generating, 0, 1)?;
     match source {
         Source::Grammar(source) => generate_grammar(source.words, source.text_seed, progress),
         Source::Random(source) => generate_random(source.words, source.text_seed, progress),
-        Source::File(_) => Ok(Documents::new()),
+        Source::File(_) | Source::Pairs(_) | Source::NumberWords(_) => Ok(Documents::new()),
     }
+}
+
+fn long_pairs(source: &Source) -> LongPairs {
+    match source {
+        Source::Pairs(pairs) => pairs.long,
+        Source::File(_) | Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => LongPairs::default(),
+    }
+}
+
+fn split_pairs(
+    source: &PairsSource,
+    fraction: f64,
+    base_dir: &Path,
+    notes: &mut Notes,
+    progress: &dyn Progress,
+) -> Result<Split, DataError> {
+    let (train, validation) = PairFiles::of(source, base_dir);
+    let Some(files) = train else { return Ok(Split::default()) };
+    let train = read_pairs(&files, notes, progress)?;
+    let Some(files) = validation else { return Ok(split_in_pairs(&train, fraction)) };
+    let validation = read_pairs(&files, notes, progress)?;
+    let pairs = |documents: &Documents| documents.len() / 2;
+    let pair = |documents: &Documents, number: usize| {
+        let side = |place: usize| documents.get(place).unwrap_or_default().to_owned();
+        (side(2 * number), side(2 * number + 1))
+    };
+    let known: std::collections::HashSet<_> = (0..pairs(&train)).map(|number| pair(&train, number)).collect();
+    let seen = (0..pairs(&validation)).filter(|number| known.contains(&pair(&validation, *number))).count();
+    if seen > 0 {
+        notes.warnings.push(format!(
+            "{seen} of {} held-out pairs are among those for training too, so the validation loss is too good: {}",
+            pairs(&validation),
+            files.paths().first().map(|path| path.display().to_string()).unwrap_or_default()
+        ));
+    }
+    Ok(Split { train, validation })
+}
+
+fn read_pairs(files: &PairFiles, notes: &mut Notes, progress: &dyn Progress) -> Result<Documents, DataError> {
+    let pairs = load_pairs(files, progress)?;
+    notes.files += files.paths().len();
+    Ok(pairs)
 }
 
 fn split_files(

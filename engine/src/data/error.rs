@@ -185,6 +185,119 @@ pub enum DataError {
         column: usize,
     },
 
+    /// Two files of pairs that do not have a line for each other's lines.
+    #[error(
+        "The files do not belong together line by line: {} has {}, and the file of the translations {}. Line n of one must \
+         be the translation of line n of the other; correct them: {}",
+        source_path.display(), counted(*source_lines as u64, "line"), counted(*target_lines as u64, "line"), path.display()
+    )]
+    UnequalLines {
+        /// Lines of the texts.
+        source_lines: usize,
+        /// Lines of the translations.
+        target_lines: usize,
+        /// The file of the texts.
+        source_path: PathBuf,
+        /// The file of the translations.
+        path: PathBuf,
+    },
+
+    /// A pair of which one side is empty.
+    #[error(
+        "Line {line} has no {side}, though its other side is there. Write it, or remove the line from both sides: {}", path.display()
+    )]
+    EmptySide {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// `text` or `translation`.
+        side: &'static str,
+    },
+
+    /// A table of pairs without a column.
+    #[error(
+        "There is no column {column}.{} The first line has {}. Set data.text to two names from the first line, or to two \
+         numbers from 0: {}",
+        suggestion(nearest.as_deref()), list(found), path.display()
+    )]
+    MissingPairColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column as it was asked for.
+        column: String,
+        /// The first line's cells.
+        found: Vec<String>,
+        /// The column that may have been meant.
+        nearest: Option<String>,
+    },
+
+    /// A table of pairs that does not have two columns, and none were chosen.
+    #[error(
+        "The table has {}, not two: {}. Set data.text to the columns of the texts and of their translations, by name or by \
+         number from 0: {}",
+        counted(found.len() as u64, "column"), list(found), path.display()
+    )]
+    WhichPairColumns {
+        /// The file.
+        path: PathBuf,
+        /// The first line's cells.
+        found: Vec<String>,
+    },
+
+    /// A row of a table of pairs that is too short to have both columns.
+    #[error(
+        "Line {line} has {}, so that column {column} (from 0) is missing there. Correct or remove the line: {}",
+        counted(*cells as u64, "cell"), path.display()
+    )]
+    ShortPairRow {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// Cells in that row.
+        cells: usize,
+        /// The column, from 0.
+        column: usize,
+    },
+
+    /// No pair of which both sides fit.
+    #[error(
+        "None of the {} of the {part} text has two sides of at most {} and the token that ends them. Raise \
+         data.sequence_length, or set data.long to \"truncate\"",
+        counted(*pairs as u64, "pair"), counted(sequence.saturating_sub(1) as u64, "token")
+    )]
+    NoPairFits {
+        /// `training` or `validation`.
+        part: &'static str,
+        /// Pairs that there are.
+        pairs: usize,
+        /// Tokens of a side, at most.
+        sequence: usize,
+    },
+
+    /// Too few pairs to fill one batch.
+    #[error(
+        "There are {} to train on, and one batch needs {batch}. Lower train.batch to {pairs} or less, or give more pairs",
+        counted(*pairs as u64, "pair")
+    )]
+    TooFewPairs {
+        /// Pairs that fit.
+        pairs: usize,
+        /// Examples in one batch.
+        batch: usize,
+    },
+
+    /// A tokenizer without a token that ends a text, for a model that writes texts.
+    #[error(
+        "The tokenizer has no token that ends a text (</s>, <|endoftext|>, [SEP] and the like), and a translation must end. \
+         Choose another tokenizer, or train one (kind = \"bpe\"): {}", path.display()
+    )]
+    NoEnd {
+        /// The file.
+        path: PathBuf,
+    },
+
     /// A CSV file that breaks its own rules.
     #[error("The CSV file cannot be read at line {line} ({why}). Correct the line, or rename the file to .tsv if it separates by tabs: {}", path.display())]
     BrokenCsv {
@@ -340,6 +453,10 @@ impl DataError {
         match self {
             Self::MissingField { .. } | Self::NotText { .. } => Some("data.field"),
             Self::MissingColumn { .. } | Self::ShortRow { .. } | Self::WhichColumn { .. } => Some("data.column"),
+            Self::UnequalLines { .. } => Some("data.target"),
+            Self::MissingPairColumn { .. } | Self::WhichPairColumns { .. } | Self::ShortPairRow { .. } => {
+                Some("data.text")
+            }
             _ => None,
         }
     }

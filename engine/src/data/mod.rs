@@ -4,7 +4,9 @@
 //! trains or opens the tokenizer and encodes. A [`Batcher`] then cuts the tokens into batches; each is a pure
 //! function of the seed and the step, so a resumed run sees exactly the batches that an uninterrupted one sees.
 //!
-//! Sources are one file each: `file` (on disk), `grammar` (built-in English-like text) and `random` (its control).
+//! Sources are one file each: `file` (on disk), `grammar` (built-in English-like text), `random` (its control) and
+//! `number_words` (pairs of texts to translate). A corpus of pairs has the documents of plain text, a source and then its
+//! translation.
 //! What a batch is, the `objective` says. Uses `config`, `ops` and `objective`; everything that crosses this door is plain data.
 
 mod batcher;
@@ -19,7 +21,9 @@ mod grammar;
 mod hash;
 /// What the machine has of memory.
 pub mod memory;
+mod number_words;
 mod open;
+mod pairs;
 mod progress;
 mod random;
 mod rng;
@@ -29,7 +33,7 @@ mod windows;
 
 pub use batcher::{Batcher, HeldOut};
 pub use check::data_problems;
-pub use corpus::{Corpus, PartStatistics, Statistics};
+pub use corpus::{Corpus, PartStatistics, Statistics, all_pairs, held_out_pairs};
 pub use documents::Documents;
 pub use encode::TokenStream;
 pub use error::DataError;

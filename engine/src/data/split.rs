@@ -36,6 +36,27 @@ pub fn split(documents: &Documents, fraction: f64) -> Split {
     split_by_position(documents, fraction)
 }
 
+/// Holds out about `fraction` (0..1) of pairs, each two documents, and at least one. Each goes to one side by a hash of its
+/// first document alone, so that a text which comes twice is on one side, whatever its translations are. With few pairs
+/// those whose hashes are the smallest are held out.
+pub(super) fn split_in_pairs(pairs: &Documents, fraction: f64) -> Split {
+    let source = |number: usize| pairs.get(2 * number).unwrap_or_default();
+    let places: Vec<u64> = (0..pairs.len() / 2).map(|number| sha256_prefix(source(number).as_bytes())).collect();
+    let wanted = ((places.len() as f64 * fraction).round() as usize).max(1);
+    let mut sorted = places.clone();
+    sorted.sort_unstable();
+    // Pairs of one text go together, so that their number is met but for these.
+    let bound = sorted.get(wanted - 1).copied().unwrap_or(0);
+    let mut split = Split::default();
+    for (number, place) in places.into_iter().enumerate() {
+        let side = if place <= bound { &mut split.validation } else { &mut split.train };
+        for document in [2 * number, 2 * number + 1] {
+            side.push(pairs.get(document).unwrap_or_default());
+        }
+    }
+    split
+}
+
 fn split_by_document(documents: &Documents, fraction: f64) -> Split {
     let mut split = Split::default();
     for text in documents.iter() {

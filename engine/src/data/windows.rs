@@ -112,6 +112,6 @@ impl Windows {
             }
             input_ids.resize((row + 1) * sequence, self.pad);
         }
-        Batch { input_ids, labels, key_mask, batch, sequence }
+        Batch { input_ids, labels, key_mask, batch, sequence, sources: None }
     }
 }

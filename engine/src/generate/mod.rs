@@ -5,7 +5,7 @@
 //! [`continue_text`] keeps nothing between tokens and goes on past the positions of a model; a run that trains shows with it
 //! what it can do. [`prove_caches`] shows that what is kept between tokens changes none.
 //!
-//! Uses `ops`, `attention` and `model`.
+//! Uses `ops`, `attention`, `model` and `objective`.
 
 mod attention;
 mod beam;

@@ -174,6 +174,18 @@ impl Model {
     /// `labels[i]` is the token to be predicted at position `i`, row by row: for a decoder the one that follows. Only
     /// labelled positions are carried to the vocabulary.
     pub fn loss(&self, input: &ModelInput, labels: &[i64], options: &ForwardOptions) -> Result<Loss, ModelError> {
+        self.smoothed_loss(input, labels, 0.0, options)
+    }
+
+    /// The same where a share `smoothing` (0..1) of each label is spread evenly over the whole vocabulary: a position has
+    /// the loss `(1 - smoothing) (-log p[label]) + smoothing mean(-log p)`.
+    pub fn smoothed_loss(
+        &self,
+        input: &ModelInput,
+        labels: &[i64],
+        smoothing: f64,
+        options: &ForwardOptions,
+    ) -> Result<Loss, ModelError> {
         let Encoded { last, maps, hidden, .. } = self.encode(input, options)?;
         let rows = match self.labelled(&last, labels)? {
             Some(rows) => rows,
@@ -182,14 +194,23 @@ impl Model {
                 Labelled { hidden: last.narrow(1, 0, 1)?.narrow(0, 0, 1)?.squeeze(1)?, labels: vec![IGNORED_LABEL] }
             }
         };
+        let labelled = labels.iter().filter(|label| **label != IGNORED_LABEL).count();
         let loss = if self.has_blocks() {
-            ops::head_loss(&self.before_table(&rows.hidden)?, self.head_parts(rows.labels)?, self.gradients.as_ref())?
+            let parts = HeadParts { smoothing, ..self.head_parts(rows.labels)? };
+            ops::head_loss(&self.before_table(&rows.hidden)?, parts, self.gradients.as_ref())?
         } else {
+            let logits = self.logits(&rows.hidden)?;
             // Read on the processor in any case.
             let labels = Tensor::new(rows.labels.as_slice(), &Device::Cpu)?;
-            ops::cross_entropy(&self.logits(&rows.hidden)?, &labels)?
+            let loss = ops::cross_entropy(&logits, &labels)?;
+            if smoothing > 0.0 && labelled > 0 {
+                // With the logits z of a row and those of its label y: mean(-log p) - (-log p[y]) = z[y] - mean(z).
+                let of_labels = logits.gather(&labels.to_device(self.device())?.unsqueeze(1)?, 1)?.mean_all()?;
+                (loss + ((of_labels - logits.mean_all()?)? * smoothing)?)?
+            } else {
+                loss
+            }
         };
-        let labelled = labels.iter().filter(|label| **label != IGNORED_LABEL).count();
         Ok(Loss { loss, labelled, maps, hidden })
     }
 
@@ -430,7 +451,7 @@ impl Model {
 
     fn head_parts(&self, labels: Vec<i64>) -> Result<HeadParts, ModelError> {
         let (table, bias) = self.table()?;
-        Ok(HeadParts { table: table.clone(), bias: bias.cloned(), labels })
+        Ok(HeadParts { table: table.clone(), bias: bias.cloned(), labels, smoothing: 0.0 })
     }
 
     /// From hidden states to the vocabulary. `[.., d]` to `[.., v]`

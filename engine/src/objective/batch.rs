@@ -3,6 +3,29 @@ use crate::model::{Model, ModelError, ModelInput};
 /// The label of positions that count for nothing: padding and what is not predicted.
 pub const IGNORED: i64 = crate::ops::IGNORED_LABEL;
 
+/// The texts that an encoder reads, row by row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sources {
+    /// `[batch, sequence]`
+    pub ids: Vec<u32>,
+    /// 1 = a token, 0 = padding behind the tokens of its row; `None` when no row has padding. `[batch, sequence]`
+    pub key_mask: Option<Vec<u8>>,
+    /// Tokens in a row.
+    pub sequence: usize,
+}
+
+impl Sources {
+    /// The texts without padding.
+    pub fn rows(&self) -> Vec<Vec<u32>> {
+        let is_token = |place: usize| self.key_mask.as_ref().is_none_or(|mask| mask[place] != 0);
+        let row = |(row, ids): (usize, &[u32])| {
+            let first = row * self.sequence;
+            (first..).zip(ids).filter(|(place, _)| is_token(*place)).map(|(_, id)| *id).collect()
+        };
+        self.ids.chunks(self.sequence.max(1)).enumerate().map(row).collect()
+    }
+}
+
 /// Examples for one forward pass, row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
@@ -17,9 +40,20 @@ pub struct Batch {
     pub batch: usize,
     /// Tokens in a row.
     pub sequence: usize,
+    /// What the encoder reads before a decoder reads `input_ids`, where there is one.
+    pub sources: Option<Sources>,
 }
 
 impl Batch {
+    /// Tokens that the model reads, padding left out.
+    pub fn tokens(&self) -> usize {
+        let count = |mask: &Option<Vec<u8>>, all: usize| {
+            mask.as_ref().map_or(all, |keys| keys.iter().filter(|key| **key != 0).count())
+        };
+        let sources = self.sources.as_ref().map_or(0, |sources| count(&sources.key_mask, sources.ids.len()));
+        count(&self.key_mask, self.input_ids.len()) + sources
+    }
+
     /// Positions that have a label: the weight of this batch's mean loss.
     pub fn targets(&self) -> usize {
         self.labels.iter().filter(|label| **label != IGNORED).count()
@@ -32,7 +66,9 @@ impl Batch {
     /// If ids and mask are not `batch * sequence` many.
     pub fn input(&self, model: &Model) -> Result<ModelInput, ModelError> {
         let keys = self.key_mask.as_deref().filter(|_| !model.plan().stack.is_causal);
-        ModelInput::new(&self.input_ids, keys, self.batch, self.sequence, model.device())
+        let input = ModelInput::new(&self.input_ids, keys, self.batch, self.sequence, model.device())?;
+        let Some(Sources { ids, key_mask, sequence }) = &self.sources else { return Ok(input) };
+        Ok(input.with_encoder(ModelInput::new(ids, key_mask.as_deref(), self.batch, *sequence, model.device())?))
     }
 
     /// Tokens of a row in front of its padding.
@@ -52,6 +88,12 @@ impl Batch {
             self.labels.truncate(rows * self.sequence);
             if let Some(keys) = &mut self.key_mask {
                 keys.truncate(rows * self.sequence);
+            }
+            if let Some(Sources { ids, key_mask, sequence }) = &mut self.sources {
+                ids.truncate(rows * *sequence);
+                if let Some(keys) = key_mask {
+                    keys.truncate(rows * *sequence);
+                }
             }
         }
         self

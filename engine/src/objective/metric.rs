@@ -1,8 +1,11 @@
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Objective, RECORDED, Sums, recorded::VALIDATION_LOSS};
+use super::{Objective, RECORDED, Sums, recorded::VALIDATION_LOSS, text_scores::TEXT_SCORES};
 use crate::text::floats::Number;
 
 /// A number that is recorded over the steps of a run: everything that stores, tables, charts and exports need to know of it.
@@ -29,7 +32,7 @@ pub struct Metric {
 impl Metric {
     /// The metric of a series, if it is one that the program knows.
     pub fn find(series: &str) -> Option<&'static Self> {
-        RECORDED.iter().chain(Self::of_objectives()).find(|metric| metric.series == series)
+        RECORDED.iter().chain(Self::of_objectives()).chain(TEXT_SCORES).find(|metric| metric.series == series)
     }
 
     /// The metrics of evaluations, of all objectives; each begins with the loss.
@@ -37,9 +40,10 @@ impl Metric {
         Objective::EXAMPLES.into_iter().flat_map(|objective| objective.task().metrics())
     }
 
-    /// Those that not every objective has: all but the loss. They tell what a run learns.
+    /// Those that not every objective has, each once: all but the loss. They tell what a run learns.
     pub fn own_of_objectives() -> impl Iterator<Item = &'static Self> {
-        Self::of_objectives().filter(|metric| **metric != VALIDATION_LOSS)
+        let mut told = BTreeSet::from([VALIDATION_LOSS.series]);
+        Self::of_objectives().filter(move |metric| told.insert(metric.series))
     }
 
     /// Its field in events: the last part of the name of its series.
@@ -176,6 +180,11 @@ impl Measurements {
         Self(metrics.iter().filter_map(measured).collect())
     }
 
+    /// Values of some metrics, in their order.
+    pub fn of_values(metrics: &'static [Metric], values: impl IntoIterator<Item = f64>) -> Self {
+        Self(metrics.iter().zip(values).map(|(metric, value)| Measured { metric, value }).collect())
+    }
+
     /// One after the other, in the order of the objective.
     pub fn iter(&self) -> impl Iterator<Item = Measured> {
         self.0.iter().copied()
@@ -192,7 +201,7 @@ impl<'de> Deserialize<'de> for Measurements {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let values: BTreeMap<String, Number> = BTreeMap::deserialize(deserializer)?;
         let mut found = Vec::new();
-        for metric in Metric::own_of_objectives() {
+        for metric in Metric::own_of_objectives().chain(TEXT_SCORES) {
             if let Some(Number(value)) = values.get(metric.field()) {
                 found.push(Measured { metric, value: *value });
             }
@@ -243,5 +252,8 @@ mod tests {
             }
             assert_eq!(serde_json::from_str::<Measurements>(&text).unwrap(), found);
         }
+        let found = Measurements::of_values(TEXT_SCORES, (1..).map(f64::from));
+        let text = serde_json::to_string(&found).unwrap();
+        assert_eq!(serde_json::from_str::<Measurements>(&text).unwrap(), found);
     }
 }

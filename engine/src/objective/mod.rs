@@ -1,7 +1,7 @@
 //! What a model learns: of each objective its batches, its loss and its metrics.
 //!
 //! [`Objective`] is an enum of plain data; what each of its kinds does, it says in one file as a [`Task`]:
-//! `masked_tokens`, `next_token`. A [`Metric`] is a descriptor: everything that stores, tables, charts and exports of a
+//! `masked_tokens`, `next_token`, `translation`. A [`Metric`] is a descriptor: everything that stores, tables, charts and exports of a
 //! number need to know. Those of evaluations belong to the objectives; `recorded` has the others that a run logs.
 //!
 //! Uses `config`, `ops`, `attention` and `model`.
@@ -16,9 +16,10 @@ mod specials;
 mod sums;
 mod task;
 pub mod text_scores;
+mod translation;
 
 pub use crate::config::Objective;
-pub use batch::{Batch, IGNORED};
+pub use batch::{Batch, IGNORED, Sources};
 pub use metric::{Direction, Measured, Measurements, Metric, Quantity};
 pub use recorded::RECORDED;
 pub use specials::Specials;

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// 1.0 = certain and right; the vocabulary size = guessing. Infinite where `exp` overflows, NaN for a NaN loss.
-const PERPLEXITY: Metric = Metric {
+pub(super) const PERPLEXITY: Metric = Metric {
     series: "validation/perplexity",
     title: "Perplexity",
     phrase: "perplexity {}",

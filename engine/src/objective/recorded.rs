@@ -77,6 +77,14 @@ pub const RECORDED: &[Metric] = &[
         )
     },
     Metric {
+        quantity: Quantity::Share,
+        ..logged(
+            series_names::DATA_PADDING_SHARE,
+            "Padding",
+            "positions of the training batches of an epoch that hold no token / all of them",
+        )
+    },
+    Metric {
         unit: "% of one core",
         quantity: Quantity::Percent,
         ..logged(series_names::SYSTEM_CPU_PERCENT, "Processor use", "of the program, 100 % a core")

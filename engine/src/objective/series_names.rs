@@ -20,6 +20,8 @@ pub const PROBE_ENERGY_IN_1_PERCENT: &str = "probe/energy_in_1_percent";
 /// Mean squared error of the scores that follow from some pairs as a share of their mean square, when the pairs were chosen;
 /// one point, 0 to 1.
 pub const COVERAGE_SCORE_ERROR: &str = "coverage/score_error";
+/// Share of the positions of training batches that are padding, where examples have lengths of their own; one point, 0 to 1.
+pub const DATA_PADDING_SHARE: &str = "data/padding_share";
 /// Share of the processors that the program uses, percent.
 pub const SYSTEM_CPU_PERCENT: &str = "system/cpu_percent";
 /// Memory that the program holds, bytes.

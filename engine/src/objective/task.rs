@@ -1,6 +1,6 @@
 use std::{fmt::Debug, sync::Arc};
 
-use super::{Batch, IGNORED, Metric, Objective, Specials, Sums};
+use super::{Batch, IGNORED, Metric, Objective, Sources, Specials, Sums};
 use crate::{
     model::{ForwardOptions, Loss, Model, ModelError},
     ops::random::Stream,
@@ -13,6 +13,11 @@ pub trait Task {
 
     /// What an example is made of.
     fn framing(&self, specials: &Specials) -> Framing;
+
+    /// Whether an example is a pair: a text that an encoder reads, and one that is written.
+    fn reads_sources(&self) -> bool {
+        false
+    }
 
     /// The token that stands after each document, where the vocabulary has one.
     fn separator(&self, specials: &Specials) -> Option<u32>;
@@ -48,6 +53,7 @@ impl Objective {
         match self {
             Self::MaskedTokens(task) => task,
             Self::NextToken(task) => task,
+            Self::Translation(task) => task,
         }
     }
 
@@ -56,8 +62,9 @@ impl Objective {
         let mut tokens =
             || -> Vec<u32> { (0..batch * sequence).map(|_| stream.below(vocabulary as u64) as u32).collect() };
         let (input_ids, targets) = (tokens(), tokens());
+        let sources = self.task().reads_sources().then(|| Sources { ids: tokens(), key_mask: None, sequence });
         let labels = self.task().random_labels(targets.into_iter().map(i64::from).collect());
-        Batch { input_ids, labels, key_mask: None, batch, sequence }
+        Batch { input_ids, labels, key_mask: None, batch, sequence, sources }
     }
 }
 
@@ -109,6 +116,8 @@ pub enum Showing {
     Continuation,
     /// The model fills in the hidden tokens of examples.
     FilledIn,
+    /// The model translates the texts of examples.
+    Translated,
 }
 
 /// Keeps every label that `share` of them asks for, evenly spread; the others are [`IGNORED`].
@@ -136,8 +145,10 @@ mod tests {
                 assert!(metric.phrase.matches("{}").count() == 1, "{metric:?}");
                 assert_eq!(metric.series, format!("validation/{}", metric.field()));
             }
+            assert_eq!(metrics.iter().map(|metric| metric.series).collect::<HashSet<_>>().len(), metrics.len());
             names.extend(metrics[1..].iter().map(|metric| metric.series));
         }
+        assert_eq!(Metric::own_of_objectives().count(), names.len(), "each is told once");
         let all: Vec<&str> = RECORDED.iter().map(|metric| metric.series).chain(names).collect();
         assert_eq!(all.iter().collect::<HashSet<_>>().len(), all.len());
     }

@@ -81,7 +81,7 @@ pub fn check_device(choice: DeviceChoice, mut told: impl FnMut(&DeviceCheck) -> 
             return Ok(());
         }
     }
-    for kind in Architecture::ALL {
+    for kind in Architecture::LANGUAGE_MODELS {
         let config = config(kind, AttentionConfig::default());
         let (found, exact) = (train(&config, Precision::F32, &device)?, train(&config, Precision::F64, &Device::Cpu)?);
         if !told(&compared(format!("{}, {STEPS} steps of training", kind.name()), Precision::F32, &found, &exact)) {
@@ -94,12 +94,12 @@ pub fn check_device(choice: DeviceChoice, mut told: impl FnMut(&DeviceCheck) -> 
 /// The models: every way to score, every reuse, in both architectures by turns.
 fn configs() -> Vec<RunConfig> {
     let ways = Compatibility::examples(4, 64).into_iter().flat_map(|compatibility| {
-        Architecture::ALL.map(|kind| {
+        Architecture::LANGUAGE_MODELS.map(|kind| {
             config(kind, AttentionConfig { compatibility: compatibility.clone(), ..AttentionConfig::default() })
         })
     });
     let reuses = Reuse::examples(3, 4).into_iter().filter(|reuse| *reuse != Reuse::default()).flat_map(|reuse| {
-        Architecture::ALL
+        Architecture::LANGUAGE_MODELS
             .map(|kind| config(kind, AttentionConfig { reuse: reuse.clone(), ..AttentionConfig::default() }))
     });
     let mut configs: Vec<RunConfig> = ways.chain(reuses).collect();

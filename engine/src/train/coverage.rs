@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn errors_are_those_of_the_analysis_and_the_model_follows() {
-        for kind in Architecture::ALL {
+        for kind in Architecture::LANGUAGE_MODELS {
             let (model, batcher) = parts(kind);
             let found = |examples: usize| row_covariances(&model, &batcher, examples, &|| false).unwrap().unwrap();
             let covariances = found(12);

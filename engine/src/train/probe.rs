@@ -6,9 +6,9 @@ use super::{TrainError, boundary};
 use crate::{
     config::RunConfig,
     data::{Batcher, Corpus},
-    generate::{Sampling, continue_text, fill_masks},
+    generate::{Ending, Marks, Progress, Sampling, Search, continue_text, fill_masks, generate},
     model::Model,
-    objective::{Batch, IGNORED, Objective, Showing},
+    objective::{Batch, IGNORED, Objective, Showing, Sources},
 };
 
 /// Tokens of a sample's prompt, at least, and at most where it goes on to the end of a word.
@@ -33,8 +33,13 @@ pub(super) struct Probe {
 
 impl Probe {
     pub(super) fn new(config: &RunConfig, batcher: &Batcher) -> Self {
-        let batch = batcher.validation_batches(1).next();
-        Self { batch, shown: config.probe.examples.min(SHOWN), seed: config.seed }
+        let shown = config.probe.examples.min(SHOWN);
+        let batch = match config.objective().task().showing() {
+            Showing::Continuation | Showing::FilledIn => batcher.validation_batches(1).next(),
+            // Of pairs a batch has those of one length.
+            Showing::Translated => batcher.held_out().spread(shown, shown).next(),
+        };
+        Self { batch, shown, seed: config.seed }
     }
 
     /// What the model makes of it, a line an example, as its objective shows it.
@@ -47,6 +52,9 @@ impl Probe {
         should_stop: &dyn Fn() -> bool,
     ) -> Result<Option<String>, TrainError> {
         let Some(batch) = &self.batch else { return Ok(Some(String::new())) };
+        if let (Showing::Translated, Some(sources)) = (objective.task().showing(), &batch.sources) {
+            return translated(model, corpus, batch, sources, should_stop);
+        }
         let mut lines = Vec::new();
         let examples = batch.input_ids.chunks(batch.sequence).zip(batch.labels.chunks(batch.sequence));
         for (row, (ids, labels)) in examples.take(self.shown).enumerate() {
@@ -56,6 +64,7 @@ impl Probe {
                     self.continuation(model, corpus, ids, row as u64, should_stop)?
                 }
                 Showing::FilledIn => filled(model, corpus, ids, labels)?,
+                Showing::Translated => String::new(),
             };
             if should_stop() {
                 return Ok(None);
@@ -119,6 +128,35 @@ fn filled(model: &Model, corpus: &Corpus, ids: &[u32], labels: &[i64]) -> Result
     text.push(one_line(&corpus.tokenizer.decode(ids.get(from..).unwrap_or_default())?));
     text.retain(|part| !part.is_empty());
     Ok(text.join(" "))
+}
+
+/// Texts, how the model translates them, and, where that is something else, the right translation.
+fn translated(
+    model: &Model,
+    corpus: &Corpus,
+    batch: &Batch,
+    sources: &Sources,
+    should_stop: &dyn Fn() -> bool,
+) -> Result<Option<String>, TrainError> {
+    let tokenizer = &corpus.tokenizer;
+    let end = tokenizer.specials().end_of_text.unwrap_or(tokenizer.specials().pad);
+    let marks = Marks { start: Some(end), end: vec![end], ..Marks::default() };
+    let search = Search { max_new_tokens: batch.sequence + batch.sequence / 2, ..Search::default() };
+    let goes_on = |_: Progress<'_>| if should_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let written = generate(model, &sources.rows(), &marks, &search, None, goes_on)?.texts;
+    if written.iter().any(|text| text.ending == Ending::Stopped) {
+        return Ok(None);
+    }
+    let mut lines = Vec::new();
+    let rows = sources.ids.chunks(sources.sequence.max(1)).zip(batch.labels.chunks(batch.sequence.max(1)));
+    for ((source, labels), written) in rows.zip(&written) {
+        let right: Vec<u32> = labels.iter().filter_map(|label| u32::try_from(*label).ok()).collect();
+        let [source, written, right] = [source, &written.tokens, &right].map(|ids| tokenizer.decode(ids));
+        let (source, written, right) = (one_line(&source?), one_line(&written?), one_line(&right?));
+        let other = if written == right { String::new() } else { format!(" (not {right})") };
+        lines.push(format!("{source} \u{2192} {written}{other}"));
+    }
+    Ok(Some(lines.join("\n")))
 }
 
 /// Text without line breaks, and with nothing in it that a terminal would obey.

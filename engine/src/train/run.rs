@@ -59,6 +59,9 @@ pub fn train(trainer: &mut Trainer, hooks: &mut dyn Hooks) -> Result<Outcome, Tr
 /// short.
 fn analyse(trainer: &mut Trainer, hooks: &mut dyn Hooks, due: bool) -> Result<bool, TrainError> {
     let step = trainer.progress().step;
+    if !trainer.plan().is_language_model() {
+        return Ok(true);
+    }
     if !due && !trainer.has_time_to_analyse() {
         if let Some(analysis_secs) = trainer.first_analysis_left_out() {
             hooks.analysis_thinned(step, analysis_secs);

@@ -331,6 +331,11 @@ impl Trainer {
         self.stepper.state()
     }
 
+    /// Share of the positions that training computes which are padding, 0..1; none where examples have one length.
+    pub fn padding_share(&self) -> Option<f64> {
+        self.objective.task().reads_sources().then(|| self.batcher.padding_share())
+    }
+
     /// How far the run has come.
     pub fn progress(&self) -> &Progress {
         &self.progress

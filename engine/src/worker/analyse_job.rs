@@ -81,6 +81,7 @@ fn carry_out(
     tell(0, "Loading the model", 0.0);
     let subject =
         Subject::load_from(&context.store, &job.target, job.data.as_deref(), job.spec.shuffled).map_err(refused)?;
+    subject.require_analysable().map_err(refused)?;
     let tokens = job.spec.tokens.unwrap_or_else(|| subject.tokens());
     subject.require_positions(tokens).map_err(refused)?;
     let stage = |stage: usize, subject: &Subject, spec: &AnalysisSpec, bases: &[Basis]| {
@@ -105,6 +106,7 @@ fn carry_out(
     let (mut bases, mut of_spaces) = (Vec::new(), Vec::new());
     for (number, Subspace { target, data }) in job.subspaces.iter().enumerate() {
         let other = Subject::load(context, target, data.as_deref()).map_err(refused)?;
+        other.require_analysable().map_err(refused)?;
         let components = job.spec.spectrum.as_ref().map_or(SpectrumSpec::default().components, |spec| spec.components);
         let spec = AnalysisSpec {
             similarity: Vec::new(),

@@ -118,6 +118,27 @@ pub enum Command {
         /// The request that asked for it.
         generation: Ticket,
     },
+    /// Translates pairs of texts with a run's model or that of a model directory and scores the translations; answered by
+    /// [`super::Event::Translating`] as it goes on and by [`super::Event::TranslationEvaluated`]. [`Self::Stop`] keeps what
+    /// there is.
+    EvaluateTranslation {
+        /// Which model.
+        target: Target,
+        /// Which pairs; `None` = those that were held out of the run's training.
+        data: Option<Box<DataConfig>>,
+        /// How many of them, from the first on; none: all.
+        limit: Option<usize>,
+        /// How many are translated at the same time.
+        batch: usize,
+        /// How translations are searched for.
+        search: Box<Search>,
+        /// The number format in which the model computes.
+        precision: Precision,
+        /// Threads that compute; none: as many as there are cores.
+        threads: Option<usize>,
+        /// Folder from which relative paths in `data` are taken.
+        base_dir: PathBuf,
+    },
     /// Writes a checkpoint as a model directory; answered by [`super::Event::Exported`].
     Export {
         /// The run.

@@ -21,6 +21,7 @@ use super::{
     prove_job::prove_job,
     scheduler::Message,
     train_job::train_job,
+    translate_job::translate_job,
 };
 use crate::store::{Failure, RunState, StateDetails, Store, StoreWriter};
 
@@ -72,6 +73,7 @@ fn work(context: &JobContext, inbox: &Receiver<(Job, Arc<JobControl>)>, messages
             Work::Evaluate(job) => evaluate_job(context, job, &control),
             Work::Generate(job) => generate_job(context, &job, &control),
             Work::Prove(job) => prove_job(context, &job, &control),
+            Work::Translate(job) => translate_job(context, &job, &control),
             Work::Measure(job) => measure_job(context, *job, &control),
             Work::Analyse(job) => analyse_job(context, *job, &control),
         }));

@@ -42,6 +42,7 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
     subject.require_positions(length).map_err(JobError::refusal)?;
     let mut score_error = None;
     if let Some(wanted) = &job.coverage {
+        subject.require_analysable().map_err(JobError::refusal)?;
         if !subject.has_text {
             let why = "Pairs and directions come from the text that a model was trained on, and this folder does not say \
                        which; name a run.";

@@ -385,6 +385,52 @@ pub enum Event {
         /// Whether it was stopped.
         stopped: bool,
     },
+    /// Texts are being translated to score them.
+    Translating {
+        /// Those that are done.
+        done: usize,
+        /// All.
+        pairs: usize,
+    },
+    /// Answer to [`super::Command::EvaluateTranslation`].
+    TranslationEvaluated {
+        /// The model, as given.
+        target: String,
+        /// The pairs in words.
+        data: String,
+        /// How many pairs were translated.
+        pairs: usize,
+        /// The scores, each a field, from 0 to 100.
+        #[serde(flatten)]
+        metrics: Measurements,
+        /// Tokens that were written, what ends texts included.
+        tokens: usize,
+        /// Time of all translations together.
+        #[serde(with = "floats")]
+        seconds: f64,
+        /// The part of it in which sources were read.
+        #[serde(with = "floats")]
+        reading_seconds: f64,
+        /// Translations a second.
+        #[serde(with = "floats")]
+        samples_per_sec: f64,
+        /// What was kept between tokens, in a word.
+        cache: String,
+        /// The most that was kept.
+        cache_bytes: u64,
+        /// Texts that were followed for each source.
+        beams: usize,
+        /// How many sources were translated at the same time.
+        batch: usize,
+        /// Sources that the model's positions cut off.
+        cut_sources: usize,
+        /// Sources with characters that the tokenizer does not know.
+        unknown_sources: usize,
+        /// Whether it was stopped.
+        stopped: bool,
+        /// The translations, in the order of the pairs.
+        translations: Vec<String>,
+    },
     /// Answer to [`super::Command::Export`].
     Exported {
         /// The run.

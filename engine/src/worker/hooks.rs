@@ -128,6 +128,11 @@ impl<'a> RunHooks<'a> {
         }
         // Only now: a reading of the machine that is logged before the attempt began would open one of its own.
         self.note_progress(trainer);
+        if progress.step == 0
+            && let Some(share) = trainer.padding_share()
+        {
+            self.log(0, &[(series_names::DATA_PADDING_SHARE, share)]);
+        }
         self.health = HealthWatch::new(&self.job.config, trainer.plan().vocabulary(), trainer.steps());
         self.health.catch_up(store, run, progress.step);
         self.context.position.watch(self.job.config.train.stability.is_watched());

@@ -25,6 +25,8 @@ pub(super) enum Work {
     Generate(Box<GenerateJob>),
     /// Compares caches.
     Prove(Box<ProveJob>),
+    /// Scores translations.
+    Translate(Box<TranslateJob>),
     /// Measures training steps.
     Measure(Box<MeasureJob>),
     /// Analyses attention.
@@ -71,6 +73,17 @@ pub(super) struct ProveJob {
     pub(super) threads: Option<usize>,
 }
 
+/// Translates pairs of texts and scores the translations.
+pub(super) struct TranslateJob {
+    pub(super) target: Target,
+    pub(super) data: Option<Box<DataConfig>>,
+    pub(super) limit: Option<usize>,
+    pub(super) batch: usize,
+    pub(super) search: Search,
+    pub(super) precision: Precision,
+    pub(super) threads: Option<usize>,
+}
+
 /// Measures training steps of many configs.
 pub(super) struct MeasureJob {
     pub(super) benchmark: BenchmarkId,
@@ -93,6 +106,7 @@ impl Job {
         match &self.work {
             Work::Train(job) => JobLabel::Train { run: job.run.clone(), name: job.config.name.clone() },
             Work::Evaluate(job) => JobLabel::Evaluate { target: Subject::name(&job.target) },
+            Work::Translate(job) => JobLabel::Evaluate { target: Subject::name(&job.target) },
             Work::Generate(job) => JobLabel::Generate { target: Subject::name(&job.target) },
             Work::Prove(job) => JobLabel::Generate { target: Subject::name(&job.target) },
             Work::Measure(job) => JobLabel::Measure { benchmark: job.benchmark.clone(), name: job.name.clone() },
@@ -114,7 +128,7 @@ pub enum JobLabel {
         /// Its name.
         name: String,
     },
-    /// The loss of a model is measured.
+    /// The loss of a model, or how well it translates, is measured.
     Evaluate {
         /// The model, as given.
         target: String,

@@ -37,6 +37,7 @@ mod scheduler;
 mod speaker;
 mod subject;
 mod train_job;
+mod translate_job;
 mod viewer;
 #[cfg(test)]
 mod wire_tests;

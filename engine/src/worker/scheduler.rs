@@ -13,7 +13,7 @@ use super::{
     engine_thread::EngineThread,
     export::export,
     gpu,
-    job::{AnalyseJob, EvaluateJob, GenerateJob, Job, JobLabel, MeasureJob, ProveJob, TrainJob, Work},
+    job::{AnalyseJob, EvaluateJob, GenerateJob, Job, JobLabel, MeasureJob, ProveJob, TrainJob, TranslateJob, Work},
     job_control::JobControl,
     monitor::{self, Monitor},
     outbox::Outbox,
@@ -268,6 +268,13 @@ impl Scheduler {
             Command::CancelGeneration { generation } => {
                 self.cancel_generation(generation);
                 self.outbox.send(Event::Done);
+                Ok(())
+            }
+            Command::EvaluateTranslation { target, data, limit, batch, search, precision, threads, base_dir } => {
+                let data = data.map(|data| Box::new(data.anchored(&base_dir)));
+                let job = TranslateJob { target, data, limit, batch, search: *search, precision, threads };
+                self.queue.push_front(Job { outbox: self.outbox.clone(), work: Work::Translate(Box::new(job)) });
+                self.next_job();
                 Ok(())
             }
             Command::Export { run, which, to } => self.export(run, which, to),

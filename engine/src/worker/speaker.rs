@@ -23,10 +23,19 @@ const EXAMPLES: usize = 16;
 
 /// Who reads sources and writes texts.
 pub(super) struct Speaker {
-    plan: ModelPlan,
+    pub(super) plan: ModelPlan,
     parameters: ParameterSet,
     tokenizer: Option<TextTokenizer>,
     pub(super) marks: Marks,
+}
+
+/// A source as an encoder reads it.
+pub(super) struct Encoded {
+    pub(super) tokens: Vec<u32>,
+    /// Whether the tokenizer did not know something in it.
+    pub(super) has_unknown: bool,
+    /// Whether it was longer than the model's positions.
+    pub(super) is_cut: bool,
 }
 
 impl Speaker {
@@ -134,7 +143,7 @@ impl Speaker {
             return Err(JobError::refusal(format!("{which} is empty. Give at least one word.")));
         }
         let told = |error: DataError| JobError::refusal(error.to_string());
-        let mut tokens = tokenizer.encode(text).map_err(told)?;
+        let tokens = tokenizer.encode(text).map_err(told)?;
         let unknown = tokenizer.specials().unknown;
         let is_unknown = |tokens: &[u32]| unknown.is_some_and(|unknown| tokens.contains(&unknown));
         if is_unknown(&tokens) {
@@ -156,10 +165,36 @@ impl Speaker {
             let why = format!("{which} has no characters that the model's tokenizer knows. Write it in others.");
             return Err(JobError::refusal(why));
         }
+        self.framed(tokenizer, text, tokens)
+    }
+
+    /// A text as the encoder reads it, whatever the tokenizer does not know, cut off behind the last position.
+    ///
+    /// # Errors
+    /// If there is no tokenizer.
+    pub(super) fn encode(&self, text: &str) -> Result<Encoded, JobError> {
+        let Some(tokenizer) = &self.tokenizer else {
+            return Err(JobError::refusal("The model directory has no tokenizer.json, so text cannot be read."));
+        };
+        let tokens = tokenizer.encode(text).map_err(|error| JobError::refusal(error.to_string()))?;
+        let has_unknown = tokenizer.specials().unknown.is_some_and(|unknown| tokens.contains(&unknown));
+        let mut tokens = self.framed(tokenizer, text, tokens)?;
+        let longest = self.plan.encoder.as_deref().unwrap_or(&self.plan.stack).longest();
+        let is_cut = tokens.len() > longest;
+        if is_cut {
+            // What ends a text stays.
+            let last = tokens.pop();
+            tokens.truncate(longest.saturating_sub(1));
+            tokens.extend(last);
+        }
+        Ok(Encoded { tokens, has_unknown, is_cut })
+    }
+
+    /// What an encoder reads stands between the special tokens that its tokenizer puts around a text; where that puts none,
+    /// as those that are trained here, the end of a text stands after it.
+    fn framed(&self, tokenizer: &TextTokenizer, text: &str, mut tokens: Vec<u32>) -> Result<Vec<u32>, JobError> {
         if self.plan.encoder.is_some() {
-            // What an encoder reads stands between the special tokens that its tokenizer puts around a text; where that puts none,
-            // as those that are trained here, the end of a text stands after it.
-            let framed = tokenizer.encode_framed(text).map_err(told)?;
+            let framed = tokenizer.encode_framed(text).map_err(|error| JobError::refusal(error.to_string()))?;
             if framed == tokens {
                 tokens.extend(tokenizer.specials().end_of_text);
             } else {

@@ -4,9 +4,9 @@ use candle_core::{DType, Device};
 
 use super::{Target, checkpoints, job_context::JobContext};
 use crate::{
-    analysis::examples_at_once,
+    analysis::{NOT_YET, examples_at_once},
     checkpoint,
-    config::{DataConfig, RunConfig, counted, from_toml},
+    config::{DataConfig, PairsSource, RunConfig, Source, Translation, counted, from_toml},
     data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
     model::{Model, ParameterSet},
     objective::Objective,
@@ -16,7 +16,7 @@ use crate::{
 /// What the store knows of a run's model.
 pub(super) struct StoredModel {
     name: String,
-    config: RunConfig,
+    pub(super) config: RunConfig,
     run: RunId,
     step: u64,
 }
@@ -38,6 +38,18 @@ pub(super) fn open(store: &Store, target: &Target) -> Result<(PathBuf, Option<St
             (chosen.path.clone(), Some(stored))
         }
     })
+}
+
+/// A single file that is named for a model which translates: a table of pairs, with the columns of the one that the model
+/// learnt from.
+fn as_table(data: &DataConfig, trained_on: &Source) -> Option<DataConfig> {
+    let Source::File(file) = &data.source else { return None };
+    let text = match trained_on {
+        Source::Pairs(pairs) => pairs.text.clone(),
+        Source::File(_) | Source::Grammar(_) | Source::NumberWords(_) | Source::Random(_) => None,
+    };
+    let source = PairsSource { path: Some(file.path.clone()), text, ..PairsSource::default() };
+    Some(DataConfig { source: Source::Pairs(source), ..data.clone() })
 }
 
 /// A finished model with the text that it is measured on.
@@ -88,9 +100,10 @@ impl Subject {
         });
         let loaded =
             checkpoint::load_model_dir(&directory, DType::F32, &Device::Cpu).map_err(|error| error.to_string())?;
-        if !loaded.plan.is_language_model() {
-            let why = "It is an encoder-decoder, reads images or predicts no tokens. Such models can be shown, but not yet \
-                       measured, analysed or gone on with.";
+        let translates = loaded.plan.translates();
+        if !loaded.plan.is_language_model() && !translates {
+            let why = "It reads images or predicts no tokens. Such models can be shown, but not yet measured, analysed or \
+                       gone on with.";
             return Err(why.to_owned());
         }
         let (name, config) = stored.map_or((None, None), |(name, config)| (Some(name), Some(config)));
@@ -102,10 +115,28 @@ impl Subject {
             config.data.sequence_length = loaded.plan.stack.positions;
             config
         });
+        let table = data.filter(|_| translates).and_then(|data| as_table(data, &config.data.source));
+        let data = table.as_ref().or(data);
         let is_shuffled = shuffled.unwrap_or(data.unwrap_or(&config.data).shuffled);
         let is_own_text = data.is_none() && is_shuffled == config.data.shuffled;
         config.data.shuffled = is_shuffled;
-        let objective = Objective::of_language_model(loaded.plan.stack.is_causal, config.train.mask_fraction);
+        let objective = if translates {
+            Objective::Translation(Translation { label_smoothing: config.train.label_smoothing })
+        } else {
+            Objective::of_language_model(loaded.plan.stack.is_causal, config.train.mask_fraction)
+        };
+        match (translates, data.unwrap_or(&config.data).source.has_pairs()) {
+            (true, true) | (false, false) => {}
+            (true, false) if data.is_none() => {
+                return Err(
+                    "It translates, and it is not known on which pairs of texts it was trained. Name some.".to_owned()
+                );
+            }
+            (true, false) => return Err("It translates, so that it takes pairs of texts, not plain text.".to_owned()),
+            (false, true) => {
+                return Err("It does not translate, so that it takes plain text, not pairs of texts.".to_owned());
+            }
+        }
         let told = |error: DataError| error.to_string();
         let corpus = match (data, &loaded.tokenizer_json) {
             // Other text is cut into the tokens that the model knows, whatever the config says, and looked at whole.
@@ -145,6 +176,14 @@ impl Subject {
         Ok(Self { named, run, step, data: words, is_own_text, model, parameters, has_text, config, objective, corpus })
     }
 
+    /// Refuses models whose attention is not analysed yet.
+    ///
+    /// # Errors
+    /// In words.
+    pub(super) fn require_analysable(&self) -> Result<(), String> {
+        if self.model.plan().is_language_model() { Ok(()) } else { Err(NOT_YET.to_owned()) }
+    }
+
     /// The longest examples that both config and model have.
     pub(super) fn tokens(&self) -> usize {
         self.config.data.sequence_length.min(self.model.plan().stack.longest())
@@ -182,7 +221,11 @@ impl Subject {
         let held_out = self.held_out(1, whole)?.without_labels();
         let found: Vec<Vec<u32>> = held_out
             .spread(examples, 1)
-            .map(|batch| batch.input_ids.into_iter().take(tokens).collect())
+            .map(|batch| match batch.sources {
+                // What is translated is read whole.
+                Some(sources) => sources.rows().pop().unwrap_or_default(),
+                None => batch.input_ids.into_iter().take(tokens).collect(),
+            })
             .filter(|ids: &Vec<u32>| !ids.is_empty())
             .collect();
         if found.is_empty() { Err("There is no held-out example.".to_owned()) } else { Ok(found) }

@@ -203,6 +203,7 @@ fn show(
         }
         (Target::Run { .. }, text) => {
             let subject = Subject::load_from(&context.store, target, None, None)?;
+            subject.require_analysable()?;
             let example = match text {
                 MapText::Example(number) => {
                     let held_out = subject.held_out(1, subject.tokens())?.without_labels();

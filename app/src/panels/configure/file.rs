@@ -148,6 +148,9 @@ fn rebased(config: &RunConfig, from: &Path, to: &Path) -> RunConfig {
         fix(path);
         validation_path.as_mut().map(fix);
     }
+    if let Source::Pairs(pairs) = &mut config.data.source {
+        pairs.paths_mut().into_iter().flatten().for_each(fix);
+    }
     if let Tokenizer::File(FileTokenizer { path }) = &mut config.data.tokenizer {
         fix(path);
     }

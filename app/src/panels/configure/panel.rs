@@ -3,7 +3,7 @@ use std::{path::PathBuf, time::Duration};
 use egui::{Button, Frame, Margin, RichText, ScrollArea, Stroke, Ui};
 use headroom_engine::{
     config::counted,
-    config::{Problem, RunConfig, presets},
+    config::{Architecture, Problem, RunConfig, presets},
 };
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,8 @@ use super::{
     file::ConfigFile,
     form::{Form, Labels},
     sections::{
-        HeadEditor, Judged, MarksWish, SourceMemory, attention_ui, data_ui, model_ui, picked, probe_ui, run_ui,
-        train_ui,
+        HeadEditor, Judged, MarksWish, SourceMemory, attention_ui, data_ui, follow_architecture, model_ui, picked,
+        probe_ui, run_ui, train_ui,
     },
     start::Start,
     summary::summary_ui,
@@ -197,7 +197,12 @@ impl ConfigurePanel {
                 run_ui(ui, form, config, devices);
             });
             section(ui, "Data", problems, &["data"], |ui| data_ui(ui, form, &mut config.data, memory));
+            let had_pairs = config.model.kind == Architecture::EncoderDecoder;
             section(ui, "Model", problems, &["model"], |ui| model_ui(ui, form, &mut config.model));
+            let has_pairs = config.model.kind == Architecture::EncoderDecoder;
+            if had_pairs != has_pairs {
+                follow_architecture(&mut config.data.source, &mut config.model.encoder_layers, has_pairs, memory);
+            }
         };
         let mut right = |ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig| {
             section(ui, "Attention", problems, &["attention"], |ui| attention_ui(ui, form, config, &judged, editor));

@@ -592,7 +592,7 @@ mod tests {
 
     #[test]
     fn parts_add_up() {
-        for kind in Architecture::ALL {
+        for kind in Architecture::LANGUAGE_MODELS {
             let mut config = RunConfig::default();
             config.model.kind = kind;
             let plan = ModelPlan::resolve(&config, 500).unwrap();

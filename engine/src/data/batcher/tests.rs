@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 
 use super::{Batcher, HeldOut};
-use crate::config::MaskedTokens;
+use crate::config::{LongPairs, MaskedTokens};
 use crate::data::tokenizer::bytes;
 use crate::data::{Corpus, DataError, Statistics, TokenStream};
 use crate::objective::{Batch, IGNORED, Objective};
@@ -26,6 +26,7 @@ fn corpus(objective: Objective, train: usize, validation: usize) -> Corpus {
         data_hash: String::new(),
         held_out_hash: String::new(),
         statistics: Statistics::default(),
+        long_pairs: LongPairs::default(),
         warnings: vec![],
     }
 }

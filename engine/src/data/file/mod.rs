@@ -5,18 +5,22 @@
 //! - `.jsonl`: a document is a line's field, a text or a list of texts.
 //! - `.csv`, `.tsv`: a document is a row's cell. CSV is quoted in the usual way; TSV is never quoted.
 //!
+//! `pairs.rs` reads texts with their translations.
+//!
 //! A byte order mark is dropped, lines end at LF only (a CR before it is dropped), documents without text are left
 //! out.
 
 mod find;
 mod jsonl;
 mod load;
+mod pairs;
 mod probe;
 mod read;
 mod table;
 mod txt;
 
 pub use load::{Loaded, load_files};
+pub(in crate::data) use pairs::{PairFiles, load_pairs, probe_pair_file, probe_pairs};
 pub(in crate::data) use probe::probe_files;
 
 #[cfg(test)]

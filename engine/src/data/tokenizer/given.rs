@@ -22,7 +22,11 @@ impl TextTokenizer {
 pub(in crate::data) fn given(path: &Path, objective: &Objective) -> Result<TextTokenizer, DataError> {
     let tokenizer = TextTokenizer::open_file(path)?;
     if !objective.task().serves(tokenizer.specials()) {
-        return Err(DataError::NoMask { path: path.to_owned() });
+        let path = path.to_owned();
+        return Err(match objective {
+            Objective::MaskedTokens(_) | Objective::NextToken(_) => DataError::NoMask { path },
+            Objective::Translation(_) => DataError::NoEnd { path },
+        });
     }
     Ok(tokenizer)
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 /// template, which needs BERT's special tokens.
 pub(super) fn byte_level(specials: &[&str], model: Value) -> Value {
     let byte_level = json!({ "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true });
-    let template = bert_template(specials);
+    let template = if specials.contains(&"</s>") { bart_template(specials) } else { bert_template(specials) };
     let post_processor = if template.is_null() { byte_level.clone() } else { template };
     json!({
         "version": "1.0",
@@ -45,6 +45,19 @@ fn added(specials: &[&str]) -> Value {
         })
     };
     specials.iter().enumerate().map(token).collect()
+}
+
+/// `A </s>` and `A </s> B </s>`, or null where that token is missing: what a model reads that translates.
+fn bart_template(specials: &[&str]) -> Value {
+    let Some(id) = specials.iter().position(|special| *special == "</s>") else { return Value::Null };
+    let end = |type_id: u32| json!({ "SpecialToken": { "id": "</s>", "type_id": type_id } });
+    let sequence = |name: &str, type_id: u32| json!({ "Sequence": { "id": name, "type_id": type_id } });
+    json!({
+        "type": "TemplateProcessing",
+        "single": [sequence("A", 0), end(0)],
+        "pair": [sequence("A", 0), end(0), sequence("B", 0), end(0)],
+        "special_tokens": { "</s>": { "id": "</s>", "ids": [id], "tokens": ["</s>"] } },
+    })
 }
 
 /// `[CLS] A [SEP]` and `[CLS] A [SEP] B [SEP]`, or null where these tokens are missing.

@@ -10,9 +10,11 @@ mod exact_match;
 mod goldens;
 mod porter;
 mod rouge;
+mod scores;
 
 pub use bleu::{Bleu, BleuOptions, BleuSums, Words, split_compounds, tokenize_13a};
 pub use chrf::ChrfSums;
 pub use exact_match::ExactMatches;
 pub use porter::porter_stem;
 pub use rouge::{Rouge, RougeScore, RougeSums};
+pub use scores::{TEXT_SCORES, TextScores};

@@ -18,6 +18,9 @@ pub struct HeadParts {
     pub bias: Option<Tensor>,
     /// The token that each row should give, or [`IGNORED_LABEL`].
     pub labels: Vec<i64>,
+    /// Share e of each label that is spread evenly over the whole vocabulary, 0..1: the loss of a row becomes
+    /// `(1 - e) (-log p[label]) + e mean(-log p)`. An evaluation leaves it out.
+    pub smoothing: f64,
 }
 
 /// Sums over the rows that have a label.
@@ -63,7 +66,9 @@ pub fn head_evaluation(hidden: &Tensor, parts: &HeadParts) -> Result<HeadResult>
     let hidden = hidden.contiguous()?;
     by_dtype!(hidden.dtype(), T => {
         let values = Reading::of(&hidden);
-        let (sums, _) = with_head(parts, values.slice::<T>()?, |head| head.forward(false))?;
+        // Of labels as they are.
+        let evaluated = |head: &HeadLoss<'_, T>| HeadLoss { smoothing: 0.0, ..*head }.forward(false);
+        let (sums, _) = with_head(parts, values.slice::<T>()?, evaluated)?;
         Ok(HeadResult { loss_sum: sums.loss, labelled: sums.counted, correct: sums.correct })
     })
 }
@@ -81,6 +86,9 @@ fn check(hidden: &Tensor, parts: &HeadParts) -> Result<()> {
             parts.labels.len(),
             hidden.shape()
         )
+    }
+    if !(0.0..1.0).contains(&parts.smoothing) {
+        bail!("Labels are smoothed by a share from 0 to below 1, not by {}.", parts.smoothing)
     }
     if let Some(bias) = parts.bias.as_ref().filter(|bias| bias.dims() != [vocabulary]) {
         bail!("A head over {vocabulary} tokens has a bias of shape {:?}.", bias.shape())
@@ -101,6 +109,7 @@ fn with_head<T: Number, R>(parts: &HeadParts, hidden: &[T], f: impl FnOnce(&Head
         table: table.slice()?,
         bias: bias.as_ref().map(Reading::slice).transpose()?,
         labels: &parts.labels,
+        smoothing: parts.smoothing,
     }))
 }
 

@@ -28,6 +28,8 @@ pub enum Purpose {
     Sketch = 10,
     /// Pairs of attention scores that are computed by chance.
     RandomPairs = 11,
+    /// The built-in pairs of numbers and dates.
+    NumberWords = 12,
     /// Tests and benchmarks.
     Test = 255,
 }

@@ -21,12 +21,14 @@ pub struct HeadLoss<'a, T> {
     pub bias: Option<&'a [T]>,
     /// The token that each row should give, below the vocabulary; negative: the row does not count.
     pub labels: &'a [i64],
+    /// Share of each label that is spread evenly over the vocabulary.
+    pub smoothing: f64,
 }
 
 /// Sums over the rows that count.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeadSums {
-    /// Of `-log softmax(logits)[label]`, in nats.
+    /// Of `-log softmax(logits)[label]`, in nats, smoothed where that is wanted.
     pub loss: f64,
     /// How many rows count.
     pub counted: usize,
@@ -108,7 +110,7 @@ impl<T: Pooled> HeadLoss<'_, T> {
             let labels = self.labels.split_at(first).1;
             logits.for_each_row_and(&mut results, |row, logits, result| {
                 let label = usize::try_from(labels[row]).ok();
-                *result = row_result(logits, label, wants_gradients.then_some(scale));
+                *result = row_result(logits, label, wants_gradients.then_some(scale), self.smoothing);
             });
             for result in &results {
                 sums.loss += result.loss;
@@ -130,7 +132,7 @@ impl<T: Pooled> HeadLoss<'_, T> {
 }
 
 /// The loss of one row, whose label was checked; its logits become their gradient if there is a scale.
-fn row_result<T: Pooled>(logits: &mut [T], label: Option<usize>, scale: Option<T>) -> RowResult {
+fn row_result<T: Pooled>(logits: &mut [T], label: Option<usize>, scale: Option<T>, smoothing: f64) -> RowResult {
     let Some(label) = label else {
         if scale.is_some() {
             logits.fill(T::ZERO);
@@ -138,11 +140,26 @@ fn row_result<T: Pooled>(logits: &mut [T], label: Option<usize>, scale: Option<T
         return RowResult::default();
     };
     let logit = logits[label];
+    // What the label stands for: the logit of its token, or of all tokens by their shares.
+    let target = if smoothing > 0.0 {
+        let mean = logits.iter().map(|logit| logit.as_f64()).sum::<f64>() / logits.len() as f64;
+        (1.0 - smoothing) * logit.as_f64() + smoothing * mean
+    } else {
+        logit.as_f64()
+    };
     let Some(scale) = scale else {
         let is_correct = index_of_largest(logits) == label;
-        return RowResult { loss: log_sum_exp(logits) - logit.as_f64(), is_correct };
+        return RowResult { loss: log_sum_exp(logits) - target, is_correct };
     };
     let log_sum = cross_entropy_gradient_in_place(logits, scale);
-    logits[label] += -scale;
-    RowResult { loss: log_sum - logit.as_f64(), is_correct: false }
+    let mut at_label = scale;
+    if smoothing > 0.0 {
+        let even = T::of(scale.as_f64() * smoothing / logits.len() as f64);
+        for gradient in logits.iter_mut() {
+            *gradient += -even;
+        }
+        at_label = T::of(scale.as_f64() * (1.0 - smoothing));
+    }
+    logits[label] += -at_label;
+    RowResult { loss: log_sum - target, is_correct: false }
 }

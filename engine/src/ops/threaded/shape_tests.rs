@@ -57,7 +57,7 @@ fn losses_and_embeddings_refuse_other_shapes() {
     });
     let head = |labels: &[i64], bias: usize| {
         let hidden = Slab::dense(zeros(6), 3);
-        drop(HeadLoss { hidden, table: zeros(12), bias: Some(zeros(bias)), labels }.forward(true));
+        drop(HeadLoss { hidden, table: zeros(12), bias: Some(zeros(bias)), labels, smoothing: 0.0 }.forward(true));
     };
     assert_refused("labels of a head: below 4", || head(&[0, 4], 4));
     assert_refused("labels of a head", || head(&[0], 4));

@@ -11,7 +11,7 @@ use super::{
     Scheduler,
 };
 use crate::{
-    analysis::AnalysisSpec,
+    analysis::{AnalysisSpec, NOT_YET},
     config::RunConfig,
     store::{Advised, AnalysisId, BenchmarkId, StoreError},
 };
@@ -25,6 +25,10 @@ impl Scheduler {
         spec: &AnalysisSpec,
         analyses: [AnalysisId; 4],
     ) -> Result<(), StoreError> {
+        if config.model.encoder_depth().is_some() {
+            self.outbox.send(Event::Refused { why: NOT_YET.to_owned() });
+            return Ok(());
+        }
         let of = |shuffled: bool| {
             let mut config = config.clone();
             config.data.shuffled = shuffled;

@@ -1,5 +1,5 @@
 use egui::Ui;
-use headroom_engine::config::{Cache, RunConfig};
+use headroom_engine::config::{Architecture, Cache, RunConfig};
 
 use super::{
     super::{
@@ -29,6 +29,20 @@ pub fn attention_ui(
     judged: &Judged<'_>,
     editor: &mut HeadEditor,
 ) {
+    if config.model.kind == Architecture::EncoderDecoder {
+        let others = [("encoder", &config.attention.encoder), ("cross-attention", &config.attention.cross)];
+        let others: Vec<&str> = others.iter().filter(|(_, answers)| answers.is_some()).map(|(name, _)| *name).collect();
+        note_ui(
+            ui,
+            &if others.is_empty() {
+                "These answers hold for the encoder, the decoder and its attention to the encoder. The tables \
+                 [attention.encoder] and [attention.cross] of a config file answer otherwise."
+                    .to_owned()
+            } else {
+                format!("The config file has other answers for: {}.", others.join(", "))
+            },
+        );
+    }
     reuse_ui(ui, form, config, judged, editor);
     ui.separator();
     compatibility_ui(ui, form, config, judged);

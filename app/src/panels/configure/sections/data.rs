@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use egui::Ui;
 use headroom_engine::config::{
-    ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, RandomSource, Source, Tokenizer,
-    TrainedTokenizer,
+    ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, LongPairs, NumberWordsSource, PairsSource,
+    RandomSource, Source, Tokenizer, TrainedTokenizer,
 };
 
 use super::super::{
@@ -30,6 +30,30 @@ const COLUMN: Words = Words::new(
     "CSV column",
     "The column that holds the text: its name in the header line, or its number from 1.",
 );
+const PAIR_SOURCE: Words = Words::new(
+    "data.source",
+    "Texts",
+    "A file with a text a line, whatever its name ends in; gzipped where it ends in .gz. Line n of the translations is the \
+     translation of its line n.",
+);
+const PAIR_TARGET: Words = Words::new("data.target", "Translations", "A file with as many lines as the texts.");
+const PAIR_TABLE: Words = Words::new(
+    "data.path",
+    "Or a table",
+    "One file of both instead, separated by tabs: the text, then its translation.",
+);
+const PAIR_HELD_OUT_SOURCE: Words = Words::new(
+    "data.validation_source",
+    "Held-out texts",
+    "A file to evaluate on. When it is empty, a share of the pairs is held out.",
+);
+const PAIR_HELD_OUT_TARGET: Words =
+    Words::new("data.validation_target", "Held-out translations", "As many lines as the held-out texts.");
+const PAIR_HELD_OUT_TABLE: Words =
+    Words::new("data.validation_path", "Or a held-out table", "A table to evaluate on, instead of two files.");
+const LONG: Words =
+    Words::new("data.long", "Long pairs", "What becomes of pairs of which a side is longer than the sequence length.");
+const PAIRS: Words = Words::new("data.pairs", "Pairs", "How many generated pairs there are to train on.").unit("pairs");
 const WORDS: Words = Words::new("data.words", "Words", "Amount of generated text.").unit("words");
 const TEXT_SEED: Words = Words::new(
     "data.text_seed",
@@ -70,6 +94,8 @@ enum SourceKind {
     Grammar,
     Random,
     File,
+    NumberWords,
+    Pairs,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -84,6 +110,8 @@ enum TokenizerKind {
 #[derive(Default)]
 pub struct SourceMemory {
     file: FileSource,
+    pairs: PairsSource,
+    numbers: NumberWordsSource,
     words: Option<(usize, u64)>,
     vocabulary: Option<usize>,
     tokenizer_path: PathBuf,
@@ -94,11 +122,56 @@ pub fn data_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: 
     source_ui(ui, form, data, memory);
     form.size(ui, SEQUENCE, &mut data.sequence_length, 16);
     form.choice(ui, ORDER, &mut data.shuffled, &[(false, "As in the text"), (true, "Shuffled: the control")]);
-    let held_out_by_file = matches!(&data.source, Source::File(file) if file.validation_path.is_some());
+    let held_out_by_file = match &data.source {
+        Source::File(file) => file.validation_path.is_some(),
+        Source::Pairs(pairs) => pairs.validation_path.is_some() || pairs.validation_source.is_some(),
+        Source::Grammar(_) | Source::Random(_) | Source::NumberWords(_) => false,
+    };
     if !held_out_by_file {
         form.decimal(ui, HELD_OUT, &mut data.validation_fraction);
     }
     tokenizer_ui(ui, form, data, memory);
+}
+
+impl SourceMemory {
+    fn keep(&mut self, source: &Source) {
+        match source {
+            Source::File(file) => self.file = file.clone(),
+            Source::Grammar(GrammarSource { words, text_seed }) | Source::Random(RandomSource { words, text_seed }) => {
+                self.words = Some((*words, *text_seed));
+            }
+            Source::NumberWords(numbers) => self.numbers = numbers.clone(),
+            Source::Pairs(pairs) => self.pairs = pairs.clone(),
+        }
+    }
+
+    fn source(&self, kind: SourceKind) -> Source {
+        let usual = GrammarSource::default();
+        let (words, text_seed) = self.words.unwrap_or((usual.words, usual.text_seed));
+        match kind {
+            SourceKind::Grammar => Source::Grammar(GrammarSource { words, text_seed }),
+            SourceKind::Random => Source::Random(RandomSource { words, text_seed }),
+            SourceKind::File => Source::File(self.file.clone()),
+            SourceKind::NumberWords => Source::NumberWords(self.numbers.clone()),
+            SourceKind::Pairs => Source::Pairs(self.pairs.clone()),
+        }
+    }
+}
+
+/// Gives a model that begins or ceases to translate a text that it can learn from.
+pub fn follow_architecture(
+    source: &mut Source,
+    encoder_layers: &mut Option<usize>,
+    has_pairs: bool,
+    memory: &mut SourceMemory,
+) {
+    if source.has_pairs() != has_pairs {
+        memory.keep(source);
+        *source = memory.source(if has_pairs { SourceKind::NumberWords } else { SourceKind::Grammar });
+    }
+    if !has_pairs {
+        *encoder_layers = None;
+    }
 }
 
 fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &mut SourceMemory) {
@@ -106,27 +179,32 @@ fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &m
         Source::Grammar(_) => SourceKind::Grammar,
         Source::Random(_) => SourceKind::Random,
         Source::File(_) => SourceKind::File,
+        Source::NumberWords(_) => SourceKind::NumberWords,
+        Source::Pairs(_) => SourceKind::Pairs,
     };
     let kinds = [
         (SourceKind::Grammar, "Built-in English"),
         (SourceKind::Random, "Random words"),
         (SourceKind::File, "Your own files"),
+        (SourceKind::NumberWords, "Number words, to translate"),
+        (SourceKind::Pairs, "Your own pairs, to translate"),
     ];
     if form.choice(ui, SOURCE, &mut kind, &kinds) {
-        match &data.source {
-            Source::File(file) => memory.file = file.clone(),
-            Source::Grammar(GrammarSource { words, text_seed }) | Source::Random(RandomSource { words, text_seed }) => {
-                memory.words = Some((*words, *text_seed));
-            }
-        }
-        let usual = GrammarSource::default();
-        let (words, text_seed) = memory.words.unwrap_or((usual.words, usual.text_seed));
-        data.source = match kind {
-            SourceKind::Grammar => Source::Grammar(GrammarSource { words, text_seed }),
-            SourceKind::Random => Source::Random(RandomSource { words, text_seed }),
-            SourceKind::File => Source::File(memory.file.clone()),
-        };
-        for path in [PATH, VALIDATION_PATH, FIELD, COLUMN, WORDS, TEXT_SEED] {
+        memory.keep(&data.source);
+        data.source = memory.source(kind);
+        for path in [
+            PATH,
+            VALIDATION_PATH,
+            FIELD,
+            COLUMN,
+            WORDS,
+            TEXT_SEED,
+            PAIRS,
+            PAIR_SOURCE,
+            PAIR_TARGET,
+            PAIR_HELD_OUT_SOURCE,
+            PAIR_HELD_OUT_TARGET,
+        ] {
             form.unreadable.forget(path.path);
         }
     }
@@ -142,7 +220,43 @@ fn source_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &m
             form.whole(ui, TEXT_SEED, text_seed, 1);
         }
         Source::File(file) => file_ui(ui, form, file),
+        Source::NumberWords(NumberWordsSource { pairs, text_seed }) => {
+            note_ui(ui, "Numbers and dates in English words with their German translations. Nothing to download.");
+            form.size(ui, PAIRS, pairs, 5_000);
+            form.whole(ui, TEXT_SEED, text_seed, 1);
+        }
+        Source::Pairs(pairs) => pairs_ui(ui, form, pairs),
     }
+}
+
+fn pairs_ui(ui: &mut Ui, form: &mut Form<'_>, pairs: &mut PairsSource) {
+    let is_table = pairs.path.is_some() && pairs.source.is_none() && pairs.target.is_none();
+    let mut field = |ui: &mut Ui, words: Words, path: &mut Option<PathBuf>| {
+        let mut written = path.clone().unwrap_or_default();
+        if form.path(ui, words, &mut written, &[Pick::File], |pick| Ask::new(pick, words.label)) {
+            *path = Some(written).filter(|path| !path.as_os_str().is_empty());
+        }
+    };
+    if !is_table {
+        field(ui, PAIR_SOURCE, &mut pairs.source);
+        field(ui, PAIR_TARGET, &mut pairs.target);
+        field(ui, PAIR_HELD_OUT_SOURCE, &mut pairs.validation_source);
+        field(ui, PAIR_HELD_OUT_TARGET, &mut pairs.validation_target);
+    }
+    if is_table || (pairs.source.is_none() && pairs.target.is_none()) {
+        field(ui, PAIR_TABLE, &mut pairs.path);
+    }
+    if is_table {
+        field(ui, PAIR_HELD_OUT_TABLE, &mut pairs.validation_path);
+    }
+    let choices = LongPairs::ALL.map(|choice| {
+        let words = match choice {
+            LongPairs::LeaveOut => "Left out",
+            LongPairs::Truncate => "Cut off",
+        };
+        (choice, words)
+    });
+    form.choice(ui, LONG, &mut pairs.long, &choices);
 }
 
 fn file_ui(ui: &mut Ui, form: &mut Form<'_>, file: &mut FileSource) {
@@ -210,12 +324,18 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory:
 /// Puts the answers of file dialogs into their fields. Returns the field that changed.
 pub fn picked(dialogs: &mut FileDialogs, data: &mut DataConfig) -> Option<&'static str> {
     let mut changed = None;
-    for words in [PATH, VALIDATION_PATH, TOKENIZER_PATH] {
+    for words in
+        [PATH, VALIDATION_PATH, TOKENIZER_PATH, PAIR_SOURCE, PAIR_TARGET, PAIR_HELD_OUT_SOURCE, PAIR_HELD_OUT_TARGET]
+    {
         let Some(Answer::Picked(path)) = dialogs.take(words.path) else { continue };
         match (&mut data.source, &mut data.tokenizer) {
             (Source::File(file), _) if words.path == PATH.path => file.path = path,
             (Source::File(file), _) if words.path == VALIDATION_PATH.path => file.validation_path = Some(path),
             (_, Tokenizer::File(file)) if words.path == TOKENIZER_PATH.path => file.path = path,
+            (Source::Pairs(pairs), _) => match pairs.path_mut(words.path) {
+                Some(field) => *field = Some(path),
+                None => continue,
+            },
             // The user has turned to another kind meanwhile.
             _ => continue,
         }

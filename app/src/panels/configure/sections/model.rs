@@ -13,9 +13,11 @@ const KIND: Words = Words::new(
     "model.kind",
     "Architecture",
     "An encoder learns to predict masked tokens from both sides; a decoder learns to predict the next token from the \
-     ones before it.",
+     ones before it; both together learn to translate.",
 );
 const LAYERS: Words = Words::new("model.layers", "Layers", "Number of layers, each attention and feed-forward.");
+const ENCODER_LAYERS: Words =
+    Words::new("model.encoder_layers", "Encoder layers", "Layers of the encoder; empty = as many as the decoder has.");
 const HEADS: Words = Words::new("model.heads", "Heads", "Attention heads of each layer; must divide the width.");
 const WIDTH: Words = Words::new("model.width", "Width", "Size of the vector that stands for a token between layers.");
 const FEED_FORWARD: Words =
@@ -44,6 +46,7 @@ pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig) {
         let words = match kind {
             Architecture::Encoder => "Encoder, as BERT",
             Architecture::Decoder => "Decoder, as GPT-2",
+            Architecture::EncoderDecoder => "Encoder and decoder, as BART",
         };
         (kind, words)
     });
@@ -53,9 +56,15 @@ pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig) {
         match model.kind {
             Architecture::Encoder => "Learns to predict masked tokens; sees both sides.",
             Architecture::Decoder => "Learns to predict the next token; sees the ones before it.",
+            Architecture::EncoderDecoder => {
+                "Learns to translate: reads a text, then writes another one that attends to it. Trained on pairs of texts."
+            }
         },
     );
     form.size(ui, LAYERS, &mut model.layers, 1);
+    if model.kind == Architecture::EncoderDecoder {
+        form.optional_size(ui, ENCODER_LAYERS, &mut model.encoder_layers);
+    }
     form.size(ui, HEADS, &mut model.heads, 1);
     form.size(ui, WIDTH, &mut model.width, 32);
     if model.heads > 0 && model.width.is_multiple_of(model.heads) {

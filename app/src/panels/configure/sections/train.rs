@@ -48,6 +48,13 @@ const MASK: Words = Words::new(
     "Share of tokens that the encoder has to predict: 80 % of them masked, 10 % replaced, 10 % kept.",
 )
 .unit("0 to 1");
+const SMOOTHING: Words = Words::new(
+    "train.label_smoothing",
+    "Label smoothing",
+    "Share of the probability that a label spreads over the whole vocabulary. 0.1 is usual for translation; losses on \
+     held-out text are of labels as they are.",
+)
+.unit("0 to 1");
 const EVALUATE_EVERY: Words =
     Words::new("train.evaluate_every", "Evaluate every", "Steps between evaluations on the held-out text.")
         .unit("steps");
@@ -80,6 +87,7 @@ const STABILITY: Words = Words::new(
 /// The loop.
 pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
     let hides_tokens = matches!(config.objective(), Objective::MaskedTokens(_));
+    let translates = matches!(config.objective(), Objective::Translation(_));
     let train = &mut config.train;
     length_ui(ui, form, train);
     form.size(ui, BATCH, &mut train.batch, 4);
@@ -93,6 +101,9 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
     form.decimal(ui, CLIP, &mut train.clip_norm);
     if hides_tokens {
         form.decimal(ui, MASK, &mut train.mask_fraction);
+    }
+    if translates {
+        form.decimal(ui, SMOOTHING, &mut train.label_smoothing);
     }
     form.whole(ui, EVALUATE_EVERY, &mut train.evaluate_every, 10);
     form.size(ui, EVALUATE_BATCHES, &mut train.evaluate_batches, 4);

@@ -345,7 +345,7 @@ fn check_head(rows: usize, width: usize, vocabulary: usize, has_bias: bool, dtyp
     };
     let (loss, ours) = {
         let gradients = Gradients::new(&parameters).unwrap();
-        let parts = HeadParts { table: table.clone(), bias: bias.cloned(), labels: labels.clone() };
+        let parts = HeadParts { table: table.clone(), bias: bias.cloned(), labels: labels.clone(), smoothing: 0.0 };
         let loss = head_loss(hidden, parts.clone(), Some(&gradients)).unwrap();
         gradients.absorb((&loss * 3.0).unwrap().backward().unwrap()).unwrap();
         let found = head_evaluation(hidden, &parts).unwrap();
@@ -368,7 +368,12 @@ fn a_head_of_several_chunks_and_of_none_that_counts() {
     check_head(1100, 6, 50, true, DType::F64, 1e-11);
     check_head(513, 6, 50, false, DType::F32, 2e-5);
     let hidden = variable(1, &[2, 3], DType::F32);
-    let parts = HeadParts { table: numbers(2, &[4, 3], DType::F32), bias: None, labels: vec![IGNORED_LABEL; 2] };
+    let parts = HeadParts {
+        table: numbers(2, &[4, 3], DType::F32),
+        bias: None,
+        labels: vec![IGNORED_LABEL; 2],
+        smoothing: 0.0,
+    };
     assert_eq!(values(&head_loss(&hidden, parts.clone(), None).unwrap()), [0.0]);
     assert_eq!(head_evaluation(&hidden, &parts).unwrap(), HeadResult::default());
     let past = HeadParts { labels: vec![0, 4], ..parts };

@@ -1,0 +1,204 @@
+//! `headroom translate-eval`: how well a run or a model directory translates pairs of texts.
+
+use std::{
+    fs::File,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use headroom_engine::{
+    config::{Cache, DataConfig, PairsSource, Source, counted, from_toml},
+    generate::Search,
+    text::escaped_line,
+    worker::{Command, Event, Target},
+};
+use serde_json::Value;
+
+use super::{
+    args::TranslateEvalArgs,
+    error::{CliError, CliResult, joined},
+    eval, generate, plain, print,
+    session::{Heard, Session},
+    signals,
+};
+
+/// Translates and scores.
+pub fn run(store: Option<&Path>, args: &TranslateEvalArgs) -> CliResult {
+    let current_dir = std::env::current_dir()
+        .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
+    let is_directory = Path::new(&args.target).is_dir();
+    if is_directory && !Path::new(&args.target).join("config.json").exists() {
+        return Err(CliError::at("run", eval::no_model_directory(&args.target)));
+    }
+    let (target, trained_on, configured) = if is_directory {
+        (Target::Directory(current_dir.join(&args.target)), None, None)
+    } else {
+        let record = eval::run_record(store, &args.target)?;
+        let config = from_toml(&record.config_toml).map_err(|error| {
+            CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
+        })?;
+        let cache = Some(config.attention.cache).filter(|cache| !cache.is_none());
+        (Target::Run { run: record.summary.id, which: args.which }, Some(config.data), cache)
+    };
+    let data = match &args.data {
+        Some(path) => Some(Box::new(named_pairs(path, args.translations.as_deref(), trained_on)?)),
+        None if is_directory => {
+            let message = "A model directory holds no text. Name pairs with --data, as in `headroom translate-eval DIR \
+                           --data test.en --translations test.de`.";
+            return Err(CliError::at("--data", message));
+        }
+        None => None,
+    };
+    let search = search(args, configured)?;
+    let precision = generate::precision(&args.precision)?;
+    let output = args.output.as_deref().map(|path| create(path).map(|file| (path, file))).transpose()?;
+    let session = Session::open_for_reading(store, !is_directory)?;
+    signals::listen();
+    let whole = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let ticket = session.send(Command::EvaluateTranslation {
+        target,
+        data,
+        limit: args.limit.map(whole),
+        batch: whole(args.batch),
+        search: Box::new(search),
+        precision,
+        threads: args.threads.map(whole),
+        base_dir: current_dir,
+    })?;
+    let mut is_stopping = false;
+    let event = session.follow(ticket, "the translations were", |event| {
+        if signals::is_stop_wanted() && !is_stopping {
+            is_stopping = true;
+            session.send(Command::Stop)?;
+        }
+        match event {
+            Some(event @ Event::TranslationEvaluated { .. }) => return Ok(Heard::Answer(event)),
+            Some(Event::Failed { why, what_to_do, .. }) => {
+                return Err(CliError::FailedAt { field: "run", message: joined(&why, &what_to_do) });
+            }
+            Some(Event::Translating { .. }) | None => {}
+            Some(event) => return Ok(Heard::Usual(event)),
+        }
+        Ok(Heard::Taken)
+    })?;
+    session.end();
+    if let (Some((path, file)), Event::TranslationEvaluated { translations, .. }) = (output, &event) {
+        write(path, file, translations)?;
+    }
+    if args.json { tell_json(&event) } else { tell(&event) }
+}
+
+fn search(args: &TranslateEvalArgs, configured: Option<Cache>) -> CliResult<Search> {
+    let usual = Search::default();
+    let search = Search {
+        cache: args.cache.clone().or(configured).unwrap_or(usual.cache),
+        max_new_tokens: args.max_length,
+        beams: args.beam,
+        length_penalty: args.length_penalty,
+        ..Search::default()
+    };
+    search.check().map_err(|error| CliError::at("search", error.to_string()))?;
+    Ok(search)
+}
+
+/// The pairs that were named: two files, or a table with the columns of the one that the run learnt from.
+fn named_pairs(path: &Path, translations: Option<&Path>, trained_on: Option<DataConfig>) -> CliResult<DataConfig> {
+    for (option, path) in [("--data", Some(path)), ("--translations", translations)] {
+        if let Some(path) = path.filter(|path| !path.is_file()) {
+            let path = path.display().to_string();
+            return Err(CliError::at(option, format!("There is no file {}.", escaped_line(&path))));
+        }
+    }
+    let before = trained_on.unwrap_or_default();
+    let path = Some(PathBuf::from(path));
+    let source = Source::Pairs(match (translations, &before.source) {
+        (Some(target), _) => PairsSource { source: path, target: Some(target.to_owned()), ..PairsSource::default() },
+        (None, Source::Pairs(pairs)) => PairsSource { path, text: pairs.text.clone(), ..PairsSource::default() },
+        (None, _) => PairsSource { path, ..PairsSource::default() },
+    });
+    Ok(DataConfig { source, ..before })
+}
+
+/// A file that is not there yet.
+fn create(path: &Path) -> CliResult<File> {
+    File::create_new(path).map_err(|error| failed(path, &error))
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> CliError {
+    let path = path.display().to_string();
+    let why = match error.kind() {
+        std::io::ErrorKind::AlreadyExists => "there is such a file already; name another one".to_owned(),
+        _ => error.to_string(),
+    };
+    CliError::at("--output", format!("The translations cannot be written to {}: {why}.", escaped_line(&path)))
+}
+
+fn write(path: &Path, mut file: File, translations: &[String]) -> CliResult {
+    let mut text = String::new();
+    for translation in translations {
+        // A line each, whatever the model wrote.
+        text.extend(translation.split(['\n', '\r']).map(str::trim).collect::<Vec<_>>().join(" ").chars());
+        text.push('\n');
+    }
+    file.write_all(text.as_bytes()).map_err(|error| failed(path, &error))
+}
+
+fn tell_json(event: &Event) -> CliResult {
+    let mut value = serde_json::to_value(event).map_err(|error| CliError::Failed(error.to_string()))?;
+    if let Some(Value::Object(fields)) = Some(&mut value) {
+        // They are in the file that --output names.
+        fields.remove("translations");
+    }
+    print::json_line(&value)
+}
+
+fn tell(event: &Event) -> CliResult {
+    let Event::TranslationEvaluated {
+        target,
+        data,
+        pairs,
+        metrics,
+        tokens,
+        seconds,
+        reading_seconds,
+        samples_per_sec,
+        cache,
+        cache_bytes,
+        beams,
+        batch,
+        cut_sources,
+        unknown_sources,
+        stopped,
+        translations: _,
+    } = event
+    else {
+        return Ok(());
+    };
+    print::line(format!("{target}: {} of {data}", counted(*pairs, "translation")))?;
+    for found in metrics.iter() {
+        print::line(found.metric.sentence(&plain::metric(found.metric, found.value, 2)))?;
+    }
+    print::line(format!(
+        "{} translations/s: {} in {} s ({} s of it for reading), {} at a time, {}",
+        plain::number(*samples_per_sec),
+        counted(*tokens, "token"),
+        plain::number(*seconds),
+        plain::number(*reading_seconds),
+        counted(*batch, "source"),
+        counted(*beams, "beam")
+    ))?;
+    print::line(format!("cache {cache}: {} at most", plain::bytes(*cache_bytes)))?;
+    if *cut_sources > 0 {
+        print::aside(format!("{} longer than the model's positions: cut off.", counted(*cut_sources, "source")));
+    }
+    if *unknown_sources > 0 {
+        print::aside(format!(
+            "{} with characters that the tokenizer does not know.",
+            counted(*unknown_sources, "source")
+        ));
+    }
+    if *stopped {
+        print::aside("Stopped: only these pairs were translated.");
+    }
+    Ok(())
+}

@@ -1,0 +1,276 @@
+//! Pairs of texts from disk: two files with a text a line, or a table separated by tabs. Each may be gzipped, whatever its
+//! name ends in otherwise.
+//!
+//! Texts are taken without white space around them. A line without text on both sides is passed over; one without text on
+//! one side is an error, since what stands there is no pair.
+
+use std::path::{Path, PathBuf};
+
+use super::find::{Format, Found, wrong};
+use super::read::{read_text, text_bytes};
+use crate::config::{PairsSource, nearest};
+use crate::data::progress::advance;
+use crate::data::{DataError, Documents, Progress, Silent, Stage, memory, open};
+
+/// Where pairs are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::data) enum PairFiles {
+    /// Texts and their translations, line by line.
+    Aligned(PathBuf, PathBuf),
+    /// A table, with the names or numbers of its columns.
+    Table(PathBuf, Option<[String; 2]>),
+}
+
+impl PairFiles {
+    /// The files for training and those that are held out, where these have files of their own. Relative paths start at
+    /// `base_dir`.
+    pub(in crate::data) fn of(source: &PairsSource, base_dir: &Path) -> (Option<Self>, Option<Self>) {
+        let files = |source_path: &Option<PathBuf>, target: &Option<PathBuf>, path: &Option<PathBuf>| match path {
+            Some(path) => Some(Self::Table(base_dir.join(path), source.text.clone())),
+            None => Some(Self::Aligned(base_dir.join(source_path.as_ref()?), base_dir.join(target.as_ref()?))),
+        };
+        (
+            files(&source.source, &source.target, &source.path),
+            files(&source.validation_source, &source.validation_target, &source.validation_path),
+        )
+    }
+
+    /// Every file.
+    pub(in crate::data) fn paths(&self) -> Vec<&Path> {
+        match self {
+            Self::Aligned(source, target) => vec![source, target],
+            Self::Table(path, _) => vec![path],
+        }
+    }
+}
+
+/// Reads pairs: each text and then its translation.
+pub(in crate::data) fn load_pairs(files: &PairFiles, progress: &dyn Progress) -> Result<Documents, DataError> {
+    let mut room = memory::Room::now();
+    let found = files.paths().into_iter().map(found).collect::<Result<Vec<_>, DataError>>()?;
+    let total = found.iter().map(|found| found.bytes).sum();
+    let mut done = 0;
+    let mut read = |found: &Found| {
+        read_text(found, &mut room, |bytes| {
+            done += bytes;
+            advance(progress, Stage::Reading, done, total)
+        })
+    };
+    let texts = found.iter().map(&mut read).collect::<Result<Vec<_>, DataError>>()?;
+    let mut pairs = Documents::new();
+    match (files, texts.as_slice()) {
+        (PairFiles::Aligned(source, target), [sources, targets]) => {
+            aligned([sources, targets], [source, target], &mut pairs)?;
+        }
+        (PairFiles::Table(path, text), [table]) => rows(table, text.as_ref(), path, &mut pairs)?,
+        _ => {}
+    }
+    let first = files.paths().first().map(|path| (*path).to_owned()).unwrap_or_default();
+    if pairs.is_empty() {
+        return Err(DataError::Empty { path: first });
+    }
+    advance(progress, Stage::Reading, total, total)?;
+    Ok(pairs)
+}
+
+/// Files of up to so many bytes are read whole to judge them.
+const SMALL_BYTES: u64 = 4 << 20;
+
+/// What is wrong with a file of texts, as far as its kind tells.
+pub(in crate::data) fn probe_pair_file(path: &Path) -> Result<(), DataError> {
+    found(path)?;
+    open::open_file(path).map(drop).map_err(|error| wrong(path, &error))
+}
+
+/// What is wrong with pairs of small files; nothing with large ones, which are judged when they are loaded, nor with files
+/// that are not there, of which [`probe_pair_file`] tells.
+pub(in crate::data) fn probe_pairs(files: &PairFiles) -> Result<(), DataError> {
+    let small = |path: &Path| found(path).is_ok_and(|found| text_bytes(&found) <= SMALL_BYTES);
+    if files.paths().into_iter().all(small) { load_pairs(files, &Silent).map(drop) } else { Ok(()) }
+}
+
+fn found(path: &Path) -> Result<Found, DataError> {
+    let metadata = std::fs::metadata(path).map_err(|error| wrong(path, &error))?;
+    let kind = if metadata.is_dir() { Some("a folder") } else { open::special_kind(metadata.file_type()) };
+    if let Some(kind) = kind {
+        return Err(DataError::NoFile { path: path.to_owned(), kind });
+    }
+    let gzipped = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
+    Ok(Found { path: path.to_owned(), format: Format::Text, gzipped, bytes: metadata.len() })
+}
+
+/// Lines, of which the last one may lack its end.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.strip_suffix('\n').unwrap_or(text).split('\n').map(str::trim)
+}
+
+fn aligned(
+    [sources, targets]: [&String; 2],
+    [source_path, target_path]: [&PathBuf; 2],
+    pairs: &mut Documents,
+) -> Result<(), DataError> {
+    let counts = [sources, targets].map(|text| lines(text).count());
+    if counts[0] != counts[1] {
+        return Err(DataError::UnequalLines {
+            source_lines: counts[0],
+            target_lines: counts[1],
+            source_path: source_path.clone(),
+            path: target_path.clone(),
+        });
+    }
+    for ((line, source), target) in (1..).zip(lines(sources)).zip(lines(targets)) {
+        push(pairs, source, target, line, [source_path, target_path])?;
+    }
+    Ok(())
+}
+
+fn rows(table: &str, text: Option<&[String; 2]>, path: &Path, pairs: &mut Documents) -> Result<(), DataError> {
+    let mut columns = None;
+    for (line, row) in (1..).zip(table.split('\n')) {
+        let row = row.strip_suffix('\r').unwrap_or(row);
+        if row.trim().is_empty() {
+            continue;
+        }
+        let cells: Vec<&str> = row.split('\t').map(str::trim).collect();
+        let [source, target] = if let Some(columns) = columns {
+            columns
+        } else {
+            let (chosen, is_header) = choose(&cells, text, path)?;
+            columns = Some(chosen);
+            if is_header {
+                continue;
+            }
+            chosen
+        };
+        let cell = |column: usize| {
+            cells.get(column).copied().ok_or_else(|| DataError::ShortPairRow {
+                path: path.to_owned(),
+                line,
+                cells: cells.len(),
+                column,
+            })
+        };
+        push(pairs, cell(source)?, cell(target)?, line, [path, path])?;
+    }
+    Ok(())
+}
+
+/// The places of both columns, and whether the first row is one of names.
+fn choose(first: &[&str], text: Option<&[String; 2]>, path: &Path) -> Result<([usize; 2], bool), DataError> {
+    let found = || first.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
+    let Some(text) = text else {
+        return match first.len() {
+            2 => Ok(([0, 1], false)),
+            _ => Err(DataError::WhichPairColumns { path: path.to_owned(), found: found() }),
+        };
+    };
+    let numbers = text.iter().map(|column| column.trim().parse::<usize>().ok()).collect::<Option<Vec<_>>>();
+    let is_header = numbers.is_none();
+    let place = |column: &String| {
+        let place = match numbers {
+            Some(_) => column.trim().parse::<usize>().ok().filter(|place| *place < first.len()),
+            None => first.iter().position(|cell| *cell == column.trim()),
+        };
+        place.ok_or_else(|| DataError::MissingPairColumn {
+            path: path.to_owned(),
+            column: column.clone(),
+            nearest: nearest(column, first.iter().copied()).map(str::to_owned),
+            found: found(),
+        })
+    };
+    Ok(([place(&text[0])?, place(&text[1])?], is_header))
+}
+
+fn push(
+    pairs: &mut Documents,
+    source: &str,
+    target: &str,
+    line: usize,
+    [source_path, target_path]: [&Path; 2],
+) -> Result<(), DataError> {
+    let empty = match (source.is_empty(), target.is_empty()) {
+        (true, true) => return Ok(()),
+        (true, false) => Some(source_path),
+        (false, true) => Some(target_path),
+        (false, false) => None,
+    };
+    if let Some(path) = empty {
+        let side = if source.is_empty() { "text" } else { "translation" };
+        return Err(DataError::EmptySide { path: path.to_owned(), line, side });
+    }
+    pairs.push(source);
+    pairs.push(target);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::{Compression, write::GzEncoder};
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::data::Silent;
+
+    fn written(folder: &TempDir, name: &str, content: &str) -> PathBuf {
+        let path = folder.path().join(name);
+        if path.extension().is_some_and(|ending| ending == "gz") {
+            let mut packed = GzEncoder::new(std::fs::File::create(&path).unwrap(), Compression::fast());
+            packed.write_all(content.as_bytes()).unwrap();
+            packed.finish().unwrap();
+        } else {
+            std::fs::write(&path, content).unwrap();
+        }
+        path
+    }
+
+    fn two(source: &str, target: &str) -> Result<Vec<String>, DataError> {
+        let folder = TempDir::new().unwrap();
+        let files = PairFiles::Aligned(written(&folder, "a.en", source), written(&folder, "a.de.gz", target));
+        Ok(load_pairs(&files, &Silent)?.iter().map(str::to_owned).collect())
+    }
+
+    fn table(content: &str, text: Option<[&str; 2]>) -> Result<Vec<String>, DataError> {
+        let folder = TempDir::new().unwrap();
+        let files = PairFiles::Table(written(&folder, "a.tsv", content), text.map(|text| text.map(str::to_owned)));
+        Ok(load_pairs(&files, &Silent)?.iter().map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn lines_of_two_files_are_pairs() {
+        assert_eq!(two("one\r\n two \n\n", "eins\nzwei\n\n").unwrap(), ["one", "eins", "two", "zwei"]);
+        assert_eq!(two("\u{feff}one", "eins\n").unwrap(), ["one", "eins"]);
+    }
+
+    #[test]
+    fn rows_of_a_table_are_pairs() {
+        assert_eq!(table("one\teins\n\ntwo\tzwei", None).unwrap(), ["one", "eins", "two", "zwei"]);
+        let content = "id\tde\ten\n1\teins\tone\r\n";
+        assert_eq!(table(content, Some(["en", "de"])).unwrap(), ["one", "eins"]);
+        assert_eq!(table("1\teins\tone\n", Some(["2", "1"])).unwrap(), ["one", "eins"]);
+    }
+
+    #[test]
+    fn what_is_no_pair_is_refused_by_its_line() {
+        let said = |outcome: Result<Vec<String>, DataError>| outcome.unwrap_err().to_string();
+        for (told, wanted) in [
+            (said(two("one\ntwo\n", "eins\n")), ["2 lines", "1 line"]),
+            (said(two("one\n\n", "eins\nzwei\n")), ["Line 2 has no text", "a.en"]),
+            (said(two("one\ntwo\n", "eins\n \n")), ["Line 2 has no translation", "a.de.gz"]),
+            (said(two("\n", "\n")), ["There is no text in it", "a.en"]),
+            (said(two("one\0", "eins")), ["This is not text", "a.en"]),
+            (said(table("a\tb\tc\n", None)), ["3 columns", "data.text"]),
+            (said(table("a\tb\n", Some(["a", "x"]))), ["no column x", "`b`"]),
+            (said(table("a\tb\n", Some(["0", "2"]))), ["no column 2", "from 0"]),
+            (said(table("a\tb\nx\n", Some(["a", "b"]))), ["Line 2 has 1 cell", "a.tsv"]),
+        ] {
+            assert!(wanted.iter().all(|part| told.contains(part)), "{told}");
+        }
+        let folder = TempDir::new().unwrap();
+        let here = PairFiles::Table(folder.path().to_owned(), None);
+        assert!(load_pairs(&here, &Silent).unwrap_err().to_string().contains("It is a folder"));
+        let none = PairFiles::Table(folder.path().join("none.tsv"), None);
+        assert!(matches!(load_pairs(&none, &Silent), Err(DataError::Missing { .. })));
+    }
+}
