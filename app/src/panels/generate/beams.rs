@@ -85,7 +85,7 @@ pub fn beams_ui(ui: &mut Ui, text: &WrittenText, second: bool) {
     let count = |fate: Fate| places.iter().filter(|place| place.fate == fate).count() as u64;
     let ended = text.tree.iter().filter(|node| node.score.is_some()).count() as u64;
     let words = format!(
-        "{} were followed, {} of them given up, {} ended. Bold: the result. Struck through: given up. A score stands behind what ended.",
+        "{} were followed, {} of them given up, {} ended. Coloured: the result. Struck through: given up. A score stands behind what ended.",
         if places.len() == 1 {
             "1 prefix".to_owned()
         } else {

@@ -67,7 +67,7 @@ impl Source {
                 ui.add(example).on_hover_text("Spread evenly over the held-out text").accessible_name("Example");
                 let label = ui.label("first tokens");
                 let tokens = ui.add(DragValue::new(&mut self.tokens).range(1..=1_000_000));
-                tokens.labelled_by(label.id).on_hover_text("How many tokens of the example the model goes on with");
+                tokens.labelled_by(label.id).on_hover_text("How many tokens of the example a decoder goes on with; a model that translates reads the whole source");
             }
         });
         if !self.is_example {
@@ -110,7 +110,12 @@ fn cache_about(cache: &Cache) -> &'static str {
 impl Setting {
     /// The setting in a few words: what differs from greedy search.
     pub fn words(search: &Search, precision: Precision) -> String {
-        let mut words = vec![cache_name(&search.cache).to_lowercase()];
+        let kept = match &search.cache {
+            Cache::None(_) => "keeps nothing",
+            Cache::KeyValue(_) => "keeps keys and values",
+            Cache::Hidden(_) => "keeps hidden states (EL)",
+        };
+        let mut words = vec![kept.to_owned()];
         if search.beams > 1 {
             words.push(format!("{} beams", search.beams));
         }
@@ -227,9 +232,9 @@ mod tests {
     #[test]
     fn a_setting_survives_its_memory_and_is_named_by_what_it_changes() {
         let mut setting = Setting::default();
-        assert_eq!(Setting::words(&setting.search, setting.precision), "keys and values");
+        assert_eq!(Setting::words(&setting.search, setting.precision), "keeps keys and values");
         (setting.search.beams, setting.search.top_k, setting.precision) = (4, Some(3), Precision::Bf16);
-        assert_eq!(Setting::words(&setting.search, setting.precision), "keys and values, 4 beams, bf16");
+        assert_eq!(Setting::words(&setting.search, setting.precision), "keeps keys and values, 4 beams, bf16");
         let kept = serde_json::to_value(&setting).unwrap();
         assert_eq!(serde_json::from_value::<Setting>(kept).unwrap(), setting);
     }

@@ -68,7 +68,7 @@ impl ProofForm {
                 let examples = ui.add(DragValue::new(&mut self.examples).range(1..=100_000));
                 examples
                     .labelled_by(label.id)
-                    .on_hover_text("Of the held-out text; the first half of each is the prompt");
+                    .on_hover_text("Of the held-out text: the first half of each is the prompt; a model that translates reads the whole source");
             });
             ui.checkbox(&mut self.of_written, "The text above, a source in each line");
             ui.checkbox(&mut self.f16, "f16").on_hover_text("Compare in this number format too");
