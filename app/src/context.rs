@@ -96,6 +96,8 @@ pub enum Action {
     Configure(Box<RunConfig>, PathBuf),
     /// Starts (queues) a config as it is and opens the Live panel.
     Start(Box<RunConfig>, PathBuf),
+    /// Starts (queues) what the form of Configure is set to, once it is judged; opens it where something is wrong with it.
+    StartForm,
     /// Asks which variants of a config are to race, or over which fields it is swept.
     SetUpRace(Box<RunConfig>, PathBuf),
     /// Queues runs with a tag, shows them alone in Compare, and pins the first as the baseline.

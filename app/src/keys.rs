@@ -1,6 +1,6 @@
 //! Every key of the window in one place: what is pressed, and the table that the help shows.
 
-use egui::{Context, Event, Key, Modifiers};
+use egui::{Context, Event, Id, Key, Modifiers, Response};
 
 /// What a key asks the window for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,9 +79,21 @@ pub const HELP: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// Whether a text field has the keyboard: then plain keys are text.
+/// Whether a field has the keyboard: then plain keys are text, or meant for the field.
 pub fn typing(ctx: &Context) -> bool {
-    ctx.text_edit_focused()
+    let focused = ctx.memory(egui::Memory::focused);
+    ctx.text_edit_focused() || (focused.is_some() && ctx.data(|data| data.get_temp::<Id>(in_field())) == focused)
+}
+
+/// Notes that a control which stands in a form has the keyboard.
+pub fn note_field(ctx: &Context, control: &Response) {
+    if control.has_focus() {
+        ctx.data_mut(|data| data.insert_temp(in_field(), control.id));
+    }
+}
+
+fn in_field() -> Id {
+    Id::unique("a field has the keyboard")
 }
 
 /// Whether a plain key was pressed while no text field has the keyboard; takes the key. For panels.

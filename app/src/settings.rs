@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use headroom_engine::{data::read_text_file, store::RunId};
+use headroom_engine::{config::RunConfig, data::read_text_file, store::RunId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// The largest settings that are read, in bytes.
@@ -37,6 +37,16 @@ impl ThemeChoice {
             Self::Light => "Light",
         }
     }
+}
+
+/// The form of Configure as it was left, once it was touched.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KeptForm {
+    /// The config; none before the first change.
+    pub config: Option<RunConfig>,
+    /// Where its relative paths start.
+    pub base_dir: PathBuf,
 }
 
 /// What the window remembers.
@@ -86,6 +96,9 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The name under which the form of Configure is remembered.
+    pub const FORM: &str = "configure";
+
     /// The file beside a store's database.
     pub fn path_beside(store: &Path) -> PathBuf {
         store.with_file_name("window.json")
@@ -134,6 +147,11 @@ impl Settings {
     /// `#[serde(default)]` struct.
     pub fn of_panel<T: DeserializeOwned + Default>(&self, panel: &str) -> T {
         self.panels.get(panel).and_then(|value| T::deserialize(value).ok()).unwrap_or_default()
+    }
+
+    /// The form of Configure, if it was touched.
+    pub fn form(&self) -> Option<KeptForm> {
+        self.panels.contains_key(Self::FORM).then(|| self.of_panel(Self::FORM))
     }
 
     /// Remembers something for a panel.

@@ -12,6 +12,8 @@ use headroom_engine::{
 };
 use serde_json::{Value, json};
 
+use crate::format;
+
 use super::{
     args::{JobArgs, MoveArgs, QueueArgs},
     error::{CliError, CliResult, joined},
@@ -76,7 +78,13 @@ pub fn list(store: Option<&Path>, args: &QueueArgs) -> CliResult {
             let all = run.steps_total.map(|all| format!(" of {}", plain::count(all))).unwrap_or_default();
             (run.number.to_string(), format!("{}{all}", plain::count(run.steps_done)))
         });
-        table.row([state, number, id(job).map(ToString::to_string).unwrap_or_default(), words(job), steps]);
+        table.row([
+            state,
+            number,
+            id(job).map(ToString::to_string).unwrap_or_default(),
+            format::brief(&words(job)),
+            steps,
+        ]);
     }
     print::line(table.text().trim_end())
 }

@@ -9,6 +9,8 @@ use headroom_engine::{
 };
 use serde_json::Value;
 
+use crate::format;
+
 use super::{
     args::RunsArgs,
     error::{CliError, CliResult, joined},
@@ -55,7 +57,7 @@ pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
         table.row([
             run.number.to_string(),
             run.id.to_string(),
-            run.name.clone(),
+            format::brief(&run.name),
             run.state_words(),
             steps(run),
             run.device.clone(),

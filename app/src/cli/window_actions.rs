@@ -163,6 +163,7 @@ counterparts!(actions, Action, {
     Action::Open(_) => ELSEWHERE,
     Action::Configure(..) => Typed("estimate"),
     Action::Start(..) => Typed("train"),
+    Action::StartForm => Typed("train"),
     Action::SetUpRace(..) => Typed("sweep"),
     Action::StartAll(..) => Typed("race"),
     Action::Inspect(_) => Typed("show"),

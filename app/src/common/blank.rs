@@ -6,6 +6,7 @@ use headroom_engine::config::presets;
 use crate::{
     context::{Action, PanelContext, PanelId},
     file_dialogs::current_folder,
+    settings::KeptForm,
     theme,
 };
 
@@ -27,8 +28,13 @@ pub fn blank_ui(ui: &mut Ui, heading: &str, sentence: &str, actions: impl FnOnce
 pub fn no_runs_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, sentence: &str) {
     blank_ui(ui, "No runs yet", sentence, |ui| {
         let ready = presets().first().and_then(|preset| Some((preset.about(), preset.config().ok()?)));
-        if let Some((about, config)) = ready {
-            let start = ui.button(format!("Start \"{}\"", config.name)).on_hover_text(about);
+        if let Some(KeptForm { config: Some(form), .. }) = cx.settings.form() {
+            let start = ui.button(format!("Start \"{}\"", form.name)).on_hover_text("Starts what Configure is set to");
+            if start.clicked() {
+                cx.act(Action::StartForm);
+            }
+        } else if let Some((about, config)) = ready {
+            let start = ui.button(format!("Start the preset \"{}\"", config.name)).on_hover_text(about);
             if start.clicked() {
                 cx.act(Action::Start(Box::new(config), current_folder()));
             }

@@ -9,7 +9,7 @@ use headroom_engine::{
     config::from_json,
     speed::sweep_csv,
     store::{BenchmarkRecord, RunRecord, RunSummary, series_names},
-    worker::{Command, Which},
+    worker::{Command, Ticket, Which},
 };
 
 use super::{Exportable, FigureFormat, exportable::slug, gather::gathered, run_json};
@@ -61,6 +61,8 @@ enum Stage {
     Gathering(PathBuf),
     /// The file is written.
     Writing,
+    /// The engine writes a model directory.
+    Asked(Ticket),
 }
 
 /// The dialog; keep it while it is open.
@@ -91,6 +93,8 @@ impl ExportDialog {
             Exportable::Checkpoint { step: Some(step), .. } => (*step, Choice::Step),
             Exportable::Checkpoint { run, .. } => {
                 cx.state.want_record(run);
+                // What another program wrote meanwhile is in the store.
+                cx.state.refresh_record(run);
                 let newest = cx.state.checkpoints.get(run).and_then(|all| all.last()).map(|last| last.step);
                 (newest.unwrap_or_default(), Choice::Best)
             }
@@ -138,10 +142,10 @@ impl ExportDialog {
                     }
                 } else {
                     ui.add(egui::Spinner::new());
-                    ui.label(if self.stage == Stage::Writing {
-                        "Writing the file…"
-                    } else {
-                        "Loading the points…"
+                    ui.label(match self.stage {
+                        Stage::Asked(_) => "Writing the model directory…",
+                        Stage::Writing => "Writing the file…",
+                        Stage::Asking | Stage::Gathering(_) => "Loading the points…",
                     });
                 }
                 if ui.button("Cancel").clicked() {
@@ -153,12 +157,13 @@ impl ExportDialog {
     }
 
     fn heading(&self) -> String {
+        let brief = |name: &String| format::brief(name);
         match &self.what {
-            Exportable::Checkpoint { name, .. } => format!("Export a checkpoint of \"{name}\""),
-            Exportable::Run { name, .. } => format!("Export the run \"{name}\" as JSON"),
+            Exportable::Checkpoint { name, .. } => format!("Export a checkpoint of \"{}\"", brief(name)),
+            Exportable::Run { name, .. } => format!("Export the run \"{}\" as JSON", brief(name)),
             Exportable::Figure(figure) => format!("Export the chart \"{}\"", figure.title),
             Exportable::Drawing(drawing) => format!("Export the figure \"{}\"", drawing.title),
-            Exportable::Benchmark(record) => format!("Export the measurements of \"{}\"", record.summary.name),
+            Exportable::Benchmark(record) => format!("Export the measurements of \"{}\"", brief(&record.summary.name)),
             Exportable::Map(figure) => format!("Export the map \"{}\"", figure.title),
             Exportable::Data(data) => format!("Export \"{}\"", data.title),
         }
@@ -300,7 +305,6 @@ impl ExportDialog {
             self.problem = Some("Type a path, or choose one with \"Browse…\".".to_owned());
             return true;
         }
-        cx.settings.last_folder = path.parent().map(Path::to_owned);
         match &self.what {
             Exportable::Checkpoint { run, .. } => {
                 let which = match self.choice {
@@ -308,8 +312,8 @@ impl ExportDialog {
                     Choice::Last => Which::Last,
                     Choice::Step => Which::Step(self.step),
                 };
-                cx.send(Command::Export { run: run.clone(), which, to: path });
-                return false;
+                let ticket = cx.state.ask_export(Command::Export { run: run.clone(), which, to: path });
+                self.stage = Stage::Asked(ticket);
             }
             Exportable::Run { .. } => self.stage = Stage::Gathering(path),
             Exportable::Figure(figure) => {
@@ -366,8 +370,24 @@ impl ExportDialog {
         self.stage = Stage::Writing;
     }
 
-    /// Takes the answers of its file errands; false when that closes the dialog.
+    /// The folder that something was written to is the first choice of the next export.
+    fn keep_folder(&self, cx: &mut PanelContext<'_>) {
+        cx.settings.last_folder = typed_path(&self.path, &current_folder()).parent().map(Path::to_owned);
+    }
+
+    /// Takes the answers of the engine and of its file errands; false when that closes the dialog.
     fn answers(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        if let Stage::Asked(ticket) = self.stage
+            && let Some(answer) = cx.state.take_export(ticket)
+        {
+            let Err(why) = answer else {
+                self.keep_folder(cx);
+                return false;
+            };
+            self.problem = Some(why);
+            self.wants_path = true;
+            self.stage = Stage::Asking;
+        }
         match cx.dialogs.take(&self.key) {
             Some(Answer::Picked(path)) => {
                 self.path = path.display().to_string();
@@ -378,6 +398,7 @@ impl ExportDialog {
             Some(Answer::Written { path, bytes }) if self.stage == Stage::Writing => {
                 let what = format!("Exported {} to {}", format::bytes(bytes), path.display());
                 cx.act(Action::Say(Level::Info, what, String::new()));
+                self.keep_folder(cx);
                 return false;
             }
             Some(Answer::Failed(why)) => {

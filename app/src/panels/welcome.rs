@@ -43,7 +43,11 @@ pub fn welcome_ui(ui: &mut Ui, state: &State) -> Option<Choice> {
                 }
             }
         });
-        ui.add_space(12.0);
+        let more = presets().iter().filter(|preset| preset.group != PresetGroup::Start).count();
+        ui.add_space(6.0);
+        let words = format!("{more} more are in \"Reset to preset\" over the form, and in the palette (Ctrl+K).");
+        ui.colored_label(palette.weak, words);
+        ui.add_space(6.0);
         if ui.button("Go to the form").on_hover_text("Shows every field of the config as it stands").clicked() {
             chosen = Some(Choice::Draft);
         }

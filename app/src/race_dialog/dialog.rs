@@ -140,11 +140,10 @@ impl RaceDialog {
         let (seeds, left_out) = (self.seeds(), chosen.len() - sound);
         let runs = sound as u64 * seeds;
         let flops = flops_of(chosen.iter().copied(), seeds);
-        // A race needs an opponent; ticked variants that cannot be trained must be fixed or unticked.
+        // A race needs an opponent; variants that cannot be trained are left out, which the button says.
         let why_not = match self.kind {
             _ if self.name.trim().is_empty() => Some("Give it a name."),
             _ if state.engine_ended => Some("The engine has ended."),
-            Kind::Race if left_out > 0 => Some("Untick the variants that cannot be trained, or change their numbers."),
             Kind::Race if sound < 2 => Some("There is nothing to race against: add a variant."),
             Kind::Sweep if sound == 0 => Some("There is nothing to train."),
             Kind::Control if left_out > 0 => Some("Fix the config first."),
@@ -164,7 +163,11 @@ impl RaceDialog {
             let label = match left_out {
                 0 if self.kind == Kind::Control => "Queue 2 runs and 4 analyses".to_owned(),
                 0 => format!("Queue {}", of(runs as usize, "run", "runs")),
-                n => format!("Queue {} without these {n}", of(runs as usize, "run", "runs")),
+                n => format!(
+                    "Queue {} without {}",
+                    of(runs as usize, "run", "runs"),
+                    if n == 1 { "this config".to_owned() } else { format!("these {n}") }
+                ),
             };
             let button = ui.add_enabled(why_not.is_none(), Button::new(RichText::new(label).strong()));
             let button = button.accessible_name("Queue the runs");

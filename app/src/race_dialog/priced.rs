@@ -5,6 +5,8 @@ use headroom_engine::{
     config::{DEFAULT_STEPS, Entrant, RunConfig},
 };
 
+use crate::format::with_capital;
+
 /// An entrant and its costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Priced {
@@ -51,6 +53,12 @@ impl Priced {
             }
             None => Self { entrant, cost: None },
         }
+    }
+
+    /// Why it cannot be trained, without the paths of the fields.
+    pub fn reasons(&self) -> String {
+        let all: Vec<&str> = self.entrant.problems().iter().map(|problem| problem.message.as_str()).collect();
+        with_capital(&all.join("; "))
     }
 
     /// Why it cannot be trained, in one line; empty where it can.

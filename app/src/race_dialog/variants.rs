@@ -6,8 +6,10 @@ use headroom_engine::config::{About, Answer, Number, NumberValue, Race, RunConfi
 use super::priced::{Price, Priced};
 use crate::{format, theme};
 
-/// Room for the reason why something cannot be trained, in points.
+/// The least room for the reason why something cannot be trained, in points.
 const REASON: f32 = 220.0;
+/// What is left free at its right, for the scroll bar.
+const MARGIN: f32 = 16.0;
 
 /// A variant that can be chosen.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,8 +125,10 @@ pub(super) fn costs_ui(ui: &mut Ui, priced: &Priced, base: Option<Price>) {
     let Some(cost) = priced.cost else {
         let why = priced.why_not();
         ui.label(RichText::new("cannot be trained").color(palette.error)).on_hover_text(&why);
-        let label = Label::new(RichText::new(&why).small().color(palette.error)).truncate();
-        ui.allocate_ui(vec2(REASON, ui.spacing().interact_size.y), |ui| ui.add(label).on_hover_text(&why));
+        let label = Label::new(RichText::new(priced.reasons()).small().color(palette.error)).wrap();
+        // Over the columns that are free, to where the list ends.
+        let room = (ui.clip_rect().right() - ui.cursor().left() - MARGIN).max(REASON);
+        ui.allocate_ui(vec2(room, ui.spacing().interact_size.y), |ui| ui.add(label).on_hover_text(&why));
         return;
     };
     let number = |ui: &mut Ui, shown: String, own: u64, base: Option<u64>| {

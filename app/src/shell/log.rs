@@ -55,14 +55,15 @@ pub fn strip_ui(ui: &mut Ui, messages: &Messages) -> bool {
         let errors = messages.unseen_errors();
         if errors > usize::from(latest.level == Level::Error) {
             let words = counted(errors, "error");
-            ui.label(RichText::new(words).small().color(palette.error));
+            let button = Button::new(RichText::new(&words).small().color(palette.error)).frame(false);
+            clicked = ui.add(button).on_hover_text("Click for all messages").clicked();
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             let text = match latest.level {
                 Level::Info => sentence(latest),
                 level => format!("{}: {}", level.word(), sentence(latest)),
             };
-            clicked = strip_button(ui, text, colour(latest.level, palette));
+            clicked |= strip_button(ui, text, colour(latest.level, palette));
         });
     });
     clicked

@@ -1,4 +1,4 @@
-use egui::{Align, Button, Label, Layout, ProgressBar, RichText, Ui};
+use egui::{Align, Button, Color32, Label, Layout, ProgressBar, RichText, TextStyle, TextWrapMode, Ui, WidgetText};
 use headroom_engine::{
     config::counted,
     store::{RunState, RunSummary},
@@ -14,6 +14,16 @@ use crate::{
     theme,
 };
 
+/// The least width of the current run's name, in points.
+const NAME_LEAST: f32 = 60.0;
+/// Least and largest width of its progress bar.
+const BAR_LEAST: f32 = 60.0;
+const BAR_MOST: f32 = 220.0;
+/// Room that has to be left beside what can be read in the Live panel too.
+const ROOMY: f32 = 300.0;
+/// Below this width of the window the machine's load is left out.
+const LOAD_FROM: f32 = 1000.0;
+
 /// The bar that always says what computes now. `right` draws what stands at its right end.
 pub fn top_bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, right: impl FnOnce(&mut Ui, &mut PanelContext<'_>)) {
     let palette = theme::palette(ui.visuals());
@@ -24,7 +34,9 @@ pub fn top_bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, right: impl FnOnce(&mu
         ui.separator();
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             right(ui, cx);
-            load_ui(ui, cx);
+            if ui.ctx().content_rect().width() >= LOAD_FROM {
+                load_ui(ui, cx);
+            }
             ui.separator();
             queue_ui(ui, cx);
             if let Some(current) = cx.state.current.clone() {
@@ -97,49 +109,86 @@ fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
     }
 }
 
-/// Name, progress, speed.
+/// Name, progress, speed, as far as there is room: the name is shortened first, then the bar, then the time goes.
 fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
     let palette = theme::palette(ui.visuals());
-    let room = ui.available_width();
-    let called = cx.state.run_name(&current.run);
-    let name = ui.add(Button::new(&called).frame(false).truncate().min_size(egui::vec2(0.0, 0.0)));
-    if name.on_hover_text("Opens the Live panel").accessible_name(format!("Current run: {called}")).clicked() {
-        cx.act(Action::Open(PanelId::LIVE));
+    let gap = ui.spacing().item_spacing.x;
+    let mut notes = notes(current, palette);
+    let mut room = ui.available_width() - NAME_LEAST - gap - BAR_LEAST;
+    let mut shown = 0;
+    for (place, note) in notes.iter().enumerate() {
+        let width = note.width(ui) + gap;
+        if room < width || (place > 0 && room < width + ROOMY) {
+            break;
+        }
+        (room, shown) = (room - width, place + 1);
+    }
+    notes.truncate(shown);
+    if room < -NAME_LEAST - gap {
+        return;
+    }
+    let bar = BAR_LEAST + (room * 0.5).clamp(0.0, BAR_MOST - BAR_LEAST);
+    let widest = NAME_LEAST + room - (bar - BAR_LEAST);
+    if room >= 0.0 {
+        let called = cx.state.run_name(&current.run);
+        let name = ui.scope(|ui| {
+            ui.set_max_width(widest);
+            ui.add(Button::new(&called).frame(false).truncate().min_size(egui::vec2(0.0, 0.0)))
+        });
+        let name = name.inner.on_hover_text(format!("{called}\nOpens the Live panel"));
+        if name.accessible_name(format!("Current run: {called}")).clicked() {
+            cx.act(Action::Open(PanelId::LIVE));
+        }
     }
     let (text, spoken) = progress_words(current);
-    let width = (room * 0.35).clamp(80.0, 220.0);
-    let bar = ui.scope(|ui| {
+    let shown = ui.scope(|ui| {
         // The track: a field's ground is the bar's own colour in the light theme.
         ui.visuals_mut().extreme_bg_color = palette.grid;
-        ui.add(ProgressBar::new(current.fraction() as f32).desired_width(width).text(RichText::new(text).small()))
+        ui.add(ProgressBar::new(current.fraction() as f32).desired_width(bar).text(RichText::new(text).small()))
     });
-    bar.inner.on_hover_text(spoken.as_str()).accessible_name(spoken.clone());
+    shown.inner.on_hover_text(spoken.as_str()).accessible_name(spoken.clone());
+    for note in notes {
+        ui.colored_label(note.colour, note.text).on_hover_text(note.about);
+    }
+}
+
+/// What stands behind the bar.
+struct Note {
+    text: String,
+    colour: Color32,
+    about: String,
+}
+
+impl Note {
+    fn width(&self, ui: &Ui) -> f32 {
+        let text = WidgetText::from(self.text.as_str());
+        text.into_galley(ui, Some(TextWrapMode::Extend), f32::INFINITY, TextStyle::Body).size().x
+    }
+}
+
+/// What is said of a run besides how far it is, the most important first.
+fn notes(current: &CurrentRun, palette: &theme::Palette) -> Vec<Note> {
+    let note = |text: &str, colour, about: &str| Note { text: text.to_owned(), colour, about: about.to_owned() };
+    let mut notes = Vec::new();
     if current.is_stopping {
-        ui.colored_label(palette.warning, "Stopping…");
+        notes.push(note("Stopping…", palette.warning, "It ends after this step"));
     } else if current.is_paused {
-        ui.colored_label(palette.warning, "Paused");
+        notes.push(note("Paused", palette.warning, "It goes on with Resume"));
     } else if let Some(health) = current.health.filter(|health| health.is_bad()) {
-        let colour = state_text::health_colour(health, palette);
-        ui.colored_label(colour, sentence_case(health.word())).on_hover_text(format!(
-            "{} {}",
-            health.why(),
-            health.what_to_do()
-        ));
+        let about = format!("{} {}", health.why(), health.what_to_do());
+        notes.push(note(&sentence_case(health.word()), state_text::health_colour(health, palette), &about));
     } else if let Some(eta) = current.eta_secs.filter(|eta| eta.is_finite()) {
-        ui.label(format!("ETA {}", format::duration(eta)))
-            .on_hover_text("Time until the last step, at the current speed");
+        let text = format!("ETA {}", format::duration(eta));
+        notes.push(note(&text, palette.text, "Time until the last step, at the current speed"));
     }
-    if room > 620.0
-        && let Some(speed) = current.tokens_per_sec
-    {
-        ui.colored_label(palette.weak, format::rate(speed, "tokens"));
+    if let Some(speed) = current.tokens_per_sec {
+        notes.push(note(&format::rate(speed, "tokens"), palette.weak, "Training speed"));
     }
-    if room > 740.0
-        && let Some(loss) = current.loss
-    {
-        ui.colored_label(palette.weak, format!("loss {}", format::number(loss)))
-            .on_hover_text("Training loss of the last step, nats per token");
+    if let Some(loss) = current.loss {
+        let text = format!("loss {}", format::number(loss));
+        notes.push(note(&text, palette.weak, "Training loss of the last step, nats per token"));
     }
+    notes
 }
 
 /// What a run in another program does.

@@ -33,6 +33,11 @@ impl State {
                 return;
             }
         }
+        if let (Some(ticket), Event::Exported { .. }) = (ticket, &event)
+            && let Some(answer) = self.exports.get_mut(&ticket)
+        {
+            *answer = Some(Ok(()));
+        }
         match event {
             Event::Queued { run, name, position, .. } => self.queued(run, &name, position),
             Event::Queue { current, waiting, .. } => self.queue(current.as_ref(), &waiting),
@@ -332,7 +337,7 @@ impl State {
     }
 
     /// Loads the record of a run again where one is shown or asked for. An answer that is under way may have been read before what is known now.
-    fn refresh_record(&mut self, run: &RunId) {
+    pub fn refresh_record(&mut self, run: &RunId) {
         let key = (run.clone(), Asked::Record);
         if self.asked.is_waiting(&key) || self.records.contains_key(run) {
             self.asked.refresh(&key, || Asked::Record.of(run));
@@ -434,6 +439,9 @@ impl State {
 
     /// Takes in that a request failed.
     fn failed(&mut self, ticket: Ticket, why: &str) {
+        if let Some(answer) = self.exports.get_mut(&ticket) {
+            *answer = Some(Err(why.to_owned()));
+        }
         let _ = self.asked.fail(ticket, why)
             || self.series.fail(ticket)
             || self.analysis.fail(ticket, why)

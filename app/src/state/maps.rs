@@ -170,6 +170,12 @@ impl MapsState {
 fn shown(target: String, step: Option<u64>, tokens: Vec<String>, small: &MapThumbnails) -> ShownMaps {
     let MapThumbnails { layers, heads, side, ref values } = *small;
     let cells = (side * side).max(1);
+    let is_ahead = |place: usize| place % cells % side.max(1) > place % cells / side.max(1);
+    // Where no query attends to a later token there is nothing, rather than nothing of something. A map that is off is NaN.
+    let looks_ahead = |(place, value): (usize, &f32)| is_ahead(place) && *value != 0.0 && !value.is_nan();
+    let is_causal = !values.iter().enumerate().any(looks_ahead);
+    let seen = |(place, value): (usize, &f32)| if is_causal && is_ahead(place) { f32::NAN } else { *value };
+    let values: Vec<f32> = values.iter().enumerate().map(seen).collect();
     let thumbnails = values.chunks(cells).map(|map| HeatData::new(side, side, map.to_vec())).collect();
     ShownMaps { target, step, tokens, layers, heads, thumbnails }
 }
@@ -184,6 +190,20 @@ mod tests {
 
     fn asked(state: &mut MapsState) -> Vec<Command> {
         state.take_requests().into_iter().map(|request| request.command).collect()
+    }
+
+    #[test]
+    fn small_maps_of_a_decoder_are_empty_where_it_does_not_look() {
+        let of = |values: Vec<f32>| {
+            let small = MapThumbnails { layers: 1, heads: 2, side: 2, values };
+            shown(String::new(), None, Vec::new(), &small).thumbnails
+        };
+        let off = [f32::NAN; 4];
+        let causal = of([[1.0, 0.0, 0.5, 0.5], off].concat());
+        assert!(causal[0].at(0, 1).is_nan() && causal[0].at(1, 0) == 0.5 && causal[0].at(0, 0) == 1.0);
+        // One map that looks ahead: the model does.
+        let both = of([[1.0, 0.0, 0.5, 0.5], [0.5, 0.5, 0.0, 1.0]].concat());
+        assert_eq!((both[0].at(0, 1), both[1].at(1, 0)), (0.0, 0.0));
     }
 
     fn answer(state: &mut MapsState, view: u64) {

@@ -5,7 +5,7 @@ use headroom_engine::{
     store::{
         CheckpointRecord, DamagedRun, RunId, RunRecord, RunState, RunSummary, SnapshotData, TextSample, snapshot_kinds,
     },
-    worker::{Command, DeviceInfo, Request, RunEdit},
+    worker::{Command, DeviceInfo, Request, RunEdit, Ticket},
 };
 
 use super::{
@@ -81,6 +81,8 @@ pub struct State {
     pub(super) returning: Vec<Deleted>,
     /// What was asked of runs: their records, samples and mixing matrices.
     pub(super) asked: RequestCache<(RunId, Asked)>,
+    /// Exports of models that were asked for, and what came of them.
+    pub(super) exports: BTreeMap<Ticket, Option<Result<(), String>>>,
     /// What follows from events; sent after draining.
     pub(super) outgoing: Vec<Request>,
 }
@@ -154,6 +156,22 @@ impl State {
         if !self.records.contains_key(run) {
             self.asked.want(&(run.clone(), Asked::Record), || Asked::Record.of(run));
         }
+    }
+
+    /// Asks for the export of a model; what comes of it is there for [`State::take_export`].
+    pub fn ask_export(&mut self, command: Command) -> Ticket {
+        let request = Request::from(command);
+        let ticket = request.ticket;
+        self.exports.insert(ticket, None);
+        self.outgoing.push(request);
+        ticket
+    }
+
+    /// What came of an export, or why it failed, once: then it is forgotten.
+    pub fn take_export(&mut self, ticket: Ticket) -> Option<Result<(), String>> {
+        let answer = self.exports.get_mut(&ticket)?.take()?;
+        self.exports.remove(&ticket);
+        Some(answer)
     }
 
     /// Asks for a run's text samples, once; they come into `samples`, and new ones follow.

@@ -2,6 +2,7 @@
 
 use egui::{ComboBox, Key, Modifiers, Slider, Ui};
 
+use super::together_ui;
 use crate::plot::{MAX_SMOOTHING, XAxis};
 
 /// Below this width of the row, in points, the slider is shorter.
@@ -31,26 +32,31 @@ impl ChartOptions<'_> {
         if !ui.ctx().text_edit_focused() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Y)) {
             *self.log_y = !*self.log_y;
         }
-        ui.label("X axis");
-        let combo = ComboBox::from_id_salt("x axis").selected_text(self.x.label()).show_ui(ui, |ui| {
-            for &x in self.axes {
-                ui.selectable_value(self.x, x, x.label());
-            }
+        together_ui(ui, "x axis", |ui| {
+            ui.label("X axis");
+            let combo = ComboBox::from_id_salt("x axis").selected_text(self.x.label()).show_ui(ui, |ui| {
+                for &x in self.axes {
+                    ui.selectable_value(self.x, x, x.label());
+                }
+            });
+            combo.response.accessible_name("X axis");
         });
-        combo.response.accessible_name("X axis");
         if let Some(log_x) = self.log_x {
             ui.checkbox(log_x, "Log x").on_hover_text("Logarithmic x");
         }
         ui.checkbox(self.log_y, "Log y").on_hover_text("Logarithmic y (y)");
-        ui.label("Smoothing");
-        if ui.max_rect().width() < NARROW {
-            ui.spacing_mut().slider_width = 80.0;
-        }
-        let slider = Slider::new(self.smoothing, 0.0..=MAX_SMOOTHING).fixed_decimals(2);
-        ui.add(slider).accessible_name("Smoothing").on_hover_text(
-            "Debiased moving average: last = s·last + (1 − s)·y; shown: last / (1 − sⁿ). \
-             Curves of fewer than 30 points are drawn as they are.",
-        );
+        let is_narrow = ui.max_rect().width() < NARROW;
+        together_ui(ui, "smoothing", |ui| {
+            ui.label("Smoothing");
+            if is_narrow {
+                ui.spacing_mut().slider_width = 80.0;
+            }
+            let slider = Slider::new(self.smoothing, 0.0..=MAX_SMOOTHING).fixed_decimals(2);
+            ui.add(slider).accessible_name("Smoothing").on_hover_text(
+                "Debiased moving average: last = s·last + (1 − s)·y; shown: last / (1 − sⁿ). \
+                 Curves of fewer than 30 points are drawn as they are.",
+            );
+        });
         ui.checkbox(self.ignore_outliers, "Ignore outliers")
             .on_hover_text("Fits y to the 5th to 95th percentile of what is in view");
         self.is_zoomed && ui.button("Reset zoom").on_hover_text("A double click on a chart does the same").clicked()

@@ -4,10 +4,9 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use egui::accesskit::Invalid;
-use egui::{Align, Key, Layout, Response, RichText, Stroke, StrokeKind, TextEdit, Ui, Vec2};
+use egui::{Align, Key, Layout, Response, RichText, Sense, Stroke, StrokeKind, TextEdit, Ui, Vec2};
 
-use crate::format;
-use crate::theme;
+use crate::{format, keys, theme};
 
 /// A field of a form, to be finished with the control it holds: `Field::new("Layers").help("...").integer(ui, &mut n, 1..=96, 1)`.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +94,9 @@ impl<'a> Field<'a> {
             ui.spacing_mut().item_spacing.x = 2.0;
             ui.spacing_mut().button_padding = Vec2::new(7.0, 3.0);
             let button = |ui: &mut Ui, sign: &str, verb: &str| {
-                let button = ui.add(egui::Button::new(sign).min_size(Vec2::new(24.0, 0.0)));
+                // The next stop of Tab is the next field: the arrow keys do what the buttons do.
+                let button = egui::Button::new(sign).min_size(Vec2::new(24.0, 0.0)).sense(Sense::CLICK);
+                let button = ui.add(button);
                 button.accessible_name(format!("{verb} {}", field.label)).clicked()
             };
             down |= button(ui, &format::MINUS.to_string(), "Decrease");
@@ -225,6 +226,7 @@ impl<'a> Field<'a> {
             .inner
         });
         let out = shown.inner;
+        keys::note_field(ui.ctx(), &out.response);
         let problem = out.unreadable.as_deref().or(self.problem);
         if let Some(problem) = problem {
             ui.painter().rect_stroke(out.response.rect, 5.0, Stroke::new(1.5, palette.error), StrokeKind::Outside);

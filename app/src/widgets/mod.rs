@@ -8,8 +8,10 @@ mod head_map;
 mod heat_map;
 mod name;
 mod parallel;
+mod sideways;
 mod swatch;
 mod table;
+mod together;
 
 pub use chart::{Band, Chart, ChartLine, ChartResponse, ChartState, ChartView, FEWEST_SMOOTHED, SharedX, ViewLine};
 pub use chart_options::ChartOptions;
@@ -20,5 +22,7 @@ pub use head_map::{
 pub use heat_map::{HeatMap, HeatResponse, HeatState};
 pub use name::name_ui;
 pub use parallel::{Parallel, ParallelAxis, ParallelLine, ParallelResponse, ParallelScale, ParallelState};
+pub use sideways::sideways_ui;
 pub use swatch::swatch_ui;
 pub use table::{Column, SortKey, Sorting, Table, TableResponse, TableState, sort_rows, without_room};
+pub use together::together_ui;

@@ -21,6 +21,8 @@ const TOUCH: f32 = 8.0;
 /// Room above the axes for their names and below them, in points.
 const ABOVE: f32 = 30.0;
 const BELOW: f32 = 10.0;
+/// Height of a second line of names.
+const LINE: f32 = 14.0;
 /// Room at both sides for the names of the outer axes.
 const BESIDE: f32 = 62.0;
 /// Half the width in which an axis takes the pointer.
@@ -137,11 +139,16 @@ impl<'a> Parallel<'a> {
     pub fn show(self, ui: &mut Ui, state: &mut ParallelState) -> ParallelResponse {
         state.brushes.retain(|key, _| self.axes.iter().any(|axis| axis.key == *key));
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), self.height), Sense::CLICK);
-        let plot = Rect::from_min_max(
+        let mut plot = Rect::from_min_max(
             pos2(rect.left() + BESIDE, rect.top() + ABOVE),
             pos2(rect.right() - BESIDE, rect.bottom() - BELOW),
         );
         let xs = self.places(plot);
+        // Names that have no room beside each other stand in two lines in turn.
+        let is_staggered = self.is_tight(ui, plot.width());
+        if is_staggered {
+            plot.min.y += LINE;
+        }
         let painter = ui.painter_at(rect);
         painter.rect_filled(rect, 6.0, theme::palette(ui.visuals()).well);
         let rulers: Vec<Ruler> = self.axes.iter().map(Ruler::new).collect();
@@ -159,7 +166,7 @@ impl<'a> Parallel<'a> {
         let touched = pointer.and_then(|at| touched(&points, &passing, at));
         let hovered = touched.and_then(|line| self.lines.get(line)).map(|line| line.id);
         self.lines_ui(ui, &painter, &points, &passing, &rulers, hovered.or(self.highlight));
-        self.axes_ui(ui, &painter, plot, &xs, &rulers, state);
+        self.axes_ui(ui, &painter, (plot, is_staggered), &xs, &rulers, state);
         if let Some(line) = touched {
             self.tooltip(&response, line);
         }
@@ -251,13 +258,41 @@ impl<'a> Parallel<'a> {
         }
     }
 
-    fn axes_ui(&self, ui: &Ui, painter: &Painter, plot: Rect, xs: &[f32], rulers: &[Ruler], state: &ParallelState) {
+    /// Points between two axes.
+    fn gap(&self, width: f32) -> f32 {
+        if self.axes.len() > 1 { width / (self.axes.len() - 1) as f32 } else { width }
+    }
+
+    /// Whether the name of an axis is wider than what there is between two.
+    fn is_tight(&self, ui: &Ui, width: f32) -> bool {
+        let small = TextStyle::Small.resolve(ui.style());
+        let room = self.gap(width).min(2.0 * BESIDE) - 8.0;
+        self.axes.iter().any(|axis| elided(ui, &axis.label, &small, room) != axis.label)
+    }
+
+    fn axes_ui(
+        &self,
+        ui: &Ui,
+        painter: &Painter,
+        (plot, is_staggered): (Rect, bool),
+        xs: &[f32],
+        rulers: &[Ruler],
+        state: &ParallelState,
+    ) {
         let palette = theme::palette(ui.visuals());
         let small = TextStyle::Small.resolve(ui.style());
-        let gap = if xs.len() > 1 { plot.width() / (xs.len() - 1) as f32 } else { plot.width() };
+        let gap = self.gap(plot.width());
         for (index, ((axis, ruler), &x)) in self.axes.iter().zip(rulers).zip(xs).enumerate() {
-            let title = elided(ui, &axis.label, &small, gap.min(2.0 * BESIDE) - 8.0);
-            painter.text(pos2(x, plot.top() - 8.0), Align2::CENTER_BOTTOM, title, small.clone(), palette.strong);
+            let room = if is_staggered { 2.0 * gap } else { gap };
+            let title = elided(ui, &axis.label, &small, room.min(2.0 * BESIDE) - 8.0);
+            let above = if is_staggered && index % 2 == 1 { LINE } else { 0.0 };
+            painter.text(
+                pos2(x, plot.top() - 8.0 - above),
+                Align2::CENTER_BOTTOM,
+                title,
+                small.clone(),
+                palette.strong,
+            );
             if index == self.colour_by {
                 painter.add(ramp_shape(Rect::from_min_max(pos2(x - 2.5, plot.top()), pos2(x + 2.5, plot.bottom()))));
             } else {

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use egui::{Context, ViewportCommand};
 use headroom_engine::{
     config::{RunConfig, preset},
-    store::RunId,
     worker::Command,
 };
 
-use super::headroom_window::{HeadroomWindow, Overlay};
+use super::headroom_window::{HeadroomWindow, Overlay, has_room_for_inspector};
 use crate::{
     context::{Action, PanelContext, PanelId},
     file_dialogs::current_folder,
@@ -45,7 +44,10 @@ impl HeadroomWindow {
                 }
             }
             Pressed::Rail => self.settings.rail_open = !self.settings.rail_open,
-            Pressed::Inspector => self.settings.inspector_open = !self.settings.inspector_open,
+            Pressed::Inspector => {
+                let is_open = self.inspector_open(ctx);
+                *is_open = !*is_open;
+            }
             Pressed::FullScreen => {
                 let full = ctx.input(|input| input.viewport().fullscreen.unwrap_or(false));
                 ctx.send_viewport_cmd(ViewportCommand::Fullscreen(!full));
@@ -152,11 +154,15 @@ impl HeadroomWindow {
                 self.open(PanelId::CONFIGURE);
             }
             Action::Start(config, base_dir) => self.start(config, base_dir),
+            Action::StartForm => self.panels.configure.request_start(),
             Action::SetUpRace(config, base_dir) => {
                 self.over = Overlay::Race(Box::new(RaceDialog::new(*config, base_dir)));
             }
             Action::StartAll(configs, base_dir, tag) => self.start_all(configs, base_dir, tag),
-            Action::Inspect(run) => self.inspect(run),
+            Action::Inspect(run) => {
+                *self.inspector_open(ctx) = true;
+                self.state.selection.focused = Some(run);
+            }
             Action::Delete(run) => self.state.delete_run(&run),
             Action::Copy(what, text) => {
                 ctx.copy_text(text);
@@ -187,9 +193,9 @@ impl HeadroomWindow {
         self.open(PanelId::COMPARE);
     }
 
-    fn inspect(&mut self, run: RunId) {
-        self.state.selection.focused = Some(run);
-        self.settings.inspector_open = true;
+    /// Whether the inspector is open, to be changed: in a narrow window that is not remembered.
+    fn inspector_open(&mut self, ctx: &Context) -> &mut bool {
+        if has_room_for_inspector(ctx) { &mut self.settings.inspector_open } else { &mut self.narrow_inspector }
     }
 
     /// The open panel first, then deleted runs.

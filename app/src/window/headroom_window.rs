@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Instant};
 
-use egui::{CentralPanel, Context, Frame, Margin, Panel as Side, ThemePreference, Ui};
+use egui::{CentralPanel, Context, Frame, Margin, Panel as Side, ThemePreference, Ui, UiBuilder};
 use headroom_engine::worker::Command;
 
 use super::closing::Closing;
@@ -51,6 +51,18 @@ pub struct HeadroomWindow {
     pub(super) log_open: bool,
     pub(super) closing: Closing,
     themed: Option<ThemeChoice>,
+    /// Whether the inspector was opened in a window that has little room for it.
+    pub(super) narrow_inspector: bool,
+}
+
+/// Width of the inspector, unless it is dragged.
+const INSPECTOR: f32 = 330.0;
+/// In a window of less width the inspector stands beside the panel only when it is asked for.
+const ROOMY: f32 = 1100.0;
+
+/// Whether the window is wide enough for the inspector to stand beside the panel.
+pub(super) fn has_room_for_inspector(ctx: &Context) -> bool {
+    ctx.content_rect().width() >= ROOMY
 }
 
 impl HeadroomWindow {
@@ -79,6 +91,7 @@ impl HeadroomWindow {
             log_open: false,
             closing: Closing::default(),
             themed: None,
+            narrow_inspector: false,
         }
     }
 
@@ -201,20 +214,29 @@ impl HeadroomWindow {
         if let Some(panel) = clicked {
             self.open(panel);
         }
-        if self.settings.inspector_open && self.panels.named(&self.settings.panel).has_inspector {
+        let is_open =
+            if has_room_for_inspector(ui.ctx()) { self.settings.inspector_open } else { self.narrow_inspector };
+        if is_open && self.panels.named(&self.settings.panel).has_inspector {
             let mut cx = PanelContext {
                 state: &mut self.state,
                 settings: &mut self.settings,
                 dialogs: &mut self.dialogs,
                 actions: &mut self.actions,
             };
+            self.panels.inspector.stand_beside(open, &cx);
+            if self.panels.inspector.is_empty(&cx) {
+                return;
+            }
             let frame = Frame::new().fill(surface).inner_margin(Margin::same(12));
-            Side::right("inspector")
-                .default_size(300.0)
-                .size_range(220.0..=560.0)
-                .resizable(true)
-                .frame(frame)
-                .show(ui, |ui| self.panels.inspector.ui(ui, &mut cx));
+            let side = Side::right("inspector").default_size(INSPECTOR).size_range(220.0..=560.0).resizable(true);
+            side.frame(frame).show(ui, |ui| {
+                // What stands in it makes it no wider.
+                let rect = ui.available_rect_before_wrap();
+                let mut inner = ui.new_child(UiBuilder::new().max_rect(rect));
+                inner.set_clip_rect(rect.expand(6.0).intersect(ui.clip_rect()));
+                self.panels.inspector.ui(&mut inner, &mut cx);
+                ui.advance_cursor_after_rect(rect);
+            });
         }
     }
 

@@ -4,7 +4,7 @@ use candle_core::{DType, Device, Tensor};
 
 use super::{
     Analysis, AnalysisError, AnalysisSpec, CapturedVariance, MapBatch, ProjectionSum, ScoreBatch, ScoreShape,
-    SimilaritySum, SpectraSum, reconstruction::ReconstructionSum,
+    SimilaritySum, SpectraSum, Topic, reconstruction::ReconstructionSum,
 };
 use crate::{
     attention::{Cell, ModelPlan},
@@ -171,31 +171,33 @@ pub fn analyse(
         return Err(AnalysisError::NoExamples);
     }
     if needs_scores && whole < analysis.examples {
-        analysis.notes.push(format!(
+        let note = format!(
             "{} of {} {} shorter than {}; what is said of scores leaves them out.",
             grouped(analysis.examples - whole),
             counted(analysis.examples, "example"),
             if analysis.examples - whole == 1 { "is" } else { "are" },
             counted(context.tokens, "token")
-        ));
+        );
+        analysis.note(Topic::Analysis, [note]);
     }
     if let Some(spectra) = spectra {
         let found = spectra.finish_unless(context.should_stop)?;
         if found.network.is_rank_deficient() {
-            analysis.notes.push(format!(
+            let note = format!(
                 "The covariance of whole maps has {} and only {}, so that its rank is at most that. \
                  Its leading eigenvalues and all shares of energy are those of the samples; more examples show more \
                  dimensions.",
                 counted(found.network.visible.unwrap_or(found.network.dimension), "dimension"),
                 counted(found.network.samples, "sample")
-            ));
+            );
+            analysis.note(Topic::Spectra, [note]);
         }
         analysis.spectra = Some(found);
     }
     if let Some(sum) = reconstruction {
         let tell = |share: f64| (context.tell)(streaming + (0.98 - streaming) * share);
         let (found, notes) = sum.finish(plan, &tell, context.should_stop)?;
-        analysis.notes.extend(notes);
+        analysis.note(Topic::Reconstruction, notes);
         analysis.reconstruction = Some(found);
     }
     analysis.projections =

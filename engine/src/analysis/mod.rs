@@ -37,7 +37,7 @@ pub use captured::{CapturedVariance, LayerEnergies};
 pub use error::AnalysisError;
 pub use measure::Measure;
 pub use projection::{Projection, ProjectionSum};
-pub use report::Analysis;
+pub use report::{Analysis, Topic};
 pub use similarity::Similarity;
 pub use similarity_sum::{MapBatch, SimilaritySum};
 pub use spec::{AnalysisSpec, ReconstructionSpec, SpectrumSpec};

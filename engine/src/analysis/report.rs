@@ -2,6 +2,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{CapturedVariance, Projection, ScoreSpectra, Similarity, reconstruction::Reconstruction};
 
+/// What a note of an analysis is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Topic {
+    /// All of it.
+    #[default]
+    Analysis,
+    /// Scores restored from some of their pairs.
+    Reconstruction,
+    /// Spectra of scores.
+    Spectra,
+}
+
 /// What was found out about the attention of one model on one text. Parts that were not asked for, or cannot be had, are
 /// not there; `notes` say why.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -31,6 +44,9 @@ pub struct Analysis {
     pub reconstruction: Option<Reconstruction>,
     /// What could not be had or is to be known, in whole sentences.
     pub notes: Vec<String>,
+    /// What each of the `notes` is about; of those that have no place here, the whole analysis.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub topics: Vec<Topic>,
     /// Time that it took.
     pub secs: f64,
 }
@@ -41,6 +57,19 @@ impl Analysis {
     pub fn light(mut self) -> Self {
         self.reconstruction = self.reconstruction.map(Reconstruction::light);
         self
+    }
+
+    /// Adds notes about a part of it.
+    pub fn note(&mut self, topic: Topic, notes: impl IntoIterator<Item = String>) {
+        self.topics.resize(self.notes.len(), Topic::Analysis);
+        self.notes.extend(notes);
+        self.topics.resize(self.notes.len(), topic);
+    }
+
+    /// The notes about these parts.
+    pub fn notes_on(&self, topics: &[Topic]) -> impl Iterator<Item = &str> {
+        let of = self.topics.iter().copied().chain(std::iter::repeat(Topic::Analysis));
+        self.notes.iter().zip(of).filter(|(_, topic)| topics.contains(topic)).map(|(note, _)| note.as_str())
     }
 
     /// The similarity by one measure.

@@ -52,7 +52,8 @@ impl Scratch {
         let mut name = prefix;
         name.push(format!("{mine}{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         let path = parent.join(name);
-        fs::create_dir(&path).map_err(CheckpointError::io("create a folder beside the model", &path))?;
+        // Its own name says nothing to a user.
+        fs::create_dir(&path).map_err(CheckpointError::io("create the model's folder", &target))?;
         Ok(Self { path, target })
     }
 

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     analysis::{
-        Analysis, AnalysisContext, AnalysisError, AnalysisSpec, Basis, ScoreSpectra, SpectrumSpec, analyse,
+        Analysis, AnalysisContext, AnalysisError, AnalysisSpec, Basis, ScoreSpectra, SpectrumSpec, Topic, analyse,
         examples_at_once,
     },
     config::counted,
@@ -63,7 +63,7 @@ fn carry_out(
     control: &JobControl,
 ) -> Result<(Analysis, Option<crate::store::RunId>), Option<JobError>> {
     let started = Instant::now();
-    let named = Subject::name(&job.target);
+    let named = Subject::called(&context.store, &job.target);
     let failed = |error: JobError| Some(error.told(|why| format!("Could not analyse the attention of {named}. {why}")));
     let refused = |why: String| failed(JobError::refusal(why));
     let stages = 1 + job.subspaces.len();
@@ -138,11 +138,12 @@ fn carry_out(
         let directions = found.spectra.map(|spectra| spectra.patterns).unwrap_or_default();
         bases.push(Basis { name: format!("{} on {}", other.named, other.data), directions });
     }
-    let found = stage(stages - 1, &subject, &job.spec, &bases).map_err(ended)?;
-    let mut notes = found.notes.clone();
-    notes.append(&mut of_spaces);
+    let mut found = stage(stages - 1, &subject, &job.spec, &bases).map_err(ended)?;
+    found.note(Topic::Analysis, of_spaces);
+    let (mut notes, mut topics) = (found.notes.clone(), found.topics.clone());
     let given = found.examples;
     if given < job.spec.examples as u64 {
+        topics.insert(0, Topic::Analysis);
         notes.insert(
             0,
             format!(
@@ -158,6 +159,7 @@ fn carry_out(
         data: subject.data.clone(),
         is_own_text: subject.is_own_text,
         notes,
+        topics,
         secs: started.elapsed().as_secs_f64(),
         ..found
     };

@@ -82,6 +82,16 @@ impl Subject {
         }
     }
 
+    /// What a user calls it: the name of a run in place of its id, where the store knows it.
+    pub(super) fn called(store: &Store, target: &Target) -> String {
+        match target {
+            Target::Run { run, which } => store
+                .record(run)
+                .map_or_else(|_| Self::name(target), |record| format!("\"{}\" ({which})", record.summary.name)),
+            Target::Directory(_) => Self::name(target),
+        }
+    }
+
     /// Loads a model, and the text that it was evaluated on or other text, or says in words why that cannot be.
     pub(super) fn load(context: &JobContext, target: &Target, data: Option<&DataConfig>) -> Result<Self, String> {
         Self::load_from(&context.store, target, data, None)

@@ -58,7 +58,6 @@ impl Viewer {
     pub(super) fn open(&self, context: ViewContext, view: u64, target: Target, text: MapText) {
         let views = Arc::clone(&self.views);
         let outbox = context.outbox.clone();
-        let named = Subject::name(&target);
         spawn(&outbox, move || {
             let found = show(&context, &target, &text);
             let (shown, event) = match found {
@@ -69,7 +68,7 @@ impl Viewer {
                     }
                     Err(error) => (None, failed(&named, &error.to_string())),
                 },
-                Err(why) => (None, failed(&named, &why)),
+                Err(why) => (None, failed(&Subject::called(&context.store, &target), &why)),
             };
             if let Some(shown) = shown {
                 let mut views = views.lock().unwrap_or_else(PoisonError::into_inner);

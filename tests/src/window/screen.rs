@@ -361,6 +361,12 @@ impl Screen {
         self.settle();
     }
 
+    /// Where what has this name stands.
+    #[track_caller]
+    pub fn rect(&self, name: &str) -> egui::Rect {
+        self.get(name).rect()
+    }
+
     /// Gives the keyboard to what has this name.
     #[track_caller]
     pub fn focus(&mut self, name: &str) {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use egui::{Key, Modifiers};
+use egui::{Key, Modifiers, vec2};
 use headroom_app::{context::PanelId, link::Link};
 use headroom_engine::{
-    analysis::{Measure, Projection},
+    analysis::{Measure, Projection, Topic},
     store::AnalysisSummary,
     worker::{Command, Event, Notice, Target, Which},
 };
@@ -117,7 +117,7 @@ fn groups_follow_the_threshold() {
     let mut screen = full("Redundancy");
     let groups = |screen: &Screen| screen.words().into_iter().find(|word| word.contains("maps repeat another"));
     let before = groups(&screen).expect("groups at the usual threshold");
-    screen.focus("Similar from");
+    screen.focus("Threshold");
     for _ in 0..10 {
         screen.press(Modifiers::NONE, Key::ArrowLeft);
     }
@@ -524,4 +524,69 @@ fn analyses_of_other_texts_and_lengths_stand_beside_each_other() {
     });
     let spec = spec.expect("the engine is asked");
     assert_eq!((spec.tokens, spec.shuffled), (Some(16), Some(true)));
+}
+
+#[test]
+fn nothing_is_wider_than_the_panel() {
+    let mut screen = full("Spectra");
+    // Beside an open inspector, and in a small window.
+    for size in [vec2(1280.0, 820.0), vec2(1120.0, 1900.0), vec2(820.0, 500.0)] {
+        screen.resize(size);
+        let end = if screen.has("Name of the run") { screen.rect("Name of the run").left() } else { size.x };
+        let maps = ["Map: layers in the network's components", "Chart: Energy in the first components"];
+        let components = (1..=12).map(|place| format!("Map: component {place}"));
+        let charts = ["queries", "keys", "queries and keys"].map(|kind| format!("Chart: Captured variance of {kind}"));
+        for name in maps.map(str::to_owned).into_iter().chain(charts).chain(components).filter(|name| screen.has(name))
+        {
+            let rect = screen.rect(&name);
+            assert!(rect.right() <= end, "{name} at {size}: {rect:?} beyond {end}");
+        }
+        assert!(screen.has(maps[0]) && screen.has("Map: component 4"), "{:#?}", screen.words());
+    }
+}
+
+#[test]
+fn every_layer_of_the_groups_is_seen_wherever_they_begin() {
+    // Below the matrix, and below what is seen: what is left of the panel there says nothing of the room.
+    let mut screen = full("Redundancy");
+    let mut height = |size| {
+        screen.resize(size);
+        screen.rect("Mark them in Configure").top() - screen.rect("Threshold").bottom()
+    };
+    let seen = height(vec2(800.0, 3000.0));
+    assert!(seen > 6.0 * 14.0, "six layers: {seen}");
+    for low in [400.0, 600.0, 800.0] {
+        let found = height(vec2(800.0, low));
+        assert!((found - seen).abs() < 2.0, "{found} of {seen} points in a window of {low}");
+    }
+}
+
+#[test]
+fn a_curve_that_an_analysis_lacks_cannot_be_ticked() {
+    let mut screen = full("Spectra");
+    assert!(screen.is_enabled("Without row means"));
+    let mut analysis = example_analysis(6, 8, 450);
+    if let Some(spectra) = &mut analysis.spectra {
+        spectra.row_mean_subtracted = None;
+    }
+    let run = example_run(8);
+    screen.state().analysis.take_step(&run, 450);
+    screen.state().analysis.take(run, 450, analysis);
+    screen.settle();
+    assert!(!screen.is_enabled("Without row means"));
+}
+
+#[test]
+fn a_note_stands_in_the_panel_that_it_is_about() {
+    let mut screen = full("Spectra");
+    let mut analysis = example_analysis(6, 8, 450);
+    analysis.note(Topic::Spectra, ["There are few samples.".to_owned()]);
+    analysis.note(Topic::Reconstruction, ["Pairs were left out.".to_owned()]);
+    let run = example_run(8);
+    screen.state().analysis.take_step(&run, 450);
+    screen.state().analysis.take(run, 450, analysis);
+    screen.settle();
+    assert!(screen.says("12 of 16 examples") && screen.says("few samples") && !screen.says("Pairs were left out"));
+    screen.click("Redundancy");
+    assert!(screen.says("12 of 16 examples") && !screen.says("few samples") && !screen.says("Pairs were left out"));
 }

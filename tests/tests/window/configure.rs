@@ -126,3 +126,59 @@ fn the_form_saves_opens_and_takes_changes_back() {
     screen.click("Redo the change");
     assert_eq!(screen.value("Layers"), "3");
 }
+
+#[test]
+fn an_empty_panel_starts_the_form_once_it_was_touched() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.press_text(Key::Num8, "8");
+    assert!(screen.has("Start the preset \"grammar decoder\""), "{:#?}", screen.words());
+    screen.press_text(Key::Num1, "1");
+    screen.click("Go to the form");
+    screen.fill("Name", "my test");
+    screen.fill("Steps", "200");
+    screen.fill("Layers", "abc");
+    screen.click("Reconstruct");
+    screen.recorded();
+    screen.click("Start \"my test\"");
+    assert_eq!(screen.window().open_panel(), PanelId::CONFIGURE, "what is wrong with it is to be seen");
+    assert!(screen.says("1 problem to fix"), "{:#?}", screen.words());
+    assert!(!screen.recorded().iter().any(|command| matches!(command, Command::Enqueue { .. })));
+    screen.fill("Layers", "2");
+    screen.click("Reconstruct");
+    screen.click("Start \"my test\"");
+    let asked = screen.recorded();
+    let revision = asked.iter().rev().find_map(|command| match command {
+        Command::Check { revision, .. } => Some(*revision),
+        _ => None,
+    });
+    screen.state().apply(Event::Checked { revision: revision.unwrap(), problems: Vec::new(), free_bytes: None });
+    screen.settle();
+    let started = screen.recorded().into_iter().find_map(|command| match command {
+        Command::Enqueue { config, .. } => Some(config),
+        _ => None,
+    });
+    let config = started.unwrap();
+    assert_eq!((config.name.as_str(), config.train.steps, config.model.layers), ("my test", Some(200), 2));
+}
+
+#[test]
+fn tab_goes_from_field_to_field_and_what_is_typed_there_opens_no_panel() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Go to the form");
+    screen.fill("Steps", "200");
+    screen.press(Modifiers::NONE, Key::Tab);
+    screen.press_text(Key::Num8, "8");
+    assert_eq!(screen.window().open_panel(), PanelId::CONFIGURE);
+    assert!(screen.is_focused("Batch"), "the next field, past the buttons");
+    // A list is no text field, but it stands in the form.
+    screen.focus("Schedule");
+    screen.press_text(Key::Num8, "8");
+    assert_eq!(screen.window().open_panel(), PanelId::CONFIGURE);
+    // The buttons are there for the pointer.
+    screen.fill("Batch", "16");
+    screen.click("Increase Batch");
+    assert_eq!(screen.value("Batch"), "20");
+}

@@ -1,7 +1,10 @@
 //! Setting a race up in the window, and watching it.
 
 use headroom_app::context::PanelId;
-use headroom_engine::store::RunState;
+use headroom_engine::{
+    store::RunState,
+    worker::{Command, Event},
+};
 use headroom_tests::Screen;
 use tempfile::TempDir;
 
@@ -65,7 +68,7 @@ fn a_sweep_says_what_it_leaves_out() {
     screen.fill("Field 1", "model.heads");
     screen.fill("Values 1", "1, 3");
     screen.settle();
-    assert!(screen.says("1 config cannot be trained") && screen.says("model.width"), "{:#?}", screen.words());
+    assert!(screen.says("1 config cannot be trained") && screen.says("divi"), "{:#?}", screen.words());
     screen.fill("Values 1", "1, three");
     screen.settle();
     assert!(screen.says("whole number"), "{:#?}", screen.words());
@@ -85,4 +88,26 @@ fn a_sweep_says_what_it_leaves_out() {
     assert_eq!(seeds, [5, 6]);
     assert!(screen.state().runs.iter().all(|run| run.tags == ["sweep:tiny"] && run.name == "tiny: seeds"));
     screen.close();
+}
+
+#[test]
+fn a_variant_that_cannot_be_trained_is_left_out_by_a_button_that_does_so() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Go to the form");
+    screen.click("Race or sweep");
+    screen.click("Grouped");
+    screen.fill("kv_heads of grouped", "3");
+    screen.settle();
+    assert!(screen.says("1 config cannot be trained"), "{:#?}", screen.words());
+    assert!(screen.is_enabled("Queue the runs"));
+    screen.recorded();
+    screen.click("Queue the runs");
+    let queued = screen.recorded().into_iter().find_map(|command| match command {
+        Command::EnqueueAll { configs, .. } => Some(configs),
+        _ => None,
+    });
+    let names: Vec<String> = queued.unwrap().into_iter().map(|config| config.name).collect();
+    assert!(names.len() >= 2 && !names.iter().any(|name| name.contains("grouped")), "{names:?}");
 }

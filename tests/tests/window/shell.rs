@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use egui::{Key, Modifiers};
+use egui::{Key, Modifiers, vec2};
 use headroom_app::{
     context::{Panel, PanelContext, PanelGroup, PanelId, PanelInfo},
     link::Link,
@@ -135,7 +135,7 @@ fn thirteen_panels_are_reached_by_key_rail_palette_and_settings() {
     // The next start remembers it; a program without that panel opens the first one.
     let settings = screen.window().settings.clone();
     assert_eq!(settings.panel, "13th");
-    let mut again = Screen::new(Link::recorder(), settings, None, egui::vec2(1500.0, 1900.0));
+    let mut again = Screen::new(Link::recorder(), settings, None, vec2(1500.0, 1900.0));
     assert_eq!(again.window().open_panel(), PanelId::CONFIGURE);
     add_two_panels(&mut again);
     assert!(again.has("This is Thirteenth"));
@@ -291,4 +291,62 @@ fn every_control_has_a_name() {
     screen.choose("Architecture", "Encoder, as BERT");
     screen.choose("Length in", "Epochs");
     assert!(screen.has("Masked share") && screen.has("Epochs") && screen.has("tokenizer.json"));
+}
+
+#[test]
+fn the_current_run_leaves_the_buttons_their_room() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    let current = screen.state().current.clone().unwrap().run;
+    let mut runs = example_runs();
+    let named = |name: &str, runs: &mut Vec<RunSummary>| {
+        runs.iter_mut().filter(|run| run.id == current).for_each(|run| name.clone_into(&mut run.name));
+    };
+    for name in ["a", &"very_long_name_".repeat(30)] {
+        named(name, &mut runs);
+        screen.state().apply(Event::Runs { runs: runs.clone() });
+        for size in [vec2(1500.0, 900.0), vec2(1280.0, 820.0), vec2(1000.0, 700.0), vec2(800.0, 500.0)] {
+            screen.resize(size);
+            let buttons =
+                ["Write a checkpoint now", "Pause the current run", "Stop the current run", "Open the palette"];
+            let buttons = buttons.map(|name| screen.rect(name));
+            assert!(buttons.windows(2).all(|two| two[0].right() <= two[1].left()), "{size} {buttons:?}");
+            assert!(buttons[3].right() < size.x && buttons[0].left() > 100.0, "{size} {buttons:?}");
+            let told = screen.words();
+            let told = |begin: &str| told.iter().find(|words| words.starts_with(begin));
+            assert!(told("Current run: ").is_some() && told("Step 410 of 600").is_some(), "{size}");
+            for begin in ["Current run: ", "Step 410 of 600", "ETA "] {
+                if let Some(words) = told(begin) {
+                    let rect = screen.rect(words);
+                    assert!(rect.right() <= buttons[0].left(), "{begin}, {size}: {rect:?} {buttons:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_inspector_has_one_width_and_takes_none_where_it_is_empty() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.state().selection.focused = None;
+    screen.press_text(Key::Num4, "4");
+    assert!(!screen.has("Reproduction") && !screen.has("Name of the run"), "no run is chosen");
+    // A panel of one run: that one.
+    screen.press_text(Key::Num2, "2");
+    let name = screen.rect("Name of the run");
+    for run in example_runs() {
+        screen.state().selection.focused = Some(run.id);
+        screen.settle();
+        assert_eq!(screen.rect("Name of the run").x_range(), name.x_range(), "{}", run.name);
+    }
+    // In a narrow window it opens when it is asked for, which is not remembered.
+    screen.resize(vec2(900.0, 700.0));
+    assert!(!screen.has("Name of the run"));
+    screen.press_text(Key::CloseBracket, "]");
+    assert!(screen.has("Name of the run"));
+    screen.press_text(Key::CloseBracket, "]");
+    assert!(screen.window().settings.inspector_open);
+    screen.resize(vec2(1280.0, 820.0));
+    assert!(screen.has("Name of the run"));
 }

@@ -10,7 +10,7 @@ use crate::common::every_panel_says;
 #[test]
 fn while_the_store_is_read_every_panel_says_so() {
     let mut screen = Screen::recorder();
-    let reading: &[&str] = &["Reading the runs…", "The runs are being read…"];
+    let reading: &[&str] = &["Reading the runs…"];
     every_panel_says(&mut screen, [&["Opening the store…"], reading, reading, reading]);
 }
 
@@ -18,8 +18,7 @@ fn while_the_store_is_read_every_panel_says_so() {
 fn empty_panels_say_what_would_fill_them() {
     let mut screen = Screen::recorder();
     screen.state().apply(Event::Runs { runs: Vec::new() });
-    let empty: &[&str] =
-        &["No runs yet", "Set up a run", "Start \"grammar decoder\"", "Click a run in a table or chart"];
+    let empty: &[&str] = &["No runs yet", "Set up a run", "Start the preset \"grammar decoder\""];
     every_panel_says(&mut screen, [&["Nothing has been trained in this store yet."], empty, empty, empty]);
     screen.click("Set up a run");
     assert_eq!(screen.window().open_panel(), PanelId::CONFIGURE);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use egui::{RichText, Ui};
 use headroom_engine::{
-    analysis::{Analysis, AnalysisSpec, ReconstructionSpec},
+    analysis::{Analysis, AnalysisSpec, ReconstructionSpec, Topic},
     config::{RunConfig, from_toml},
     store::{RunId, RunSummary},
     worker::{Which, choose_checkpoint},
@@ -122,7 +122,7 @@ impl AdviserPanel {
             Ok(found) => found,
             Err(why) => {
                 ui.label(RichText::new(format!("No advice can be given. {why}")).color(palette.error));
-                notes_ui(ui, analysis);
+                notes_ui(ui, analysis, &[Topic::Analysis]);
                 return None;
             }
         };
@@ -163,7 +163,7 @@ impl AdviserPanel {
             let spec = AnalysisSpec { reconstruction: Some(reconstruction), ..AnalysisSpec::default() };
             cx.state.analysis.analyse(&run.id, Which::Best, spec, Vec::new(), current_folder());
         }
-        notes_ui(ui, analysis);
+        notes_ui(ui, analysis, &[Topic::Analysis]);
         let figure = self.charts.leaving.take()?;
         Some(Figure { subtitle: with_capital(&words), metadata, ..figure })
     }

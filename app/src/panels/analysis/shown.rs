@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use egui::{RichText, Ui};
 use headroom_engine::{
-    analysis::{Analysis, Measure},
+    analysis::{Analysis, Measure, Topic},
     attention::HeadAt,
     config::counted,
     store::{AnalysisId, RunSummary},
@@ -118,10 +118,10 @@ pub fn provenance(run: &RunSummary, analysis: &Analysis, cx: &PanelContext<'_>) 
     (words, metadata)
 }
 
-/// What could not be had or is to be known.
-pub fn notes_ui(ui: &mut Ui, analysis: &Analysis) {
+/// What of these parts could not be had or is to be known.
+pub fn notes_ui(ui: &mut Ui, analysis: &Analysis, topics: &[Topic]) {
     let palette = theme::palette(ui.visuals());
-    for note in &analysis.notes {
+    for note in analysis.notes_on(topics) {
         ui.label(RichText::new(note).color(palette.warning));
     }
 }

@@ -1,6 +1,6 @@
 //! The differences of the configs of the compared runs.
 
-use egui::{CollapsingHeader, Grid, RichText, ScrollArea, TextEdit, Ui};
+use egui::{CollapsingHeader, Grid, RichText, TextEdit, Ui};
 use headroom_engine::{config::counted, store::RunSummary};
 
 use super::view::View;
@@ -8,7 +8,7 @@ use crate::{
     compare::{ConfigDiff, TextTable},
     context::{Action, PanelContext},
     format, theme,
-    widgets::swatch_ui,
+    widgets::{sideways_ui, swatch_ui},
 };
 
 /// Configs that fit side by side.
@@ -91,7 +91,7 @@ impl ConfigSection {
             ui.label(RichText::new(text).color(palette.weak));
             return;
         }
-        ScrollArea::horizontal().id_salt("configs").show(ui, |ui| {
+        sideways_ui(ui, "configs", |ui| {
             Grid::new("config differences").striped(true).num_columns(self.key.len() + 1).spacing([18.0, 4.0]).show(
                 ui,
                 |ui| {

@@ -8,7 +8,7 @@ use crate::{
     compare::{Band, common_keys, series_hint, series_title},
     panels::runs::FlatConfigs,
     plot::XAxis,
-    widgets::ChartOptions,
+    widgets::{ChartOptions, together_ui},
 };
 
 /// A chart of the panel.
@@ -47,24 +47,28 @@ pub(super) fn controls_ui(
             ui.selectable_value(&mut view.shape, shape, name);
         }
         ui.separator();
-        ui.label("Metric");
-        let combo = ComboBox::from_id_salt("metric").selected_text(series_title(&view.metric)).show_ui(ui, |ui| {
-            for name in series {
-                ui.selectable_value(&mut view.metric, (*name).clone(), series_title(name))
-                    .on_hover_text(series_hint(name));
-            }
+        together_ui(ui, "metric", |ui| {
+            ui.label("Metric");
+            let combo = ComboBox::from_id_salt("metric").selected_text(series_title(&view.metric)).show_ui(ui, |ui| {
+                for name in series {
+                    ui.selectable_value(&mut view.metric, (*name).clone(), series_title(name))
+                        .on_hover_text(series_hint(name));
+                }
+            });
+            combo.response.accessible_name("Metric");
         });
-        combo.response.accessible_name("Metric");
-        ui.label("Second metric");
-        let second = view.second.as_deref().map_or_else(|| "None".to_owned(), series_title);
-        let combo = ComboBox::from_id_salt("second").selected_text(second).show_ui(ui, |ui| {
-            ui.selectable_value(&mut view.second, None, "None");
-            for name in series.iter().filter(|name| ***name != view.metric) {
-                ui.selectable_value(&mut view.second, Some((*name).clone()), series_title(name))
-                    .on_hover_text(series_hint(name));
-            }
+        together_ui(ui, "second metric", |ui| {
+            ui.label("Second metric");
+            let second = view.second.as_deref().map_or_else(|| "None".to_owned(), series_title);
+            let combo = ComboBox::from_id_salt("second").selected_text(second).show_ui(ui, |ui| {
+                ui.selectable_value(&mut view.second, None, "None");
+                for name in series.iter().filter(|name| ***name != view.metric) {
+                    ui.selectable_value(&mut view.second, Some((*name).clone()), series_title(name))
+                        .on_hover_text(series_hint(name));
+                }
+            });
+            combo.response.accessible_name("Second metric");
         });
-        combo.response.accessible_name("Second metric");
         group_ui(ui, runs, configs, view);
         let help = "Trains variants of the baseline, or of the first shown run";
         asked.race = ui.button("Race…").on_hover_text(help).accessible_name("Race from here").clicked();
@@ -111,18 +115,20 @@ pub(super) fn controls_ui(
 }
 
 fn group_ui(ui: &mut Ui, runs: &[RunSummary], configs: &FlatConfigs, view: &mut View) {
-    ui.label("Group by");
     let text = |key: &str| if key == "seed" { "seed: same config otherwise".to_owned() } else { key.to_owned() };
     let selected = view.group.as_deref().map_or_else(|| "Nothing".to_owned(), text);
-    let combo = ComboBox::from_id_salt("group").selected_text(selected).width(150.0).show_ui(ui, |ui| {
-        ui.selectable_value(&mut view.group, None, "Nothing");
-        let flat: Vec<_> = runs.iter().filter_map(|run| configs.get(&run.id)).map(AsRef::as_ref).collect();
-        for key in common_keys(&flat) {
-            let label = text(&key);
-            ui.selectable_value(&mut view.group, Some(key), label);
-        }
+    together_ui(ui, "group", |ui| {
+        ui.label("Group by");
+        let combo = ComboBox::from_id_salt("group").selected_text(selected).width(150.0).show_ui(ui, |ui| {
+            ui.selectable_value(&mut view.group, None, "Nothing");
+            let flat: Vec<_> = runs.iter().filter_map(|run| configs.get(&run.id)).map(AsRef::as_ref).collect();
+            for key in common_keys(&flat) {
+                let label = text(&key);
+                ui.selectable_value(&mut view.group, Some(key), label);
+            }
+        });
+        combo.response.accessible_name("Group by");
     });
-    combo.response.accessible_name("Group by");
     if view.group.is_some() {
         let name = view.band.name();
         let selected = if view.band == Band::None { name.to_owned() } else { format!("Band: {}", name.to_lowercase()) };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use egui::{Button, Key, Label, RichText, ScrollArea, TextEdit, Ui};
+use egui::{Button, Key, Label, RichText, TextEdit, Ui};
 
 use super::{
     configs::copy_menu_ui,
@@ -16,7 +16,7 @@ use crate::{
     context::{Action, PanelContext},
     plot::XAxis,
     theme,
-    widgets::{Column, SortKey, Table, TableState, name_ui, sort_rows, swatch_ui, without_room},
+    widgets::{Column, SortKey, Table, TableState, name_ui, sideways_ui, sort_rows, swatch_ui, without_room},
 };
 
 /// Room for the panel's scroll bar beside the table, in points.
@@ -104,7 +104,11 @@ impl ComparedTable {
             )
         };
         let room = ui.available_width() - BAR;
-        let response = ScrollArea::horizontal().id_salt("compared").max_width(room).show(ui, shown).inner;
+        let response = ui.scope(|ui| {
+            ui.set_max_width(room);
+            sideways_ui(ui, "compared", shown)
+        });
+        let response = response.inner;
         let id_of = |number: u64| {
             let bundle = bundles.iter().find(|bundle| bundle.number == number)?;
             bundle.runs.first().map(|run| run.id.clone())

@@ -5,7 +5,6 @@ use headroom_engine::{
     config::counted,
     config::{Architecture, Problem, RunConfig, presets},
 };
-use serde::{Deserialize, Serialize};
 
 use super::{
     draft::Draft,
@@ -22,6 +21,7 @@ use crate::{
     context::{Action, Panel, PanelContext},
     file_dialogs::current_folder,
     panels::welcome::{Choice, welcome_ui},
+    settings::{KeptForm, Settings},
     theme,
 };
 
@@ -49,14 +49,6 @@ pub struct ConfigurePanel {
     labels: Labels,
     /// The version of the draft that the settings hold; `None` before what they held was taken over.
     kept: Option<u64>,
-}
-
-/// What is remembered between starts: the draft as it was left.
-#[derive(Default, Serialize, Deserialize)]
-#[serde(default)]
-struct Kept {
-    config: Option<RunConfig>,
-    base_dir: PathBuf,
 }
 
 impl ConfigurePanel {
@@ -89,13 +81,13 @@ impl ConfigurePanel {
     /// Takes over the draft that the settings hold, once; then writes every change into them.
     fn keep_draft(&mut self, cx: &mut PanelContext<'_>) {
         if self.kept.is_none()
-            && let Kept { config: Some(config), base_dir } = cx.settings.of_panel("configure")
+            && let Some(KeptForm { config: Some(config), base_dir }) = cx.settings.form()
             && self.draft.version() == Draft::default().version()
         {
             self.draft.restore(config, base_dir);
         } else if self.kept.is_some() && self.kept != Some(self.draft.version()) {
-            let kept = Kept { config: Some(self.draft.config.clone()), base_dir: self.draft.base_dir.clone() };
-            cx.settings.set_panel("configure", &kept);
+            let kept = KeptForm { config: Some(self.draft.config.clone()), base_dir: self.draft.base_dir.clone() };
+            cx.settings.set_panel(Settings::FORM, &kept);
         }
         self.kept = Some(self.draft.version());
     }

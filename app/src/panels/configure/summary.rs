@@ -102,9 +102,14 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
                 ui.label("Batch × accumulation × sequence length.");
             });
             let per_epoch = estimate.zip(train_tokens).map(|(e, tokens)| e.steps_per_epoch(tokens));
-            line(ui, "Steps per epoch", per_epoch.map_or_else(|| UNKNOWN.to_owned(), format::count), &|ui| {
-                ui.label("Known once a run has read and tokenised this text.");
-            });
+            line(
+                ui,
+                "Steps per epoch",
+                per_epoch.map_or_else(|| "after the first run".to_owned(), format::count),
+                &|ui| {
+                    ui.label("Known once a run has read and tokenised this text.");
+                },
+            );
             let steps = estimate.and_then(|e| steps_of(draft, e, train_tokens));
             line(ui, "Steps", steps.map_or_else(|| UNKNOWN.to_owned(), format::count), &|ui| {
                 ui.label("Optimiser steps of the whole run.");

@@ -49,7 +49,8 @@ pub fn grid_ui(
     let side = side(vec2(ui.available_width(), height), maps.layers, maps.heads);
     let step = side + GAP;
     let mut clicked = None;
-    ScrollArea::both().id_salt("thumbnails").max_height(height).auto_shrink([false, true]).show(ui, |ui| {
+    let scroll = ScrollArea::both().id_salt("thumbnails").max_height(height).min_scrolled_height(height);
+    scroll.auto_shrink([false, true]).show(ui, |ui| {
         let size = vec2(NUMBERS + step * maps.heads as f32, HEADINGS + step * maps.layers as f32) + vec2(EDGE, EDGE);
         let (whole, _) = ui.allocate_exact_size(size, Sense::empty());
         for layer in 0..maps.layers {

@@ -3,7 +3,7 @@
 use egui::{RichText, Ui, vec2};
 use headroom_engine::attention::HeadAt;
 
-use super::tokens::{Kept, attends, of_text, token_axes};
+use super::tokens::{Kept, MASKED, attends, of_text, token_axes};
 use crate::{
     export::MapFigure,
     format,
@@ -56,10 +56,11 @@ impl Large<'_> {
         let palette = theme::palette(ui.visuals());
         ui.label(RichText::new(self.name).color(palette.strong));
         let place = |at: usize| self.kept.places.get(at).copied().unwrap_or(at);
-        let cell_name = |row: usize, column: usize| attends(&self.kept.words, place, row, column);
+        let cell_name = |row: usize, column: usize| attends((&self.kept.words, self.map), place, row, column);
         let inside = locked.filter(|(row, column)| *row < self.map.rows() && *column < self.map.columns());
         let shown = HeatMap::of(self.name, &self.whole())
             .cell_name(&cell_name)
+            .gap(MASKED)
             .selected(inside)
             .room(vec2(ui.available_width(), height))
             .show(ui, state);

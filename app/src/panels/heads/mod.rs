@@ -8,4 +8,4 @@ mod tokens;
 
 pub use large::head_figure;
 pub use panel::HeadsPanel;
-pub(super) use tokens::{attends, of_text, token_axes, visible as visible_token};
+pub(super) use tokens::{MASKED, attends, of_text, token_axes, visible as visible_token};

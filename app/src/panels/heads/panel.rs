@@ -39,7 +39,7 @@ const EXAMPLES: usize = 16;
 /// The height of large maps.
 const LARGE: f32 = 430.0;
 /// Below this width the large maps stand below the thumbnails.
-const NARROW: f32 = 900.0;
+const NARROW: f32 = 740.0;
 
 const ABOUT: About = About {
     name: "heads",
@@ -239,7 +239,7 @@ impl HeadsPanel {
             });
         });
         let step = maps.step.map_or_else(String::new, |step| format!("step {}, ", format::count(step)));
-        let line = format!("{step}{}; square: query down, key across", counted(maps.tokens.len(), "token"));
+        let line = format!("{step}{}; rows are queries, columns are keys", counted(maps.tokens.len(), "token"));
         ui.label(RichText::new(with_capital(&line)).small().color(palette.weak));
         let chosen = [Some(self.head), if let Beside::Head(at) = self.beside { Some(at) } else { None }];
         // Down to where the panel ends, wherever it is scrolled to.

@@ -33,10 +33,19 @@ pub fn token_axes(words: &Arc<[String]>) -> (HeatAxis, HeatAxis) {
     (HeatAxis::names("Query", Arc::clone(words)), HeatAxis::names("Key", Arc::clone(words)))
 }
 
-/// What a cell is: `5 "river" attends to 2 "the"`, by the places of its tokens in the text.
-pub fn attends(words: &[String], place: impl Fn(usize) -> usize, query: usize, key: usize) -> String {
+/// What stands for the value where a query cannot attend.
+pub const MASKED: &str = "masked, a later token";
+
+/// What a cell of a map is: `5 "river" attends to 2 "the"`, by the places of its tokens in the text; or that it does not.
+pub fn attends(
+    (words, map): (&[String], &HeatData),
+    place: impl Fn(usize) -> usize,
+    query: usize,
+    key: usize,
+) -> String {
     let word = |at: usize| words.get(at).map_or("", String::as_str);
-    format!("{} \"{}\" attends to {} \"{}\"", place(query), word(query), place(key), word(key))
+    let verb = if map.at(query, key).is_nan() { "does not attend to" } else { "attends to" };
+    format!("{} \"{}\" {verb} {} \"{}\"", place(query), word(query), place(key), word(key))
 }
 
 /// The figure of a model's map on a text.

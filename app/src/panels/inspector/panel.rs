@@ -1,10 +1,13 @@
 //! The inspector: everything about the run that is focused.
 
-use egui::{Button, CollapsingHeader, Grid, RichText, ScrollArea, TextEdit, Ui};
+use egui::{
+    Align, Button, CollapsingHeader, Grid, Label, Layout, Response, RichText, ScrollArea, TextEdit, Ui, WidgetText,
+    vec2,
+};
 use headroom_engine::{
     attention::ModelPlan,
-    config::from_json,
-    store::{CheckpointKind, CheckpointRecord, RunId, RunRecord, RunSummary},
+    config::{counted, from_json},
+    store::{CheckpointKind, CheckpointRecord, RunId, RunRecord, RunSummary, series_names},
     worker::{Command, RunEdit},
 };
 
@@ -12,26 +15,31 @@ use super::{facts, mixing::MixingView};
 use crate::common::{ExportDialog, Exportable, RunOperation, offered, perform, state_sign_ui, state_text};
 use crate::{
     compare::{metric_value, series_hint, series_title},
-    context::{Action, Panel, PanelContext},
+    context::{Action, Panel, PanelContext, PanelId},
     format,
-    panels::configure::head_grid,
+    panels::{configure::head_grid, live::shown_run},
     theme,
-    widgets::{HeadGrid, HeadMap, swatch_ui},
+    widgets::{HeadCell, HeadGrid, HeadMap, swatch_ui},
 };
 
 /// Height of the head map, beyond which it shrinks.
 const HEADS: f32 = 200.0;
 
+/// Width of a column of numbers.
+const NUMBER: f32 = 62.0;
+
 /// The inspector at the right of the window.
 #[derive(Default)]
 pub struct Inspector {
+    /// The run of the panel beside it, which it shows where none is focused.
+    beside: Option<RunId>,
     /// What is typed and not yet written down, of one run.
     draft: Option<Draft>,
     /// The run's name in the frame before.
     seen_name: String,
     export: Option<ExportDialog>,
-    /// The heads of the run whose config this is; none where every head computes.
-    heads: Option<(serde_json::Value, Option<HeadGrid>)>,
+    /// What follows from the config of the run.
+    config: Option<FromConfig>,
     mixing: MixingView,
 }
 
@@ -62,16 +70,12 @@ impl Draft {
 
 impl Panel for Inspector {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let summary = cx.state.selection.focused.clone().and_then(|run| cx.state.run(&run).cloned());
-        match summary {
-            None => self.empty_ui(ui, cx),
-            Some(summary) => {
-                cx.state.want_record(&summary.id);
-                self.begin(&summary, cx);
-                // Whose numbers these are stays in sight.
-                self.name_ui(ui, &summary, cx);
-                ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.run_ui(ui, &summary, cx));
-            }
+        if let Some(summary) = self.shown(cx).cloned() {
+            cx.state.want_record(&summary.id);
+            self.begin(&summary, cx);
+            // Whose numbers these are stays in sight.
+            self.name_ui(ui, &summary, cx);
+            ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.run_ui(ui, &summary, cx));
         }
         if let Some(mut export) = self.export.take()
             && export.ui(ui, cx)
@@ -86,16 +90,20 @@ impl Panel for Inspector {
 }
 
 impl Inspector {
-    fn empty_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) {
-        self.draft = None;
-        let sentence = if cx.state.runs_loaded {
-            "Click a run in a table or chart to see its details."
-        } else {
-            "The runs are being read…"
-        };
-        ui.take_available_width();
-        ui.add_space(8.0);
-        ui.label(RichText::new(sentence).color(theme::palette(ui.visuals()).weak));
+    /// Stands beside this panel from now on: where that shows one run, and none is focused, it is about that.
+    pub fn stand_beside(&mut self, panel: PanelId, cx: &PanelContext<'_>) {
+        let is_of_many = [PanelId::CONFIGURE, PanelId::COMPARE, PanelId::RUNS, PanelId::SPEED].contains(&panel);
+        self.beside = if is_of_many { None } else { shown_run(cx).map(|run| run.id) };
+    }
+
+    /// Whether there is nothing to show: then it takes no room.
+    pub fn is_empty(&self, cx: &PanelContext<'_>) -> bool {
+        self.shown(cx).is_none() && self.export.is_none()
+    }
+
+    fn shown<'a>(&self, cx: &'a PanelContext<'_>) -> Option<&'a RunSummary> {
+        let focused = cx.state.selection.focused.as_ref().and_then(|run| cx.state.run(run));
+        focused.or_else(|| self.beside.as_ref().and_then(|run| cx.state.run(run)))
     }
 
     /// What was typed about another run is written down before this one is shown.
@@ -124,10 +132,13 @@ impl Inspector {
         ui.separator();
         self.checkpoints_ui(ui, run, cx);
         if let Some(record) = cx.state.records.get(&run.id) {
-            self.heads_ui(ui, record);
+            if self.config.as_ref().is_none_or(|known| known.of != record.config) {
+                self.config = Some(FromConfig::of(record));
+            }
+            self.heads_ui(ui);
         }
         self.mixing_ui(ui, run, cx);
-        metrics_ui(ui, run);
+        metrics_ui(ui, run, self.config.as_ref().map_or(0, |known| known.probe_samples));
         self.tags_ui(ui, run, cx);
         self.note_ui(ui, run, cx);
         match cx.state.records.get(&run.id) {
@@ -189,22 +200,26 @@ impl Inspector {
                 };
                 ui.label(text);
             } else {
-                Grid::new("checkpoints").num_columns(4).spacing([12.0, 4.0]).show(ui, |ui| {
-                    for (step, why, record) in checkpoint_rows(kept) {
-                        ui.label(format!("Step {}", format::count(step)));
-                        ui.label(why).on_hover_text(record.path.display().to_string());
-                        let metric = record.metric.as_deref().unwrap_or_default();
-                        let value = record.value.map(|value| metric_value(metric, value)).unwrap_or_default();
-                        ui.label(value).on_hover_text(metric);
-                        let size = format!("{} on disk", format::bytes(record.bytes));
+                for (step, why, record) in checkpoint_rows(kept) {
+                    let size = format!("{} on disk", format::bytes(record.bytes));
+                    let metric = record.metric.as_deref().unwrap_or_default();
+                    let value = record.value.map(|value| metric_value(metric, value)).unwrap_or_default();
+                    let row = |ui: &mut Ui| {
                         let button = ui.button("Export…").on_hover_text(size);
-                        if button.accessible_name(format!("Export the checkpoint of step {step}")).clicked() {
-                            let (run, name) = (run.id.clone(), run.name.clone());
-                            taking = Some(Exportable::Checkpoint { run, name, step: Some(step) });
-                        }
-                        ui.end_row();
+                        let button = button.accessible_name(format!("Export the checkpoint of step {step}"));
+                        ui.label(value).on_hover_text(metric);
+                        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                            ui.label(format!("Step {}", format::count(step)));
+                            let why = ui.add(Label::new(&why).truncate());
+                            why.on_hover_text(record.path.display().to_string());
+                        });
+                        button.clicked()
+                    };
+                    if row_ui(ui, row) {
+                        let (run, name) = (run.id.clone(), run.name.clone());
+                        taking = Some(Exportable::Checkpoint { run, name, step: Some(step) });
                     }
-                });
+                }
             }
             ui.horizontal_wrapped(|ui| {
                 let (id, name) = (run.id.clone(), run.name.clone());
@@ -219,7 +234,7 @@ impl Inspector {
             });
             if let Some(folder) = cx.state.folders.get(&run.id) {
                 let path = folder.display().to_string();
-                let label = egui::Label::new(RichText::new(&path).small()).truncate().sense(egui::Sense::click());
+                let label = Label::new(RichText::new(&path).small()).truncate().sense(egui::Sense::click());
                 let label = ui.add(label).on_hover_text(format!("{path}\nClick copies it"));
                 if label.accessible_name("Folder of the run").clicked() {
                     cx.actions.push(Action::Copy("The path of the run's folder".to_owned(), path));
@@ -275,11 +290,8 @@ impl Inspector {
     }
 
     /// Which heads score, where not all of them do.
-    fn heads_ui(&mut self, ui: &mut Ui, record: &RunRecord) {
-        if self.heads.as_ref().is_none_or(|(config, _)| *config != record.config) {
-            self.heads = Some((record.config.clone(), heads_of(record)));
-        }
-        if let Some((_, Some(grid))) = &self.heads {
+    fn heads_ui(&self, ui: &mut Ui) {
+        if let Some(FromConfig { heads: Some(grid), .. }) = &self.config {
             section_ui(ui, "Heads", |ui| {
                 HeadMap::new("inspector", grid).height(HEADS).show(ui);
             });
@@ -313,12 +325,27 @@ impl Inspector {
     }
 }
 
-/// The heads of a run, where not all of them compute.
-fn heads_of(record: &RunRecord) -> Option<HeadGrid> {
-    let config = from_json(&record.config.to_string()).ok()?;
-    // The vocabulary has no say in which heads score.
-    let plan = ModelPlan::resolve(&config, 1).ok()?;
-    Some(head_grid(&plan.stack.head_plan)).filter(|grid| !grid.is_plain())
+/// What follows from a run's config.
+struct FromConfig {
+    of: serde_json::Value,
+    /// Its heads; none where every head computes.
+    heads: Option<HeadGrid>,
+    /// Maps of scores in an analysis during training, an example and head each.
+    probe_samples: u64,
+}
+
+impl FromConfig {
+    fn of(record: &RunRecord) -> Self {
+        let config = from_json(&record.config.to_string()).ok();
+        // The vocabulary has no say in which heads score.
+        let plan = config.as_ref().and_then(|config| ModelPlan::resolve(config, 1).ok());
+        let grid = plan.map(|plan| head_grid(&plan.stack.head_plan));
+        let is_computed = |(_, cell): &(_, HeadCell)| *cell == HeadCell::Computes;
+        let computed = grid.as_ref().map_or(0, |grid| grid.iter().filter(is_computed).count());
+        let examples = config.map_or(0, |config| config.probe.examples);
+        let heads = grid.filter(|grid| !grid.is_plain());
+        Self { of: record.config.clone(), heads, probe_samples: (computed * examples) as u64 }
+    }
 }
 
 /// One row a step: why it is kept, and its record.
@@ -362,30 +389,55 @@ fn state_ui(ui: &mut Ui, run: &RunSummary) {
     }
 }
 
-fn metrics_ui(ui: &mut Ui, run: &RunSummary) {
+fn metrics_ui(ui: &mut Ui, run: &RunSummary, probe_samples: u64) {
     section_ui(ui, "Metrics", |ui| {
         if run.metrics.is_empty() {
             ui.label("None yet: they come with the first step.");
             return;
         }
         let weak = theme::palette(ui.visuals()).weak;
-        Grid::new("metrics").num_columns(3).spacing([14.0, 3.0]).show(ui, |ui| {
-            for title in ["", "Last", "Best"] {
-                ui.label(RichText::new(title).color(weak));
-            }
-            ui.end_row();
-            for (series, summary) in &run.metrics {
-                ui.label(series_title(series)).on_hover_text(series_hint(series));
-                ui.label(metric_value(series, summary.last));
-                if let (Some(best), Some(step)) = (summary.best, summary.best_step) {
-                    ui.label(metric_value(series, best)).on_hover_text(format!("At step {}", format::count(step)));
-                } else {
-                    ui.label("");
-                }
-                ui.end_row();
+        row_ui(ui, |ui| {
+            for title in ["Best", "Last"] {
+                number_ui(ui, RichText::new(title).color(weak));
             }
         });
+        for (series, summary) in &run.metrics {
+            row_ui(ui, |ui| {
+                if let (Some(best), Some(step)) = (summary.best, summary.best_step) {
+                    let best = number_ui(ui, metric_value(series, best));
+                    best.on_hover_text(format!("At step {}", format::count(step)));
+                } else {
+                    number_ui(ui, "");
+                }
+                number_ui(ui, metric_value(series, summary.last));
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                    let (mut title, mut hint) = (series_title(series), series_hint(series));
+                    if series == series_names::PROBE_ENERGY_IN_1_PERCENT && probe_samples > 0 {
+                        title = format!("{title}, of {}", counted(probe_samples, "sample"));
+                        hint = format!("{hint}. Fewer samples than dimensions make it larger than many would");
+                    }
+                    ui.add(Label::new(title).wrap()).on_hover_text(hint);
+                });
+            });
+        }
     });
+}
+
+/// A row that is drawn from its right end, so that what stands there has its room first.
+fn row_ui<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
+    let size = vec2(ui.available_width(), ui.spacing().interact_size.y);
+    ui.allocate_ui_with_layout(size, Layout::right_to_left(Align::Center), add).inner
+}
+
+/// A number in its column.
+fn number_ui(ui: &mut Ui, text: impl Into<WidgetText>) -> Response {
+    let size = vec2(NUMBER, ui.spacing().interact_size.y);
+    let layout = Layout::left_to_right(Align::Center);
+    let shown = ui.allocate_ui_with_layout(size, layout, |ui| {
+        ui.set_min_width(NUMBER);
+        ui.label(text)
+    });
+    shown.inner
 }
 
 fn facts_ui(ui: &mut Ui, facts: &[facts::Fact], cx: &mut PanelContext<'_>) {
@@ -394,7 +446,7 @@ fn facts_ui(ui: &mut Ui, facts: &[facts::Fact], cx: &mut PanelContext<'_>) {
         Grid::new("facts").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
             for fact in facts {
                 ui.label(RichText::new(fact.label).color(weak)).on_hover_text(fact.about);
-                let value = ui.add(egui::Label::new(&fact.shown).truncate().sense(egui::Sense::click()));
+                let value = ui.add(Label::new(&fact.shown).truncate().sense(egui::Sense::click()));
                 if value.on_hover_text(format!("{}\nClick copies it", fact.exact)).clicked() {
                     cx.act(Action::Copy(fact.label.to_owned(), fact.exact.clone()));
                 }

@@ -1,7 +1,7 @@
 //! The inspector, driven by the names of its controls.
 
 use egui::Key;
-use headroom_engine::worker::{Command, RunEdit, Which};
+use headroom_engine::worker::{Command, Event, Notice, Request, RunEdit, Which};
 
 use super::Inspector;
 use crate::{common::driver::Driver, examples};
@@ -32,12 +32,9 @@ fn edits(driver: &Driver) -> Vec<RunEdit> {
 }
 
 #[test]
-fn empty_and_working_it_says_so() {
-    let (mut driver, mut panel) = open(false);
+fn while_the_record_is_read_it_says_so() {
+    let (driver, _) = open(false);
     assert!(driver.has("Loading the run's record…"));
-    driver.state.selection.focused = None;
-    driver.settle(&mut panel);
-    assert!(driver.has("Click a run in a table or chart to see its details."));
 }
 
 #[test]
@@ -66,8 +63,27 @@ fn full_it_shows_what_reproduces_the_run() {
     driver.click(&mut panel, "Export the checkpoint of step 90");
     assert!(driver.has("Export a checkpoint of \"my run\""));
     driver.click(&mut panel, "Export");
-    let exported = |action: &Action| matches!(action, Action::Send(Command::Export { which: Which::Step(90), to, .. }) if to.ends_with("my-run-step-90"));
-    assert!(driver.actions.iter().any(exported), "{:?}", driver.actions);
+    let exported = |request: &Request| matches!(&request.command, Command::Export { which: Which::Step(90), to, .. } if to.ends_with("my-run-step-90"));
+    let asked: Vec<Request> = driver.state.take_requests().into_iter().filter(exported).collect();
+    let [request] = asked.as_slice() else { panic!("{asked:?}") };
+    // It stays until the model is there, with the reason where it cannot be written.
+    let why = "Cannot make the folder (permission denied): /nope";
+    let failed = Event::Failed { run: None, why: why.to_owned(), what_to_do: String::new() };
+    driver.state.apply(Notice { ticket: Some(request.ticket), event: failed });
+    driver.settle(&mut panel);
+    assert!(driver.has(why) && driver.has("Export a checkpoint of \"my run\""), "{:#?}", driver.names());
+    driver.click(&mut panel, "Export");
+    let asked: Vec<Request> = driver.state.take_requests().into_iter().filter(exported).collect();
+    let event = Event::Exported {
+        run: driver.state.runs[0].id.clone(),
+        step: 90,
+        path: "/x".into(),
+        opens_in_transformers: true,
+        reason: String::new(),
+    };
+    driver.state.apply(Notice { ticket: Some(asked[0].ticket), event });
+    driver.settle(&mut panel);
+    assert!(!driver.has("Export a checkpoint of \"my run\""));
 }
 
 #[test]

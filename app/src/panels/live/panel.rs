@@ -21,7 +21,7 @@ use crate::{
     context::{Panel, PanelContext},
     plot::{DEFAULT_SMOOTHING, XAxis},
     state::CurrentRun,
-    theme,
+    theme::{self, Dash},
     widgets::{ChartOptions, ChartState, SharedX, swatch_ui},
 };
 
@@ -181,8 +181,8 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
     let palette = theme::palette(ui.visuals());
     cx.state.want_record(&run.id);
     ui.horizontal_wrapped(|ui| {
-        let (colour, dash) = theme::run_style(run.number);
-        swatch_ui(ui, colour, dash);
+        // Here dashes tell validation from training.
+        swatch_ui(ui, theme::run_style(run.number).0, Dash::Solid);
         picker_ui(ui, run, cx);
         let word = match current {
             Some(current) if current.is_stopping => "Stopping…".to_owned(),
@@ -243,7 +243,8 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
 pub fn picker_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
     const NEWEST: usize = 30;
     let mut chosen = None;
-    let combo = ComboBox::from_id_salt("live run").selected_text(&run.name).width(220.0).show_ui(ui, |ui| {
+    let combo = ComboBox::from_id_salt("live run").selected_text(&run.name).width(220.0).truncate();
+    let combo = combo.show_ui(ui, |ui| {
         let visible = |other: &&RunSummary| cx.state.selection.is_visible(&other.id);
         let newest = cx.state.runs.iter().filter(|other| !other.archived && !visible(other)).take(NEWEST);
         for other in cx.state.runs.iter().filter(visible).chain(newest) {
@@ -255,7 +256,7 @@ pub fn picker_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
             });
         }
     });
-    combo.response.accessible_name("Run");
+    combo.response.on_hover_text(&run.name).accessible_name("Run");
     if chosen.is_some() {
         cx.state.selection.focused = chosen;
     }

@@ -8,6 +8,9 @@ use crate::{
     format, theme,
 };
 
+/// Height of a sample, beyond which it scrolls.
+const HEIGHT: f32 = 180.0;
+
 /// Which sample is shown.
 #[derive(Clone, Debug, Default)]
 pub struct SampleView {
@@ -69,7 +72,8 @@ pub fn samples_ui(ui: &mut Ui, view: &mut SampleView, run: &RunSummary, cx: &mut
     });
     if let Some(sample) = samples.get(at) {
         egui::Frame::new().fill(palette.well).corner_radius(5.0).inner_margin(10.0).show(ui, |ui| {
-            ScrollArea::vertical().id_salt("sample").max_height(180.0).auto_shrink([false, true]).show(ui, |ui| {
+            let scroll = ScrollArea::vertical().id_salt("sample").max_height(HEIGHT).min_scrolled_height(HEIGHT);
+            scroll.auto_shrink([false, true]).show(ui, |ui| {
                 let (text, is_whole) = drawable(ui, &sample.text);
                 let job = in_two_tones(ui, &text, palette.weak, palette.text);
                 ui.label(job).on_hover_text(caption(&text));

@@ -58,7 +58,7 @@ fn empty_it_offers_a_preset() {
     state.runs_loaded = true;
     let (mut driver, mut panel) = open(state);
     assert!(driver.has("No runs yet"));
-    driver.click(&mut panel, "Start \"grammar decoder\"");
+    driver.click(&mut panel, "Start the preset \"grammar decoder\"");
     assert!(matches!(driver.actions.as_slice(), [Action::Start(..)]));
 }
 

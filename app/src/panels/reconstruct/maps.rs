@@ -10,7 +10,7 @@ use crate::{
     format,
     panels::{
         analysis::{MapStyle, head_name},
-        heads::{attends, of_text, token_axes, visible_token},
+        heads::{MASKED, attends, of_text, token_axes, visible_token},
     },
     plot::{HeatData, HeatScale, Tone},
     state::ShownRebuilt,
@@ -138,8 +138,9 @@ fn one_ui(ui: &mut Ui, drawn: &Drawn<'_>, place: usize, state: &mut HeatState, h
         "Colours follow the true map, so they are the same at every k. Values beyond its range have the colours of \
          its ends.",
     );
-    let cell_name = |query: usize, key: usize| attends(drawn.words, |at| at, query, key);
-    HeatMap::of(name, &figure).cell_name(&cell_name).room(vec2(ui.available_width(), height)).show(ui, state);
+    let cell_name = |query: usize, key: usize| attends((drawn.words, &figure.data), |at| at, query, key);
+    let map = HeatMap::of(name, &figure).cell_name(&cell_name).gap(MASKED);
+    map.room(vec2(ui.available_width(), height)).show(ui, state);
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use egui::{ComboBox, Key, Modifiers, RichText, Slider, Ui};
 use headroom_engine::{
-    analysis::{Analysis, reconstruction::Reconstruction},
+    analysis::{Analysis, Topic, reconstruction::Reconstruction},
     attention::HeadAt,
     config::counted,
     store::{AnalysisId, RunId, RunSummary},
@@ -23,7 +23,7 @@ use crate::{
     common::Exportable,
     context::{Action, Panel, PanelContext},
     export::{MapFigure, rows_to_csv},
-    findings::{reconstruction_csv, reconstruction_table, reliable_words, scope_name},
+    findings::{FLOPS_CONVENTION, reconstruction_csv, reconstruction_table, reliable_words, scope_name},
     format::{self, with_capital},
     panels::{
         analysis::{
@@ -197,13 +197,11 @@ impl ReconstructPanel {
         ui.horizontal_wrapped(|ui| self.slider_ui(ui, k, n, &words::choices(scope)));
         for (place, line) in words::at(found, scope, k).into_iter().enumerate() {
             let label = ui.label(RichText::new(line).color(palette.text));
-            if place == 0 {
-                label.on_hover_text(words::METHOD);
-            }
+            label.on_hover_text(if place == 0 { words::METHOD } else { FLOPS_CONVENTION });
         }
         ui.add_space(8.0);
         self.maps_ui(ui, run, (analysis, found, id), k, memory, cx);
-        notes_ui(ui, analysis);
+        notes_ui(ui, analysis, &[Topic::Analysis, Topic::Reconstruction]);
         if let Some(FigureChoice::Curves | FigureChoice::Pairs) = self.wanted {
             let name = scope_name(scope.scope);
             let figure = if self.wanted.take() == Some(FigureChoice::Curves) {

@@ -5,7 +5,7 @@ use headroom_engine::{
     config::counted,
 };
 
-use crate::{findings::FLOPS_CONVENTION, format};
+use crate::format;
 
 /// Where the method comes from, with its formulas.
 pub const METHOD: &str = "Eigen analysis of self-attention and its reconstruction from partial computation, section \
@@ -46,8 +46,7 @@ pub fn at(found: &Reconstruction, scope: &ScopeReconstruction, k: usize) -> Vec<
     if let Some((scores, forward)) = found.score_flops.get(k).zip(found.forward_flops.get(k)) {
         let saves = if *scores > 1.0 { ": more than computing them all" } else { "" };
         lines.push(format!(
-            "In every layer but the last scores take {} of the FLOPs of all pairs{saves}; a forward pass takes {}. \
-             {FLOPS_CONVENTION}",
+            "In every layer but the last scores take {} of the FLOPs of all pairs{saves}; a forward pass takes {}.",
             format::percent(*scores),
             format::percent(*forward)
         ));
@@ -92,7 +91,6 @@ mod tests {
             "1.9 % with as many eigenvectors",
             "30 times the scores' squares with random pairs",
             "125 % of the FLOPs of all pairs: more than",
-            "table 1 of the Eigen paper counts all n keys",
         ] {
             assert!(lines.contains(words), "{words}: {lines}");
         }

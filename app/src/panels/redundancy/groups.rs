@@ -25,11 +25,11 @@ pub fn groups_ui(
     let palette = theme::palette(ui.visuals());
     ui.label(RichText::new("Groups of similar heads").color(palette.strong));
     ui.horizontal_wrapped(|ui| {
-        let label = ui.label("Similar from");
+        let label = ui.label("Threshold");
         let slider = ui.add(Slider::new(threshold, 0.0..=1.0).fixed_decimals(2).step_by(0.01));
-        slider.labelled_by(label.id).on_hover_text(
-            "Every two heads of a group are at least this similar (agglomerative clustering, complete linkage)",
-        );
+        slider
+            .labelled_by(label.id)
+            .on_hover_text("Least similarity of any two heads of a group (agglomerative clustering, complete linkage)");
     });
     let grouped: usize = derived.groups.iter().map(Vec::len).sum();
     let heads = similarity.layers * similarity.heads;

@@ -7,6 +7,8 @@ use crate::{format, panels::analysis::head_name, theme};
 
 /// Length of the bar of a similarity of 1.
 const BAR: f32 = 120.0;
+/// Height of the list, beyond which it scrolls.
+const LISTED: f32 = 196.0;
 /// Heads that are listed.
 const MOST: usize = 64;
 
@@ -30,7 +32,8 @@ pub fn heads_ui(ui: &mut Ui, similarity: &Similarity, head: &mut Option<HeadAt>)
         return;
     }
     let mut chosen = None;
-    ScrollArea::vertical().id_salt("like").max_height(196.0).auto_shrink([true, true]).show(ui, |ui| {
+    let scroll = ScrollArea::vertical().id_salt("like").max_height(LISTED).min_scrolled_height(LISTED);
+    scroll.auto_shrink([true, true]).show(ui, |ui| {
         Grid::new("like").num_columns(3).spacing([10.0, 2.0]).show(ui, |ui| {
             for (other, value) in like.iter().take(MOST) {
                 let name = head_name(*other);

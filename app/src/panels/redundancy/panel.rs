@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use egui::{ComboBox, RichText, Ui};
 use headroom_engine::{
-    analysis::{Analysis, Measure, Similarity},
+    analysis::{Analysis, Measure, Similarity, Topic},
     attention::HeadAt,
     config::from_toml,
     store::RunSummary,
@@ -145,7 +145,7 @@ impl RedundancyPanel {
         let Some(similarity) = analysis.similarity(memory.measure).or(analysis.similarity.first()) else {
             ui.add_space(8.0);
             ui.label("This analysis did not compare attention maps.");
-            notes_ui(ui, analysis);
+            notes_ui(ui, analysis, &[Topic::Analysis]);
             return None;
         };
         if self.derived.update(analysis, similarity, memory.threshold) {
@@ -222,7 +222,7 @@ impl RedundancyPanel {
             self.ranked.show(ui, ranked::chart());
             heads_ui(ui, similarity, head);
         }
-        notes_ui(ui, analysis);
+        notes_ui(ui, analysis, &[Topic::Analysis]);
         self.figure(similarity, &words, metadata, memory)
     }
 

@@ -3,7 +3,7 @@
 use egui::{Key, PointerButton};
 use headroom_engine::{
     store::RunState,
-    worker::{Command, RunEdit},
+    worker::{Command, Event, Notice, Request, RunEdit},
 };
 
 use super::RunsPanel;
@@ -31,7 +31,7 @@ fn open(state: State) -> (Driver, RunsPanel) {
 fn empty_it_says_what_would_fill_it_and_offers_to_start() {
     let (mut driver, mut panel) = open(loaded(0));
     assert!(driver.has("No runs yet"));
-    driver.click(&mut panel, "Start \"grammar decoder\"");
+    driver.click(&mut panel, "Start the preset \"grammar decoder\"");
     assert!(matches!(driver.actions.as_slice(), [Action::Start(config, _)] if config.name == "grammar decoder"));
 }
 
@@ -180,11 +180,16 @@ fn a_checkpoint_is_exported_to_a_typed_path() {
     assert!(driver.has("Export a checkpoint of \"run 0\""));
     driver.click(&mut panel, "The last: step 100");
     driver.click(&mut panel, "Export");
-    let Some(Action::Send(Command::Export { which, to, .. })) = driver.actions.pop() else {
-        panic!("nothing exported")
-    };
+    let is_export = |request: &Request| matches!(request.command, Command::Export { .. });
+    let Some(request) = driver.state.take_requests().into_iter().find(is_export) else { panic!("nothing exported") };
+    let Command::Export { run, which, to } = request.command else { panic!("another command") };
     assert_eq!(which, headroom_engine::worker::Which::Last);
     assert!(to.ends_with("run-0-last"), "{}", to.display());
+    driver.settle(&mut panel);
+    assert!(driver.has("Writing the model directory…"), "it is not there yet");
+    let (opens_in_transformers, reason) = (true, String::new());
+    let event = Event::Exported { run, step: 100, path: to, opens_in_transformers, reason };
+    driver.state.apply(Notice { ticket: Some(request.ticket), event });
     driver.settle(&mut panel);
     assert!(!driver.has("Export a checkpoint of \"run 0\""), "the box is closed");
 }

@@ -20,6 +20,9 @@ pub const KINDS: [(&str, &str); 3] = [
     ("Captured variance of queries and keys", "W_Q W_K^T"),
 ];
 
+/// The least width of one of the charts, so that its title has room, in points.
+const ACROSS: f32 = 300.0;
+
 /// The curves, made anew only when the analysis or the choice changes.
 #[derive(Default)]
 pub struct Captured {
@@ -78,11 +81,15 @@ impl Captured {
             });
             combo.response.accessible_name("Layer of the captured variance");
         });
-        ui.columns(3, |columns| {
-            for ((kind, ui), view) in columns.iter_mut().enumerate().zip(&mut self.views) {
-                view.show(ui, chart(kind));
-            }
-        });
+        let across = ((ui.available_width() / ACROSS) as usize).clamp(1, KINDS.len());
+        let kinds: Vec<usize> = (0..KINDS.len()).collect();
+        for (row, views) in kinds.chunks(across).zip(self.views.chunks_mut(across)) {
+            ui.columns(across, |columns| {
+                for ((ui, kind), view) in columns.iter_mut().zip(row).zip(views) {
+                    view.show(ui, chart(*kind));
+                }
+            });
+        }
         for words in numbers(captured, self.layer) {
             ui.label(words);
         }

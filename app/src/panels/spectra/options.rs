@@ -1,7 +1,8 @@
-use egui::{ComboBox, Key, Ui};
+use egui::{Checkbox, ComboBox, Key, Ui};
+use headroom_engine::analysis::Analysis;
 use serde::{Deserialize, Serialize};
 
-use crate::keys;
+use crate::{keys, widgets::together_ui};
 
 /// Which cumulative curves stand beside that of the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,24 +57,37 @@ impl Default for Options {
 
 impl Options {
     /// Draws the choices into a row.
-    pub fn ui(&mut self, ui: &mut Ui) {
-        ui.label("The network beside");
-        let combo =
-            ComboBox::from_id_salt("beside").width(150.0).selected_text(self.beside.label()).show_ui(ui, |ui| {
-                for beside in Beside::ALL {
-                    ui.selectable_value(&mut self.beside, beside, beside.label());
-                }
-            });
-        combo.response.accessible_name("Curves beside the network");
+    pub fn ui(&mut self, ui: &mut Ui, analysis: &Analysis) {
+        together_ui(ui, "beside", |ui| {
+            ui.label("The network beside");
+            let combo =
+                ComboBox::from_id_salt("beside").width(150.0).selected_text(self.beside.label()).show_ui(ui, |ui| {
+                    for beside in Beside::ALL {
+                        ui.selectable_value(&mut self.beside, beside, beside.label());
+                    }
+                });
+            combo.response.accessible_name("Curves beside the network");
+        });
         ui.checkbox(&mut self.is_share, "Share of n²")
             .on_hover_text("x as a share of all n² components, so that sequence lengths can be compared");
         ui.checkbox(&mut self.log_x, "Log x").on_hover_text("Logarithmic number of components (y)");
         if keys::plain(ui.ctx(), Key::Y) {
             self.log_x = !self.log_x;
         }
-        ui.checkbox(&mut self.without_row_means, "Without row means").on_hover_text(
-            "The network after the mean over keys, which the softmax ignores, was subtracted from every row",
-        );
+        let spectra = analysis.spectra.as_ref();
+        let has_it = spectra.is_some_and(|spectra| spectra.row_mean_subtracted.is_some());
+        let mut is_ticked = has_it && self.without_row_means;
+        let checkbox = ui.add_enabled(has_it, Checkbox::new(&mut is_ticked, "Without row means"));
+        if checkbox.changed() {
+            self.without_row_means = is_ticked;
+        }
+        checkbox
+            .on_hover_text(
+                "The network after the mean over keys, which the softmax ignores, was subtracted from every row",
+            )
+            .on_disabled_hover_text(
+                "This analysis does not have it. Those made during training leave it out; \"Analyse…\" makes it",
+            );
         ui.checkbox(&mut self.with_queries, "Per query")
             .on_hover_text("The best space of i dimensions for each query alone is drawn at i · n components");
     }

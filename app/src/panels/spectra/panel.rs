@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use egui::{RichText, ScrollArea, Ui};
+use egui::{RichText, Ui};
 use headroom_engine::{
-    analysis::{Analysis, ScoreSpectra},
+    analysis::{Analysis, ScoreSpectra, Topic},
     store::RunSummary,
 };
 use serde::{Deserialize, Serialize};
@@ -30,10 +30,11 @@ use crate::{
         About, AnalysisFrame, FoundAnalysis, MapStyle, export_menu_ui, notes_ui, provenance, undo_delete,
     },
     theme,
+    widgets::sideways_ui,
 };
 
 /// Below this width the parts stand below each other.
-const NARROW: f32 = 860.0;
+const NARROW: f32 = 740.0;
 
 const ABOUT: About = About {
     name: "spectra",
@@ -126,7 +127,7 @@ impl SpectraPanel {
             let right = |ui: &mut Ui| {
                 bars_ui(ui, &spectra.network, colour);
                 ui.add_space(4.0);
-                ScrollArea::horizontal().id_salt("components").show(ui, |ui| table_ui(ui, spectra));
+                sideways_ui(ui, "components", |ui| table_ui(ui, spectra));
             };
             if ui.available_width() >= NARROW {
                 ui.columns(2, |columns| {
@@ -163,13 +164,13 @@ impl SpectraPanel {
             self.captured.update(analysis, captured);
             self.captured.ui(ui, captured);
         }
-        notes_ui(ui, analysis);
+        notes_ui(ui, analysis, &[Topic::Analysis, Topic::Spectra]);
         self.figure(analysis, run, &told, metadata, memory)
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, analysis: &Analysis, memory: &mut Memory, cx: &mut PanelContext<'_>) {
         ui.horizontal_wrapped(|ui| {
-            memory.options.ui(ui);
+            memory.options.ui(ui, analysis);
             memory.look.ui(ui);
             let mut all = Vec::new();
             if analysis.spectra.is_some() {

@@ -53,28 +53,35 @@ impl Patterns {
             return;
         }
         let mut clicked = None;
-        ui.horizontal_wrapped(|ui| {
-            for (place, map) in self.maps.iter().enumerate() {
-                ui.vertical(|ui| {
-                    ui.set_width(SIDE);
-                    let share = component_share(&spectra.network, place);
-                    let words = |share| format!(", {}", between(share, format::percent));
-                    let share = share.map_or_else(String::new, words);
-                    ui.label(RichText::new(format!("{}{share}", place + 1)).small().color(palette.weak));
-                    let name = format!("component {}", place + 1);
-                    let plain = HeatAxis::default();
-                    let shown = HeatMap::of(&name, map)
-                        .axes(&plain, &plain)
-                        .without_bar()
-                        .selected(None)
-                        .room(vec2(SIDE, SIDE))
-                        .show(ui, self.states.entry(place).or_default());
-                    if shown.clicked.is_some() {
-                        clicked = Some(place);
-                    }
-                });
-            }
-        });
+        // A row that wraps gives what is drawn downwards the rest of a line, however little that is.
+        let across = (((ui.available_width() + ui.spacing().item_spacing.x) / (SIDE + ui.spacing().item_spacing.x))
+            as usize)
+            .max(1);
+        let maps: Vec<(usize, &MapFigure)> = self.maps.iter().enumerate().collect();
+        for row in maps.chunks(across) {
+            ui.horizontal(|ui| {
+                for (place, map) in row.iter().copied() {
+                    ui.vertical(|ui| {
+                        ui.set_width(SIDE);
+                        let share = component_share(&spectra.network, place);
+                        let words = |share| format!(", {}", between(share, format::percent));
+                        let share = share.map_or_else(String::new, words);
+                        ui.label(RichText::new(format!("{}{share}", place + 1)).small().color(palette.weak));
+                        let name = format!("component {}", place + 1);
+                        let plain = HeatAxis::default();
+                        let shown = HeatMap::of(&name, map)
+                            .axes(&plain, &plain)
+                            .without_bar()
+                            .selected(None)
+                            .room(vec2(SIDE, SIDE))
+                            .show(ui, self.states.entry(place).or_default());
+                        if shown.clicked.is_some() {
+                            clicked = Some(place);
+                        }
+                    });
+                }
+            });
+        }
         if let Some(place) = clicked {
             self.chosen = if self.chosen == Some(place) { None } else { Some(place) };
             self.large.reset();

@@ -12,7 +12,7 @@ use crate::{
 /// The shares that are asked for.
 const SHARES: [f64; 3] = [0.8, 0.9, 0.95];
 
-const HEADER: [&str; 7] = ["", "80 %", "90 %", "95 %", "Known", "Energy", "Samples"];
+const HEADER: [&str; 7] = ["", "80 %", "90 %", "95 %", "Known share", "Energy", "Samples"];
 const HELP: [&str; 7] = [
     "",
     "Components that hold 80 % of the energy, and their share of all",
@@ -63,7 +63,7 @@ fn rows(spectra: &ScoreSpectra) -> Vec<Row> {
 /// Draws the table.
 pub fn table_ui(ui: &mut Ui, spectra: &ScoreSpectra) {
     let palette = theme::palette(ui.visuals());
-    Grid::new("components").striped(true).spacing([14.0, 3.0]).show(ui, |ui| {
+    Grid::new("components").striped(true).spacing([11.0, 3.0]).show(ui, |ui| {
         for (title, help) in HEADER.into_iter().zip(HELP) {
             let label = ui.label(RichText::new(title).small().color(palette.weak));
             if !help.is_empty() {

@@ -24,7 +24,7 @@ use crate::{
     measured::{Lines, Quantity, millis, x_axis},
     state::Measuring,
     theme::{self, Dash},
-    widgets::{Chart, ChartLine, ChartState, SharedX},
+    widgets::{Chart, ChartLine, ChartState, SharedX, sideways_ui},
 };
 
 /// Height of chart and roofline in points.
@@ -226,7 +226,7 @@ impl SpeedPanel {
                 cx.act(Action::Undo);
             }
             let list = |ui: &mut Ui| list_ui(ui, &all, memory.open.as_ref());
-            match ScrollArea::horizontal().id_salt("list").show(ui, list).inner {
+            match sideways_ui(ui, "list", list) {
                 Some(Clicked::Open(id)) => {
                     if memory.with.as_ref() == Some(&id) {
                         memory.with = None;
@@ -356,7 +356,7 @@ impl SpeedPanel {
             self.export = Some(ExportDialog::new("speed", Exportable::Figure(Box::new(figure)), cx));
         }
         ui.add_space(6.0);
-        ScrollArea::horizontal().id_salt("points").show(ui, |ui| {
+        sideways_ui(ui, "points", |ui| {
             points_ui(ui, shown.spec(), shown.points(), &mut self.chosen);
         });
         reasons_ui(ui, shown.points());

@@ -108,12 +108,6 @@ pub fn roofline_ui(ui: &mut Ui, name: &str, limits: &MachineLimits, found: &Meas
     let flat = at(corner, limits.product_flops_per_sec);
     clipped.line_segment([at(x.0, roof(limits, x.0)), flat], roof_stroke);
     clipped.line_segment([flat, at(x.1, limits.product_flops_per_sec)], roof_stroke);
-    let products = format!("products {}/s", format::flops(limits.product_flops_per_sec));
-    let end = at(x.1, limits.product_flops_per_sec) - vec2(4.0, 3.0);
-    clipped.text(end, Align2::RIGHT_BOTTOM, products, font.clone(), palette.warning);
-    let copies = format!("copies {}/s", format::bytes(limits.copy_bytes_per_sec as u64));
-    let start = at(x.0 * 1.5, roof(limits, x.0 * 1.5)) + vec2(10.0, 4.0);
-    clipped.text(start, Align2::LEFT_TOP, copies, font, palette.warning);
     let pointer = response.hover_pos();
     let radius = |bubble: &Bubble<'_>| (WHOLE_RADIUS * bubble.share.sqrt() as f32).max(LEAST_RADIUS);
     let met = pointer.and_then(|pointer| {
@@ -126,6 +120,17 @@ pub fn roofline_ui(ui: &mut Ui, name: &str, limits: &MachineLimits, found: &Meas
         let centre = at(bubble.intensity, bubble.rate);
         clipped.circle(centre, radius(bubble), fill, Stroke::new(1.0, palette.accent));
     }
+    // Over the bubbles, so that they can be read.
+    let label = |place: Pos2, align: Align2, text: String| {
+        let galley = clipped.layout_no_wrap(text, font.clone(), palette.warning);
+        let rect = align.anchor_size(place, galley.size());
+        clipped.rect_filled(rect.expand(2.0), 2.0, palette.well.gamma_multiply(0.85));
+        clipped.galley(rect.min, galley, palette.warning);
+    };
+    let compute = format!("compute limit {}/s", format::flops(limits.product_flops_per_sec));
+    label(at(x.1, limits.product_flops_per_sec) - vec2(6.0, 5.0), Align2::RIGHT_BOTTOM, compute);
+    let bandwidth = format!("memory bandwidth {}/s", format::bytes(limits.copy_bytes_per_sec as u64));
+    label(at(x.0 * 1.5, roof(limits, x.0 * 1.5)) + vec2(12.0, 6.0), Align2::LEFT_TOP, bandwidth);
     let words: Vec<String> = bubbles.iter().map(|bubble| words(limits, bubble)).collect();
     let told = met.map(|met| self::words(limits, met));
     let response = response.accessible_name(format!("Roofline of {name}. {}", words.join(". ")));
@@ -133,6 +138,26 @@ pub fn roofline_ui(ui: &mut Ui, name: &str, limits: &MachineLimits, found: &Meas
         response.on_hover_text_at_pointer(told);
     }
     ui.label(RichText::new(without_products(limits, found)).color(palette.weak));
+    if passes_limit(limits, found) {
+        ui.label(RichText::new(PAST_LIMIT).color(palette.weak));
+    }
+}
+
+/// Why an operation can be faster than the limits.
+pub const PAST_LIMIT: &str = "The limits were measured with one large product and one large copy: operations whose data stay in \
+                              the processor's caches can pass them.";
+
+/// Whether an operation is faster than the limits allow.
+fn passes_limit(limits: &MachineLimits, found: &Measurement) -> bool {
+    let mut timed = found.operations.iter().filter(|operation| operation.seconds > 0.0 && operation.bytes > 0);
+    timed.any(|operation| {
+        if operation.flops > 0 {
+            let intensity = operation.flops as f64 / operation.bytes as f64;
+            operation.flops as f64 / operation.seconds > roof(limits, intensity)
+        } else {
+            operation.bytes as f64 / operation.seconds > limits.copy_bytes_per_sec
+        }
+    })
 }
 
 fn words(limits: &MachineLimits, bubble: &Bubble<'_>) -> String {

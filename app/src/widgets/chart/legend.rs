@@ -3,8 +3,7 @@
 use egui::{Color32, RichText, Sense, TextStyle, Ui};
 
 use super::plot::{Chart, ChartResponse};
-use crate::theme;
-use crate::widgets::swatch_ui;
+use crate::{format, theme, widgets::swatch_ui};
 
 /// Entries beyond this many are counted only.
 const LEGEND_ENTRIES: usize = 24;
@@ -25,9 +24,10 @@ impl Chart<'_> {
                     ui.label(RichText::new(format!("+{}", self.lines.len() - index)).small().weak());
                     break;
                 }
+                let brief = format::brief(line.name);
                 let font = TextStyle::Small.resolve(ui.style());
                 let text = |fonts: &mut egui::epaint::text::FontsView<'_>| {
-                    fonts.layout_no_wrap(line.name.to_owned(), font, Color32::PLACEHOLDER).size().x
+                    fonts.layout_no_wrap(brief.clone(), font, Color32::PLACEHOLDER).size().x
                 };
                 let width = ui.fonts_mut(text) + SWATCH;
                 if !listed.is_empty() && ui.available_size_before_wrap().x < width {
@@ -37,11 +37,13 @@ impl Chart<'_> {
                 listed.push((line.name, line.colour));
                 let entry = ui.push_id((line.id, index), |ui| {
                     let swatch = swatch_ui(ui, line.colour, line.dash);
-                    let mut name = RichText::new(line.name).small();
+                    let mut name = RichText::new(&brief).small();
                     if self.highlight == Some(line.id) {
                         name = name.color(theme::palette(ui.visuals()).strong);
                     }
-                    swatch.union(ui.add(egui::Label::new(name).selectable(false).sense(Sense::CLICK | Sense::HOVER)))
+                    let label = ui.add(egui::Label::new(name).selectable(false).sense(Sense::CLICK | Sense::HOVER));
+                    let label = if brief == line.name { label } else { label.on_hover_text(line.name) };
+                    swatch.union(label)
                 });
                 ui.add_space(8.0);
                 if entry.inner.hovered() {

@@ -10,6 +10,9 @@ use crate::theme;
 /// Height beyond which the map shrinks, then scrolls.
 const HEIGHT: f32 = 360.0;
 
+/// Height that is granted beyond that before it scrolls: numbers of heads and rounding.
+const SLACK: f32 = 56.0;
+
 /// What the user wants of a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadEdit {
@@ -96,7 +99,9 @@ impl<'a> HeadMap<'a> {
         let layout = HeadLayout::new(self.grid.layers(), self.grid.heads(), room);
         let out = ScrollArea::both()
             .id_salt(self.id)
-            .max_height(self.height + 56.0)
+            .max_height(self.height + SLACK)
+            // What is left of the panel below says nothing: the panel itself scrolls.
+            .min_scrolled_height(self.height + SLACK)
             .auto_shrink(true)
             .show(ui, |ui| {
                 let (rect, _) = ui.allocate_exact_size(layout.size() + Vec2::splat(2.0), Sense::empty());

@@ -89,6 +89,7 @@ pub struct HeatMap<'a> {
     tone: Option<Tone>,
     value: &'a str,
     cell_name: Option<&'a dyn Fn(usize, usize) -> String>,
+    gap: &'a str,
     selected: Option<(usize, usize)>,
     marked: &'a [(usize, usize)],
     room: Option<Vec2>,
@@ -106,6 +107,7 @@ impl<'a> HeatMap<'a> {
             tone: None,
             value: "",
             cell_name: None,
+            gap: "nothing",
             selected: None,
             marked: &[],
             room: None,
@@ -142,6 +144,12 @@ impl<'a> HeatMap<'a> {
     /// What a cell is called, by row and column: "L3H7 and L2H1".
     pub fn cell_name(mut self, name: &'a dyn Fn(usize, usize) -> String) -> Self {
         self.cell_name = Some(name);
+        self
+    }
+
+    /// What is said of a cell without a value.
+    pub fn gap(mut self, gap: &'a str) -> Self {
+        self.gap = gap;
         self
     }
 
@@ -278,7 +286,7 @@ impl<'a> HeatMap<'a> {
             None => format!("{}, {}", rows.name(at.0), columns.name(at.1)),
         };
         let value = self.data.at(at.0, at.1);
-        let value = if value.is_nan() { "nothing".to_owned() } else { format::number(f64::from(value)) };
+        let value = if value.is_nan() { self.gap.to_owned() } else { format::number(f64::from(value)) };
         (name, value)
     }
 

@@ -16,8 +16,8 @@ use super::{
 };
 const CACHE: Words = Words::new(
     "attention.cache",
-    "What is kept",
-    "What is kept from token to token while generating; training is not affected.\nNothing: token t costs as much as a text of t \
+    "Cache",
+    "What is kept from token to token while generating; training is not affected.\nNone: token t costs as much as a text of t \
      tokens.",
 );
 
@@ -51,8 +51,8 @@ pub fn attention_ui(
     ui.separator();
     let attention = &mut config.attention;
     let label = |cache: &Cache| match cache {
-        Cache::None(_) => "Nothing",
-        Cache::KeyValue(_) => "Keys and values",
+        Cache::None(_) => "None",
+        Cache::KeyValue(_) => "Keys and values (KV cache)",
         Cache::Hidden(_) => "Hidden states (EL-attention)",
     };
     form.choice(ui, CACHE, &mut attention.cache, &Cache::ALL.map(|cache| (cache.clone(), label(&cache))));

@@ -23,9 +23,12 @@ const SCHEDULE: Words = Words::new("train.schedule", "Schedule", "How the learni
 const WARMUP: Words =
     Words::new("train.schedule.warmup_steps", "Warm-up", "Steps in which the rate rises from 0 to its peak.")
         .unit("steps");
-const FINAL: Words =
-    Words::new("train.schedule.final_fraction", "Final share", "Share of the peak rate that is left at the end.")
-        .unit("0 to 1");
+const FINAL: Words = Words::new(
+    "train.schedule.final_fraction",
+    "Final rate",
+    "Share of the peak rate that is left at the end, 0 to 1.",
+)
+.unit("of the peak");
 const BETA1: Words = Words::new("train.beta1", "AdamW β₁", "Decay of the running mean of gradients. 0.9 is usual.");
 const BETA2: Words =
     Words::new("train.beta2", "AdamW β₂", "Decay of the running mean of squared gradients. 0.95 to 0.999 are usual.");
@@ -38,10 +41,10 @@ const DECAY: Words = Words::new(
 );
 const CLIP: Words = Words::new(
     "train.clip_norm",
-    "Clip gradient at",
+    "Gradient clipping",
     "Gradients whose global norm is larger are scaled down to it; 0 = never.",
 )
-.unit("0 = never");
+.unit("norm; 0 = never");
 const MASK: Words = Words::new(
     "train.mask_fraction",
     "Masked share",
@@ -72,14 +75,14 @@ const KEEP: Words =
 
 const MAPS: Words = Words::new(
     "train.map_memory",
-    "Maps until backward",
-    "Kept: fast, memory grows with the square of the sequence length. Computed again: little memory, scores are \
-     multiplied out twice. The results are the same, bit for bit.",
+    "Recompute maps",
+    "Activation checkpointing of attention maps. Never: they are kept for backward, fast, memory grows with the square of \
+     the sequence length. Always: backward computes them again, little memory. The results are the same, bit for bit.",
 );
 
 const STABILITY: Words = Words::new(
     "train.stability",
-    "Watch the loss",
+    "Divergence check",
     "Warns of a training loss that rises and stays up; a run whose loss has diverged ends as diverged, at its end or \
      at once. A loss that is not finite always ends the run.",
 );
@@ -111,9 +114,9 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
     form.size(ui, KEEP, &mut train.keep_checkpoints, 1);
     let maps = MapMemoryChoice::ALL.map(|choice| {
         let words = match choice {
-            MapMemoryChoice::Auto => "Up to 512 tokens kept",
-            MapMemoryChoice::Keep => "Kept",
-            MapMemoryChoice::Recompute => "Computed again",
+            MapMemoryChoice::Auto => "Beyond 512 tokens",
+            MapMemoryChoice::Keep => "Never",
+            MapMemoryChoice::Recompute => "Always",
         };
         (choice, words)
     });
@@ -123,7 +126,7 @@ pub fn train_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig) {
 
 fn stability_ui(ui: &mut Ui, form: &mut Form<'_>, stability: &mut StabilityChoice) {
     let choices = [
-        (StabilityChoice::Watch(Watched { stop: false }), "Tell"),
+        (StabilityChoice::Watch(Watched { stop: false }), "Warn"),
         (StabilityChoice::Watch(Watched { stop: true }), "Warn, and stop when diverged"),
         (StabilityChoice::Off(Unwatched {}), "Off"),
     ];
