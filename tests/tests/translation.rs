@@ -177,6 +177,7 @@ fn bad_pairs_are_refused_with_the_place() {
     refused(&["line 2", "translation"]);
     program.write("a.de", b"eins\n\xff\xfe\n");
     refused(&["not UTF-8", "line 2"]);
+    program.write("a.de", "eins\nzwei\n");
     for (set, field) in [
         ("data.kind=grammar", "data.kind"),
         ("model.kind=decoder", "data.kind"),
