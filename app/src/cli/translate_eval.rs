@@ -137,7 +137,7 @@ fn write(path: &Path, mut file: File, translations: &[String]) -> CliResult {
     let mut text = String::new();
     for translation in translations {
         // A line each, whatever the model wrote.
-        text.extend(translation.split(['\n', '\r']).map(str::trim).collect::<Vec<_>>().join(" ").chars());
+        text.push_str(&translation.split(['\n', '\r']).map(str::trim).collect::<Vec<_>>().join(" "));
         text.push('\n');
     }
     file.write_all(text.as_bytes()).map_err(|error| failed(path, &error))
