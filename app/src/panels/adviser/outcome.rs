@@ -18,11 +18,22 @@ use crate::{
 const MOST: usize = 8;
 
 /// What a table was made from.
-#[derive(PartialEq)]
 struct Key {
     run: RunId,
     states: [(RunState, u64); 2],
-    analyses: [Option<usize>; 2],
+    /// They are held, so that no other one takes the address that they are known by.
+    analyses: [Option<Arc<Analysis>>; 2],
+}
+
+impl Key {
+    fn is(&self, other: &Self) -> bool {
+        let is_same = |(a, b): (&Option<Arc<Analysis>>, &Option<Arc<Analysis>>)| match (a, b) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        (&self.run, &self.states) == (&other.run, &other.states)
+            && self.analyses.iter().zip(&other.analyses).all(is_same)
+    }
 }
 
 /// Tables that were made, again only when something changed.
@@ -64,14 +75,13 @@ impl Outcomes {
                     return;
                 };
                 let (old, new) = (newest(&before, cx), newest(&record.run, cx));
-                let address = |found: &Option<Arc<Analysis>>| found.as_ref().map(|found| Arc::as_ptr(found) as usize);
                 let stands = |run: &headroom_engine::store::RunSummary| (run.state, run.steps_done);
                 let key = Key {
                     run: record.run.clone(),
                     states: [stands(&before_run), stands(&after_run)],
-                    analyses: [address(&old), address(&new)],
+                    analyses: [old.clone(), new.clone()],
                 };
-                if !self.0.iter().any(|(known, _)| *known == key) {
+                if !self.0.iter().any(|(known, _)| known.is(&key)) {
                     let outcome = Outcome::new(
                         &advised.prediction,
                         &findings::trained(&before_run, beside.is_some(), old.as_deref()),
