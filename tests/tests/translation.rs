@@ -111,6 +111,10 @@ fn translations_are_scored_alike_with_every_cache() {
     // The pairs that were held out of the run, some of them, with beams.
     let found = score(&run, &["--limit", "5", "--beam", "2", "--max-length", "12"]);
     assert_eq!((&found["pairs"], &found["beams"], &found["stopped"]), (&5.into(), &2.into(), &false.into()));
+    // The sources of held-out pairs are what the proof reads.
+    let proof = program.run(&["generate", &run, "--prove", "--examples", "4", "--max-length", "12", "--json"]);
+    let proof = proof.expect_code(0).json();
+    assert_eq!((&proof["lossless"], &proof["proofs"][0]["proof"]["texts"]), (&true.into(), &4.into()), "{proof}");
     // What one line alone is translated to is what `generate` writes.
     let alone = program.run(&["generate", &run, "--prompt", "twenty-one", "--max-length", "20", "--json"]);
     let alone = alone.expect_code(0).json()["text"].as_str().unwrap().to_owned();
@@ -151,7 +155,17 @@ fn costs_and_races_count_the_encoder_and_the_attention_to_it() {
     let program = program();
     program.write("c.toml", plain());
     let estimate = program.run(&["estimate", "c.toml", "--json"]).expect_code(0).json();
-    assert!(estimate.to_string().contains("parameters"), "{estimate}");
+    let run = program.train(&plain(), &["--steps", "1"]);
+    let of = |estimate: &serde_json::Value| {
+        (estimate["parameters"].as_u64().unwrap(), estimate["forward_flops"].as_u64().unwrap())
+    };
+    assert_eq!(of(&estimate).0, program.show(&run)["parameters"].as_u64().unwrap(), "those of the model that trains");
+    let deeper = ["estimate", "c.toml", "--set", "model.encoder_layers=2", "--json"];
+    let deeper = program.run(&deeper).expect_code(0).json();
+    // A layer of width d and f inner units: 4 d² + 4 d of attention, 2 d f + d + f, and two norms of 2 d.
+    let (d, f) = (16, 32);
+    assert_eq!(of(&deeper).0 - of(&estimate).0, 4 * d * d + 4 * d + 2 * d * f + d + f + 4 * d);
+    assert!(of(&deeper).1 > of(&estimate).1, "{deeper}");
     let race = ["race", "c.toml", "--families", "symmetric", "--json", "--set", "train.steps=4"];
     let found = program.run(&race).expect_code(0).json();
     assert!(found.to_string().contains("symmetric"), "{found}");

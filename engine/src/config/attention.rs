@@ -142,6 +142,15 @@ impl Cache {
         }
     }
 
+    /// The words for it where people choose.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::None(_) => "No cache",
+            Self::KeyValue(_) => "Key/value cache",
+            Self::Hidden(_) => "Hidden states (EL)",
+        }
+    }
+
     /// Whether nothing is kept.
     pub fn is_none(&self) -> bool {
         matches!(self, Self::None(_))

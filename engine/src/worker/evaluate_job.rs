@@ -1,11 +1,5 @@
-use rayon::ThreadPoolBuilder;
-
 use super::{
-    Event, coverage,
-    job::EvaluateJob,
-    job_context::{JobContext, STACK_BYTES},
-    job_control::JobControl,
-    job_error::JobError,
+    Event, coverage, job::EvaluateJob, job_context::JobContext, job_control::JobControl, job_error::JobError,
     subject::Subject,
 };
 use crate::{
@@ -18,22 +12,8 @@ use crate::{
 /// Measures the loss of a run's checkpoint or of a model directory.
 pub(super) fn evaluate_job(context: &JobContext, job: EvaluateJob, control: &JobControl) {
     let named = Subject::name(&job.target);
-    let pool = ThreadPoolBuilder::new()
-        .stack_size(STACK_BYTES)
-        .thread_name(|index| format!("headroom-evaluate-{index}"))
-        .build();
-    let outcome = match pool {
-        Ok(pool) => pool.install(|| measure(context, &job, control, &named)),
-        Err(error) => Err(JobError::failure(format!("The threads of the evaluation could not be started: {error}."))),
-    };
-    context.outbox.send(outcome.unwrap_or_else(|error| {
-        let why = format!("{named} could not be evaluated. {}", error.why);
-        if error.is_refusal {
-            Event::Refused { why }
-        } else {
-            Event::Failed { run: None, why, what_to_do: String::new() }
-        }
-    }));
+    let failed = format!("{named} could not be evaluated.");
+    context.answer_on_threads(("evaluate", None), &failed, || measure(context, &job, control, &named));
 }
 
 fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named: &str) -> Result<Event, JobError> {

@@ -1,18 +1,12 @@
 use std::{ops::ControlFlow, time::Instant};
 
 use candle_core::Device;
-use rayon::ThreadPoolBuilder;
 
 use super::{
-    Event, PrecisionProof,
-    job::ProveJob,
-    job_context::{JobContext, STACK_BYTES},
-    job_control::JobControl,
-    job_error::JobError,
-    speaker::Speaker,
-    subject::Subject,
+    Event, PrecisionProof, job::ProveJob, job_context::JobContext, job_control::JobControl, job_error::JobError,
+    subject::Subject, text_model::TextModel,
 };
-use crate::{config::counted, generate::prove_caches, ops, train::free_memory};
+use crate::{config::counted, generate::prove_caches, train::free_memory};
 
 /// Time between two events about the progress.
 const LEAST_SECONDS: f64 = 0.033;
@@ -20,32 +14,16 @@ const LEAST_SECONDS: f64 = 0.033;
 /// Generates texts with every cache and compares them.
 pub(super) fn prove_job(context: &JobContext, job: &ProveJob, control: &JobControl) {
     let named = Subject::name(&job.target);
-    let pool = ThreadPoolBuilder::new()
-        .stack_size(STACK_BYTES)
-        .num_threads(job.threads.unwrap_or(0))
-        .thread_name(|index| format!("headroom-prove-{index}"))
-        .build();
-    let outcome = match pool {
-        Ok(pool) => pool.install(|| run(context, job, control, &named)),
-        Err(error) => Err(JobError::failure(format!("The threads that generate could not be started: {error}."))),
-    };
-    ops::release_buffers();
-    context.outbox.send(outcome.unwrap_or_else(|error| {
-        let why = format!("The caches of {named} could not be compared. {}", error.why);
-        if error.is_refusal {
-            Event::Refused { why }
-        } else {
-            Event::Failed { run: None, why, what_to_do: String::new() }
-        }
-    }));
+    let failed = format!("The caches of {named} could not be compared.");
+    context.answer_on_threads(("prove", job.threads), &failed, || run(context, job, control, &named));
 }
 
 fn run(context: &JobContext, job: &ProveJob, control: &JobControl, named: &str) -> Result<Event, JobError> {
-    let speaker = Speaker::open(&context.store, &job.target)?;
+    let text_model = TextModel::open(&context.store, &job.target)?;
     let (sources, data) = if job.sources.is_empty() {
-        Speaker::held_out(&context.store, &job.target, job.examples.max(1))?
+        TextModel::held_out(&context.store, &job.target, job.examples.max(1))?
     } else {
-        let sources = speaker.read_all(&context.store, &job.target, &job.sources)?;
+        let sources = text_model.read_all(&context.store, &job.target, &job.sources)?;
         let data = counted(sources.len() as u64, "given text");
         (sources, data)
     };
@@ -54,7 +32,7 @@ fn run(context: &JobContext, job: &ProveJob, control: &JobControl, named: &str) 
     let mut reference: Option<Vec<Vec<u32>>> = None;
     let mut stopped = false;
     for (number, precision) in job.precisions.iter().enumerate() {
-        let model = speaker.model(*precision)?;
+        let model = text_model.model(*precision)?;
         let mut told: Option<Instant> = None;
         let each = |done: usize| {
             if told.is_none_or(|last| last.elapsed().as_secs_f64() >= LEAST_SECONDS) {
@@ -68,7 +46,7 @@ fn run(context: &JobContext, job: &ProveJob, control: &JobControl, named: &str) 
             if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let room = (job.batch, free_memory(&Device::Cpu));
-        let found = prove_caches(&model, &sources, &speaker.marks, &job.search, room, reference.as_deref(), each);
+        let found = prove_caches(&model, &sources, &text_model.marks, &job.search, room, reference.as_deref(), each);
         let (proof, texts) = found?;
         let is_cut = proof.stopped;
         proofs.push(PrecisionProof { precision: *precision, proof });

@@ -1,47 +1,29 @@
 use std::{ops::ControlFlow, path::Path};
 
 use candle_core::Device;
-use rayon::ThreadPoolBuilder;
 
 use super::{
     Event,
     job::TranslateJob,
-    job_context::{JobContext, STACK_BYTES},
+    job_context::JobContext,
     job_control::JobControl,
     job_error::JobError,
-    speaker::Speaker,
     subject::{self, Subject},
+    text_model::TextModel,
 };
 use crate::{
     config::Source,
     data::{Documents, Silent, all_pairs, held_out_pairs},
     generate::{Ending, Generated, generate},
     objective::text_scores::TextScores,
-    ops,
     train::free_memory,
 };
 
 /// Translates pairs of texts and scores the translations.
 pub(super) fn translate_job(context: &JobContext, job: &TranslateJob, control: &JobControl) {
     let named = Subject::name(&job.target);
-    let pool = ThreadPoolBuilder::new()
-        .stack_size(STACK_BYTES)
-        .num_threads(job.threads.unwrap_or(0))
-        .thread_name(|index| format!("headroom-translate-{index}"))
-        .build();
-    let outcome = match pool {
-        Ok(pool) => pool.install(|| run(context, job, control, &named)),
-        Err(error) => Err(JobError::failure(format!("The threads that translate could not be started: {error}."))),
-    };
-    ops::release_buffers();
-    context.outbox.send(outcome.unwrap_or_else(|error| {
-        let why = format!("{named} could not be evaluated. {}", error.why);
-        if error.is_refusal {
-            Event::Refused { why }
-        } else {
-            Event::Failed { run: None, why, what_to_do: String::new() }
-        }
-    }));
+    let failed = format!("{named} could not be evaluated.");
+    context.answer_on_threads(("translate", job.threads), &failed, || run(context, job, control, &named));
 }
 
 /// A text that is to be translated.
@@ -52,8 +34,8 @@ struct Waiting {
 }
 
 fn run(context: &JobContext, job: &TranslateJob, control: &JobControl, named: &str) -> Result<Event, JobError> {
-    let speaker = Speaker::open(&context.store, &job.target)?;
-    if !speaker.plan.translates() {
+    let text_model = TextModel::open(&context.store, &job.target)?;
+    if !text_model.plan.translates() {
         let why =
             "Only an encoder-decoder translates, and this model is none. `headroom eval` measures its loss on text.";
         return Err(JobError::refusal(why));
@@ -64,14 +46,14 @@ fn run(context: &JobContext, job: &TranslateJob, control: &JobControl, named: &s
     let text = |place: usize| pairs.get(place).unwrap_or_default();
     let (mut waiting, mut cut_sources, mut unknown_sources) = (Vec::with_capacity(count), 0, 0);
     for pair in 0..count {
-        let encoded = speaker.encode(text(2 * pair))?;
+        let encoded = text_model.encode(text(2 * pair))?;
         cut_sources += usize::from(encoded.is_cut);
         unknown_sources += usize::from(encoded.has_unknown);
         waiting.push(Waiting { pair, tokens: encoded.tokens });
     }
     // Texts of almost equal lengths are read, and end, together.
     waiting.sort_by_key(|waiting| (waiting.tokens.len(), waiting.pair));
-    let model = speaker.model(job.precision)?;
+    let model = text_model.model(job.precision)?;
     let mut written: Vec<Option<String>> = vec![None; count];
     let (mut tokens, mut seconds, mut reading_seconds, mut cache_bytes, mut done) = (0, 0.0, 0.0, 0, 0);
     let mut stopped = false;
@@ -79,7 +61,7 @@ fn run(context: &JobContext, job: &TranslateJob, control: &JobControl, named: &s
     for batch in waiting.chunks(job.batch.max(1)) {
         let sources: Vec<Vec<u32>> = batch.iter().map(|waiting| waiting.tokens.clone()).collect();
         let free = free_memory(&Device::Cpu);
-        let found = generate(&model, &sources, &speaker.marks, &job.search, free, |_| {
+        let found = generate(&model, &sources, &text_model.marks, &job.search, free, |_| {
             stopped |= control.should_stop();
             if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -94,7 +76,7 @@ fn run(context: &JobContext, job: &TranslateJob, control: &JobControl, named: &s
             tokens += text.tokens.len();
             debug_assert_ne!(text.ending, Ending::Stopped, "nothing stopped this text");
             if let Some(place) = written.get_mut(waiting.pair) {
-                *place = Some(speaker.text(&text.tokens));
+                *place = Some(text_model.text(&text.tokens));
             }
         }
         done += texts.len();

@@ -90,15 +90,6 @@ pub struct Setting {
     pub precision: Precision,
 }
 
-/// What a cache is called where people choose.
-pub fn cache_name(cache: &Cache) -> &'static str {
-    match cache {
-        Cache::None(_) => "Nothing",
-        Cache::KeyValue(_) => "Keys and values",
-        Cache::Hidden(_) => "Hidden states (EL)",
-    }
-}
-
 fn cache_about(cache: &Cache) -> &'static str {
     match cache {
         Cache::None(_) => "Every token computes the whole text before it again",
@@ -143,11 +134,11 @@ impl Setting {
         let suffix = if second { ", second setting" } else { "" };
         Grid::new(("setting", second)).num_columns(4).spacing([12.0, 4.0]).show(ui, |ui| {
             ui.label("Keep between tokens").on_hover_text("It changes time and memory, and no token");
-            let chosen = cache_name(&self.search.cache);
+            let chosen = self.search.cache.label();
             let combo =
                 ComboBox::from_id_salt(("cache", second)).width(150.0).selected_text(chosen).show_ui(ui, |ui| {
                     for cache in Cache::ALL {
-                        let (name, about) = (cache_name(&cache), cache_about(&cache));
+                        let (name, about) = (cache.label(), cache_about(&cache));
                         ui.selectable_value(&mut self.search.cache, cache, name).on_hover_text(about);
                     }
                 });

@@ -6,7 +6,6 @@ use headroom_engine::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::form::cache_name;
 use crate::{
     format,
     state::{GenerationPhase, Proving},
@@ -162,7 +161,7 @@ fn proof_ui(ui: &mut Ui, PrecisionProof { precision, proof }: &PrecisionProof) {
         }
         ui.end_row();
         for row in &proof.caches {
-            ui.label(cache_name(&row.cache));
+            ui.label(row.cache.label());
             if let Some(why) = &row.why {
                 ui.label(RichText::new(why).color(palette.warning));
                 ui.end_row();

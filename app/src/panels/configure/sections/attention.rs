@@ -50,12 +50,7 @@ pub fn attention_ui(
     coverage_ui(ui, form, config, judged);
     ui.separator();
     let attention = &mut config.attention;
-    let label = |cache: &Cache| match cache {
-        Cache::None(_) => "None",
-        Cache::KeyValue(_) => "Keys and values (KV cache)",
-        Cache::Hidden(_) => "Hidden states (EL-attention)",
-    };
-    form.choice(ui, CACHE, &mut attention.cache, &Cache::ALL.map(|cache| (cache.clone(), label(&cache))));
+    form.choice(ui, CACHE, &mut attention.cache, &Cache::ALL.map(|cache| (cache.clone(), cache.label())));
     note_ui(
         ui,
         match attention.cache {

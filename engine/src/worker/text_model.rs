@@ -22,7 +22,7 @@ use crate::{
 const EXAMPLES: usize = 16;
 
 /// Who reads sources and writes texts.
-pub(super) struct Speaker {
+pub(super) struct TextModel {
     pub(super) plan: ModelPlan,
     parameters: ParameterSet,
     tokenizer: Option<TextTokenizer>,
@@ -38,7 +38,7 @@ pub(super) struct Encoded {
     pub(super) is_cut: bool,
 }
 
-impl Speaker {
+impl TextModel {
     /// Loads a model.
     ///
     /// # Errors
