@@ -149,7 +149,8 @@ impl Layer {
             if let Some((attention, norm)) = &self.cross {
                 let site = site + SITES;
                 stream = self.sublayer(&stream, norm, dropout.block(site + 1), |x| {
-                    let attended = attention.forward(x, Some(*states), mask, dropout, site, lenders)?;
+                    let attend = || attention.forward(x, Some(*states), mask, dropout, site, lenders);
+                    let attended = ops::profile::in_cross(attend)?;
                     cross_maps = Some(attended.maps);
                     Ok(attended.output)
                 })?;

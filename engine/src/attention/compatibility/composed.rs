@@ -11,8 +11,12 @@ use crate::{
     ops::{
         Affine, BlockDropout, HeadMap, HeadProjections, MapMemory, MaskSpec, PieceWeights, attention_core,
         attention_mix, has_attention_core, masked_softmax, merge_heads,
+        profile::{Work, span},
     },
 };
+
+/// The name of the operations between projections and output in profiles, as in the fused stack.
+const ATTEND: &str = "attention: scores, softmax, mix";
 
 /// Attention of one layer, composed of small differentiable operations, for every way to score and every reuse.
 ///
@@ -88,7 +92,7 @@ impl HeadAttention {
         let scale = 1.0 / (heads.head_size as f64).sqrt();
         let mixed = merge_heads(&attention_core([&q, &k, &values], scale, mask, drop, memory)?)?; // [b, n, h d_k]
         lenders.push(None, mask, None);
-        Ok(Some(self.output.forward(&mixed)?))
+        Ok(Some(self.output_of(&mixed)?))
     }
 
     /// [`Self::forward`] with scores multiplied by another scale.
@@ -152,32 +156,41 @@ impl HeadAttention {
         }
         let scale = 1.0 / (self.heads.head_size as f64).sqrt();
         let queries = projected::queries(&self.projections, x)?; // [b, c, n, w]
-        let stretches = segments.iter().map(|segment| segment.open(&self.projections)).collect::<Result<Vec<_>>>()?;
-        let raw = match &queries {
-            Some(q) => {
-                let raw = stretches.iter().map(|stretch| stretch.scores(q)).collect::<Result<Vec<_>>>()?;
-                Some(Tensor::cat(&raw, 3)?) // [b, c, n, m]
+        let (maps, mixed) = span(ATTEND, Work::default(), || {
+            let stretches =
+                segments.iter().map(|segment| segment.open(&self.projections)).collect::<Result<Vec<_>>>()?;
+            let raw = match &queries {
+                Some(q) => {
+                    let raw = stretches.iter().map(|stretch| stretch.scores(q)).collect::<Result<Vec<_>>>()?;
+                    Some(Tensor::cat(&raw, 3)?) // [b, c, n, m]
+                }
+                None => None,
+            };
+            let own = raw.map(|raw| masked_softmax(&raw, scale, mask)).transpose()?;
+            let maps = self.gather(own.as_ref(), lenders, mask)?; // [b, h, n, m]
+            lenders.push(own.as_ref(), mask, self.heads.lends_until);
+            let (mut mixed, mut first) = (None::<Tensor>, 0);
+            for stretch in &stretches {
+                let count = stretch.positions()?;
+                let part = stretch.mix(&maps.narrow(3, first, count)?.contiguous()?)?;
+                mixed = Some(match mixed {
+                    Some(mixed) => (mixed + part)?,
+                    None => part,
+                });
+                first += count;
             }
-            None => None,
-        };
-        let own = raw.map(|raw| masked_softmax(&raw, scale, mask)).transpose()?;
-        let maps = self.gather(own.as_ref(), lenders, mask)?; // [b, h, n, m]
-        lenders.push(own.as_ref(), mask, self.heads.lends_until);
-        let (mut mixed, mut first) = (None::<Tensor>, 0);
-        for stretch in &stretches {
-            let count = stretch.positions()?;
-            let part = stretch.mix(&maps.narrow(3, first, count)?.contiguous()?)?;
-            mixed = Some(match mixed {
-                Some(mixed) => (mixed + part)?,
-                None => part,
-            });
-            first += count;
-        }
-        let Some(mixed) = mixed else { bail!("An attention layer has nothing to attend to.") };
-        if first != maps.dim(3)? {
-            bail!("Maps of {} keys cannot be borrowed for {first} keys.", maps.dim(3)?)
-        }
-        Ok(AttentionOutput { output: self.output.forward(&merge_heads(&mixed)?)?, maps })
+            let Some(mixed) = mixed else { bail!("An attention layer has nothing to attend to.") };
+            if first != maps.dim(3)? {
+                bail!("Maps of {} keys cannot be borrowed for {first} keys.", maps.dim(3)?)
+            }
+            Ok((maps, mixed))
+        })?;
+        Ok(AttentionOutput { output: self.output_of(&merge_heads(&mixed)?)?, maps })
+    }
+
+    /// What is added to the residual stream, from the mixed heads. `[b, n, h d_k]` to `[b, n, d]`
+    fn output_of(&self, mixed: &Tensor) -> Result<Tensor> {
+        span("attention: output", Work::default(), || self.output.forward(mixed))
     }
 
     fn scored(&self, x: &Tensor, y: &Tensor) -> Result<Scored> {
@@ -194,16 +207,19 @@ impl HeadAttention {
         (site, scale): (u32, f64),
         lenders: &mut Lenders,
     ) -> Result<AttentionOutput> {
-        let raw = raw.map(|raw| self.coverage.used(raw.whole()?)).transpose()?;
-        let own = raw.map(|raw| masked_softmax(&raw, scale, mask)).transpose()?; // [b, c, n, m]
-        let maps = self.gather(own.as_ref(), lenders, mask)?; // [b, h, n, m]
-        lenders.push(own.as_ref(), mask, self.heads.lends_until);
-        let ((b, _, n, m), (values_b, _, values_m, _)) = (maps.dims4()?, values.dims4()?);
-        if (b, n, m) != (values_b, x.dim(1)?, values_m) {
-            bail!("Maps of {n} queries and {m} keys cannot be borrowed for {values_m} keys or other queries.")
-        }
-        let mixed = merge_heads(&attention_mix(&dropout.apply(&maps, site)?, &values)?)?; // [b, n, h d_k]
-        Ok(AttentionOutput { output: self.output.forward(&mixed)?, maps })
+        let (maps, mixed) = span(ATTEND, Work::default(), || {
+            let raw = raw.map(|raw| self.coverage.used(raw.whole()?)).transpose()?;
+            let own = raw.map(|raw| masked_softmax(&raw, scale, mask)).transpose()?; // [b, c, n, m]
+            let maps = self.gather(own.as_ref(), lenders, mask)?; // [b, h, n, m]
+            lenders.push(own.as_ref(), mask, self.heads.lends_until);
+            let ((b, _, n, m), (values_b, _, values_m, _)) = (maps.dims4()?, values.dims4()?);
+            if (b, n, m) != (values_b, x.dim(1)?, values_m) {
+                bail!("Maps of {n} queries and {m} keys cannot be borrowed for {values_m} keys or other queries.")
+            }
+            let mixed = merge_heads(&attention_mix(&dropout.apply(&maps, site)?, &values)?)?; // [b, n, h d_k]
+            Ok((maps, mixed))
+        })?;
+        Ok(AttentionOutput { output: self.output_of(&mixed)?, maps })
     }
 
     /// Scores of the heads that compute, before mask and softmax, divided by the root of the head size; none where no

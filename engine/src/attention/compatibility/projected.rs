@@ -6,7 +6,11 @@ use super::{
     LayerCoverage,
     scored::{Scored, Scores},
 };
-use crate::ops::{Columns, Derived, HeadProjections, ScoringForm, Source, attention_mix, split_heads};
+use crate::ops::{
+    Columns, Derived, HeadProjections, ScoringForm, Source, attention_mix,
+    profile::{Work, span},
+    split_heads,
+};
 
 /// What the heads of a layer read of a sequence that is attended to.
 #[derive(Clone, Debug)]
@@ -26,20 +30,24 @@ pub(super) struct Memory {
 /// `x` `[b, n, d]`, `y` `[b, m, d]`; queries `[b, c, n, d]`.
 pub(super) fn project(projections: &HeadProjections, x: &Tensor, y: &Tensor) -> Result<(Option<Tensor>, Memory)> {
     let mut of_y = Matrices::new(projections, Some(y));
-    let queries = if x.id() == y.id() { of_y.queries()? } else { Matrices::new(projections, Some(x)).queries()? };
-    Ok((queries, of_y.memory()?))
+    let queries = span("attention: queries", Work::default(), || {
+        if x.id() == y.id() { of_y.queries() } else { Matrices::new(projections, Some(x)).queries() }
+    })?;
+    Ok((queries, span("attention: keys and values", Work::default(), || of_y.memory())?))
 }
 
 /// Queries of the heads that compute, `[b, n, d]` to `[b, c, n, d_k]`; none when no head does.
 pub(super) fn queries(projections: &HeadProjections, x: &Tensor) -> Result<Option<Tensor>> {
-    Matrices::new(projections, Some(x)).queries()
+    span("attention: queries", Work::default(), || Matrices::new(projections, Some(x)).queries())
 }
 
 /// What is kept of a sequence that is attended to: the columns of [`ScoringForm::memory`], joined where they are
 /// neighbours. `[b, m, d]` to some `[b, m, _]`
 pub(super) fn kept(projections: &HeadProjections, y: &Tensor) -> Result<Vec<Tensor>> {
     let mut of_y = Matrices::new(projections, Some(y));
-    kept_parts(projections.form()).into_iter().map(|part| of_y.outputs(part)).collect()
+    span("attention: keys and values", Work::default(), || {
+        kept_parts(projections.form()).into_iter().map(|part| of_y.outputs(part)).collect()
+    })
 }
 
 /// Scores of queries and keys, at the pairs that `coverage` asks for, with the values.
@@ -67,7 +75,9 @@ pub(super) fn recalled(projections: &HeadProjections, kept: &[Tensor]) -> Result
         bail!("An attention layer keeps {} tensors of what it attends to; it was given {}.", parts.len(), kept.len())
     }
     let outputs = parts.into_iter().zip(kept.iter().cloned()).collect();
-    Matrices { outputs, ..Matrices::new(projections, None) }.memory()
+    span("attention: keys and values", Work::default(), || {
+        Matrices { outputs, ..Matrices::new(projections, None) }.memory()
+    })
 }
 
 /// The parts of maps of which others than the one who asks read something.

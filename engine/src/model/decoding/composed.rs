@@ -8,7 +8,7 @@ use crate::{
     attention::compatibility::{HeadAttention, Lenders, Segment, stream_reaches},
     config::{Cache, NormPlacement},
     model::{Model, ModelError, layer::Layer},
-    ops::{self, MaskSpec, Norm, Reaches},
+    ops::{self, MaskSpec, Norm, Reaches, profile},
 };
 
 /// Composed of small operations, on any device and in any precision: the slow reference of the one that is a single operation a
@@ -190,9 +190,11 @@ impl Decoder for ComposedDecoder {
             match (&layer.cross, &kept.source) {
                 (Some((attention, norm)), Some(source)) => {
                     x = sublayer(layer, norm, &x, |x| {
-                        let source = source.of_rows(&of_rows)?;
-                        let segments = [source.segment()];
-                        Ok(attention.forward_segments(x, &segments, &cross_mask, &mut cross_lenders)?.output)
+                        profile::in_cross(|| {
+                            let source = source.of_rows(&of_rows)?;
+                            let segments = [source.segment()];
+                            Ok(attention.forward_segments(x, &segments, &cross_mask, &mut cross_lenders)?.output)
+                        })
                     })?;
                 }
                 _ => cross_lenders.push(None, &cross_mask, None),

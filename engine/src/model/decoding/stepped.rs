@@ -12,6 +12,7 @@ use crate::{
     model::{Model, ModelError},
     ops::{
         LayerCache, Norm, Past, SharedRows, StepAttentionParts, StepLayerParts, StepStack, StepStackParts, WrittenRows,
+        profile::{self, Work},
     },
 };
 
@@ -35,11 +36,13 @@ impl SteppedDecoder {
         let spans: Arc<Vec<(usize, usize)>> = Arc::new(sources.lengths.iter().map(span).collect());
         let shared = |data: Vec<f32>, width: usize| SharedRows::new(Arc::new(data), width, Arc::clone(&spans));
         let of_attention = |attention: &HeadAttention, x: &Tensor| -> Result<SharedRows, ModelError> {
-            let rows = match cache {
-                Cache::Hidden(_) => x.clone(),
-                Cache::None(_) | Cache::KeyValue(_) => Tensor::cat(&attention.kept(x)?, 2)?,
-            };
-            Ok(shared(sources.compact(&rows)?, rows.dim(2)?))
+            profile::span("attention: keys and values", Work::default(), || {
+                let rows = match cache {
+                    Cache::Hidden(_) => x.clone(),
+                    Cache::None(_) | Cache::KeyValue(_) => Tensor::cat(&attention.kept(x)?, 2)?,
+                };
+                Ok(shared(sources.compact(&rows)?, rows.dim(2)?))
+            })
         };
         // An encoder's decoder reads one token more: the one that it begins with.
         let more = usize::from(matches!(sources.read, Read::Encoded { .. }));
@@ -67,7 +70,7 @@ impl SteppedDecoder {
                     if let Some((attention, _)) = &layer.cross {
                         let rows = match (cache, &of_all) {
                             (Cache::Hidden(_), Some(rows)) => rows.clone(),
-                            _ => of_attention(attention, states)?,
+                            _ => profile::in_cross(|| of_attention(attention, states))?,
                         };
                         of_all = Some(rows.clone());
                         kept.source = Some(rows);

@@ -9,6 +9,7 @@ use super::{
 use crate::ops::{
     Affine, HeadMap, Norm,
     kernels::{Places, Rows, add_product, combine, dots, softmax_row},
+    profile::{self, Work, span},
     threaded::Buffer,
 };
 
@@ -151,11 +152,17 @@ impl StepAttention {
         }
         let rows = attended.past.rows();
         let mut base = Buffer::<f32>::take(rows * self.base);
-        let mut first = 0;
-        for map in &self.maps {
-            map.apply(x, rows, &mut base, first, self.base)?;
-            first += map.outputs();
-        }
+        let maps_work = Work::product::<f32>(rows, x.len() / rows.max(1), self.base);
+        // Cross-attention has made keys and values of its source before.
+        let maps_name = if self.kept.is_empty() { "attention: queries" } else { "attention: projections" };
+        span(maps_name, maps_work, || {
+            let mut first = 0;
+            for map in &self.maps {
+                map.apply(x, rows, &mut base, first, self.base)?;
+                first += map.outputs();
+            }
+            Ok::<_, candle_core::Error>(())
+        })?;
         let written = match written {
             Some((written, place)) => {
                 for row in 0..rows {
@@ -171,10 +178,16 @@ impl StepAttention {
             None => None,
         };
         let spans = self.spans(attended);
-        let q = self.queries.read(&base, self.base, rows); // [c, rows, w]
+        let q = span("attention: queries", self.queries.reading(rows), || {
+            self.queries.read(&base, self.base, rows) // [c, rows, w]
+        });
         let maps = self.scores(&q, rows, &spans, attended, written);
-        let mixed = self.mix(&maps, &spans, rows, attended, written, lent)?; // [rows, h d_k]
-        self.output.apply(&mixed, rows, out, 0, self.output.outputs())?;
+        let [_, mixing] = self.attending(&spans);
+        let mixed = span("attention: scores, softmax, mix", mixing, || {
+            self.mix(&maps, &spans, rows, attended, written, lent) // [rows, h d_k]
+        })?;
+        let output_work = Work::product::<f32>(rows, mixed.len() / rows.max(1), self.output.outputs());
+        span("attention: output", output_work, || self.output.apply(&mixed, rows, out, 0, self.output.outputs()))?;
         Ok(self.lends.then_some(maps))
     }
 
@@ -188,6 +201,31 @@ impl StepAttention {
             span
         };
         runs.iter().map(span).collect()
+    }
+
+    /// What scores and what the mix of what was kept must do, for profiles: each reads the columns that it needs once.
+    fn attending(&self, spans: &[Span]) -> [Work; 2] {
+        let mut work = [Work::default(); 2];
+        if !profile::is_on() {
+            return work;
+        }
+        for (number, side) in [&self.shared, &self.written].into_iter().enumerate() {
+            let Some(side) = side else { continue };
+            for (work, reached) in work.iter_mut().zip([&side.keys, &side.values]) {
+                for span in spans {
+                    let (rows, positions) = (span.run.rows, if number == 0 { span.keys[0] } else { span.keys[1] });
+                    // Each row has a past of its own.
+                    let copies = if number == 0 { 1 } else { rows };
+                    let maps = reached.heads() * rows * positions;
+                    *work = *work
+                        + Work { flops: 2 * (maps * reached.count) as u64, bytes: 0 }
+                        + Work::pass::<f32>(maps + copies * positions * reached.columns());
+                }
+            }
+            let [_, mixing] = &mut work;
+            *mixing = *mixing + side.values.mapping(spans.iter().map(|span| span.run.rows).sum());
+        }
+        work
     }
 
     /// Pieces of a buffer with `heads` times [`Span::of_head`] numbers for each span: one for some heads of a run each.
@@ -239,11 +277,15 @@ impl StepAttention {
         let expand = |side: &'_ Option<Side>, is_there: bool| {
             side.as_ref().filter(|_| is_there && heads > 0).map(|side| side.expand(q, rows))
         };
-        let of_shared = expand(&self.shared, attended.shared.is_some());
-        let of_written = expand(&self.written, written.is_some());
+        let expansion = |side: &Option<Side>| side.as_ref().map_or(Work::default(), |side| side.keys.mapping(rows));
+        let (of_shared, of_written) =
+            span("attention: queries", expansion(&self.shared) + expansion(&self.written), || {
+                (expand(&self.shared, attended.shared.is_some()), expand(&self.written, written.is_some()))
+            });
         let width = |side: &Option<Side>| side.as_ref().map_or(0, |side| side.keys.count);
         let work = values.len() * width(&self.shared).max(width(&self.written));
-        Self::each_piece(Self::pieces(spans, heads, Span::of_head, &mut values), work, |(span, from, to, out)| {
+        let [scoring, _] = self.attending(spans);
+        let each = |(span, from, to, out): (Span, usize, usize, &mut [f32])| {
             let (run, keys) = (span.run, span.all_keys());
             if let (Some(side), Some((expanded, biases)), Some(store)) = (&self.shared, &of_shared, attended.shared) {
                 let q = expanded.as_deref().unwrap_or(q);
@@ -316,6 +358,9 @@ impl StepAttention {
             for row in out.chunks_exact_mut(keys.max(1)) {
                 softmax_row(row, scale, keys, None);
             }
+        };
+        span("attention: scores, softmax, mix", scoring, || {
+            Self::each_piece(Self::pieces(spans, heads, Span::of_head, &mut values), work, each);
         });
         StepMaps { values, heads }
     }

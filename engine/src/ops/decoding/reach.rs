@@ -4,6 +4,7 @@ use rayon::prelude::*;
 use super::map::WORTH_THREADS;
 use crate::ops::{
     kernels::{Places, Rows, add_assign, combine, multiply_assign, part},
+    profile::Work,
     threaded::Buffer,
 };
 
@@ -157,6 +158,24 @@ impl Reached {
             Matrices::None | Matrices::Factors(_) => 0,
             Matrices::Whole(all) => all.len(),
         }
+    }
+
+    /// Columns that heads read of a row, those that several read once.
+    pub fn columns(&self) -> usize {
+        let is_first = |(place, first): &(usize, &usize)| !self.firsts[..*place].contains(first);
+        self.firsts.iter().enumerate().filter(is_first).count() * self.count
+    }
+
+    /// What the matrices of all heads must do for some rows, for profiles; nothing where columns are read as they are.
+    pub fn mapping(&self, rows: usize) -> Work {
+        let numbers = self.work();
+        let of_rows = if numbers > 0 { self.heads() * rows * (self.count + self.size) } else { 0 };
+        Work { flops: 2 * (numbers * rows) as u64, bytes: 0 } + Work::pass::<f32>(numbers + of_rows)
+    }
+
+    /// What [`Self::read`] must do, for profiles.
+    pub fn reading(&self, rows: usize) -> Work {
+        if self.work() > 0 { self.mapping(rows) } else { Work::pass::<f32>(2 * self.heads() * rows * self.size) }
     }
 
     /// What heads read of some rows of `width` numbers. `[rows, width]` to `[heads, rows, size]`

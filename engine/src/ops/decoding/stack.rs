@@ -9,6 +9,7 @@ use crate::ops::{
     Affine, Gelu, Norm, NormAt,
     element::Reading,
     kernels::{self, add_assign},
+    profile,
     threaded::Buffer,
 };
 
@@ -168,7 +169,7 @@ impl StepStack {
                     let Some(source) = source.as_ref() else { bail!("Cross-attention has nothing to attend to.") };
                     let attended = Attended { runs: &runs, past, shared: Some(source) };
                     self.sublayer(&mut x, &attention.norm, |x, out| {
-                        attention.apply(x, out, attended, None, &lent_cross)
+                        profile::in_cross(|| attention.apply(x, out, attended, None, &lent_cross))
                     })?
                 }
                 None => None,
