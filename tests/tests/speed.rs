@@ -6,11 +6,11 @@ use egui::{Key, Modifiers};
 use headroom_app::context::PanelId;
 use headroom_engine::{
     config::from_toml,
-    speed::SweepSpec,
+    speed::{GenerationPreset, SweepSpec},
     store::BenchmarkId,
     worker::{Command, Engine, EngineOptions, Event},
 };
-use headroom_tests::{Program, Screen, TINY_DECODER, fill_with_benchmarks};
+use headroom_tests::{Program, Screen, TINY_DECODER, fill_with_benchmarks, fill_with_generation};
 use tempfile::TempDir;
 
 fn program() -> Program {
@@ -149,6 +149,178 @@ fn ctrl_c_keeps_what_was_measured() {
     let list = program.run(&["bench", "list", "--json"]).expect_code(0).json();
     assert_eq!((&list[0]["name"], &list[0]["points"]), (&"endless".into(), &0.into()));
     assert!(list[0]["ended_ms"].as_i64().is_some());
+}
+
+/// A group of a side: seconds, FLOPs and bytes; of steps or of the sources' reading.
+#[expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
+fn group(outcome: &serde_json::Value, of: &str, group: &str) -> [f64; 3] {
+    let groups = outcome[of].as_array().unwrap();
+    let found = groups.iter().find(|found| found["group"] == group).unwrap();
+    ["seconds", "flops", "bytes"].map(|field| found[field].as_f64().unwrap())
+}
+
+/// The tiny decoder, or an encoder and a decoder of the same sizes.
+fn tiny_generator(has_encoder: bool) -> String {
+    if !has_encoder {
+        return TINY_DECODER.to_owned();
+    }
+    TINY_DECODER
+        .replace("kind = \"decoder\"", "kind = \"encoder_decoder\"")
+        .replace("kind = \"grammar\"\nwords = 4000", "kind = \"number_words\"\npairs = 1000")
+}
+
+#[test]
+fn generation_is_measured_with_every_cache_kept_and_shown() {
+    let (layers, heads, d, rows, batch, n) = (2.0, 2.0, 16.0, 4.0, 2.0, 8.0);
+    for has_encoder in [false, true] {
+        let program = program();
+        program.write("tiny.toml", tiny_generator(has_encoder));
+        let arguments = [
+            "bench",
+            "generate",
+            "tiny.toml",
+            "--axis",
+            "source=4,8",
+            "--beam",
+            "2",
+            "--batch",
+            "2",
+            "--new-tokens",
+            "4",
+            "--runs",
+            "2",
+            "--largest-batch",
+            "--memory",
+            "20000000",
+            "--name",
+            "texts",
+            "--json",
+        ];
+        let record = program.run(&arguments).expect_code(0).expect_words(&["Point 1 of 2", "source=4"]).json();
+        let points = record["results"]["points"].as_array().unwrap();
+        assert_eq!((points.len(), &record["results"]["is_complete"]), (2, &true.into()));
+        let sides = points[1]["sides"].as_array().unwrap();
+        let named: Vec<&str> = sides.iter().map(|side| side["side"].as_str().unwrap()).collect();
+        assert_eq!(named, ["none", "key_value", "hidden"]);
+        for side in sides {
+            let outcome = &side["outcome"];
+            assert_eq!((&outcome["kind"], &outcome["texts"]), (&"generated".into(), &2.into()), "{outcome}");
+            assert_eq!(outcome["times"].as_array().unwrap().len(), 2);
+            assert_eq!(outcome["cache_bytes"], outcome["predicted_cache_bytes"], "{outcome}");
+            let largest = &side["largest_batch"];
+            assert!(largest["batch"].as_u64().unwrap() > 2 && largest["run_secs"].as_f64().unwrap() > 0.0, "{largest}");
+            for name in ["build_query", "attend"] {
+                let [seconds, flops, bytes] = group(outcome, "groups", name);
+                assert!(seconds > 0.0 && flops > 0.0 && bytes > 0.0, "{name}: {outcome}");
+            }
+        }
+        // Two for each multiply-accumulate of scores and mix, over the positions that a step sees in the mean.
+        let of = |side: usize, of: &str, name: &str| group(&sides[side]["outcome"], of, name)[1];
+        let written = if has_encoder { 0.0 } else { 2.0 };
+        assert_eq!(of(1, "groups", "attend"), layers * 4.0 * rows * d * (n + written));
+        // Hidden states are multiplied once for each head, and the mix goes through the heads' values.
+        let hidden = heads * 4.0 * rows * d * n + 4.0 * rows * d * written + 2.0 * rows * d * d;
+        assert_eq!(of(2, "groups", "attend"), layers * hidden);
+        let built = layers * 4.0 * d * d;
+        if has_encoder {
+            assert_eq!(of(1, "reading_groups", "build_keys_values"), built * batch * n);
+            assert_eq!(of(2, "reading_groups", "build_keys_values"), 0.0);
+            assert_eq!([of(1, "groups", "build_keys_values"), of(2, "groups", "build_keys_values")], [0.0, 0.0]);
+            assert_eq!(of(0, "groups", "build_keys_values"), built * rows * n);
+            assert_eq!(of(0, "groups", "attend") / (4.0 * layers * rows * d * n), 3.0, "2, 3 and 4 tokens");
+        } else {
+            assert_eq!(of(1, "groups", "build_keys_values"), built * rows);
+        }
+
+        let csv = program.run(&["bench", "show", "texts", "--csv"]).expect_code(0).stdout;
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(lines.len(), 1 + 6, "{csv}");
+        assert!(lines[0].starts_with("source,cache,outcome,total_secs,"), "{csv}");
+        assert!(lines.iter().all(|line| line.matches(',').count() == lines[0].matches(',').count()), "{csv}");
+        let table = program.run(&["bench", "show", "1"]).expect_code(0).stdout;
+        for words in ["key_value", "build k/v", "1.4 at 64, section 4.1.2", "up to 36", "V100"] {
+            assert!(table.contains(words), "{words}: {table}");
+        }
+        let out = program.path("figures");
+        let _ = program.run(&["bench", "show", "1", "--out", &out.display().to_string()]).expect_code(0);
+        for name in ["attention-time.svg", "samples-per-second.png", "kept-between-tokens.csv", "benchmark.json"] {
+            assert!(out.join(name).metadata().is_ok_and(|file| file.len() > 0), "{name}");
+        }
+        assert!(!out.join("step-time.svg").exists(), "what was not measured has no figure");
+        let _ = program.run(&arguments).expect_code(0);
+        let compared = program.run(&["bench", "compare", "1", "2", "--json"]).expect_code(0).json();
+        assert_eq!(compared["ratios"].as_array().unwrap().len(), 6, "{compared}");
+    }
+}
+
+#[test]
+fn what_cannot_be_generated_is_refused_before_anything_is_measured() {
+    let program = program();
+    program.write("tiny.toml", TINY_DECODER);
+    program.write("encoder.toml", TINY_DECODER.replace("kind = \"decoder\"", "kind = \"encoder\""));
+    let refused: [(&str, &[&str], [&str; 2]); 10] = [
+        ("encoder.toml", &["--axis", "source=4"], ["generates no text", "model.kind"]),
+        ("tiny.toml", &["--axis", "source=4,16", "--new-tokens", "4"], ["need 19 positions", "data.sequence_length"]),
+        ("tiny.toml", &["--axis", "source=4", "--new-tokens", "1"], ["at least 2 new tokens", "step"]),
+        ("tiny.toml", &["--axis", "source=four"], ["source=four", "a whole number"]),
+        ("tiny.toml", &["--axis", "sources=4"], ["sources", "field"]),
+        ("tiny.toml", &["--axis", "beams=0,1", "--new-tokens", "2"], ["`beams` is 0", "from 1"]),
+        ("tiny.toml", &["--axis", "source=4", "--cache", "all"], ["\"all\" is no cache", "key_value"]),
+        ("tiny.toml", &["--axis", "source=4", "--cache", "none,none"], ["named twice", "none"]),
+        (
+            "tiny.toml",
+            &["--axis", "model.heads=3", "--source", "4", "--new-tokens", "4"],
+            ["model.width", "nothing was"],
+        ),
+        ("tiny.toml", &["--axis", "source=4", "--runs", "0", "--new-tokens", "4"], ["0 steps", "nothing to measure"]),
+    ];
+    for (config, more, words) in refused {
+        let arguments = [&["bench", "generate", config], more].concat();
+        let answer = program.run(&arguments).expect_code(2).expect_words(&words);
+        assert_eq!(answer.stdout, "", "{arguments:?}");
+    }
+    let _ = program
+        .run(&["bench", "generate", "--preset", "widths"])
+        .expect_code(2)
+        .expect_words(&["length, beams, batch"]);
+    assert!(!program.store_path().exists(), "a refusal made a store");
+}
+
+#[test]
+fn texts_that_do_not_fit_say_what_they_need() {
+    let program = program();
+    program.write("tiny.toml", TINY_DECODER);
+    let axis = ["--axis", "batch=1,60000", "--source", "4", "--new-tokens", "4", "--runs", "1", "--memory", "4000000"];
+    let arguments = [&["bench", "generate", "tiny.toml", "--json"], &axis[..]].concat();
+    let record = program.run(&arguments).expect_code(0).json();
+    let sides = |point: usize| record["results"]["points"][point]["sides"].as_array().unwrap();
+    assert!(sides(0).iter().all(|side| side["outcome"]["kind"] == "generated"), "{record}");
+    for side in sides(1) {
+        assert_eq!(side["outcome"]["kind"], "out_of_memory");
+        assert!(side["outcome"]["needed_bytes"].as_u64().unwrap() > 4_000_000, "{side}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_text_and_keeps_what_was_measured() {
+    use std::io::{BufRead, BufReader};
+
+    let program = program();
+    program.write("tiny.toml", TINY_DECODER);
+    let axis = "batch=1,2,3";
+    let arguments =
+        ["bench", "generate", "tiny.toml", "--axis", axis, "--source", "4", "--new-tokens", "8", "--runs", "1000000"];
+    let mut child = program.command(&arguments).spawn().unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(told.any(|line| line.unwrap().starts_with("Point 1 of 3")));
+    let kill = std::process::Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    assert!(kill.success());
+    let last = told.map(Result::unwrap).last().unwrap_or_default();
+    assert!(last.contains("Stopped after 0 of 3 points"), "{last}");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let list = program.run(&["bench", "list", "--json"]).expect_code(0).json();
+    assert_eq!((&list[0]["name"], &list[0]["points"]), (&axis.into(), &0.into()));
 }
 
 /// The peak of memory of a side of the tiny point at this length, and which process it is of.
@@ -365,6 +537,30 @@ fn stored_benchmarks_are_opened_and_compared() {
     screen.press(Modifiers::COMMAND, Key::E);
     assert!(screen.has("Export"));
     assert!(!screen.recorded().iter().any(|command| matches!(command, Command::Measure { .. })));
+}
+
+#[test]
+fn generation_is_offered_and_shown_beside_what_is_published() {
+    let mut screen = Screen::recorder();
+    fill_with_generation(screen.state(), GenerationPreset::Length);
+    screen.click("Speed");
+    for words in ["Beside the published ratios", "1.4 at 64", "5 at 1,024", "Hidden states (EL)", "build query"] {
+        assert!(screen.says(words), "{words}: {:#?}", screen.words());
+    }
+    screen.choose("Quantity", "Samples per second");
+    screen.choose("Quantity", "Kept between tokens");
+    screen.click("source=64, No cache");
+    assert!(screen.says("Roofline of attention to the source, source=64"), "{:#?}", screen.words());
+    screen.recorded();
+    screen.click("Attention over beams");
+    let asked = screen.recorded();
+    let measures = |command: &Command| match command {
+        Command::Measure { name, spec, .. } => {
+            name == "Attention over beams" && **spec == GenerationPreset::Beams.spec()
+        }
+        _ => false,
+    };
+    assert!(asked.iter().any(measures), "{asked:?}");
 }
 
 // --- in the engine's queue ---

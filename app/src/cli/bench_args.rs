@@ -13,6 +13,9 @@ pub enum BenchTask {
     Step(BenchStepArgs),
     /// Time training steps while fields of a config take several values, side against side, and keep what was found.
     Sweep(BenchSweepArgs),
+    /// Time the generation of texts with each cache, in turns, over lengths, beams and batches, and keep what was found.
+    #[command(after_help = GENERATE_EXAMPLES)]
+    Generate(BenchGenerateArgs),
     /// Find the largest batch that fits into memory, and take one step with it.
     LargestBatch(LargestBatchArgs),
     /// List what was measured, newest first.
@@ -25,6 +28,76 @@ pub enum BenchTask {
     Delete(BenchmarkArgs),
     /// Bring a deleted benchmark back.
     Restore(BenchmarkArgs),
+}
+
+const GENERATE_EXAMPLES: &str = "\
+Examples:
+  headroom bench generate --preset length
+  headroom bench generate --preset batch --memory 4000000000
+  headroom bench generate number-words --set data.sequence_length=1024 --axis source=64,256,1024 --beam 4 --batch 4
+  headroom bench generate grammar-decoder --axis beams=1,2,4,8 --source 48 --cache key_value,hidden --json";
+
+/// Arguments of `bench generate`.
+#[derive(Args, Debug)]
+pub struct BenchGenerateArgs {
+    /// The model: a TOML file or a preset's name. Its text is never read; weights and sources are random.
+    #[arg(value_name = "CONFIG", default_value = "number-words")]
+    pub config: String,
+    /// One of the measurements of the Speed panel: `length`, `beams` or `batch`, with a model of its own.
+    #[arg(long, value_name = "NAME", conflicts_with = "config")]
+    pub preset: Option<String>,
+    /// `source`, `beams`, `batch`, `new_tokens` or a field of the config with its values, as in `--axis source=64,256,1024`.
+    /// Once or twice; points are all combinations [default: a quarter, half and all of the positions of a source].
+    #[arg(long, value_name = "FIELD=VALUES")]
+    pub axis: Vec<String>,
+    /// Tokens of each source: of what an encoder reads, else of a prompt [default: 64].
+    #[arg(long, value_name = "TOKENS")]
+    pub source: Option<usize>,
+    /// Beams of each source; 1 takes the most probable token [default: 4].
+    #[arg(long, visible_alias = "beams", value_name = "BEAMS")]
+    pub beam: Option<usize>,
+    /// Sources at the same time [default: 4].
+    #[arg(long, value_name = "SOURCES")]
+    pub batch: Option<usize>,
+    /// New tokens of each text, none of which ends it [default: 16].
+    #[arg(long, value_name = "TOKENS")]
+    pub new_tokens: Option<usize>,
+    /// What is kept between tokens: the sides [default: all three of `none`, `key_value` and `hidden`].
+    #[arg(long, value_name = "CACHES", value_delimiter = ',')]
+    pub cache: Vec<String>,
+    /// What to call it [default: the name of the preset, or the axes].
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Replace a field of the config, as in `--set model.layers=4 model.heads=2`.
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    pub set: Vec<String>,
+    /// Tokens of the vocabulary [default: as the tokenizer is expected to have].
+    #[arg(long)]
+    pub vocabulary: Option<usize>,
+    /// Runs of each cache that count.
+    #[arg(long, default_value_t = 3)]
+    pub runs: usize,
+    /// Runs before them that do not.
+    #[arg(long, default_value_t = 1)]
+    pub warmup: usize,
+    /// Search for the most sources at the same time that fit into memory as well, and generate once with them.
+    #[arg(long)]
+    pub largest_batch: bool,
+    /// Bytes that runs may use by estimate [default: what is free; for the largest batch 75 % of it].
+    #[arg(long, value_name = "BYTES")]
+    pub memory: Option<u64>,
+    /// Replace `threads`.
+    #[arg(long)]
+    pub threads: Option<usize>,
+    /// Replace `device`: `cpu`, `cuda:0`, `metal`.
+    #[arg(long)]
+    pub device: Option<String>,
+    /// Answer as CSV.
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `bench sweep`.

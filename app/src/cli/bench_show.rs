@@ -4,7 +4,9 @@ use std::path::Path;
 
 use headroom_engine::{
     config::counted,
-    speed::{LargestBatch, Measurement, MemorySource, Outcome, PointRatio, Setting, point_ratios, sweep_csv},
+    speed::{
+        GroupTime, LargestBatch, Measurement, MemorySource, Outcome, PointRatio, Setting, point_ratios, sweep_csv,
+    },
     store::{BenchmarkRecord, BenchmarkSummary},
     text::{escaped_line, to_json_pretty},
 };
@@ -139,6 +141,9 @@ pub fn print_record(record: &BenchmarkRecord) -> CliResult {
         points_words(summary),
         made_by(summary)
     ))?;
+    if spec.generation.is_some() {
+        return print_generation(record);
+    }
     let fields = spec.axes.iter().map(|axis| axis.field.clone());
     let columns = [
         "side",
@@ -218,6 +223,69 @@ pub fn print_record(record: &BenchmarkRecord) -> CliResult {
     Ok(())
 }
 
+/// Texts that were generated: each cache at each point, and the ratios that a paper publishes.
+fn print_generation(record: &BenchmarkRecord) -> CliResult {
+    let BenchmarkRecord { spec, results, .. } = record;
+    let fields = spec.axes.iter().map(|axis| axis.field.clone());
+    let columns =
+        ["cache", "samples/s", "run", "reading", "token", "attention", "build k/v", "query", "attend", "kept"];
+    let has_batches = results.points.iter().flat_map(|point| &point.sides).any(|side| side.largest_batch.is_some());
+    let batches = has_batches.then_some(["largest batch", "samples/s with it"]).into_iter().flatten();
+    let titles: Vec<String> = fields.chain(columns.into_iter().chain(batches).map(str::to_owned)).collect();
+    let mut table = Table::new(titles.iter().cloned());
+    for point in &results.points {
+        for side in &point.sides {
+            let mut cells: Vec<String> = point.settings.iter().map(|setting| setting.value.clone()).collect();
+            cells.push(side.side.clone());
+            match side.outcome.generation() {
+                Some(found) => {
+                    let group = |group: &GroupTime| millis(group.seconds);
+                    cells.extend([
+                        format!("{:.2}", found.samples_per_sec()),
+                        millis(found.total_secs.median),
+                        millis(found.reading_secs),
+                        millis(found.token_secs()),
+                        millis(found.attention_secs()),
+                    ]);
+                    cells.extend(found.groups.iter().map(group));
+                    cells.push(plain::bytes(found.cache_bytes));
+                }
+                None => cells.push(outcome_words(&side.outcome)),
+            }
+            if let Some(largest) = &side.largest_batch {
+                cells.resize(titles.len() - 2, String::new());
+                let rate = largest.run_secs.map(|secs| format!("{:.2}", largest.batch as f64 / secs));
+                let missing = || if largest.is_confirmed { "-" } else { "no run ended" }.to_owned();
+                cells.extend([plain::count(largest.batch as u64), rate.unwrap_or_else(missing)]);
+            }
+            table.row(cells);
+        }
+    }
+    print::block(&table.text())?;
+    print::line(
+        "run: from the sources to the last token. token, attention: of one text, all beams together, without the reading. \
+         build k/v, query, attend: attention to the source in one step of all texts.",
+    )?;
+    if has_batches {
+        print::line(format!(
+            "Largest batch: by the estimate within {} % of the memory that was free{}, tried with one run.",
+            LargestBatch::SHARE_PERCENT,
+            spec.memory_bytes.map(|bytes| format!(" and {}", plain::bytes(bytes))).unwrap_or_default()
+        ))?;
+    }
+    let ratios = measured::published_ratios(spec, &results.points);
+    if ratios.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new(["ratio", "published", "measured"]);
+    for ratio in ratios {
+        let here = ratio.measured.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
+        table.row([ratio.what, format!("{}, {}", ratio.published, ratio.place), here]);
+    }
+    print::block(&table.text())?;
+    print::line(measured::PUBLISHED_SETTING)
+}
+
 /// What came of a side, on one line.
 pub fn outcome_words(outcome: &Outcome) -> String {
     match outcome {
@@ -227,6 +295,15 @@ pub fn outcome_words(outcome: &Outcome) -> String {
             millis(found.step_secs.lower),
             millis(found.step_secs.upper),
             plain::count(found.tokens_per_sec() as u64)
+        ),
+        Outcome::Generated(found) => format!(
+            "{:.2} samples/s ({} to {} a run), {} a token, {} of it attention to the source, {} kept",
+            found.samples_per_sec(),
+            millis(found.total_secs.lower),
+            millis(found.total_secs.upper),
+            millis(found.token_secs()),
+            millis(found.attention_secs()),
+            plain::bytes(found.cache_bytes)
         ),
         Outcome::OutOfMemory { needed_bytes, free_bytes } => {
             format!("out of memory: needs {}, {} is free", plain::bytes(*needed_bytes), plain::bytes(*free_bytes))

@@ -27,13 +27,18 @@ const MOST_TOLD: usize = 10;
 pub fn run(store: Option<&Path>, args: &BenchSweepArgs) -> CliResult {
     headroom_engine::ops::tune_process();
     let (spec, session) = begin(store, args)?;
-    signals::listen();
     let name = args.name.clone().unwrap_or_else(|| default_name(&spec));
+    finish(session, name, spec, (args.json, args.csv))
+}
+
+/// Measures what was checked, and prints what was kept: as JSON, as CSV, or as a table.
+pub fn finish(session: Session, name: String, spec: SweepSpec, (json, csv): (bool, bool)) -> CliResult {
+    signals::listen();
     let (record, complete) = follow(&session, name, spec)?;
     session.end();
-    if args.json {
+    if json {
         print::json(&record)?;
-    } else if args.csv {
+    } else if csv {
         print::block(&headroom_engine::speed::sweep_csv(&record.spec, &record.results))?;
     } else {
         bench_show::print_record(&record)?;
@@ -72,8 +77,18 @@ fn spec(args: &BenchSweepArgs) -> CliResult<SweepSpec> {
         axes.push(lengths(&given.config).parse().map_err(bad)?);
     }
     let BenchSweepArgs { vocabulary, warmup, steps, repeats, largest_batch, memory: memory_bytes, .. } = *args;
-    let spec =
-        SweepSpec { base: given.config, vocabulary, axes, sides, warmup, steps, repeats, largest_batch, memory_bytes };
+    let spec = SweepSpec {
+        base: given.config,
+        vocabulary,
+        axes,
+        sides,
+        warmup,
+        steps,
+        repeats,
+        largest_batch,
+        memory_bytes,
+        generation: None,
+    };
     let points = spec.points().map_err(bad)?;
     if let Some(note) = spec.base.threads_note() {
         print::aside(format!("Warning: {note}"));
@@ -92,7 +107,7 @@ fn lengths(config: &RunConfig) -> String {
 }
 
 /// A point that cannot be built is a result; nothing but such points is a mistake.
-fn refuse_what_cannot_be_built(points: &[Point]) -> CliResult {
+pub fn refuse_what_cannot_be_built(points: &[Point]) -> CliResult {
     let subjects = || points.iter().flat_map(|point| point.subjects.iter().map(move |subject| (point, subject)));
     if subjects().any(|(_, subject)| subject.problems.is_empty()) {
         return Ok(());
@@ -120,7 +135,7 @@ fn refuse_what_cannot_be_built(points: &[Point]) -> CliResult {
 /// Whether anything was measured; where nothing was, it is said why the command did not do what it is for.
 fn refuse_nothing(record: &BenchmarkRecord) -> CliResult {
     let outcomes = || record.results.points.iter().flat_map(|point| &point.sides).map(|side| &side.outcome);
-    if outcomes().next().is_none() || outcomes().any(|outcome| outcome.measurement().is_some()) {
+    if outcomes().next().is_none() || outcomes().any(Outcome::is_measured) {
         return Ok(());
     }
     let id = &record.summary.id;
@@ -130,7 +145,7 @@ fn refuse_nothing(record: &BenchmarkRecord) -> CliResult {
 }
 
 /// The swept fields and their values.
-fn default_name(spec: &SweepSpec) -> String {
+pub fn default_name(spec: &SweepSpec) -> String {
     spec.axes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ")
 }
 
@@ -154,8 +169,10 @@ fn follow(session: &Session, name: String, spec: SweepSpec) -> CliResult<(Benchm
             }
             Event::MeasuredPoint { point: Some(point), .. } => {
                 for side in &point.sides {
-                    let batch = side.largest_batch.map(|found| found.batch as u64);
-                    let batch = batch.map(|batch| format!("; largest batch {}", plain::count(batch)));
+                    let batch = side.largest_batch.map(|found| {
+                        let run = found.run_secs.map(|secs| format!(", {:.1} samples/s", found.batch as f64 / secs));
+                        format!("; largest batch {}{}", plain::count(found.batch as u64), run.unwrap_or_default())
+                    });
                     let words = bench_show::outcome_words(&side.outcome);
                     print::aside(format!("  {}: {words}{}", side.side, batch.unwrap_or_default()));
                 }

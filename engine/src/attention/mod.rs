@@ -15,7 +15,9 @@ mod rows;
 mod schedule;
 mod stack;
 
-pub use cost::{CacheBytes, Cost, Decoding, LayerCost, Part, PartCost, Workload, cache_bytes, layer_macs};
+pub use cost::{
+    CacheBytes, Cost, Decoding, LayerCost, Part, PartCost, Workload, cache_bytes, layer_macs, projected_share_kept,
+};
 pub use dropout::Dropout;
 pub use heads::{AttentionKind, Cell, Draft, HeadAt, HeadPlan};
 pub use matching::ParameterMatch;

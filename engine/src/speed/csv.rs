@@ -1,8 +1,11 @@
-use super::{Outcome, SweepResult, SweepSpec};
+use super::{AttentionGroup, Outcome, SweepResult, SweepSpec};
 use crate::text::csv_cell;
 
 /// A sweep as CSV: a header, then a row for each side of each point that was measured.
 pub fn sweep_csv(spec: &SweepSpec, result: &SweepResult) -> String {
+    if spec.generation.is_some() {
+        return generation_csv(spec, result);
+    }
     let axes = spec.axes.iter().map(|axis| axis.field.clone());
     let columns = [
         "side",
@@ -72,7 +75,82 @@ pub fn sweep_csv(spec: &SweepSpec, result: &SweepResult) -> String {
                     cells.push(largest);
                     cells.push(reason.clone());
                 }
+                // In a table of its own.
+                Outcome::Generated(_) => {}
             }
+            text += &line(cells);
+        }
+    }
+    text
+}
+
+/// The same of texts that were generated.
+fn generation_csv(spec: &SweepSpec, result: &SweepResult) -> String {
+    let group_columns = |of: &str| {
+        let of_group = |group: AttentionGroup| {
+            let name = group.name().replace([' ', '/'], "_");
+            ["secs", "flops", "bytes"].map(|unit| format!("{of}{name}_{unit}"))
+        };
+        AttentionGroup::ALL.map(of_group).concat()
+    };
+    let plain = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let columns = [
+        plain(&["cache", "outcome", "total_secs", "total_secs_lower_quartile", "total_secs_upper_quartile"]),
+        plain(&["reading_secs", "samples_per_sec", "token_secs", "attention_secs_per_text_and_token", "step_secs"]),
+        group_columns("step_"),
+        group_columns("reading_"),
+        plain(&["cache_bytes", "predicted_cache_bytes", "predicted_memory_bytes", "texts", "tokens", "parameters"]),
+        plain(&["runs", "largest_batch", "largest_batch_confirmed", "largest_batch_secs", "reason"]),
+    ]
+    .concat();
+    let axes = spec.axes.iter().map(|axis| axis.field.clone());
+    let count = spec.axes.len() + columns.len();
+    let mut text = line(axes.chain(columns));
+    for point in &result.points {
+        for side in &point.sides {
+            let mut cells: Vec<String> = point.settings.iter().map(|setting| setting.value.clone()).collect();
+            cells.extend([side.side.clone(), side.outcome.kind().to_owned()]);
+            if let Outcome::Generated(found) = &side.outcome {
+                let secs = [
+                    found.total_secs.median,
+                    found.total_secs.lower,
+                    found.total_secs.upper,
+                    found.reading_secs,
+                    found.samples_per_sec(),
+                    found.token_secs(),
+                    found.attention_secs(),
+                    found.step_secs,
+                ];
+                let groups = found.groups.iter().chain(&found.reading_groups);
+                let groups = groups.flat_map(|group| [group.seconds, group.flops, group.bytes]);
+                cells.extend(secs.into_iter().chain(groups).map(|number| number.to_string()));
+                let whole = [
+                    found.cache_bytes,
+                    found.predicted_cache_bytes,
+                    found.predicted_memory_bytes,
+                    found.texts,
+                    found.tokens,
+                    found.parameters,
+                    found.times.len() as u64,
+                ];
+                cells.extend(whole.map(|number| number.to_string()));
+            }
+            cells.resize(count - 4, String::new());
+            match &side.largest_batch {
+                Some(largest) => cells.extend([
+                    largest.batch.to_string(),
+                    largest.is_confirmed.to_string(),
+                    largest.run_secs.map_or_else(String::new, |secs| secs.to_string()),
+                ]),
+                None => cells.resize(count - 1, String::new()),
+            }
+            cells.push(match &side.outcome {
+                Outcome::OutOfMemory { needed_bytes, free_bytes } => {
+                    format!("needs {needed_bytes} bytes, {free_bytes} are free")
+                }
+                Outcome::Invalid { reason } | Outcome::Failed { reason } => reason.clone(),
+                Outcome::Measured(_) | Outcome::Generated(_) => String::new(),
+            });
             text += &line(cells);
         }
     }

@@ -1,5 +1,6 @@
 use std::cell::Cell;
 
+use candle_core::Device;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -23,7 +24,7 @@ const LEAST_LIMIT: u64 = 256 << 20;
 const ATTEMPTS: usize = 6;
 
 /// The most examples of a forward pass that fit into memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LargestBatch {
     /// Examples; 0 = not even one fits.
     pub batch: usize,
@@ -37,8 +38,11 @@ pub struct LargestBatch {
     /// The most that a process held that took a step with it; none where no process of its own did.
     #[serde(default)]
     pub peak_memory_bytes: Option<u64>,
-    /// Whether a step was really taken with it.
+    /// Whether a step was really taken with it, or texts were generated.
     pub is_confirmed: bool,
+    /// What that took, where texts were generated, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_secs: Option<f64>,
 }
 
 impl LargestBatch {
@@ -63,17 +67,7 @@ pub fn largest_batch(
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<LargestBatch, TrainError> {
     let device = open_device(config.device)?;
-    let machine_free_bytes = free_memory(&device);
-    let free = machine_free_bytes.map(|free| free / 100 * LargestBatch::SHARE_PERCENT);
-    let free_bytes = match (free, limit_bytes) {
-        (Some(free), Some(limit)) => free.min(limit),
-        (Some(bytes), None) | (None, Some(bytes)) => bytes,
-        (None, None) => {
-            return Err(TrainError::State("the device does not tell how much memory is free".to_owned()));
-        }
-    };
-    let most_bytes = free_bytes / LargestBatch::SHARE_PERCENT * LargestBatch::MOST_PERCENT;
-    let most_bytes = most_bytes.max(LEAST_LIMIT);
+    let Usable { machine_free_bytes, free_bytes, most_bytes } = usable_memory(&device, limit_bytes)?;
     let needed = |batch: usize| {
         let mut config = config.clone();
         config.train.batch = batch;
@@ -87,7 +81,7 @@ pub fn largest_batch(
         config.train.batch = batch;
         // On a GPU it is the device's memory that counts, which the estimate and the device itself watch.
         let limit_bytes = device.is_cpu().then_some(most_bytes);
-        let request = MemoryRequest { config, vocabulary, steps: 1, limit_bytes };
+        let request = MemoryRequest { config, vocabulary, steps: 1, limit_bytes, generation: None };
         match probe.ask(&request, is_stopped) {
             Asked::Answered(MemoryAnswer::Found(found)) => {
                 peak_memory_bytes.set(found.peak_memory_bytes);
@@ -99,7 +93,7 @@ pub fn largest_batch(
             Asked::Answered(MemoryAnswer::Not {
                 outcome: Outcome::Invalid { reason } | Outcome::Failed { reason },
             }) => Err(TrainError::State(reason)),
-            Asked::Answered(MemoryAnswer::Not { outcome: Outcome::Measured(_) }) => {
+            Asked::Answered(MemoryAnswer::Not { outcome: Outcome::Measured(_) | Outcome::Generated(_) }) => {
                 Err(TrainError::State("the process that measures memory answered another question".to_owned()))
             }
             Asked::Stopped => Err(TrainError::State("the search was stopped".to_owned())),
@@ -108,11 +102,45 @@ pub fn largest_batch(
     })?;
     let peak_memory_bytes = peak_memory_bytes.get().filter(|_| is_confirmed);
     let needed_bytes = needed(batch.max(1))?;
-    Ok(LargestBatch { batch, needed_bytes, free_bytes, machine_free_bytes, peak_memory_bytes, is_confirmed })
+    let run_secs = None;
+    Ok(LargestBatch { batch, needed_bytes, free_bytes, machine_free_bytes, peak_memory_bytes, is_confirmed, run_secs })
+}
+
+/// What a search for the largest batch may use.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_field_names, reason = "units stand in names")]
+pub(super) struct Usable {
+    /// What is free on the device; none where it does not tell.
+    pub machine_free_bytes: Option<u64>,
+    /// What the estimate of a batch may take.
+    pub free_bytes: u64,
+    /// At which the process that tries a batch is ended.
+    pub most_bytes: u64,
+}
+
+/// The share of a device's free memory that a search may use, at most `limit_bytes`.
+///
+/// # Errors
+/// If the device does not tell its memory and there is no limit.
+pub(super) fn usable_memory(device: &Device, limit_bytes: Option<u64>) -> Result<Usable, TrainError> {
+    let machine_free_bytes = free_memory(device);
+    let free = machine_free_bytes.map(|free| free / 100 * LargestBatch::SHARE_PERCENT);
+    let free_bytes = match (free, limit_bytes) {
+        (Some(free), Some(limit)) => free.min(limit),
+        (Some(bytes), None) | (None, Some(bytes)) => bytes,
+        (None, None) => {
+            return Err(TrainError::State("the device does not tell how much memory is free".to_owned()));
+        }
+    };
+    let most_bytes = (free_bytes / LargestBatch::SHARE_PERCENT * LargestBatch::MOST_PERCENT).max(LEAST_LIMIT);
+    Ok(Usable { machine_free_bytes, free_bytes, most_bytes })
 }
 
 /// The batch with which a step can be taken, and whether one was: `batch`, or a smaller one.
-fn confirm(mut batch: usize, step: impl Fn(usize) -> Result<(), TrainError>) -> Result<(usize, bool), TrainError> {
+pub(super) fn confirm(
+    mut batch: usize,
+    step: impl Fn(usize) -> Result<(), TrainError>,
+) -> Result<(usize, bool), TrainError> {
     for _ in 0..ATTEMPTS {
         if batch == 0 {
             break;
@@ -127,7 +155,7 @@ fn confirm(mut batch: usize, step: impl Fn(usize) -> Result<(), TrainError>) -> 
 }
 
 /// The largest number for which `fits` holds, which holds for all below it.
-fn search(fits: impl Fn(usize) -> Result<bool, TrainError>) -> Result<usize, TrainError> {
+pub(super) fn search(fits: impl Fn(usize) -> Result<bool, TrainError>) -> Result<usize, TrainError> {
     if !fits(1)? {
         return Ok(0);
     }

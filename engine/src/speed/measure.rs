@@ -94,7 +94,8 @@ pub fn measure_with(
         }
         watch.progress(&progress);
         let mut at = At { spec, progress, watch, probe };
-        let Some(found) = at.point(point) else { break };
+        let found = if spec.generation.is_some() { at.generation_point(point) } else { at.point(point) };
+        let Some(found) = found else { break };
         result.points.push(found);
         result.is_complete = result.points.len() == points.len();
         watch.measured(&result);
@@ -113,11 +114,11 @@ fn limits(spec: &SweepSpec) -> Option<MachineLimits> {
 }
 
 /// The point that is measured.
-struct At<'a> {
-    spec: &'a SweepSpec,
-    progress: SweepProgress,
-    watch: &'a mut dyn SweepWatch,
-    probe: &'a MemoryProbe,
+pub(super) struct At<'a> {
+    pub spec: &'a SweepSpec,
+    pub progress: SweepProgress,
+    pub watch: &'a mut dyn SweepWatch,
+    pub probe: &'a MemoryProbe,
 }
 
 /// A model with the threads that it computes on.
@@ -177,7 +178,7 @@ impl At<'_> {
 
     /// The largest batch of a side, if it is wanted and the side can be built.
     fn largest_batch(&self, subject: &Subject, outcome: &Outcome) -> Option<LargestBatch> {
-        let can_be_built = matches!(outcome, Outcome::Measured(_) | Outcome::OutOfMemory { .. });
+        let can_be_built = outcome.is_measured() || matches!(outcome, Outcome::OutOfMemory { .. });
         if !self.spec.largest_batch || !can_be_built {
             return None;
         }
@@ -188,16 +189,13 @@ impl At<'_> {
 
     /// What can be said before anything is built.
     fn judge(&self, subject: &Subject) -> Found {
-        let reason = |problems: &[crate::config::Problem]| {
-            problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-        };
         let failed = |failure| Found { failure: Some(failure), ..Found::default() };
         if !subject.problems.is_empty() {
-            return failed(Outcome::Invalid { reason: reason(&subject.problems) });
+            return failed(Outcome::Invalid { reason: reason_of(&subject.problems) });
         }
         let cost = match ModelPlan::resolve(&subject.config, self.spec.vocabulary_of(&subject.config)) {
             Ok(plan) => Cost::of(&plan, &Workload::training(&subject.config)),
-            Err(problems) => return failed(Outcome::Invalid { reason: reason(&problems) }),
+            Err(problems) => return failed(Outcome::Invalid { reason: reason_of(&problems) }),
         };
         let free = match open_device(subject.config.device) {
             Ok(device) => free_memory(&device),
@@ -218,7 +216,7 @@ impl At<'_> {
         }
         let vocabulary = self.spec.vocabulary_of(&subject.config);
         let config = subject.config.clone();
-        let request = MemoryRequest { config, vocabulary, steps: MEMORY_STEPS, limit_bytes: None };
+        let request = MemoryRequest { config, vocabulary, steps: MEMORY_STEPS, limit_bytes: None, generation: None };
         match self.probe.ask(&request, &|| self.watch.is_stopped()) {
             Asked::Stopped => return None,
             Asked::Answered(MemoryAnswer::Found(memory)) => found.memory = Some((memory, MemorySource::OwnProcess)),
@@ -364,6 +362,11 @@ fn fits_together(found: &[Found]) -> bool {
     found.iter().filter_map(|found| found.free_bytes).min().is_none_or(|free| needed <= free)
 }
 
+/// Problems as a sentence.
+pub(super) fn reason_of(problems: &[crate::config::Problem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
 /// What went wrong with a side, for whose measurement `free` bytes were free.
 pub(super) fn failure_of(error: &TrainError, free: Option<u64>) -> Outcome {
     match error {
@@ -371,9 +374,7 @@ pub(super) fn failure_of(error: &TrainError, free: Option<u64>) -> Outcome {
         TrainError::OutOfMemory { needed } => {
             Outcome::OutOfMemory { needed_bytes: *needed, free_bytes: free.unwrap_or(0) }
         }
-        TrainError::Config(problems) => {
-            Outcome::Invalid { reason: problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ") }
-        }
+        TrainError::Config(problems) => Outcome::Invalid { reason: reason_of(problems) },
         TrainError::State(message) => Outcome::Failed { reason: message.clone() },
         other => Outcome::Failed { reason: other.to_string() },
     }

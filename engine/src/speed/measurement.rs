@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{LargestBatch, MachineLimits, Setting, Spread, StepTime};
+use super::{GenerationMeasurement, LargestBatch, MachineLimits, Setting, Spread, StepTime};
 use crate::ops::profile::OperationTime;
 
 /// Everything that a sweep has measured so far.
@@ -42,8 +42,10 @@ pub struct SideResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Outcome {
-    /// Numbers.
+    /// Numbers of training steps.
     Measured(Box<Measurement>),
+    /// Numbers of texts that were generated.
+    Generated(Box<GenerationMeasurement>),
     /// The model does not fit into free memory.
     OutOfMemory {
         /// Estimated need in bytes.
@@ -158,7 +160,20 @@ impl Measurement {
 }
 
 impl Outcome {
-    /// The numbers, where there are any.
+    /// Whether there are numbers.
+    pub fn is_measured(&self) -> bool {
+        matches!(self, Self::Measured(_) | Self::Generated(_))
+    }
+
+    /// The numbers of generated texts, where there are any.
+    pub fn generation(&self) -> Option<&GenerationMeasurement> {
+        match self {
+            Self::Generated(measurement) => Some(measurement),
+            _ => None,
+        }
+    }
+
+    /// The numbers of training steps, where there are any.
     pub fn measurement(&self) -> Option<&Measurement> {
         match self {
             Self::Measured(measurement) => Some(measurement),
@@ -169,7 +184,7 @@ impl Outcome {
     /// Its kind in a word or two.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Measured(_) => "measured",
+            Self::Measured(_) | Self::Generated(_) => "measured",
             Self::OutOfMemory { .. } => "out of memory",
             Self::Invalid { .. } => "invalid",
             Self::Failed { .. } => "failed",

@@ -3,13 +3,15 @@
 //! [`StepSpeed`] times whole training steps of a config on random tokens, so that no corpus is needed and nothing but
 //! the step is measured. [`compare`] takes several in turn, step by step, so that a machine that drifts cannot favour
 //! one of them. A [`SweepSpec`] says which fields of a config take which values, and which sides are compared at every
-//! point; [`measure`] carries it out, and what comes of it is a [`SweepResult`]. Memory is measured in processes of their own
+//! point; [`measure`] carries it out, and what comes of it is a [`SweepResult`]. With a [`GenerationSpec`] texts are generated in
+//! place of training steps, and the sides are caches. Memory is measured in processes of their own
 //! ([`MemoryProbe`]), so that it does not depend on what was measured before. May be used from the store and the
-//! worker; uses train and what is below it.
+//! worker; uses generate, train and what is below it.
 
 mod check;
 mod csv;
 mod energy;
+mod generation;
 mod largest;
 mod limits;
 mod measure;
@@ -26,6 +28,10 @@ pub use crate::config::{Axis, Setting, Side, SpecError};
 pub use check::{DeviceCheck, check_device};
 pub use csv::sweep_csv;
 pub use energy::CpuEnergy;
+pub use generation::{
+    AttentionGroup, GenerationMeasurement, GenerationPreset, GenerationSpec, GenerationSpeed, GenerationTask,
+    GenerationTime, GroupTime,
+};
 pub use largest::{LargestBatch, largest_batch};
 pub use limits::{MachineLimits, limits_of};
 pub use measure::{SweepProgress, SweepWatch, measure, measure_with};

@@ -14,8 +14,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    StepSpeed, measure::failure_of, measurement::Outcome, peak_memory_bytes, pool, reset_peak_memory,
-    resident_memory_bytes,
+    GenerationSpeed, GenerationTask, StepSpeed, measure::failure_of, measurement::Outcome, peak_memory_bytes, pool,
+    reset_peak_memory, resident_memory_bytes,
 };
 use crate::{
     attention::{Cost, ModelPlan, Workload},
@@ -48,10 +48,13 @@ pub struct MemoryRequest {
     pub steps: usize,
     /// Bytes that the process may hold at most; with more it ends at once.
     pub limit_bytes: Option<u64>,
+    /// What is generated in place of training steps, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<GenerationTask>,
 }
 
 /// What a model took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryFound {
     /// The most that the process held; none where nobody tells.
     pub peak_memory_bytes: Option<u64>,
@@ -59,6 +62,9 @@ pub struct MemoryFound {
     pub program_memory_bytes: Option<u64>,
     /// On a GPU: by how much its free memory fell.
     pub device_memory_bytes: Option<u64>,
+    /// What the texts took, where some were generated, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_secs: Option<f64>,
 }
 
 /// What a process answers.
@@ -176,6 +182,9 @@ fn wait(child: &mut Child, request: &MemoryRequest, is_stopped: &dyn Fn() -> boo
 }
 
 fn patience(request: &MemoryRequest) -> Duration {
+    if request.generation.is_some() {
+        return PATIENCE;
+    }
     let flops = ModelPlan::resolve(&request.config, request.vocabulary)
         .map_or(0, |plan| Cost::of(&plan, &Workload::training(&request.config)).flops_per_step);
     let secs = request.steps as f64 * flops as f64 / SLOWEST_FLOPS_PER_SEC;
@@ -243,7 +252,7 @@ fn keep_within(limit_bytes: u64, has_answered: &AtomicBool) {
 /// # Errors
 /// If the model cannot be built or trained.
 pub(super) fn measure_memory(request: &MemoryRequest) -> Result<MemoryFound, TrainError> {
-    let MemoryRequest { config, vocabulary, steps, .. } = request;
+    let MemoryRequest { config, vocabulary, steps, generation, .. } = request;
     let device = open_device(config.device)?;
     let is_gpu = config.device != DeviceChoice::Cpu;
     let free_before = if is_gpu { free_memory(&device) } else { None };
@@ -253,16 +262,23 @@ pub(super) fn measure_memory(request: &MemoryRequest) -> Result<MemoryFound, Tra
     let can_forget = reset_peak_memory();
     let program_memory_bytes = resident_memory_bytes();
     threads.install(|| {
-        let mut model = StepSpeed::new(config.clone(), *vocabulary)?;
-        for _ in 0..*steps {
-            model.step()?;
-        }
+        let run_secs = if let Some(task) = generation {
+            let model = GenerationSpeed::new(config.clone(), *vocabulary)?;
+            model.run(task, &|| true)?.map(|(time, _)| time.total_secs)
+        } else {
+            let mut model = StepSpeed::new(config.clone(), *vocabulary)?;
+            for _ in 0..*steps {
+                model.step()?;
+            }
+            None
+        };
         // The pool of a GPU keeps what the peak took.
         let now = if is_gpu { unclaimed_memory(&device) } else { None };
         Ok(MemoryFound {
             peak_memory_bytes: peak_memory_bytes().filter(|_| can_forget),
             program_memory_bytes,
             device_memory_bytes: free_before.zip(now).map(|(before, now)| before.saturating_sub(now)),
+            run_secs,
         })
     })
 }
@@ -275,7 +291,7 @@ mod tests {
         let mut config = RunConfig::default();
         (config.model.layers, config.model.heads, config.model.width, config.model.feed_forward) = (1, 2, 16, 24);
         (config.data.sequence_length, config.train.batch, config.threads) = (8, 2, 1);
-        MemoryRequest { config, vocabulary: 40, steps: 1, limit_bytes: None }
+        MemoryRequest { config, vocabulary: 40, steps: 1, limit_bytes: None, generation: None }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Measurement, Setting, SweepResult};
+use super::{Outcome, Setting, SweepResult};
 
 /// The same side of the same point in two sweeps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -9,13 +9,13 @@ pub struct PointRatio {
     pub settings: Vec<Setting>,
     /// The side.
     pub side: String,
-    /// Median step of the first, in seconds.
+    /// Median step of the first, or median run where texts were generated, in seconds.
     pub first_secs: f64,
-    /// Median step of the second, in seconds.
+    /// The same of the second, in seconds.
     pub second_secs: f64,
     /// Second over first; below 1 = the second is faster.
     pub ratio: f64,
-    /// Memory of the second over that of the first; none where one of them is not known.
+    /// Memory of the second over that of the first, of what was kept where texts were generated; none where one of them is not known.
     pub memory_ratio: Option<f64>,
 }
 
@@ -31,16 +31,15 @@ pub fn point_ratios(first: &SweepResult, second: &SweepResult) -> Vec<PointRatio
         let key = sorted(&point.settings);
         let Some(other) = second.points.iter().find(|other| sorted(&other.settings) == key) else { continue };
         for side in &point.sides {
-            let found = side.outcome.measurement().zip(other.side(&side.side).and_then(super::Outcome::measurement));
-            if let Some((one, two)) = found {
-                let (first_secs, second_secs) = (one.step_secs.median, two.step_secs.median);
+            let found = numbers(&side.outcome).zip(other.side(&side.side).and_then(numbers));
+            if let Some(((first_secs, one), (second_secs, two))) = found {
                 ratios.push(PointRatio {
                     settings: point.settings.clone(),
                     side: side.side.clone(),
                     first_secs,
                     second_secs,
                     ratio: second_secs / first_secs,
-                    memory_ratio: memory_ratio(one, two),
+                    memory_ratio: one.zip(two).filter(|(one, _)| *one > 0).map(|(one, two)| two as f64 / one as f64),
                 });
             }
         }
@@ -48,7 +47,11 @@ pub fn point_ratios(first: &SweepResult, second: &SweepResult) -> Vec<PointRatio
     ratios
 }
 
-fn memory_ratio(one: &Measurement, two: &Measurement) -> Option<f64> {
-    let (one, two) = (one.model_memory_bytes()?, two.model_memory_bytes()?);
-    (one > 0).then(|| two as f64 / one as f64)
+/// Median seconds and bytes of memory, where measured.
+fn numbers(outcome: &Outcome) -> Option<(f64, Option<u64>)> {
+    match outcome {
+        Outcome::Measured(found) => Some((found.step_secs.median, found.model_memory_bytes())),
+        Outcome::Generated(found) => Some((found.total_secs.median, Some(found.cache_bytes))),
+        Outcome::OutOfMemory { .. } | Outcome::Invalid { .. } | Outcome::Failed { .. } => None,
+    }
 }

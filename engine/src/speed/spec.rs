@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Axis, Setting, Side, SpecError};
-use crate::attention::estimated_vocabulary;
+use super::{Axis, GenerationSpec, GenerationTask, Setting, Side, SpecError};
+use crate::attention::{ModelPlan, estimated_vocabulary};
 use crate::config::{Problem, RunConfig, from_toml_with, to_toml};
 
 /// Points that a sweep has at most: enough for a curve of each, few enough to be measured by somebody who waits.
@@ -31,6 +31,9 @@ pub struct SweepSpec {
     pub largest_batch: bool,
     /// Bytes that this search may use at most; none = three quarters of what is free.
     pub memory_bytes: Option<u64>,
+    /// Texts that are generated in place of training steps. An axis can name its fields too; the sides are its caches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generation: Option<GenerationSpec>,
 }
 
 impl Default for SweepSpec {
@@ -45,6 +48,7 @@ impl Default for SweepSpec {
             repeats: 1,
             largest_batch: false,
             memory_bytes: None,
+            generation: None,
         }
     }
 }
@@ -67,12 +71,16 @@ pub struct Subject {
     pub config: RunConfig,
     /// What keeps it from being built.
     pub problems: Vec<Problem>,
+    /// What it generates; none where it trains.
+    pub generation: Option<GenerationTask>,
 }
 
 impl SweepSpec {
     /// The names of the sides; "base" where none was given.
     pub fn side_names(&self) -> Vec<String> {
-        if self.sides.is_empty() {
+        if let Some(generation) = &self.generation {
+            generation.side_names()
+        } else if self.sides.is_empty() {
             vec!["base".to_owned()]
         } else {
             self.sides.iter().map(|side| side.name.clone()).collect()
@@ -112,7 +120,38 @@ impl SweepSpec {
             known.iter().flat_map(|settings| axis.values.iter().map(move |value| add(settings, value))).collect()
         };
         let combinations = self.axes.iter().fold(vec![Vec::new()], combine);
-        combinations.into_iter().map(|settings| Self::point(&text, settings, sides)).collect()
+        combinations
+            .into_iter()
+            .map(|settings| match &self.generation {
+                Some(generation) => self.generation_point(&text, settings, generation),
+                None => Self::point(&text, settings, sides),
+            })
+            .collect()
+    }
+
+    /// A point whose sides are caches.
+    fn generation_point(
+        &self,
+        text: &str,
+        settings: Vec<Setting>,
+        generation: &GenerationSpec,
+    ) -> Result<Point, SpecError> {
+        let generation = generation.with(&settings)?;
+        generation.check()?;
+        let of_config = settings.iter().filter(|setting| !GenerationSpec::FIELDS.contains(&setting.field.as_str()));
+        let alone = [Side { name: String::new(), overrides: Vec::new() }];
+        let Point { subjects, .. } = Self::point(text, of_config.cloned().collect(), &alone)?;
+        let Some(subject) = subjects.into_iter().next() else { return Ok(Point { settings, subjects: Vec::new() }) };
+        // What cannot be built has no plan that texts could be checked against.
+        let plan = ModelPlan::resolve(&subject.config, self.vocabulary_of(&subject.config)).ok();
+        let subject = |task: GenerationTask| {
+            if let Some(plan) = plan.as_ref().filter(|_| subject.problems.is_empty()) {
+                task.check(plan)?;
+            }
+            Ok(Subject { side: task.cache.word().to_owned(), generation: Some(task), ..subject.clone() })
+        };
+        let subjects = generation.tasks().into_iter().map(subject).collect::<Result<_, SpecError>>()?;
+        Ok(Point { settings, subjects })
     }
 
     fn point(text: &str, settings: Vec<Setting>, sides: &[Side]) -> Result<Point, SpecError> {
@@ -125,7 +164,7 @@ impl SweepSpec {
             })?;
             // Nothing is read, so that it does not matter what is missing there.
             let problems = config.validate().into_iter().filter(|problem| !is_about_text(&problem.field)).collect();
-            Ok(Subject { side: side.name.clone(), config, problems })
+            Ok(Subject { side: side.name.clone(), config, problems, generation: None })
         });
         let subjects = subjects.collect::<Result<_, SpecError>>()?;
         Ok(Point { settings, subjects })
@@ -153,9 +192,13 @@ impl SweepSpec {
         if self.sides.len() > MOST_SIDES {
             return other(format!("There are {} sides, at most {MOST_SIDES} are compared.", self.sides.len()));
         }
-        let names = self.side_names();
+        // Caches are told apart where the texts are checked.
+        let names = if self.generation.is_some() { Vec::new() } else { self.side_names() };
         if let Some((_, name)) = names.iter().enumerate().find(|(place, name)| names[..*place].contains(name)) {
             return other(format!("Two sides are called `{name}`. Give each a name of its own."));
+        }
+        if self.generation.is_some() && !self.sides.is_empty() {
+            return other("Where texts are generated the sides are the caches; leave other sides out.".to_owned());
         }
         if self.steps == 0 || self.repeats == 0 {
             return other("With 0 steps or repeats there would be nothing to measure.".to_owned());

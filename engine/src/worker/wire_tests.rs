@@ -18,7 +18,10 @@ use crate::{
     config::{Cache, Compatibility, Coverage, DataConfig, Objective, Precision, Problem, RunConfig},
     generate::{BeamNode, CacheProof, Ending, ProvedCache, Search, SourceAttention},
     objective::{Direction, Measurements, Sums, text_scores::TEXT_SCORES},
-    speed::{LargestBatch, MachineLimits, Outcome, PointResult, SideResult, SweepResult, SweepSpec},
+    speed::{
+        AttentionGroup, GenerationMeasurement, GenerationSpec, GenerationTime, GroupTime, LargestBatch, MachineLimits,
+        Outcome, PointResult, SideResult, Spread, SweepResult, SweepSpec,
+    },
     store::{
         AdviceRecord, Advised, AnalysisSummary, AttemptRecord, BenchmarkRecord, BenchmarkSummary, CheckpointKind,
         CheckpointRecord, Cut, DamagedRun, Deleted, DeletedKind, Divergence, Failure, Machine, Parent, PurgeReport,
@@ -122,6 +125,7 @@ impl Parts {
             axes,
             steps: self.count,
             memory_bytes: self.maybe_whole(),
+            generation: self.maybe_whole().map(|_| GenerationSpec { beams: self.count, ..GenerationSpec::default() }),
             ..SweepSpec::default()
         }
     }
@@ -253,11 +257,28 @@ impl Parts {
             machine_free_bytes: self.maybe_whole(),
             peak_memory_bytes: None,
             is_confirmed: self.yes,
+            run_secs: self.maybe_whole().map(|_| self.finite),
+        };
+        let group = GroupTime { group: AttentionGroup::Attend, seconds: self.finite, flops: 1.5, bytes: 2.0 };
+        let generated = GenerationMeasurement {
+            times: vec![GenerationTime { total_secs: self.finite, reading_secs: 0.5 }],
+            total_secs: Spread { lower: 1.0, median: self.finite, upper: 2.0 },
+            reading_secs: self.finite,
+            texts: self.whole,
+            tokens: self.whole,
+            parameters: 1,
+            cache_bytes: self.whole,
+            predicted_cache_bytes: 2,
+            predicted_memory_bytes: 3,
+            groups: vec![group],
+            reading_groups: Vec::new(),
+            step_secs: self.finite,
         };
         let side = |outcome| SideResult { side: self.text.clone(), outcome, largest_batch: Some(largest_batch) };
         let sides = vec![
             side(Outcome::OutOfMemory { needed_bytes: self.whole, free_bytes: 1 }),
             side(Outcome::Invalid { reason: self.text.clone() }),
+            side(Outcome::Generated(Box::new(generated))),
         ];
         PointResult { settings: Vec::new(), sides, in_turns: self.yes }
     }

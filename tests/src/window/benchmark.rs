@@ -5,8 +5,9 @@ use headroom_engine::{
     config::preset,
     ops::profile::OperationTime,
     speed::{
-        LargestBatch, MachineLimits, Measurement, Outcome, PointResult, Setting, SideResult, Spread, StepTime,
-        SweepResult, SweepSpec,
+        AttentionGroup, GenerationMeasurement, GenerationPreset, GenerationTime, GroupTime, LargestBatch,
+        MachineLimits, Measurement, Outcome, PointResult, Setting, SideResult, Spread, StepTime, SweepResult,
+        SweepSpec,
     },
     store::{BenchmarkRecord, BenchmarkSummary, Machine},
     worker::Event,
@@ -35,6 +36,120 @@ pub fn fill_with_benchmarks(state: &mut State) {
     state.apply(Event::Benchmarks { benchmarks: vec![newest.summary.clone(), older.summary.clone()] });
     for record in [newest, older] {
         state.apply(Event::Benchmark { record: Box::new(record) });
+    }
+}
+
+/// Puts a stored benchmark of generation into the view model: attention over lengths, or texts over batches.
+pub fn fill_with_generation(state: &mut State, preset: GenerationPreset) {
+    let record = generation_record(preset);
+    state.apply(Event::Benchmarks { benchmarks: vec![record.summary.clone()] });
+    state.apply(Event::Benchmark { record: Box::new(record) });
+}
+
+fn generation_record(preset: GenerationPreset) -> BenchmarkRecord {
+    let spec = preset.spec();
+    let limits = MachineLimits { product_flops_per_sec: 3.1e11, copy_bytes_per_sec: 1.9e10, threads: 2 };
+    let axis = spec.axes.first().expect("an axis").clone();
+    let given = spec.generation.clone().expect("what is generated");
+    let point = |value: &String| {
+        let number: usize = value.parse().expect("a number");
+        let (source, beams, batch) = match preset {
+            GenerationPreset::Length => (number, given.beams, given.batch),
+            GenerationPreset::Beams => (given.source, number, given.batch),
+            GenerationPreset::Batch => (given.source, given.beams, number),
+        };
+        let side = |name: &str| {
+            let fits = preset != GenerationPreset::Batch || batch <= if name == "none" { 8 } else { 32 };
+            let outcome = if fits {
+                Outcome::Generated(Box::new(generated(name, source, beams, batch)))
+            } else {
+                Outcome::OutOfMemory { needed_bytes: 900 << 20, free_bytes: 512 << 20 }
+            };
+            let is_last = preset == GenerationPreset::Batch && Some(value) == axis.values.last();
+            let most = match name {
+                "none" => 14,
+                "key_value" => 55,
+                _ => 106,
+            };
+            let largest_batch = is_last.then(|| LargestBatch {
+                batch: most,
+                needed_bytes: 510 << 20,
+                free_bytes: 512 << 20,
+                machine_free_bytes: Some(12 << 30),
+                peak_memory_bytes: Some(480 << 20),
+                is_confirmed: true,
+                run_secs: Some(generated(name, source, beams, most).total_secs.median),
+            });
+            SideResult { side: name.to_owned(), outcome, largest_batch }
+        };
+        PointResult {
+            settings: vec![Setting { field: axis.field.clone(), value: value.clone() }],
+            sides: ["none", "key_value", "hidden"].map(side).to_vec(),
+            in_turns: true,
+        }
+    };
+    let points: Vec<PointResult> = axis.values.iter().map(point).collect();
+    let count = points.len() as u64;
+    let summary = BenchmarkSummary {
+        name: preset.name().to_owned(),
+        points: count,
+        points_total: count,
+        ..record(3, preset.name(), 1.0).summary
+    };
+    BenchmarkRecord { summary, spec, results: SweepResult { limits: Some(limits), points, is_complete: true } }
+}
+
+/// An encoder-decoder of 4 layers of 2 heads, width 256, that reads at 19 GB/s and multiplies at 120 GFLOP/s.
+fn generated(cache: &str, source: usize, beams: usize, batch: usize) -> GenerationMeasurement {
+    let (layers, heads, d, tokens) = (4.0, 2.0, 256.0, 16.0);
+    let (n, b, rows) = (source as f64, batch as f64, (beams * batch) as f64);
+    let group = |group, flops: f64, bytes: f64| {
+        let seconds = (bytes / 1.7e10).max(flops / 1.2e11) + 2e-6;
+        GroupTime { group, seconds: if flops > 0.0 { seconds } else { 0.0 }, flops, bytes }
+    };
+    let build = |rows: f64| (layers * rows * n * 4.0 * d * d, layers * 4.0 * (rows * n * 3.0 * d + 2.0 * d * d));
+    let (step_build, reading_build) = match cache {
+        "none" => (build(rows), (0.0, 0.0)),
+        "key_value" => ((0.0, 0.0), build(b)),
+        _ => ((0.0, 0.0), (0.0, 0.0)),
+    };
+    let expanded = if cache == "hidden" { 2.0 } else { 1.0 };
+    let query = layers * rows * 4.0 * d * d * expanded;
+    let attend = layers * rows * n * 4.0 * d * if cache == "hidden" { heads } else { 1.0 };
+    let copies = if cache == "none" { rows } else { b };
+    let groups = vec![
+        group(AttentionGroup::BuildKeysValues, step_build.0, step_build.1),
+        group(AttentionGroup::BuildQuery, query, layers * 4.0 * (2.0 * d * d * expanded + rows * 4.0 * d)),
+        group(AttentionGroup::Attend, attend, layers * 4.0 * (copies * n * 2.0 * d + 2.0 * rows * heads * n)),
+    ];
+    let attention: f64 = groups.iter().map(|group| group.seconds).sum();
+    let step_secs = attention + layers * rows * 1.1e-5 + 4e-4;
+    let reading_secs = b * n * 2.6e-5 + 1e-3;
+    let times: Vec<GenerationTime> = (0..3)
+        .map(|run| GenerationTime {
+            total_secs: (reading_secs + step_secs * (tokens - 1.0)) * (0.99 + 0.01 * f64::from(run)),
+            reading_secs,
+        })
+        .collect();
+    let of_source = match cache {
+        "key_value" => 2.0 * layers,
+        _ => 1.0,
+    };
+    let written = if cache == "none" { 0.0 } else { layers * 2.0 * rows * (tokens + 1.0) };
+    let cache_bytes = (4.0 * d * (of_source * b * n + written)) as u64;
+    GenerationMeasurement {
+        total_secs: Spread::of(times.iter().map(|time| time.total_secs)).expect("times"),
+        reading_secs,
+        texts: batch as u64,
+        tokens: 16,
+        parameters: 7_600_000,
+        cache_bytes,
+        predicted_cache_bytes: cache_bytes,
+        predicted_memory_bytes: cache_bytes + (60 << 20),
+        groups,
+        reading_groups: vec![group(AttentionGroup::BuildKeysValues, reading_build.0, reading_build.1)],
+        step_secs,
+        times,
     }
 }
 
@@ -82,6 +197,7 @@ fn point(length: u64, slow: f64, limits: &MachineLimits) -> PointResult {
             machine_free_bytes: Some(12 << 30),
             peak_memory_bytes: None,
             is_confirmed: true,
+            run_secs: None,
         }),
     };
     let second = if length == 512 {

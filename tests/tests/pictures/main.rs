@@ -17,10 +17,13 @@ use headroom_app::{
 };
 use headroom_engine::{
     config::Problem,
+    speed::GenerationPreset,
     store::{NewSnapshot, RunId, RunState, SnapshotData, SnapshotRecord, snapshot_kinds},
     worker::{Command, Event},
 };
-use headroom_tests::{Screen, example_record, example_runs, fill_with_benchmarks, fill_with_examples};
+use headroom_tests::{
+    Screen, example_record, example_runs, fill_with_benchmarks, fill_with_examples, fill_with_generation,
+};
 
 mod analyses;
 mod generate;
@@ -268,6 +271,24 @@ fn speed_of_a_stored_sweep() {
         screen.resize(egui::vec2(1280.0, 960.0));
         screen
     });
+}
+
+#[test]
+fn speed_of_attention_over_lengths() {
+    in_both_themes("speed_length", |theme| speed_of_generation(theme, GenerationPreset::Length));
+}
+
+#[test]
+fn speed_of_generation_over_batches() {
+    in_both_themes("speed_batch", |theme| speed_of_generation(theme, GenerationPreset::Batch));
+}
+
+fn speed_of_generation(theme: ThemeChoice, preset: GenerationPreset) -> Screen {
+    let mut screen = full(theme, PanelId::SPEED);
+    fill_with_generation(screen.state(), preset);
+    screen.settle();
+    screen.resize(egui::vec2(1280.0, 1180.0));
+    screen
 }
 
 #[test]

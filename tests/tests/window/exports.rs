@@ -3,9 +3,10 @@
 use std::{fmt::Write as _, fs, path::Path};
 
 use egui::{Key, Modifiers};
+use headroom_engine::speed::GenerationPreset;
 use headroom_tests::{
     Screen, answer_maps, answer_rebuilt, example_run, fill_with_analyses, fill_with_benchmarks, fill_with_control,
-    fill_with_examples, fill_with_reconstruction,
+    fill_with_examples, fill_with_generation, fill_with_reconstruction,
 };
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
@@ -22,7 +23,7 @@ struct Shown {
     menu: &'static str,
 }
 
-const ALL: [Shown; 9] = [
+const ALL: [Shown; 12] = [
     Shown { name: "redundancy", panel: "Redundancy", prepare: |_| (), menu: "Export" },
     Shown { name: "control", panel: "Redundancy", prepare: beside_control, menu: "Export" },
     Shown { name: "spectra", panel: "Spectra", prepare: |_| (), menu: "Export" },
@@ -32,7 +33,20 @@ const ALL: [Shown; 9] = [
     Shown { name: "heads", panel: "Heads", prepare: beside_another, menu: "Export" },
     Shown { name: "speed", panel: "Speed", prepare: |_| (), menu: "Export chart…" },
     Shown { name: "roofline", panel: "Speed", prepare: |_| (), menu: "Export roofline…" },
+    Shown { name: "speed-length", panel: "Speed", prepare: over_lengths, menu: "Export chart…" },
+    Shown { name: "speed-batch", panel: "Speed", prepare: over_batches, menu: "Export chart…" },
+    Shown { name: "roofline-groups", panel: "Speed", prepare: over_lengths, menu: "Export roofline…" },
 ];
+
+fn over_lengths(screen: &mut Screen) {
+    fill_with_generation(screen.state(), GenerationPreset::Length);
+    screen.settle();
+}
+
+fn over_batches(screen: &mut Screen) {
+    fill_with_generation(screen.state(), GenerationPreset::Batch);
+    screen.settle();
+}
 
 fn beside_control(screen: &mut Screen) {
     fill_with_control(screen.state());

@@ -3,7 +3,7 @@
 use egui::{ComboBox, DragValue, RichText, TextEdit, Ui};
 use headroom_engine::{
     config::{RunConfig, counted, preset, presets},
-    speed::{Axis, Side, SpecError, SweepSpec},
+    speed::{Axis, GenerationPreset, Side, SpecError, SweepSpec},
 };
 use serde::{Deserialize, Serialize};
 
@@ -74,14 +74,13 @@ impl Form {
         let side = |(name, fields): &(String, String)| format!("{}:{fields}", name.trim()).parse::<Side>();
         let spec = SweepSpec {
             base,
-            vocabulary: None,
             axes: self.axes.iter().map(axis).collect::<Result<_, _>>()?,
             sides: self.sides.iter().map(side).collect::<Result<_, _>>()?,
             warmup: self.warmup,
             steps: self.steps,
             repeats: self.repeats,
             largest_batch: self.largest_batch,
-            memory_bytes: None,
+            ..SweepSpec::default()
         };
         spec.points()?;
         Ok(spec)
@@ -209,6 +208,23 @@ impl Form {
             self.sides.push((format!("side {}", self.sides.len() + 1), "model.heads=8".to_owned()));
         }
     }
+}
+
+/// Offers the measurements of generation; the one that was clicked is to start.
+pub fn generation_ui(ui: &mut Ui) -> Option<GenerationPreset> {
+    let mut clicked = None;
+    ui.horizontal_wrapped(|ui| {
+        ui.label("Measure generation with each cache").on_hover_text(
+            "An encoder-decoder with random weights generates from random sources: with no cache, with keys and values, and with \
+             hidden states (EL-attention), in turns",
+        );
+        for preset in GenerationPreset::ALL {
+            if ui.button(preset.name()).on_hover_text(preset.about()).clicked() {
+                clicked = Some(preset);
+            }
+        }
+    });
+    clicked
 }
 
 fn number_ui(ui: &mut Ui, name: &str, value: &mut usize, range: std::ops::RangeInclusive<usize>, help: &str) {

@@ -11,10 +11,11 @@ use headroom_engine::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    form::Form,
+    form::{Form, generation_ui},
     list::{Clicked, list_ui},
     points::{points_ui, reasons_ui},
-    roofline::{figure as roofline_figure, roofline_ui},
+    roofline::{Operations, figure as roofline_figure, roofline_ui},
+    texts::{published_ui, texts_ui},
 };
 use crate::{
     common::{ExportDialog, Exportable, blank_ui, working_ui},
@@ -36,8 +37,12 @@ const HEIGHT: f32 = 250.0;
 struct Memory {
     form: Form,
     quantity: Quantity,
+    /// The same of generated texts; none = the one that the axis is about.
+    of_texts: Option<Quantity>,
     log_x: bool,
     log_y: bool,
+    /// Of generated texts: without a cache they take many times as long.
+    log_y_of_texts: bool,
     open: Option<BenchmarkId>,
     with: Option<BenchmarkId>,
 }
@@ -45,8 +50,9 @@ struct Memory {
 impl Default for Memory {
     fn default() -> Self {
         // Sizes are swept by doubling as a rule.
-        let (log_x, log_y) = (true, false);
-        Self { form: Form::default(), quantity: Quantity::default(), log_x, log_y, open: None, with: None }
+        let (log_x, log_y, log_y_of_texts) = (true, false, true);
+        let quantity = Quantity::default();
+        Self { form: Form::default(), quantity, of_texts: None, log_x, log_y, log_y_of_texts, open: None, with: None }
     }
 }
 
@@ -59,8 +65,8 @@ pub struct SpeedPanel {
     other_lines: Lines,
     chart: ChartState,
     shared: SharedX,
-    /// Point and side whose operations are shown.
-    chosen: (usize, usize),
+    /// Point and side whose operations are shown; none where nobody chose one.
+    chosen: Option<(usize, usize)>,
     export: Option<ExportDialog>,
     wants_export: bool,
 }
@@ -164,8 +170,9 @@ impl Panel for SpeedPanel {
 
 /// Nothing was measured yet.
 fn empty_ui(ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
-    let sentence = "How long a training step takes and what memory, at which sizes and with which variant, on random \
-                    tokens. A measurement runs when its turn in the queue comes, so that nothing trains meanwhile.";
+    let sentence = "How long a training step takes and what memory, at which sizes and with which variant, and how \
+                    fast texts are generated with each cache, on random tokens. A measurement runs when its turn in \
+                    the queue comes, so that nothing trains meanwhile.";
     let mut measure = false;
     blank_ui(ui, "Nothing has been measured yet", sentence, |ui| {
         measure = ui.button("Measure sequence lengths 64 to 512").clicked();
@@ -176,6 +183,14 @@ fn empty_ui(ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
     }
     ui.add_space(24.0);
     form_ui(ui, memory, cx, false);
+    texts_form_ui(ui, cx);
+}
+
+/// The measurements of generation.
+fn texts_form_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    if let Some(preset) = generation_ui(ui) {
+        cx.state.speed.start(preset.name().to_owned(), preset.spec());
+    }
 }
 
 fn start(form: &Form, cx: &mut PanelContext<'_>) {
@@ -197,6 +212,7 @@ fn form_ui(ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>, open: bo
 impl SpeedPanel {
     fn full_ui(&mut self, ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
         form_ui(ui, memory, cx, true);
+        texts_form_ui(ui, cx);
         measuring_ui(ui, cx);
         self.list_ui(ui, memory, cx);
         ui.add_space(6.0);
@@ -232,7 +248,7 @@ impl SpeedPanel {
                         memory.with = None;
                     }
                     memory.open = Some(id);
-                    self.chosen = (0, 0);
+                    self.chosen = None;
                     self.chart.reset();
                 }
                 Some(Clicked::Compare(id)) => memory.with = Some(id),
@@ -259,15 +275,23 @@ impl SpeedPanel {
         if let Shown::Stored(record) = shown {
             ui.label(RichText::new(made_by(&record.summary)).small().color(palette.weak));
         }
+        let generates = shown.spec().generation.is_some();
+        let mut quantity = quantity_of(shown.spec(), memory);
         ui.horizontal_wrapped(|ui| {
-            let combo = ComboBox::from_id_salt("quantity").selected_text(memory.quantity.name()).show_ui(ui, |ui| {
-                for quantity in Quantity::ALL {
-                    ui.selectable_value(&mut memory.quantity, quantity, quantity.name());
+            let combo = ComboBox::from_id_salt("quantity").selected_text(quantity.name()).show_ui(ui, |ui| {
+                for offered in Quantity::of_spec(shown.spec()) {
+                    if ui.selectable_value(&mut quantity, offered, offered.name()).clicked() {
+                        if generates {
+                            memory.of_texts = Some(offered);
+                        } else {
+                            memory.quantity = offered;
+                        }
+                    }
                 }
             });
             combo.response.accessible_name("Quantity");
             ui.checkbox(&mut memory.log_x, "Log x");
-            ui.checkbox(&mut memory.log_y, "Log y");
+            ui.checkbox(if generates { &mut memory.log_y_of_texts } else { &mut memory.log_y }, "Log y");
             if ui.button("Export chart…").on_hover_text("PNG, SVG or CSV (Ctrl+E)").clicked() {
                 export = Some(false);
             }
@@ -290,11 +314,11 @@ impl SpeedPanel {
                 }
             }
         });
-        self.lines.update(shown.id().as_str(), shown.spec(), shown.points(), memory.quantity);
+        self.lines.update(shown.id().as_str(), shown.spec(), shown.points(), quantity);
         let other = other.filter(|other| same_axis(shown.spec(), &other.spec));
         if let Some(other) = other {
             let (id, points) = (other.summary.id.as_str(), &other.results.points);
-            self.other_lines.update(id, &other.spec, points, memory.quantity);
+            self.other_lines.update(id, &other.spec, points, quantity);
         }
         let name_there = |name: &str| format!("{name}, {}", other.map_or("", |other| other.summary.name.as_str()));
         let there: Vec<String> = self.other_lines.lines.iter().map(|(name, _)| name_there(name)).collect();
@@ -315,19 +339,25 @@ impl SpeedPanel {
             }
         }
         let chart = |salt| {
-            Chart::new(salt, memory.quantity.name(), &lines)
+            Chart::new(salt, quantity.name(), &lines)
                 .x_axis(x_axis(shown.spec()))
-                .y_axis(memory.quantity.axis())
+                .y_axis(quantity.axis())
                 .log_x(memory.log_x)
-                .log_y(memory.log_y)
+                .log_y(if generates { memory.log_y_of_texts } else { memory.log_y })
                 .smoothing(0.0)
                 .height(HEIGHT)
                 .legend(true)
         };
-        let chosen = self.chosen;
+        // Of generated texts the last point: there the groups differ most.
+        let first = (if generates { shown.points().len().saturating_sub(1) } else { 0 }, 0);
+        let mut chosen = self.chosen.unwrap_or(first);
         let operations = shown.points().get(chosen.0).and_then(|point| {
+            if generates {
+                return Some((format!("attention to the source, {}", point.label()), Operations::of_texts(point)));
+            }
             let side = point.sides.get(chosen.1)?;
-            Some((format!("{}, {}", point.label(), side.side), side.outcome.measurement()?))
+            let operations = Operations::of_step(side.outcome.measurement()?);
+            Some((format!("{}, {}", point.label(), side.side), operations))
         });
         ui.columns(2, |columns| {
             if let [left, right] = columns {
@@ -355,12 +385,31 @@ impl SpeedPanel {
         if let Some(figure) = figure {
             self.export = Some(ExportDialog::new("speed", Exportable::Figure(Box::new(figure)), cx));
         }
+        published_ui(ui, shown.spec(), shown.points());
         ui.add_space(6.0);
         sideways_ui(ui, "points", |ui| {
-            points_ui(ui, shown.spec(), shown.points(), &mut self.chosen);
+            if generates {
+                texts_ui(ui, shown.spec(), shown.points(), &mut chosen);
+            } else {
+                points_ui(ui, shown.spec(), shown.points(), &mut chosen);
+            }
         });
+        if chosen != self.chosen.unwrap_or(first) {
+            self.chosen = Some(chosen);
+        }
         reasons_ui(ui, shown.points());
     }
+}
+
+/// What the chart of a benchmark shows.
+fn quantity_of(spec: &SweepSpec, memory: &Memory) -> Quantity {
+    let offered = Quantity::of_spec(spec);
+    if spec.generation.is_none() {
+        return if offered.contains(&memory.quantity) { memory.quantity } else { Quantity::default() };
+    }
+    let is_over_batches = spec.axes.first().is_some_and(|axis| axis.field == "batch");
+    let of_axis = if is_over_batches { Quantity::Texts } else { Quantity::AttentionTime };
+    memory.of_texts.filter(|quantity| offered.contains(quantity)).unwrap_or(of_axis)
 }
 
 /// The measurements that wait or go on.

@@ -53,7 +53,7 @@ pub fn points_ui(ui: &mut Ui, spec: &SweepSpec, points: &[PointResult], chosen: 
                 }
                 match &side.outcome {
                     Outcome::Measured(found) => measured_ui(ui, found, first, side_place == 0),
-                    other => refused_ui(ui, other),
+                    other => refused_ui(ui, other, COLUMNS.len() - 2),
                 }
                 if let Some(found) = &side.largest_batch {
                     let label = ui.label(format::count(found.batch as u64));
@@ -103,17 +103,17 @@ fn batch_words(found: &LargestBatch) -> String {
     }
 }
 
-/// A side without numbers: what it is, and what it would have needed.
-fn refused_ui(ui: &mut Ui, outcome: &Outcome) {
+/// A side without numbers: what it is, and what it would have needed, in so many columns.
+pub fn refused_ui(ui: &mut Ui, outcome: &Outcome, columns: usize) {
     let colour = theme::palette(ui.visuals()).warning;
     let word = match outcome {
-        Outcome::Measured(_) => "",
+        Outcome::Measured(_) | Outcome::Generated(_) => "",
         Outcome::OutOfMemory { .. } => "Out of memory",
         Outcome::Invalid { .. } => "Invalid",
         Outcome::Failed { .. } => "Failed",
     };
     let label = ui.label(RichText::new(word).color(colour));
-    let mut cells = vec![String::new(); 10];
+    let mut cells = vec![String::new(); columns.saturating_sub(1)];
     match outcome {
         Outcome::OutOfMemory { needed_bytes, free_bytes } => {
             if let [.., memory, predicted, _, _] = cells.as_mut_slice() {
@@ -122,7 +122,7 @@ fn refused_ui(ui: &mut Ui, outcome: &Outcome) {
             }
         }
         Outcome::Invalid { reason } | Outcome::Failed { reason } => drop(label.on_hover_text(reason)),
-        Outcome::Measured(_) => {}
+        Outcome::Measured(_) | Outcome::Generated(_) => {}
     }
     for cell in cells {
         ui.label(RichText::new(cell).color(colour));

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use egui::{Align2, Pos2, Rect, RichText, Sense, Stroke, Ui, pos2, vec2};
 use headroom_engine::{
-    ops::profile::OperationTime,
-    speed::{MachineLimits, Measurement},
+    config::Cache,
+    speed::{AttentionGroup, GroupTime, MachineLimits, Measurement, PointResult},
 };
 
 use crate::{
@@ -24,31 +24,98 @@ const LEAST_RADIUS: f32 = 4.0;
 const LEFT: f32 = 74.0;
 const BELOW: f32 = 40.0;
 
+/// Operations that are shown together.
+pub struct Operations {
+    all: Vec<Operation>,
+    /// What they are shares of.
+    whole: &'static str,
+}
+
+/// What some operations of one kind took.
+struct Operation {
+    name: String,
+    seconds: f64,
+    flops: f64,
+    bytes: f64,
+    /// The line in the chart that it belongs to, and what stands at its bubble; none where all are of one line.
+    of_line: Option<(u64, &'static str)>,
+}
+
+impl Operations {
+    /// The operations of a training step.
+    pub fn of_step(found: &Measurement) -> Self {
+        let operation = |operation: &headroom_engine::ops::profile::OperationTime| Operation {
+            name: operation.name.clone(),
+            seconds: operation.seconds,
+            flops: operation.flops as f64,
+            bytes: operation.bytes as f64,
+            of_line: None,
+        };
+        Self { all: found.operations.iter().map(operation).collect(), whole: "the step" }
+    }
+
+    /// The groups of operations of attention to the source, with each cache that was measured at a point. Keys and values that
+    /// are built once, while sources are read, are shown as that.
+    pub fn of_texts(point: &PointResult) -> Self {
+        let mut all = Vec::new();
+        for (line, side) in point.sides.iter().enumerate() {
+            let Some(found) = side.outcome.generation() else { continue };
+            let label = side.side.parse::<Cache>().map_or(side.side.clone(), |cache| cache.label().to_owned());
+            let operation = |group: &GroupTime, when: &str| Operation {
+                name: format!("{label}, {}{when}", group.group.name()),
+                seconds: group.seconds,
+                flops: group.flops,
+                bytes: group.bytes,
+                of_line: Some((line as u64, short(group.group))),
+            };
+            all.extend(found.groups.iter().map(|group| operation(group, "")));
+            let is_built_once = found.group(AttentionGroup::BuildKeysValues).is_none_or(|group| group.flops == 0.0);
+            let built = found.reading_groups.iter().filter(|group| group.group == AttentionGroup::BuildKeysValues);
+            all.extend(built.filter(|_| is_built_once).map(|group| operation(group, " once, while reading")));
+        }
+        Self { all, whole: "what is shown" }
+    }
+
+    fn bubbles(&self) -> Vec<Bubble<'_>> {
+        let all: f64 = self.all.iter().map(|operation| operation.seconds).sum();
+        let with_products = self
+            .all
+            .iter()
+            .filter(|operation| operation.flops > 0.0 && operation.bytes > 0.0 && operation.seconds > 0.0);
+        with_products
+            .map(|operation| Bubble {
+                operation,
+                intensity: operation.flops / operation.bytes,
+                rate: operation.flops / operation.seconds,
+                share: operation.seconds / all,
+            })
+            .collect()
+    }
+
+    /// Whether they are of several lines.
+    fn is_of_lines(&self) -> bool {
+        self.all.iter().any(|operation| operation.of_line.is_some())
+    }
+}
+
+/// A group in a word.
+fn short(group: AttentionGroup) -> &'static str {
+    match group {
+        AttentionGroup::BuildKeysValues => "build",
+        AttentionGroup::BuildQuery => "query",
+        AttentionGroup::Attend => "attend",
+    }
+}
+
 /// An operation with products.
 struct Bubble<'a> {
-    operation: &'a OperationTime,
+    operation: &'a Operation,
     /// FLOPs for each byte.
     intensity: f64,
     /// FLOPs a second.
     rate: f64,
     /// Share of the time of all operations.
     share: f64,
-}
-
-fn bubbles(found: &Measurement) -> Vec<Bubble<'_>> {
-    let all: f64 = found.operations.iter().map(|operation| operation.seconds).sum();
-    let with_products = found
-        .operations
-        .iter()
-        .filter(|operation| operation.flops > 0 && operation.bytes > 0 && operation.seconds > 0.0);
-    with_products
-        .map(|operation| Bubble {
-            operation,
-            intensity: operation.flops as f64 / operation.bytes as f64,
-            rate: operation.flops as f64 / operation.seconds,
-            share: operation.seconds / all,
-        })
-        .collect()
 }
 
 /// What the machine allows at an intensity.
@@ -69,9 +136,9 @@ fn ranges(limits: &MachineLimits, bubbles: &[Bubble<'_>]) -> ((f64, f64), (f64, 
 }
 
 /// Draws it.
-pub fn roofline_ui(ui: &mut Ui, name: &str, limits: &MachineLimits, found: &Measurement, height: f32) {
+pub fn roofline_ui(ui: &mut Ui, name: &str, limits: &MachineLimits, found: &Operations, height: f32) {
     let palette = theme::palette(ui.visuals());
-    let bubbles = bubbles(found);
+    let bubbles = found.bubbles();
     ui.label(RichText::new(format!("Roofline of {name}")).strong());
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
     let plot = Rect::from_min_max(rect.min + vec2(LEFT, 6.0), rect.max - vec2(12.0, BELOW));
@@ -116,9 +183,13 @@ pub fn roofline_ui(ui: &mut Ui, name: &str, limits: &MachineLimits, found: &Meas
     });
     for bubble in &bubbles {
         let is_met = met.is_some_and(|met| std::ptr::eq(met, bubble));
-        let fill = palette.accent.gamma_multiply(if is_met { 0.6 } else { 0.3 });
+        let colour = match bubble.operation.of_line {
+            Some((line, _)) => theme::run_style(line).0,
+            None => palette.accent,
+        };
+        let fill = colour.gamma_multiply(if is_met { 0.6 } else { 0.3 });
         let centre = at(bubble.intensity, bubble.rate);
-        clipped.circle(centre, radius(bubble), fill, Stroke::new(1.0, palette.accent));
+        clipped.circle(centre, radius(bubble), fill, Stroke::new(1.0, colour));
     }
     // Over the bubbles, so that they can be read.
     let label = |place: Pos2, align: Align2, text: String| {
@@ -127,17 +198,27 @@ pub fn roofline_ui(ui: &mut Ui, name: &str, limits: &MachineLimits, found: &Meas
         clipped.rect_filled(rect.expand(2.0), 2.0, palette.well.gamma_multiply(0.85));
         clipped.galley(rect.min, galley, palette.warning);
     };
+    for bubble in &bubbles {
+        if let Some((line, short)) = bubble.operation.of_line {
+            // The same group of several caches is often at one place: each has a row of its own.
+            let row = 11.0 * (line as f32 - 1.0);
+            let place = at(bubble.intensity, bubble.rate) + vec2(radius(bubble) + 3.0, row);
+            clipped.text(place, Align2::LEFT_CENTER, short, font.clone(), palette.text);
+        }
+    }
     let compute = format!("compute limit {}/s", format::flops(limits.product_flops_per_sec));
     label(at(x.1, limits.product_flops_per_sec) - vec2(6.0, 5.0), Align2::RIGHT_BOTTOM, compute);
     let bandwidth = format!("memory bandwidth {}/s", format::bytes(limits.copy_bytes_per_sec as u64));
     label(at(x.0 * 1.5, roof(limits, x.0 * 1.5)) + vec2(12.0, 6.0), Align2::LEFT_TOP, bandwidth);
-    let words: Vec<String> = bubbles.iter().map(|bubble| words(limits, bubble)).collect();
-    let told = met.map(|met| self::words(limits, met));
+    let words: Vec<String> = bubbles.iter().map(|bubble| words(limits, bubble, found.whole)).collect();
+    let told = met.map(|met| self::words(limits, met, found.whole));
     let response = response.accessible_name(format!("Roofline of {name}. {}", words.join(". ")));
     if let Some(told) = told {
         response.on_hover_text_at_pointer(told);
     }
-    ui.label(RichText::new(without_products(limits, found)).color(palette.weak));
+    if !found.is_of_lines() {
+        ui.label(RichText::new(without_products(limits, found)).color(palette.weak));
+    }
     if passes_limit(limits, found) {
         ui.label(RichText::new(PAST_LIMIT).color(palette.weak));
     }
@@ -148,21 +229,20 @@ pub const PAST_LIMIT: &str = "The limits were measured with one large product an
                               the processor's caches can pass them.";
 
 /// Whether an operation is faster than the limits allow.
-fn passes_limit(limits: &MachineLimits, found: &Measurement) -> bool {
-    let mut timed = found.operations.iter().filter(|operation| operation.seconds > 0.0 && operation.bytes > 0);
+fn passes_limit(limits: &MachineLimits, found: &Operations) -> bool {
+    let mut timed = found.all.iter().filter(|operation| operation.seconds > 0.0 && operation.bytes > 0.0);
     timed.any(|operation| {
-        if operation.flops > 0 {
-            let intensity = operation.flops as f64 / operation.bytes as f64;
-            operation.flops as f64 / operation.seconds > roof(limits, intensity)
+        if operation.flops > 0.0 {
+            operation.flops / operation.seconds > roof(limits, operation.flops / operation.bytes)
         } else {
-            operation.bytes as f64 / operation.seconds > limits.copy_bytes_per_sec
+            operation.bytes / operation.seconds > limits.copy_bytes_per_sec
         }
     })
 }
 
-fn words(limits: &MachineLimits, bubble: &Bubble<'_>) -> String {
+fn words(limits: &MachineLimits, bubble: &Bubble<'_>, whole: &str) -> String {
     format!(
-        "{}: {}, {} of the step, {}/s, {} of the limit",
+        "{}: {}, {} of {whole}, {}/s, {} of the limit",
         bubble.operation.name,
         millis(bubble.operation.seconds),
         format::percent(bubble.share),
@@ -172,17 +252,17 @@ fn words(limits: &MachineLimits, bubble: &Bubble<'_>) -> String {
 }
 
 /// The operations that have no place in the plot, since they only move bytes.
-fn without_products(limits: &MachineLimits, found: &Measurement) -> String {
-    let mut moved: Vec<&OperationTime> =
-        found.operations.iter().filter(|operation| operation.flops == 0 && operation.seconds > 0.0).collect();
+fn without_products(limits: &MachineLimits, found: &Operations) -> String {
+    let mut moved: Vec<&Operation> =
+        found.all.iter().filter(|operation| operation.flops == 0.0 && operation.seconds > 0.0).collect();
     moved.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-    let all: f64 = found.operations.iter().map(|operation| operation.seconds).sum();
+    let all: f64 = found.all.iter().map(|operation| operation.seconds).sum();
     let seconds: f64 = moved.iter().map(|operation| operation.seconds).sum();
     let named: Vec<String> = moved
         .iter()
         .take(4)
         .map(|operation| {
-            let rate = operation.bytes as f64 / operation.seconds / limits.copy_bytes_per_sec;
+            let rate = operation.bytes / operation.seconds / limits.copy_bytes_per_sec;
             format!("{} {} at {} of the copy rate", operation.name, millis(operation.seconds), format::percent(rate))
         })
         .collect();
@@ -193,8 +273,8 @@ fn without_products(limits: &MachineLimits, found: &Measurement) -> String {
 }
 
 /// The plot as a figure: the roof as a line, each operation a lozenge whose area grows with its time.
-pub fn figure(name: &str, limits: &MachineLimits, found: &Measurement, metadata: BTreeMap<String, String>) -> Figure {
-    let bubbles = bubbles(found);
+pub fn figure(name: &str, limits: &MachineLimits, found: &Operations, metadata: BTreeMap<String, String>) -> Figure {
+    let bubbles = found.bubbles();
     let (x, y) = ranges(limits, &bubbles);
     let corner = limits.product_flops_per_sec / limits.copy_bytes_per_sec;
     let mut series = vec![FigureSeries {
@@ -208,7 +288,8 @@ pub fn figure(name: &str, limits: &MachineLimits, found: &Measurement, metadata:
     series.extend(bubbles.iter().enumerate().map(|(place, bubble)| {
         let reach = 0.28 * bubble.share.sqrt().max(0.12);
         let (across, up) = (10f64.powf(reach), 10f64.powf(reach * decades * 1.4));
-        let (colour, dash) = theme::run_style(place as u64);
+        let line = bubble.operation.of_line.map_or(place as u64, |(line, _)| line);
+        let (colour, dash) = theme::run_style(line);
         FigureSeries {
             name: format!("{} ({})", bubble.operation.name, millis(bubble.operation.seconds)),
             colour,
@@ -229,7 +310,7 @@ pub fn figure(name: &str, limits: &MachineLimits, found: &Measurement, metadata:
         x: FigureAxis { axis: Axis::new("Intensity").unit("FLOP/byte").scale(Scale::Log), range: x },
         y: FigureAxis { axis: Axis::new("Rate").unit("FLOP/s").scale(Scale::Log).quantity(Quantity::Flops), range: y },
         series,
-        notes: vec![without_products(limits, found)],
+        notes: if found.is_of_lines() { Vec::new() } else { vec![without_products(limits, found)] },
         metadata,
         ..Figure::default()
     }
@@ -237,7 +318,7 @@ pub fn figure(name: &str, limits: &MachineLimits, found: &Measurement, metadata:
 
 #[cfg(test)]
 mod tests {
-    use headroom_engine::speed::Spread;
+    use headroom_engine::{ops::profile::OperationTime, speed::Spread};
 
     use super::*;
     use crate::export::to_svg;
@@ -277,13 +358,18 @@ mod tests {
     #[test]
     fn operations_stand_under_the_roof_by_what_they_do() {
         let (limits, found) = measured();
-        let bubbles = bubbles(&found);
+        let found = Operations::of_step(&found);
+        let bubbles = found.bubbles();
         assert_eq!(bubbles.len(), 2, "the optimiser has no products");
         let first = &bubbles[0];
         assert!((first.intensity - 60.0).abs() < 1e-9 && (first.rate - 1e11).abs() < 1.0);
         assert!((first.share - 0.6).abs() < 1e-9);
         assert!((roof(&limits, 60.0) - 2e11).abs() < 1.0 && (roof(&limits, 5.0) - 5e10).abs() < 1.0);
-        assert!(words(&limits, first).ends_with("50 % of the limit"), "{}", words(&limits, first));
+        assert!(
+            words(&limits, first, found.whole).ends_with("50 % of the limit"),
+            "{}",
+            words(&limits, first, found.whole)
+        );
         let others = without_products(&limits, &found);
         assert!(others.contains("20 % of the time") && others.contains("optimiser 2.000 ms at 50 %"), "{others}");
         let (x, y) = ranges(&limits, &bubbles);
@@ -293,7 +379,7 @@ mod tests {
     #[test]
     fn the_exported_figure_names_every_operation() {
         let (limits, found) = measured();
-        let figure = figure("a point", &limits, &found, BTreeMap::new());
+        let figure = figure("a point", &limits, &Operations::of_step(&found), BTreeMap::new());
         assert_eq!(figure.series.len(), 3);
         let svg = to_svg(&figure);
         assert!(svg.contains("feed-forward (6.000 ms)") && svg.contains("limit of the machine"), "{svg}");

@@ -8,6 +8,7 @@ use crate::{
         compatibility::{LayerHeads, family},
     },
     config::{Cache, Compatibility},
+    ops::Source,
 };
 
 /// What is generated at the same time, as far as its cache depends on it.
@@ -92,6 +93,22 @@ fn numbers(stack: &StackPlan, head_plan: &HeadPlan, compatibility: &Compatibilit
         family(compatibility).form(&heads, stack.joins_projections).numbers_per_token()
     };
     (0..stack.layers).map(of_layer).collect()
+}
+
+/// The share of the numbers that an attention projects of a position, over all layers of a stack, from which keys and values are
+/// made; the rest is for queries. 0 where nothing is projected.
+pub fn projected_share_kept(stack: &StackPlan, head_plan: &HeadPlan, compatibility: &Compatibility) -> f64 {
+    let (mut kept, mut projected) = (0, 0);
+    for layer in 0..stack.layers {
+        let heads = LayerHeads::alone(head_plan, layer, stack.head_size);
+        if heads.attending() > 0 {
+            let form = family(compatibility).form(&heads, stack.joins_projections);
+            let maps = form.parts().into_iter().filter(|part| matches!(part.of, Source::Map(_)));
+            projected += maps.map(|part| part.count).sum::<usize>();
+            kept += form.numbers_per_token();
+        }
+    }
+    if projected == 0 { 0.0 } else { (kept as f64 / projected as f64).min(1.0) }
 }
 
 #[cfg(test)]

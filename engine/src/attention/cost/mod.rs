@@ -17,7 +17,7 @@ mod part;
 mod scoring;
 mod workload;
 
-pub use cache::{CacheBytes, Decoding, cache_bytes};
+pub use cache::{CacheBytes, Decoding, cache_bytes, projected_share_kept};
 pub use count::{Cost, LayerCost, layer_macs};
 pub use part::{Part, PartCost};
 pub use workload::Workload;

@@ -1,10 +1,8 @@
-//! What a benchmark measured, as quantities, lines and figures: for the Speed panel and the command line.
-
 use std::{collections::BTreeMap, sync::Arc};
 
 use headroom_engine::{
-    config::to_toml,
-    speed::{Measurement, PointResult, SideResult, SweepSpec},
+    config::{Cache, to_toml},
+    speed::{GenerationMeasurement, Measurement, Outcome, PointResult, SideResult, SweepSpec},
     store::BenchmarkRecord,
 };
 use serde::{Deserialize, Serialize};
@@ -32,12 +30,47 @@ pub enum Quantity {
     Energy,
     /// The most examples that fit into memory.
     LargestBatch,
+    /// Time of attention to the source, of a new token of one text.
+    AttentionTime,
+    /// Texts a second.
+    Texts,
+    /// Time of a new token of one text.
+    TokenTime,
+    /// Time to read the sources.
+    ReadingTime,
+    /// Bytes that are kept between tokens.
+    CacheBytes,
 }
 
 impl Quantity {
     /// Every quantity, in menu order.
-    pub const ALL: [Self; 6] =
-        [Self::StepTime, Self::Tokens, Self::Memory, Self::Flops, Self::Energy, Self::LargestBatch];
+    pub const ALL: [Self; 11] = [
+        Self::StepTime,
+        Self::Tokens,
+        Self::Memory,
+        Self::Flops,
+        Self::Energy,
+        Self::AttentionTime,
+        Self::Texts,
+        Self::TokenTime,
+        Self::ReadingTime,
+        Self::CacheBytes,
+        Self::LargestBatch,
+    ];
+
+    /// Those that a benchmark has, in menu order: of training steps, or of generated texts.
+    pub fn of_spec(spec: &SweepSpec) -> Vec<Self> {
+        let generates = spec.generation.is_some();
+        let fits = |quantity: &Self| *quantity == Self::LargestBatch || quantity.is_of_texts() == generates;
+        Self::ALL.into_iter().filter(fits).collect()
+    }
+
+    fn is_of_texts(self) -> bool {
+        match self {
+            Self::AttentionTime | Self::Texts | Self::TokenTime | Self::ReadingTime | Self::CacheBytes => true,
+            Self::StepTime | Self::Tokens | Self::Memory | Self::Flops | Self::Energy | Self::LargestBatch => false,
+        }
+    }
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -48,6 +81,11 @@ impl Quantity {
             Self::Flops => "FLOP per second",
             Self::Energy => "Energy per token",
             Self::LargestBatch => "Largest batch",
+            Self::AttentionTime => "Attention time",
+            Self::Texts => "Samples per second",
+            Self::TokenTime => "Time per token",
+            Self::ReadingTime => "Reading time",
+            Self::CacheBytes => "Kept between tokens",
         }
     }
 
@@ -60,6 +98,11 @@ impl Quantity {
             Self::Flops => "flop-per-second",
             Self::Energy => "energy-per-token",
             Self::LargestBatch => "largest-batch",
+            Self::AttentionTime => "attention-time",
+            Self::Texts => "samples-per-second",
+            Self::TokenTime => "time-per-token",
+            Self::ReadingTime => "reading-time",
+            Self::CacheBytes => "kept-between-tokens",
         }
     }
 
@@ -68,7 +111,22 @@ impl Quantity {
         if self == Self::LargestBatch {
             return side.largest_batch.map(|found| found.batch as f64);
         }
-        self.of_measurement(side.outcome.measurement()?)
+        match &side.outcome {
+            Outcome::Measured(found) => self.of_measurement(found),
+            Outcome::Generated(found) => self.of_generation(found),
+            Outcome::OutOfMemory { .. } | Outcome::Invalid { .. } | Outcome::Failed { .. } => None,
+        }
+    }
+
+    fn of_generation(self, found: &GenerationMeasurement) -> Option<f64> {
+        match self {
+            Self::AttentionTime => Some(found.attention_secs()),
+            Self::Texts => Some(found.samples_per_sec()),
+            Self::TokenTime => Some(found.token_secs()),
+            Self::ReadingTime => Some(found.reading_secs),
+            Self::CacheBytes => Some(found.cache_bytes as f64),
+            Self::StepTime | Self::Tokens | Self::Memory | Self::Flops | Self::Energy | Self::LargestBatch => None,
+        }
     }
 
     fn of_measurement(self, found: &Measurement) -> Option<f64> {
@@ -78,7 +136,12 @@ impl Quantity {
             Self::Memory => found.model_memory_bytes().map(|bytes| bytes as f64),
             Self::Flops => Some(found.flops_per_sec()),
             Self::Energy => found.token_joules(),
-            Self::LargestBatch => None,
+            Self::LargestBatch
+            | Self::AttentionTime
+            | Self::Texts
+            | Self::TokenTime
+            | Self::ReadingTime
+            | Self::CacheBytes => None,
         }
     }
 
@@ -86,12 +149,15 @@ impl Quantity {
     pub fn axis(self) -> Axis {
         let axis = Axis::new(self.name());
         match self {
-            Self::StepTime => axis.unit("s"),
+            Self::StepTime | Self::ReadingTime => axis.unit("s"),
             Self::Tokens => axis.unit("tokens/s").quantity(Kind::Count),
-            Self::Memory => axis.quantity(Kind::Bytes),
+            Self::Memory | Self::CacheBytes => axis.quantity(Kind::Bytes),
             Self::Flops => axis.unit("FLOP/s").quantity(Kind::Flops),
             Self::Energy => axis.unit("J"),
             Self::LargestBatch => axis.unit("examples").quantity(Kind::Count),
+            Self::AttentionTime => Axis::new("Attention per text and token").unit("s"),
+            Self::Texts => axis.unit("samples/s"),
+            Self::TokenTime => Axis::new("Time per text and token").unit("s"),
         }
     }
 }
@@ -159,16 +225,33 @@ fn lines(spec: &SweepSpec, points: &[PointResult], quantity: Quantity) -> Vec<(S
                     Some((x, quantity.of(found)?))
                 })
                 .collect();
+            if quantity == Quantity::Texts && spec.axes.first().is_some_and(|axis| axis.field == "batch") {
+                found.extend(at_largest_batch(points, &side, second));
+            }
             found.sort_by(|a, b| a.0.total_cmp(&b.0));
             let (x, y): (Vec<f64>, Vec<f64>) = found.into_iter().unzip();
+            let cache = spec.generation.as_ref().and_then(|_| side.parse::<Cache>().ok());
+            let side = cache.map_or_else(|| side.clone(), |cache| cache.label().to_owned());
             let name = match (second, spec.axes.get(1)) {
                 (Some(value), Some(axis)) => format!("{side}, {}={value}", axis.field),
-                _ => side.clone(),
+                _ => side,
             };
             lines.push((name, Series::from_xy(Arc::new(x), Arc::new(y))));
         }
     }
     lines
+}
+
+/// The batches that were looked for and run, with their texts a second: the ends of lines over batches.
+fn at_largest_batch(points: &[PointResult], side: &str, second: Option<&String>) -> Vec<(f64, f64)> {
+    let points = points.iter().filter(|point| point.settings.get(1).map(|setting| &setting.value) == second);
+    let sides = points.flat_map(|point| &point.sides).filter(|known| known.side == side);
+    let batches = sides.filter_map(|known| {
+        let (largest, at_point) = (known.largest_batch?, known.outcome.generation().map(|found| found.texts));
+        // Not where the axis ends with it.
+        (at_point != Some(largest.batch as u64)).then_some((largest.batch as f64, largest.run_secs?))
+    });
+    batches.map(|(batch, secs)| (batch, batch / secs)).collect()
 }
 
 /// Every quantity of which a benchmark has points, as a figure with a name that is fit for a file.

@@ -1,0 +1,8 @@
+//! What a benchmark measured, as quantities, lines and figures, and beside what papers publish: for the Speed panel and the
+//! command line.
+
+mod published;
+mod quantities;
+
+pub use published::{PUBLISHED_SETTING, published_ratios};
+pub use quantities::{Lines, Quantity, figures, millis, x_axis};

@@ -1,0 +1,102 @@
+use headroom_engine::speed::{GenerationMeasurement, PointResult, SideResult, SweepSpec};
+
+/// Where the published ratios come from, and how they were measured.
+pub const PUBLISHED_SETTING: &str = "Published: EL-Attention (Yan et al., ICML 2021), on a V100 GPU with 16 GB. \
+     Section 4.1.2 and figure 4: one attention function of 16 heads and width 1,024. Table 3: BART large, half precision, \
+     4 beams. Its key/value cache holds a copy of the source for every beam; here there is one for all beams of a source.";
+
+/// A ratio that a paper publishes beside the same of a benchmark.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PublishedRatio {
+    /// What over what.
+    pub what: String,
+    /// What the paper says.
+    pub published: &'static str,
+    /// Where it says so.
+    pub place: &'static str,
+    /// What was measured here; none where one of the two has no number yet.
+    pub measured: Option<f64>,
+}
+
+/// Ratios of the caches that the EL-attention paper publishes, for an axis over lengths, beams or batches; none for others.
+pub fn published_ratios(spec: &SweepSpec, points: &[PointResult]) -> Vec<PublishedRatio> {
+    let ([axis], true) = (spec.axes.as_slice(), spec.generation.is_some()) else { return Vec::new() };
+    let (Some(first), Some(last)) = (axis.values.first(), axis.values.last()) else { return Vec::new() };
+    let found = |value: &str, side: &str| side_at(points, value, side)?.outcome.generation();
+    let attention = |value: &str, over: &str, under: &str| {
+        ratio(found(value, over)?.attention_secs(), found(value, under)?.attention_secs())
+    };
+    let at = |value: &str, unit: &str, published: &'static str| PublishedRatio {
+        what: format!("attention, key/value cache over hidden states, {value} {unit}"),
+        published,
+        place: "section 4.1.2",
+        measured: attention(value, "key_value", "hidden"),
+    };
+    let most = |published: &'static str| PublishedRatio {
+        what: "attention, no cache over hidden states, at most".to_owned(),
+        published,
+        place: "section 4.1.2",
+        measured: axis.values.iter().filter_map(|value| attention(value, "none", "hidden")).reduce(f64::max),
+    };
+    match axis.field.as_str() {
+        "source" => {
+            vec![at(first, "source tokens", "1.4 at 64"), at(last, "source tokens", "5 at 1,024"), most("up to 36")]
+        }
+        "beams" => vec![at(first, "beams", "2 with 1"), at(last, "beams", "5 with 8"), most("up to 36")],
+        "batch" => {
+            // A larger batch brings no speed without a cache: there the baseline is the same at 32 and 64.
+            let plain = axis.values.iter().filter_map(|value| found(value, "none"));
+            let baseline = plain.map(GenerationMeasurement::samples_per_sec).reduce(f64::max);
+            let best = |side: &str| fastest(points, side);
+            let over = |side: &str, published: &'static str| PublishedRatio {
+                what: format!("samples/s at the largest batch, {} over no cache at its fastest", named(side)),
+                published,
+                place: "table 3",
+                measured: best(side).zip(baseline).and_then(|(best, baseline)| ratio(best, baseline)),
+            };
+            let batch = |side: &str| largest(points, side).map(|batch| batch as f64);
+            vec![
+                over("key_value", "3.0 (32 against 32)"),
+                over("hidden", "15.1 (320 against 32)"),
+                PublishedRatio {
+                    what: "largest batch, hidden states over key/value cache".to_owned(),
+                    published: "10 (320 against 32)",
+                    place: "table 3",
+                    measured: batch("hidden").zip(batch("key_value")).and_then(|(one, other)| ratio(one, other)),
+                },
+            ]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn named(side: &str) -> &'static str {
+    if side == "hidden" { "hidden states" } else { "key/value cache" }
+}
+
+fn ratio(over: f64, under: f64) -> Option<f64> {
+    (under > 0.0).then(|| over / under).filter(|ratio| ratio.is_finite())
+}
+
+fn side_at<'a>(points: &'a [PointResult], value: &str, side: &str) -> Option<&'a SideResult> {
+    let is_there = |point: &&PointResult| point.settings.first().is_some_and(|setting| setting.value == value);
+    points.iter().find(is_there)?.sides.iter().find(|found| found.side == side)
+}
+
+/// Texts a second at the largest batch that was run.
+fn fastest(points: &[PointResult], side: &str) -> Option<f64> {
+    let sides = || points.iter().flat_map(|point| &point.sides).filter(|found| found.side == side);
+    let measured = sides().filter_map(|found| found.outcome.generation());
+    let at_points = measured.map(|found| (found.texts, found.samples_per_sec()));
+    let at_largest = sides().filter_map(|found| {
+        let largest = found.largest_batch?;
+        Some((largest.batch as u64, largest.batch as f64 / largest.run_secs?))
+    });
+    at_points.chain(at_largest).max_by_key(|(batch, _)| *batch).map(|(_, rate)| rate)
+}
+
+/// The largest batch that fits.
+fn largest(points: &[PointResult], side: &str) -> Option<usize> {
+    let sides = points.iter().flat_map(|point| &point.sides).filter(|found| found.side == side);
+    sides.filter_map(|found| found.largest_batch).map(|largest| largest.batch).max()
+}
