@@ -27,7 +27,10 @@ pub fn published_ratios(spec: &SweepSpec, points: &[PointResult]) -> Vec<Publish
         ratio(found(value, over)?.attention_secs(), found(value, under)?.attention_secs())
     };
     let at = |value: &str, unit: &str, published: &'static str| PublishedRatio {
-        what: format!("attention, key/value cache over hidden states, {value} {unit}"),
+        what: format!(
+            "attention, key/value cache over hidden states, {value} {unit}{}",
+            if value == "1" { "" } else { "s" }
+        ),
         published,
         place: "section 4.1.2",
         measured: attention(value, "key_value", "hidden"),
@@ -40,9 +43,9 @@ pub fn published_ratios(spec: &SweepSpec, points: &[PointResult]) -> Vec<Publish
     };
     match axis.field.as_str() {
         "source" => {
-            vec![at(first, "source tokens", "1.4 at 64"), at(last, "source tokens", "5 at 1,024"), most("up to 36")]
+            vec![at(first, "source token", "1.4 at 64"), at(last, "source token", "5 at 1,024"), most("up to 36")]
         }
-        "beams" => vec![at(first, "beams", "2 with 1"), at(last, "beams", "5 with 8"), most("up to 36")],
+        "beams" => vec![at(first, "beam", "2 with 1"), at(last, "beam", "5 with 8"), most("up to 36")],
         "batch" => {
             // A larger batch brings no speed without a cache: there the baseline is the same at 32 and 64.
             let plain = axis.values.iter().filter_map(|value| found(value, "none"));
