@@ -83,8 +83,9 @@ pub(super) const SITES: u32 = 3;
 pub(super) const CROSS_SITES: u32 = 2;
 
 impl Layer {
-    /// This layer as part of a stack, with dropout sites from `site` on, for sequences of `tokens`.
-    pub fn parts(&self, site: u32, tokens: usize, pass: &Pass<'_>) -> LayerParts {
+    /// This layer as part of a stack, with dropout sites from `site` on, for sequences of `tokens`. `memory` says which
+    /// states of an encoder are seen, and how many there are.
+    pub fn parts(&self, site: u32, tokens: usize, pass: &Pass<'_>, memory: Option<(&MaskSpec, usize)>) -> LayerParts {
         let frame = |norm: &Norm, site: u32| Frame {
             norm: norm.clone(),
             at: match self.placement {
@@ -93,23 +94,27 @@ impl Layer {
             },
             dropout: pass.dropout.block(site),
         };
-        let attention = self.attention.as_ref().map(|(attention, norm)| AttentionParts {
-            frame: frame(norm, site + 1),
-            projections: attention.projections.clone(),
-            heads: attention.heads.maps.clone(),
-            head_size: attention.heads.head_size,
-            output: attention.output.clone(),
-            mask: pass.mask.clone(),
-            dropout: pass.dropout.block(site),
-            memory: pass.map_memory(tokens),
-        });
+        let attend =
+            |(attention, norm): &(HeadAttention, Norm), mask: &MaskSpec, site: u32, keys: usize| AttentionParts {
+                frame: frame(norm, site + 1),
+                projections: attention.projections.clone(),
+                heads: attention.heads.maps.clone(),
+                head_size: attention.heads.head_size,
+                output: attention.output.clone(),
+                mask: mask.clone(),
+                dropout: pass.dropout.block(site),
+                memory: pass.map_memory(keys),
+            };
+        let attention = self.attention.as_ref().map(|own| attend(own, pass.mask, site, tokens));
+        let cross = self.cross.as_ref().zip(memory);
+        let cross = cross.map(|(cross, (mask, keys))| attend(cross, mask, site + SITES, keys));
         let feed_forward = FeedForwardParts {
             frame: frame(&self.feed_forward_norm, site + 2),
             inner: self.feed_forward_in.clone(),
             outer: self.feed_forward_out.clone(),
             activation: self.activation,
         };
-        LayerParts { attention, feed_forward }
+        LayerParts { attention, cross, feed_forward }
     }
 
     /// This layer, composed of small operations, with dropout sites from `site` on.

@@ -142,17 +142,22 @@ impl Stack {
         let (t, heads) = (x.dim(1)?, self.plan.heads);
         let mut hidden: Vec<Tensor> = options.keep_hidden.then(|| x.clone()).into_iter().collect();
         let last_norm = self.last_norm();
-        // Layers that leave scores out or attend to an encoder are composed of small operations.
-        if pass.in_blocks && self.plan.coverage.is_full() && memory.is_none() {
+        // Layers that leave scores out are composed of small operations.
+        if pass.in_blocks && self.plan.coverage.is_full() {
+            let seen = memory.as_ref().map(|(states, mask)| Ok::<_, ModelError>((mask, states.dim(1)?))).transpose()?;
             let layers = self.layers.iter().enumerate();
-            let layers = layers.map(|(number, layer)| layer.parts(self.layer_site(number), t, pass));
+            let layers = layers.map(|(number, layer)| layer.parts(self.layer_site(number), t, pass, seen)).collect();
             let wanted = Wanted { maps: options.keep_maps, hidden: options.keep_hidden };
-            let stacked = ops::stack(&x, layers.collect(), last_norm.cloned(), pass.gradients, wanted)?;
+            let states = memory.as_ref().map(|(states, _)| *states);
+            let stacked = ops::stack(&x, states, layers, last_norm.cloned(), pass.gradients, wanted)?;
             hidden.extend(stacked.hidden);
             let maps = self.layers.iter().zip(&stacked.maps);
             let maps = maps.map(|(layer, maps)| layer.all_maps(Some(maps), &stacked.stream, heads));
-            let maps = maps.collect::<Result<_, _>>()?;
-            return Ok(Encoded { maps, cross_maps: Vec::new(), last: stacked.stream, hidden });
+            let cross = self.layers.iter().zip(&stacked.cross_maps);
+            let keys = seen.map_or(0, |(_, keys)| keys);
+            let cross = cross.map(|(layer, maps)| layer.all_cross_maps(Some(maps), &stacked.stream, keys, heads));
+            let (maps, cross_maps) = (maps.collect::<Result<_, _>>()?, cross.collect::<Result<_, _>>()?);
+            return Ok(Encoded { maps, cross_maps, last: stacked.stream, hidden });
         }
         let (mut maps, mut cross_maps) = (Vec::new(), Vec::new());
         let mut lenders = Lenders::default();

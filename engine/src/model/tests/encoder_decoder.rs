@@ -103,9 +103,37 @@ fn single_operations_give_what_small_ones_give() {
                 }
             }
             let (ours, composed) = (frozen(&plan, &parameters), frozen(&plan, &parameters).composed());
+            let options = ForwardOptions { keep_maps: true, ..ForwardOptions::default() };
+            let maps = [&ours, &composed].map(|model| model.forward(&input, &options).unwrap().cross_maps);
+            assert_eq!(maps[0].len(), plan.stack.layers);
+            for (layer, (ours, reference)) in maps[0].iter().zip(&maps[1]).enumerate() {
+                let difference = largest_difference(ours, reference);
+                assert!(difference <= tolerance, "maps of cross-attention {layer} are off by {difference}");
+            }
             let [ours, reference] = [ours, composed].map(|model| model.evaluate(&input, &labels).unwrap());
             assert!((ours.loss_sum - reference.loss_sum).abs() <= tolerance * reference.loss_sum.abs());
             assert_eq!((ours.labelled, ours.correct), (reference.labelled, reference.correct));
+        }
+    }
+}
+
+/// Several tiles of queries, more and fewer of them than keys, maps that are kept and maps that are computed again.
+#[test]
+fn single_operations_give_the_same_for_sequences_of_several_tiles() {
+    for mut plan in plain().into_iter().map(with_dropout) {
+        for (m, t) in [(530, 150), (150, 530)] {
+            plan.stack.positions = t;
+            plan.encoder.as_deref_mut().unwrap().positions = m;
+            let parameters = wide(&plan, DType::F64);
+            let (input, labels) = (pairs(2, m, t), labels(2, t));
+            let model = || Model::trainable(&plan, &parameters).unwrap();
+            let ours = found(&model(), &input, &labels, false);
+            let reference = found(&model().composed(), &input, &labels, false);
+            for ((name, ours), (_, reference)) in ours.iter().zip(&reference) {
+                let scale = numbers(reference).iter().fold(1.0_f64, |most, x| most.max(x.abs()));
+                let difference = largest_difference(ours, reference);
+                assert!(difference <= 1e-11 * scale, "{name}, {m} and {t}: off by {difference} of {scale}");
+            }
         }
     }
 }

@@ -4,9 +4,9 @@ use super::open::{
     BlockDropout, Frame, Locked, Number, Opened, affine_tensors, check_affine, check_norm, norm_tensors,
 };
 use super::projections::{HeadMap, HeadProjections};
-use super::wiring::Wiring;
+use super::wiring::{ProjectionParts, Wiring};
 use crate::ops::threaded::{
-    AttentionBlock, AttentionSlots, AttentionState, CoreHeads, CoreShape, DerivationSlots, LentGradients, LentMaps,
+    AttentionBlock, AttentionSlots, AttentionState, CoreHeads, CoreShape, LentGradients, LentMaps, Rows, Slab,
 };
 use crate::ops::{Affine, Gradients, MaskSpec};
 
@@ -21,7 +21,7 @@ pub enum MapMemory {
     Recompute,
 }
 
-/// A self-attention sub-layer.
+/// An attention sub-layer: of the stream to itself, or to another sequence.
 #[derive(Clone, Debug)]
 pub struct AttentionParts {
     /// Norm, and dropout of the output.
@@ -36,45 +36,50 @@ pub struct AttentionParts {
     pub output: Affine,
     /// Which keys a query sees.
     pub mask: MaskSpec,
-    /// Dropout of the maps, as elements of `[b, heads, t, t]`.
+    /// Dropout of the maps, as elements of `[b, heads, t, m]`.
     pub dropout: Option<BlockDropout>,
     /// What is kept of the maps.
     pub memory: MapMemory,
 }
 
-/// A checked self-attention for a stream of a known shape.
+/// A checked attention for a stream of a known shape.
 pub(super) struct AttentionPiece {
     parts: AttentionParts,
     wiring: Wiring,
     heads: CoreHeads,
     /// `b`, `t`, `d`
     sizes: [usize; 3],
+    /// Positions that are attended to, m; t in self-attention.
+    attended: usize,
     keys: Option<Vec<u8>>,
 }
 
 impl AttentionPiece {
-    pub fn new(parts: AttentionParts, sizes: [usize; 3]) -> Result<Self> {
+    /// For a stream of `sizes` `b`, `t`, `d`; `memory` are the positions of another sequence that is attended to.
+    pub fn new(parts: AttentionParts, sizes: [usize; 3], memory: Option<usize>) -> Result<Self> {
         let [b, t, d] = sizes;
+        let attended = memory.unwrap_or(t);
+        if memory.is_some() && (attended == 0 || parts.mask.causal) {
+            bail!("Attention to another sequence of {attended} positions, of which some are hidden by their place.")
+        }
         check_norm(&parts.frame.norm, d)?;
-        let wiring = Wiring::new(&parts.projections, &parts.heads, parts.head_size, d)?;
+        let wiring = Wiring::new(&parts.projections, &parts.heads, parts.head_size, d, memory.is_some())?;
         check_affine("output map", &parts.output, parts.heads.len() * parts.head_size, d)?;
         let keys = |keys: &Tensor| {
-            if keys.dims() != [b, t] {
-                bail!("A key mask of shape {:?} does not fit {b} examples of {t} positions.", keys.shape())
+            if keys.dims() != [b, attended] {
+                bail!("A key mask of shape {:?} does not fit {b} examples of {attended} positions.", keys.shape())
             }
             keys.flatten_all()?.to_vec1::<u8>()
         };
         let keys = parts.mask.keys.as_ref().map(keys).transpose()?;
-        Ok(Self { heads: CoreHeads::new(wiring.heads.clone()), parts, wiring, sizes, keys })
+        Ok(Self { heads: CoreHeads::new(wiring.heads.clone()), parts, wiring, sizes, attended, keys })
     }
 
-    /// In the order in which values and gradients are handed out.
+    /// Those of the sub-layer but for what is read of another sequence, in the order in which values and gradients are
+    /// handed out.
     fn tensors(&self) -> impl Iterator<Item = &Tensor> {
-        let (AttentionParts { frame, output, .. }, Wiring { projections, derivation, .. }) =
-            (&self.parts, &self.wiring);
-        let own = norm_tensors(&frame.norm).chain(affine_tensors(output));
-        let own = own.chain(projections.iter().flat_map(affine_tensors));
-        own.chain(derivation.tensors()).chain(derivation.maps().iter().flat_map(affine_tensors))
+        let AttentionParts { frame, output, .. } = &self.parts;
+        norm_tensors(&frame.norm).chain(affine_tensors(output)).chain(self.wiring.asking.tensors())
     }
 
     /// Where the maps of the heads come from.
@@ -92,25 +97,33 @@ impl AttentionPiece {
         self.heads.computed()
     }
 
-    /// Writes the stream after the sub-layer; the state has the maps if they are wanted, or to be kept. `lent` are the
-    /// maps of the layers that lend.
+    /// Positions that are attended to.
+    pub fn attended(&self) -> usize {
+        self.attended
+    }
+
+    /// Writes the stream after the sub-layer; the state has the maps if they are wanted, or to be kept. `memory` is the
+    /// other sequence that is attended to, if there is one; `lent` are the maps of the layers that lend.
     pub fn forward<T: Number>(
         &self,
         x: &[T],
         y: &mut [T],
+        memory: Option<&[T]>,
         lent: Vec<LentMaps<'_, T>>,
         is_training: bool,
         wants_maps: bool,
     ) -> Result<AttentionState<T>> {
         let keeps = wants_maps || (is_training && self.parts.memory == MapMemory::Keep);
-        self.with_block(|block| Ok(block.forward(x, y, self.sizes[2], lent, keeps)))
+        self.with_block(|block| Ok(block.forward(x, y, self.sizes[2], memory, lent, keeps)))
     }
 
-    /// Writes the gradient of the stream before, and adds those of the parameters and of lent maps.
+    /// Writes the gradient of the stream before, and adds those of the parameters, of lent maps and of another sequence
+    /// that was attended to.
     #[expect(clippy::too_many_arguments, reason = "the stream and its gradient, twice, and everything that was lent")]
     pub fn backward<T: Number>(
         &self,
         x: &[T],
+        memory: Option<(&[T], &mut Rows<T>)>,
         state: AttentionState<T>,
         lent: Vec<LentMaps<'_, T>>,
         dy: &[T],
@@ -118,20 +131,25 @@ impl AttentionPiece {
         gradients: &Gradients,
         lent_gradients: LentGradients<'_, T>,
     ) -> Result<()> {
-        let Wiring { projections, derivation, .. } = &self.wiring;
-        let mut locked = Locked::of(gradients, self.tensors());
-        let mut next = locked.slots();
-        let mut slots = AttentionSlots {
-            norm: next.norm()?,
-            output: next.affine(&self.parts.output)?,
-            projections: projections.iter().map(|map| next.affine(map)).collect::<Result<_>>()?,
-            derivation: DerivationSlots {
-                tensors: derivation.tensors().map(|_| next.take()).collect::<Result<_>>()?,
-                maps: derivation.maps().iter().map(|map| next.affine(map)).collect::<Result<_>>()?,
-            },
-        };
+        let d = self.sizes[2];
         self.with_block(|block| {
-            block.backward(x, self.sizes[2], state, lent, dy, dx, &mut slots, lent_gradients);
+            let (of_memory, dmemory) = memory.unzip();
+            let mut locked = Locked::of(gradients, self.tensors());
+            let mut next = locked.slots();
+            let mut slots = AttentionSlots {
+                norm: next.norm()?,
+                output: next.affine(&self.parts.output)?,
+                asking: self.wiring.asking.slots(&mut next)?,
+            };
+            let left = block.backward(x, d, of_memory, state, lent, dy, dx, &mut slots, lent_gradients);
+            drop(slots);
+            // Both sequences may go through the same maps, whose gradients are locked once at a time.
+            drop(locked);
+            if let (Some(left), Some(x), Some(dx), Some(parts)) = (left, of_memory, dmemory, &self.wiring.memory) {
+                let mut locked = Locked::of(gradients, parts.tensors());
+                let mut slots = parts.slots(&mut locked.slots())?;
+                block.memory_backward(Slab::dense(x, d), left, &mut slots, dx);
+            }
             Ok(())
         })
     }
@@ -140,16 +158,18 @@ impl AttentionPiece {
     fn with_block<T: Number, R>(&self, f: impl FnOnce(&AttentionBlock<'_, T>) -> Result<R>) -> Result<R> {
         let AttentionParts { frame, output, head_size, mask, dropout, .. } = &self.parts;
         let [batch, tokens, _] = self.sizes;
-        let opened = Opened::of(self.tensors());
+        let memory = &self.wiring.memory;
+        let opened = Opened::of(self.tensors().chain(memory.iter().flat_map(ProjectionParts::tensors)));
         let mut next = opened.values()?;
         f(&AttentionBlock {
             frame: next.frame(frame)?,
             output: next.affine(output)?,
-            projections: self.wiring.projections.iter().map(|map| next.affine(map)).collect::<Result<_>>()?,
-            derivation: self.wiring.derivation.open(&mut next)?,
+            asking: self.wiring.asking.open(&mut next)?,
+            memory: memory.as_ref().map(|parts| parts.open(&mut next)).transpose()?,
             core: CoreShape {
                 batch,
                 tokens,
+                keys: self.attended,
                 heads: &self.heads,
                 head_size: *head_size,
                 scale: 1.0 / (*head_size as f64).sqrt(),

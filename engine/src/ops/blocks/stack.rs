@@ -9,17 +9,19 @@ use super::projections::HeadMap;
 use crate::ops::element::{Reading, by_dtype, tensor};
 use crate::ops::profile::{Work, span};
 use crate::ops::threaded::{
-    AttentionState, Buffer, FeedForwardState, KeptMaps, LentGradient, LentGradients, LentMaps, Slab,
+    AttentionState, Buffer, FeedForwardState, KeptMaps, LentGradient, LentGradients, LentMaps, Rows, Slab,
 };
-use crate::ops::tracked::{Backward, Computed, tracked1};
+use crate::ops::tracked::{Backward, Computed, tracked1, tracked2};
 use crate::ops::{Gradients, Norm};
 
-/// One layer: attention, then feed-forward.
+/// One layer: attention, attention to another sequence, then feed-forward.
 #[derive(Clone, Debug)]
 pub struct LayerParts {
     /// The first sub-layer; none where a layer does not attend.
     pub attention: Option<AttentionParts>,
-    /// The second.
+    /// The second; none where nothing else is attended to.
+    pub cross: Option<AttentionParts>,
+    /// The last.
     pub feed_forward: FeedForwardParts,
 }
 
@@ -39,22 +41,31 @@ pub struct Stacked {
     pub stream: Tensor,
     /// A tensor a layer, if wanted: a map for every head that attends. `[b, h, t, t]`
     pub maps: Vec<Tensor>,
+    /// The same of the attention to another sequence, where there is one. `[b, h, t, m]`
+    pub cross_maps: Vec<Tensor>,
     /// A tensor a layer, if wanted; the last one after the last norm. `[b, t, d]`
     pub hidden: Vec<Tensor>,
 }
 
-/// Layers one after the other, and a norm after the last where there is one.
+/// The sub-layers that attend: to the stream itself, then to another sequence.
+const ATTENTIONS: usize = 2;
+/// The place of the second among them.
+const CROSS: usize = 1;
+
+/// Layers one after the other, and a norm after the last where there is one. `memory` is another sequence that layers attend
+/// to, as an encoder's states.
 ///
 /// Gradients of parameters go to `gradients`; without it, nothing is kept for a backward pass. What the backward pass
 /// of a layer needs is freed as soon as that is done.
 ///
 /// # Shapes
-/// `x` `[b, t, d]`.
+/// `x` `[b, t, d]`, `memory` `[b, m, d]`.
 ///
 /// # Errors
 /// If `x` is not for blocks ([`has_blocks`]), or the shapes of the parts do not fit it.
 pub fn stack(
     x: &Tensor,
+    memory: Option<&Tensor>,
     layers: Vec<LayerParts>,
     last_norm: Option<Norm>,
     gradients: Option<&Gradients>,
@@ -67,14 +78,27 @@ pub fn stack(
     if let Some(norm) = &last_norm {
         check_norm(norm, d)?;
     }
+    let memory = memory.map(Tensor::contiguous).transpose()?;
+    let attended = memory.as_ref().map(|memory| memory.dims3()).transpose()?;
+    if attended.is_some_and(|(batch, _, width)| (batch, width) != (b, d)) {
+        bail!("A stream of {b} examples of width {d} cannot attend to a sequence of the shape {attended:?}.")
+    }
+    let attended = attended.map(|(_, positions, _)| positions);
     let piece = |parts: LayerParts| {
-        let attention = parts.attention.map(|attention| AttentionPiece::new(attention, [b, t, d])).transpose()?;
-        Ok((attention, FeedForwardPiece::new(parts.feed_forward, d)?))
+        if parts.cross.is_some() && attended.is_none() {
+            bail!("A layer attends to another sequence, and there is none.")
+        }
+        let own = parts.attention.map(|parts| AttentionPiece::new(parts, [b, t, d], None)).transpose()?;
+        let cross = parts.cross.map(|parts| AttentionPiece::new(parts, [b, t, d], attended)).transpose()?;
+        Ok(LayerPiece { attentions: [own, cross], feed_forward: FeedForwardPiece::new(parts.feed_forward, d)? })
     };
     let layers = layers.into_iter().map(piece).collect::<Result<Vec<_>>>()?;
-    let loans = Loans::new(&layers)?;
-    let heads = |attention: &Option<AttentionPiece>| attention.as_ref().map_or(0, |piece| piece.maps().len());
-    let map_shapes: Vec<[usize; 4]> = layers.iter().map(|(attention, _)| [b, heads(attention), t, t]).collect();
+    let loans = [Loans::new(&layers, 0)?, Loans::new(&layers, CROSS)?];
+    let shapes = |which: usize, positions: usize| -> Vec<[usize; 4]> {
+        let heads = |layer: &LayerPiece| layer.attentions[which].as_ref().map_or(0, |piece| piece.maps().len());
+        layers.iter().map(|layer| [b, heads(layer), t, positions]).collect()
+    };
+    let shapes = [shapes(0, t), shapes(CROSS, attended.unwrap_or(0))];
     let x = x.contiguous()?;
     by_dtype!(x.dtype(), T => {
         let op = StackOp {
@@ -86,25 +110,41 @@ pub fn stack(
             wanted,
             state: Mutex::new(None),
         };
-        let (y, Beside { maps, mut hidden }) = op.forward(Reading::of(&x).slice::<T>()?)?;
-        let stream = tracked1(&x, Computed::values(y, x.shape()), op)?;
+        let of_memory = memory.as_ref().map(Reading::of);
+        let of_memory = of_memory.as_ref().map(Reading::slice::<T>).transpose()?;
+        let (y, Beside { maps, mut hidden }) = op.forward(Reading::of(&x).slice::<T>()?, of_memory)?;
+        let result = Computed::values(y, x.shape());
+        let stream = match &memory {
+            Some(memory) => tracked2([&x, memory], result, op)?,
+            None => tracked1(&x, result, op)?,
+        };
         if let Some(last) = hidden.last_mut() {
             *last = Vec::new();
         }
-        let maps = maps.into_iter().zip(map_shapes).map(|(maps, shape)| tensor(maps, shape.as_slice()));
+        let mut maps = maps.into_iter().zip(shapes).map(|(maps, shapes)| {
+            maps.into_iter().zip(shapes).map(|(maps, shape)| tensor(maps, shape.as_slice())).collect::<Result<Vec<_>>>()
+        });
+        let mut next = || maps.next().transpose().map(Option::unwrap_or_default);
+        let (maps, cross_maps) = (next()?, next()?);
         let count = hidden.len();
         let hidden = hidden.into_iter().enumerate().map(|(layer, hidden)| {
             // The last one is the stream that is given back, on its graph.
             if layer + 1 == count { Ok(stream.clone()) } else { tensor(hidden, (b, t, d)) }
         });
-        Ok(Stacked { maps: maps.collect::<Result<_>>()?, hidden: hidden.collect::<Result<_>>()?, stream })
+        Ok(Stacked { maps, cross_maps, hidden: hidden.collect::<Result<_>>()?, stream })
     })
+}
+
+/// A checked layer.
+struct LayerPiece {
+    attentions: [Option<AttentionPiece>; ATTENTIONS],
+    feed_forward: FeedForwardPiece,
 }
 
 /// What the forward pass gives on the side.
 #[derive(Debug)]
 struct Beside<T> {
-    maps: Vec<Vec<T>>,
+    maps: [Vec<Vec<T>>; ATTENTIONS],
     hidden: Vec<Vec<T>>,
 }
 
@@ -116,12 +156,14 @@ struct Loans {
 }
 
 impl Loans {
-    fn new(layers: &[(Option<AttentionPiece>, FeedForwardPiece)]) -> Result<Self> {
+    /// Among the attentions of one kind.
+    fn new(layers: &[LayerPiece], which: usize) -> Result<Self> {
         let mut loans = Self { layers: vec![(Vec::new(), None); layers.len()] };
-        for (number, (attention, _)) in layers.iter().enumerate() {
-            for map in attention.iter().flat_map(AttentionPiece::maps) {
+        let piece = |layer: usize| layers.get(layer).and_then(|layer| layer.attentions[which].as_ref());
+        for number in 0..layers.len() {
+            for map in piece(number).into_iter().flat_map(AttentionPiece::maps) {
                 let HeadMap::Borrowed { layer, computed } = *map else { continue };
-                let lender = layers.iter().take(number).nth(layer).and_then(|(attention, _)| attention.as_ref());
+                let lender = piece(layer).filter(|_| layer < number);
                 if lender.is_none_or(|lender| computed >= lender.computed()) {
                     bail!("Layer {number} borrows map {computed} of layer {layer}, which does not have it to lend.")
                 }
@@ -144,19 +186,30 @@ impl Loans {
     }
 }
 
+/// What the backward pass of an attention needs.
+struct Attended<T: Number> {
+    state: AttentionState<T>,
+    /// The stream after it.
+    after: Buffer<T>,
+}
+
 /// What the backward pass of a layer needs.
 struct LayerState<T: Number> {
-    attention: Option<AttentionState<T>>,
-    /// The stream between the sub-layers; none where the layer does not attend.
-    middle: Option<Buffer<T>>,
+    /// None where the layer does not attend.
+    attentions: [Option<Attended<T>>; ATTENTIONS],
     feed_forward: FeedForwardState<T>,
     /// The stream after the layer.
     after: Buffer<T>,
 }
 
+/// The stream after some attentions of a layer; `before` is that before the layer.
+fn stream_after<'a, T: Number>(before: &'a [T], attentions: &'a [Option<Attended<T>>]) -> &'a [T] {
+    attentions.iter().flatten().next_back().map_or(before, |attended| &attended.after)
+}
+
 struct StackOp<T: Number> {
-    layers: Vec<(Option<AttentionPiece>, FeedForwardPiece)>,
-    loans: Loans,
+    layers: Vec<LayerPiece>,
+    loans: [Loans; ATTENTIONS],
     last_norm: Option<Norm>,
     /// `b`, `t`, `d`
     sizes: [usize; 3],
@@ -177,6 +230,11 @@ fn lent_to<'a, T: Number>(
     lent.collect()
 }
 
+/// The maps that a layer of some states computed.
+fn kept_maps<T: Number>(states: &[LayerState<T>], layer: usize, which: usize) -> Option<LentMaps<'_, T>> {
+    states.get(layer)?.attentions[which].as_ref()?.state.maps()
+}
+
 impl<T: Number> StackOp<T> {
     /// The maps of every head of a layer that attends, those that it borrows too.
     fn all_maps(
@@ -186,7 +244,8 @@ impl<T: Number> StackOp<T> {
         lent: &[LentMaps<'_, T>],
     ) -> Result<Vec<T>> {
         let [batch, tokens, _] = self.sizes;
-        let mut maps = Vec::with_capacity(batch * piece.maps().len() * tokens * tokens);
+        let size = tokens * piece.attended();
+        let mut maps = Vec::with_capacity(batch * piece.maps().len() * size);
         for example in 0..batch {
             let mut place = 0;
             for map in piece.maps() {
@@ -201,58 +260,64 @@ impl<T: Number> StackOp<T> {
                     }
                 };
                 let Some(from) = from else { bail!("A layer kept no map {number} to give back.") };
-                maps.extend(from.map(example, number, tokens * tokens));
+                maps.extend(from.map(example, number, size));
             }
         }
         Ok(maps)
     }
 
     /// The stream after all layers, and what is wanted beside it; the states are kept where there will be a backward pass.
-    fn forward(&self, x: &[T]) -> Result<(Vec<T>, Beside<T>)> {
+    fn forward(&self, x: &[T], memory: Option<&[T]>) -> Result<(Vec<T>, Beside<T>)> {
         let is_training = self.gradients.is_some();
         let mut states: Vec<LayerState<T>> = Vec::new();
         // Maps that are lent later, where the states of layers are not kept.
-        let mut shelf: Vec<Option<(KeptMaps<T>, usize)>> = Vec::new();
-        let mut beside = Beside { maps: Vec::new(), hidden: Vec::new() };
-        for (number, (attention, feed_forward)) in self.layers.iter().enumerate() {
+        let mut shelves: [Vec<Option<(KeptMaps<T>, usize)>>; ATTENTIONS] = Default::default();
+        let mut beside = Beside { maps: Default::default(), hidden: Vec::new() };
+        for (number, layer) in self.layers.iter().enumerate() {
             let before: &[T] = states.last().map_or(x, |state| &state.after);
-            let lends = self.loans.last_use(number).is_some();
-            let (mut kept, mut middle) = (None, None);
-            if let Some(piece) = attention {
-                let lent = lent_to(piece, |layer| {
-                    let shelved = shelf.get(layer).and_then(Option::as_ref);
-                    let state = || states.get(layer).and_then(|state| state.attention.as_ref());
-                    match shelved {
-                        Some((maps, computed)) => maps.whole(*computed),
-                        None if is_training => state().and_then(AttentionState::maps),
-                        None => None,
+            let mut attentions: [Option<Attended<T>>; ATTENTIONS] = Default::default();
+            for (which, piece) in layer.attentions.iter().enumerate() {
+                let Some(piece) = piece else {
+                    if self.wanted.maps && (which != CROSS || memory.is_some()) {
+                        beside.maps[which].push(Vec::new());
                     }
+                    continue;
+                };
+                let lent = lent_to(piece, |layer| match shelves[which].get(layer).and_then(Option::as_ref) {
+                    Some((maps, computed)) => maps.whole(*computed),
+                    None if is_training => kept_maps(&states, layer, which),
+                    None => None,
                 })?;
+                let stream = stream_after(before, &attentions);
                 let mut after = Buffer::take(x.len());
-                let wants_maps = self.wanted.maps || lends;
-                let state = piece.forward(before, &mut after, lent.clone(), is_training, wants_maps)?;
+                let wants_maps = self.wanted.maps || self.loans[which].last_use(number).is_some();
+                let memory = memory.filter(|_| which == CROSS);
+                let state = piece.forward(stream, &mut after, memory, lent.clone(), is_training, wants_maps)?;
                 if self.wanted.maps {
-                    beside.maps.push(self.all_maps(piece, state.maps(), &lent)?);
+                    beside.maps[which].push(self.all_maps(piece, state.maps(), &lent)?);
                 }
-                (kept, middle) = (Some(state), Some(after));
-            } else if self.wanted.maps {
-                beside.maps.push(Vec::new());
+                attentions[which] = Some(Attended { state, after });
             }
+            let stream = stream_after(before, &attentions);
             let mut after = Buffer::take(x.len());
-            let feed_forward = feed_forward.forward(middle.as_deref().unwrap_or(before), &mut after)?;
+            let feed_forward = layer.feed_forward.forward(stream, &mut after)?;
             if self.wanted.hidden {
                 beside.hidden.push(after.to_vec());
             }
             if !is_training {
                 states.clear();
-                shelf.push(kept.take().filter(|_| lends).map(AttentionState::into_maps));
-                for (layer, maps) in shelf.iter_mut().enumerate() {
-                    if self.loans.last_use(layer).is_none_or(|last| last <= number) {
-                        *maps = None;
+                for (which, shelf) in shelves.iter_mut().enumerate() {
+                    let loans = &self.loans[which];
+                    let lent = attentions[which].take().filter(|_| loans.last_use(number).is_some());
+                    shelf.push(lent.map(|attended| attended.state.into_maps()));
+                    for (layer, maps) in shelf.iter_mut().enumerate() {
+                        if loans.last_use(layer).is_none_or(|last| last <= number) {
+                            *maps = None;
+                        }
                     }
                 }
             }
-            states.push(LayerState { attention: kept, middle, feed_forward, after });
+            states.push(LayerState { attentions, feed_forward, after });
         }
         let last: &[T] = states.last().map_or(x, |state| &state.after);
         let mut y = vec![T::ZERO; x.len()];
@@ -271,64 +336,116 @@ impl<T: Number> StackOp<T> {
         Ok((y, beside))
     }
 
-    fn go_back(&self, x: &[T], dy: &[T], gradients: &Gradients) -> Result<Vec<T>> {
+    /// The gradients of the stream and of another sequence that was attended to.
+    fn go_back(
+        &self,
+        x: &[T],
+        memory: Option<&[T]>,
+        dy: &[T],
+        gradients: &Gradients,
+    ) -> Result<(Vec<T>, Option<Vec<T>>)> {
         let mut states = taken(&self.state)?;
+        let [batch, tokens, d] = self.sizes;
         let mut gradient = Buffer::take(x.len());
         match &self.last_norm {
             Some(norm) => {
                 let last: &[T] = states.last().map_or(x, |state| &state.after);
                 let opened = Opened::of(norm_tensors(norm));
                 let mut locked = Locked::of(gradients, norm_tensors(norm));
-                let (weights, slab) = (opened.values::<T>()?.norm(norm)?, Slab::dense(last, self.sizes[2]));
+                let (weights, slab) = (opened.values::<T>()?.norm(norm)?, Slab::dense(last, d));
                 let found = span("norm, gradient", Work::pass::<T>(3 * x.len()), || {
-                    weights.backward(slab, Slab::dense(dy, self.sizes[2]), None, &mut gradient)
+                    weights.backward(slab, Slab::dense(dy, d), None, &mut gradient)
                 });
                 locked.slots().norm()?.add(&found);
             }
             None => gradient.copy_from_slice(dy),
         }
+        let mut of_memory = memory.map(|memory| {
+            let mut dmemory = Rows::<T>::take(memory.len() / d.max(1), d);
+            dmemory.for_each_row(|_, row| row.fill(T::ZERO));
+            (memory, dmemory)
+        });
         let mut other = Buffer::take(x.len());
-        let [batch, tokens, _] = self.sizes;
-        let mut borrowed: Vec<Option<LentGradient<T>>> = self.layers.iter().map(|_| None).collect();
-        for (number, (attention, feed_forward)) in self.layers.iter().enumerate().rev() {
-            let Some(mut state) = states.pop() else { bail!("A layer kept nothing for its backward pass.") };
-            drop(state.after);
+        let none = || self.layers.iter().map(|_| None).collect();
+        let mut borrowed: [Vec<Option<LentGradient<T>>>; ATTENTIONS] = [none(), none()];
+        for (number, layer) in self.layers.iter().enumerate().rev() {
+            let Some(state) = states.pop() else { bail!("A layer kept nothing for its backward pass.") };
+            let LayerState { mut attentions, feed_forward, after } = state;
+            drop(after);
             let before: &[T] = states.last().map_or(x, |state| &state.after);
-            let middle = state.middle.as_deref().unwrap_or(before);
-            feed_forward.backward(middle, state.feed_forward, &gradient, &mut other, gradients)?;
-            drop(state.middle);
-            let (Some(piece), Some(kept)) = (attention, state.attention.take()) else {
+            let stream = stream_after(before, &attentions);
+            layer.feed_forward.backward(stream, feed_forward, &gradient, &mut other, gradients)?;
+            std::mem::swap(&mut gradient, &mut other);
+            for (which, piece) in layer.attentions.iter().enumerate().rev() {
+                let (Some(piece), Some(attended)) = (piece, attentions[which].take()) else { continue };
+                drop(attended.after);
+                let lent = lent_to(piece, |layer| kept_maps(&states, layer, which))?;
+                let (loans, borrowed) = (&self.loans[which], &mut borrowed[which]);
+                let own = borrowed[number].take();
+                let size = tokens * piece.attended();
+                let mut lenders: Vec<(usize, LentGradient<T>)> = Vec::new();
+                for &layer in piece.lenders() {
+                    let found = borrowed[layer].take();
+                    lenders
+                        .push((layer, found.unwrap_or_else(|| LentGradient::take(loans.places(layer), batch, size))));
+                }
+                let lent_gradients = LentGradients {
+                    lenders: lenders.iter_mut().map(|(_, gradient)| gradient).collect(),
+                    own: own.as_ref(),
+                };
+                let memory =
+                    of_memory.as_mut().filter(|_| which == CROSS).map(|(memory, gradient)| (*memory, gradient));
+                let stream = stream_after(before, &attentions);
+                piece.backward(
+                    stream,
+                    memory,
+                    attended.state,
+                    lent,
+                    &gradient,
+                    &mut other,
+                    gradients,
+                    lent_gradients,
+                )?;
+                for (layer, gradient) in lenders {
+                    borrowed[layer] = Some(gradient);
+                }
                 std::mem::swap(&mut gradient, &mut other);
-                continue;
-            };
-            let lent = lent_to(piece, |layer| states.get(layer)?.attention.as_ref()?.maps())?;
-            let own = borrowed[number].take();
-            let mut lenders: Vec<(usize, LentGradient<T>)> = Vec::new();
-            for &layer in piece.lenders() {
-                let found = borrowed[layer].take();
-                let places = self.loans.places(layer);
-                lenders.push((layer, found.unwrap_or_else(|| LentGradient::take(places, batch, tokens * tokens))));
-            }
-            let lent_gradients = LentGradients {
-                lenders: lenders.iter_mut().map(|(_, gradient)| gradient).collect(),
-                own: own.as_ref(),
-            };
-            piece.backward(before, kept, lent, &other, &mut gradient, gradients, lent_gradients)?;
-            for (layer, gradient) in lenders {
-                borrowed[layer] = Some(gradient);
             }
         }
-        Ok(gradient.to_vec())
+        let dmemory = of_memory.map(|(_, gradient)| {
+            let rows = gradient.view();
+            (0..rows.rows()).flat_map(|row| rows.row(row)).copied().collect()
+        });
+        Ok((gradient.to_vec(), dmemory))
+    }
+
+    /// The gradients of the inputs, which the forward pass kept.
+    fn gradients(&self, x: &Tensor, memory: Option<&Tensor>, dy: &Tensor) -> Result<(Tensor, Option<Tensor>)> {
+        let Some(gradients) = &self.gradients else { bail!("Layers without a set of gradients cannot go backward.") };
+        let (of_x, of_dy, of_memory) = (Reading::of(x), Reading::of(dy), memory.map(Reading::of));
+        let of_memory = of_memory.as_ref().map(Reading::slice).transpose()?;
+        let (dx, dmemory) = self.go_back(of_x.slice()?, of_memory, of_dy.slice()?, gradients)?;
+        let dmemory = dmemory.zip(memory).map(|(gradient, memory)| tensor(gradient, memory.shape())).transpose()?;
+        Ok((tensor(dx, x.shape())?, dmemory))
     }
 }
 
+/// What both operations of layers are called.
+const NAME: &str = "stack of layers";
+
 impl<T: Number> Backward<1> for StackOp<T> {
-    const NAME: &'static str = "stack of layers";
+    const NAME: &'static str = NAME;
 
     fn backward(&self, [x]: [&Tensor; 1], _: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 1]> {
-        let Some(gradients) = &self.gradients else { bail!("Layers without a set of gradients cannot go backward.") };
-        let (x_values, dy_values) = (Reading::of(x), Reading::of(dy));
-        let dx = self.go_back(x_values.slice()?, dy_values.slice()?, gradients)?;
-        Ok([Some(tensor(dx, x.shape())?)])
+        Ok([Some(self.gradients(x, None, dy)?.0)])
+    }
+}
+
+impl<T: Number> Backward<2> for StackOp<T> {
+    const NAME: &'static str = NAME;
+
+    fn backward(&self, [x, memory]: [&Tensor; 2], _: &Tensor, dy: &Tensor) -> Result<[Option<Tensor>; 2]> {
+        let (dx, dmemory) = self.gradients(x, Some(memory), dy)?;
+        Ok([Some(dx), dmemory])
     }
 }

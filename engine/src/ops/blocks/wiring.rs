@@ -5,21 +5,76 @@ use std::collections::BTreeMap;
 use candle_core::{Result, Tensor, bail};
 
 use super::form::{Columns, Derived, ScoreColumns, ScoringForm, Source};
-use super::open::{InOrder, check_affine};
+use super::open::{InOrder, affine_tensors, check_affine};
 use super::projections::{HeadMap, HeadProjections};
 use crate::ops::Affine;
 use crate::ops::threaded::{
-    self, BlockMatrices, CoreHead, Derivation, Factors, HeadScores, OwnScores, Run, Scaled, SecondMap, Side,
+    self, BlockMatrices, CoreHead, Derivation, DerivationSlots, Factors, HeadScores, OwnScores, ProjectionSlots, Run,
+    Scaled, SecondMap, Side, Slot,
 };
 
-/// What the projections of a layer give, what is made of it, and which columns every head reads.
+/// What heads read of the sequences of a layer, and which columns each of them.
 pub(super) struct Wiring {
-    /// Their outputs stand side by side.
-    pub projections: Vec<Affine>,
-    pub derivation: DerivationParts,
+    /// Of the stream: queries alone where another sequence is attended to.
+    pub asking: ProjectionParts,
+    /// Of another sequence that is attended to; none in self-attention.
+    pub memory: Option<ProjectionParts>,
     pub heads: Vec<CoreHead>,
     /// The layers whose maps are borrowed, each once.
     pub lenders: Vec<usize>,
+}
+
+/// What heads read of a sequence; see [`threaded::Projections`].
+pub(super) struct ProjectionParts {
+    /// The maps that the sequence goes through, whose outputs stand side by side.
+    pub maps: Vec<Affine>,
+    pub derivation: DerivationParts,
+    unread: Vec<Run>,
+}
+
+impl ProjectionParts {
+    /// In the order in which values and gradients are handed out.
+    pub fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        let maps = self.maps.iter().flat_map(affine_tensors);
+        maps.chain(self.derivation.tensors()).chain(self.derivation.maps().iter().flat_map(affine_tensors))
+    }
+
+    /// The same with the values of its tensors and maps.
+    ///
+    /// # Errors
+    /// If they are not as many.
+    pub fn open<'a, T>(&'a self, values: &mut InOrder<&'a [T]>) -> Result<threaded::Projections<'a, T>> {
+        Ok(threaded::Projections {
+            maps: self.maps.iter().map(|map| values.affine(map)).collect::<Result<_>>()?,
+            derivation: self.derivation.open(values)?,
+            unread: &self.unread,
+        })
+    }
+
+    /// Where its gradients go.
+    ///
+    /// # Errors
+    /// If there are not as many places.
+    pub fn slots<'a, T>(&self, next: &mut InOrder<Option<Slot<'a, T>>>) -> Result<ProjectionSlots<'a, T>> {
+        Ok(ProjectionSlots {
+            maps: self.maps.iter().map(|map| next.affine(map)).collect::<Result<_>>()?,
+            derivation: DerivationSlots {
+                tensors: self.derivation.tensors().map(|_| next.take()).collect::<Result<_>>()?,
+                maps: self.derivation.maps().iter().map(|map| next.affine(map)).collect::<Result<_>>()?,
+            },
+        })
+    }
+}
+
+/// Of which of its roles a sequence is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reads {
+    /// It asks and is attended to.
+    All,
+    /// It asks: queries.
+    Queries,
+    /// It is attended to: keys, contents and values.
+    Memory,
 }
 
 /// The parameters between projections and scores; see [`Derivation`].
@@ -80,6 +135,7 @@ impl DerivationParts {
 /// Finds the columns of a form among the projected and the derived ones.
 struct Layout<'a> {
     projections: &'a HeadProjections,
+    reads: Reads,
     /// Where the outputs of each map of the stream start.
     projected: BTreeMap<usize, usize>,
     /// Where each derived matrix starts that is made.
@@ -90,11 +146,12 @@ struct Layout<'a> {
 }
 
 impl Wiring {
-    /// Finds the columns, for a stream of width `d` and heads of size `size`.
+    /// Finds the columns, for a stream of width `d` and heads of size `size`; `is_cross` where another sequence, of the
+    /// same width, is attended to.
     ///
     /// # Errors
     /// If a shape does not fit, or there are queries without a head that computes, or the other way round.
-    pub fn new(projections: &HeadProjections, maps: &[HeadMap], size: usize, d: usize) -> Result<Self> {
+    pub fn new(projections: &HeadProjections, maps: &[HeadMap], size: usize, d: usize, is_cross: bool) -> Result<Self> {
         let form = projections.form();
         if maps.is_empty() || size == 0 {
             bail!("An attention block needs at least one head, of at least one column.")
@@ -113,15 +170,20 @@ impl Wiring {
                 form.scores().count()
             )
         }
-        let mut layout = Layout::new(projections, d)?;
+        let mut layout = Layout::new(projections, d, if is_cross { Reads::Queries } else { Reads::All })?;
         let is_folded = layout.folds();
         layout.derive(is_folded)?;
+        let mut memory = if is_cross { Some(Layout::new(projections, d, Reads::Memory)?) } else { None };
+        if let Some(memory) = &mut memory {
+            memory.derive(is_folded)?;
+        }
+        let attended = memory.as_ref().unwrap_or(&layout);
         let (mut lenders, mut wired, mut place) = (Vec::new(), Vec::with_capacity(maps.len()), 0);
         for (head, map) in form.heads.iter().zip(maps) {
             let scores = match (*map, &head.scores) {
                 (HeadMap::Computed, Some(scores)) => {
                     place += 1;
-                    layout.scores(scores, is_folded, place - 1)?
+                    layout.scores(scores, attended, is_folded, place - 1)?
                 }
                 (HeadMap::Computed, None) => bail!("A head that computes has no queries."),
                 (HeadMap::Borrowed { layer, computed }, _) => {
@@ -133,17 +195,20 @@ impl Wiring {
                     HeadScores::Lent { lender, place: computed }
                 }
             };
-            wired.push(CoreHead { scores, value: layout.columns(head.value)? });
+            wired.push(CoreHead { scores, value: attended.columns(head.value)? });
         }
-        let list = form.stream_maps().map(|map| projections.map(map).cloned()).collect::<Result<_>>()?;
-        Ok(Self { projections: list, derivation: layout.parts, heads: wired, lenders })
+        let memory = memory.map(Layout::finish).transpose()?;
+        Ok(Self { asking: layout.finish()?, memory, heads: wired, lenders })
     }
 }
 
 impl<'a> Layout<'a> {
-    fn new(projections: &'a HeadProjections, d: usize) -> Result<Self> {
+    fn new(projections: &'a HeadProjections, d: usize, reads: Reads) -> Result<Self> {
         let (mut projected, mut first) = (BTreeMap::new(), 0);
-        for map in projections.form().stream_maps() {
+        let form = projections.form();
+        let behind: Vec<Columns> = reads.columns(form).into_iter().filter_map(|columns| form.behind(columns)).collect();
+        let is_read = |map: &usize| reads == Reads::All || behind.iter().any(|columns| columns.of == Source::Map(*map));
+        for map in form.stream_maps().filter(is_read) {
             let affine = projections.map(map)?;
             let (_, outputs) = affine.sizes()?;
             check_affine("projection", affine, d, outputs)?;
@@ -152,6 +217,7 @@ impl<'a> Layout<'a> {
         }
         Ok(Self {
             projections,
+            reads,
             projected,
             derived: BTreeMap::new(),
             written: Vec::new(),
@@ -161,6 +227,29 @@ impl<'a> Layout<'a> {
 
     fn form(&self) -> &'a ScoringForm {
         self.projections.form()
+    }
+
+    /// The derived matrices that are read of this sequence.
+    fn derived_here(&self) -> Vec<usize> {
+        let read = self.reads.columns(self.form());
+        let is_read =
+            |number: &usize| self.reads == Reads::All || read.iter().any(|of| of.of == Source::Derived(*number));
+        (0..self.form().derived.len()).filter(is_read).collect()
+    }
+
+    /// The parameters, and which of the projected columns are read.
+    fn finish(self) -> Result<ProjectionParts> {
+        let maps = self.projected.keys().map(|map| self.projections.map(*map).cloned()).collect::<Result<_>>()?;
+        let widths =
+            self.projected.iter().map(|(map, first)| (*first, self.form().width(Source::Map(*map)).unwrap_or(0)));
+        let mut unread: Vec<Run> = Vec::new();
+        for column in widths.flat_map(|(first, width)| first..first + width) {
+            let is_written = self.written.iter().any(|run| (run.first..run.first + run.count).contains(&column));
+            if !is_written {
+                join(&mut unread, Run { first: column, count: 1 });
+            }
+        }
+        Ok(ProjectionParts { maps, derivation: self.parts, unread })
     }
 
     /// Whether the factors of keys go to the queries: those of a head stand in the same place of both, and nobody else
@@ -186,8 +275,9 @@ impl<'a> Layout<'a> {
         let (query, key) = (folded.map(|scores| scores.query.of), folded.map(|scores| scores.key.of));
         self.written = self.read_by_heads(key)?;
         let mut width = 0;
-        for (number, derived) in form.derived.iter().enumerate() {
-            if let Derived::Multiplied { of, by } = derived {
+        let here = self.derived_here();
+        for &number in &here {
+            if let Some(Derived::Multiplied { of, by }) = form.derived.get(number) {
                 let (first, matrices) = (self.first_of(*of)?, self.projections.tensor(*by)?.clone());
                 let (_, size, _) = matrices.dims3()?;
                 let count = self.width(number)?;
@@ -197,7 +287,7 @@ impl<'a> Layout<'a> {
                 width += count;
             }
         }
-        for number in (0..form.derived.len()).filter(|number| key != Some(Source::Derived(*number))) {
+        for &number in here.iter().filter(|number| key != Some(Source::Derived(**number))) {
             let Some((of, by, blocks)) = form.scaling(number) else { continue };
             let and = match key {
                 Some(Source::Derived(key)) if query == Some(Source::Derived(number)) => {
@@ -218,8 +308,8 @@ impl<'a> Layout<'a> {
             self.derived.insert(number, width);
             width += count;
         }
-        for (number, derived) in form.derived.iter().enumerate() {
-            if let Derived::Mapped { of, map } = derived {
+        for &number in &here {
+            if let Some(Derived::Mapped { of, map }) = form.derived.get(number) {
                 let from = Run { first: self.first_of(*of)?, count: self.projections.map(*of)?.sizes()?.1 };
                 let adds = self.takes(from)?;
                 self.parts.maps.push(self.projections.map(*map)?.clone());
@@ -229,7 +319,7 @@ impl<'a> Layout<'a> {
             }
         }
         let projected: usize = form.stream_maps().filter_map(|map| form.width(Source::Map(map))).sum();
-        if self.written.iter().map(|run| run.count).sum::<usize>() != projected {
+        if self.reads == Reads::All && self.written.iter().map(|run| run.count).sum::<usize>() != projected {
             bail!("Some of the {projected} columns that an attention layer projects are read by no head.")
         }
         Ok(())
@@ -253,17 +343,12 @@ impl<'a> Layout<'a> {
     fn read_by_heads(&self, folded: Option<Source>) -> Result<Vec<Run>> {
         let form = self.form();
         let mut read = Vec::new();
-        for head in &form.heads {
-            let scores = head.scores.iter().flat_map(|scores| {
-                let key = if folded == Some(scores.key.of) { form.behind(scores.key) } else { Some(scores.key) };
-                [Some(scores.query), key, scores.content].into_iter().flatten()
-            });
-            for columns in scores.chain([head.value]) {
-                if let Source::Map(map) = columns.of {
-                    let run = Run { first: self.first_of(map)? + columns.first, count: columns.count };
-                    if !read.contains(&run) {
-                        read.push(run);
-                    }
+        for columns in self.reads.columns(form) {
+            let columns = if folded == Some(columns.of) { form.behind(columns).unwrap_or(columns) } else { columns };
+            if let Source::Map(map) = columns.of {
+                let run = Run { first: self.first_of(map)? + columns.first, count: columns.count };
+                if !read.contains(&run) {
+                    read.push(run);
                 }
             }
         }
@@ -284,25 +369,49 @@ impl<'a> Layout<'a> {
     }
 
     fn columns(&self, columns: Columns) -> Result<threaded::Columns> {
+        let [projected, derived] = if self.reads == Reads::Memory { Side::MEMORY } else { Side::ASKING };
         let (side, first) = match columns.of {
-            Source::Map(map) => (Side::Projected, self.first_of(map)?),
+            Source::Map(map) => (projected, self.first_of(map)?),
             Source::Derived(number) => match self.derived.get(&number) {
-                Some(first) => (Side::Derived, *first),
+                Some(first) => (derived, *first),
                 None => bail!("An attention layer does not make its derived matrix {number}."),
             },
         };
         Ok(threaded::Columns { side, first: first + columns.first, count: columns.count })
     }
 
-    fn scores(&self, scores: &ScoreColumns, is_folded: bool, place: usize) -> Result<HeadScores> {
+    /// What a head that computes reads, its keys of `attended`.
+    fn scores(&self, scores: &ScoreColumns, attended: &Self, is_folded: bool, place: usize) -> Result<HeadScores> {
         let key = if is_folded { self.form().behind(scores.key) } else { Some(scores.key) };
         let Some(key) = key else { bail!("The keys of an attention layer are made of nothing.") };
         Ok(HeadScores::Own(OwnScores {
             query: self.columns(scores.query)?,
-            key: self.columns(key)?,
-            bias: scores.content.map(|content| self.columns(content)).transpose()?,
+            key: attended.columns(key)?,
+            bias: scores.content.map(|content| attended.columns(content)).transpose()?,
             place,
         }))
+    }
+}
+
+impl Reads {
+    /// What heads read in these roles, head by head.
+    fn columns(self, form: &ScoringForm) -> Vec<Columns> {
+        let mut read = Vec::new();
+        for head in &form.heads {
+            if let Some(scores) = &head.scores {
+                if self != Self::Memory {
+                    read.push(scores.query);
+                }
+                if self != Self::Queries {
+                    read.push(scores.key);
+                    read.extend(scores.content);
+                }
+            }
+            if self != Self::Queries {
+                read.push(head.value);
+            }
+        }
+        read
     }
 }
 

@@ -120,7 +120,7 @@ impl Run {
         row.split_at(self.first).1.split_at(self.count).0
     }
 
-    fn of_mut<T>(self, row: &mut [T]) -> &mut [T] {
+    pub(super) fn of_mut<T>(self, row: &mut [T]) -> &mut [T] {
         row.split_at_mut(self.first).1.split_at_mut(self.count).0
     }
 }

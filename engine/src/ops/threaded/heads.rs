@@ -2,18 +2,29 @@
 
 use std::collections::BTreeSet;
 
-/// One of the two matrices that heads read.
+/// One of the matrices that heads read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// What the projections give.
+    /// What the projections give of the sequence that asks, which in self-attention is attended to as well.
     Projected,
     /// What is made of that.
     Derived,
+    /// What the projections give of another sequence that is attended to.
+    MemoryProjected,
+    /// What is made of that.
+    MemoryDerived,
 }
 
 impl Side {
-    /// Both, in order.
-    pub const ALL: [Self; 2] = [Self::Projected, Self::Derived];
+    /// What is made of the sequence that asks.
+    pub const ASKING: [Self; 2] = [Self::Projected, Self::Derived];
+    /// What is made of another one that is attended to.
+    pub const MEMORY: [Self; 2] = [Self::MemoryProjected, Self::MemoryDerived];
+
+    /// Whether it is made of another sequence than the one that asks.
+    pub fn is_memory(self) -> bool {
+        Self::MEMORY.contains(&self)
+    }
 }
 
 /// A block of columns. Two blocks of heads are the same or have no column in common.

@@ -28,7 +28,9 @@ mod sublayer;
 mod sums;
 
 pub(super) use affine::{AffineSlots, AffineWeights, NormSlots, Slot};
-pub(super) use attention_block::{AttentionBlock, AttentionSlots, AttentionState, LentGradients};
+pub(super) use attention_block::{
+    AttentionBlock, AttentionSlots, AttentionState, LentGradients, ProjectionSlots, Projections,
+};
 pub use buffer::release_buffers;
 pub(super) use buffer::{Buffer, Pooled};
 pub(super) use core::{CoreShape, KeptMaps};
@@ -49,7 +51,7 @@ pub(super) use linear::{linear, linear_input_gradient, linear_weight_gradient};
 pub(super) use partial::{HeadRows, partial_scores, partial_scores_backward};
 pub use product::parallel_product;
 pub(super) use product::{Batch, batched_product, parallel_product_with_bias};
-pub(super) use rows::{NormWeights, Slab};
+pub(super) use rows::{NormWeights, Rows, Slab};
 pub(super) use softmax::{SoftmaxShape, softmax, softmax_backward};
 pub(super) use sublayer::Frame;
 pub use sublayer::NormAt;

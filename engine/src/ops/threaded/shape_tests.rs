@@ -182,6 +182,7 @@ fn attention_refuses_columns_and_maps_that_are_not_there() {
         let shape = CoreShape {
             batch,
             tokens,
+            keys: tokens,
             heads: &heads,
             head_size,
             scale: 1.0,
@@ -190,12 +191,12 @@ fn attention_refuses_columns_and_maps_that_are_not_there() {
             dropout: None,
         };
         let (projected, derived) = (Slab::dense(zeros(18), 6), Rows::<f64>::take(3, 0));
-        let input = CoreInput { projected, derived: derived.view(), lent: Vec::new() };
+        let input = CoreInput { projected, derived: derived.view(), memory: None, lent: Vec::new() };
         let mut out = [0.0; 6];
         let kept = shape.forward(&input, MatrixMut::new(&mut out, 3, 2), true);
         let (mut dprojected, mut dderived) = (Rows::take(3, mixed), Rows::take(3, 0));
         let (projected, derived) = (dprojected.output(), dderived.output());
-        let gradients = CoreGradients { projected, derived, lent: Vec::new(), own: None };
+        let gradients = CoreGradients { projected, derived, memory: None, lent: Vec::new(), own: None };
         let kept = if keys.is_some() { KeptMaps::Whole(Buffer::take(8)) } else { kept };
         shape.backward(&input, &kept, Slab::dense(zeros(6), 2), gradients);
     };
@@ -205,7 +206,7 @@ fn attention_refuses_columns_and_maps_that_are_not_there() {
     assert_refused("bias columns of a head of attention", || forward(own(4, 2, Some(columns(4))), None, 6));
     assert_refused("key mask of attention: 3", || forward(own(4, 2, None), Some(&[1, 1]), 6));
     assert_refused("kept attention maps", || forward(own(4, 2, None), Some(&[1, 1, 1]), 6));
-    assert_refused("gradient of the projected columns of attention", || forward(own(4, 2, None), None, 5));
+    assert_refused("gradient of the Projected columns of attention", || forward(own(4, 2, None), None, 5));
     let lent = CoreHead { scores: HeadScores::Lent { lender: 0, place: 0 }, value: columns(4) };
     assert_refused("map 0 lent by layer 0 of the lenders, which has 0", || forward(lent, None, 6));
 }

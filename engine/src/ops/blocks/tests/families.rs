@@ -232,10 +232,11 @@ impl FamilyCase {
                 outer: affine("outer"),
                 activation: Gelu::Exact,
             };
-            Ok(LayerParts { attention, feed_forward })
+            Ok(LayerParts { attention, cross: None, feed_forward })
         });
         stack(
             &tensor(all, "x"),
+            None,
             layers.collect::<Result<_>>()?,
             None,
             gradients,

@@ -96,6 +96,7 @@ impl Case {
             |norm: &str, site| Frame { norm: norm_of(parameters, norm), at: self.at, dropout: self.drop_at(site) };
         let affine = |name: &str| self.affine(parameters, name);
         let layer = LayerParts {
+            cross: None,
             attention: Some(AttentionParts {
                 frame: frame("norm 1", 1),
                 projections: if self.is_fused {
@@ -120,7 +121,7 @@ impl Case {
         };
         // Twice the same layer: its gradients add up.
         let last = (self.at == NormAt::First).then(|| norm_of(parameters, "last"));
-        stack(&get("x"), vec![layer.clone(), layer], last, gradients, wanted)
+        stack(&get("x"), None, vec![layer.clone(), layer], last, gradients, wanted)
     }
 
     /// The stream and the maps of both layers.

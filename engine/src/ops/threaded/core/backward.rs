@@ -18,6 +18,8 @@ pub struct CoreGradients<'a, T: Pooled> {
     pub projected: MatrixMut<'a, T>,
     /// Of what was made of it.
     pub derived: MatrixMut<'a, T>,
+    /// Of both of another sequence that is attended to; none in self-attention.
+    pub memory: Option<[MatrixMut<'a, T>; 2]>,
     /// Of the maps of each layer that lends.
     pub lent: Vec<&'a mut LentGradient<T>>,
     /// Of the maps that this layer lends: what the borrowers added.
@@ -63,7 +65,7 @@ impl CoreShape<'_> {
         dmixed: Slab<'_, T>,
         gradients: CoreGradients<'_, T>,
     ) {
-        if self.batch * self.heads.count() * self.tokens == 0 {
+        if self.batch * self.heads.count() * self.tokens * self.keys == 0 {
             return;
         }
         self.check(x);
@@ -74,15 +76,18 @@ impl CoreShape<'_> {
                 assert_eq!(rows.len(), expected, "kept rows of attention maps");
             }
         }
-        let CoreGradients { projected, derived, mut lent, own } = gradients;
+        let CoreGradients { projected, derived, memory, mut lent, own } = gradients;
         let expected = (self.batch * self.tokens, self.heads.count() * self.head_size);
         assert_eq!((dmixed.rows(), dmixed.width()), expected, "gradient of the mixed values of attention");
-        for (name, output, side) in [("projected", &projected, x.projected), ("derived", &derived, x.derived)] {
-            let found = (output.rows(), output.columns());
-            assert_eq!(found, (side.rows(), side.width()), "gradient of the {name} columns of attention");
+        assert_eq!(memory.is_some(), x.memory.is_some(), "gradients of what attention is paid to");
+        let outputs = Side::ASKING.into_iter().zip([projected, derived]);
+        let outputs: Vec<_> = outputs.chain(Side::MEMORY.into_iter().zip(memory.into_iter().flatten())).collect();
+        for (side, output) in &outputs {
+            let (found, of) = ((output.rows(), output.columns()), x.side(*side));
+            assert_eq!(found, (of.rows(), of.width()), "gradient of the {side:?} columns of attention");
         }
         assert_eq!(lent.len(), x.lent.len(), "gradients of lent attention maps");
-        let tasks = self.tasks([projected, derived], &mut lent);
+        let tasks = self.tasks(outputs, &mut lent);
         tasks.into_par_iter().with_max_len(1).for_each(|mut task| {
             for &number in &task.group.heads {
                 let head = &self.heads.all()[number];
@@ -111,15 +116,15 @@ impl CoreShape<'_> {
     /// Cuts the places that gradients go to into tasks.
     fn tasks<'g, 'a, T: Pooled>(
         &'g self,
-        outputs: [MatrixMut<'a, T>; 2],
+        outputs: Vec<(Side, MatrixMut<'a, T>)>,
         lent: &'a mut [&mut LentGradient<T>],
     ) -> Vec<Task<'g, 'a, T>> {
         // By example and place in `blocks`.
         let mut blocks: Vec<Vec<Option<MatrixMut<'a, T>>>> = (0..self.batch).map(|_| Vec::new()).collect();
-        for (side, mut examples) in Side::ALL.into_iter().zip(outputs) {
+        for (side, mut examples) in outputs {
             for parts in &mut blocks {
                 let mut columns;
-                (columns, examples) = examples.split_rows(self.tokens);
+                (columns, examples) = examples.split_rows(self.rows(side));
                 let mut at = 0;
                 for block in self.heads.blocks().iter().filter(|block| block.side == side) {
                     let part;
@@ -181,14 +186,14 @@ impl CoreShape<'_> {
         borrowers: Option<&LentGradient<T>>,
         task: &mut Task<'_, '_, T>,
     ) {
-        let (t, example) = (self.tokens, task.example);
+        let (t, n, example) = (self.tokens, self.keys, task.example);
         let (q, k) = (x.block(self, query, example), x.block(self, key, example));
         let v = x.block(self, value, example);
         let bias_values = bias.map(|bias| x.column(self, bias, example));
-        let mut bias_sums = vec![T::ZERO; if bias.is_some() { t } else { 0 }];
+        let mut bias_sums = vec![T::ZERO; if bias.is_some() { n } else { 0 }];
         let borrowed = borrowers.and_then(|gradient| gradient.map(example, place));
         let kept_index = example * self.heads.computed() + place;
-        let mut scratch = [0; 3].map(|_| Buffer::<T>::take(self.tile() * t));
+        let mut scratch = [0; 3].map(|_| Buffer::<T>::take(self.tile() * n));
         let [map_scratch, gradient_scratch, dropped_scratch] = &mut scratch;
         // The last tile sees all keys: it fills the gradients of keys and values, the others add to what they see.
         for (first, count, seen) in self.tiles().rev() {
@@ -199,8 +204,8 @@ impl CoreShape<'_> {
             let dropped = part_mut(dropped_scratch, 0, count * seen);
             match kept {
                 KeptMaps::Whole(maps) => {
-                    let maps = part(maps, (kept_index * t + first) * t, count * t);
-                    for (map, kept) in map.chunks_exact_mut(seen).zip(maps.chunks_exact(t)) {
+                    let maps = part(maps, (kept_index * t + first) * n, count * n);
+                    for (map, kept) in map.chunks_exact_mut(seen).zip(maps.chunks_exact(n)) {
                         map.copy_from_slice(part(kept, 0, seen));
                     }
                 }
@@ -230,7 +235,7 @@ impl CoreShape<'_> {
                 self.drop_out(mask, gradient, index, first, seen);
             }
             if let Some(borrowed) = borrowed {
-                for (gradient, borrowed) in gradient.chunks_exact_mut(seen).zip(borrowed.chunks(t).skip(first)) {
+                for (gradient, borrowed) in gradient.chunks_exact_mut(seen).zip(borrowed.chunks(n).skip(first)) {
                     add_assign(gradient, borrowed);
                 }
             }
@@ -265,29 +270,29 @@ impl CoreShape<'_> {
         dmixed: Matrix<'_, T>,
         task: &mut Task<'_, '_, T>,
     ) {
-        let (t, example) = (self.tokens, task.example);
+        let (n, example) = (self.keys, task.example);
         let v = x.block(self, value, example);
         let map = x.lent_map(self, lender, place, example);
-        let mut scratch = self.dropout.map(|_| Buffer::<T>::take(self.tile() * t));
+        let mut scratch = self.dropout.map(|_| Buffer::<T>::take(self.tile() * n));
         for (first, count, seen) in self.tiles().rev() {
             let dmixed = dmixed.row_block(first, count);
             let tile = self.lent_tile(map, index, scratch.as_deref_mut(), [first, count, seen]);
             let (mut dv, filled) = task.block(value);
             product(dv.lend_rows(0, seen), tile.transposed(), dmixed, filled);
             let dmap = task.lent(lender, place);
-            let rows = part_mut(dmap.to, first * t, count * t);
+            let rows = part_mut(dmap.to, first * n, count * n);
             let v = v.row_block(0, seen).transposed();
             match (&self.dropout, scratch.as_deref_mut()) {
                 (Some(mask), Some(tile)) => {
                     let tile = part_mut(tile, 0, count * seen);
                     product(MatrixMut::new(tile, count, seen), dmixed, v, false);
                     self.drop_out(mask, tile, index, first, seen);
-                    for (row, tile) in rows.chunks_exact_mut(t).zip(tile.chunks_exact(seen)) {
+                    for (row, tile) in rows.chunks_exact_mut(n).zip(tile.chunks_exact(seen)) {
                         let row = part_mut(row, 0, seen);
                         if dmap.filled { add_assign(row, tile) } else { row.copy_from_slice(tile) }
                     }
                 }
-                _ => product(MatrixMut::strided(rows, count, seen, t), dmixed, v, dmap.filled),
+                _ => product(MatrixMut::strided(rows, count, seen, n), dmixed, v, dmap.filled),
             }
         }
         task.lent(lender, place).filled = true;

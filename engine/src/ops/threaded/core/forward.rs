@@ -15,8 +15,8 @@ impl CoreShape<'_> {
         let (t, computed) = (self.tokens, self.heads.computed());
         let mut rows = Buffer::<T>::take(self.batch * computed * t * 2);
         let mut maps = Buffer::<T>::take(if keep_maps { self.map_elements() } else { 0 });
-        if self.batch * self.heads.count() * t > 0 {
-            let mut kept_maps = maps.chunks_mut(t * t);
+        if self.batch * self.heads.count() * t * self.keys > 0 {
+            let mut kept_maps = maps.chunks_mut(t * self.keys);
             let mut kept_rows = rows.chunks_mut(2 * t);
             // No map where maps are not kept.
             let mut next = |head: &CoreHead| match head.scores {
@@ -43,13 +43,13 @@ impl CoreShape<'_> {
         mut mixed: MatrixMut<'_, T>,
         (maps, known): (&mut [T], &mut [T]),
     ) {
-        let (t, example) = (self.tokens, index / self.heads.count());
+        let (n, example) = (self.keys, index / self.heads.count());
         let v = x.block(self, head.value, example);
         match head.scores {
             HeadScores::Own(OwnScores { query, key, bias, .. }) => {
                 let (q, k) = (x.block(self, query, example), x.block(self, key, example));
                 let bias = bias.map(|bias| x.column(self, bias, example));
-                let mut scratch = Buffer::<T>::take(self.tile() * t);
+                let mut scratch = Buffer::<T>::take(self.tile() * n);
                 for (first, count, seen) in self.tiles() {
                     let tile = part_mut(&mut scratch, 0, count * seen);
                     let (q, k, v) = (q.row_block(first, count), k.row_block(0, seen), v.row_block(0, seen));
@@ -61,7 +61,7 @@ impl CoreShape<'_> {
                         let row = softmax_row(scores, T::of(self.scale), visible, self.keys(example));
                         part_mut(known, query * 2, 2).copy_from_slice(&row);
                     });
-                    for (map, scores) in maps.chunks_exact_mut(t).skip(first).zip(tile.chunks_exact(seen.max(1))) {
+                    for (map, scores) in maps.chunks_exact_mut(n).skip(first).zip(tile.chunks_exact(seen.max(1))) {
                         let (visible, hidden) = map.split_at_mut(seen);
                         visible.copy_from_slice(scores);
                         hidden.fill(T::ZERO);
@@ -75,7 +75,7 @@ impl CoreShape<'_> {
             }
             HeadScores::Lent { lender, place } => {
                 let map = x.lent_map(self, lender, place, example);
-                let mut scratch = self.dropout.map(|_| Buffer::<T>::take(self.tile() * t));
+                let mut scratch = self.dropout.map(|_| Buffer::<T>::take(self.tile() * n));
                 for (first, count, seen) in self.tiles() {
                     let tile = self.lent_tile(map, index, scratch.as_deref_mut(), [first, count, seen]);
                     product(mixed.lend_rows(first, count), tile, v.row_block(0, seen), false);
@@ -92,13 +92,13 @@ impl CoreShape<'_> {
         scratch: Option<&'a mut [T]>,
         [first, count, seen]: [usize; 3],
     ) -> Matrix<'a, T> {
-        let t = self.tokens;
-        let rows = map.split_at(first * t).1;
+        let n = self.keys;
+        let rows = map.split_at(first * n).1;
         let (Some(mask), Some(scratch)) = (&self.dropout, scratch) else {
-            return Matrix::new(rows, count, seen, t, 1);
+            return Matrix::new(rows, count, seen, n, 1);
         };
         let tile = part_mut(scratch, 0, count * seen);
-        for (tile, map) in tile.chunks_exact_mut(seen).zip(rows.chunks(t)) {
+        for (tile, map) in tile.chunks_exact_mut(seen).zip(rows.chunks(n)) {
             tile.copy_from_slice(part(map, 0, seen));
         }
         self.drop_out(mask, tile, index, first, seen);
