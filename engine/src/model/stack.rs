@@ -125,6 +125,18 @@ impl Stack {
         (self.plan.norm == NormPlacement::Pre).then_some(&self.outer_norm)
     }
 
+    /// The stream before each layer, of a stack of single operations without an encoder: all layers but the last are computed.
+    ///
+    /// # Shapes
+    /// `x` `[b, t, d]`, as all results.
+    pub fn streams(&self, x: Tensor, pass: &Pass<'_>) -> Result<Vec<Tensor>, ModelError> {
+        let t = x.dim(1)?;
+        let layers = self.layers.iter().enumerate().take(self.layers.len().saturating_sub(1));
+        let layers = layers.map(|(number, layer)| layer.parts(self.layer_site(number), t, pass, None)).collect();
+        let stacked = ops::stack(&x, None, layers, None, None, Wanted { maps: false, hidden: true })?;
+        Ok([vec![x], stacked.hidden].concat())
+    }
+
     /// The layers. `x` is what they begin with, `memory` the states of the encoder, and which of them are seen.
     ///
     /// # Shapes

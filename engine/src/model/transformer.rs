@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     attention::{Dropout, ModelPlan, OutputPlan, StackPlan, compatibility::HeadAttention},
-    config::NormPlacement,
+    config::{MapMemoryChoice, NormPlacement},
     ops::{self, Affine, Gradients, HeadParts, MaskSpec, Norm},
 };
 
@@ -295,6 +295,23 @@ impl Model {
         let (b, t, d) = last.dims3()?;
         let rows = Tensor::from_slice(rows, rows.len(), self.device())?;
         self.logits(&last.reshape((b * t, d))?.index_select(&rows, 0)?)
+    }
+
+    /// The stream before each layer while a text is read: all but the last layer are computed, where [`Model::can_step`].
+    /// `[b, t, d]` each
+    pub(super) fn streams(&self, input: &ModelInput) -> Result<Vec<Tensor>, ModelError> {
+        let mask = MaskSpec { causal: self.plan.stack.is_causal, keys: input.key_mask.clone() };
+        let dropout = Dropout { probability: 0.0, draw: None };
+        let pass = Pass {
+            mask: &mask,
+            dropout: &dropout,
+            gradients: None,
+            map_memory: MapMemoryChoice::default(),
+            keep_maps: false,
+            in_blocks: true,
+        };
+        let x = self.reader.embed(&self.stack, &self.plan.stack, input, &pass)?; // [b, t, d]
+        self.stack.streams(x, &pass)
     }
 
     /// The last states, and what `options` ask for of the stream between layers. `[b, t, d]`

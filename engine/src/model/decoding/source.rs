@@ -77,23 +77,17 @@ impl Sources {
     pub fn prefill(&self, model: &Model, input: &ModelInput) -> Result<(Vec<Tensor>, Vec<f32>), ModelError> {
         let options = ForwardOptions { keep_hidden: true, ..ForwardOptions::default() };
         let (last, hidden) = model.states(input, &options)?;
-        let last_rows: Vec<u32> =
-            self.lengths.iter().enumerate().map(|(row, length)| (row * self.longest + length - 1) as u32).collect();
-        let (b, n, d) = last.dims3()?;
-        let rows = Tensor::from_slice(&last_rows, last_rows.len(), model.device())?;
-        let logits = model.logits(&last.reshape((b * n, d))?.index_select(&rows, 0)?)?;
+        let logits = model.logits(&self.last_rows(&last)?)?;
         Ok((hidden, numbers(&logits)?))
     }
 
-    /// Rows of a tensor `[b, n, w]` that belong to tokens, source by source.
-    pub fn compact(&self, tensor: &Tensor) -> Result<Vec<f32>, ModelError> {
-        let (_, n, w) = tensor.dims3()?;
-        let mut rows = Vec::with_capacity(self.lengths.iter().sum::<usize>() * w);
-        for (source, length) in self.lengths.iter().enumerate() {
-            let of_source = tensor.get(source)?.narrow(0, 0, (*length).min(n))?;
-            rows.extend(numbers(&of_source)?);
-        }
-        Ok(rows)
+    /// The last position of each source. `[b, n, d]` to `[b, d]`
+    pub fn last_rows(&self, x: &Tensor) -> Result<Tensor, ModelError> {
+        let last_rows: Vec<u32> =
+            self.lengths.iter().enumerate().map(|(row, length)| (row * self.longest + length - 1) as u32).collect();
+        let (b, n, d) = x.dims3()?;
+        let rows = Tensor::from_slice(&last_rows, last_rows.len(), x.device())?;
+        Ok(x.reshape((b * n, d))?.index_select(&rows, 0)?)
     }
 }
 

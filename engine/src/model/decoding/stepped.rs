@@ -1,10 +1,8 @@
-use std::sync::Arc;
-
 use candle_core::Tensor;
 
 use super::{
     Begun, Decoder, Room,
-    source::{Read, Sources},
+    source::{Read, Sources, numbers},
 };
 use crate::{
     attention::compatibility::{HeadAttention, QueryReaches, kept_reaches, stream_reaches},
@@ -27,21 +25,18 @@ pub(super) struct SteppedDecoder {
 
 impl SteppedDecoder {
     pub fn begin(model: &Model, cache: &Cache, sources: Sources, room: Room) -> Result<Begun, ModelError> {
-        let stack = StepStack::new(&parts(model, cache)?)?;
-        let mut begin = 0;
-        let span = |length: &usize| {
-            begin += length;
-            (begin - length, *length)
-        };
-        let spans: Arc<Vec<(usize, usize)>> = Arc::new(sources.lengths.iter().map(span).collect());
-        let shared = |data: Vec<f32>, width: usize| SharedRows::new(Arc::new(data), width, Arc::clone(&spans));
-        let of_attention = |attention: &HeadAttention, x: &Tensor| -> Result<SharedRows, ModelError> {
+        let step = parts(model, cache)?;
+        let stack = StepStack::new(&step)?;
+        let of_attention = |attention: &HeadAttention, parts: &Option<StepAttentionParts>, x: &Tensor| {
+            let Some(reaches) = parts.as_ref().and_then(|parts| parts.shared.as_ref()) else {
+                return Err(ModelError::Unsupported("attention to what nothing is kept of".to_owned()));
+            };
             profile::span("attention: keys and values", Work::default(), || {
-                let rows = match cache {
-                    Cache::Hidden(_) => x.clone(),
-                    Cache::None(_) | Cache::KeyValue(_) => Tensor::cat(&attention.kept(x)?, 2)?,
+                let parts = match cache {
+                    Cache::Hidden(_) => vec![x.clone()],
+                    Cache::None(_) | Cache::KeyValue(_) => attention.kept(x)?,
                 };
-                Ok(shared(sources.compact(&rows)?, rows.dim(2)?))
+                Ok(SharedRows::new(&parts, &sources.lengths, reaches)?)
             })
         };
         // An encoder's decoder reads one token more: the one that it begins with.
@@ -52,25 +47,37 @@ impl SteppedDecoder {
         let mut past = Past::of_sources(sources.count());
         let (logits, first_positions) = match &sources.read {
             Read::Prompts { input, .. } => {
-                let (hidden, logits) = sources.prefill(model, input)?;
-                for ((layer, x), kept) in model.layers().iter().zip(&hidden).zip(&mut layers) {
+                // Borrowed maps are those of all positions.
+                let (hidden, logits) = if stack.last_layer_borrows() {
+                    let (hidden, logits) = sources.prefill(model, input)?;
+                    (hidden, Some(logits))
+                } else {
+                    (model.streams(input)?, None)
+                };
+                for (((layer, parts), x), kept) in model.layers().iter().zip(&step.layers).zip(&hidden).zip(&mut layers)
+                {
                     if let Some((attention, norm)) = &layer.attention {
                         let x = match layer.placement {
                             NormPlacement::Pre => norm.forward(x)?,
                             NormPlacement::Post => x.clone(),
                         };
-                        kept.prompt = Some(of_attention(attention, &x)?);
+                        kept.prompt = Some(of_attention(attention, &parts.attention, &x)?);
                     }
                 }
+                let logits = match (logits, hidden.get(step.layers.len().saturating_sub(1))) {
+                    (Some(logits), _) => logits,
+                    (None, Some(last)) => stack.finish(numbers(&sources.last_rows(last)?)?, &past, &mut layers)?,
+                    (None, None) => return Err(ModelError::Unsupported("a decoder without layers".to_owned())),
+                };
                 (logits, sources.lengths.clone())
             }
             Read::Encoded { states, start } => {
                 let mut of_all: Option<SharedRows> = None;
-                for (layer, kept) in model.layers().iter().zip(&mut layers) {
+                for ((layer, parts), kept) in model.layers().iter().zip(&step.layers).zip(&mut layers) {
                     if let Some((attention, _)) = &layer.cross {
                         let rows = match (cache, &of_all) {
                             (Cache::Hidden(_), Some(rows)) => rows.clone(),
-                            _ => profile::in_cross(|| of_attention(attention, states))?,
+                            _ => profile::in_cross(|| of_attention(attention, &parts.cross, states))?,
                         };
                         of_all = Some(rows.clone());
                         kept.source = Some(rows);

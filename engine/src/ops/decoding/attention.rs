@@ -3,12 +3,12 @@ use rayon::prelude::*;
 
 use super::{
     map::{StepMap, StepNorm, WORTH_THREADS},
-    reach::{OfHead, Reach, Reached, Reaches, Side},
+    reach::{Reach, Reached, Reaches, Side, for_each_chunk},
     store::{Past, Run, SharedRows, WrittenRows},
 };
 use crate::ops::{
     Affine, HeadMap, Norm,
-    kernels::{Places, Rows, add_product, combine, dots, softmax_row},
+    kernels::{Places, Rows, add_assign, combine, dots, softmax_row},
     profile::{self, Work, span},
     threaded::Buffer,
 };
@@ -125,6 +125,11 @@ impl StepAttention {
             }
         }
         Ok(attention)
+    }
+
+    /// Whether some of its heads use maps that other layers compute.
+    pub fn borrows(&self) -> bool {
+        self.heads.iter().any(|map| *map != HeadMap::Computed)
     }
 
     /// Numbers that are kept of every token.
@@ -250,11 +255,7 @@ impl StepAttention {
         pieces
     }
 
-    fn each_piece(
-        pieces: Vec<(Span, usize, usize, &mut [f32])>,
-        work: usize,
-        each: impl Fn((Span, usize, usize, &mut [f32])) + Send + Sync,
-    ) {
+    fn each_piece<P: Send>(pieces: Vec<P>, work: usize, each: impl Fn(P) + Send + Sync) {
         if work < WORTH_THREADS || pieces.len() < 2 {
             pieces.into_iter().for_each(each);
         } else {
@@ -290,7 +291,6 @@ impl StepAttention {
             if let (Some(side), Some((expanded, biases)), Some(store)) = (&self.shared, &of_shared, attended.shared) {
                 let q = expanded.as_deref().unwrap_or(q);
                 let count = side.keys.count;
-                let start = store.span(run.source).0 * side.width;
                 let mut head = from;
                 while head < to {
                     let column = side.keys.firsts[head];
@@ -301,7 +301,7 @@ impl StepAttention {
                         .collect();
                     dots(
                         Rows { data: q, places: Places::Listed { rows: &asking, stride: count, first: 0 } },
-                        Rows::every(&store.data, start + column, side.width, span.keys[0]),
+                        store.rows(run.source, column),
                         count,
                         out,
                         Places::Every { first: (head - from) * span.of_head(), stride: keys, count: asking.len() },
@@ -312,9 +312,13 @@ impl StepAttention {
                     for row in 0..run.rows {
                         let bias = biases[h * rows + run.first + row];
                         let out = &mut out[(h - from) * span.of_head() + row * keys..][..span.keys[0]];
-                        let column = side.content_column(h);
-                        for (at, score) in out.iter_mut().enumerate() {
-                            *score += bias + column.map_or(0.0, |c| store.data[start + at * side.width + c]);
+                        match side.content_column(h).map(|column| store.rows(run.source, column)) {
+                            Some(content) => {
+                                for (at, score) in out.iter_mut().enumerate() {
+                                    *score += bias + content.row(at, 1)[0];
+                                }
+                            }
+                            None => out.iter_mut().for_each(|score| *score += bias),
                         }
                     }
                 }
@@ -392,11 +396,22 @@ impl StepAttention {
             });
         }
         let mut mixed = Buffer::<f32>::take(heads * rows * size);
+        // Of what is kept otherwise than heads read it: what rows of it mix to, which then goes through the head's map.
+        let sides = [
+            self.shared.as_ref().filter(|_| attended.shared.is_some()),
+            self.written.as_ref().filter(|_| written.is_some()),
+        ];
+        let counts = sides.map(|side| side.map_or(0, |side| if side.values.is_same() { 0 } else { side.values.count }));
+        let mut ensembles = counts.map(|count| Buffer::<f32>::take(heads * rows * count));
         let keys: usize = spans.iter().map(Span::of_head).sum();
         let width = |side: &Option<Side>| side.as_ref().map_or(0, |side| side.values.count);
         let work = heads * keys * width(&self.shared).max(width(&self.written));
-        let pieces = Self::pieces(spans, heads, |span| span.run.rows * size, &mut mixed);
-        Self::each_piece(pieces, work, |(span, from, to, out)| {
+        let pieces = |width: usize, buffer| Self::pieces(spans, heads, move |span| span.run.rows * width, buffer);
+        let [of_shared, of_written] = &mut ensembles;
+        let of_sides = pieces(counts[0], of_shared).into_iter().zip(pieces(counts[1], of_written));
+        let of_sides = of_sides.map(|(of_shared, of_written)| [of_shared.3, of_written.3]);
+        let pieces: Vec<_> = pieces(size, &mut mixed).into_iter().zip(of_sides).collect();
+        Self::each_piece(pieces, work, |((span, from, to, out), [of_shared, of_written])| {
             let (run, keys) = (span.run, span.all_keys());
             out.fill(0.0);
             // Rows of the maps of heads `head..end`, all in one layer's buffer.
@@ -413,7 +428,6 @@ impl StepAttention {
             let start_of = |head: usize| span.before * sources[head].0.heads;
             if let (Some(side), Some(store)) = (&self.shared, attended.shared) {
                 let reached = &side.values;
-                let start = store.span(run.source).0 * side.width;
                 let mut head = from;
                 while head < to {
                     let end = together(reached, head);
@@ -425,9 +439,9 @@ impl StepAttention {
                             data: &sources[head].0.values,
                             places: Places::Listed { rows: &weights, stride: keys, first: start_of(head) },
                         },
-                        Rows::every(&store.data, start + reached.firsts[head], side.width, span.keys[0]),
-                        out,
-                        Places::Every { first: (head - from) * run.rows * size, stride: size, count: weights.len() },
+                        store.rows(run.source, reached.firsts[head]),
+                        [&mut *out, &mut *of_shared],
+                        ((head - from) * run.rows, 1, weights.len()),
                     );
                     head = end;
                 }
@@ -455,16 +469,35 @@ impl StepAttention {
                                 data: &store.data,
                                 places: Places::Listed { rows: past, stride: side.width, first: reached.firsts[head] },
                             },
-                            out,
-                            Places::Every {
-                                first: ((head - from) * run.rows + row) * size,
-                                stride: run.rows * size,
-                                count: weights.len(),
-                            },
+                            [&mut *out, &mut *of_written],
+                            ((head - from) * run.rows + row, run.rows, weights.len()),
                         );
                         head = end;
                     }
                 }
+            }
+        });
+        let through: Vec<_> = sides
+            .into_iter()
+            .zip(&ensembles)
+            .filter_map(|(side, ensemble)| {
+                side.filter(|side| !side.values.is_same()).map(|side| (&side.values, &**ensemble))
+            })
+            .collect();
+        let mut by_head = Buffer::<f32>::take(if through.is_empty() { 0 } else { heads * rows * size });
+        let work = through.iter().map(|(values, _)| values.count * size * heads * rows).sum();
+        for_each_chunk(&mut by_head, (rows * size).max(1), work, |(head, out)| {
+            // Its rows, run by run.
+            let mut before = 0;
+            let mut places = Vec::with_capacity(rows);
+            for span in spans {
+                places.extend((0..span.run.rows).map(|row| (before + head * span.run.rows + row) as u32));
+                before += heads * span.run.rows;
+            }
+            for (number, (values, ensemble)) in through.iter().enumerate() {
+                let ensemble =
+                    Rows { data: ensemble, places: Places::Listed { rows: &places, stride: values.count, first: 0 } };
+                values.through(head, ensemble, out, number > 0);
             }
         });
         let mut by_row = Buffer::<f32>::take(heads * rows * size);
@@ -475,6 +508,10 @@ impl StepAttention {
                     let from = before + (head * span.run.rows + row) * size;
                     let to = ((span.run.first + row) * heads + head) * size;
                     by_row[to..to + size].copy_from_slice(&mixed[from..from + size]);
+                    if !by_head.is_empty() {
+                        let from = (head * rows + span.run.first + row) * size;
+                        add_assign(&mut by_row[to..to + size], &by_head[from..from + size]);
+                    }
                 }
             }
             before += heads * span.run.rows * size;
@@ -483,51 +520,30 @@ impl StepAttention {
     }
 }
 
-/// Adds to `out` what heads `from..to`, which read the same columns, mix of `kept` with `weights`: rows of the heads one after
-/// the other, equally many of each.
+/// What heads `from..to`, which read the same columns, mix of `kept` with `weights`: rows of the heads one after the other,
+/// equally many of each. What heads read as it is kept is added to the first of `outs`, of the size of a head; otherwise rows of
+/// what is kept are mixed to the second. The first row among those of a piece, how far the next is, and how many there are.
 fn mix_rows(
     reached: &Reached,
     (from, to): (usize, usize),
     weights: Rows<'_>,
     kept: Rows<'_>,
-    out: &mut [f32],
-    outs: Places<'_>,
+    [out, ensemble]: [&mut [f32]; 2],
+    (first, step, rows): (usize, usize, usize),
 ) {
     let Reached { count, size, .. } = *reached;
-    let rows = weights.places.count();
+    let places = |width: usize| Places::Every { first: first * width, stride: step * width, count: rows };
     if reached.is_same() {
-        combine(weights, kept, count, out, outs, true);
+        combine(weights, kept, count, out, places(size), true);
     } else {
-        let mut ensemble = Buffer::<f32>::take(rows * count);
-        combine(weights, kept, count, &mut ensemble, Places::Every { first: 0, stride: count, count: rows }, false);
-        let of_head = rows / (to - from).max(1);
-        for head in from..to {
-            let first = (head - from) * of_head;
-            let ensemble = &ensemble[first * count..(first + of_head) * count];
-            match reached.of_head(head) {
-                OfHead::Matrix(matrix) => combine(
-                    Rows::every(ensemble, 0, count, of_head),
-                    Rows::every(matrix, 0, size, count),
-                    size,
-                    out,
-                    outs.part(first, of_head),
-                    true,
-                ),
-                OfHead::Factors(factors) => {
-                    for (row, ensemble) in ensemble.chunks_exact(count).enumerate() {
-                        add_product(&mut out[outs.at(first + row)..][..size], ensemble, factors);
-                    }
-                }
-                OfHead::Same => {}
-            }
-        }
+        combine(weights, kept, count, ensemble, places(count), false);
     }
     if reached.has_offsets() {
         let of_head = rows / (to - from).max(1);
         for row in 0..rows {
             let share: f32 = weights.row(row, kept.places.count()).iter().sum();
             let offset = reached.offset(from + row / of_head.max(1)).unwrap_or_default();
-            let start = outs.at(row);
+            let start = places(size).at(row);
             for (out, offset) in out[start..start + size].iter_mut().zip(offset) {
                 *out += share * offset;
             }

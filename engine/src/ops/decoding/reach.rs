@@ -3,7 +3,7 @@ use rayon::prelude::*;
 
 use super::map::WORTH_THREADS;
 use crate::ops::{
-    kernels::{Places, Rows, add_assign, combine, multiply_assign, part},
+    kernels::{Places, Rows, add_assign, add_product, combine, multiply_assign, part},
     profile::Work,
     threaded::Buffer,
 };
@@ -176,6 +176,31 @@ impl Reached {
     /// What [`Self::read`] must do, for profiles.
     pub fn reading(&self, rows: usize) -> Work {
         if self.work() > 0 { self.mapping(rows) } else { Work::pass::<f32>(2 * self.heads() * rows * self.size) }
+    }
+
+    /// What a head reads of rows of its columns, which are not as they are, without its offset: written to `out`, or added.
+    /// `[rows, count]` to `[rows, size]`
+    pub fn through(&self, head: usize, rows: Rows<'_>, out: &mut [f32], adds: bool) {
+        let Self { count, size, .. } = *self;
+        match self.of_head(head) {
+            OfHead::Matrix(matrix) => combine(
+                rows,
+                Rows::every(matrix, 0, size, count),
+                size,
+                out,
+                Places::Every { first: 0, stride: size, count: rows.places.count() },
+                adds,
+            ),
+            OfHead::Factors(factors) => {
+                if !adds {
+                    out.fill(0.0);
+                }
+                for (row, out) in out.chunks_exact_mut(size.max(1)).enumerate() {
+                    add_product(out, rows.row(row, count), factors);
+                }
+            }
+            OfHead::Same => {}
+        }
     }
 
     /// What heads read of some rows of `width` numbers. `[rows, width]` to `[heads, rows, size]`

@@ -3,7 +3,7 @@ use candle_core::{Result, Tensor, bail};
 use super::{
     attention::{Attended, StepAttention, StepAttentionParts, StepMaps},
     map::{StepMap, StepNorm},
-    store::{Past, SharedRows, WrittenRows},
+    store::{Past, Run, SharedRows, WrittenRows},
 };
 use crate::ops::{
     Affine, Gelu, Norm, NormAt,
@@ -69,6 +69,13 @@ struct StepLayer {
     outer: StepMap,
     activation: Gelu,
     norm: StepNorm,
+}
+
+/// The maps of the layers before that are lent to later ones.
+#[derive(Default)]
+struct Lent {
+    own: Vec<Option<StepMaps>>,
+    cross: Vec<Option<StepMaps>>,
 }
 
 /// What a decoder keeps of a layer.
@@ -139,7 +146,7 @@ impl StepStack {
         past: &mut Past,
         cache: &mut [LayerCache],
     ) -> Result<Vec<f32>> {
-        let (rows, d) = (past.rows(), self.width);
+        let rows = past.rows();
         if tokens.len() != rows || positions.len() != rows || cache.len() != self.layers.len() {
             bail!("A step of {rows} rows was given {} tokens and {} positions.", tokens.len(), positions.len())
         }
@@ -150,48 +157,92 @@ impl StepStack {
         }
         let place = past.grow();
         let runs = past.runs();
-        let (mut lent, mut lent_cross): (Vec<Option<StepMaps>>, Vec<Option<StepMaps>>) = (Vec::new(), Vec::new());
+        let mut lent = Lent::default();
         for (layer, cache) in self.layers.iter().zip(cache) {
-            let LayerCache { prompt, written, source } = cache;
-            let maps = match &layer.attention {
-                Some(attention) => {
-                    let attended = Attended { runs: &runs, past, shared: prompt.as_ref() };
-                    let Some(written) = written.as_mut() else { bail!("A layer has no room for what it keeps.") };
-                    self.sublayer(&mut x, &attention.norm, |x, out| {
-                        attention.apply(x, out, attended, Some((written, place)), &lent)
-                    })?
-                }
-                None => None,
-            };
-            lent.push(maps);
-            let maps = match &layer.cross {
-                Some(attention) => {
-                    let Some(source) = source.as_ref() else { bail!("Cross-attention has nothing to attend to.") };
-                    let attended = Attended { runs: &runs, past, shared: Some(source) };
-                    self.sublayer(&mut x, &attention.norm, |x, out| {
-                        profile::in_cross(|| attention.apply(x, out, attended, None, &lent_cross))
-                    })?
-                }
-                None => None,
-            };
-            lent_cross.push(maps);
-            self.sublayer(&mut x, &layer.norm, |x, out| {
-                let f = layer.inner.outputs();
-                let (mut inner, mut active) = (Buffer::<f32>::take(rows * f), Buffer::<f32>::take(rows * f));
-                layer.inner.apply(x, rows, &mut inner, 0, f)?;
-                match layer.activation {
-                    Gelu::Exact => kernels::gelu_exact(&inner, &mut active),
-                    Gelu::Tanh => kernels::gelu_tanh(&inner, &mut active),
-                }
-                layer.outer.apply(&active, rows, out, 0, d)?;
-                Ok(None)
-            })?;
+            self.layer(layer, &mut x, (past, &runs), cache, Some(place), &mut lent)?;
         }
+        self.logits(x)
+    }
+
+    /// The last layer for the last position of every prompt, whose stream before that layer is `x`, and the logits of what
+    /// follows: all that is left to do where the layers before have read the prompts.
+    ///
+    /// # Shapes
+    /// `x` `[sources, d]`; result `[sources, v]`.
+    ///
+    /// # Errors
+    /// If it borrows maps, or the cache is another model's.
+    pub fn finish(&self, mut x: Vec<f32>, past: &Past, cache: &mut [LayerCache]) -> Result<Vec<f32>> {
+        let (Some(layer), Some(cache)) = (self.layers.last(), cache.last_mut()) else { return self.logits(x) };
+        if x.len() != past.rows() * self.width {
+            bail!("The last layer was given {} numbers for {} prompts.", x.len(), past.rows())
+        }
+        self.layer(layer, &mut x, (past, &past.runs()), cache, None, &mut Lent::default())?;
+        self.logits(x)
+    }
+
+    /// Whether the last layer uses maps that others compute.
+    pub fn last_layer_borrows(&self) -> bool {
+        let attention = self.layers.last().and_then(|layer| layer.attention.as_ref());
+        attention.is_some_and(StepAttention::borrows)
+    }
+
+    /// One layer, for the rows of `x`. `place` is that of the first among what was written; none where nothing is kept.
+    fn layer(
+        &self,
+        layer: &StepLayer,
+        x: &mut [f32],
+        (past, runs): (&Past, &[Run]),
+        LayerCache { prompt, written, source }: &mut LayerCache,
+        place: Option<u32>,
+        lent: &mut Lent,
+    ) -> Result<()> {
+        let maps = match &layer.attention {
+            Some(attention) => {
+                let attended = Attended { runs, past, shared: prompt.as_ref() };
+                let keeps = match (place, written.as_mut()) {
+                    (Some(place), Some(written)) => Some((written, place)),
+                    (Some(_), None) => bail!("A layer has no room for what it keeps."),
+                    (None, _) => None,
+                };
+                self.sublayer(x, &attention.norm, |x, out| attention.apply(x, out, attended, keeps, &lent.own))?
+            }
+            None => None,
+        };
+        lent.own.push(maps);
+        let maps = match &layer.cross {
+            Some(attention) => {
+                let Some(source) = source.as_ref() else { bail!("Cross-attention has nothing to attend to.") };
+                let attended = Attended { runs, past, shared: Some(source) };
+                self.sublayer(x, &attention.norm, |x, out| {
+                    profile::in_cross(|| attention.apply(x, out, attended, None, &lent.cross))
+                })?
+            }
+            None => None,
+        };
+        lent.cross.push(maps);
+        let rows = past.rows();
+        self.sublayer(x, &layer.norm, |x, out| {
+            let f = layer.inner.outputs();
+            let (mut inner, mut active) = (Buffer::<f32>::take(rows * f), Buffer::<f32>::take(rows * f));
+            layer.inner.apply(x, rows, &mut inner, 0, f)?;
+            match layer.activation {
+                Gelu::Exact => kernels::gelu_exact(&inner, &mut active),
+                Gelu::Tanh => kernels::gelu_tanh(&inner, &mut active),
+            }
+            layer.outer.apply(&active, rows, out, 0, self.width)?;
+            Ok(None)
+        })?;
+        Ok(())
+    }
+
+    /// From the stream after all layers.
+    fn logits(&self, mut x: Vec<f32>) -> Result<Vec<f32>> {
         if let Some(norm) = &self.final_norm {
             let before = x.clone();
             norm.apply(&before, &mut x);
         }
-        let v = self.head.outputs();
+        let (rows, v) = (x.len() / self.width.max(1), self.head.outputs());
         let mut logits = vec![0.0; rows * v];
         self.head.apply(&x, rows, &mut logits, 0, v)?;
         Ok(logits)

@@ -39,14 +39,6 @@ impl Places<'_> {
         }
     }
 
-    /// `count` of the rows, from `from` on.
-    pub fn part(&self, from: usize, count: usize) -> Self {
-        match *self {
-            Self::Every { first, stride, .. } => Self::Every { first: first + from * stride, stride, count },
-            Self::Listed { rows, stride, first } => Self::Listed { rows: &rows[from..from + count], stride, first },
-        }
-    }
-
     /// Where a row begins.
     #[inline]
     pub fn at(&self, row: usize) -> usize {
@@ -226,8 +218,11 @@ fn dots_tile<const L: usize, const R: usize, const FUSED: bool>(
     products
 }
 
-/// Strips of columns, which all rows go over before the next is read; the wider the fewer rows there are: what is summed stays
-/// in registers.
+/// Numbers of `b` that all rows of `a` go over before the next are read: they stay in the second cache.
+const BLOCK_NUMBERS: usize = 1 << 16;
+
+/// Blocks of rows of `b`, each in strips of columns, which all rows of `a` go over before the next is read; the wider the fewer
+/// rows there are: what is summed stays in registers. Sums are the same in blocks of any size.
 #[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
 #[inline(always)]
 fn combine_body<const L: usize, const FUSED: bool>(
@@ -238,34 +233,47 @@ fn combine_body<const L: usize, const FUSED: bool>(
     outs: Places<'_>,
     accumulate: bool,
 ) {
-    let mut c = 0;
-    macro_rules! strips {
-        ($v:literal) => {
-            while c + $v * L <= columns {
-                combine_strip::<L, $v, FUSED>(a, b, c, out, outs, accumulate);
-                c += $v * L;
-            }
-        };
-    }
-    match a.places.count() {
-        1..=3 => strips!(8),
-        4..=7 => strips!(4),
-        _ => {}
-    }
-    strips!(2);
-    strips!(1);
-    while c < columns {
-        combine_strip::<1, 1, FUSED>(a, b, c, out, outs, accumulate);
-        c += 1;
+    let (count, rows) = (b.places.count(), a.places.count());
+    // What a few rows read once may as well come from memory.
+    let block = if rows <= 8 { count } else { (BLOCK_NUMBERS / columns.max(1)).max(16) };
+    let mut first = 0_usize;
+    loop {
+        let js = (first, count.min(first.saturating_add(block)));
+        let adds = accumulate || first > 0;
+        let mut c = 0;
+        macro_rules! strips {
+            ($v:literal) => {
+                while c + $v * L <= columns {
+                    combine_strip::<L, $v, FUSED>(a, b, js, c, out, outs, adds);
+                    c += $v * L;
+                }
+            };
+        }
+        match rows {
+            1..=3 => strips!(8),
+            4..=7 => strips!(4),
+            _ => {}
+        }
+        strips!(2);
+        strips!(1);
+        while c < columns {
+            combine_strip::<1, 1, FUSED>(a, b, js, c, out, outs, adds);
+            c += 1;
+        }
+        first = js.1;
+        if first >= count {
+            break;
+        }
     }
 }
 
-/// All rows of a strip of `V * L` columns.
+/// All rows of a strip of `V * L` columns, over some rows of `b`.
 #[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
 #[inline(always)]
 fn combine_strip<const L: usize, const V: usize, const FUSED: bool>(
     a: Rows<'_>,
     b: Rows<'_>,
+    js: (usize, usize),
     column: usize,
     out: &mut [f32],
     outs: Places<'_>,
@@ -278,7 +286,7 @@ fn combine_strip<const L: usize, const V: usize, const FUSED: bool>(
             ($r:literal) => {{
                 let of_a: [&[f32]; $r] = std::array::from_fn(|at| a.row(i + at, b.places.count()));
                 let starts: [usize; $r] = std::array::from_fn(|at| outs.at(i + at));
-                combine_tile::<L, $r, V, FUSED>(of_a, b, column, out, starts, accumulate);
+                combine_tile::<L, $r, V, FUSED>(of_a, b, js, column, out, starts, accumulate);
                 i += $r;
             }};
         }
@@ -298,6 +306,7 @@ fn combine_strip<const L: usize, const V: usize, const FUSED: bool>(
 fn combine_tile<const L: usize, const R: usize, const V: usize, const FUSED: bool>(
     a: [&[f32]; R],
     b: Rows<'_>,
+    (from, to): (usize, usize),
     column: usize,
     out: &mut [f32],
     starts: [usize; R],
@@ -310,9 +319,8 @@ fn combine_tile<const L: usize, const R: usize, const V: usize, const FUSED: boo
             sums.copy_from_slice(before);
         }
     }
-    let count = b.places.count();
-    let a = a.map(|row| &row[..count]);
-    for j in 0..count {
+    let a = a.map(|row| &row[..to]);
+    for j in from..to {
         let start = b.places.at(j) + column;
         let of_b = &b.data[start..][..V * L];
         let of_b = of_b.as_chunks::<L>().0;
@@ -352,7 +360,7 @@ mod tests {
         for level in supported_levels() {
             force_level(level);
             for (rows, columns, width) in
-                [(1, 1, 1), (1, 9, 64), (2, 5, 17), (3, 4, 33), (4, 7, 16), (9, 13, 70), (33, 3, 5)]
+                [(1, 1, 1), (1, 9, 64), (2, 5, 17), (3, 4, 33), (4, 7, 16), (9, 13, 70), (33, 3, 5), (9, 19, 5_000)]
             {
                 let (a_data, b_data) = (numbers(rows * (width + 3) + 2, 1), numbers(2 * columns * (width + 1) + 5, 5));
                 let listed: Vec<u32> = (0..columns).map(|j| (2 * ((j * 5) % columns)) as u32).collect();
