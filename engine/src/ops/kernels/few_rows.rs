@@ -169,6 +169,8 @@ fn dots_body<const L: usize, const FUSED: bool>(
                 1 => tile!(1),
                 2 => tile!(2),
                 3 => tile!(3),
+                // Where a vector is half as long there are half as many registers too.
+                _ if L >= 16 && left >= 6 => tile!(6),
                 _ => tile!(4),
             }
         }
@@ -218,11 +220,17 @@ fn dots_tile<const L: usize, const R: usize, const FUSED: bool>(
     products
 }
 
-/// Numbers of `b` that all rows of `a` go over before the next are read: they stay in the second cache.
-const BLOCK_NUMBERS: usize = 1 << 16;
+/// Rows of `b` that are copied together where many rows of `a` meet them.
+const PACKED_ROWS: usize = 96;
+/// And columns: both together stay in the first cache.
+const PACKED_COLUMNS: usize = 64;
+/// Rows of `a` from which on `b` is copied: fewer go over it once.
+const ROWS_TO_PACK: usize = 8;
+/// Rows of `b` that lie no further apart than this many numbers are read as they lie.
+const NEAR: usize = 2 * PACKED_COLUMNS;
 
-/// Blocks of rows of `b`, each in strips of columns, which all rows of `a` go over before the next is read; the wider the fewer
-/// rows there are: what is summed stays in registers. Sums are the same in blocks of any size.
+/// Where many rows of `a` meet rows of `b` that lie far apart, and so in few places of the caches, blocks of these are copied side
+/// by side first. Sums are the same either way.
 #[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
 #[inline(always)]
 fn combine_body<const L: usize, const FUSED: bool>(
@@ -233,48 +241,83 @@ fn combine_body<const L: usize, const FUSED: bool>(
     outs: Places<'_>,
     accumulate: bool,
 ) {
-    let (count, rows) = (b.places.count(), a.places.count());
-    // What a few rows read once may as well come from memory.
-    let block = if rows <= 8 { count } else { (BLOCK_NUMBERS / columns.max(1)).max(16) };
-    let mut first = 0_usize;
-    loop {
-        let js = (first, count.min(first.saturating_add(block)));
-        let adds = accumulate || first > 0;
-        let mut c = 0;
-        macro_rules! strips {
-            ($v:literal) => {
-                while c + $v * L <= columns {
-                    combine_strip::<L, $v, FUSED>(a, b, js, c, out, outs, adds);
-                    c += $v * L;
-                }
-            };
+    let count = b.places.count();
+    let is_near = matches!(b.places, Places::Every { stride, .. } if stride <= NEAR);
+    if a.places.count() < ROWS_TO_PACK || is_near || count == 0 {
+        combine_block::<L, FUSED>(a, b, (0, count), (0, columns), out, outs, accumulate);
+        return;
+    }
+    let mut packed = [0.0_f32; PACKED_ROWS * PACKED_COLUMNS];
+    let mut column = 0;
+    while column < columns {
+        let width = PACKED_COLUMNS.min(columns - column);
+        let mut first = 0;
+        while first < count {
+            let rows = PACKED_ROWS.min(count - first);
+            for (row, to) in packed.chunks_exact_mut(width).take(rows).enumerate() {
+                let start = b.places.at(first + row) + column;
+                to.copy_from_slice(&b.data[start..][..width]);
+            }
+            // As if the rows before were there too.
+            let block = Rows::every(&packed, 0, width, rows);
+            combine_block::<L, FUSED>(
+                a,
+                block,
+                (first, first + rows),
+                (column, width),
+                out,
+                outs,
+                accumulate || first > 0,
+            );
+            first += rows;
         }
-        match rows {
-            1..=3 => strips!(8),
-            4..=7 => strips!(4),
-            _ => {}
-        }
-        strips!(2);
-        strips!(1);
-        while c < columns {
-            combine_strip::<1, 1, FUSED>(a, b, js, c, out, outs, adds);
-            c += 1;
-        }
-        first = js.1;
-        if first >= count {
-            break;
-        }
+        column += width;
     }
 }
 
-/// All rows of a strip of `V * L` columns, over some rows of `b`.
+/// Some columns of the sums over rows `from..to`, of which row `from` is the first of `b`, in strips that all rows of `a` go over
+/// before the next is read; the wider the fewer rows there are: what is summed stays in registers.
+#[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
+#[inline(always)]
+fn combine_block<const L: usize, const FUSED: bool>(
+    a: Rows<'_>,
+    b: Rows<'_>,
+    js: (usize, usize),
+    (column, columns): (usize, usize),
+    out: &mut [f32],
+    outs: Places<'_>,
+    accumulate: bool,
+) {
+    let mut c = 0;
+    macro_rules! strips {
+        ($v:literal) => {
+            while c + $v * L <= columns {
+                combine_strip::<L, $v, FUSED>(a, b, js, (c, column + c), out, outs, accumulate);
+                c += $v * L;
+            }
+        };
+    }
+    match a.places.count() {
+        1..=3 => strips!(8),
+        4..=7 => strips!(4),
+        _ => {}
+    }
+    strips!(2);
+    strips!(1);
+    while c < columns {
+        combine_strip::<1, 1, FUSED>(a, b, js, (c, column + c), out, outs, accumulate);
+        c += 1;
+    }
+}
+
+/// All rows of a strip of `V * L` columns, which are others in `b` than in `out`.
 #[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
 #[inline(always)]
 fn combine_strip<const L: usize, const V: usize, const FUSED: bool>(
     a: Rows<'_>,
     b: Rows<'_>,
     js: (usize, usize),
-    column: usize,
+    columns: (usize, usize),
     out: &mut [f32],
     outs: Places<'_>,
     accumulate: bool,
@@ -284,9 +327,9 @@ fn combine_strip<const L: usize, const V: usize, const FUSED: bool>(
     while i < rows {
         macro_rules! tile {
             ($r:literal) => {{
-                let of_a: [&[f32]; $r] = std::array::from_fn(|at| a.row(i + at, b.places.count()));
+                let of_a: [&[f32]; $r] = std::array::from_fn(|at| a.row(i + at, js.1));
                 let starts: [usize; $r] = std::array::from_fn(|at| outs.at(i + at));
-                combine_tile::<L, $r, V, FUSED>(of_a, b, js, column, out, starts, accumulate);
+                combine_tile::<L, $r, V, FUSED>(of_a, b, js, columns, out, starts, accumulate);
                 i += $r;
             }};
         }
@@ -307,7 +350,7 @@ fn combine_tile<const L: usize, const R: usize, const V: usize, const FUSED: boo
     a: [&[f32]; R],
     b: Rows<'_>,
     (from, to): (usize, usize),
-    column: usize,
+    (of_b, column): (usize, usize),
     out: &mut [f32],
     starts: [usize; R],
     accumulate: bool,
@@ -319,14 +362,14 @@ fn combine_tile<const L: usize, const R: usize, const V: usize, const FUSED: boo
             sums.copy_from_slice(before);
         }
     }
-    let a = a.map(|row| &row[..to]);
-    for j in from..to {
-        let start = b.places.at(j) + column;
-        let of_b = &b.data[start..][..V * L];
-        let of_b = of_b.as_chunks::<L>().0;
+    let a = a.map(|row| &row[from..to]);
+    for j in 0..to - from {
+        let start = b.places.at(j) + of_b;
+        let numbers = &b.data[start..][..V * L];
+        let numbers = numbers.as_chunks::<L>().0;
         for (sums, a) in sums.iter_mut().zip(&a) {
             let x = a[j];
-            for (sums, y) in sums.iter_mut().zip(of_b) {
+            for (sums, y) in sums.iter_mut().zip(numbers) {
                 for lane in 0..L {
                     sums[lane] = multiply_add::<FUSED>(x, y[lane], sums[lane]);
                 }
@@ -359,9 +402,17 @@ mod tests {
     fn products_are_those_of_single_numbers_wherever_rows_lie() {
         for level in supported_levels() {
             force_level(level);
-            for (rows, columns, width) in
-                [(1, 1, 1), (1, 9, 64), (2, 5, 17), (3, 4, 33), (4, 7, 16), (9, 13, 70), (33, 3, 5), (9, 19, 5_000)]
-            {
+            for (rows, columns, width) in [
+                (1, 1, 1),
+                (1, 9, 64),
+                (2, 5, 17),
+                (3, 4, 33),
+                (4, 7, 16),
+                (9, 13, 70),
+                (33, 3, 5),
+                (9, 100, 300),
+                (9, 0, 5),
+            ] {
                 let (a_data, b_data) = (numbers(rows * (width + 3) + 2, 1), numbers(2 * columns * (width + 1) + 5, 5));
                 let listed: Vec<u32> = (0..columns).map(|j| (2 * ((j * 5) % columns)) as u32).collect();
                 let a = Rows::every(&a_data, 2, width + 3, rows);
