@@ -79,7 +79,7 @@ pub fn stack(
         check_norm(norm, d)?;
     }
     let memory = memory.map(Tensor::contiguous).transpose()?;
-    let attended = memory.as_ref().map(|memory| memory.dims3()).transpose()?;
+    let attended = memory.as_ref().map(Tensor::dims3).transpose()?;
     if attended.is_some_and(|(batch, _, width)| (batch, width) != (b, d)) {
         bail!("A stream of {b} examples of width {d} cannot attend to a sequence of the shape {attended:?}.")
     }
@@ -186,6 +186,9 @@ impl Loans {
     }
 }
 
+/// Of each layer, maps that are lent later and how many heads compute there.
+type Shelf<T> = Vec<Option<(KeptMaps<T>, usize)>>;
+
 /// What the backward pass of an attention needs.
 struct Attended<T: Number> {
     state: AttentionState<T>,
@@ -271,7 +274,7 @@ impl<T: Number> StackOp<T> {
         let is_training = self.gradients.is_some();
         let mut states: Vec<LayerState<T>> = Vec::new();
         // Maps that are lent later, where the states of layers are not kept.
-        let mut shelves: [Vec<Option<(KeptMaps<T>, usize)>>; ATTENTIONS] = Default::default();
+        let mut shelves: [Shelf<T>; ATTENTIONS] = Default::default();
         let mut beside = Beside { maps: Default::default(), hidden: Vec::new() };
         for (number, layer) in self.layers.iter().enumerate() {
             let before: &[T] = states.last().map_or(x, |state| &state.after);

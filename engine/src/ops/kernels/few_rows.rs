@@ -3,6 +3,8 @@
 //!
 //! Like `gemm`, and unlike the other kernels, these use fused multiply-adds where the processor has them.
 
+use std::hint::black_box;
+
 #[cfg(target_arch = "x86_64")]
 use super::dispatch::{Level, level};
 
@@ -135,6 +137,9 @@ fn multiply_add<const FUSED: bool>(x: f32, y: f32, sum: f32) -> f32 {
     if FUSED { x.mul_add(y, sum) } else { x * y + sum }
 }
 
+/// Numbers of a row from which on a few rows go through those of `b` one by one.
+const LONG_ROW: usize = 128;
+
 /// Blocks of rows of `b`, over which all rows of `a` go before the next is read.
 #[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
 #[inline(always)]
@@ -146,6 +151,33 @@ fn dots_body<const L: usize, const FUSED: bool>(
     outs: Places<'_>,
 ) {
     let (rows, columns) = (a.places.count(), b.places.count());
+    if width >= LONG_ROW && rows <= 4 {
+        // One row of `b` after the other: one stream through memory.
+        macro_rules! stream {
+            ($r:literal) => {{
+                let of_a: [&[f32]; $r] = std::array::from_fn(|i| a.row(i, width));
+                for j in 0..columns {
+                    let products = dot_rows::<L, $r, FUSED>(of_a, b.row(j, width));
+                    for (i, product) in products.into_iter().enumerate() {
+                        out[outs.at(i) + j] = product;
+                    }
+                }
+            }};
+        }
+        match rows {
+            0 => {}
+            1 => {
+                let (of_a, start) = (a.row(0, width), outs.at(0));
+                for (j, out) in out[start..start + columns].iter_mut().enumerate() {
+                    *out = dot_row::<L, FUSED>(of_a, b.row(j, width));
+                }
+            }
+            2 => stream!(2),
+            3 => stream!(3),
+            _ => stream!(4),
+        }
+        return;
+    }
     let mut j = 0;
     while j < columns {
         let count = (columns - j).min(4);
@@ -157,7 +189,11 @@ fn dots_body<const L: usize, const FUSED: bool>(
             macro_rules! tile {
                 ($r:literal) => {{
                     let of_a: [&[f32]; $r] = std::array::from_fn(|at| a.row(i + at, width));
-                    let products = dots_tile::<L, $r, FUSED>(of_a, of_b, width);
+                    let products = if $r == 1 {
+                        dots_tile::<L, $r, FUSED, false>(of_a, of_b, width)
+                    } else {
+                        dots_tile::<L, $r, FUSED, true>(of_a, of_b, width)
+                    };
                     for (at, products) in products.iter().enumerate() {
                         let start = outs.at(i + at) + j;
                         out[start..start + count].copy_from_slice(&products[..count]);
@@ -178,9 +214,83 @@ fn dots_body<const L: usize, const FUSED: bool>(
     }
 }
 
+/// The product of two rows, in four sums a lane: more of it can be on its way from memory.
 #[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
 #[inline(always)]
-fn dots_tile<const L: usize, const R: usize, const FUSED: bool>(
+fn dot_row<const L: usize, const FUSED: bool>(a: &[f32], b: &[f32]) -> f32 {
+    let (a_blocks, a_rest) = a.as_chunks::<L>();
+    let (b_blocks, b_rest) = b.as_chunks::<L>();
+    let (a_fours, a_left) = a_blocks.as_chunks::<4>();
+    let (b_fours, b_left) = b_blocks.as_chunks::<4>();
+    let mut sums = [[0.0_f32; L]; 4];
+    for (x, y) in a_fours.iter().zip(b_fours) {
+        for ((sums, x), y) in sums.iter_mut().zip(x).zip(y) {
+            for lane in 0..L {
+                sums[lane] = multiply_add::<FUSED>(x[lane], y[lane], sums[lane]);
+            }
+        }
+    }
+    for ((sums, x), y) in sums.iter_mut().zip(a_left).zip(b_left) {
+        for lane in 0..L {
+            sums[lane] = multiply_add::<FUSED>(x[lane], y[lane], sums[lane]);
+        }
+    }
+    let sums = black_box(sums);
+    let mut lanes = [0.0_f32; L];
+    for lane in 0..L {
+        lanes[lane] = (sums[0][lane] + sums[1][lane]) + (sums[2][lane] + sums[3][lane]);
+    }
+    let mut product = sum_of_lanes(lanes);
+    for (x, y) in a_rest.iter().zip(b_rest) {
+        product = multiply_add::<FUSED>(*x, *y, product);
+    }
+    product
+}
+
+/// The sum of some numbers, by halves.
+#[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
+#[inline(always)]
+fn sum_of_lanes<const L: usize>(mut lanes: [f32; L]) -> f32 {
+    let mut half = L;
+    while half > 1 {
+        half /= 2;
+        for lane in 0..half {
+            lanes[lane] += lanes[lane + half];
+        }
+    }
+    lanes[0]
+}
+
+/// The products of a few rows with one.
+#[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
+#[inline(always)]
+fn dot_rows<const L: usize, const R: usize, const FUSED: bool>(a: [&[f32]; R], b: &[f32]) -> [f32; R] {
+    let (b_blocks, b_rest) = b.as_chunks::<L>();
+    let a_blocks = a.map(|a| &a.as_chunks::<L>().0[..b_blocks.len()]);
+    let mut sums = [[0.0_f32; L]; R];
+    for (block, y) in b_blocks.iter().enumerate() {
+        for (sums, a) in sums.iter_mut().zip(&a_blocks) {
+            let x = &a[block];
+            for lane in 0..L {
+                sums[lane] = multiply_add::<FUSED>(x[lane], y[lane], sums[lane]);
+            }
+        }
+    }
+    // Otherwise the compiler makes sums lanes of a vector, for which it shuffles every number it reads.
+    let sums = black_box(sums);
+    let mut products = [0.0; R];
+    for ((product, sums), a) in products.iter_mut().zip(&sums).zip(&a) {
+        *product = sum_of_lanes(*sums);
+        for (x, y) in a[b_blocks.len() * L..].iter().zip(b_rest) {
+            *product = multiply_add::<FUSED>(*x, *y, *product);
+        }
+    }
+    products
+}
+
+#[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
+#[inline(always)]
+fn dots_tile<const L: usize, const R: usize, const FUSED: bool, const IN_LANES: bool>(
     a: [&[f32]; R],
     b: [&[f32]; 4],
     width: usize,
@@ -200,18 +310,12 @@ fn dots_tile<const L: usize, const R: usize, const FUSED: bool>(
             }
         }
     }
+    // Otherwise the compiler makes the four rows of `b` lanes of a vector, for which it shuffles every number it reads.
+    let sums = if IN_LANES { black_box(sums) } else { sums };
     let mut products = [[0.0_f32; 4]; R];
     for ((products, sums), a) in products.iter_mut().zip(&sums).zip(&a) {
         for ((product, lanes), b) in products.iter_mut().zip(sums).zip(&b) {
-            let mut lanes = *lanes;
-            let mut half = L;
-            while half > 1 {
-                half /= 2;
-                for lane in 0..half {
-                    lanes[lane] += lanes[lane + half];
-                }
-            }
-            *product = lanes[0];
+            *product = sum_of_lanes(*lanes);
             for (x, y) in a[blocks * L..width].iter().zip(&b[blocks * L..width]) {
                 *product = multiply_add::<FUSED>(*x, *y, *product);
             }
@@ -221,11 +325,13 @@ fn dots_tile<const L: usize, const R: usize, const FUSED: bool>(
 }
 
 /// Rows of `b` that are copied together where many rows of `a` meet them.
-const PACKED_ROWS: usize = 96;
+const PACKED_ROWS: usize = 64;
 /// And columns: both together stay in the first cache.
 const PACKED_COLUMNS: usize = 64;
-/// Rows of `a` from which on `b` is copied: fewer go over it once.
-const ROWS_TO_PACK: usize = 8;
+/// Rows of `a` from which on sums stay in registers; fewer go over rows of `b` from one end to the other, four at a time.
+const ROWS_IN_REGISTERS: usize = 8;
+/// Columns of these that are gone over together: they stay in the first cache.
+const COLUMNS_AT_ONCE: usize = 1024;
 /// Rows of `b` that lie no further apart than this many numbers are read as they lie.
 const NEAR: usize = 2 * PACKED_COLUMNS;
 
@@ -243,7 +349,11 @@ fn combine_body<const L: usize, const FUSED: bool>(
 ) {
     let count = b.places.count();
     let is_near = matches!(b.places, Places::Every { stride, .. } if stride <= NEAR);
-    if a.places.count() < ROWS_TO_PACK || is_near || count == 0 {
+    if a.places.count() < ROWS_IN_REGISTERS {
+        add_rows::<FUSED>(a, b, columns, out, outs, accumulate);
+        return;
+    }
+    if is_near || count == 0 {
         combine_block::<L, FUSED>(a, b, (0, count), (0, columns), out, outs, accumulate);
         return;
     }
@@ -275,8 +385,56 @@ fn combine_body<const L: usize, const FUSED: bool>(
     }
 }
 
+/// Adds rows of `b` to a few sums.
+#[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
+#[inline(always)]
+fn add_rows<const FUSED: bool>(
+    a: Rows<'_>,
+    b: Rows<'_>,
+    columns: usize,
+    out: &mut [f32],
+    outs: Places<'_>,
+    accumulate: bool,
+) {
+    let (rows, count) = (a.places.count(), b.places.count());
+    let mut first = 0;
+    while first < columns {
+        let width = COLUMNS_AT_ONCE.min(columns - first);
+        let column = |j: usize| &b.data[b.places.at(j) + first..][..width];
+        if !accumulate {
+            (0..rows).for_each(|i| out[outs.at(i) + first..][..width].fill(0.0));
+        }
+        let mut j = 0;
+        while j + 4 <= count {
+            let [b0, b1, b2, b3] = std::array::from_fn(|at| column(j + at));
+            for i in 0..rows {
+                let x = &a.row(i, count)[j..j + 4];
+                let sums = &mut out[outs.at(i) + first..][..width];
+                for c in 0..width {
+                    let sum = multiply_add::<FUSED>(x[0], b0[c], sums[c]);
+                    let sum = multiply_add::<FUSED>(x[1], b1[c], sum);
+                    let sum = multiply_add::<FUSED>(x[2], b2[c], sum);
+                    sums[c] = multiply_add::<FUSED>(x[3], b3[c], sum);
+                }
+            }
+            j += 4;
+        }
+        for j in j..count {
+            let b = column(j);
+            for i in 0..rows {
+                let x = a.row(i, count)[j];
+                let sums = &mut out[outs.at(i) + first..][..width];
+                for c in 0..width {
+                    sums[c] = multiply_add::<FUSED>(x, b[c], sums[c]);
+                }
+            }
+        }
+        first += width;
+    }
+}
+
 /// Some columns of the sums over rows `from..to`, of which row `from` is the first of `b`, in strips that all rows of `a` go over
-/// before the next is read; the wider the fewer rows there are: what is summed stays in registers.
+/// before the next is read: what is summed stays in registers.
 #[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
 #[inline(always)]
 fn combine_block<const L: usize, const FUSED: bool>(
@@ -296,11 +454,6 @@ fn combine_block<const L: usize, const FUSED: bool>(
                 c += $v * L;
             }
         };
-    }
-    match a.places.count() {
-        1..=3 => strips!(8),
-        4..=7 => strips!(4),
-        _ => {}
     }
     strips!(2);
     strips!(1);
@@ -337,9 +490,7 @@ fn combine_strip<const L: usize, const V: usize, const FUSED: bool>(
             1 => tile!(1),
             2 | 3 => tile!(2),
             4..=7 => tile!(4),
-            // So many sums stay in registers with narrow strips alone.
-            _ if V <= 2 => tile!(8),
-            _ => tile!(4),
+            _ => tile!(8),
         }
     }
 }
