@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times the training step of the same decoder in Headroom and in PyTorch, in turns, and prints the ratio of medians.
+"""Times the training step of the same model in Headroom and in PyTorch, in turns, and prints the ratio of medians.
 
 Needs PyTorch (`pip install torch`) and a release build of Headroom; nothing else in this repository needs either.
 
@@ -7,7 +7,8 @@ Needs PyTorch (`pip install torch`) and a release build of Headroom; nothing els
     python3 engine/benches/against_pytorch.py --threads 2
 
 Both train the same model from the same kind of batch: a GPT-2 style decoder with norms first, tied token table, tanh
-GELU and no dropout; forward, cross-entropy over every token, backward, clipping of the global norm to 1, AdamW. PyTorch
+GELU and no dropout, or (`translation`) an encoder-decoder of as many layers each, with the exact GELU and a bias over the
+vocabulary, whose sources are as long as its targets; forward, cross-entropy over every token, backward, clipping of the global norm to 1, AdamW. PyTorch
 runs eagerly, once with attention written out (`manual`) and once with `scaled_dot_product_attention` (`fused`).
 The processes take turns (Headroom, manual, fused, Headroom, ...), since machines drift.
 """
@@ -27,10 +28,12 @@ CONFIGURATIONS = {
     "standard": (256, 4, 6, 128, 16, 8192),
     "wide": (512, 8, 6, 256, 8, 8192),
     "long": (256, 4, 4, 1024, 2, 8192),
+    "translation": (256, 4, 3, 64, 32, 8192),
 }
+ENCODER_DECODERS = ("translation",)
 
 
-def torch_steps(shape, attention, threads, steps, warmup):
+def torch_steps(shape, translates, attention, threads, steps, warmup):
     """Seconds of each step in PyTorch, and the peak memory of the process in bytes."""
     import math
 
@@ -42,45 +45,76 @@ def torch_steps(shape, attention, threads, steps, warmup):
     torch.set_num_threads(threads)
     torch.manual_seed(0)
 
-    class Block(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.norm_1, self.norm_2 = nn.LayerNorm(width), nn.LayerNorm(width)
-            self.projections, self.output = nn.Linear(width, 3 * width), nn.Linear(width, width)
-            self.inner, self.outer = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+    class Attention(nn.Module):
+        """Of a sequence to itself, or to another one."""
 
-        def attend(self, x):
+        def __init__(self, is_causal, to_other=False):
+            super().__init__()
+            self.is_causal = is_causal
+            self.query = nn.Linear(width, width) if to_other else None
+            self.projections, self.output = nn.Linear(width, (2 if to_other else 3) * width), nn.Linear(width, width)
+
+        def forward(self, x, other=None):
             b, t, _ = x.shape
-            q, k, v = self.projections(x).split(width, dim=2)
-            q, k, v = (part.view(b, t, heads, width // heads).transpose(1, 2) for part in (q, k, v))
+            if self.query is None:
+                q, k, v = self.projections(x).split(width, dim=2)
+            else:
+                q, (k, v) = self.query(x), self.projections(other).split(width, dim=2)
+            q, k, v = (part.view(b, -1, heads, width // heads).transpose(1, 2) for part in (q, k, v))
             if attention == "fused":
-                mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+                mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=self.is_causal)
             else:
                 scores = q @ k.transpose(2, 3) / math.sqrt(width // heads)
-                scores = scores.masked_fill(hidden[:t, :t], float("-inf"))
+                if self.is_causal:
+                    scores = scores.masked_fill(hidden[:t, :t], float("-inf"))
                 mixed = scores.softmax(dim=-1) @ v
             return self.output(mixed.transpose(1, 2).reshape(b, t, width))
 
-        def forward(self, x):
-            x = x + self.attend(self.norm_1(x))
-            return x + self.outer(functional.gelu(self.inner(self.norm_2(x)), approximate="tanh"))
-
-    class Decoder(nn.Module):
-        def __init__(self):
+    class Block(nn.Module):
+        def __init__(self, is_causal=True, crosses=False):
             super().__init__()
-            self.words, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(tokens, width)
-            self.blocks = nn.ModuleList(Block() for _ in range(layers))
+            self.norm_1, self.norm_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.attention = Attention(is_causal)
+            self.norm_cross = nn.LayerNorm(width) if crosses else None
+            self.cross = Attention(False, to_other=True) if crosses else None
+            self.inner, self.outer = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def forward(self, x, other=None):
+            x = x + self.attention(self.norm_1(x))
+            if self.cross is not None:
+                x = x + self.cross(self.norm_cross(x), other)
+            approximate = "none" if translates else "tanh"
+            return x + self.outer(functional.gelu(self.inner(self.norm_2(x)), approximate=approximate))
+
+    class Stack(nn.Module):
+        def __init__(self, positions, **block):
+            super().__init__()
+            self.positions = nn.Embedding(positions, width)
+            self.blocks = nn.ModuleList(Block(**block) for _ in range(layers))
             self.norm = nn.LayerNorm(width)
 
-        def forward(self, ids, targets):
-            x = self.words(ids) + self.positions(torch.arange(ids.shape[1]))
+        def forward(self, x, other=None):
+            x = x + self.positions(torch.arange(x.shape[1]))
             for block in self.blocks:
-                x = block(x)
-            logits = self.norm(x) @ self.words.weight.t()
+                x = block(x, other)
+            return self.norm(x)
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words = nn.Embedding(vocabulary, width)
+            # As in BART: two more positions than are used, and a bias of the head.
+            self.encoder = Stack(tokens + 2, is_causal=False) if translates else None
+            self.decoder = Stack(tokens + 2 if translates else tokens, crosses=translates)
+            self.bias = nn.Parameter(torch.zeros(vocabulary)) if translates else None
+
+        def forward(self, ids, targets, sources):
+            other = None if self.encoder is None else self.encoder(self.words(sources))
+            logits = functional.linear(self.decoder(self.words(ids), other), self.words.weight, self.bias)
             return functional.cross_entropy(logits.view(-1, vocabulary), targets.view(-1))
 
     hidden = torch.ones(tokens, tokens, dtype=torch.bool).triu(1)
-    model = Decoder()
+    model = Model()
     for parameter in model.parameters():
         if parameter.dim() > 1:
             nn.init.normal_(parameter, std=0.02)
@@ -89,9 +123,10 @@ def torch_steps(shape, attention, threads, steps, warmup):
     for step in range(warmup + steps):
         ids = torch.randint(vocabulary, (batch, tokens))
         targets = torch.randint(vocabulary, (batch, tokens))
+        sources = torch.randint(vocabulary, (batch, tokens))
         start = time.perf_counter()
         optimiser.zero_grad()
-        loss = model(ids, targets)
+        loss = model(ids, targets, sources)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
@@ -103,18 +138,20 @@ def torch_steps(shape, attention, threads, steps, warmup):
             "parameters": sum(parameter.numel() for parameter in model.parameters())}
 
 
-def headroom_steps(program, shape, threads, steps, warmup):
+def headroom_steps(program, shape, translates, threads, steps, warmup):
     width, heads, layers, tokens, batch, vocabulary = shape
-    fields = {"kind": "decoder", "width": width, "heads": heads, "layers": layers, "feed-forward": 4 * width,
+    fields = {"kind": "encoder_decoder" if translates else "decoder", "width": width, "heads": heads, "layers": layers, "feed-forward": 4 * width,
               "sequence-length": tokens, "batch": batch, "vocabulary": vocabulary, "steps": steps,
               "warmup": warmup, "threads": threads}
     command = [program, "bench", "step", "--json"] + [word for k, v in fields.items() for word in (f"--{k}", str(v))]
+    if translates:
+        command += ["--set", "model.norm=pre"]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def in_child(shape, attention, threads, steps, warmup):
+def in_child(shape, translates, attention, threads, steps, warmup):
     """The same in a process of its own, so that peak memory is its own and thread counts are set before any work."""
-    command = [sys.executable, __file__, "--child", json.dumps([shape, attention, threads, steps, warmup])]
+    command = [sys.executable, __file__, "--child", json.dumps([shape, translates, attention, threads, steps, warmup])]
     environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
 
@@ -135,13 +172,13 @@ def main():
         return
     results = {}
     for name in options.configuration or CONFIGURATIONS:
-        shape = CONFIGURATIONS[name]
+        shape, translates = CONFIGURATIONS[name], name in ENCODER_DECODERS
         found = {"headroom": [], "manual": [], "fused": []}
         for _ in range(options.rounds):
             rest = (options.threads, options.steps, options.warmup)
-            found["headroom"].append(headroom_steps(options.headroom, shape, *rest))
+            found["headroom"].append(headroom_steps(options.headroom, shape, translates, *rest))
             for attention in ("manual", "fused"):
-                found[attention].append(in_child(shape, attention, *rest))
+                found[attention].append(in_child(shape, translates, attention, *rest))
         if found["headroom"][0]["parameters"] != found["manual"][0]["parameters"]:
             sys.exit(f"the models differ: {found['headroom'][0]['parameters']} and {found['manual'][0]['parameters']}")
         median = {who: statistics.median(s for run in runs for s in run["step_seconds"]) for who, runs in found.items()}

@@ -217,7 +217,7 @@ pub struct BenchCompareArgs {
 /// Arguments of `bench step`.
 #[derive(Args, Debug)]
 pub struct BenchStepArgs {
-    /// `encoder` or `decoder`.
+    /// `encoder`, `decoder` or `encoder_decoder`, which has as many layers on both sides.
     #[arg(long, default_value = "decoder")]
     pub kind: String,
     /// Width of the residual stream.

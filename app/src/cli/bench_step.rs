@@ -65,6 +65,10 @@ fn config(args: &BenchStepArgs) -> CliResult<RunConfig> {
         format!("train.batch={batch}"),
         format!("device={}", quoted(&args.device)),
     ];
+    if args.kind == "encoder_decoder" {
+        // Its batches are as random as any others; only such data have two sides.
+        fields.push("data.kind=\"number_words\"".to_owned());
+    }
     fields.extend(args.threads.map(|threads| format!("threads={threads}")));
     let answers = [("reuse", &args.reuse), ("compatibility", &args.compatibility), ("coverage", &args.coverage)];
     for (question, answer) in answers {
