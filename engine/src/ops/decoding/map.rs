@@ -8,8 +8,9 @@ use crate::ops::{
     threaded::{Buffer, parallel_product},
 };
 
-/// Rows from which on `gemm`, which packs the weights first, is faster than reading them as they lie.
-const FEW_ROWS: usize = 24;
+/// Rows from which on `gemm`, which packs the weights first, is faster than reading them as they lie: of weights whose outputs
+/// come first, which are dot products, and of others.
+const FEW_ROWS: [usize; 2] = [96, 24];
 /// Multiply-accumulates from which on the work is shared among threads.
 pub(super) const WORTH_THREADS: usize = 1 << 19;
 /// Weights of one piece of work.
@@ -53,7 +54,8 @@ impl StepMap {
         let reading = Reading::of(&self.weight);
         let weight = reading.slice::<f32>()?;
         let work = rows.saturating_mul(inputs).saturating_mul(outputs);
-        if rows > FEW_ROWS {
+        let few_rows = FEW_ROWS[usize::from(self.orientation == Orientation::InputsFirst)];
+        if rows > few_rows {
             let out = MatrixMut::strided(part_mut(y, first, (rows - 1) * stride + outputs), rows, outputs, stride);
             let weight = self.orientation.matrix(weight, inputs, outputs);
             parallel_product(out, Matrix::row_major(x, rows, inputs), weight, false);
