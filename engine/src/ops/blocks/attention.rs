@@ -8,7 +8,7 @@ use super::wiring::{ProjectionParts, Wiring};
 use crate::ops::threaded::{
     AttentionBlock, AttentionSlots, AttentionState, CoreHeads, CoreShape, LentGradients, LentMaps, Rows, Slab,
 };
-use crate::ops::{Affine, Gradients, MaskSpec};
+use crate::ops::{Affine, Gradients, MaskSpec, profile};
 
 /// What the backward pass of a block has of its attention maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,7 +114,8 @@ impl AttentionPiece {
         wants_maps: bool,
     ) -> Result<AttentionState<T>> {
         let keeps = wants_maps || (is_training && self.parts.memory == MapMemory::Keep);
-        self.with_block(|block| Ok(block.forward(x, y, self.sizes[2], memory, lent, keeps)))
+        let forward = || self.with_block(|block| Ok(block.forward(x, y, self.sizes[2], memory, lent, keeps)));
+        if memory.is_some() { profile::in_cross(forward) } else { forward() }
     }
 
     /// Writes the gradient of the stream before, and adds those of the parameters, of lent maps and of another sequence
@@ -131,27 +132,30 @@ impl AttentionPiece {
         gradients: &Gradients,
         lent_gradients: LentGradients<'_, T>,
     ) -> Result<()> {
-        let d = self.sizes[2];
-        self.with_block(|block| {
-            let (of_memory, dmemory) = memory.unzip();
-            let mut locked = Locked::of(gradients, self.tensors());
-            let mut next = locked.slots();
-            let mut slots = AttentionSlots {
-                norm: next.norm()?,
-                output: next.affine(&self.parts.output)?,
-                asking: self.wiring.asking.slots(&mut next)?,
-            };
-            let left = block.backward(x, d, of_memory, state, lent, dy, dx, &mut slots, lent_gradients);
-            drop(slots);
-            // Both sequences may go through the same maps, whose gradients are locked once at a time.
-            drop(locked);
-            if let (Some(left), Some(x), Some(dx), Some(parts)) = (left, of_memory, dmemory, &self.wiring.memory) {
-                let mut locked = Locked::of(gradients, parts.tensors());
-                let mut slots = parts.slots(&mut locked.slots())?;
-                block.memory_backward(Slab::dense(x, d), left, &mut slots, dx);
-            }
-            Ok(())
-        })
+        let (d, is_cross) = (self.sizes[2], memory.is_some());
+        let backward = || {
+            self.with_block(|block| {
+                let (of_memory, dmemory) = memory.unzip();
+                let mut locked = Locked::of(gradients, self.tensors());
+                let mut next = locked.slots();
+                let mut slots = AttentionSlots {
+                    norm: next.norm()?,
+                    output: next.affine(&self.parts.output)?,
+                    asking: self.wiring.asking.slots(&mut next)?,
+                };
+                let left = block.backward(x, d, of_memory, state, lent, dy, dx, &mut slots, lent_gradients);
+                drop(slots);
+                // Both sequences may go through the same maps, whose gradients are locked once at a time.
+                drop(locked);
+                if let (Some(left), Some(x), Some(dx), Some(parts)) = (left, of_memory, dmemory, &self.wiring.memory) {
+                    let mut locked = Locked::of(gradients, parts.tensors());
+                    let mut slots = parts.slots(&mut locked.slots())?;
+                    block.memory_backward(Slab::dense(x, d), left, &mut slots, dx);
+                }
+                Ok(())
+            })
+        };
+        if is_cross { profile::in_cross(backward) } else { backward() }
     }
 
     /// Calls `f` with the weights open.

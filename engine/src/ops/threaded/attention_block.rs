@@ -49,9 +49,10 @@ impl<T: Pooled> Projections<'_, T> {
         }
     }
 
-    fn forward(&self, x: Slab<'_, T>) -> Projected<T> {
+    /// What heads read of `x`; `name` is what a profile calls the maps.
+    fn forward(&self, x: Slab<'_, T>, name: &'static str) -> Projected<T> {
         let mut projected = Rows::take(x.rows(), self.width());
-        span("attention: projections", Work::product::<T>(x.rows(), x.width(), self.width()), || {
+        span(name, Work::product::<T>(x.rows(), x.width(), self.width()), || {
             let mut rest = projected.output();
             for map in &self.maps {
                 let part;
@@ -236,9 +237,18 @@ impl<T: Pooled> AttentionBlock<'_, T> {
         self.check([("stream", x.len()), ("stream after", y.len())], width, memory);
         let slab = Slab::dense(x, width);
         let mut frame = self.frame.enter(slab);
-        let asking = self.asking.forward(frame.input(slab));
-        let of_memory =
-            self.memory.iter().zip(memory).map(|(projections, x)| projections.forward(Slab::dense(x, width))).next();
+        let [asking, kept] = if self.memory.is_some() {
+            ["attention: queries", "attention: keys and values"]
+        } else {
+            ["attention: projections"; 2]
+        };
+        let asking = self.asking.forward(frame.input(slab), asking);
+        let of_memory = self
+            .memory
+            .iter()
+            .zip(memory)
+            .map(|(projections, x)| projections.forward(Slab::dense(x, width), kept))
+            .next();
         let (stream, mixing) = self.work(slab);
         let mut mixed = Rows::take(slab.rows(), self.mixed_width());
         let maps = span("attention: scores, softmax, mix", mixing, || {
