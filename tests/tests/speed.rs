@@ -258,7 +258,8 @@ fn what_cannot_be_generated_is_refused_before_anything_is_measured() {
     let program = program();
     program.write("tiny.toml", TINY_DECODER);
     program.write("encoder.toml", TINY_DECODER.replace("kind = \"decoder\"", "kind = \"encoder\""));
-    let refused: [(&str, &[&str], [&str; 2]); 10] = [
+    let refused: [(&str, &[&str], [&str; 2]); 11] = [
+        ("tiny.toml", &["--axis", "source=2,3", "--source", "4", "--new-tokens", "2"], ["`source`", "leave one"]),
         ("encoder.toml", &["--axis", "source=4"], ["generates no text", "model.kind"]),
         ("tiny.toml", &["--axis", "source=4,16", "--new-tokens", "4"], ["need 19 positions", "data.sequence_length"]),
         ("tiny.toml", &["--axis", "source=4", "--new-tokens", "1"], ["at least 2 new tokens", "step"]),
@@ -299,6 +300,19 @@ fn texts_that_do_not_fit_say_what_they_need() {
         assert_eq!(side["outcome"]["kind"], "out_of_memory");
         assert!(side["outcome"]["needed_bytes"].as_u64().unwrap() > 4_000_000, "{side}");
     }
+}
+
+#[test]
+fn a_length_that_is_given_is_the_one_that_is_measured() {
+    let program = program();
+    program.write("tiny.toml", TINY_DECODER);
+    let only = ["--source", "6", "--new-tokens", "3", "--runs", "1", "--warmup", "0", "--cache", "key_value"];
+    let arguments = [&["bench", "generate", "tiny.toml", "--json"], &only[..]].concat();
+    let record = program.run(&arguments).expect_code(0).json();
+    let points = record["results"]["points"].as_array().unwrap();
+    assert_eq!(points.len(), 1, "{record}");
+    assert!(points[0]["settings"].to_string().contains("\"source\""), "{}", points[0]);
+    assert!(points[0]["settings"].to_string().contains('6'), "{}", points[0]);
 }
 
 #[cfg(unix)]

@@ -56,6 +56,18 @@ fn spec(args: &BenchGenerateArgs) -> CliResult<(SweepSpec, Option<String>)> {
     } else if spec.axes.is_empty() {
         spec.axes.push(lengths(&spec, generation.new_tokens).parse().map_err(bad)?);
     }
+    // What is given as one value is no axis of a preset, nor one that is taken where none is given.
+    let given = [("source", args.source), ("beams", args.beam), ("batch", args.batch), ("new_tokens", args.new_tokens)];
+    for axis in &mut spec.axes {
+        let Some(value) = given.iter().find(|(field, _)| *field == axis.field).and_then(|(_, value)| *value) else {
+            continue;
+        };
+        if !args.axis.is_empty() {
+            let why = format!("`{}` has values here and one of its own; leave one of them out.", axis.field);
+            return Err(CliError::at("--axis", why));
+        }
+        *axis = format!("{}={value}", axis.field).parse().map_err(bad)?;
+    }
     spec.generation = Some(generation);
     spec.vocabulary = args.vocabulary.or(spec.vocabulary);
     spec.warmup = args.warmup;

@@ -561,6 +561,12 @@ mod tests {
                 (4, 7, 16),
                 (9, 13, 70),
                 (33, 3, 5),
+                // Rows so long that a few go through those of the other side one by one, and that columns are cut.
+                (1, 3, 300),
+                (2, 9, 1100),
+                (3, 5, 200),
+                (4, 6, 130),
+                (6, 5, 130),
                 (9, 100, 300),
                 (9, 0, 5),
             ] {
