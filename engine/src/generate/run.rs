@@ -1,5 +1,6 @@
 use std::{ops::ControlFlow, time::Instant};
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{BeamNode, Ending, GenerateError, Marks, Search, beam::SourceBeams, choice::Choice};
@@ -96,21 +97,29 @@ pub fn generate(
         // Of every row that goes on: the row of the last step that it goes on from, and its token.
         let (mut parents, mut tokens) = (Vec::new(), Vec::new());
         let mut rows = logits.chunks_exact_mut(vocabulary);
-        let mut first = 0;
+        let mut waiting: Vec<(&mut Writer, Vec<&mut [f32]>)> = Vec::new();
         for writer in &mut writers {
-            let count = writer.rows();
-            if count == 0 {
-                continue;
-            }
-            let mut own: Vec<&mut [f32]> = rows.by_ref().take(count).collect();
-            if own.len() != count {
+            let own: Vec<&mut [f32]> = rows.by_ref().take(writer.rows()).collect();
+            if own.len() != writer.rows() {
                 return Err(GenerateError::NotFinite);
             }
-            for (parent, token) in writer.choose(&mut own, search, marks)? {
+            if !own.is_empty() {
+                waiting.push((writer, own));
+            }
+        }
+        let choose = |(writer, own): &mut (&mut Writer, Vec<&mut [f32]>)| writer.choose(own, search, marks);
+        let chosen: Vec<_> = if waiting.len() < 2 {
+            waiting.iter_mut().map(choose).collect::<Result<_, _>>()?
+        } else {
+            waiting.par_iter_mut().map(choose).collect::<Result<_, _>>()?
+        };
+        let mut first = 0;
+        for ((writer, own), chosen) in waiting.iter().zip(chosen) {
+            for (parent, token) in chosen {
                 parents.push(first + parent);
                 tokens.push(token);
             }
-            first += count;
+            first += own.len();
             let best = writer.best();
             let progress = Progress {
                 source: writer.source,

@@ -14,7 +14,7 @@ use crate::{
         compatibility::{LayerCoverage, LayerHeads, Lenders},
     },
     config::{Coverage, NormPlacement, PartialCoverage, Restore},
-    ops::{self, MaskSpec, Norm, PairSets, Wanted},
+    ops::{self, EachLayer, MaskSpec, Norm, PairSets, Wanted},
 };
 
 /// The layers of a stack, with its table of positions and the norm that belongs to no layer.
@@ -125,16 +125,22 @@ impl Stack {
         (self.plan.norm == NormPlacement::Pre).then_some(&self.outer_norm)
     }
 
-    /// The stream before each layer, of a stack of single operations without an encoder: all layers but the last are computed.
+    /// The stream after some first layers, of a stack of single operations without an encoder; `each` sees what every layer that
+    /// attends has of it.
     ///
     /// # Shapes
-    /// `x` `[b, t, d]`, as all results.
-    pub fn streams(&self, x: Tensor, pass: &Pass<'_>) -> Result<Vec<Tensor>, ModelError> {
+    /// `x` `[b, t, d]`, as the result.
+    pub fn read(
+        &self,
+        x: &Tensor,
+        layers: usize,
+        pass: &Pass<'_>,
+        each: EachLayer<'_, f32>,
+    ) -> Result<Vec<f32>, ModelError> {
         let t = x.dim(1)?;
-        let layers = self.layers.iter().enumerate().take(self.layers.len().saturating_sub(1));
+        let layers = self.layers.iter().enumerate().take(layers);
         let layers = layers.map(|(number, layer)| layer.parts(self.layer_site(number), t, pass, None)).collect();
-        let stacked = ops::stack(&x, None, layers, None, None, Wanted { maps: false, hidden: true })?;
-        Ok([vec![x], stacked.hidden].concat())
+        Ok(ops::read_layers(x, layers, each)?)
     }
 
     /// The layers. `x` is what they begin with, `memory` the states of the encoder, and which of them are seen.

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     attention::{Dropout, ModelPlan, OutputPlan, StackPlan, compatibility::HeadAttention},
     config::{MapMemoryChoice, NormPlacement},
-    ops::{self, Affine, Gradients, HeadParts, MaskSpec, Norm},
+    ops::{self, Affine, EachLayer, Gradients, HeadParts, MaskSpec, Norm},
 };
 
 /// A transformer: a plan joined with weights.
@@ -297,9 +297,14 @@ impl Model {
         self.logits(&last.reshape((b * t, d))?.index_select(&rows, 0)?)
     }
 
-    /// The stream before each layer while a text is read: all but the last layer are computed, where [`Model::can_step`].
-    /// `[b, t, d]` each
-    pub(super) fn streams(&self, input: &ModelInput) -> Result<Vec<Tensor>, ModelError> {
+    /// The stream after the first `layers` layers, where [`Model::can_step`]; `each` sees what every layer that attends has of it.
+    /// `[b, t, d]`
+    pub(super) fn read_prompts(
+        &self,
+        input: &ModelInput,
+        layers: usize,
+        each: EachLayer<'_, f32>,
+    ) -> Result<Vec<f32>, ModelError> {
         let mask = MaskSpec { causal: self.plan.stack.is_causal, keys: input.key_mask.clone() };
         let dropout = Dropout { probability: 0.0, draw: None };
         let pass = Pass {
@@ -311,7 +316,7 @@ impl Model {
             in_blocks: true,
         };
         let x = self.reader.embed(&self.stack, &self.plan.stack, input, &pass)?; // [b, t, d]
-        self.stack.streams(x, &pass)
+        self.stack.read(&x, layers, &pass, each)
     }
 
     /// The last states, and what `options` ask for of the stream between layers. `[b, t, d]`

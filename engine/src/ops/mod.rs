@@ -50,14 +50,15 @@ pub use adamw::{AdamW, AdamWConfig};
 pub use affine::{Affine, Norm, Orientation};
 pub use attention::{attention_core, attention_mix, attention_scores, has_attention_core, merge_heads, split_heads};
 pub use blocks::{
-    AttentionParts, BlockDropout, Columns, DEVIATION, Derived, EmbedParts, FeedForwardParts, Frame, HeadColumns,
-    HeadMap, HeadParts, HeadProjections, HeadResult, Initial, LayerParts, MapMemory, Piece, PieceForm, PieceWeights,
-    ScoreColumns, ScoringForm, Source, Stacked, Wanted, embed, has_blocks, head_evaluation, head_loss, stack,
+    AttentionParts, BlockDropout, Columns, DEVIATION, Derived, EachLayer, EmbedParts, FeedForwardParts, Frame,
+    HeadColumns, HeadMap, HeadParts, HeadProjections, HeadResult, Initial, LayerParts, LayerReading, MapMemory, Piece,
+    PieceForm, PieceWeights, ScoreColumns, ScoringForm, Source, Stacked, Wanted, embed, has_blocks, head_evaluation,
+    head_loss, read_layers, stack,
 };
 pub use cross_entropy::{IGNORED_LABEL, cross_entropy};
 pub use decoding::{
-    LayerCache, Past, Reach, Reaches, SharedRows, StepAttentionParts, StepLayerParts, StepStack, StepStackParts,
-    Through, WrittenRows,
+    Group, LayerCache, Past, Reach, Reaches, SharedParts, SharedRows, StepAttentionParts, StepLayerParts, StepStack,
+    StepStackParts, Through, WrittenRows,
 };
 pub use dropout::{dropout, residual};
 pub use embedding::embedding;

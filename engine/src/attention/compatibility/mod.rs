@@ -40,5 +40,5 @@ pub use family::{Family, family};
 pub use layer_coverage::LayerCoverage;
 pub use layer_heads::LayerHeads;
 pub use lenders::Lenders;
-pub use reach::{QueryReaches, kept_reaches, stream_reaches};
+pub use reach::{QueryReaches, kept_maps, kept_reaches, stream_reaches};
 pub use segment::Segment;

@@ -54,20 +54,33 @@ impl QueryReaches {
         let queries = form.scores().map(|scores| of_parts(projections, &parts, scores.query)).collect::<Result<_>>()?;
         let kept = if keeps { kept_parts(form) } else { Vec::new() };
         let kept = kept.into_iter().map(|part| Ok((place(&parts, part)?, part.count))).collect::<Result<_>>()?;
-        // Neighbours of one map are one.
-        let mut joined: Vec<Columns> = Vec::new();
-        for part in parts {
-            match joined.last_mut() {
-                Some(last) if last.of == part.of && last.first + last.count == part.first => last.count += part.count,
-                _ => joined.push(part),
-            }
-        }
-        let map = |part: Columns| match part.of {
-            Source::Map(map) => projections.map(map)?.outputs(part.first, part.count),
-            Source::Derived(_) => bail!("{part:?} of an attention layer are outputs of no map."),
-        };
-        Ok(Self { maps: joined.into_iter().map(map).collect::<Result<_>>()?, queries, kept })
+        Ok(Self { maps: maps_of(projections, parts)?, queries, kept })
     }
+}
+
+/// The maps of the stream whose outputs, side by side, are what [`HeadAttention::kept`](super::HeadAttention::kept) gives.
+///
+/// # Errors
+/// If a form reads what is not there.
+pub fn kept_maps(projections: &HeadProjections) -> Result<Vec<Affine>> {
+    maps_of(projections, kept_parts(projections.form()))
+}
+
+/// Maps to these parts of outputs, side by side.
+fn maps_of(projections: &HeadProjections, parts: Vec<Columns>) -> Result<Vec<Affine>> {
+    // Neighbours of one map are one.
+    let mut joined: Vec<Columns> = Vec::new();
+    for part in parts {
+        match joined.last_mut() {
+            Some(last) if last.of == part.of && last.first + last.count == part.first => last.count += part.count,
+            _ => joined.push(part),
+        }
+    }
+    let map = |part: Columns| match part.of {
+        Source::Map(map) => projections.map(map)?.outputs(part.first, part.count),
+        Source::Derived(_) => bail!("{part:?} of an attention layer are outputs of no map."),
+    };
+    joined.into_iter().map(map).collect()
 }
 
 fn reaches(projections: &HeadProjections, width: usize, reach: impl Fn(Columns) -> Result<Reach>) -> Result<Reaches> {

@@ -14,7 +14,12 @@ mod recomputed;
 mod source;
 mod stepped;
 
-use self::{composed::ComposedDecoder, recomputed::RecomputedDecoder, source::Sources, stepped::SteppedDecoder};
+use self::{
+    composed::ComposedDecoder,
+    recomputed::RecomputedDecoder,
+    source::{Sources, Texts},
+    stepped::SteppedDecoder,
+};
 use super::{Model, ModelError};
 use crate::{
     attention::OutputPlan,
@@ -81,13 +86,13 @@ impl Model {
                        generate with the cache \"none\"";
             return Err(ModelError::Unsupported(why.to_owned()));
         }
-        let sources = Sources::read(self, sources, start)?;
+        let texts = Texts::check(self, sources, start)?;
         match cache {
-            Cache::None(_) => RecomputedDecoder::begin(self, sources),
+            Cache::None(_) => RecomputedDecoder::begin(self, Sources::read(self, texts)?),
             Cache::KeyValue(_) | Cache::Hidden(_) if self.can_step() => {
-                SteppedDecoder::begin(self, cache, sources, room)
+                SteppedDecoder::begin(self, cache, &texts, room)
             }
-            Cache::KeyValue(_) | Cache::Hidden(_) => ComposedDecoder::begin(self, cache, sources),
+            Cache::KeyValue(_) | Cache::Hidden(_) => ComposedDecoder::begin(self, cache, Sources::read(self, texts)?),
         }
     }
 }

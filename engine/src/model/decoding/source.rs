@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use candle_core::{DType, Tensor};
 
 use crate::{
@@ -24,41 +26,80 @@ pub(super) enum Read {
     Encoded { states: Tensor, start: u32 },
 }
 
-impl Sources {
-    pub fn read(model: &Model, sources: &[Vec<u32>], start: Option<u32>) -> Result<Self, ModelError> {
+/// Sources as they were given, checked.
+pub(super) struct Texts {
+    pub texts: Vec<Vec<u32>>,
+    /// The token that a decoder begins with, if there is an encoder that reads the texts.
+    pub start: Option<u32>,
+}
+
+impl Texts {
+    pub fn check(model: &Model, texts: &[Vec<u32>], start: Option<u32>) -> Result<Self, ModelError> {
         let plan = model.plan();
         let reading = plan.encoder.as_deref().unwrap_or(&plan.stack);
-        if sources.is_empty() || sources.iter().any(Vec::is_empty) {
+        if texts.is_empty() || texts.iter().any(Vec::is_empty) {
             return Err(ModelError::Unsupported("text that goes on from nothing".to_owned()));
         }
-        let lengths: Vec<usize> = sources.iter().map(Vec::len).collect();
-        let longest = lengths.iter().copied().max().unwrap_or(0);
+        let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
         if longest > reading.longest() {
             return Err(ModelError::TooLong { sequence: longest, positions: reading.longest() });
         }
         let vocabulary = plan.vocabulary();
-        if let Some(token) = sources.iter().flatten().chain(&start).find(|token| **token as usize >= vocabulary) {
+        if let Some(token) = texts.iter().flatten().chain(&start).find(|token| **token as usize >= vocabulary) {
             return Err(ModelError::UnknownToken { token: *token, vocabulary });
         }
-        // Shorter sources are filled up at the end: positions count from the first token, and nobody sees what follows.
-        let padded = |source: &Vec<u32>| {
-            let mut ids = source.clone();
+        if plan.encoder.is_some() && start.is_none() {
+            return Err(ModelError::Unsupported("a decoder that has no token to begin with".to_owned()));
+        }
+        Ok(Self { texts: texts.to_vec(), start: start.filter(|_| plan.encoder.is_some()) })
+    }
+
+    /// Tokens of each.
+    pub fn lengths(&self) -> Vec<usize> {
+        self.texts.iter().map(Vec::len).collect()
+    }
+
+    /// Neighbours that are read together, as many as have about `tokens` tokens.
+    pub fn groups(&self, tokens: usize) -> Vec<Range<usize>> {
+        let mut groups = Vec::new();
+        let (mut first, mut longest) = (0, 0);
+        for (at, text) in self.texts.iter().enumerate() {
+            longest = longest.max(text.len());
+            if at > first && longest * (at + 1 - first) > tokens {
+                groups.push(first..at);
+                (first, longest) = (at, text.len());
+            }
+        }
+        groups.push(first..self.texts.len());
+        groups
+    }
+
+    /// Some of them for a model. Shorter ones are filled up at the end: positions count from the first token, and nobody sees
+    /// what follows. Gives the positions of each too.
+    pub fn input(&self, model: &Model, range: Range<usize>) -> Result<(ModelInput, usize), ModelError> {
+        let texts = self.texts.get(range).unwrap_or_default();
+        let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
+        let padded = |text: &Vec<u32>| {
+            let mut ids = text.clone();
             ids.resize(longest, 0);
             ids
         };
-        let ids: Vec<u32> = sources.iter().flat_map(padded).collect();
-        let is_even = lengths.iter().all(|length| *length == longest);
+        let ids: Vec<u32> = texts.iter().flat_map(padded).collect();
+        let is_even = texts.iter().all(|text| text.len() == longest);
         let keys: Option<Vec<u8>> = (!is_even)
-            .then(|| lengths.iter().flat_map(|length| (0..longest).map(move |at| u8::from(at < *length))).collect());
-        let input = ModelInput::new(&ids, keys.as_deref(), sources.len(), longest, model.device())?;
+            .then(|| texts.iter().flat_map(|text| (0..longest).map(|at| u8::from(at < text.len()))).collect());
+        Ok((ModelInput::new(&ids, keys.as_deref(), texts.len(), longest, model.device())?, longest))
+    }
+}
+
+impl Sources {
+    pub fn read(model: &Model, texts: Texts) -> Result<Self, ModelError> {
+        let lengths = texts.lengths();
+        let (input, longest) = texts.input(model, 0..lengths.len())?;
         let mask = input.key_mask.clone();
-        let read = if plan.encoder.is_some() {
-            let Some(start) = start else {
-                return Err(ModelError::Unsupported("a decoder that has no token to begin with".to_owned()));
-            };
-            Read::Encoded { states: model.encode_source(&input)?, start }
-        } else {
-            Read::Prompts { texts: sources.to_vec(), input }
+        let read = match texts.start {
+            Some(start) => Read::Encoded { states: model.encode_source(&input)?, start },
+            None => Read::Prompts { texts: texts.texts, input },
         };
         Ok(Self { lengths, longest, mask, read })
     }

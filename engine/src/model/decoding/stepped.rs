@@ -1,16 +1,14 @@
-use candle_core::Tensor;
-
 use super::{
     Begun, Decoder, Room,
-    source::{Read, Sources, numbers},
+    source::{Texts, numbers},
 };
 use crate::{
-    attention::compatibility::{HeadAttention, QueryReaches, kept_reaches, stream_reaches},
+    attention::compatibility::{HeadAttention, QueryReaches, kept_maps, kept_reaches, stream_reaches},
     config::{Cache, NormPlacement},
     model::{Model, ModelError},
     ops::{
-        LayerCache, Norm, Past, SharedRows, StepAttentionParts, StepLayerParts, StepStack, StepStackParts, WrittenRows,
-        profile::{self, Work},
+        Group, LayerCache, LayerReading, Norm, Past, SharedParts, SharedRows, StepAttentionParts, StepLayerParts,
+        StepStack, StepStackParts, WrittenRows, part,
     },
 };
 
@@ -23,70 +21,51 @@ pub(super) struct SteppedDecoder {
     first_positions: Vec<usize>,
 }
 
+/// Tokens of sources that are read together: enough for products to be fast, and few enough for what stands between them to
+/// stay in the caches of the processor.
+#[cfg(not(test))]
+const GROUP_TOKENS: usize = 2048;
+/// Of three short sources of a test, two.
+#[cfg(test)]
+const GROUP_TOKENS: usize = 6;
+
+/// Rows from which on weights are copied into panels first, and steps that make up for it.
+const ROWS_FOR_PANELS: usize = 4;
+const TOKENS_FOR_PANELS: usize = if cfg!(test) { 5 } else { 16 };
+
 impl SteppedDecoder {
-    pub fn begin(model: &Model, cache: &Cache, sources: Sources, room: Room) -> Result<Begun, ModelError> {
-        let step = parts(model, cache)?;
-        let stack = StepStack::new(&step)?;
-        let of_attention = |attention: &HeadAttention, parts: &Option<StepAttentionParts>, x: &Tensor| {
-            let Some(reaches) = parts.as_ref().and_then(|parts| parts.shared.as_ref()) else {
-                return Err(ModelError::Unsupported("attention to what nothing is kept of".to_owned()));
-            };
-            profile::span("attention: keys and values", Work::default(), || {
-                let parts = match cache {
-                    Cache::Hidden(_) => vec![x.clone()],
-                    Cache::None(_) | Cache::KeyValue(_) => attention.kept(x)?,
-                };
-                Ok(SharedRows::new(&parts, &sources.lengths, reaches)?)
-            })
-        };
+    pub fn begin(model: &Model, cache: &Cache, sources: &Texts, room: Room) -> Result<Begun, ModelError> {
+        let in_panels = room.rows >= ROWS_FOR_PANELS && room.tokens >= TOKENS_FOR_PANELS;
+        let stack = StepStack::new(&parts(model, cache)?, in_panels)?;
+        let lengths = sources.lengths();
+        let count = lengths.len();
         // An encoder's decoder reads one token more: the one that it begins with.
-        let more = usize::from(matches!(sources.read, Read::Encoded { .. }));
-        let written = stack.written_rows(room.rows.max(sources.count()) * (room.tokens + more));
-        let mut layers: Vec<LayerCache> =
-            written.into_iter().map(|written| LayerCache { written, ..LayerCache::default() }).collect();
-        let mut past = Past::of_sources(sources.count());
-        let (logits, first_positions) = match &sources.read {
-            Read::Prompts { input, .. } => {
-                // Borrowed maps are those of all positions.
-                let (hidden, logits) = if stack.last_layer_borrows() {
-                    let (hidden, logits) = sources.prefill(model, input)?;
-                    (hidden, Some(logits))
-                } else {
-                    (model.streams(input)?, None)
-                };
-                for (((layer, parts), x), kept) in model.layers().iter().zip(&step.layers).zip(&hidden).zip(&mut layers)
-                {
-                    if let Some((attention, norm)) = &layer.attention {
-                        let x = match layer.placement {
-                            NormPlacement::Pre => norm.forward(x)?,
-                            NormPlacement::Post => x.clone(),
-                        };
-                        kept.prompt = Some(of_attention(attention, &parts.attention, &x)?);
-                    }
+        let more = usize::from(sources.start.is_some());
+        let mut layers = stack.room(&lengths, room.rows.max(count) * (room.tokens + more));
+        let mut past = Past::of_sources(count);
+        let mut last_rows = Vec::new();
+        for group in sources.groups(GROUP_TOKENS) {
+            let (input, longest) = sources.input(model, group.clone())?;
+            let place = Group { first: group.start, longest };
+            if sources.start.is_some() {
+                stack.keep_source(&numbers(&model.encode_source(&input)?)?, place, &mut layers)?;
+            } else {
+                let mut keep =
+                    |layer: usize, read: LayerReading<'_, f32>| stack.keep_prompt(layer, read, place, &mut layers);
+                let x = model.read_prompts(&input, stack.reading_layers(), &mut keep)?; // [group, longest, d]
+                stack.keep_last_prompt(&x, place, &mut layers)?;
+                let width = x.len() / (group.len() * longest).max(1);
+                for (text, length) in lengths.get(group).unwrap_or_default().iter().enumerate() {
+                    last_rows.extend_from_slice(part(&x, (text * longest + length - 1) * width, width));
                 }
-                let logits = match (logits, hidden.get(step.layers.len().saturating_sub(1))) {
-                    (Some(logits), _) => logits,
-                    (None, Some(last)) => stack.finish(numbers(&sources.last_rows(last)?)?, &past, &mut layers)?,
-                    (None, None) => return Err(ModelError::Unsupported("a decoder without layers".to_owned())),
-                };
-                (logits, sources.lengths.clone())
             }
-            Read::Encoded { states, start } => {
-                let mut of_all: Option<SharedRows> = None;
-                for ((layer, parts), kept) in model.layers().iter().zip(&step.layers).zip(&mut layers) {
-                    if let Some((attention, _)) = &layer.cross {
-                        let rows = match (cache, &of_all) {
-                            (Cache::Hidden(_), Some(rows)) => rows.clone(),
-                            _ => profile::in_cross(|| of_attention(attention, &parts.cross, states))?,
-                        };
-                        of_all = Some(rows.clone());
-                        kept.source = Some(rows);
-                    }
-                }
-                let count = sources.count();
-                let logits = stack.step(&vec![*start; count], &vec![0; count], &mut past, &mut layers)?;
-                (logits, vec![0; count])
+        }
+        let (logits, first_positions) = match sources.start {
+            Some(start) => {
+                stack.share_source(&mut layers);
+                (stack.step(&vec![start; count], &vec![0; count], &mut past, &mut layers)?, vec![0; count])
             }
+            None => (stack.finish(last_rows, &past, &mut layers)?, lengths),
         };
         Ok(Begun { decoder: Box::new(Self { stack, past, cache: layers, first_positions }), logits })
     }
@@ -177,15 +156,17 @@ fn attention_parts(
     let asked = QueryReaches::of(projections, is_own)?;
     let of_kept = kept_reaches(projections)?;
     let shared = match cache {
-        Cache::Hidden(_) => stream_reaches(projections, width)?,
-        Cache::None(_) | Cache::KeyValue(_) => of_kept.clone(),
+        Cache::Hidden(_) => SharedParts { maps: None, reaches: stream_reaches(projections, width)? },
+        Cache::None(_) | Cache::KeyValue(_) => {
+            SharedParts { maps: Some(kept_maps(projections)?), reaches: of_kept.clone() }
+        }
     };
     Ok(StepAttentionParts {
         maps: asked.maps,
         queries: asked.queries,
         kept: asked.kept,
         written: is_own.then_some(of_kept),
-        shared: Some(shared),
+        shared,
         heads: attention.heads.maps.clone(),
         head_size: attention.heads.head_size,
         output: attention.output.clone(),

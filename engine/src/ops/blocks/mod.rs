@@ -29,4 +29,4 @@ pub use form::{
 pub use head::{HeadParts, HeadResult, head_evaluation, head_loss};
 pub use open::{BlockDropout, Frame, has_blocks};
 pub use projections::{HeadMap, HeadProjections, PieceWeights};
-pub use stack::{LayerParts, Stacked, Wanted, stack};
+pub use stack::{EachLayer, LayerParts, LayerReading, Stacked, Wanted, read_layers, stack};

@@ -84,16 +84,7 @@ pub fn stack(
         bail!("A stream of {b} examples of width {d} cannot attend to a sequence of the shape {attended:?}.")
     }
     let attended = attended.map(|(_, positions, _)| positions);
-    let piece = |parts: LayerParts| {
-        if parts.cross.is_some() && attended.is_none() {
-            bail!("A layer attends to another sequence, and there is none.")
-        }
-        let own = parts.attention.map(|parts| AttentionPiece::new(parts, [b, t, d], None)).transpose()?;
-        let cross = parts.cross.map(|parts| AttentionPiece::new(parts, [b, t, d], attended)).transpose()?;
-        Ok(LayerPiece { attentions: [own, cross], feed_forward: FeedForwardPiece::new(parts.feed_forward, d)? })
-    };
-    let layers = layers.into_iter().map(piece).collect::<Result<Vec<_>>>()?;
-    let loans = [Loans::new(&layers, 0)?, Loans::new(&layers, CROSS)?];
+    let (layers, loans) = checked(layers, [b, t, d], attended)?;
     let shapes = |which: usize, positions: usize| -> Vec<[usize; 4]> {
         let heads = |layer: &LayerPiece| layer.attentions[which].as_ref().map_or(0, |piece| piece.maps().len());
         layers.iter().map(|layer| [b, heads(layer), t, positions]).collect()
@@ -112,7 +103,7 @@ pub fn stack(
         };
         let of_memory = memory.as_ref().map(Reading::of);
         let of_memory = of_memory.as_ref().map(Reading::slice::<T>).transpose()?;
-        let (y, Beside { maps, mut hidden }) = op.forward(Reading::of(&x).slice::<T>()?, of_memory)?;
+        let (y, Beside { maps, mut hidden }) = op.forward(Reading::of(&x).slice::<T>()?, of_memory, None)?;
         let result = Computed::values(y, x.shape());
         let stream = match &memory {
             Some(memory) => tracked2([&x, memory], result, op)?,
@@ -133,6 +124,62 @@ pub fn stack(
         });
         Ok(Stacked { maps, cross_maps, hidden: hidden.collect::<Result<_>>()?, stream })
     })
+}
+
+/// What a layer has of the positions that it reads.
+#[derive(Clone, Copy, Debug)]
+pub struct LayerReading<'a, T> {
+    /// What its attention is given: the stream, normalised where norms come first.
+    pub(in crate::ops) input: Slab<'a, T>,
+    /// What the maps of its attention make of that, side by side.
+    pub(in crate::ops) projected: Slab<'a, T>,
+}
+
+/// Called with the number of a layer that attends and what it has read.
+pub type EachLayer<'a, T> = &'a mut dyn FnMut(usize, LayerReading<'_, T>) -> Result<()>;
+
+/// [`stack`] for texts that a decoder goes on with: no graph, nothing kept, and `each` sees what every layer that attends has of
+/// all positions, text after text.
+///
+/// # Shapes
+/// `x` `[b, t, d]`; result the same, row-major.
+///
+/// # Errors
+/// If `x` is not in single precision on the processor, the shapes of the parts do not fit it, or `each` fails.
+pub fn read_layers(x: &Tensor, layers: Vec<LayerParts>, each: EachLayer<'_, f32>) -> Result<Vec<f32>> {
+    let (b, t, d) = x.dims3()?;
+    let (layers, loans) = checked(layers, [b, t, d], None)?;
+    let op = StackOp {
+        layers,
+        loans,
+        last_norm: None,
+        sizes: [b, t, d],
+        gradients: None,
+        wanted: Wanted::default(),
+        state: Mutex::new(None),
+    };
+    let x = x.contiguous()?;
+    Ok(op.forward(Reading::of(&x).slice()?, None, Some(each))?.0)
+}
+
+/// Checks layers, for a stream of `sizes` `b`, `t`, `d` and another sequence of `attended` positions, if there is one.
+fn checked(
+    layers: Vec<LayerParts>,
+    sizes: [usize; 3],
+    attended: Option<usize>,
+) -> Result<(Vec<LayerPiece>, [Loans; ATTENTIONS])> {
+    let piece = |parts: LayerParts| {
+        if parts.cross.is_some() && attended.is_none() {
+            bail!("A layer attends to another sequence, and there is none.")
+        }
+        let own = parts.attention.map(|parts| AttentionPiece::new(parts, sizes, None)).transpose()?;
+        let cross = parts.cross.map(|parts| AttentionPiece::new(parts, sizes, attended)).transpose()?;
+        let [_, _, d] = sizes;
+        Ok(LayerPiece { attentions: [own, cross], feed_forward: FeedForwardPiece::new(parts.feed_forward, d)? })
+    };
+    let layers = layers.into_iter().map(piece).collect::<Result<Vec<_>>>()?;
+    let loans = [Loans::new(&layers, 0)?, Loans::new(&layers, CROSS)?];
+    Ok((layers, loans))
 }
 
 /// A checked layer.
@@ -270,7 +317,13 @@ impl<T: Number> StackOp<T> {
     }
 
     /// The stream after all layers, and what is wanted beside it; the states are kept where there will be a backward pass.
-    fn forward(&self, x: &[T], memory: Option<&[T]>) -> Result<(Vec<T>, Beside<T>)> {
+    /// `each`, if there is one, sees what every layer has of the stream.
+    fn forward(
+        &self,
+        x: &[T],
+        memory: Option<&[T]>,
+        mut each: Option<EachLayer<'_, T>>,
+    ) -> Result<(Vec<T>, Beside<T>)> {
         let is_training = self.gradients.is_some();
         let mut states: Vec<LayerState<T>> = Vec::new();
         // Maps that are lent later, where the states of layers are not kept.
@@ -296,6 +349,10 @@ impl<T: Number> StackOp<T> {
                 let wants_maps = self.wanted.maps || self.loans[which].last_use(number).is_some();
                 let memory = memory.filter(|_| which == CROSS);
                 let state = piece.forward(stream, &mut after, memory, lent.clone(), is_training, wants_maps)?;
+                if let Some(each) = each.as_mut().filter(|_| which != CROSS) {
+                    let [input, projected] = state.read(Slab::dense(stream, self.sizes[2]));
+                    each(number, LayerReading { input, projected })?;
+                }
                 if self.wanted.maps {
                     beside.maps[which].push(self.all_maps(piece, state.maps(), &lent)?);
                 }

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 use super::{
     map::{StepMap, StepNorm, WORTH_THREADS},
     reach::{Reach, Reached, Reaches, Side, for_each_chunk},
+    shared::{Shared, SharedParts},
     store::{Past, Run, SharedRows, WrittenRows},
 };
 use crate::ops::{
@@ -27,8 +28,8 @@ pub struct StepAttentionParts {
     pub kept: Vec<(usize, usize)>,
     /// How heads read what was kept of tokens that rows have written; none in cross-attention.
     pub written: Option<Reaches>,
-    /// How heads read what all rows of a source share: a prompt, or what an encoder read; none where nothing is shared.
-    pub shared: Option<Reaches>,
+    /// What is kept of all that rows of a source share: a prompt, or what an encoder read.
+    pub shared: SharedParts,
     /// Where the maps of the heads that attend come from.
     pub heads: Vec<HeadMap>,
     /// Size of a head.
@@ -49,7 +50,7 @@ pub(super) struct StepAttention {
     queries: Reached,
     kept: Vec<(usize, usize)>,
     written: Option<Side>,
-    shared: Option<Side>,
+    shared: Shared,
     heads: Vec<HeadMap>,
     computed: usize,
     head_size: usize,
@@ -95,8 +96,13 @@ impl Span {
 }
 
 impl StepAttention {
-    pub fn new(parts: &StepAttentionParts) -> Result<Self> {
-        let maps = parts.maps.iter().map(StepMap::new).collect::<Result<Vec<_>>>()?;
+    /// `in_panels`: see [`StepMap::in_panels`].
+    pub fn new(parts: &StepAttentionParts, in_panels: bool) -> Result<Self> {
+        let map = |map: &Affine| {
+            let map = StepMap::new(map)?;
+            if in_panels { map.in_panels() } else { Ok(map) }
+        };
+        let maps = parts.maps.iter().map(map).collect::<Result<Vec<_>>>()?;
         let base: usize = maps.iter().map(StepMap::outputs).sum();
         let side = |side: &Option<Reaches>| side.as_ref().map(Side::new).transpose();
         let computed = parts.heads.iter().filter(|map| **map == HeadMap::Computed).count();
@@ -109,16 +115,16 @@ impl StepAttention {
             queries,
             kept: parts.kept.clone(),
             written: side(&parts.written)?,
-            shared: side(&parts.shared)?,
+            shared: Shared::new(&parts.shared, base, &parts.kept)?,
             heads: parts.heads.clone(),
             computed,
             head_size: parts.head_size,
-            output: StepMap::new(&parts.output)?,
+            output: map(&parts.output)?,
             norm: StepNorm::new(&parts.norm)?,
             lends: parts.lends,
             maps,
         };
-        for side in [&attention.written, &attention.shared].into_iter().flatten() {
+        for side in attention.written.iter().chain([attention.shared.side()]) {
             let is_whole = side.keys.heads() == computed && side.values.heads() == attention.heads.len();
             if !is_whole || (computed > 0 && side.keys.size != attention.queries.size) {
                 bail!("The heads of an attention layer read other keys or values than they have.")
@@ -130,6 +136,11 @@ impl StepAttention {
     /// Whether some of its heads use maps that other layers compute.
     pub fn borrows(&self) -> bool {
         self.heads.iter().any(|map| *map != HeadMap::Computed)
+    }
+
+    /// What is kept of what all rows of a source share.
+    pub fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     /// Numbers that are kept of every token.
@@ -147,9 +158,10 @@ impl StepAttention {
         written: Option<(&mut WrittenRows, u32)>,
         lent: &[Option<StepMaps>],
     ) -> Result<Option<StepMaps>> {
-        for (side, store) in self.shared.iter().zip(attended.shared) {
-            if side.width != store.width {
-                bail!("Heads that read {} numbers of a position were given {}.", side.width, store.width)
+        if let Some(store) = attended.shared {
+            let width = self.shared.width();
+            if width != store.width {
+                bail!("Heads that read {width} numbers of a position were given {}.", store.width)
             }
             if let Some(run) = attended.runs.iter().find(|run| run.source >= store.spans.len()) {
                 bail!("Source {} of {} is not there.", run.source, store.spans.len())
@@ -214,7 +226,7 @@ impl StepAttention {
         if !profile::is_on() {
             return work;
         }
-        for (number, side) in [&self.shared, &self.written].into_iter().enumerate() {
+        for (number, side) in [Some(self.shared.side()), self.written.as_ref()].into_iter().enumerate() {
             let Some(side) = side else { continue };
             for (work, reached) in work.iter_mut().zip([&side.keys, &side.values]) {
                 for span in spans {
@@ -275,20 +287,19 @@ impl StepAttention {
         let heads = self.computed;
         let mut values = Buffer::take(heads * spans.iter().map(Span::of_head).sum::<usize>());
         let scale = 1.0 / (self.head_size as f32).sqrt();
-        let expand = |side: &'_ Option<Side>, is_there: bool| {
-            side.as_ref().filter(|_| is_there && heads > 0).map(|side| side.expand(q, rows))
-        };
-        let expansion = |side: &Option<Side>| side.as_ref().map_or(Work::default(), |side| side.keys.mapping(rows));
-        let (of_shared, of_written) =
-            span("attention: queries", expansion(&self.shared) + expansion(&self.written), || {
-                (expand(&self.shared, attended.shared.is_some()), expand(&self.written, written.is_some()))
-            });
-        let width = |side: &Option<Side>| side.as_ref().map_or(0, |side| side.keys.count);
-        let work = values.len() * width(&self.shared).max(width(&self.written));
+        let shared = attended.shared.map(|store| (self.shared.side(), store));
+        let written = self.written.as_ref().zip(written);
+        let sides = [shared.map(|(side, _)| side), written.map(|(side, _)| side)];
+        let expansion = sides.iter().flatten().fold(Work::default(), |work, side| work + side.keys.mapping(rows));
+        let [of_shared, of_written] = span("attention: queries", expansion, || {
+            sides.map(|side| side.filter(|_| heads > 0).map(|side| side.expand(q, rows)))
+        });
+        let width = sides.iter().flatten().map(|side| side.keys.count).max().unwrap_or(0);
+        let work = values.len() * width;
         let [scoring, _] = self.attending(spans);
         let each = |(span, from, to, out): (Span, usize, usize, &mut [f32])| {
             let (run, keys) = (span.run, span.all_keys());
-            if let (Some(side), Some((expanded, biases)), Some(store)) = (&self.shared, &of_shared, attended.shared) {
+            if let (Some((side, store)), Some((expanded, biases))) = (shared, &of_shared) {
                 let q = expanded.as_deref().unwrap_or(q);
                 let count = side.keys.count;
                 let mut head = from;
@@ -299,9 +310,8 @@ impl StepAttention {
                     let asking: Vec<u32> = (head..end)
                         .flat_map(|h| (run.first..run.first + run.rows).map(move |row| (h * rows + row) as u32))
                         .collect();
-                    dots(
+                    store.keys(run.source, column).scores(
                         Rows { data: q, places: Places::Listed { rows: &asking, stride: count, first: 0 } },
-                        store.rows(run.source, column),
                         count,
                         out,
                         Places::Every { first: (head - from) * span.of_head(), stride: keys, count: asking.len() },
@@ -323,7 +333,7 @@ impl StepAttention {
                     }
                 }
             }
-            if let (Some(side), Some((expanded, biases)), Some(store)) = (&self.written, &of_written, written) {
+            if let (Some((side, store)), Some((expanded, biases))) = (written, &of_written) {
                 let q = expanded.as_deref().unwrap_or(q);
                 let count = side.keys.count;
                 for at in 0..run.rows {
@@ -397,15 +407,13 @@ impl StepAttention {
         }
         let mut mixed = Buffer::<f32>::take(heads * rows * size);
         // Of what is kept otherwise than heads read it: what rows of it mix to, which then goes through the head's map.
-        let sides = [
-            self.shared.as_ref().filter(|_| attended.shared.is_some()),
-            self.written.as_ref().filter(|_| written.is_some()),
-        ];
+        let shared = attended.shared.map(|store| (self.shared.side(), store));
+        let written = self.written.as_ref().zip(written);
+        let sides = [shared.map(|(side, _)| side), written.map(|(side, _)| side)];
         let counts = sides.map(|side| side.map_or(0, |side| if side.values.is_same() { 0 } else { side.values.count }));
         let mut ensembles = counts.map(|count| Buffer::<f32>::take(heads * rows * count));
         let keys: usize = spans.iter().map(Span::of_head).sum();
-        let width = |side: &Option<Side>| side.as_ref().map_or(0, |side| side.values.count);
-        let work = heads * keys * width(&self.shared).max(width(&self.written));
+        let work = heads * keys * sides.iter().flatten().map(|side| side.values.count).max().unwrap_or(0);
         let pieces = |width: usize, buffer| Self::pieces(spans, heads, move |span| span.run.rows * width, buffer);
         let [of_shared, of_written] = &mut ensembles;
         let of_sides = pieces(counts[0], of_shared).into_iter().zip(pieces(counts[1], of_written));
@@ -426,7 +434,7 @@ impl StepAttention {
                 (head..to).take_while(same).count() + head
             };
             let start_of = |head: usize| span.before * sources[head].0.heads;
-            if let (Some(side), Some(store)) = (&self.shared, attended.shared) {
+            if let Some((side, store)) = shared {
                 let reached = &side.values;
                 let mut head = from;
                 while head < to {
@@ -446,7 +454,7 @@ impl StepAttention {
                     head = end;
                 }
             }
-            if let (Some(side), Some(store)) = (&self.written, written) {
+            if let Some((side, store)) = written {
                 let reached = &side.values;
                 for row in 0..run.rows {
                     let past = attended.past.places(run.first + row);

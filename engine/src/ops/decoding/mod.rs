@@ -8,10 +8,12 @@
 mod attention;
 mod map;
 mod reach;
+mod shared;
 mod stack;
 mod store;
 
 pub use attention::StepAttentionParts;
 pub use reach::{Reach, Reaches, Through};
+pub use shared::{Group, SharedParts};
 pub use stack::{LayerCache, StepLayerParts, StepStack, StepStackParts};
 pub use store::{Past, SharedRows, WrittenRows};

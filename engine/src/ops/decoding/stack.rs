@@ -1,16 +1,18 @@
 use candle_core::{Result, Tensor, bail};
+use rayon::prelude::*;
 
 use super::{
     attention::{Attended, StepAttention, StepAttentionParts, StepMaps},
-    map::{StepMap, StepNorm},
+    map::{StepMap, StepNorm, WORTH_THREADS_PASS},
+    shared::Group,
     store::{Past, Run, SharedRows, WrittenRows},
 };
 use crate::ops::{
-    Affine, Gelu, Norm, NormAt,
+    Affine, Gelu, LayerReading, Norm, NormAt,
     element::Reading,
     kernels::{self, add_assign},
     profile,
-    threaded::Buffer,
+    threaded::{Buffer, Slab},
 };
 
 /// A layer of a stack as steps of decoding go through it.
@@ -90,19 +92,26 @@ pub struct LayerCache {
 }
 
 impl StepStack {
-    /// Puts weights in place.
+    /// Puts weights in place. `in_panels`: once more, in a form in which steps of some rows are several times as fast, and those of
+    /// one row are not.
     ///
     /// # Errors
     /// If they are not in single precision on the processor, or do not fit together.
-    pub fn new(parts: &StepStackParts) -> Result<Self> {
-        let attention = |parts: &Option<StepAttentionParts>| parts.as_ref().map(StepAttention::new).transpose();
+    pub fn new(parts: &StepStackParts, in_panels: bool) -> Result<Self> {
+        let attention = |parts: &Option<StepAttentionParts>| {
+            parts.as_ref().map(|parts| StepAttention::new(parts, in_panels)).transpose()
+        };
+        let map = |map: &Affine| {
+            let map = StepMap::new(map)?;
+            if in_panels { map.in_panels() } else { Ok(map) }
+        };
         let norm = |norm: &Option<Norm>| norm.as_ref().map(StepNorm::new).transpose();
         let layer = |layer: &StepLayerParts| {
             Ok(StepLayer {
                 attention: attention(&layer.attention)?,
                 cross: attention(&layer.cross)?,
-                inner: StepMap::new(&layer.feed_forward[0])?,
-                outer: StepMap::new(&layer.feed_forward[1])?,
+                inner: map(&layer.feed_forward[0])?,
+                outer: map(&layer.feed_forward[1])?,
                 activation: layer.activation,
                 norm: StepNorm::new(&layer.norm)?,
             })
@@ -116,7 +125,7 @@ impl StepStack {
             width: parts.words.dim(1)?,
             words: parts.words.detach().contiguous()?,
             positions: parts.positions.detach().contiguous()?,
-            head: StepMap::new(&head)?,
+            head: map(&head)?,
             embedding_norm: norm(&parts.embedding_norm)?,
             final_norm: norm(&parts.final_norm)?,
             norm_at: parts.norm_at,
@@ -124,12 +133,89 @@ impl StepStack {
         })
     }
 
-    /// Room for what every layer keeps of `tokens` written tokens.
-    pub fn written_rows(&self, tokens: usize) -> Vec<Option<WrittenRows>> {
+    /// Room for what every layer keeps of sources of `lengths` positions, and of `tokens` written tokens.
+    pub fn room(&self, lengths: &[usize], tokens: usize) -> Vec<LayerCache> {
+        let has_encoder = self.layers.iter().any(|layer| layer.cross.is_some());
+        // The stream that an encoder gives is the same for all layers.
+        let mut keeps_stream = false;
         let room = |layer: &StepLayer| {
-            layer.attention.as_ref().map(|attention| WrittenRows::with_room(tokens, attention.kept_width()))
+            let shared = |attention: &StepAttention| attention.shared().room(lengths);
+            let prompt = layer.attention.as_ref().filter(|_| !has_encoder).map(shared);
+            let source = layer.cross.as_ref().filter(|_| !keeps_stream).map(shared);
+            keeps_stream |= layer.cross.as_ref().is_some_and(|attention| attention.shared().is_stream());
+            let written = layer.attention.as_ref();
+            let written = written.map(|attention| WrittenRows::with_room(tokens, attention.kept_width()));
+            LayerCache { prompt, written, source }
         };
         self.layers.iter().map(room).collect()
+    }
+
+    /// Keeps what cross-attention needs of what an encoder made of some sources.
+    ///
+    /// # Shapes
+    /// `states` `[sources * longest, d]`
+    ///
+    /// # Errors
+    /// If the cache is another model's, or has no such sources.
+    pub fn keep_source(&self, states: &[f32], group: Group, cache: &mut [LayerCache]) -> Result<()> {
+        for (layer, cache) in self.layers.iter().zip(cache) {
+            if let (Some(attention), Some(kept)) = (&layer.cross, &mut cache.source) {
+                profile::in_cross(|| attention.shared().keep(Slab::dense(states, self.width), group, kept))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// After the last source: what is the same for all layers is lent to those that have no room of their own.
+    pub fn share_source(&self, cache: &mut [LayerCache]) {
+        let mut last: Option<SharedRows> = None;
+        for (layer, cache) in self.layers.iter().zip(cache) {
+            if layer.cross.is_some() && cache.source.is_none() {
+                cache.source.clone_from(&last);
+            }
+            last = cache.source.clone().or(last);
+        }
+    }
+
+    /// Keeps what a layer's attention to a prompt needs of what the layer has read of it.
+    ///
+    /// # Errors
+    /// If the cache is another model's, or has no such sources.
+    pub fn keep_prompt(
+        &self,
+        layer: usize,
+        read: LayerReading<'_, f32>,
+        group: Group,
+        cache: &mut [LayerCache],
+    ) -> Result<()> {
+        match (self.layers.get(layer).and_then(|layer| layer.attention.as_ref()), cache.get_mut(layer)) {
+            (Some(attention), Some(LayerCache { prompt: Some(kept), .. })) => {
+                attention.shared().keep_read(read, group, kept)
+            }
+            _ => bail!("There is no room for what layer {layer} keeps of a prompt."),
+        }
+    }
+
+    /// The same for the layers after [`Self::reading_layers`]: `x` is the stream before.
+    ///
+    /// # Shapes
+    /// `x` `[sources * longest, d]`
+    ///
+    /// # Errors
+    /// If the cache is another model's, or has no such sources.
+    pub fn keep_last_prompt(&self, x: &[f32], group: Group, cache: &mut [LayerCache]) -> Result<()> {
+        for (layer, cache) in self.layers.iter().zip(cache).skip(self.reading_layers()) {
+            let (Some(attention), Some(kept)) = (&layer.attention, &mut cache.prompt) else { continue };
+            match self.norm_at {
+                NormAt::First => {
+                    let mut normed = Buffer::<f32>::take(x.len());
+                    attention.norm.apply(x, &mut normed);
+                    attention.shared().keep(Slab::dense(&normed, self.width), group, kept)?;
+                }
+                NormAt::Last => attention.shared().keep(Slab::dense(x, self.width), group, kept)?,
+            }
+        }
+        Ok(())
     }
 
     /// Reads one more token of every row of `past`, each at a position counted from 0, and gives the logits of what follows.
@@ -164,27 +250,29 @@ impl StepStack {
         self.logits(x)
     }
 
-    /// The last layer for the last position of every prompt, whose stream before that layer is `x`, and the logits of what
-    /// follows: all that is left to do where the layers before have read the prompts.
+    /// How many layers have to read prompts as a whole: all but the last one, of which the last position is enough unless it uses
+    /// maps that others compute.
+    pub fn reading_layers(&self) -> usize {
+        let borrows = |layer: &StepLayer| layer.attention.as_ref().is_some_and(StepAttention::borrows);
+        self.layers.len() - usize::from(self.layers.last().is_some_and(|layer| !borrows(layer)))
+    }
+
+    /// What is left to do after [`Self::reading_layers`] for the last position of every prompt, whose stream is `x`: the logits of
+    /// what follows.
     ///
     /// # Shapes
     /// `x` `[sources, d]`; result `[sources, v]`.
     ///
     /// # Errors
-    /// If it borrows maps, or the cache is another model's.
+    /// If the cache is another model's.
     pub fn finish(&self, mut x: Vec<f32>, past: &Past, cache: &mut [LayerCache]) -> Result<Vec<f32>> {
-        let (Some(layer), Some(cache)) = (self.layers.last(), cache.last_mut()) else { return self.logits(x) };
         if x.len() != past.rows() * self.width {
             bail!("The last layer was given {} numbers for {} prompts.", x.len(), past.rows())
         }
-        self.layer(layer, &mut x, (past, &past.runs()), cache, None, &mut Lent::default())?;
+        for (layer, cache) in self.layers.iter().zip(cache).skip(self.reading_layers()) {
+            self.layer(layer, &mut x, (past, &past.runs()), cache, None, &mut Lent::default())?;
+        }
         self.logits(x)
-    }
-
-    /// Whether the last layer uses maps that others compute.
-    pub fn last_layer_borrows(&self) -> bool {
-        let attention = self.layers.last().and_then(|layer| layer.attention.as_ref());
-        attention.is_some_and(StepAttention::borrows)
     }
 
     /// One layer, for the rows of `x`. `place` is that of the first among what was written; none where nothing is kept.
@@ -226,9 +314,14 @@ impl StepStack {
             let f = layer.inner.outputs();
             let (mut inner, mut active) = (Buffer::<f32>::take(rows * f), Buffer::<f32>::take(rows * f));
             layer.inner.apply(x, rows, &mut inner, 0, f)?;
-            match layer.activation {
-                Gelu::Exact => kernels::gelu_exact(&inner, &mut active),
-                Gelu::Tanh => kernels::gelu_tanh(&inner, &mut active),
+            let activation: fn(&[f32], &mut [f32]) = match layer.activation {
+                Gelu::Exact => kernels::gelu_exact,
+                Gelu::Tanh => kernels::gelu_tanh,
+            };
+            if inner.len() < WORTH_THREADS_PASS {
+                activation(&inner, &mut active);
+            } else {
+                active.par_chunks_mut(f).zip(inner.par_chunks(f)).for_each(|(out, x)| activation(x, out));
             }
             layer.outer.apply(&active, rows, out, 0, self.width)?;
             Ok(None)

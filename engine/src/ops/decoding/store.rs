@@ -1,92 +1,170 @@
 use std::sync::Arc;
 
-use candle_core::{Result, Tensor, bail};
+use candle_core::{Result, bail};
 use rayon::prelude::*;
 
-use super::reach::Reaches;
+use super::{
+    reach::{Reach, Reaches},
+    shared::Group,
+};
 use crate::ops::{
-    element::Reading,
-    kernels::{Rows, part},
+    kernels::{Places, Rows, combine, dots, part, part_mut},
+    threaded::Slab,
 };
 
 /// What was kept of the positions that all rows of a source attend to: of a prompt, or of what an encoder read. Once for a
 /// source, however many rows there are, and without padding.
 ///
-/// What a head reads lies together, position after position, so that a pass over it goes through memory from one end to the
-/// other: source by source, and of each the columns in blocks.
+/// What a head reads lies together, so that a pass over it goes through memory from one end to the other: source by source, and
+/// of each the columns in blocks. A block lies position after position, or, where only scores are made of it, turned: in panels
+/// of some positions, column after column, so that the scores of neighbouring positions are lanes of one vector.
 #[derive(Clone, Debug)]
 pub struct SharedRows {
     data: Arc<Vec<f32>>,
     /// Numbers of a position.
     pub(super) width: usize,
-    /// First column and count of each block, from left to right, of all columns.
-    blocks: Arc<Vec<(usize, usize)>>,
+    /// From left to right, of all columns.
+    blocks: Arc<Vec<Block>>,
     /// The first position of each source and how many it has.
     pub(super) spans: Arc<Vec<(usize, usize)>>,
 }
 
-impl SharedRows {
-    /// What was kept of sources, side by side in some tensors; `lengths` says how many positions each source has, of those that
-    /// the tensors have for it. `reaches` says what heads read.
-    ///
-    /// # Shapes
-    /// `parts` `[sources, n, _]`, of [`Reaches::width`] columns together.
-    ///
-    /// # Errors
-    /// If the tensors have other shapes, or are not in single precision on the processor.
-    pub fn new(parts: &[Tensor], lengths: &[usize], reaches: &Reaches) -> Result<Self> {
-        let parts = parts.iter().map(|part| part.detach().contiguous()).collect::<Result<Vec<_>>>()?;
-        let shapes = parts.iter().map(Tensor::dims3).collect::<Result<Vec<_>>>()?;
-        let longest = shapes.first().map_or(0, |shape| shape.1);
-        let width: usize = shapes.iter().map(|shape| shape.2).sum();
-        let is_other = shapes.iter().any(|(sources, n, _)| (*sources, *n) != (lengths.len(), longest));
-        if is_other || width != reaches.width || lengths.iter().any(|length| *length > longest) {
-            bail!(
-                "Heads that read {} numbers of a position were given tensors of the shapes {shapes:?}.",
-                reaches.width
-            )
+/// The columns of a position that heads read, in the blocks in which they lie.
+#[derive(Clone, Debug)]
+pub(super) struct Blocks {
+    /// All columns.
+    pub width: usize,
+    /// From left to right.
+    blocks: Arc<Vec<Block>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Block {
+    /// The first column.
+    first: usize,
+    /// How many columns.
+    count: usize,
+    is_turned: bool,
+}
+
+/// Positions of a panel.
+const PANEL: usize = 64;
+
+/// What heads score against: rows for positions, or panels of positions with rows for columns.
+pub(super) enum Keys<'a> {
+    Rows(Rows<'a>),
+    Panels { data: &'a [f32], columns: usize, positions: usize },
+}
+
+impl Keys<'_> {
+    /// The scores of some queries: those of query i begin at `outs.at(i)`.
+    pub fn scores(&self, queries: Rows<'_>, width: usize, out: &mut [f32], outs: Places<'_>) {
+        match *self {
+            Self::Rows(keys) => dots(queries, keys, width, out, outs),
+            Self::Panels { data, columns, positions } => {
+                for first in (0..positions).step_by(PANEL) {
+                    let count = PANEL.min(positions - first);
+                    let panel = Rows::every(data, first * columns, count, columns);
+                    combine(queries, panel, count, out, outs.from(first), false);
+                }
+            }
         }
-        let blocks = blocks(reaches);
+    }
+}
+
+impl SharedRows {
+    /// Room for sources of `lengths` positions.
+    pub(super) fn with_room(lengths: &[usize], Blocks { width, blocks }: &Blocks) -> Self {
         let mut begin = 0;
         let span = |length: &usize| {
             begin += length;
             (begin - length, *length)
         };
         let spans: Vec<(usize, usize)> = lengths.iter().map(span).collect();
-        let mut data = vec![0.0; begin * width];
-        // Which part has a column, and where.
-        let opened: Vec<Reading<'_>> = parts.iter().map(Reading::of).collect();
-        let values = opened.iter().map(Reading::slice::<f32>).collect::<Result<Vec<_>>>()?;
-        let mut pieces = Vec::new();
-        let mut rest = data.as_mut_slice();
-        for (source, length) in lengths.iter().enumerate() {
-            for &block in &blocks {
+        let data = Arc::new(vec![0.0; begin * width]);
+        Self { data, width: *width, blocks: Arc::clone(blocks), spans: Arc::new(spans) }
+    }
+
+    /// Puts what was kept of some neighbouring sources in its place.
+    ///
+    /// # Shapes
+    /// `rows`: as many for each source of the group as it has positions; `columns` of them, first and count, are kept side by
+    /// side.
+    ///
+    /// # Errors
+    /// If there are other sources, positions or columns, or somebody else holds them already.
+    pub(super) fn fill(
+        &mut self,
+        Group { first, longest }: Group,
+        rows: Slab<'_, f32>,
+        columns: &[(usize, usize)],
+    ) -> Result<()> {
+        let sources = rows.rows().checked_div(longest).unwrap_or(0);
+        let spans = self.spans.get(first..first + sources).unwrap_or_default();
+        let kept: usize = columns.iter().map(|(_, count)| count).sum();
+        let is_other = spans.len() != sources || rows.rows() != sources * longest || kept != self.width;
+        if is_other || spans.iter().any(|(_, length)| *length > longest) {
+            bail!(
+                "{kept} numbers of {} positions were to be kept as {} numbers of the sources {spans:?}.",
+                rows.rows(),
+                self.width
+            )
+        }
+        let Some(data) = Arc::get_mut(&mut self.data) else {
+            bail!("What was kept of a source cannot change any more.")
+        };
+        let start = spans.first().map_or(0, |span| span.0);
+        let count: usize = spans.iter().map(|span| span.1).sum();
+        let mut rest = part_mut(data, start * self.width, count * self.width);
+        let mut pieces = Vec::with_capacity(sources * self.blocks.len());
+        for (source, (_, length)) in spans.iter().enumerate() {
+            for &block in self.blocks.iter() {
                 let piece;
-                (piece, rest) = rest.split_at_mut(length * block.1);
+                (piece, rest) = rest.split_at_mut(length * block.count);
                 pieces.push((source, block, piece));
             }
         }
-        pieces.into_par_iter().for_each(|(source, (first, count), out)| {
-            let mut start = 0;
-            for (values, (_, _, width)) in values.iter().zip(&shapes) {
-                // The columns of the block that this part has.
-                let (from, to) = (first.max(start), (first + count).min(start + width));
-                for (position, row) in out.chunks_exact_mut(count.max(1)).enumerate().filter(|_| from < to) {
-                    let columns = part(values, (source * longest + position) * width + from - start, to - from);
-                    row[from - first..to - first].copy_from_slice(columns);
+        pieces.into_par_iter().for_each(|(source, block, out)| {
+            let mut before = 0;
+            for &(column, kept) in columns {
+                // The columns of the block that are among these.
+                let (left, right) = (block.first.max(before), (block.first + block.count).min(before + kept));
+                if left < right {
+                    let row = |position: usize| {
+                        part(rows.row(source * longest + position), column + left - before, right - left)
+                    };
+                    block.fill(left - block.first, out, row);
                 }
-                start += width;
+                before += kept;
             }
         });
-        Ok(Self { data: Arc::new(data), width, blocks: Arc::new(blocks), spans: Arc::new(spans) })
+        Ok(())
     }
 
-    /// Columns from `column` on of all positions of a source, as far as their block goes.
+    /// Columns from `column` on of all positions of a source, as far as their block goes, which is not turned.
     pub(super) fn rows(&self, source: usize, column: usize) -> Rows<'_> {
+        let (_, positions) = self.span(source);
+        let (start, block) = self.block(source, column);
+        debug_assert!(!block.is_turned, "column {column} lies turned");
+        Rows::every(&self.data, start + column - block.first, block.count, positions)
+    }
+
+    /// What heads that read columns from `column` on score against.
+    pub(super) fn keys(&self, source: usize, column: usize) -> Keys<'_> {
+        let (start, Block { count, is_turned, .. }) = self.block(source, column);
+        if !is_turned {
+            return Keys::Rows(self.rows(source, column));
+        }
+        let (_, positions) = self.span(source);
+        Keys::Panels { data: part(&self.data, start, count * positions), columns: count, positions }
+    }
+
+    /// Where a column's block begins of a source, and which it is.
+    fn block(&self, source: usize, column: usize) -> (usize, Block) {
         let (start, positions) = self.span(source);
-        let block = self.blocks.iter().find(|(first, count)| column < first + count);
-        let (first, count) = block.copied().unwrap_or_default();
-        Rows::every(&self.data, start * self.width + first * positions + column - first, count, positions)
+        let block = self.blocks.iter().find(|block| column < block.first + block.count);
+        let block = block.copied().unwrap_or(Block { first: 0, count: 0, is_turned: false });
+        (start * self.width + block.first * positions, block)
     }
 
     /// The positions of a source.
@@ -105,29 +183,67 @@ impl SharedRows {
     }
 }
 
-/// Columns in blocks that heads read together: those of two heads that have some in common are in the same one.
-fn blocks(reaches: &Reaches) -> Vec<(usize, usize)> {
-    let read = reaches.keys.iter().chain(&reaches.contents).chain(&reaches.values);
-    let mut read: Vec<(usize, usize)> = read.map(|reach| (reach.first, reach.count)).collect();
-    read.sort_unstable();
-    let mut blocks: Vec<(usize, usize)> = Vec::new();
-    let mut end = 0;
-    for (first, count) in read {
-        match blocks.last_mut() {
-            Some(block) if first < end => block.1 = block.1.max(first + count - block.0),
-            _ => {
-                if first > end {
-                    blocks.push((end, first - end));
+impl Blocks {
+    /// What heads read together: columns of two heads that have some in common are in the same block.
+    pub fn of(reaches: &Reaches) -> Self {
+        let columns = |reaches: &[Reach]| -> Vec<(usize, usize)> {
+            reaches.iter().map(|reach| (reach.first, reach.count)).collect()
+        };
+        let keys = columns(&reaches.keys);
+        let others = [columns(&reaches.contents), columns(&reaches.values)].concat();
+        let mut read = [keys.clone(), others.clone()].concat();
+        read.sort_unstable();
+        let mut blocks: Vec<(usize, usize)> = Vec::new();
+        let mut end = 0;
+        for (first, count) in read {
+            match blocks.last_mut() {
+                Some(block) if first < end => block.1 = block.1.max(first + count - block.0),
+                _ => {
+                    if first > end {
+                        blocks.push((end, first - end));
+                    }
+                    blocks.push((first, count));
                 }
-                blocks.push((first, count));
+            }
+            end = end.max(first + count);
+        }
+        if end < reaches.width {
+            blocks.push((end, reaches.width - end));
+        }
+        let block = |(first, count): (usize, usize)| {
+            let is_inside = |other: &(usize, usize)| other.0 < first + count && first < other.0 + other.1;
+            // Only whole keys are read of it.
+            let is_turned = keys.contains(&(first, count))
+                && keys.iter().filter(|key| is_inside(key)).all(|key| *key == (first, count))
+                && !others.iter().any(is_inside);
+            Block { first, count, is_turned }
+        };
+        Self { width: reaches.width, blocks: Arc::new(blocks.into_iter().map(block).collect()) }
+    }
+}
+
+impl Block {
+    /// Writes neighbouring columns from `first` on of all positions of a source; `row` gives those of one.
+    fn fill<'a>(&self, first: usize, out: &mut [f32], row: impl Fn(usize) -> &'a [f32]) {
+        let count = self.count.max(1);
+        if !self.is_turned {
+            for (position, out) in out.chunks_exact_mut(count).enumerate() {
+                let row = row(position);
+                part_mut(out, first, row.len()).copy_from_slice(row);
+            }
+            return;
+        }
+        for (number, panel) in out.chunks_mut(PANEL * count).enumerate() {
+            let positions = panel.len() / count;
+            for position in 0..positions {
+                let columns = part_mut(panel, first * positions, (count - first) * positions);
+                let places = columns.iter_mut().skip(position).step_by(positions);
+                for (place, number) in places.zip(row(number * PANEL + position)) {
+                    *place = *number;
+                }
             }
         }
-        end = end.max(first + count);
     }
-    if end < reaches.width {
-        blocks.push((end, reaches.width - end));
-    }
-    blocks
 }
 
 /// What was kept of the tokens that rows have written, in places that never move: which of them are a row's own past, a

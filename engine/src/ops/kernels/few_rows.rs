@@ -41,6 +41,14 @@ impl Places<'_> {
         }
     }
 
+    /// The same rows, `more` elements further on.
+    pub fn from(self, more: usize) -> Self {
+        match self {
+            Self::Every { first, stride, count } => Self::Every { first: first + more, stride, count },
+            Self::Listed { rows, stride, first } => Self::Listed { rows, stride, first: first + more },
+        }
+    }
+
     /// Where a row begins.
     #[inline]
     pub fn at(&self, row: usize) -> usize {
@@ -203,10 +211,10 @@ fn dots_body<const L: usize, const FUSED: bool>(
             }
             match left {
                 1 => tile!(1),
+                // Where a vector is half as long there are half as many registers too.
+                _ if L < 16 => tile!(2),
                 2 => tile!(2),
                 3 => tile!(3),
-                // Where a vector is half as long there are half as many registers too.
-                _ if L >= 16 && left >= 6 => tile!(6),
                 _ => tile!(4),
             }
         }
@@ -298,18 +306,7 @@ fn dots_tile<const L: usize, const R: usize, const FUSED: bool, const IN_LANES: 
     let blocks = width / L;
     let a_blocks: [&[[f32; L]]; R] = a.map(|row| &row.as_chunks::<L>().0[..blocks]);
     let b_blocks: [&[[f32; L]]; 4] = b.map(|row| &row.as_chunks::<L>().0[..blocks]);
-    let mut sums = [[[0.0_f32; L]; 4]; R];
-    for block in 0..blocks {
-        for (sums, a) in sums.iter_mut().zip(&a_blocks) {
-            let x = a[block];
-            for (sums, b) in sums.iter_mut().zip(&b_blocks) {
-                let y = b[block];
-                for lane in 0..L {
-                    sums[lane] = multiply_add::<FUSED>(x[lane], y[lane], sums[lane]);
-                }
-            }
-        }
-    }
+    let sums = dots_summed::<L, R, FUSED>(a_blocks, b_blocks);
     // Otherwise the compiler makes the four rows of `b` lanes of a vector, for which it shuffles every number it reads.
     let sums = if IN_LANES { black_box(sums) } else { sums };
     let mut products = [[0.0_f32; 4]; R];
@@ -322,6 +319,30 @@ fn dots_tile<const L: usize, const R: usize, const FUSED: bool, const IN_LANES: 
         }
     }
     products
+}
+
+/// The sums of a tile, lane by lane; see [`combined`].
+#[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
+#[inline(always)]
+fn dots_summed<const L: usize, const R: usize, const FUSED: bool>(
+    a: [&[[f32; L]]; R],
+    b: [&[[f32; L]]; 4],
+) -> [[[f32; L]; 4]; R] {
+    let count = b[0].len();
+    let (a, b) = (a.map(|a| &a[..count]), b.map(|b| &b[..count]));
+    let mut sums = [[[0.0_f32; L]; 4]; R];
+    for block in 0..count {
+        let y = [b[0][block], b[1][block], b[2][block], b[3][block]];
+        for i in 0..R {
+            let x = a[i][block];
+            for k in 0..4 {
+                for lane in 0..L {
+                    sums[i][k][lane] = multiply_add::<FUSED>(x[lane], y[k][lane], sums[i][k][lane]);
+                }
+            }
+        }
+    }
+    sums
 }
 
 /// Rows of `b` that are copied together where many rows of `a` meet them.
@@ -349,7 +370,7 @@ fn combine_body<const L: usize, const FUSED: bool>(
 ) {
     let count = b.places.count();
     let is_near = matches!(b.places, Places::Every { stride, .. } if stride <= NEAR);
-    if a.places.count() < ROWS_IN_REGISTERS {
+    if a.places.count() < ROWS_IN_REGISTERS && !is_near {
         add_rows::<FUSED>(a, b, columns, out, outs, accumulate);
         return;
     }
@@ -455,8 +476,19 @@ fn combine_block<const L: usize, const FUSED: bool>(
             }
         };
     }
+    if L >= 16 {
+        strips!(4);
+    }
     strips!(2);
     strips!(1);
+    if c + 8 <= columns {
+        combine_strip::<8, 1, FUSED>(a, b, js, (c, column + c), out, outs, accumulate);
+        c += 8;
+    }
+    if c + 4 <= columns {
+        combine_strip::<4, 1, FUSED>(a, b, js, (c, column + c), out, outs, accumulate);
+        c += 4;
+    }
     while c < columns {
         combine_strip::<1, 1, FUSED>(a, b, js, (c, column + c), out, outs, accumulate);
         c += 1;
@@ -489,8 +521,7 @@ fn combine_strip<const L: usize, const V: usize, const FUSED: bool>(
         match rows - i {
             1 => tile!(1),
             2 | 3 => tile!(2),
-            4..=7 => tile!(4),
-            _ => tile!(8),
+            _ => tile!(4),
         }
     }
 }
@@ -508,28 +539,42 @@ fn combine_tile<const L: usize, const R: usize, const V: usize, const FUSED: boo
 ) {
     let mut sums = [[[0.0_f32; L]; V]; R];
     if accumulate {
-        for (sums, start) in sums.iter_mut().zip(&starts) {
-            let before = out[start + column..][..V * L].as_chunks::<L>().0;
-            sums.copy_from_slice(before);
+        for i in 0..R {
+            let before = out[starts[i] + column..][..V * L].as_chunks::<L>().0;
+            sums[i].copy_from_slice(&before[..V]);
         }
     }
-    let a = a.map(|row| &row[from..to]);
-    for j in 0..to - from {
+    let sums = combined::<L, R, V, FUSED>(sums, a.map(|row| &row[from..to]), b, of_b);
+    for i in 0..R {
+        let out = out[starts[i] + column..][..V * L].as_chunks_mut::<L>().0;
+        out[..V].copy_from_slice(&sums[i]);
+    }
+}
+
+/// Sums with more rows added to them. They are handed in and out, and loops count, because the compiler keeps them in registers
+/// only so.
+#[expect(clippy::inline_always, reason = "must be compiled with its caller's vectors")]
+#[expect(clippy::needless_range_loop, reason = "see above")]
+#[inline(always)]
+fn combined<const L: usize, const R: usize, const V: usize, const FUSED: bool>(
+    mut sums: [[[f32; L]; V]; R],
+    a: [&[f32]; R],
+    b: Rows<'_>,
+    of_b: usize,
+) -> [[[f32; L]; V]; R] {
+    for j in 0..a[0].len() {
         let start = b.places.at(j) + of_b;
-        let numbers = &b.data[start..][..V * L];
-        let numbers = numbers.as_chunks::<L>().0;
-        for (sums, a) in sums.iter_mut().zip(&a) {
-            let x = a[j];
-            for (sums, y) in sums.iter_mut().zip(numbers) {
+        let y = b.data[start..][..V * L].as_chunks::<L>().0;
+        for i in 0..R {
+            let x = a[i][j];
+            for v in 0..V {
                 for lane in 0..L {
-                    sums[lane] = multiply_add::<FUSED>(x, y[lane], sums[lane]);
+                    sums[i][v][lane] = multiply_add::<FUSED>(x, y[v][lane], sums[i][v][lane]);
                 }
             }
         }
     }
-    for (sums, start) in sums.iter().zip(&starts) {
-        out[start + column..][..V * L].copy_from_slice(sums.as_flattened());
-    }
+    sums
 }
 
 #[cfg(test)]

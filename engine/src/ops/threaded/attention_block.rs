@@ -172,6 +172,11 @@ impl<T: Pooled> AttentionState<T> {
         self.maps.whole(self.computed)
     }
 
+    /// What it was given, where `x` is the stream, and what its maps made of that.
+    pub fn read<'a>(&'a self, x: Slab<'a, T>) -> [Slab<'a, T>; 2] {
+        [self.frame.input(x), self.asking.projected.view()]
+    }
+
     /// Them alone.
     pub fn into_maps(self) -> (KeptMaps<T>, usize) {
         (self.maps, self.computed)
