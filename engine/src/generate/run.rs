@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{BeamNode, Ending, GenerateError, Marks, Search, beam::SourceBeams, choice::Choice};
 use crate::{
     attention::OutputPlan,
-    model::{Begun, Model, Room},
+    model::{Begun, Model, Room, sources_read_together},
     ops::random::{Purpose, Stream},
 };
 
@@ -178,8 +178,9 @@ pub(super) fn check(
     // Logits of a step, and what layers work with while they read the sources.
     let rows = (sources.len() as u64).saturating_mul(search.beams as u64);
     let logits = rows.saturating_mul(vocabulary as u64).saturating_mul(4);
+    let together = sources_read_together(model.is_stepped(&search.cache), longest, sources.len());
     let states = (longest as u64)
-        .saturating_mul(sources.len() as u64)
+        .saturating_mul(together as u64)
         .saturating_mul(((plan.stack.layers + 1) * plan.stack.width + 4 * plan.stack.feed_forward) as u64)
         .saturating_mul(bytes as u64);
     let needed = kept.saturating_add(logits).saturating_add(states);

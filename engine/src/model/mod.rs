@@ -27,7 +27,7 @@ mod tests;
 mod transformer;
 
 pub use coverage_state::CoverageState;
-pub use decoding::{Begun, Decoder, Room};
+pub use decoding::{Begun, Decoder, Room, sources_read_together};
 pub use device::{dtype, give_memory_back, open_device};
 pub use diagnosis::NonFinite;
 pub use error::ModelError;

@@ -26,6 +26,14 @@ use crate::{
     config::{Cache, Coverage},
 };
 
+/// Tokens of sources that are read together where steps are single operations: enough for products to be fast, and few enough for
+/// what stands between them to stay in the caches of the processor.
+#[cfg(not(test))]
+const READING_TOKENS: usize = 2048;
+/// Of three short sources of a test, two.
+#[cfg(test)]
+const READING_TOKENS: usize = 6;
+
 /// How much a decoder is to make room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
@@ -55,6 +63,11 @@ pub trait Decoder {
     }
 }
 
+/// How many of `count` sources of `tokens` each are read together at most, where steps are single operations or not.
+pub fn sources_read_together(is_stepped: bool, tokens: usize, count: usize) -> usize {
+    if is_stepped { READING_TOKENS.checked_div(tokens).unwrap_or(1).clamp(1, count.max(1)) } else { count }
+}
+
 /// A decoder that has read its sources.
 pub struct Begun {
     /// One row for each source.
@@ -64,6 +77,11 @@ pub struct Begun {
 }
 
 impl Model {
+    /// Whether steps of decoding with a cache are single operations.
+    pub fn is_stepped(&self, cache: &Cache) -> bool {
+        !matches!(cache, Cache::None(_)) && self.can_step()
+    }
+
     /// Reads sources: texts that a decoder goes on with, or what the encoder before it reads; then `start` is the token that
     /// the decoder begins with.
     ///
@@ -89,7 +107,7 @@ impl Model {
         let texts = Texts::check(self, sources, start)?;
         match cache {
             Cache::None(_) => RecomputedDecoder::begin(self, Sources::read(self, texts)?),
-            Cache::KeyValue(_) | Cache::Hidden(_) if self.can_step() => {
+            Cache::KeyValue(_) | Cache::Hidden(_) if self.is_stepped(cache) => {
                 SteppedDecoder::begin(self, cache, &texts, room)
             }
             Cache::KeyValue(_) | Cache::Hidden(_) => ComposedDecoder::begin(self, cache, Sources::read(self, texts)?),

@@ -1,10 +1,12 @@
+use rayon::prelude::*;
+
 use super::{
-    Begun, Decoder, Room,
+    Begun, Decoder, READING_TOKENS, Room,
     source::{Texts, numbers},
 };
 use crate::{
     attention::compatibility::{HeadAttention, QueryReaches, kept_maps, kept_reaches, stream_reaches},
-    config::{Cache, NormPlacement},
+    config::{Cache, NoCache, NormPlacement},
     model::{Model, ModelError},
     ops::{
         Group, LayerCache, LayerReading, Norm, Past, SharedParts, SharedRows, StepAttentionParts, StepLayerParts,
@@ -21,22 +23,13 @@ pub(super) struct SteppedDecoder {
     first_positions: Vec<usize>,
 }
 
-/// Tokens of sources that are read together: enough for products to be fast, and few enough for what stands between them to
-/// stay in the caches of the processor.
-#[cfg(not(test))]
-const GROUP_TOKENS: usize = 2048;
-/// Of three short sources of a test, two.
-#[cfg(test)]
-const GROUP_TOKENS: usize = 6;
-
-/// Rows from which on weights are copied into panels first, and steps that make up for it.
-const ROWS_FOR_PANELS: usize = 4;
-const TOKENS_FOR_PANELS: usize = if cfg!(test) { 5 } else { 16 };
+/// Fewer steps are not worth preparing for: weights are used as they lie.
+const FEW_TOKENS: usize = if cfg!(test) { 5 } else { 16 };
 
 impl SteppedDecoder {
     pub fn begin(model: &Model, cache: &Cache, sources: &Texts, room: Room) -> Result<Begun, ModelError> {
-        let in_panels = room.rows >= ROWS_FOR_PANELS && room.tokens >= TOKENS_FOR_PANELS;
-        let stack = StepStack::new(&parts(model, cache)?, in_panels)?;
+        let rows = if room.tokens < FEW_TOKENS { 1 } else { room.rows };
+        let stack = StepStack::new(&parts(model, cache)?, rows)?;
         let lengths = sources.lengths();
         let count = lengths.len();
         // An encoder's decoder reads one token more: the one that it begins with.
@@ -44,7 +37,7 @@ impl SteppedDecoder {
         let mut layers = stack.room(&lengths, room.rows.max(count) * (room.tokens + more));
         let mut past = Past::of_sources(count);
         let mut last_rows = Vec::new();
-        for group in sources.groups(GROUP_TOKENS) {
+        for group in sources.groups(READING_TOKENS) {
             let (input, longest) = sources.input(model, group.clone())?;
             let place = Group { first: group.start, longest };
             if sources.start.is_some() {
@@ -118,9 +111,12 @@ impl SteppedDecoder {
 /// All of a model's decoder but what it keeps.
 fn parts(model: &Model, cache: &Cache) -> Result<StepStackParts, ModelError> {
     let plan = &model.plan().stack;
+    let nothing = Cache::None(NoCache {});
     let layer = |layer: &crate::model::layer::Layer| {
+        // A decoder after an encoder has no prompt.
+        let of_own = if plan.cross.is_some() { &nothing } else { cache };
         let attention =
-            layer.attention.as_ref().map(|own| attention_parts(own, cache, plan.width, true)).transpose()?;
+            layer.attention.as_ref().map(|own| attention_parts(own, of_own, plan.width, true)).transpose()?;
         let cross = layer.cross.as_ref().map(|cross| attention_parts(cross, cache, plan.width, false)).transpose()?;
         Ok(StepLayerParts {
             attention,
@@ -141,7 +137,7 @@ fn parts(model: &Model, cache: &Cache) -> Result<StepStackParts, ModelError> {
             NormPlacement::Pre => crate::ops::NormAt::First,
             NormPlacement::Post => crate::ops::NormAt::Last,
         },
-        layers: model.layers().iter().map(layer).collect::<Result<_, ModelError>>()?,
+        layers: model.layers().par_iter().map(layer).collect::<Result<_, ModelError>>()?,
     })
 }
 

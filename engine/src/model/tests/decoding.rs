@@ -49,8 +49,8 @@ fn named(plan: &ModelPlan, cache: &Cache) -> String {
 fn walk(model: &Model, cache: &Cache, even: bool) -> (Vec<Vec<f32>>, u64) {
     let sources: Vec<Vec<u32>> =
         if even { vec![vec![3, 4, 5], vec![7, 2, 9]] } else { vec![vec![3, 4, 5], vec![7], vec![9, 8, 1, 2]] };
-    // Where there is room for more tokens, weights are copied into panels.
-    let room = Room { rows: 4, tokens: if even { 4 } else { 5 } };
+    // Where there is room for more of both, weights are copied into panels.
+    let room = Room { rows: if even { 4 } else { 8 }, tokens: if even { 4 } else { 5 } };
     let Begun { mut decoder, logits } = model.begin(cache, &sources, Some(2), room).unwrap();
     assert_eq!(decoder.rows(), sources.len());
     let mut all = vec![logits];

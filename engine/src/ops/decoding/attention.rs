@@ -96,12 +96,9 @@ impl Span {
 }
 
 impl StepAttention {
-    /// `in_panels`: see [`StepMap::in_panels`].
-    pub fn new(parts: &StepAttentionParts, in_panels: bool) -> Result<Self> {
-        let map = |map: &Affine| {
-            let map = StepMap::new(map)?;
-            if in_panels { map.in_panels() } else { Ok(map) }
-        };
+    /// For steps of as many rows.
+    pub fn new(parts: &StepAttentionParts, rows: usize) -> Result<Self> {
+        let map = |map: &Affine| StepMap::new(map)?.for_rows(rows);
         let maps = parts.maps.iter().map(map).collect::<Result<Vec<_>>>()?;
         let base: usize = maps.iter().map(StepMap::outputs).sum();
         let side = |side: &Option<Reaches>| side.as_ref().map(Side::new).transpose();

@@ -15,6 +15,8 @@ use crate::ops::{
 const FEW_ROWS: [usize; 2] = [96, 24];
 /// Rows from which on it is faster too where weights lie in panels.
 const MANY_ROWS: usize = 512;
+/// Rows from which on weights are worth being copied into panels, in the same order.
+const ROWS_FOR_PANELS: [usize; 2] = [8, 4];
 /// Outputs of a panel.
 const PANEL: usize = 64;
 /// Multiply-accumulates from which on the work is shared among threads.
@@ -32,7 +34,7 @@ pub(super) struct StepMap {
     weight: Tensor,
     /// The weight once more, in panels of [`PANEL`] outputs, each row of which are those of an input: products of some rows go
     /// through them at several times the speed. None where it is not worth the while.
-    panels: Option<Arc<Vec<f32>>>,
+    panels: Option<Arc<Buffer<f32>>>,
     bias: Option<Vec<f32>>,
     inputs: usize,
     outputs: usize,
@@ -53,12 +55,19 @@ impl StepMap {
         })
     }
 
-    /// The same for steps of more than a few rows: with the weight in panels.
-    pub fn in_panels(mut self) -> Result<Self> {
+    /// The same for steps of as many rows: with the weight in panels, where that is worth the while.
+    pub fn for_rows(self, rows: usize) -> Result<Self> {
+        if rows < ROWS_FOR_PANELS[usize::from(self.orientation == Orientation::InputsFirst)] {
+            return Ok(self);
+        }
+        self.in_panels()
+    }
+
+    fn in_panels(mut self) -> Result<Self> {
         let Self { inputs, outputs, orientation, .. } = self;
         let reading = Reading::of(&self.weight);
         let weight = reading.slice::<f32>()?;
-        let mut panels = vec![0.0; inputs * outputs];
+        let mut panels = Buffer::<f32>::take(inputs * outputs);
         panels.par_chunks_mut((PANEL * inputs).max(1)).enumerate().for_each(|(number, panel)| {
             let first = number * PANEL;
             let width = panel.len() / inputs.max(1);
@@ -104,38 +113,72 @@ impl StepMap {
             let out = MatrixMut::strided(part_mut(y, first, (rows - 1) * stride + outputs), rows, outputs, stride);
             let weight = self.orientation.matrix(weight, inputs, outputs);
             parallel_product(out, Matrix::row_major(x, rows, inputs), weight, false);
+        } else if self.orientation == Orientation::InputsFirst && self.panels.is_none() && rows < ROWS_FOR_PANELS[1] {
+            self.by_inputs(x, rows, weight, y, (first, stride));
+            return Ok(());
         } else if work < WORTH_THREADS || rayon::current_num_threads() == 1 {
             self.columns(x, rows, weight, (0, outputs), y, Places::Every { first, stride, count: rows });
         } else {
-            // A piece of the outputs of all rows each, then put where they belong.
-            let piece = (PIECE_WEIGHTS / inputs.max(1)).next_multiple_of(PIECE_STEP);
-            let mut pieces = Buffer::<f32>::take(rows * outputs);
-            pieces.par_chunks_mut(rows * piece).enumerate().for_each(|(number, out)| {
-                let (from, count) = (number * piece, out.len() / rows);
-                self.columns(
-                    x,
-                    rows,
-                    weight,
-                    (from, count),
-                    out,
-                    Places::Every { first: 0, stride: count, count: rows },
-                );
-            });
-            let pieces: &[f32] = &pieces;
-            each_row(y, (first, stride), (rows, outputs), |row, y| {
-                for (out, y) in pieces.chunks(rows * piece).zip(y.chunks_mut(piece)) {
-                    y.copy_from_slice(part(out, row * y.len(), y.len()));
-                }
-                if let Some(bias) = &self.bias {
-                    add_assign(y, bias);
-                }
-            });
+            self.by_outputs(x, rows, weight, y, (first, stride));
             return Ok(());
         }
         if let Some(bias) = &self.bias {
             each_row(y, (first, stride), (rows, outputs), |_, y| add_assign(y, bias));
         }
         Ok(())
+    }
+
+    /// In pieces of the outputs of all rows, which are then put where they belong.
+    fn by_outputs(&self, x: &[f32], rows: usize, weight: &[f32], y: &mut [f32], places: (usize, usize)) {
+        let piece = (PIECE_WEIGHTS / self.inputs.max(1)).next_multiple_of(PIECE_STEP);
+        let mut pieces = Buffer::<f32>::take(rows * self.outputs);
+        pieces.par_chunks_mut(rows * piece).enumerate().for_each(|(number, out)| {
+            let (from, count) = (number * piece, out.len() / rows);
+            self.columns(x, rows, weight, (from, count), out, Places::Every { first: 0, stride: count, count: rows });
+        });
+        let pieces: &[f32] = &pieces;
+        each_row(y, places, (rows, self.outputs), |row, y| {
+            for (out, y) in pieces.chunks(rows * piece).zip(y.chunks_mut(piece)) {
+                y.copy_from_slice(part(out, row * y.len(), y.len()));
+            }
+            if let Some(bias) = &self.bias {
+                add_assign(y, bias);
+            }
+        });
+    }
+
+    /// In blocks of inputs, whose weights lie side by side: each is one stream through memory. Their sums are added in order.
+    fn by_inputs(&self, x: &[f32], rows: usize, weight: &[f32], y: &mut [f32], places: (usize, usize)) {
+        let (inputs, outputs) = (self.inputs, self.outputs);
+        let block = (PIECE_WEIGHTS / outputs.max(1)).max(1);
+        let mut sums = Buffer::<f32>::take(inputs.div_ceil(block) * rows * outputs);
+        let each = |(number, out): (usize, &mut [f32])| {
+            let first = number * block;
+            let count = block.min(inputs - first);
+            combine(
+                Rows::every(x, first, inputs, rows),
+                Rows::every(weight, first * outputs, outputs, count),
+                outputs,
+                out,
+                Places::Every { first: 0, stride: outputs, count: rows },
+                false,
+            );
+        };
+        if rows * inputs * outputs < WORTH_THREADS {
+            sums.chunks_mut((rows * outputs).max(1)).enumerate().for_each(each);
+        } else {
+            sums.par_chunks_mut(rows * outputs).enumerate().for_each(each);
+        }
+        let sums: &[f32] = &sums;
+        each_row(y, places, (rows, outputs), |row, y| {
+            y.fill(0.0);
+            for sums in sums.chunks(rows * outputs) {
+                add_assign(y, part(sums, row * outputs, outputs));
+            }
+            if let Some(bias) = &self.bias {
+                add_assign(y, bias);
+            }
+        });
     }
 
     /// `y = x W + b` of many rows.
@@ -232,4 +275,57 @@ impl StepNorm {
 /// The numbers of a vector.
 fn vector(tensor: &Tensor) -> Result<Vec<f32>> {
     tensor.detach().to_vec1::<f32>()
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::Device;
+
+    use super::*;
+
+    /// Whole numbers: every order of additions gives the same sum.
+    fn numbers(count: usize, seed: usize) -> Vec<f32> {
+        (0..count).map(|at| ((at * 7 + seed) % 13) as f32 - 6.0).collect()
+    }
+
+    #[test]
+    fn a_map_is_the_same_however_its_weight_lies() {
+        for (inputs, outputs) in [(5, 3), (70, 64), (130, 150), (300, 2100)] {
+            for orientation in [Orientation::InputsFirst, Orientation::OutputsFirst] {
+                let shape = match orientation {
+                    Orientation::InputsFirst => (inputs, outputs),
+                    Orientation::OutputsFirst => (outputs, inputs),
+                };
+                let weight = Tensor::from_vec(numbers(inputs * outputs, 1), shape, &Device::Cpu).unwrap();
+                let bias = Tensor::from_vec(numbers(outputs, 5), outputs, &Device::Cpu).unwrap();
+                let matrix = match orientation {
+                    Orientation::InputsFirst => weight.clone(),
+                    Orientation::OutputsFirst => weight.t().unwrap(),
+                };
+                let map = Affine { weight: weight.clone(), bias: Some(bias.clone()), orientation };
+                let map = StepMap::new(&map).unwrap();
+                let maps = [map.clone(), map.in_panels().unwrap()];
+                for rows in [1, 3, 4, 30, 100, 520] {
+                    let x = numbers(rows * inputs, 3);
+                    let tensor = Tensor::from_slice(&x, (rows, inputs), &Device::Cpu).unwrap();
+                    let expected = tensor.matmul(&matrix.contiguous().unwrap()).unwrap().broadcast_add(&bias).unwrap();
+                    let expected = expected.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+                    for (map, kind) in maps.iter().zip(["as they lie", "in panels"]) {
+                        let what = format!("{rows} x {inputs} to {outputs}, {orientation:?}, weights {kind}");
+                        // Between columns of others.
+                        let mut y = vec![7.0; rows * (outputs + 3) + 1];
+                        map.apply(&x, rows, &mut y, 2, outputs + 3).unwrap();
+                        for (row, expected) in expected.chunks_exact(outputs).enumerate() {
+                            let start = 2 + row * (outputs + 3);
+                            assert!(y[start..start + outputs] == *expected, "{what}, row {row}");
+                            assert!(y[start - 2..start].iter().all(|other| *other == 7.0), "{what}");
+                        }
+                        let mut y = vec![0.0; rows * outputs];
+                        map.apply_to_many(Slab::dense(&x, inputs), MatrixMut::new(&mut y, rows, outputs)).unwrap();
+                        assert!(y == expected, "{what}, of many");
+                    }
+                }
+            }
+        }
+    }
 }

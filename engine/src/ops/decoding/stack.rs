@@ -92,19 +92,16 @@ pub struct LayerCache {
 }
 
 impl StepStack {
-    /// Puts weights in place. `in_panels`: once more, in a form in which steps of some rows are several times as fast, and those of
-    /// one row are not.
+    /// Puts weights in place for steps of as many rows: of several of them once more, in a form in which these are several times
+    /// as fast.
     ///
     /// # Errors
     /// If they are not in single precision on the processor, or do not fit together.
-    pub fn new(parts: &StepStackParts, in_panels: bool) -> Result<Self> {
+    pub fn new(parts: &StepStackParts, rows: usize) -> Result<Self> {
         let attention = |parts: &Option<StepAttentionParts>| {
-            parts.as_ref().map(|parts| StepAttention::new(parts, in_panels)).transpose()
+            parts.as_ref().map(|parts| StepAttention::new(parts, rows)).transpose()
         };
-        let map = |map: &Affine| {
-            let map = StepMap::new(map)?;
-            if in_panels { map.in_panels() } else { Ok(map) }
-        };
+        let map = |map: &Affine| StepMap::new(map)?.for_rows(rows);
         let norm = |norm: &Option<Norm>| norm.as_ref().map(StepNorm::new).transpose();
         let layer = |layer: &StepLayerParts| {
             Ok(StepLayer {
@@ -129,7 +126,7 @@ impl StepStack {
             embedding_norm: norm(&parts.embedding_norm)?,
             final_norm: norm(&parts.final_norm)?,
             norm_at: parts.norm_at,
-            layers: parts.layers.iter().map(layer).collect::<Result<_>>()?,
+            layers: parts.layers.par_iter().map(layer).collect::<Result<_>>()?,
         })
     }
 

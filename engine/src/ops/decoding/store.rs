@@ -357,3 +357,99 @@ impl Past {
         runs
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::{Through, threaded};
+
+    fn reach(first: usize, count: usize) -> Reach {
+        Reach { first, count, through: Through::Same, offset: None }
+    }
+
+    fn number(row: usize, column: usize) -> f32 {
+        ((row * 31 + column * 7) % 23) as f32 - 11.0
+    }
+
+    /// Two heads with keys of 3 columns, a column of content, and values of 2, of which the second are keys of a third head.
+    fn reaches() -> Reaches {
+        Reaches {
+            width: 11,
+            keys: vec![reach(0, 3), reach(3, 3), reach(9, 2)],
+            contents: vec![reach(6, 1)],
+            values: vec![reach(7, 2), reach(9, 2)],
+        }
+    }
+
+    #[test]
+    fn columns_that_only_scores_read_are_turned() {
+        let blocks = Blocks::of(&reaches());
+        let found: Vec<_> = blocks.blocks.iter().map(|block| (block.first, block.count, block.is_turned)).collect();
+        assert_eq!(found, [(0, 3, true), (3, 3, true), (6, 1, false), (7, 2, false), (9, 2, false)]);
+        // Keys that are a part of what another head reads stay rows.
+        let overlapping = Reaches { width: 4, keys: vec![reach(0, 2), reach(0, 4)], ..Reaches::default() };
+        assert!(Blocks::of(&overlapping).blocks.iter().all(|block| !block.is_turned));
+    }
+
+    #[test]
+    fn what_is_kept_is_found_again_wherever_it_lies() {
+        let reaches = reaches();
+        // More than two panels, a whole one, a short one, one position.
+        let lengths = [150, 64, 9, 1];
+        let mut kept = SharedRows::with_room(&lengths, &Blocks::of(&reaches));
+        // Two groups, each with padding; kept columns are two pieces of wider rows, in another order there.
+        let columns = [(6, 5), (0, 6)];
+        let (width, column) = (12, |column: usize| if column < 5 { column + 6 } else { column - 5 });
+        for (first, longest) in [(0, 151), (2, 9)] {
+            let mut rows = threaded::Rows::<f32>::take(2 * longest, width);
+            rows.for_each_row(|row, out| {
+                let (source, position) = (first + row / longest, row % longest);
+                let is_there = position < lengths[source];
+                for (at, out) in out.iter_mut().enumerate() {
+                    *out = if is_there { number(source * 1000 + position, at) } else { f32::NAN };
+                }
+            });
+            kept.fill(Group { first, longest }, rows.view(), &columns).unwrap();
+        }
+        for (source, length) in lengths.iter().enumerate() {
+            let value = |position: usize, at: usize| number(source * 1000 + position, column(at));
+            for key in &reaches.keys {
+                let queries: Vec<f32> = (0..2 * key.count).map(|at| at as f32 - 1.0).collect();
+                let mut out = vec![f32::NAN; 2 * length];
+                let outs = Places::Every { first: 0, stride: *length, count: 2 };
+                kept.keys(source, key.first).scores(Rows::every(&queries, 0, key.count, 2), key.count, &mut out, outs);
+                for (at, score) in out.iter().enumerate() {
+                    let (query, position) = (&queries[at / length * key.count..][..key.count], at % length);
+                    let expected: f32 = query.iter().enumerate().map(|(c, q)| q * value(position, key.first + c)).sum();
+                    assert_eq!(*score, expected, "source {source}, position {position}, key {}", key.first);
+                }
+            }
+            for other in reaches.contents.iter().chain(&reaches.values) {
+                let rows = kept.rows(source, other.first);
+                for position in 0..*length {
+                    let expected: Vec<f32> = (0..other.count).map(|c| value(position, other.first + c)).collect();
+                    assert_eq!(rows.row(position, other.count), expected, "source {source}, column {}", other.first);
+                }
+            }
+        }
+        assert_eq!(kept.bytes(), (lengths.iter().sum::<usize>() * 11 * 4) as u64);
+    }
+
+    #[test]
+    fn other_sources_columns_and_holders_are_refused() {
+        let mut kept = SharedRows::with_room(&[3, 2], &Blocks::of(&reaches()));
+        let rows = threaded::Rows::<f32>::take(6, 11);
+        let all = [(0, 11)];
+        let refused = |kept: &mut SharedRows, first, longest, columns: &[(usize, usize)]| {
+            kept.fill(Group { first, longest }, rows.view(), columns).unwrap_err().to_string()
+        };
+        assert!(refused(&mut kept, 1, 3, &all).contains("were to be kept"));
+        assert!(refused(&mut kept, 0, 3, &[(0, 10)]).contains("10 numbers"));
+        // Fewer positions than the first source has.
+        assert!(refused(&mut kept, 0, 2, &all).contains("were to be kept"));
+        let other = kept.clone();
+        assert!(refused(&mut kept, 0, 3, &all).contains("cannot change"));
+        drop(other);
+        kept.fill(Group { first: 0, longest: 3 }, rows.view(), &all).unwrap();
+    }
+}

@@ -2,7 +2,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     attention::{Cost, Decoding, ModelPlan, OutputPlan, Workload, cache_bytes},
-    config::{Cache, Coverage, RunConfig, Setting, SpecError, counted},
+    config::{Cache, Coverage, DeviceChoice, Precision, RunConfig, Setting, SpecError, counted},
+    model::sources_read_together,
 };
 
 /// Beams of a source at most, as for any search.
@@ -191,13 +192,14 @@ impl GenerationTask {
             let work = Workload { predicted: batch, ..Workload::inference(batch, sequence, config.precision) };
             Cost::of(plan, &work).memory_bytes
         };
-        let reading = match &plan.encoder {
-            Some(_) => pass(self.batch, self.source),
+        let is_kept = !matches!(self.cache, Cache::None(_));
+        let is_stepped = is_kept && config.device == DeviceChoice::Cpu && config.precision == Precision::F32;
+        let together = sources_read_together(is_stepped, self.source, self.batch);
+        let reading = pass(together, self.source).saturating_add(match &plan.encoder {
             // The stream before each layer is there until all that is kept was made of it.
-            None => {
-                pass(self.batch, self.source).saturating_add(product(&[self.batch, self.source, d, stack.layers + 1]))
-            }
-        };
+            None if !is_stepped => product(&[self.batch, self.source, d, stack.layers + 1]),
+            _ => 0,
+        });
         let step = match (&self.cache, &plan.encoder) {
             (Cache::KeyValue(_) | Cache::Hidden(_), _) => pass(rows, 1),
             (Cache::None(_), None) => pass(rows, self.source + self.new_tokens),
@@ -209,7 +211,9 @@ impl GenerationTask {
         let logits = (rows as u64).saturating_mul(plan.vocabulary() as u64).saturating_mul(2 * 4);
         let weights = Cost::of(plan, &Workload::inference(1, 1, config.precision)).parameters.saturating_mul(bytes);
         let work = reading.max(step).saturating_sub(weights);
-        [work, work, self.cache_bytes(plan, config), logits].into_iter().fold(weights, u64::saturating_add)
+        // Those that steps of several rows have once more, in another order.
+        let panels = if is_stepped && rows > 1 { weights } else { 0 };
+        [work, work, panels, self.cache_bytes(plan, config), logits].into_iter().fold(weights, u64::saturating_add)
     }
 }
 
