@@ -136,3 +136,24 @@ impl Sources {
 pub(super) fn numbers(tensor: &Tensor) -> Result<Vec<f32>, ModelError> {
     Ok(tensor.detach().to_dtype(DType::F32)?.flatten_all()?.to_vec1()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_neighbours_with_about_as_many_tokens() {
+        let groups = |lengths: &[usize], tokens: usize| -> Vec<(usize, usize)> {
+            let texts = Texts { texts: lengths.iter().map(|length| vec![1; *length]).collect(), start: None };
+            assert_eq!(texts.lengths(), lengths);
+            texts.groups(tokens).into_iter().map(|group| (group.start, group.end)).collect()
+        };
+        assert_eq!(groups(&[3, 1, 4], 6), [(0, 2), (2, 3)]);
+        // Padding counts: two texts are as long as the longer one.
+        assert_eq!(groups(&[1, 5, 1, 1], 6), [(0, 1), (1, 2), (2, 4)]);
+        assert_eq!(groups(&[2; 7], 6), [(0, 3), (3, 6), (6, 7)]);
+        // One that is longer is read alone.
+        assert_eq!(groups(&[9, 9], 6), [(0, 1), (1, 2)]);
+        assert_eq!(groups(&[9], 100), [(0, 1)]);
+    }
+}
