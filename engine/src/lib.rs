@@ -7,6 +7,7 @@ pub mod analysis;
 pub mod attention;
 pub mod checkpoint;
 pub mod config;
+pub mod convert;
 pub mod data;
 pub mod generate;
 pub mod model;

@@ -9,7 +9,7 @@ use std::{
 };
 
 /// The engine's rooms, lowest floor first. Rooms on one floor do not use each other.
-const FLOORS: [&[&str]; 15] = [
+const FLOORS: [&[&str]; 16] = [
     &["text"],
     &["config"],
     &["ops"],
@@ -23,6 +23,7 @@ const FLOORS: [&[&str]; 15] = [
     &["train"],
     &["speed"],
     &["checkpoint"],
+    &["convert"],
     &["store"],
     &["worker"],
 ];

@@ -19,43 +19,43 @@ pub struct Dense {
 
 impl Dense {
     /// Zeros.
-    pub(super) fn zeros(rows: usize, columns: usize) -> Self {
+    pub(crate) fn zeros(rows: usize, columns: usize) -> Self {
         Self { rows, columns, values: vec![0.0; rows * columns] }
     }
 
-    pub(super) fn view(&self) -> Matrix<'_, f64> {
+    pub(crate) fn view(&self) -> Matrix<'_, f64> {
         Matrix::row_major(&self.values, self.rows, self.columns)
     }
 
     /// `a b`
-    pub(super) fn product(a: Matrix<'_, f64>, b: Matrix<'_, f64>, rows: usize) -> Self {
+    pub(crate) fn product(a: Matrix<'_, f64>, b: Matrix<'_, f64>, rows: usize) -> Self {
         let mut out = Self::zeros(rows, b.columns());
         parallel_product(MatrixMut::new(&mut out.values, rows, b.columns()), a, b, false);
         out
     }
 
     /// `self other`
-    pub(super) fn times(&self, other: &Self) -> Self {
+    pub(crate) fn times(&self, other: &Self) -> Self {
         Self::product(self.view(), other.view(), self.rows)
     }
 
     /// `selfᵀ other`
-    pub(super) fn transposed_times(&self, other: &Self) -> Self {
+    pub(crate) fn transposed_times(&self, other: &Self) -> Self {
         Self::product(self.view().transposed(), other.view(), self.columns)
     }
 
     /// `self otherᵀ`
-    pub(super) fn times_transposed(&self, other: &Self) -> Self {
+    pub(crate) fn times_transposed(&self, other: &Self) -> Self {
         Self::product(self.view(), other.view().transposed(), self.rows)
     }
 
     /// `selfᵀ otherᵀ`
-    pub(super) fn transposed_times_transposed(&self, other: &Self) -> Self {
+    pub(crate) fn transposed_times_transposed(&self, other: &Self) -> Self {
         Self::product(self.view().transposed(), other.view().transposed(), self.columns)
     }
 
     /// Rows and columns exchanged.
-    pub(super) fn turned(&self) -> Self {
+    pub(crate) fn turned(&self) -> Self {
         let mut values = vec![0.0; self.values.len()];
         values.par_chunks_mut(self.rows.max(1)).enumerate().for_each(|(column, out)| {
             let own = self.values.iter().skip(column).step_by(self.columns.max(1));
@@ -70,7 +70,7 @@ impl Dense {
     ///
     /// # Panics
     /// If there are not as many factors.
-    pub(super) fn scale_columns(mut self, factors: &[f64]) -> Self {
+    pub(crate) fn scale_columns(mut self, factors: &[f64]) -> Self {
         assert_eq!(factors.len(), self.columns, "factors of the columns of a matrix");
         for row in self.values.chunks_exact_mut(self.columns.max(1)) {
             for (value, factor) in row.iter_mut().zip(factors) {
@@ -84,7 +84,7 @@ impl Dense {
     ///
     /// # Panics
     /// If they are not all there.
-    pub(super) fn columns(&self, first: usize, count: usize) -> Self {
+    pub(crate) fn columns(&self, first: usize, count: usize) -> Self {
         let rows = self.values.chunks_exact(self.columns.max(1));
         let values = rows.flat_map(|row| part(row, first, count)).copied().collect();
         Self { rows: self.rows, columns: count, values }
@@ -94,7 +94,7 @@ impl Dense {
     ///
     /// # Panics
     /// If one has fewer rows than the first.
-    pub(super) fn side_by_side(matrices: &[Self]) -> Self {
+    pub(crate) fn side_by_side(matrices: &[Self]) -> Self {
         let rows = matrices.first().map_or(0, |matrix| matrix.rows);
         let columns = matrices.iter().map(|matrix| matrix.columns).sum();
         let mut values = Vec::with_capacity(rows * columns);
@@ -108,14 +108,14 @@ impl Dense {
 }
 
 /// Eigenvalues of a symmetric matrix, descending, and their eigenvectors.
-pub(super) struct Eigen {
-    pub(super) values: Vec<f64>,
+pub(crate) struct Eigen {
+    pub(crate) values: Vec<f64>,
     /// A column each. `[n, n]`
-    pub(super) vectors: Dense,
+    pub(crate) vectors: Dense,
 }
 
 /// Eigenvalues and eigenvectors of a symmetric matrix `[n, n]`, of which the lower half is read.
-pub(super) fn eigen(matrix: &[f64], n: usize) -> Result<Eigen, AnalysisError> {
+pub(crate) fn eigen(matrix: &[f64], n: usize) -> Result<Eigen, AnalysisError> {
     if n == 0 {
         return Ok(Eigen { values: Vec::new(), vectors: Dense::default() });
     }

@@ -34,6 +34,7 @@ mod view;
 pub use analyse::{AnalysisContext, Basis, NOT_YET, analyse, examples_at_once};
 pub use arrays::{NamedArray, PackedAnalysis};
 pub use captured::{CapturedVariance, LayerEnergies};
+pub(crate) use eigen::{Dense, Eigen, eigen};
 pub use error::AnalysisError;
 pub use measure::Measure;
 pub use projection::{Projection, ProjectionSum};

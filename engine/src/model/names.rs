@@ -69,6 +69,11 @@ impl AttentionNames {
     }
 }
 
+/// What the names of the parameters of an attention begin with, as in `encoder.3.self`.
+pub fn attention_name(stack: &StackPlan, layer: usize, kind: AttentionKind) -> String {
+    AttentionNames::new(stack, layer, kind).all
+}
+
 /// The layer, from 0, that a parameter belongs to; none outside of layers.
 pub fn layer_of(name: &str) -> Option<usize> {
     name.split('.').nth(1)?.parse().ok()

@@ -30,6 +30,8 @@ pub enum Purpose {
     RandomPairs = 11,
     /// The built-in pairs of numbers and dates.
     NumberWords = 12,
+    /// Where a search for the factors of converted weights begins.
+    Factors = 13,
     /// Tests and benchmarks.
     Test = 255,
 }

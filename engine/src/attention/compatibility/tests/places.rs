@@ -15,8 +15,8 @@ const PROMISED: usize = 4;
 const MORE: [(&str, usize); 2] = [
     // A race has it as a variant unless told otherwise.
     ("symmetric", 1),
-    // Its mixing matrices are shown, and advised of.
-    ("collaborative", 4),
+    // Its mixing matrices are shown, and advised of; trained models are converted to it.
+    ("collaborative", 7),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -1,0 +1,69 @@
+use thiserror::Error;
+
+use crate::{analysis::AnalysisError, model::ModelError};
+
+/// Why a model could not be converted.
+#[derive(Debug, Error)]
+pub enum ConvertError {
+    /// Attention that the conversion does not start from.
+    #[error(
+        "Only standard attention can be converted to collaborative heads, and {attention} is \"{kind}\". Name a model whose \
+         attention is standard throughout."
+    )]
+    NotStandard {
+        /// Which attention, as in `encoder.0.self`.
+        attention: String,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// A model that leaves pairs out.
+    #[error(
+        "This model does not score every pair (coverage \"{kind}\"): what restores the others was found for its scores as they \
+         are. Convert the checkpoint before its pairs were chosen, or a model with full coverage."
+    )]
+    PairsLeftOut {
+        /// Its coverage.
+        kind: &'static str,
+    },
+    /// A width that is none, or more than there is to share.
+    #[error(
+        "A shared width of {d_k} is out of range: it is at least 1 and at most {most}, the columns of all {heads} heads together, \
+         at which nothing is lost. Choose one of 1 to {most}."
+    )]
+    Width {
+        /// The width.
+        d_k: usize,
+        /// The most.
+        most: usize,
+        /// Heads of a layer.
+        heads: usize,
+    },
+    /// Weights that are no numbers.
+    #[error("The weights of queries or keys are not finite: the model has diverged. Choose an earlier checkpoint.")]
+    NotFinite,
+    /// It was stopped.
+    #[error("It was stopped; nothing was written.")]
+    Stopped,
+    /// Singular vectors could not be computed.
+    #[error(transparent)]
+    Analysis(#[from] AnalysisError),
+    /// Weights that do not fit the plan, or could not be read.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}
+
+impl ConvertError {
+    /// Whether what was asked for cannot be had as it was asked for, rather than the attempt having failed.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::NotStandard { .. } | Self::PairsLeftOut { .. } | Self::Width { .. } => true,
+            Self::NotFinite | Self::Stopped | Self::Analysis(_) | Self::Model(_) => false,
+        }
+    }
+}
+
+impl From<candle_core::Error> for ConvertError {
+    fn from(error: candle_core::Error) -> Self {
+        Self::Model(error.into())
+    }
+}
