@@ -1,6 +1,9 @@
 //! Between the tensors of a file and a model's parameters, with every tensor accounted for.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use candle_core::Tensor;
 
@@ -56,13 +59,19 @@ pub(super) fn join(
     dir: &Path,
 ) -> Result<ParameterSet, CheckpointError> {
     let names = FileNames::of(plan);
+    // What a family has no word for, such as mixing matrices in BART, stands in files under our own name.
+    let own: BTreeSet<String> = specifications(plan)
+        .into_iter()
+        .map(|specification| specification.name)
+        .filter(|name| names.file_name(name) == *name)
+        .collect();
     let (mut known, mut unknown) = (BTreeMap::new(), Vec::new());
     for (found, tensor) in tensors {
         let whole = names.whole(&found);
         if names.is_unused(&whole) {
             continue;
         }
-        match names.ours(&whole) {
+        match names.ours(&whole).or_else(|| own.get(&found).cloned()) {
             Some(ours) if !known.contains_key(&ours) => drop(known.insert(ours, tensor)),
             _ => unknown.push(found),
         }
