@@ -12,6 +12,7 @@ use headroom_engine::{
     attention::OutputPlan,
     checkpoint::{LoadedModel, ModelDirectory, load_model_dir, save_model_dir},
     config::{Cache, DeviceChoice, Precision},
+    convert::{Conversion, ToCollaborative, convert},
     generate::{Ending, Progress, Sampling, Search, continue_text, generate},
     model::{ForwardOptions, Model, ModelInput, dtype, open_device},
 };
@@ -216,6 +217,48 @@ fn models_of_every_family_are_saved_as_they_came() {
         assert_eq!(class(&dir)["architectures"], class(&golden(name))["architectures"]);
         let device = open_device(DeviceChoice::Cpu).unwrap();
         assert_eq!(load_model_dir(&dir, dtype(Precision::F32), &device).unwrap().plan, loaded.plan, "{name}");
+    }
+}
+
+/// Collaborative heads of the whole width are the standard ones: every family, every end, through a directory.
+#[test]
+fn models_of_every_family_are_converted_and_compute_the_same() {
+    for name in ["bert_mlm", "gpt2", "bert_seqcls", "bert_span", "vit", "bart"] {
+        let (loaded, _) = load(name, Precision::F32);
+        let to = ToCollaborative { d_k: loaded.plan.stack.width, ..ToCollaborative::default() };
+        let conversion = Conversion::Collaborative(to);
+        let converted =
+            convert(&loaded.plan, &loaded.parameters, &conversion, &mut |_| ControlFlow::Continue(())).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("model");
+        let tensors = converted.parameters.tensors();
+        let _ = save_model_dir(&dir, &ModelDirectory::of(&converted.plan, &tensors)).unwrap();
+        let device = open_device(DeviceChoice::Cpu).unwrap();
+        let again = load_model_dir(&dir, dtype(Precision::F32), &device).unwrap();
+        assert_eq!(again.plan, converted.plan, "{name}");
+        let model = Model::frozen(&again.plan, &again.parameters).unwrap();
+        let expected = Expected::read(name);
+        let read = |ids: &str, mask: bool| {
+            let (shape, _) = expected.get(ids);
+            let mask: Option<Vec<u8>> =
+                mask.then(|| expected.ids("attention_mask").into_iter().map(|keep| keep as u8).collect());
+            ModelInput::new(&expected.ids(ids), mask.as_deref(), shape[0], shape[1], &device).unwrap()
+        };
+        let input = match name {
+            "vit" => {
+                let (shape, pixels) = expected.get("pixel_values");
+                let pixels: Vec<f32> = pixels.into_iter().map(|pixel| pixel as f32).collect();
+                ModelInput::images(&pixels, [shape[0], shape[1], shape[2]], &device).unwrap()
+            }
+            "bart" => read("decoder_input_ids", false).with_encoder(read("input_ids", true)),
+            "gpt2" => read("input_ids", true),
+            _ => read("input_ids", true).with_token_types(&expected.ids("token_type_ids")).unwrap(),
+        };
+        let output = model.forward(&input, &everything()).unwrap();
+        check(name, &numbers!([output.logits]), &expected.get("logits").1, Precision::F32);
+        if name == "bert_mlm" {
+            check("maps", &numbers!(output.maps), &expected.get("attentions").1, Precision::F32);
+        }
     }
 }
 

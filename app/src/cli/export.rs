@@ -44,7 +44,7 @@ pub fn run(store: Option<&Path>, args: &ExportArgs) -> CliResult {
 }
 
 /// Nothing is ever written over.
-fn refuse_occupied(to: &Path) -> CliResult {
+pub(super) fn refuse_occupied(to: &Path) -> CliResult {
     if to.is_file() {
         let message = format!("{} is a file. Name a directory that does not exist yet.", to.display());
         return Err(CliError::at("--to", message));

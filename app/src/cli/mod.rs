@@ -20,6 +20,7 @@ mod common_args;
 mod compare;
 mod completions;
 mod config_source;
+mod convert;
 mod devices;
 mod domains;
 mod edit;

@@ -125,7 +125,7 @@ pub fn stop(store: Option<&Path>, args: &JobArgs) -> CliResult {
             JobLabel::Train { run, .. } => Command::Cancel { run },
             JobLabel::Measure { benchmark, .. } => Command::CancelMeasure { benchmark },
             JobLabel::Analyse { analysis, .. } => Command::CancelAnalysis { analysis },
-            JobLabel::Evaluate { .. } | JobLabel::Generate { .. } => {
+            JobLabel::Convert { .. } | JobLabel::Evaluate { .. } | JobLabel::Generate { .. } => {
                 return Err(CliError::at("run", "What answers somebody who waits cannot be taken out of the queue."));
             }
         },
@@ -249,9 +249,11 @@ fn tell(json: bool, event: &str, job: &JobLabel, text: &str) -> CliResult {
 fn stopping(job: &JobLabel) -> &'static str {
     match job {
         JobLabel::Train { .. } => "Stopping after this step, with a checkpoint",
-        JobLabel::Evaluate { .. } | JobLabel::Generate { .. } | JobLabel::Measure { .. } | JobLabel::Analyse { .. } => {
-            "Stopping"
-        }
+        JobLabel::Analyse { .. }
+        | JobLabel::Convert { .. }
+        | JobLabel::Evaluate { .. }
+        | JobLabel::Generate { .. }
+        | JobLabel::Measure { .. } => "Stopping",
     }
 }
 
@@ -276,6 +278,7 @@ fn words(job: &JobLabel) -> String {
     match job {
         JobLabel::Train { name, .. } => name.clone(),
         JobLabel::Evaluate { target } => format!("evaluation of {target}"),
+        JobLabel::Convert { target } => format!("conversion of {target}"),
         JobLabel::Generate { target } => format!("text of {target}"),
         JobLabel::Measure { name, .. } => format!("measurement {name}"),
         JobLabel::Analyse { target, .. } => format!("analysis of {target}"),

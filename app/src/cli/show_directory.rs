@@ -56,6 +56,16 @@ fn text(facts: &DirectoryFacts) -> String {
         }
         None => fact("training", "cannot go on from here: weights alone".to_owned()),
     }
+    if let Some(lineage) = &facts.lineage {
+        let of_run = lineage.run.as_deref().map(|run| {
+            let step = lineage.step.map(|step| format!(", step {}", plain::count(step))).unwrap_or_default();
+            format!(" (run {run}{step})")
+        });
+        fact("converted from", format!("{}{}", lineage.from, of_run.unwrap_or_default()));
+        let largest =
+            lineage.largest_error().map(|error| format!("; largest error of an attention {:.2} %", 100.0 * error));
+        fact("converted by", format!("{}{}", lineage.by, largest.unwrap_or_default()));
+    }
     let mut files = Table::new(["file", "size"]);
     for file in &facts.files {
         files.row([file.name.clone(), plain::bytes(file.bytes)]);

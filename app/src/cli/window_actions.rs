@@ -57,6 +57,8 @@ counterparts!(commands, Command, {
     Command::ProveCaches { .. } => Typed("generate --prove"),
     Command::CancelGeneration { .. } => CTRL_C,
     Command::EvaluateTranslation { .. } => Typed("translate-eval"),
+    Command::Convert { .. } => Typed("convert --collaborative --d-k"),
+    Command::CancelConversion { .. } => CTRL_C,
     Command::Export { .. } => Typed("export"),
     Command::ListRuns => Typed("runs"),
     Command::LoadRun { .. } => Typed("show"),

@@ -251,8 +251,10 @@ impl State {
             | Event::Generated { .. }
             | Event::Generating { .. }
             | Event::ProvingCaches { .. }) => self.generate.apply(ticket, event),
-            // The window does not score translations.
-            Event::Translating { .. }
+            // The window does not score translations, nor convert models.
+            Event::Converting { .. }
+            | Event::Converted { .. }
+            | Event::Translating { .. }
             | Event::TranslationEvaluated { .. }
             | Event::Done
             | Event::SnapshotData { .. }

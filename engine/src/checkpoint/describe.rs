@@ -7,7 +7,7 @@ use candle_core::{DType, Device};
 use serde::Serialize;
 
 use super::{
-    BestMetric, CONFIG, CheckpointError, FILES, RUN_CONFIG, load_model_dir, load_training_state,
+    BestMetric, CONFIG, CheckpointError, FILES, Lineage, RUN_CONFIG, load_model_dir, load_training_state,
     weights::under_file_names,
 };
 use crate::config::{NormPlacement, RunConfig};
@@ -47,6 +47,8 @@ pub struct DirectoryFacts {
     pub config: Option<RunConfig>,
     /// The same as TOML.
     pub config_toml: Option<String>,
+    /// Where it came from, if it was converted.
+    pub lineage: Option<Lineage>,
     /// How far training had come, where it can go on.
     pub training: Option<TrainingFacts>,
 }
@@ -122,6 +124,7 @@ pub fn describe_model_dir(dir: &Path) -> Result<DirectoryFacts, CheckpointError>
         files: files.collect(),
         config: loaded.config,
         config_toml: read(RUN_CONFIG),
+        lineage: loaded.lineage,
         training,
     })
 }

@@ -46,7 +46,11 @@ fn attentions(plan: &ModelPlan) -> impl Iterator<Item = (&HeadPlan, &Compatibili
 fn model_type(plan: &ModelPlan) -> (&'static str, &'static str) {
     if !is_known(plan) {
         let class = match plan.naming {
-            Naming::Bert => "HeadroomEncoder",
+            Naming::Bert => match plan.head {
+                OutputPlan::Vocabulary(_) => "HeadroomEncoder",
+                OutputPlan::Classes { .. } => OWN_CLASSES,
+                OutputPlan::Span => OWN_SPAN,
+            },
             Naming::Gpt2 => "HeadroomDecoder",
             Naming::Bart => "HeadroomEncoderDecoder",
             Naming::Vit => "HeadroomVision",
@@ -68,6 +72,8 @@ fn model_type(plan: &ModelPlan) -> (&'static str, &'static str) {
     }
 }
 
+const OWN_CLASSES: &str = "HeadroomEncoderForSequenceClassification";
+const OWN_SPAN: &str = "HeadroomEncoderForQuestionAnswering";
 const BERT_CLASSES: &str = "BertForSequenceClassification";
 const BERT_SPAN: &str = "BertForQuestionAnswering";
 const MEGATRON_BERT_CLASSES: &str = "MegatronBertForSequenceClassification";
@@ -322,7 +328,8 @@ pub(super) fn plan_of(text: &str, dir: &Path) -> Result<ModelPlan, CheckpointErr
         ("vit", _, _) => VIT,
         (OWN_TYPE, Some("HeadroomDecoder"), None) => Preset { norm: NormPlacement::Post, ..GPT2 },
         (OWN_TYPE, Some("HeadroomDecoder"), Some(own)) => Preset { norm: own.norm, ..GPT2 },
-        (OWN_TYPE, Some("HeadroomEncoder"), Some(own)) => Preset { norm: own.norm, ..BERT },
+        (OWN_TYPE, Some("HeadroomEncoder" | OWN_CLASSES | OWN_SPAN), Some(own)) => Preset { norm: own.norm, ..BERT },
+        (OWN_TYPE, Some("HeadroomVision"), Some(own)) => Preset { norm: own.norm, ..VIT },
         (OWN_TYPE, Some("HeadroomEncoderDecoder"), Some(own)) => Preset { norm: own.norm, ..BART },
         _ => return Err(CheckpointError::UnknownModelType { found, path: dir.to_owned() }),
     };
@@ -359,8 +366,10 @@ impl Keys<'_> {
         preset.norm_epsilon = self.epsilon("layer_norm_eps", &preset)?;
         let stack = self.stack(&preset, StackName::Encoder, &sizes, attention, length)?;
         let head = match self.class() {
-            Some(BERT_CLASSES | MEGATRON_BERT_CLASSES) => OutputPlan::Classes { classes: self.classes()?, pools: true },
-            Some(BERT_SPAN | MEGATRON_BERT_SPAN) => OutputPlan::Span,
+            Some(BERT_CLASSES | MEGATRON_BERT_CLASSES | OWN_CLASSES) => {
+                OutputPlan::Classes { classes: self.classes()?, pools: true }
+            }
+            Some(BERT_SPAN | MEGATRON_BERT_SPAN | OWN_SPAN) => OutputPlan::Span,
             _ => OutputPlan::Vocabulary(preset.vocabulary_head),
         };
         self.text(&preset, None, stack, head)

@@ -3,7 +3,7 @@ use std::{io, path::Path};
 use candle_core::{DType, Device};
 
 use super::{
-    CONFIG, CheckpointError, RUN_CONFIG, TOKENIZER, TRAINING_STATE, TrainingState, WEIGHTS,
+    CONFIG, CheckpointError, Lineage, RUN_CONFIG, TOKENIZER, TRAINING_STATE, TrainingState, WEIGHTS,
     directory::{is_model, recovered, refuse_other_kinds},
     hugging_face,
     manifest::Manifest,
@@ -38,6 +38,8 @@ pub struct LoadedModel {
     pub config: Option<RunConfig>,
     /// Tokens with a meaning for generation, as far as the directory says.
     pub marks: Marks,
+    /// Where it came from, if it was converted.
+    pub lineage: Option<Lineage>,
 }
 
 /// Reads a model directory: one of ours, checked against its checksums, or a plain Hugging Face directory of a family that
@@ -79,6 +81,7 @@ pub fn load_model_dir(dir: &Path, dtype: DType, device: &Device) -> Result<Loade
         tokenizer_json: text(dir, TOKENIZER)?,
         config,
         marks: marks::marks(dir)?,
+        lineage: manifest.and_then(|manifest| manifest.lineage),
     })
 }
 

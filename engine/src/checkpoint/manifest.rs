@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write, io::Read, path::Path};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{CheckpointError, MANIFEST};
+use super::{CheckpointError, Lineage, MANIFEST};
 use crate::data::{open_file, read_text_file};
 
 /// The format of directories that this program writes.
@@ -17,7 +17,7 @@ const PROGRAM: &str = "headroom";
 const LARGEST_MANIFEST: u64 = 1 << 24;
 
 /// What `headroom.json` holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     format: u64,
     program: String,
@@ -25,6 +25,9 @@ pub(super) struct Manifest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     run: Option<String>,
     files: BTreeMap<String, Entry>,
+    /// Where a converted model came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lineage: Option<Lineage>,
 }
 
 /// One file.
@@ -43,6 +46,7 @@ impl Manifest {
             program: format!("{PROGRAM} {}", env!("CARGO_PKG_VERSION")),
             run: run.map(str::to_owned),
             files: files.iter().map(entry).collect::<Result<_, CheckpointError>>()?,
+            lineage: None,
         })
     }
 
@@ -89,6 +93,11 @@ impl Manifest {
             Some(other) if other != run => Err("its headroom.json names another run".to_owned()),
             _ => Ok(()),
         }
+    }
+
+    /// SHA-256 of a file.
+    pub fn sha256(path: &Path) -> Result<String, CheckpointError> {
+        measure(path).map(|entry| entry.sha256)
     }
 
     /// Bytes of all files.

@@ -8,7 +8,7 @@
 //! | `tokenizer.json` | the tokenizer, with `tokenizer_config.json` and `special_tokens_map.json` |
 //! | `headroom.toml` | the run config |
 //! | `training_state.safetensors` | optimiser, under our own names, and progress, where training can continue |
-//! | `headroom.json` | the program's version, and size and SHA-256 of every other file |
+//! | `headroom.json` | the program's version, size and SHA-256 of every other file, and of a converted model where it came from |
 //!
 //! A directory is written beside its place, synced and moved there whole: a reader never sees half of one. Plain
 //! Hugging Face directories of BERT and `MegatronBERT` (masked language, classes, spans), GPT-2, BART and `ViT` open as well
@@ -21,6 +21,7 @@ mod directory;
 mod error;
 mod families;
 mod hugging_face;
+mod lineage;
 mod load;
 mod manifest;
 mod marks;
@@ -40,6 +41,7 @@ pub use describe::{DirectoryFacts, FileFacts, TensorFacts, TrainingFacts, descri
 pub(crate) use directory::kind_words;
 pub use error::CheckpointError;
 pub use hugging_face::{InTransformers, in_transformers};
+pub use lineage::{AttentionError, Lineage, weights_sha256};
 pub use load::{LoadedModel, load_model_dir, load_training_state};
 pub(crate) use removal::{Removable, check_removable, remove_marked};
 pub use save::{ModelDirectory, SavedModel, save_model_dir};

@@ -4,9 +4,9 @@ use candle_core::{DType, Tensor};
 use serde_json::json;
 
 use super::{
-    CONFIG, CheckpointError, GENERATION_CONFIG, MANIFEST, RUN_CONFIG, SPECIAL_TOKENS, TOKENIZER, TOKENIZER_CONFIG,
-    TRAINING_STATE, TrainingState, WEIGHTS, directory::Scratch, hugging_face, manifest::Manifest, space,
-    special_tokens::SpecialTokens, tensors, training_state::Header, weights,
+    CONFIG, CheckpointError, GENERATION_CONFIG, Lineage, MANIFEST, RUN_CONFIG, SPECIAL_TOKENS, TOKENIZER,
+    TOKENIZER_CONFIG, TRAINING_STATE, TrainingState, WEIGHTS, directory::Scratch, hugging_face, manifest::Manifest,
+    space, special_tokens::SpecialTokens, tensors, training_state::Header, weights,
 };
 use crate::{
     attention::ModelPlan,
@@ -32,12 +32,14 @@ pub struct ModelDirectory<'a> {
     /// The id of the run that it is a checkpoint of: only a directory that names its run is removed with it. None for an
     /// export.
     pub run: Option<&'a str>,
+    /// Where it came from, if it was converted.
+    pub lineage: Option<&'a Lineage>,
 }
 
 impl<'a> ModelDirectory<'a> {
     /// Architecture and weights alone.
     pub fn of(plan: &'a ModelPlan, tensors: &'a BTreeMap<String, Tensor>) -> Self {
-        Self { plan, tensors, tokenizer_json: None, config: None, training: None, run: None }
+        Self { plan, tensors, tokenizer_json: None, config: None, training: None, run: None, lineage: None }
     }
 }
 
@@ -120,7 +122,8 @@ fn write(dir: &Path, contents: &ModelDirectory) -> Result<SavedModel, Checkpoint
         scratch.sync(TRAINING_STATE)?;
         files.push(TRAINING_STATE);
     }
-    let manifest = Manifest::of(&scratch.path, &files, contents.run)?;
+    let mut manifest = Manifest::of(&scratch.path, &files, contents.run)?;
+    manifest.lineage = contents.lineage.cloned();
     let path = scratch.path.join(MANIFEST);
     fs::write(&path, manifest.text()).map_err(CheckpointError::io("write headroom.json", &path))?;
     scratch.sync(MANIFEST)?;

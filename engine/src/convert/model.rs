@@ -1,6 +1,10 @@
 //! A whole model, one attention after the other.
 
-use std::{collections::BTreeMap, ops::ControlFlow, time::Instant};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    ops::ControlFlow,
+    time::Instant,
+};
 
 use candle_core::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
@@ -165,9 +169,8 @@ pub fn convert(
     // What standard attention can lack: biases, which are zero then; and maps without columns, where no head computes.
     let dtype = tensors.values().map(Tensor::dtype).find(DType::is_float).unwrap_or(DType::F32);
     for specification in specifications(&after) {
-        if !tensors.contains_key(&specification.name) {
-            let zeros = Tensor::zeros(specification.shape, dtype, &Device::Cpu)?;
-            tensors.insert(specification.name, zeros);
+        if let Entry::Vacant(missing) = tensors.entry(specification.name) {
+            missing.insert(Tensor::zeros(specification.shape, dtype, &Device::Cpu)?);
         }
     }
     let parameters = ParameterSet::from_tensors(&after, tensors)?;

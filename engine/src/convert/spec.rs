@@ -16,7 +16,7 @@ impl Conversion {
         }
     }
 
-    /// In words, with its numbers: "collaborative, d_k 256, 1 random start, seed 1".
+    /// In words, with its numbers: `collaborative, d_k 256, 1 random start, seed 1`.
     pub fn words(&self) -> String {
         match self {
             Self::Collaborative(to) => {

@@ -6,6 +6,7 @@ use super::Ticket;
 use crate::{
     analysis::AnalysisSpec,
     config::{Coverage, DataConfig, Precision, RunConfig},
+    convert::Conversion,
     generate::Search,
     speed::SweepSpec,
     store::{Advised, AnalysisId, BenchmarkId, Cursor, RunId},
@@ -138,6 +139,24 @@ pub enum Command {
         threads: Option<usize>,
         /// Folder from which relative paths in `data` are taken.
         base_dir: PathBuf,
+    },
+    /// Makes another model of a run's or of that of a model directory, behind texts that are being generated and before what
+    /// else waits; answered by [`super::Event::Converting`] as it goes on and by [`super::Event::Converted`]. What it was made
+    /// from stays as it is. [`Self::Stop`] ends it, and nothing is written then.
+    Convert {
+        /// Which model.
+        target: Target,
+        /// What it is to become.
+        conversion: Conversion,
+        /// The directory to make; must not exist or be empty.
+        to: PathBuf,
+        /// Threads that compute; none: as many as there are cores.
+        threads: Option<usize>,
+    },
+    /// Ends a [`Self::Convert`], in progress or queued; nothing is written. Answered by [`super::Event::Done`].
+    CancelConversion {
+        /// The request that asked for it.
+        conversion: Ticket,
     },
     /// Writes a checkpoint as a model directory; answered by [`super::Event::Exported`].
     Export {

@@ -10,6 +10,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use super::{
     Event,
     analyse_job::analyse_job,
+    convert_job::convert_job,
     evaluate_job::evaluate_job,
     generate_job::generate_job,
     job::{Job, JobLabel, Work},
@@ -76,6 +77,7 @@ fn work(context: &JobContext, inbox: &Receiver<(Job, Arc<JobControl>)>, messages
             Work::Translate(job) => translate_job(context, &job, &control),
             Work::Measure(job) => measure_job(context, *job, &control),
             Work::Analyse(job) => analyse_job(context, *job, &control),
+            Work::Convert(job) => convert_job(context, &job, &control),
         }));
         context.position.clear();
         if let Err(panic) = outcome {
@@ -107,7 +109,7 @@ fn work(context: &JobContext, inbox: &Receiver<(Job, Arc<JobControl>)>, messages
                 JobLabel::Analyse { analysis, .. } => {
                     context.outbox.send(Event::AnalyseEnded { analysis, complete: false, why, is_refusal: false });
                 }
-                JobLabel::Evaluate { .. } | JobLabel::Generate { .. } => {}
+                JobLabel::Convert { .. } | JobLabel::Evaluate { .. } | JobLabel::Generate { .. } => {}
             }
         }
         if messages.send(Message::JobDone).is_err() {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     analysis::{Analysis, MapThumbnails, reconstruction::RebuiltMap},
     config::{Precision, Problem},
+    convert::{Conversion, ConvertedAttention},
     generate::{BeamNode, CacheProof, Ending, SourceAttention},
     objective::Measurements,
     speed::{MachineLimits, PointResult},
@@ -430,6 +431,42 @@ pub enum Event {
         stopped: bool,
         /// The translations, in the order of the pairs.
         translations: Vec<String>,
+    },
+    /// A model is being converted. At most some 30 a second.
+    Converting {
+        /// The attention in progress, as in `encoder.0.self`.
+        attention: String,
+        /// Its number, from 0.
+        number: usize,
+        /// All of them.
+        count: usize,
+        /// Which beginning of the search, from 0.
+        start: usize,
+        /// The sweep of the search, from 1.
+        sweep: usize,
+        /// The least error so far from this beginning, 0..=1.
+        #[serde(with = "floats")]
+        relative_error: f64,
+    },
+    /// Answer to [`super::Command::Convert`].
+    Converted {
+        /// The model, as given.
+        target: String,
+        /// What it became.
+        conversion: Conversion,
+        /// The model directory.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// Trained numbers before.
+        parameters_before: u64,
+        /// Trained numbers now.
+        parameters: u64,
+        /// What became of each attention, in the order of a forward pass.
+        attentions: Vec<ConvertedAttention>,
+        /// Time that it took.
+        #[serde(with = "floats")]
+        seconds: f64,
     },
     /// Answer to [`super::Command::Export`].
     Exported {

@@ -49,6 +49,7 @@ fn copy(from: &Path, to: &Path, precision: Precision) -> Result<InTransformers, 
         config: model.config.as_ref(),
         training: None,
         run: None,
+        lineage: model.lineage.as_ref(),
     };
     save_model_dir(to, &directory).map(|_| in_transformers(&model.plan))
 }

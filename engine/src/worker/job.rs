@@ -1,9 +1,12 @@
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Approximation, GenerateSource, Subspace, Target, outbox::Outbox, subject::Subject};
 use crate::{
     analysis::AnalysisSpec,
     config::{DataConfig, Precision, RunConfig},
+    convert::Conversion,
     generate::Search,
     speed::SweepSpec,
     store::{AnalysisId, BenchmarkId, RunId},
@@ -31,6 +34,8 @@ pub(super) enum Work {
     Measure(Box<MeasureJob>),
     /// Analyses attention.
     Analyse(Box<AnalyseJob>),
+    /// Makes another model of one.
+    Convert(ConvertJob),
 }
 
 /// Trains a run from its start or from its newest checkpoint.
@@ -84,6 +89,14 @@ pub(super) struct TranslateJob {
     pub(super) threads: Option<usize>,
 }
 
+/// Makes another model of one.
+pub(super) struct ConvertJob {
+    pub(super) target: Target,
+    pub(super) conversion: Conversion,
+    pub(super) to: PathBuf,
+    pub(super) threads: Option<usize>,
+}
+
 /// Measures training steps of many configs.
 pub(super) struct MeasureJob {
     pub(super) benchmark: BenchmarkId,
@@ -109,6 +122,7 @@ impl Job {
             Work::Translate(job) => JobLabel::Evaluate { target: Subject::name(&job.target) },
             Work::Generate(job) => JobLabel::Generate { target: Subject::name(&job.target) },
             Work::Prove(job) => JobLabel::Generate { target: Subject::name(&job.target) },
+            Work::Convert(job) => JobLabel::Convert { target: Subject::name(&job.target) },
             Work::Measure(job) => JobLabel::Measure { benchmark: job.benchmark.clone(), name: job.name.clone() },
             Work::Analyse(job) => {
                 JobLabel::Analyse { analysis: job.analysis.clone(), target: Subject::name(&job.target) }
@@ -152,6 +166,11 @@ pub enum JobLabel {
         /// The model, as given.
         target: String,
     },
+    /// Another model is made of one.
+    Convert {
+        /// The model, as given.
+        target: String,
+    },
 }
 
 impl JobLabel {
@@ -159,7 +178,11 @@ impl JobLabel {
     pub fn run(&self) -> Option<&RunId> {
         match self {
             Self::Train { run, .. } => Some(run),
-            Self::Evaluate { .. } | Self::Generate { .. } | Self::Measure { .. } | Self::Analyse { .. } => None,
+            Self::Convert { .. }
+            | Self::Evaluate { .. }
+            | Self::Generate { .. }
+            | Self::Measure { .. }
+            | Self::Analyse { .. } => None,
         }
     }
 
@@ -167,7 +190,11 @@ impl JobLabel {
     pub fn benchmark(&self) -> Option<&BenchmarkId> {
         match self {
             Self::Measure { benchmark, .. } => Some(benchmark),
-            Self::Train { .. } | Self::Evaluate { .. } | Self::Generate { .. } | Self::Analyse { .. } => None,
+            Self::Train { .. }
+            | Self::Convert { .. }
+            | Self::Evaluate { .. }
+            | Self::Generate { .. }
+            | Self::Analyse { .. } => None,
         }
     }
 
@@ -175,7 +202,11 @@ impl JobLabel {
     pub fn analysis(&self) -> Option<&AnalysisId> {
         match self {
             Self::Analyse { analysis, .. } => Some(analysis),
-            Self::Train { .. } | Self::Evaluate { .. } | Self::Generate { .. } | Self::Measure { .. } => None,
+            Self::Train { .. }
+            | Self::Convert { .. }
+            | Self::Evaluate { .. }
+            | Self::Generate { .. }
+            | Self::Measure { .. } => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-use crate::{analysis::AnalysisError, generate::GenerateError, train::TrainError};
+use crate::{analysis::AnalysisError, convert::ConvertError, generate::GenerateError, train::TrainError};
 
 /// Why a job came to nothing, in words.
 #[derive(Debug)]
@@ -42,6 +42,12 @@ impl From<AnalysisError> for JobError {
             | AnalysisError::Tensor(_) => false,
         };
         Self { why: error.to_string(), is_refusal }
+    }
+}
+
+impl From<ConvertError> for JobError {
+    fn from(error: ConvertError) -> Self {
+        Self { is_refusal: error.is_refusal(), why: error.to_string() }
     }
 }
 

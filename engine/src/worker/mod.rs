@@ -10,6 +10,7 @@ mod checkpoints;
 mod command;
 #[cfg(unix)]
 mod control;
+mod convert_job;
 mod coverage;
 mod device;
 mod disk_space;

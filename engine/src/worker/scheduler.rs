@@ -13,7 +13,10 @@ use super::{
     engine_thread::EngineThread,
     export::export,
     gpu,
-    job::{AnalyseJob, EvaluateJob, GenerateJob, Job, JobLabel, MeasureJob, ProveJob, TrainJob, TranslateJob, Work},
+    job::{
+        AnalyseJob, ConvertJob, EvaluateJob, GenerateJob, Job, JobLabel, MeasureJob, ProveJob, TrainJob, TranslateJob,
+        Work,
+    },
     job_control::JobControl,
     monitor::{self, Monitor},
     outbox::Outbox,
@@ -177,9 +180,13 @@ impl Scheduler {
                     let told = match done.map(|done| done.label) {
                         Some(JobLabel::Measure { .. }) => self.send_benchmarks(),
                         Some(JobLabel::Analyse { .. }) => self.send_analyses(),
-                        Some(JobLabel::Train { .. } | JobLabel::Evaluate { .. } | JobLabel::Generate { .. }) | None => {
-                            Ok(())
-                        }
+                        Some(
+                            JobLabel::Train { .. }
+                            | JobLabel::Convert { .. }
+                            | JobLabel::Evaluate { .. }
+                            | JobLabel::Generate { .. },
+                        )
+                        | None => Ok(()),
                     };
                     if let Err(error) = told {
                         self.fail(None, &error);
@@ -266,7 +273,7 @@ impl Scheduler {
                 Ok(())
             }
             Command::CancelGeneration { generation } => {
-                self.cancel_generation(generation);
+                self.cancel_answer(generation, |label| matches!(label, JobLabel::Generate { .. }));
                 self.outbox.send(Event::Done);
                 Ok(())
             }
@@ -275,6 +282,15 @@ impl Scheduler {
                 let job = TranslateJob { target, data, limit, batch, search: *search, precision, threads };
                 self.queue.push_front(Job { outbox: self.outbox.clone(), work: Work::Translate(Box::new(job)) });
                 self.next_job();
+                Ok(())
+            }
+            Command::Convert { target, conversion, to, threads } => {
+                self.generate(Work::Convert(ConvertJob { target, conversion, to, threads }));
+                Ok(())
+            }
+            Command::CancelConversion { conversion } => {
+                self.cancel_answer(conversion, |label| matches!(label, JobLabel::Convert { .. }));
+                self.outbox.send(Event::Done);
                 Ok(())
             }
             Command::Export { run, which, to } => self.export(run, which, to),

@@ -17,8 +17,8 @@ use crate::{
 pub(super) struct StoredModel {
     name: String,
     pub(super) config: RunConfig,
-    run: RunId,
-    step: u64,
+    pub(super) run: RunId,
+    pub(super) step: u64,
 }
 
 /// Where the files of a target are, and of a run what is known of it.

@@ -16,6 +16,7 @@ use crate::{
     },
     attention::HeadAt,
     config::{Cache, Compatibility, Coverage, DataConfig, Objective, Precision, Problem, RunConfig},
+    convert::{Conversion, ConvertedAttention, ToCollaborative},
     generate::{BeamNode, CacheProof, Ending, ProvedCache, Search, SourceAttention},
     objective::{Direction, Measurements, Sums, text_scores::TEXT_SCORES},
     speed::{
@@ -328,8 +329,14 @@ impl Parts {
             JobLabel::Evaluate { target: target.clone() },
             JobLabel::Generate { target: target.clone() },
             JobLabel::Measure { benchmark: self.id(), name },
-            JobLabel::Analyse { analysis: self.id(), target },
+            JobLabel::Analyse { analysis: self.id(), target: target.clone() },
+            JobLabel::Convert { target },
         ]
+    }
+
+    fn conversion(&self) -> Conversion {
+        let (d_k, random_starts, seed) = (self.count, 3, self.whole);
+        Conversion::Collaborative(ToCollaborative { d_k, random_starts, seed, sweeps: 4, tolerance: self.finite })
     }
 
     fn costs(&self) -> Vec<TokenCost> {
@@ -404,6 +411,13 @@ fn commands(p: &Parts) -> Vec<Command> {
             threads: None,
             base_dir: base_dir.clone(),
         },
+        Command::Convert { .. } => Command::Convert {
+            target: p.target(),
+            conversion: p.conversion(),
+            to: base_dir.clone(),
+            threads: Some(p.count),
+        },
+        Command::CancelConversion { .. } => Command::CancelConversion { conversion: Ticket::new() },
         Command::Export { .. } => Command::Export { run: run.clone(), which: Which::Last, to: base_dir.clone() },
         Command::ListRuns => Command::ListRuns,
         Command::LoadRun { .. } => Command::LoadRun { run: run.clone() },
@@ -679,6 +693,29 @@ fn events(p: &Parts) -> Vec<Event> {
             unknown_sources: p.count,
             stopped: p.yes,
             translations: vec![text.clone()],
+        },
+        Event::Converting { .. } => Event::Converting {
+            attention: text.clone(),
+            number: p.count,
+            count: p.count,
+            start: 1,
+            sweep: 2,
+            relative_error: p.any,
+        },
+        Event::Converted { .. } => Event::Converted {
+            target: text.clone(),
+            conversion: p.conversion(),
+            path: PathBuf::from(&text),
+            bytes: p.whole,
+            parameters_before: p.whole,
+            parameters: 3,
+            attentions: vec![ConvertedAttention {
+                attention: text.clone(),
+                relative_error: p.finite,
+                sweeps: p.count,
+                seconds: p.finite,
+            }],
+            seconds: p.any,
         },
         Event::Exported { .. } => Event::Exported {
             run: run.clone(),

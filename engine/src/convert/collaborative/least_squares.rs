@@ -1,10 +1,10 @@
 //! The normal equations of one factor.
 
 use faer::{
-    MatMut, MatRef, Par,
+    MatMut, MatRef, Par, Spec,
     dyn_stack::{MemBuffer, MemStack},
     linalg::{
-        cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch},
+        cholesky::llt::factor::{LltRegularization, cholesky_in_place, cholesky_in_place_scratch},
         triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place},
     },
 };
@@ -54,7 +54,7 @@ fn cholesky(gram: &Dense, ridge: f64) -> Option<Vec<f64>> {
     let n = gram.rows;
     let mut factor = gram.values.clone();
     factor.iter_mut().step_by(n + 1).for_each(|diagonal| *diagonal += ridge);
-    let (params, regularisation) = (Default::default(), Default::default());
+    let (params, regularisation) = (Spec::default(), LltRegularization::default());
     let mut memory = MemBuffer::try_new(cholesky_in_place_scratch::<f64>(n, Par::Seq, params)).ok()?;
     let matrix = MatMut::from_column_major_slice_mut(&mut factor, n, n);
     cholesky_in_place(matrix, regularisation, Par::Seq, MemStack::new(&mut memory), params).ok()?;

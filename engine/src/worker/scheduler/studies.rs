@@ -102,24 +102,23 @@ impl Scheduler {
         }
     }
 
-    /// Puts a job that generates texts before what waits, behind others that generate.
+    /// Puts a job that generates texts or converts a model before what waits, behind others of these kinds.
     pub(super) fn generate(&mut self, work: Work) {
-        let is_before = |job: &Job| matches!(job.work, Work::Generate(_) | Work::Prove(_));
+        let is_before = |job: &Job| matches!(job.work, Work::Generate(_) | Work::Prove(_) | Work::Convert(_));
         let place = self.queue.iter().take_while(|job| is_before(job)).count();
         self.queue.insert(place, Job { outbox: self.outbox.clone(), work });
         self.next_job();
     }
 
-    pub(super) fn cancel_generation(&mut self, generation: Ticket) {
-        if let Some(current) = self.current.as_ref().filter(|current| current.ticket == Some(generation)) {
-            if matches!(current.label, JobLabel::Generate { .. }) {
+    /// Ends the job that a request asked for, or takes it out of the queue, where it is of the kind that is meant.
+    pub(super) fn cancel_answer(&mut self, asked: Ticket, is_kind: fn(&JobLabel) -> bool) {
+        if let Some(current) = self.current.as_ref().filter(|current| current.ticket == Some(asked)) {
+            if is_kind(&current.label) {
                 current.control.stop();
             }
             return;
         }
-        let is_meant = |job: &Job| {
-            job.outbox.ticket() == Some(generation) && matches!(job.work, Work::Generate(_) | Work::Prove(_))
-        };
+        let is_meant = |job: &Job| job.outbox.ticket() == Some(asked) && is_kind(&job.label());
         if let Some(job) = self.queue.iter().position(is_meant).and_then(|place| self.queue.remove(place)) {
             job.outbox.send(Event::Refused { why: "It was taken out of the queue before it began.".to_owned() });
             self.send_queue();

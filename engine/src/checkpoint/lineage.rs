@@ -1,0 +1,54 @@
+//! Where a converted model came from.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{CheckpointError, WEIGHTS, manifest::Manifest};
+
+/// From what, by what and with which errors a model was made; kept in `headroom.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lineage {
+    /// The model directory that it was made from.
+    pub from: String,
+    /// The run whose checkpoint that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The step of the checkpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u64>,
+    /// SHA-256 of its weights, where they were one file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights_sha256: Option<String>,
+    /// By what, in words.
+    pub by: String,
+    /// What each attention lost.
+    pub attentions: Vec<AttentionError>,
+    /// How the model that it was made from came to be, where that was made from another too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Box<Lineage>>,
+}
+
+/// What one attention lost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttentionError {
+    /// Which, as in `encoder.0.self`.
+    pub attention: String,
+    /// The norm of what is left of its products `W_Q W_Kᵀ` over their norm, 0..=1.
+    pub relative_error: f64,
+}
+
+impl Lineage {
+    /// The largest error of an attention; none where there is no attention.
+    pub fn largest_error(&self) -> Option<f64> {
+        self.attentions.iter().map(|one| one.relative_error).reduce(f64::max)
+    }
+}
+
+/// SHA-256 of the weights of a model directory; none where they are several files.
+///
+/// # Errors
+/// If they cannot be read.
+pub fn weights_sha256(dir: &Path) -> Result<Option<String>, CheckpointError> {
+    if dir.join(WEIGHTS).exists() { Manifest::sha256(&dir.join(WEIGHTS)).map(Some) } else { Ok(None) }
+}

@@ -1,0 +1,174 @@
+//! `headroom convert`: runs and model directories, what is told, bad input, stopping.
+#![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
+
+use std::{fs, path::Path};
+
+use headroom_tests::{Program, TINY_DECODER, TINY_ENCODER};
+use serde_json::Value;
+
+fn program() -> Program {
+    Program::new(env!("CARGO_BIN_EXE_headroom-under-test"))
+}
+
+/// `headroom convert` to a shared width.
+fn convert(program: &Program, from: &str, to: &str, d_k: &str) -> Vec<Value> {
+    let arguments = ["convert", from, "--to", to, "--collaborative", "--d-k", d_k, "--json"];
+    program.run(&arguments).expect_code(0).events()
+}
+
+fn loss(program: &Program, target: &str) -> f64 {
+    program.run(&["eval", target, "--data", "text.txt", "--json"]).expect_code(0).json()["loss"].as_f64().unwrap()
+}
+
+/// Converted at the whole width a model measures the same and writes the same; narrower it has fewer parameters and an error
+/// that is told, and everything still opens it.
+#[test]
+fn a_run_is_converted_with_its_lineage() {
+    let program = program();
+    program.write("text.txt", "the old river runs to the sea and the owl sleeps. ".repeat(40));
+    for config in [TINY_DECODER, TINY_ENCODER] {
+        let run = program.train(config, &["--steps", "20"]);
+        let facts = program.show(&run);
+        let before = facts["parameters"].as_u64().unwrap();
+        let events = convert(&program, &run, "whole", "16");
+        let answer = events.last().unwrap();
+        assert_eq!((&answer["event"], &answer["conversion"]["kind"]), (&"converted".into(), &"collaborative".into()));
+        assert_eq!(answer["parameters_before"].as_u64(), Some(before));
+        for attention in answer["attentions"].as_array().unwrap() {
+            assert!(attention["relative_error"].as_f64().unwrap() < 1e-14 && attention["sweeps"] == 0, "{attention}");
+        }
+        let (own, whole) = (loss(&program, &run), loss(&program, "whole"));
+        assert!((own - whole).abs() < 1e-5 * own, "{own} {whole}");
+        if config == TINY_DECODER {
+            let text = |target: &str| {
+                let arguments = ["generate", target, "--prompt", "the ", "--max-length", "10", "--json"];
+                program.run(&arguments).expect_code(0).json()["tokens"].clone()
+            };
+            assert_eq!(text(&run), text("whole"));
+        }
+
+        let answer = convert(&program, &run, "half", "8").pop().unwrap();
+        assert!(answer["parameters"].as_u64().unwrap() < before, "{answer}");
+        let attentions = answer["attentions"].as_array().unwrap().clone();
+        assert_eq!(attentions.len(), 2);
+        for attention in &attentions {
+            let error = attention["relative_error"].as_f64().unwrap();
+            assert!(error > 0.0 && error < 1.0 && attention["sweeps"].as_u64().unwrap() > 0, "{attention}");
+        }
+        assert!(loss(&program, "half").is_finite());
+        let shown = program.run(&["show", "half", "--json"]).expect_code(0).json();
+        let lineage = &shown["lineage"];
+        assert_eq!(lineage["run"], run.as_str());
+        assert!(lineage["by"].as_str().unwrap().starts_with("collaborative, d_k 8"), "{lineage}");
+        assert_eq!(lineage["weights_sha256"].as_str().unwrap().len(), 64);
+        assert_eq!(lineage["attentions"].as_array().unwrap().len(), 2);
+        assert_eq!(lineage["attentions"][1]["relative_error"], attentions[1]["relative_error"]);
+        let told = program.run(&["show", "half"]).expect_code(0).stdout;
+        assert!(["converted from", &run, "d_k 8"].iter().all(|word| told.contains(word)), "{told}");
+        let config = program.run(&["show", "half", "--config"]).expect_code(0);
+        assert!(config.stdout.contains("collaborative"), "{}", config.stdout);
+        let _ = program.run(&["analyse", "half", "--data", "text.txt"]).expect_code(0);
+        // The same once more is the same to the bit, on any number of threads.
+        let arguments = ["convert", &run, "--to", "again", "--collaborative", "--d-k", "8", "--threads", "1"];
+        let told = program.run(&arguments).expect_code(0).stdout;
+        assert!(told.contains("became collaborative") && told.contains("error of its products"), "{told}");
+        let weights = |of: &str| fs::read(program.path(of).join("model.safetensors")).unwrap();
+        assert!(weights("half") == weights("again"));
+        for done in ["whole", "half", "again"] {
+            fs::remove_dir_all(program.path(done)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_directory_of_another_program_is_converted() {
+    let program = program();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/hf/gpt2");
+    for file in ["config.json", "model.safetensors"] {
+        program.write(&format!("gpt2/{file}"), fs::read(from.join(file)).unwrap());
+    }
+    let config: Value = serde_json::from_slice(&fs::read(from.join("config.json")).unwrap()).unwrap();
+    let whole = config["n_embd"].to_string();
+    let answer = convert(&program, "gpt2", "whole", &whole).pop().unwrap();
+    assert_eq!(answer["attentions"].as_array().unwrap().len() as u64, config["n_layer"].as_u64().unwrap());
+    let text = |target: &str| {
+        let arguments = ["generate", target, "--ids", "5,6,7", "--max-length", "8", "--json"];
+        program.run(&arguments).expect_code(0).json()["tokens"].clone()
+    };
+    assert_eq!(text("gpt2"), text("whole"));
+    let lineage = program.run(&["show", "whole", "--json"]).expect_code(0).json()["lineage"].clone();
+    assert!(lineage["from"].as_str().unwrap().ends_with("gpt2") && lineage.get("run").is_none(), "{lineage}");
+    // What was converted is not standard attention any more.
+    let arguments = ["convert", "whole", "--to", "twice", "--collaborative", "--d-k", "4"];
+    let _ = program.run(&arguments).expect_code(2).expect_words(&["decoder.0.self", "\"collaborative\""]);
+    assert!(!program.path("twice").exists());
+}
+
+#[test]
+fn bad_input_is_refused_with_what_to_do() {
+    let program = program();
+    let run = program.train(TINY_DECODER, &["--steps", "2"]);
+    let pairwise =
+        program.train(TINY_DECODER, &["--steps", "2", "--set", "attention.compatibility={ kind = \"pairwise\" }"]);
+    program.write("taken/mine.txt", "mine");
+    program.write("file", "mine");
+    fs::create_dir(program.path("empty")).unwrap();
+    let refused = |arguments: &[&str], words: &[&str]| {
+        let mut all = vec!["convert"];
+        all.extend(arguments);
+        let _ = program.run(&all).expect_code(2).expect_words(words);
+        assert!(!program.path("new").exists());
+    };
+    let to_new = ["--to", "new", "--collaborative", "--d-k"];
+    let with = |from: &'static str, d_k: &'static str| [&[from][..], &to_new, &[d_k]].concat();
+    refused(&[&[run.as_str()][..], &to_new, &["0"]].concat(), &["shared width of 0", "at most 16"]);
+    refused(
+        &[&[run.as_str()][..], &to_new, &["17"]].concat(),
+        &["shared width of 17", "at most 16", "nothing is lost"],
+    );
+    refused(&[&[pairwise.as_str()][..], &to_new, &["8"]].concat(), &["\"pairwise\"", "standard"]);
+    refused(&[&run, "--to", "new", "--collaborative"], &["--d-k"]);
+    refused(&[&run, "--to", "new"], &["--collaborative"]);
+    refused(&[&run, "--collaborative", "--d-k", "8"], &["--to"]);
+    refused(&[&run, "--to", "taken", "--collaborative", "--d-k", "8"], &["taken", "empty"]);
+    refused(&[&run, "--to", "file", "--collaborative", "--d-k", "8"], &["is a file"]);
+    refused(&with("empty", "8"), &["config.json"]);
+    refused(&with("nowhere", "8"), &["nowhere"]);
+    assert_eq!(fs::read(program.path("taken/mine.txt")).unwrap(), b"mine");
+    let answer = program.run(&["convert", &run, "--to", "taken", "--collaborative", "--d-k", "8", "--json"]);
+    assert_eq!(answer.expect_code(2).json()["event"], "refused");
+}
+
+/// Ctrl-C leaves nothing behind.
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_when_it_is_stopped() {
+    let program = program();
+    let run = program.train(TINY_DECODER, &["--steps", "2", "--set", "model.width=64", "--set", "model.heads=4"]);
+    let arguments = [
+        "convert",
+        &run,
+        "--to",
+        "models/new",
+        "--collaborative",
+        "--d-k",
+        "24",
+        "--restarts",
+        "1000",
+        "--sweeps",
+        "1000000",
+        "--tolerance",
+        "0",
+        "--json",
+    ];
+    let converting = program.start(&arguments);
+    let heard = converting.wait_for("converting", |_| true).unwrap();
+    assert_eq!(heard["count"], 2);
+    converting.signal("INT");
+    let (code, last) = converting.wait();
+    let last = last.unwrap();
+    assert_eq!((code, &last["event"]), (1, &Value::from("failed")), "{last}");
+    assert!(last["problems"][0]["message"].as_str().unwrap().contains("nothing was written"), "{last}");
+    let left = fs::read_dir(program.path("models")).map_or(0, Iterator::count);
+    assert_eq!(left, 0);
+}
