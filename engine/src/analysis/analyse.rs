@@ -20,7 +20,7 @@ const BATCH_BYTES: usize = 64 << 20;
 const MOST_EXAMPLES: usize = 64;
 
 /// Why the attention of some models is not analysed.
-pub const NOT_YET: &str = "Only models of one stack that read and predict tokens can be analysed so far: an encoder-decoder \
+pub const NOT_YET: &str = "Only models of one stack that read tokens can be analysed so far: an encoder-decoder \
                            has three attentions, and examples of several lengths.";
 
 /// Examples of one forward pass, so that their maps stay small.
@@ -66,7 +66,7 @@ pub fn analyse(
     context: &AnalysisContext<'_>,
 ) -> Result<Analysis, AnalysisError> {
     let (plan, spec) = (model.plan(), context.spec);
-    if !plan.is_language_model() {
+    if !plan.is_analysable() {
         return Err(AnalysisError::Impossible(NOT_YET.to_owned()));
     }
     let (layers, heads) = (plan.stack.layers, plan.stack.heads);

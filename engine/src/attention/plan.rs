@@ -51,6 +51,11 @@ pub enum OutputPlan {
     },
     /// Two logits for every position: whether an answer begins there, and whether it ends.
     Span,
+    /// Nothing: the last states are what it gives, as in models of sentences. It can be analysed and converted, not trained.
+    States {
+        /// Whether the files hold BERT's pooler, a map from the first position that nothing here reads.
+        pools: bool,
+    },
 }
 
 /// The way from states to the token table.
@@ -204,7 +209,12 @@ impl ModelPlan {
             && matches!((self.input, self.head), (InputPlan::Tokens { .. }, OutputPlan::Vocabulary(_)))
     }
 
-    /// Whether it is one stack from tokens to tokens, which is what can be analysed so far.
+    /// Whether it is one stack that reads tokens, which is what can be analysed so far: whatever it predicts.
+    pub fn is_analysable(&self) -> bool {
+        self.encoder.is_none() && matches!(self.input, InputPlan::Tokens { .. })
+    }
+
+    /// Whether it is one stack from tokens to tokens.
     pub fn is_language_model(&self) -> bool {
         self.encoder.is_none()
             && matches!((self.input, self.head), (InputPlan::Tokens { .. }, OutputPlan::Vocabulary(_)))

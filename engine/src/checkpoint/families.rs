@@ -60,6 +60,8 @@ pub(super) struct FileNames {
     tables: [NameTable; 2],
     /// The base model, which files of the base model alone leave out.
     base: &'static str,
+    /// Whether these files do.
+    is_base: bool,
     /// What else names begin with.
     others: &'static [&'static str],
     /// Beginnings of tensors that the model has no use for: tied copies of the word table, heads of other objectives.
@@ -75,10 +77,14 @@ impl FileNames {
             Naming::Bert => Self {
                 tables: [seed_names(plan), NameTable(&[BERT_HEADS])],
                 base: "bert.",
+                is_base: matches!(plan.head, OutputPlan::States { .. }),
                 others: &["cls.", "classifier.", "qa_outputs."],
                 unused: match plan.head {
                     OutputPlan::Classes { .. } => &["cls.", "bert.embeddings.position_ids"],
-                    OutputPlan::Span => &["cls.", "bert.pooler.", "bert.embeddings.position_ids"],
+                    OutputPlan::Span | OutputPlan::States { pools: false } => {
+                        &["cls.", "bert.pooler.", "bert.embeddings.position_ids"]
+                    }
+                    OutputPlan::States { pools: true } => &["cls.", "bert.embeddings.position_ids"],
                     OutputPlan::Vocabulary(_) => &[
                         "cls.predictions.decoder.",
                         "cls.seq_relationship.",
@@ -91,6 +97,7 @@ impl FileNames {
             Naming::Gpt2 => Self {
                 tables: [seed_names(plan), none],
                 base: "transformer.",
+                is_base: false,
                 others: &["lm_head."],
                 unused: &["lm_head.weight"],
                 unused_ends: &[".attn.bias", ".attn.masked_bias"],
@@ -98,6 +105,7 @@ impl FileNames {
             Naming::Bart => Self {
                 tables: [NameTable(&[BART]), none],
                 base: "model.",
+                is_base: false,
                 others: &["final_logits_bias", "lm_head."],
                 unused: &["lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"],
                 unused_ends: &[],
@@ -105,6 +113,7 @@ impl FileNames {
             Naming::Vit => Self {
                 tables: [NameTable(&[VIT]), none],
                 base: "vit.",
+                is_base: false,
                 others: &["classifier."],
                 unused: &["vit.pooler."],
                 unused_ends: &[],
@@ -136,7 +145,8 @@ impl FileNames {
 
     /// The name of a parameter in files; our own where theirs have none.
     pub fn file_name(&self, name: &str) -> String {
-        self.tables.iter().find_map(|table| table.theirs(name)).unwrap_or_else(|| name.to_owned())
+        let whole = self.tables.iter().find_map(|table| table.theirs(name)).unwrap_or_else(|| name.to_owned());
+        whole.strip_prefix(self.base).filter(|_| self.is_base).map(str::to_owned).unwrap_or(whole)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `config.json` under Hugging Face's keys, from a plan and back.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -50,6 +50,7 @@ fn model_type(plan: &ModelPlan) -> (&'static str, &'static str) {
                 OutputPlan::Vocabulary(_) => "HeadroomEncoder",
                 OutputPlan::Classes { .. } => OWN_CLASSES,
                 OutputPlan::Span => OWN_SPAN,
+                OutputPlan::States { .. } => OWN_STATES,
             },
             Naming::Gpt2 => "HeadroomDecoder",
             Naming::Bart => "HeadroomEncoderDecoder",
@@ -61,9 +62,11 @@ fn model_type(plan: &ModelPlan) -> (&'static str, &'static str) {
         (Naming::Bert, NormPlacement::Post, OutputPlan::Vocabulary(_)) => ("bert", "BertForMaskedLM"),
         (Naming::Bert, NormPlacement::Post, OutputPlan::Classes { .. }) => ("bert", BERT_CLASSES),
         (Naming::Bert, NormPlacement::Post, OutputPlan::Span) => ("bert", BERT_SPAN),
+        (Naming::Bert, NormPlacement::Post, OutputPlan::States { .. }) => ("bert", "BertModel"),
         (Naming::Bert, NormPlacement::Pre, OutputPlan::Vocabulary(_)) => ("megatron-bert", "MegatronBertForMaskedLM"),
         (Naming::Bert, NormPlacement::Pre, OutputPlan::Classes { .. }) => ("megatron-bert", MEGATRON_BERT_CLASSES),
         (Naming::Bert, NormPlacement::Pre, OutputPlan::Span) => ("megatron-bert", MEGATRON_BERT_SPAN),
+        (Naming::Bert, NormPlacement::Pre, OutputPlan::States { .. }) => ("megatron-bert", "MegatronBertModel"),
         (Naming::Gpt2, NormPlacement::Pre, _) => ("gpt2", "GPT2LMHeadModel"),
         (Naming::Gpt2, NormPlacement::Post, _) => (OWN_TYPE, "HeadroomDecoder"),
         (Naming::Bart, NormPlacement::Post, _) => ("bart", "BartForConditionalGeneration"),
@@ -73,6 +76,7 @@ fn model_type(plan: &ModelPlan) -> (&'static str, &'static str) {
 }
 
 const OWN_CLASSES: &str = "HeadroomEncoderForSequenceClassification";
+const OWN_STATES: &str = "HeadroomEncoderModel";
 const OWN_SPAN: &str = "HeadroomEncoderForQuestionAnswering";
 const BERT_CLASSES: &str = "BertForSequenceClassification";
 const BERT_SPAN: &str = "BertForQuestionAnswering";
@@ -306,12 +310,12 @@ struct OwnAttention {
     tokens: Option<usize>,
 }
 
-/// The plan that a `config.json` describes.
-pub(super) fn plan_of(text: &str, dir: &Path) -> Result<ModelPlan, CheckpointError> {
+/// The plan that a `config.json` describes, of a model whose files hold tensors of these names.
+pub(super) fn plan_of(text: &str, tensors: &BTreeSet<String>, dir: &Path) -> Result<ModelPlan, CheckpointError> {
     let settings = |why: String| CheckpointError::Settings { file: CONFIG.to_owned(), why, path: dir.to_owned() };
     let keys: Map<String, Value> =
         serde_json::from_str(text).map_err(|error| settings(format!("it is no JSON object ({error}).")))?;
-    let read = Keys { keys: &keys, dir };
+    let read = Keys { keys: &keys, tensors, dir };
     let found = read.word("model_type")?;
     let own: Option<OwnAttention> = match keys.get(ATTENTION).filter(|_| found == OWN_TYPE) {
         None => None,
@@ -328,7 +332,9 @@ pub(super) fn plan_of(text: &str, dir: &Path) -> Result<ModelPlan, CheckpointErr
         ("vit", _, _) => VIT,
         (OWN_TYPE, Some("HeadroomDecoder"), None) => Preset { norm: NormPlacement::Post, ..GPT2 },
         (OWN_TYPE, Some("HeadroomDecoder"), Some(own)) => Preset { norm: own.norm, ..GPT2 },
-        (OWN_TYPE, Some("HeadroomEncoder" | OWN_CLASSES | OWN_SPAN), Some(own)) => Preset { norm: own.norm, ..BERT },
+        (OWN_TYPE, Some("HeadroomEncoder" | OWN_CLASSES | OWN_SPAN | OWN_STATES), Some(own)) => {
+            Preset { norm: own.norm, ..BERT }
+        }
         (OWN_TYPE, Some("HeadroomVision"), Some(own)) => Preset { norm: own.norm, ..VIT },
         (OWN_TYPE, Some("HeadroomEncoderDecoder"), Some(own)) => Preset { norm: own.norm, ..BART },
         _ => return Err(CheckpointError::UnknownModelType { found, path: dir.to_owned() }),
@@ -370,6 +376,10 @@ impl Keys<'_> {
                 OutputPlan::Classes { classes: self.classes()?, pools: true }
             }
             Some(BERT_SPAN | MEGATRON_BERT_SPAN | OWN_SPAN) => OutputPlan::Span,
+            // What the files hold decides: sentence models often say another class than they are.
+            Some("BertModel" | "MegatronBertModel" | OWN_STATES) | None if !self.holds("cls.") => {
+                OutputPlan::States { pools: self.holds("pooler.") || self.holds("bert.pooler.") }
+            }
             _ => OutputPlan::Vocabulary(preset.vocabulary_head),
         };
         self.text(&preset, None, stack, head)
@@ -530,6 +540,8 @@ const MOST_CHANNELS: usize = 1 << 10;
 /// The keys of a `config.json`.
 struct Keys<'a> {
     keys: &'a Map<String, Value>,
+    /// The names of all tensors beside it.
+    tensors: &'a BTreeSet<String>,
     dir: &'a Path,
 }
 
@@ -543,6 +555,11 @@ impl Keys<'_> {
             None => format!("it has no `{key}`."),
             Some(found) => format!("`{key}` is {found}, but must be {expected}."),
         })
+    }
+
+    /// Whether there is a tensor whose name begins so.
+    fn holds(&self, start: &str) -> bool {
+        self.tensors.iter().any(|name| name.starts_with(start))
     }
 
     fn class(&self) -> Option<&str> {

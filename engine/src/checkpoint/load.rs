@@ -60,7 +60,8 @@ pub fn load_model_dir(dir: &Path, dtype: DType, device: &Device) -> Result<Loade
         }
     }
     let missing = |file: &str| CheckpointError::MissingFile { file: file.to_owned(), path: dir.clone() };
-    let plan = hugging_face::plan_of(&text(dir, CONFIG)?.ok_or_else(|| missing(CONFIG))?, dir)?;
+    let settings = text(dir, CONFIG)?.ok_or_else(|| missing(CONFIG))?;
+    let plan = hugging_face::plan_of(&settings, &tensors::names(dir)?, dir)?;
     let config = match text(dir, RUN_CONFIG)? {
         None => None,
         Some(text) => Some(from_toml(&text).map_err(|error| CheckpointError::Settings {

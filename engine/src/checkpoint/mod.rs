@@ -20,6 +20,8 @@ mod describe;
 mod directory;
 mod error;
 mod families;
+#[cfg(test)]
+mod goldens;
 mod hugging_face;
 mod lineage;
 mod load;

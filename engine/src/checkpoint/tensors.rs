@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
+    io::Read as _,
     path::{Component, Path},
 };
 
@@ -65,6 +66,37 @@ pub(super) fn read(dir: &Path, file: &str, device: &Device) -> Result<Contents, 
     Ok((tensors.into_iter().collect(), metadata))
 }
 
+/// The most bytes of the header of a file: as many as `safetensors` takes.
+const LARGEST_HEADER: u64 = 100_000_000;
+
+/// The names of all tensors of a directory, from headers and index alone.
+pub(super) fn names(dir: &Path) -> Result<BTreeSet<String>, CheckpointError> {
+    if let Some(Index { weight_map }) = index(dir)? {
+        return Ok(weight_map.into_keys().collect());
+    }
+    let damaged =
+        |why: &str| CheckpointError::Damaged { file: WEIGHTS.to_owned(), why: why.to_owned(), path: dir.to_owned() };
+    let mut file = std::fs::File::open(dir.join(WEIGHTS)).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => CheckpointError::MissingFile { file: WEIGHTS.to_owned(), path: dir.to_owned() },
+        _ => CheckpointError::io(&format!("read {WEIGHTS}"), dir)(error),
+    })?;
+    let cut = |_| damaged("it is cut off within its header");
+    let mut length = [0; 8];
+    file.read_exact(&mut length).map_err(cut)?;
+    let length = u64::from_le_bytes(length);
+    if length > LARGEST_HEADER {
+        return Err(damaged("it is cut off within its header"));
+    }
+    let mut header = Vec::new();
+    let read = file.take(length).read_to_end(&mut header);
+    if read.map_err(cut)? as u64 != length {
+        return Err(damaged("it is cut off within its header"));
+    }
+    let header: BTreeMap<String, serde_json::Value> =
+        serde_json::from_slice(&header).map_err(|error| damaged(&error.to_string()))?;
+    Ok(header.into_keys().filter(|name| name != "__metadata__").collect())
+}
+
 /// The most bytes of an index: it names tensors and files, nothing else.
 const LARGEST_INDEX: u64 = 64 << 20;
 
@@ -75,21 +107,27 @@ struct Index {
     weight_map: BTreeMap<String, String>,
 }
 
-/// Reads the weights of a directory: one file, or the several ones that an index names. Of these every tensor must be in
-/// the file that the index says, and none besides.
-pub(super) fn read_weights(dir: &Path, device: &Device) -> Result<BTreeMap<String, Tensor>, CheckpointError> {
+/// Which file holds which tensor; none where all are in one.
+fn index(dir: &Path) -> Result<Option<Index>, CheckpointError> {
     if !dir.join(INDEX).exists() || dir.join(WEIGHTS).exists() {
-        return Ok(read(dir, WEIGHTS, device)?.0);
+        return Ok(None);
     }
-    let damaged =
-        |file: &str, why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
+    let damaged = |why: String| CheckpointError::Damaged { file: INDEX.to_owned(), why, path: dir.to_owned() };
     let failed = |error| CheckpointError::io(&format!("read {INDEX}"), dir)(error);
     let size = std::fs::metadata(dir.join(INDEX)).map_err(failed)?;
     if !size.is_file() || size.len() > LARGEST_INDEX {
-        return Err(damaged(INDEX, "it is no file of that kind".to_owned()));
+        return Err(damaged("it is no file of that kind".to_owned()));
     }
     let text = std::fs::read(dir.join(INDEX)).map_err(failed)?;
-    let Index { weight_map } = serde_json::from_slice(&text).map_err(|error| damaged(INDEX, error.to_string()))?;
+    serde_json::from_slice(&text).map(Some).map_err(|error| damaged(error.to_string()))
+}
+
+/// Reads the weights of a directory: one file, or the several ones that an index names. Of these every tensor must be in
+/// the file that the index says, and none besides.
+pub(super) fn read_weights(dir: &Path, device: &Device) -> Result<BTreeMap<String, Tensor>, CheckpointError> {
+    let Some(Index { weight_map }) = index(dir)? else { return Ok(read(dir, WEIGHTS, device)?.0) };
+    let damaged =
+        |file: &str, why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
     let mut shards: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (tensor, shard) in &weight_map {
         shards.entry(shard).or_default().insert(tensor);

@@ -538,7 +538,10 @@ fn an_export_says_how_its_run_chose_its_pairs() {
         let contents = ModelDirectory { config, ..ModelDirectory::of(&plan, &tensors) };
         let special = special_tokens::SpecialTokens::find(None);
         let text = hugging_face::config_json(&contents, Precision::F32, &special);
-        assert_eq!(hugging_face::plan_of(&text, Path::new("m")).unwrap().stack.coverage, plan.stack.coverage);
+        assert_eq!(
+            hugging_face::plan_of(&text, &std::collections::BTreeSet::new(), Path::new("m")).unwrap().stack.coverage,
+            plan.stack.coverage
+        );
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         json["headroom_attention"]["coverage"].clone()
     };

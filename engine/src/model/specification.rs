@@ -61,6 +61,11 @@ pub fn specifications(plan: &ModelPlan) -> Vec<Specification> {
             list.affine(names::HEAD_CLASSES, d, classes, DEVIATION);
         }
         OutputPlan::Span => list.affine(names::HEAD_SPAN, d, 2, DEVIATION),
+        OutputPlan::States { pools } => {
+            if pools {
+                list.affine(names::HEAD_POOLER, d, d, DEVIATION);
+            }
+        }
     }
     for (name, shape) in trained_restores(&plan.stack) {
         list.add(name, shape.to_vec(), restore_initial(shape), false);

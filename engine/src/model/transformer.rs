@@ -52,6 +52,8 @@ enum Head {
         classes: Affine,
     },
     Span(Affine),
+    /// Nothing but the states.
+    States,
 }
 
 impl Model {
@@ -89,6 +91,7 @@ impl Model {
                 classes: map(names::HEAD_CLASSES)?,
             },
             OutputPlan::Span => Head::Span(map(names::HEAD_SPAN)?),
+            OutputPlan::States { .. } => Head::States,
         };
         Ok(Self {
             reader: Reader::build(plan, &tensors)?,
@@ -149,6 +152,9 @@ impl Model {
     }
 
     /// Logits, at every position or of every class, with maps and hidden states when asked for.
+    ///
+    /// # Errors
+    /// If the model has no head ([`Self::attend`] gives maps and states of any), or the input does not fit it.
     pub fn forward(&self, input: &ModelInput, options: &ForwardOptions) -> Result<ModelOutput, ModelError> {
         let (Encoded { last, maps, cross_maps, hidden }, encoder) = self.encode_with_encoder(input, options)?;
         let logits = match &self.head {
@@ -159,6 +165,7 @@ impl Model {
                 classes.forward(&pooled.unwrap_or(first))?
             }
             Head::Span(map) => map.forward(&last)?,
+            Head::States => return Err(STATES_ALONE),
         };
         let encoder = encoder.map(|Encoded { maps, mut hidden, last, .. }| {
             if hidden.is_empty() {
@@ -371,7 +378,7 @@ impl Model {
     pub(super) fn can_step(&self) -> bool {
         let is_plain = match &self.head {
             Head::Vocabulary { transform, .. } => transform.is_none(),
-            Head::Classes { .. } | Head::Span(_) => false,
+            Head::Classes { .. } | Head::Span(_) | Head::States => false,
         };
         self.has_blocks() && self.dtype() == DType::F32 && is_plain && self.plan.token_types() == 0
     }
@@ -468,6 +475,7 @@ impl Model {
             Head::Vocabulary { table, bias, .. } => Ok((table, bias.as_ref())),
             Head::Classes { .. } => Err(ModelError::NoTokens { head: "classes" }),
             Head::Span(_) => Err(ModelError::NoTokens { head: "spans" }),
+            Head::States => Err(STATES_ALONE),
         }
     }
 
@@ -503,6 +511,9 @@ impl Model {
         Ok(Some(Labelled { hidden, labels: kept }))
     }
 }
+
+/// Why a model without a head predicts nothing.
+const STATES_ALONE: ModelError = ModelError::NoTokens { head: "its hidden states" };
 
 /// Positions that have a label.
 struct Labelled {

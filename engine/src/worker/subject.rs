@@ -5,6 +5,7 @@ use candle_core::{DType, Device};
 use super::{Target, checkpoints, job_context::JobContext};
 use crate::{
     analysis::{NOT_YET, examples_at_once},
+    attention::OutputPlan,
     checkpoint,
     config::{DataConfig, PairsSource, RunConfig, Source, Translation, counted, from_toml},
     data::{Corpus, DataError, HeldOut, Silent, TextTokenizer},
@@ -111,9 +112,9 @@ impl Subject {
         let loaded =
             checkpoint::load_model_dir(&directory, DType::F32, &Device::Cpu).map_err(|error| error.to_string())?;
         let translates = loaded.plan.translates();
-        if !loaded.plan.is_language_model() && !translates {
-            let why = "It reads images or predicts no tokens. Such models can be shown, but not yet measured, analysed or \
-                       gone on with.";
+        if !loaded.plan.is_analysable() && !translates {
+            let why = "It reads images, or attends to an encoder and predicts no tokens. Such models can be shown, but not \
+                       yet measured, analysed or gone on with.";
             return Err(why.to_owned());
         }
         let (name, config) = stored.map_or((None, None), |(name, config)| (Some(name), Some(config)));
@@ -191,7 +192,24 @@ impl Subject {
     /// # Errors
     /// In words.
     pub(super) fn require_analysable(&self) -> Result<(), String> {
-        if self.model.plan().is_language_model() { Ok(()) } else { Err(NOT_YET.to_owned()) }
+        if self.model.plan().is_analysable() { Ok(()) } else { Err(NOT_YET.to_owned()) }
+    }
+
+    /// Refuses models that predict no tokens: there is no loss.
+    ///
+    /// # Errors
+    /// In words.
+    pub(super) fn require_predictions(&self) -> Result<(), String> {
+        let ends_in = match self.model.plan().head {
+            OutputPlan::Vocabulary(_) => return Ok(()),
+            OutputPlan::Classes { .. } => "classes",
+            OutputPlan::Span => "spans",
+            OutputPlan::States { .. } => "its hidden states",
+        };
+        Err(format!(
+            "It ends in {ends_in} and predicts no tokens, so that it has no loss on a text. `headroom analyse` shows its \
+             attention."
+        ))
     }
 
     /// The longest examples that both config and model have.
@@ -246,7 +264,11 @@ impl Subject {
     /// # Errors
     /// In words: why the text or the length does not do.
     pub(super) fn held_out(&self, batch: usize, tokens: usize) -> Result<HeldOut, String> {
-        HeldOut::new(&self.corpus, &self.objective, batch, tokens).map_err(|error| match error {
+        let held_out = HeldOut::new(&self.corpus, &self.objective, batch, tokens);
+        // Nothing is hidden from a model that is to fill in nothing.
+        let predicts = matches!(self.model.plan().head, OutputPlan::Vocabulary(_));
+        let held_out = held_out.map(|all| if predicts { all } else { all.without_labels() });
+        held_out.map_err(|error| match error {
             // Nobody spoke of the fields of a config.
             DataError::BadShape { least, .. } => {
                 let around = if least > 2 { " between the special tokens around it" } else { "" };

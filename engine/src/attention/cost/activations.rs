@@ -148,6 +148,7 @@ pub(super) fn head(plan: &ModelPlan, work: &Workload) -> u64 {
     };
     match plan.head {
         OutputPlan::Vocabulary(head) if head.transforms => logits.saturating_add(row.saturating_mul(4)),
-        _ => logits,
+        OutputPlan::States { .. } => 0,
+        OutputPlan::Vocabulary(_) | OutputPlan::Classes { .. } | OutputPlan::Span => logits,
     }
 }

@@ -273,6 +273,8 @@ fn outside_cost(plan: &ModelPlan, work: &Workload) -> Vec<PartCost> {
             (pooler.saturating_add(linear(d, classes)), macs.saturating_add(product(&[work.batch, d, classes])))
         }
         OutputPlan::Span => (linear(d, 2), product(&[work.batch, work.sequence, d, 2])),
+        // Nothing reads the pooler.
+        OutputPlan::States { pools } => (if pools { linear(d, d) } else { 0 }, 0),
     };
     // The map from computed to restored scores that all layers share.
     let shared = plan.stacks().filter(|stack| stack.trained_restore() == Some(Restore::Common));

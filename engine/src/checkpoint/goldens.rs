@@ -1,0 +1,187 @@
+//! Tiny models of other programs beside what `transformers` computes for them (`tests/golden/hf/make.py`).
+//!
+//! With `HEADROOM_GOLDENS=FOLDER` the models of that folder are compared too, each a folder with `io.safetensors`;
+//! `HEADROOM_MODEL=DIRECTORY` names the model of that one `io.safetensors` if it lies elsewhere.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use candle_core::{DType, Device, Tensor};
+
+use super::{CONFIG, LoadedModel, ModelDirectory, WEIGHTS, load_model_dir, save_model_dir};
+use crate::{
+    attention::OutputPlan,
+    model::{ForwardOptions, Model, ModelInput},
+};
+
+fn goldens() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join("tests").join("golden").join("hf")
+}
+
+/// The committed goldens that the script makes.
+const FAMILIES: &[&str] = &["bert_model"];
+
+struct Golden {
+    io: BTreeMap<String, Tensor>,
+}
+
+impl Golden {
+    fn read(folder: &Path) -> Self {
+        let io = candle_core::safetensors::load(folder.join("io.safetensors"), &Device::Cpu).unwrap();
+        Self { io: io.into_iter().collect() }
+    }
+
+    fn whole(&self, name: &str) -> Vec<u32> {
+        self.io[name].flatten_all().unwrap().to_vec1::<i64>().unwrap().into_iter().map(|id| id as u32).collect()
+    }
+
+    /// Which positions of the first input are seen; all where nothing is said. `[b, t]`
+    fn mask(&self) -> Option<Vec<u8>> {
+        self.io.contains_key("attention_mask").then(|| self.whole("attention_mask").iter().map(|m| *m as u8).collect())
+    }
+
+    fn input(&self) -> ModelInput {
+        let device = Device::Cpu;
+        if let Some(pixels) = self.io.get("pixel_values") {
+            let [b, c, side, _] = <[usize; 4]>::try_from(pixels.dims().to_vec()).unwrap();
+            let pixels: Vec<f32> = pixels.flatten_all().unwrap().to_dtype(DType::F32).unwrap().to_vec1().unwrap();
+            return ModelInput::images(&pixels, [b, c, side], &device).unwrap();
+        }
+        let read = |name: &str, mask: Option<&[u8]>| {
+            let (b, t) = self.io[name].dims2().unwrap();
+            ModelInput::new(&self.whole(name), mask, b, t, &device).unwrap()
+        };
+        let mut input = read("input_ids", self.mask().as_deref());
+        if self.io.contains_key("token_type_ids") {
+            input = input.with_token_types(&self.whole("token_type_ids")).unwrap();
+        }
+        if self.io.contains_key("decoder_input_ids") {
+            input = read("decoder_input_ids", None).with_encoder(input);
+        }
+        input
+    }
+
+    /// Compares a tensor at positions that are no padding, which other programs number otherwise. `places` are the dimensions of
+    /// batch and position; none where positions are not those of the input.
+    fn check(&self, name: &str, found: &Tensor, places: Option<[usize; 2]>, tolerance: f64) {
+        let Some(expected) = self.io.get(name) else { panic!("no {name}") };
+        assert_eq!(found.dims(), expected.dims(), "{name}");
+        let mut difference = (found.to_dtype(DType::F64).unwrap() - expected).unwrap().abs().unwrap();
+        if let (Some([batch, at]), Some(mask)) = (places, self.mask()) {
+            let (b, t) = self.io["input_ids"].dims2().unwrap();
+            let mut shape = vec![1; difference.rank()];
+            (shape[batch], shape[at]) = (b, t);
+            let mask: Vec<f64> = mask.into_iter().map(f64::from).collect();
+            let mask = Tensor::from_vec(mask, shape, &Device::Cpu).unwrap();
+            difference = difference.broadcast_mul(&mask).unwrap();
+        }
+        let largest = |tensor: &Tensor| -> f64 {
+            tensor.abs().unwrap().flatten_all().unwrap().max(0).unwrap().to_scalar().unwrap()
+        };
+        let error = largest(&difference) / largest(expected);
+        eprintln!("{name}: {error:.1e}");
+        assert!(error <= tolerance, "{name}: {error:e}");
+    }
+
+    fn check_layers(&self, name: &str, found: &[Tensor], places: Option<[usize; 2]>, tolerance: f64) {
+        self.check(name, &Tensor::stack(found, 0).unwrap(), places, tolerance);
+    }
+}
+
+fn everything() -> ForwardOptions {
+    ForwardOptions { keep_maps: true, keep_hidden: true, ..ForwardOptions::default() }
+}
+
+/// Compares all that a golden has.
+fn compare(dir: &Path, folder: &Path, dtype: DType, tolerance: f64) -> LoadedModel {
+    let golden = Golden::read(folder);
+    let loaded = load_model_dir(dir, dtype, &Device::Cpu).unwrap_or_else(|error| panic!("{error}"));
+    let model = Model::frozen(&loaded.plan, &loaded.parameters).unwrap();
+    let input = golden.input();
+    if matches!(loaded.plan.head, OutputPlan::States { .. }) {
+        let found = model.attend(&input, &everything()).unwrap();
+        golden.check_layers("attentions", &found.maps, Some([1, 3]), tolerance);
+        golden.check_layers("hidden_states", &found.hidden, Some([1, 2]), tolerance);
+        let refused = model.forward(&input, &everything()).unwrap_err().to_string();
+        assert!(refused.contains("ends in its hidden states"), "{refused}");
+        return loaded;
+    }
+    let found = model.forward(&input, &everything()).unwrap();
+    let of_positions = found.logits.rank() == 3 && loaded.plan.encoder.is_none();
+    golden.check("logits", &found.logits, of_positions.then_some([0, 1]), tolerance);
+    if let Some(encoder) = &found.encoder {
+        golden.check_layers("encoder_attentions", &encoder.maps, Some([1, 3]), tolerance);
+        golden.check_layers("encoder_hidden_states", &encoder.hidden, Some([1, 2]), tolerance);
+        golden.check_layers("decoder_attentions", &found.maps, None, tolerance);
+        golden.check_layers("decoder_hidden_states", &found.hidden, None, tolerance);
+        golden.check_layers("cross_attentions", &found.cross_maps, None, tolerance);
+        return loaded;
+    }
+    golden.check_layers("attentions", &found.maps, Some([1, 3]), tolerance);
+    golden.check_layers("hidden_states", &found.hidden, Some([1, 2]), tolerance);
+    loaded
+}
+
+/// Rounding of 32-bit sums, relative to the largest number; and of 64-bit ones.
+const TOLERANCES: [(DType, f64); 2] = [(DType::F32, 2e-5), (DType::F64, 1e-9)];
+
+#[test]
+fn models_of_every_family_compute_what_transformers_computes() {
+    for family in FAMILIES {
+        for (dtype, tolerance) in TOLERANCES {
+            eprintln!("{family}, {dtype:?}");
+            let folder = goldens().join(family);
+            let _ = compare(&folder, &folder, dtype, tolerance);
+        }
+    }
+}
+
+/// Tensors, shapes and the settings that say what the model is.
+#[test]
+fn models_of_every_family_are_saved_as_they_came() {
+    for family in FAMILIES {
+        let dir = goldens().join(family);
+        let loaded = load_model_dir(&dir, DType::F32, &Device::Cpu).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("model");
+        let tensors = loaded.parameters.tensors();
+        let _ = save_model_dir(&copy, &ModelDirectory::of(&loaded.plan, &tensors)).unwrap();
+        let file = |dir: &Path| {
+            let tensors = candle_core::safetensors::load(dir.join(WEIGHTS), &Device::Cpu).unwrap();
+            let numbers = |tensor: &Tensor| tensor.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+            tensors.iter().map(|(name, t)| (name.clone(), (t.dims().to_vec(), numbers(t)))).collect::<BTreeMap<_, _>>()
+        };
+        let (ours, theirs) = (file(&copy), file(&dir));
+        assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>(), "{family}");
+        assert!(ours == theirs, "{family}");
+        let settings = |dir: &Path| -> serde_json::Value {
+            serde_json::from_slice(&std::fs::read(dir.join(CONFIG)).unwrap()).unwrap()
+        };
+        let (ours, theirs) = (settings(&copy), settings(&dir));
+        assert_eq!(ours["architectures"], theirs["architectures"], "{family}");
+        assert_eq!(ours["model_type"], theirs["model_type"], "{family}");
+        let again = load_model_dir(&copy, DType::F32, &Device::Cpu).unwrap_or_else(|error| panic!("{family}: {error}"));
+        assert_eq!(again.plan, loaded.plan, "{family}");
+    }
+}
+
+/// Models that are no part of this repository, where some are named.
+#[test]
+fn models_from_elsewhere_compute_what_transformers_computes() {
+    let Some(folder) = std::env::var_os("HEADROOM_GOLDENS").map(PathBuf::from) else { return };
+    if let Some(dir) = std::env::var_os("HEADROOM_MODEL").map(PathBuf::from) {
+        let _ = compare(&dir, &folder, DType::F32, 2e-5);
+        return;
+    }
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let folder = entry.unwrap().path();
+        if folder.join("io.safetensors").exists() {
+            eprintln!("{}", folder.display());
+            for (dtype, tolerance) in TOLERANCES {
+                let _ = compare(&folder, &folder, dtype, tolerance);
+            }
+        }
+    }
+}
