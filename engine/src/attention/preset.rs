@@ -19,6 +19,11 @@ pub enum Naming {
     Vit,
 }
 
+impl Naming {
+    /// Every one.
+    pub const ALL: [Self; 4] = [Self::Bert, Self::Gpt2, Self::Bart, Self::Vit];
+}
+
 /// Everything of a family's plans but their sizes and their answers about attention.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preset {

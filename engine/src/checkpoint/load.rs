@@ -43,7 +43,7 @@ pub struct LoadedModel {
 }
 
 /// Reads a model directory: one of ours, checked against its checksums, or a plain Hugging Face directory of a family that
-/// `hugging_face.rs` knows. Weights are converted to `dtype`.
+/// `families/` knows. Weights are converted to `dtype`.
 ///
 /// # Errors
 /// If a file is missing, was cut off or edited, or describes a model that cannot be computed here.

@@ -12,7 +12,7 @@
 //!
 //! A directory is written beside its place, synced and moved there whole: a reader never sees half of one. Plain
 //! Hugging Face directories of BERT and `MegatronBERT` (masked language, classes, spans), GPT-2, BART and `ViT` open as well
-//! (`families.rs` has their names, `hugging_face.rs` their settings), also with weights in several files that
+//! (`families/` has their names and settings), also with weights in several files that
 //! `model.safetensors.index.json` names.
 //! Uses `config`, `ops`, `attention`, `model`, `generate`.
 

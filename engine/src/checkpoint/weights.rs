@@ -7,10 +7,7 @@ use std::{
 
 use candle_core::Tensor;
 
-use super::{
-    CheckpointError,
-    families::{FileNames, file_shape},
-};
+use super::{CheckpointError, families::family};
 use crate::{
     attention::ModelPlan,
     model::{ModelError, ParameterSet, renamed_since, specifications},
@@ -18,7 +15,7 @@ use crate::{
 
 /// What a parameter is called in the files of a plan's model.
 pub fn file_name(plan: &ModelPlan, name: &str) -> String {
-    FileNames::of(plan).file_name(name)
+    family(plan.naming).names(plan).file_name(name)
 }
 
 /// Tensors under the names and in the shapes that they have in files.
@@ -29,9 +26,9 @@ pub(super) fn under_file_names(
     plan: &ModelPlan,
     tensors: &BTreeMap<String, Tensor>,
 ) -> Result<BTreeMap<String, Tensor>, ModelError> {
-    let names = FileNames::of(plan);
+    let names = family(plan.naming).names(plan);
     let named = |(name, tensor): (&String, &Tensor)| {
-        let tensor = match file_shape(plan, name, tensor.dims()) {
+        let tensor = match family(plan.naming).file_shape(plan, name, tensor.dims()) {
             Some(shape) => tensor.reshape(shape)?,
             None => tensor.clone(),
         };
@@ -58,7 +55,7 @@ pub(super) fn join(
     tensors: BTreeMap<String, Tensor>,
     dir: &Path,
 ) -> Result<ParameterSet, CheckpointError> {
-    let names = FileNames::of(plan);
+    let names = family(plan.naming).names(plan);
     // What a family has no word for, such as mixing matrices in BART, stands in files under our own name.
     let own: BTreeSet<String> = specifications(plan)
         .into_iter()
@@ -86,7 +83,7 @@ pub(super) fn join(
         }
     }
     for specification in specifications(plan) {
-        let shape = file_shape(plan, &specification.name, &specification.shape);
+        let shape = family(plan.naming).file_shape(plan, &specification.name, &specification.shape);
         if let (Some(shape), Some(tensor)) = (shape, known.get_mut(&specification.name))
             && tensor.dims() == shape
         {

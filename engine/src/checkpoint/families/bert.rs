@@ -1,0 +1,129 @@
+//! BERT (Devlin et al., 2019), and with norms first `MegatronBERT` (Shoeybi et al., 2019): masked language, classes, spans, and
+//! without a head, as models of sentences are.
+
+use serde_json::{Value, json};
+
+use super::{Family, FileNames, Keys, Own, bert_sizes};
+use crate::{
+    attention::{BERT, ModelPlan, OutputPlan, Preset, StackName},
+    checkpoint::{CheckpointError, special_tokens::SpecialTokens},
+    config::NormPlacement,
+    model::{NameRow, NameTable, seed_names},
+};
+
+pub(super) struct Bert;
+
+/// What BERTs end in that predict no tokens. Their other names stand in `model/name_table.rs`.
+const HEADS: &[NameRow] =
+    &[("head.pooler", "bert.pooler.dense"), ("head.classes", "classifier"), ("head.span", "qa_outputs")];
+
+const MEGATRON: &str = "megatron-bert";
+
+const OWN_TOKENS: &str = "HeadroomEncoder";
+const OWN_CLASSES: &str = "HeadroomEncoderForSequenceClassification";
+const OWN_SPAN: &str = "HeadroomEncoderForQuestionAnswering";
+const OWN_STATES: &str = "HeadroomEncoderModel";
+const BERT_CLASSES: &str = "BertForSequenceClassification";
+const BERT_SPAN: &str = "BertForQuestionAnswering";
+const BERT_STATES: &str = "BertModel";
+const MEGATRON_CLASSES: &str = "MegatronBertForSequenceClassification";
+const MEGATRON_SPAN: &str = "MegatronBertForQuestionAnswering";
+const MEGATRON_STATES: &str = "MegatronBertModel";
+
+impl Family for Bert {
+    fn model_types(&self) -> &'static [&'static str] {
+        &["bert", MEGATRON]
+    }
+
+    fn own_classes(&self) -> &'static [&'static str] {
+        &[OWN_TOKENS, OWN_CLASSES, OWN_SPAN, OWN_STATES]
+    }
+
+    fn own_class(&self, plan: &ModelPlan) -> &'static str {
+        match plan.head {
+            OutputPlan::Vocabulary(_) => OWN_TOKENS,
+            OutputPlan::Classes { .. } => OWN_CLASSES,
+            OutputPlan::Span => OWN_SPAN,
+            OutputPlan::States { .. } => OWN_STATES,
+        }
+    }
+
+    fn class(&self, plan: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {
+        Ok(match (plan.stack.norm, plan.head) {
+            (NormPlacement::Post, OutputPlan::Vocabulary(_)) => ("bert", "BertForMaskedLM"),
+            (NormPlacement::Post, OutputPlan::Classes { .. }) => ("bert", BERT_CLASSES),
+            (NormPlacement::Post, OutputPlan::Span) => ("bert", BERT_SPAN),
+            (NormPlacement::Post, OutputPlan::States { .. }) => ("bert", BERT_STATES),
+            (NormPlacement::Pre, OutputPlan::Vocabulary(_)) => (MEGATRON, "MegatronBertForMaskedLM"),
+            (NormPlacement::Pre, OutputPlan::Classes { .. }) => (MEGATRON, MEGATRON_CLASSES),
+            (NormPlacement::Pre, OutputPlan::Span) => (MEGATRON, MEGATRON_SPAN),
+            (NormPlacement::Pre, OutputPlan::States { .. }) => (MEGATRON, MEGATRON_STATES),
+        })
+    }
+
+    fn settings(&self, plan: &ModelPlan, _: &SpecialTokens) -> Value {
+        let mut settings = bert_sizes(plan);
+        let more = json!({
+            "is_decoder": false,
+            "max_position_embeddings": plan.stack.positions,
+            "type_vocab_size": plan.token_types(),
+            "use_cache": false,
+        });
+        settings.extend(more.as_object().cloned().unwrap_or_default());
+        Value::Object(settings)
+    }
+
+    fn plan(&self, keys: &Keys<'_>, own: &Own) -> Result<ModelPlan, CheckpointError> {
+        let norm = match own.norm {
+            Some(norm) => norm,
+            None if keys.word("model_type")? == MEGATRON => NormPlacement::Pre,
+            None => NormPlacement::Post,
+        };
+        let mut preset = Preset { norm, ..BERT };
+        keys.demand("hidden_act", &[json!("gelu")])?;
+        keys.demand("position_embedding_type", &[json!("absolute")])?;
+        keys.demand("is_decoder", &[json!(false)])?;
+        if keys.keys.contains_key("type_vocab_size") {
+            preset.token_types = keys.count("type_vocab_size")?;
+        }
+        let sizes = keys.bert_sizes(keys.count("max_position_embeddings")?)?;
+        preset.norm_epsilon = keys.epsilon("layer_norm_eps", &preset)?;
+        let stack = keys.stack(&preset, StackName::Encoder, &sizes, &own.attention, own.length)?;
+        let head = match keys.class() {
+            Some(BERT_CLASSES | MEGATRON_CLASSES | OWN_CLASSES) => {
+                OutputPlan::Classes { classes: keys.classes()?, pools: true }
+            }
+            Some(BERT_SPAN | MEGATRON_SPAN | OWN_SPAN) => OutputPlan::Span,
+            // What the files hold decides: sentence models often say another class than they are.
+            Some(BERT_STATES | MEGATRON_STATES | OWN_STATES) | None if !keys.holds("cls.") => {
+                OutputPlan::States { pools: keys.holds("pooler.") || keys.holds("bert.pooler.") }
+            }
+            _ => OutputPlan::Vocabulary(preset.vocabulary_head),
+        };
+        keys.text(&preset, None, stack, head)
+    }
+
+    fn names(&self, plan: &ModelPlan) -> FileNames {
+        FileNames {
+            tables: vec![seed_names(plan), NameTable(&[HEADS])],
+            base: "bert.",
+            is_base: matches!(plan.head, OutputPlan::States { .. }),
+            others: &["cls.", "classifier.", "qa_outputs."],
+            unused: match plan.head {
+                OutputPlan::Classes { .. } | OutputPlan::States { pools: true } => {
+                    &["cls.", "bert.embeddings.position_ids"]
+                }
+                OutputPlan::Span | OutputPlan::States { pools: false } => {
+                    &["cls.", "bert.pooler.", "bert.embeddings.position_ids"]
+                }
+                OutputPlan::Vocabulary(_) => &[
+                    "cls.predictions.decoder.",
+                    "cls.seq_relationship.",
+                    "bert.pooler.",
+                    "bert.embeddings.position_ids",
+                ],
+            },
+            unused_ends: &[],
+        }
+    }
+}

@@ -1,0 +1,47 @@
+use crate::model::NameTable;
+
+/// How the files of a plan's family call its tensors.
+pub(in crate::checkpoint) struct FileNames {
+    /// The first one that knows a name counts.
+    pub tables: Vec<NameTable>,
+    /// What the base model's names begin with, which files of the base model alone leave out.
+    pub base: &'static str,
+    /// Whether files of this plan do.
+    pub is_base: bool,
+    /// What else names begin with.
+    pub others: &'static [&'static str],
+    /// Beginnings of tensors that the model has no use for: tied copies of the word table, heads of other objectives.
+    pub unused: &'static [&'static str],
+    /// The ends of such: masks that old files keep as tensors.
+    pub unused_ends: &'static [&'static str],
+}
+
+impl FileNames {
+    /// The whole name of a tensor as today's files have it: with the base model, and without BERT's old names of norms.
+    pub fn whole(&self, name: &str) -> String {
+        let name = match name.rsplit_once('.') {
+            Some((module, "gamma")) => format!("{module}.weight"),
+            Some((module, "beta")) => format!("{module}.bias"),
+            _ => name.to_owned(),
+        };
+        let is_whole = name.starts_with(self.base) || self.others.iter().any(|other| name.starts_with(other));
+        if is_whole { name } else { format!("{}{name}", self.base) }
+    }
+
+    /// Whether the model has no use for the tensor with this whole name.
+    pub fn is_unused(&self, whole: &str) -> bool {
+        self.unused.iter().any(|start| whole.starts_with(start))
+            || self.unused_ends.iter().any(|end| whole.ends_with(end))
+    }
+
+    /// Our name of the tensor with this whole name.
+    pub fn ours(&self, whole: &str) -> Option<String> {
+        self.tables.iter().find_map(|table| table.ours(whole))
+    }
+
+    /// The name of a parameter in files; our own where theirs have none.
+    pub fn file_name(&self, name: &str) -> String {
+        let whole = self.tables.iter().find_map(|table| table.theirs(name)).unwrap_or_else(|| name.to_owned());
+        whole.strip_prefix(self.base).filter(|_| self.is_base).map(str::to_owned).unwrap_or(whole)
+    }
+}

@@ -1,0 +1,184 @@
+//! The keys of a `config.json`, as families read them.
+
+use std::{collections::BTreeSet, path::Path};
+
+use serde_json::{Map, Value};
+
+use crate::{
+    attention::{InputPlan, ModelPlan, OutputPlan, Preset, StackName, StackPlan},
+    checkpoint::{CONFIG, CheckpointError},
+    config::{AttentionConfig, Cache, ModelConfig, NormPlacement},
+};
+
+/// The most classes, pixels of a side of an image, and numbers of a pixel that are read.
+const MOST_CLASSES: usize = 1 << 20;
+const LARGEST_IMAGE: usize = 1 << 14;
+const MOST_CHANNELS: usize = 1 << 10;
+
+/// What our own type of model says beside a family's keys; nothing of it in a model of `transformers`.
+pub(in crate::checkpoint) struct Own {
+    /// Where norms stand; none where the family alone says it.
+    pub norm: Option<NormPlacement>,
+    /// Answers about attention.
+    pub attention: AttentionConfig,
+    /// Length of the sequences that pairs were chosen for.
+    pub length: Option<usize>,
+}
+
+/// The keys of a `config.json`.
+pub(in crate::checkpoint) struct Keys<'a> {
+    pub keys: &'a Map<String, Value>,
+    /// The names of all tensors beside it.
+    pub tensors: &'a BTreeSet<String>,
+    pub dir: &'a Path,
+}
+
+impl Keys<'_> {
+    pub fn settings(&self, why: String) -> CheckpointError {
+        CheckpointError::Settings { file: CONFIG.to_owned(), why, path: self.dir.to_owned() }
+    }
+
+    pub fn wrong(&self, key: &str, expected: &str) -> CheckpointError {
+        self.settings(match self.keys.get(key) {
+            None => format!("it has no `{key}`."),
+            Some(found) => format!("`{key}` is {found}, but must be {expected}."),
+        })
+    }
+
+    /// Whether there is a tensor whose name begins so.
+    pub fn holds(&self, start: &str) -> bool {
+        self.tensors.iter().any(|name| name.starts_with(start))
+    }
+
+    /// The class of `transformers` that wrote it.
+    pub fn class(&self) -> Option<&str> {
+        self.keys.get("architectures")?.get(0)?.as_str()
+    }
+
+    pub fn word(&self, key: &str) -> Result<String, CheckpointError> {
+        self.keys.get(key).and_then(Value::as_str).map(str::to_owned).ok_or_else(|| self.wrong(key, "a text"))
+    }
+
+    pub fn count(&self, key: &str) -> Result<usize, CheckpointError> {
+        let count = self.keys.get(key).and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok());
+        count.ok_or_else(|| self.wrong(key, "a whole number"))
+    }
+
+    /// A count that has a usual value where nothing is said.
+    pub fn count_or(&self, key: &str, usual: usize) -> Result<usize, CheckpointError> {
+        match self.keys.get(key) {
+            None | Some(Value::Null) => Ok(usual),
+            Some(_) => self.count(key),
+        }
+    }
+
+    pub fn number(&self, key: &str, default: f64) -> Result<f64, CheckpointError> {
+        match self.keys.get(key) {
+            None | Some(Value::Null) => Ok(default),
+            Some(value) => value.as_f64().ok_or_else(|| self.wrong(key, "a number")),
+        }
+    }
+
+    /// Yes or no.
+    pub fn flag(&self, key: &str, default: bool) -> Result<bool, CheckpointError> {
+        match self.keys.get(key) {
+            None | Some(Value::Null) => Ok(default),
+            Some(value) => value.as_bool().ok_or_else(|| self.wrong(key, "true or false")),
+        }
+    }
+
+    /// Refuses values that would make the model compute something else; an absent key means the usual value.
+    pub fn demand(&self, key: &str, allowed: &[Value]) -> Result<(), CheckpointError> {
+        match self.keys.get(key) {
+            None | Some(Value::Null) => Ok(()),
+            Some(found) if allowed.contains(found) => Ok(()),
+            Some(found) => Err(CheckpointError::Unsupported {
+                key: key.to_owned(),
+                found: found.to_string(),
+                expected: allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or "),
+                path: self.dir.to_owned(),
+            }),
+        }
+    }
+
+    /// The sizes under the keys of BERT.
+    pub fn bert_sizes(&self, positions: usize) -> Result<ModelConfig, CheckpointError> {
+        Ok(ModelConfig {
+            layers: self.count("num_hidden_layers")?,
+            heads: self.count("num_attention_heads")?,
+            width: self.count("hidden_size")?,
+            feed_forward: self.count("intermediate_size")?,
+            dropout: self.number("hidden_dropout_prob", 0.1)?,
+            positions: Some(positions),
+            ..ModelConfig::default()
+        })
+    }
+
+    /// A checked stack, for sequences as long as there are positions where no other length is given.
+    pub fn stack(
+        &self,
+        preset: &Preset,
+        name: StackName,
+        sizes: &ModelConfig,
+        attention: &AttentionConfig,
+        length: Option<usize>,
+    ) -> Result<StackPlan, CheckpointError> {
+        let length = length.or(sizes.positions).unwrap_or_default();
+        preset.checked_stack(name, sizes, attention, length).map_err(|problems| {
+            let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            self.settings(format!("it describes a model that cannot be built ({}).", problems.join("; ")))
+        })
+    }
+
+    /// A model that reads tokens.
+    pub fn text(
+        &self,
+        preset: &Preset,
+        encoder: Option<StackPlan>,
+        stack: StackPlan,
+        head: OutputPlan,
+    ) -> Result<ModelPlan, CheckpointError> {
+        let vocabulary = self.count("vocab_size")?;
+        if vocabulary == 0 {
+            return Err(self.wrong("vocab_size", "at least 1"));
+        }
+        let input = InputPlan::Tokens { vocabulary, types: preset.token_types };
+        let encoder = encoder.map(Box::new);
+        Ok(ModelPlan { naming: preset.naming, input, encoder, stack, head, cache: Cache::default() })
+    }
+
+    /// What an image is cut into, and the patches of a row.
+    pub fn patches(&self) -> Result<(InputPlan, usize), CheckpointError> {
+        let or = |key: &str, usual: usize| if self.keys.contains_key(key) { self.count(key) } else { Ok(usual) };
+        let (image, patch, channels) = (or("image_size", 224)?, or("patch_size", 16)?, or("num_channels", 3)?);
+        if patch == 0 || channels == 0 || channels > MOST_CHANNELS || !(1..=LARGEST_IMAGE).contains(&image) {
+            return Err(self.settings(format!("an image of {image} pixels in patches of {patch} cannot be read.")));
+        }
+        if !image.is_multiple_of(patch) {
+            return Err(self.settings(format!("{image} pixels are not divisible by patches of {patch}.")));
+        }
+        Ok((InputPlan::Patches { image, patch, channels }, image / patch))
+    }
+
+    /// What norms add to the variance.
+    pub fn epsilon(&self, key: &str, preset: &Preset) -> Result<f64, CheckpointError> {
+        let epsilon = self.number(key, preset.norm_epsilon)?;
+        if epsilon.is_finite() && epsilon >= 0.0 {
+            return Ok(epsilon);
+        }
+        Err(self.settings(format!("a norm epsilon of {epsilon} is outside 0 and above.")))
+    }
+
+    /// How many classes there are: 2 where nothing is said, as in `transformers`.
+    pub fn classes(&self) -> Result<usize, CheckpointError> {
+        let classes = match (self.keys.get("num_labels"), self.keys.get("id2label").and_then(Value::as_object)) {
+            (Some(_), _) => self.count("num_labels")?,
+            (None, Some(labels)) => labels.len(),
+            (None, None) => 2,
+        };
+        if (1..=MOST_CLASSES).contains(&classes) {
+            return Ok(classes);
+        }
+        Err(self.settings(format!("{classes} classes are outside 1 to {MOST_CLASSES}.")))
+    }
+}

@@ -1,0 +1,96 @@
+//! `ViT` (Dosovitskiy et al., 2021): a classifier of images.
+
+use serde_json::{Value, json};
+
+use super::{Family, FileNames, Keys, Own, bert_sizes};
+use crate::{
+    attention::{InputPlan, ModelPlan, OutputPlan, Preset, StackName, VIT},
+    checkpoint::{CheckpointError, special_tokens::SpecialTokens},
+    config::{Cache, NormPlacement},
+    model::{NameRow, NameTable},
+};
+
+pub(super) struct Vit;
+
+/// `ViTForImageClassification`.
+const NAMES: &[NameRow] = &[
+    ("input.patches", "vit.embeddings.patch_embeddings.projection"),
+    ("input.class_token", "vit.embeddings.cls_token"),
+    ("encoder.positions.weight", "vit.embeddings.position_embeddings"),
+    ("encoder.{}.self.norm", "vit.encoder.layer.{}.layernorm_before"),
+    ("encoder.{}.self.output", "vit.encoder.layer.{}.attention.output.dense"),
+    ("encoder.{}.self", "vit.encoder.layer.{}.attention.attention"),
+    ("encoder.{}.feed_forward.norm", "vit.encoder.layer.{}.layernorm_after"),
+    ("encoder.{}.feed_forward.in", "vit.encoder.layer.{}.intermediate.dense"),
+    ("encoder.{}.feed_forward.out", "vit.encoder.layer.{}.output.dense"),
+    ("encoder.final_norm", "vit.layernorm"),
+    ("head.classes", "classifier"),
+];
+
+impl Family for Vit {
+    fn model_types(&self) -> &'static [&'static str] {
+        &["vit"]
+    }
+
+    fn own_classes(&self) -> &'static [&'static str] {
+        &["HeadroomVision"]
+    }
+
+    fn own_class(&self, _: &ModelPlan) -> &'static str {
+        "HeadroomVision"
+    }
+
+    fn class(&self, _: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {
+        Ok(("vit", "ViTForImageClassification"))
+    }
+
+    fn settings(&self, plan: &ModelPlan, _: &SpecialTokens) -> Value {
+        let mut settings = bert_sizes(plan);
+        settings.insert("qkv_bias".to_owned(), json!(true));
+        Value::Object(settings)
+    }
+
+    fn plan(&self, keys: &Keys<'_>, own: &Own) -> Result<ModelPlan, CheckpointError> {
+        let mut preset = Preset { norm: own.norm.unwrap_or(NormPlacement::Pre), ..VIT };
+        keys.demand("hidden_act", &[json!("gelu")])?;
+        keys.demand("qkv_bias", &[json!(true)])?;
+        let (input, side) = keys.patches()?;
+        let sizes = keys.bert_sizes(side * side + 1)?;
+        preset.norm_epsilon = keys.epsilon("layer_norm_eps", &preset)?;
+        Ok(ModelPlan {
+            naming: preset.naming,
+            input,
+            encoder: None,
+            stack: keys.stack(&preset, StackName::Encoder, &sizes, &own.attention, None)?,
+            head: OutputPlan::Classes { classes: keys.classes()?, pools: false },
+            cache: Cache::default(),
+        })
+    }
+
+    fn names(&self, _: &ModelPlan) -> FileNames {
+        FileNames {
+            tables: vec![NameTable(&[NAMES])],
+            base: "vit.",
+            is_base: false,
+            others: &["classifier."],
+            unused: &["vit.pooler."],
+            unused_ends: &[],
+        }
+    }
+
+    fn file_shape(&self, plan: &ModelPlan, name: &str, shape: &[usize]) -> Option<Vec<usize>> {
+        image_shape(plan, name, shape)
+    }
+}
+
+/// The shapes of what reads images: patches are convolved.
+pub(super) fn image_shape(plan: &ModelPlan, name: &str, shape: &[usize]) -> Option<Vec<usize>> {
+    match (name, plan.input) {
+        ("encoder.positions.weight", _) => Some([&[1][..], shape].concat()),
+        ("input.class_token", _) => Some([&[1, 1][..], shape].concat()),
+        ("input.patches.weight", InputPlan::Patches { patch, channels, .. }) => {
+            Some(vec![plan.stack.width, channels, patch, patch])
+        }
+        _ => None,
+    }
+}
