@@ -10,6 +10,7 @@ pub mod config;
 pub mod convert;
 pub mod data;
 pub mod generate;
+pub mod hub;
 pub mod model;
 pub mod objective;
 pub mod ops;

@@ -23,7 +23,7 @@ const FLOORS: [&[&str]; 16] = [
     &["train"],
     &["speed"],
     &["checkpoint"],
-    &["convert"],
+    &["convert", "hub"],
     &["store"],
     &["worker"],
 ];

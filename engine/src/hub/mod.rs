@@ -1,0 +1,35 @@
+//! Models and data sets of a hub: what is known of one before anything is downloaded, bringing it here, taking a model there.
+//!
+//! What is brought lies in the cache that other tools share: `models--ORG--NAME/{blobs,refs,snapshots}` under `HF_HUB_CACHE`, which
+//! `huggingface_hub` reads and writes too. A file is written as `blobs/HASH.incomplete`, held against its length and hash, and then
+//! renamed; a snapshot links to it; the name of a branch is written last. So whoever reads the cache finds whole files only, and a
+//! download that was cut off goes on where it ended.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `names` | names, revisions, paths and hashes of strangers, parsed into types that cannot leave their folder |
+//! | `settings` | where the hub and the cache are, the token, offline |
+//! | `http` | one request at a time on a thread of its own, so that an end is answered at once |
+//! | `info` | what the hub says about a repository, and which of its files would be fetched |
+//! | `cache` | the folders on disk |
+//! | `fetch` | downloads |
+//! | `push` | uploads |
+//!
+//! Uses `text`, `config`, `data`, `checkpoint`.
+
+mod cache;
+mod error;
+mod fetch;
+mod http;
+mod info;
+mod names;
+mod push;
+mod settings;
+
+pub use cache::{CachedRepo, cached};
+pub use error::HubError;
+pub use fetch::{FetchProgress, FetchRequest, Fetched, FetchedFile, fetch};
+pub use info::{Gating, RemoteArchitecture, RemoteFile, RepoFacts, inspect};
+pub use names::{CommitHash, FileHash, RepoKind, RepoName, RepoPath, Revision};
+pub use push::{PushProgress, PushRequest, Pushed, push};
+pub use settings::{HubSettings, Token};

@@ -1,0 +1,327 @@
+//! Names that come from users, hubs and caches. Each type can only be made by parsing, and what parses is one part of a path, or
+//! several that stay below where they are put.
+
+use std::{fmt, path::PathBuf, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+/// The longest name of a repository, as the hub has it.
+const LONGEST_NAME: usize = 96;
+/// The longest name of a branch, tag or file that is taken.
+const LONGEST_PATH: usize = 512;
+
+/// Makes a type of text that is checked by `FromStr`.
+macro_rules! checked_text {
+    ($name:ident) => {
+        impl $name {
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<Self, String> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(text: $name) -> Self {
+                text.0
+            }
+        }
+    };
+}
+
+/// What a repository holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RepoKind {
+    /// A model.
+    #[default]
+    Model,
+    /// A data set.
+    Dataset,
+}
+
+impl RepoKind {
+    /// As prose says it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Dataset => "data set",
+        }
+    }
+
+    pub(super) fn repo_type(self) -> hf_hub::RepoType {
+        match self {
+            Self::Model => hf_hub::RepoType::Model,
+            Self::Dataset => hf_hub::RepoType::Dataset,
+        }
+    }
+}
+
+/// The name of a repository: `NAME` or `ORG/NAME`.
+///
+/// Letters, digits, `-`, `_` and `.`; no part begins or ends with `-` or `.`, and neither `--` nor `..` is in it, so that folders of two
+/// names are never the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RepoName(String);
+checked_text!(RepoName);
+
+impl RepoName {
+    /// Whose it is, where the name says so.
+    pub fn owner(&self) -> Option<&str> {
+        self.0.split_once('/').map(|(owner, _)| owner)
+    }
+
+    /// The name without its owner.
+    pub fn name(&self) -> &str {
+        self.0.rsplit_once('/').map_or(self.as_str(), |(_, name)| name)
+    }
+}
+
+impl FromStr for RepoName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts: Vec<&str> = text.split('/').collect();
+        let is_part = |part: &&str| {
+            !part.is_empty()
+                && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+                && !part.starts_with(['-', '.'])
+                && !part.ends_with(['-', '.'])
+        };
+        let is_name = text.len() <= LONGEST_NAME
+            && parts.len() <= 2
+            && parts.iter().all(is_part)
+            && !text.contains("--")
+            && !text.contains("..");
+        if is_name {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(format!(
+            "\"{}\" is no name on a hub. Names are NAME or OWNER/NAME, of letters, digits, -, _ and ., with at most \
+             {LONGEST_NAME} characters.",
+            shortened(text)
+        ))
+    }
+}
+
+/// A branch, a tag or a commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Revision(String);
+checked_text!(Revision);
+
+impl Default for Revision {
+    fn default() -> Self {
+        Self("main".to_owned())
+    }
+}
+
+impl Revision {
+    /// The commit, where it is the whole hash of one.
+    pub fn commit(&self) -> Option<CommitHash> {
+        self.0.parse().ok()
+    }
+}
+
+impl FromStr for Revision {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_part = |part: &str| {
+            !part.is_empty()
+                && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '@'))
+                && !part.starts_with(['-', '.'])
+                && !part.ends_with('.')
+        };
+        if text.len() <= LONGEST_PATH && text.split('/').all(is_part) && !text.contains("..") {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(format!("\"{}\" is no revision. Name a branch, a tag or a commit.", shortened(text)))
+    }
+}
+
+/// The hash of a commit: 40 hexadecimal digits, or 64.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct CommitHash(String);
+checked_text!(CommitHash);
+
+impl FromStr for CommitHash {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if is_hash(text, 40) || is_hash(text, 64) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(format!("\"{}\" is no hash of a commit.", shortened(text)))
+    }
+}
+
+/// Where a file lies in a repository: parts with `/` between them, none of which leads up or elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RepoPath(String);
+checked_text!(RepoPath);
+
+impl RepoPath {
+    /// The path on disk, relative.
+    pub fn to_path(&self) -> PathBuf {
+        self.0.split('/').collect()
+    }
+
+    /// How many folders it lies in.
+    pub fn depth(&self) -> usize {
+        self.0.split('/').count() - 1
+    }
+}
+
+impl FromStr for RepoPath {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        // No separators and streams of other systems, no characters that steer.
+        let is_part = |part: &str| {
+            !part.is_empty()
+                && part.len() <= 255
+                && part != "."
+                && part != ".."
+                && !part.chars().any(|c| c.is_control() || matches!(c, '\\' | ':' | '<' | '>' | '|' | '"' | '?' | '*'))
+                && !part.ends_with(['.', ' '])
+        };
+        if text.len() <= LONGEST_PATH && text.split('/').all(is_part) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(format!("\"{}\" is no path of a file in a repository.", shortened(text)))
+    }
+}
+
+/// What a hub says the contents of a file hash to; also the file's name among the blobs of the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileHash {
+    /// SHA-256 of the contents: large files.
+    Sha256(String),
+    /// SHA-1 as git takes it, of a heading and the contents: small files.
+    Git(String),
+    /// Something else that changes with the contents; it can be no file but its own, and is not computed here.
+    Opaque(String),
+}
+
+impl FileHash {
+    /// The name of the blob.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Sha256(text) | Self::Git(text) | Self::Opaque(text) => text,
+        }
+    }
+
+    /// Whether the contents can be held against it.
+    pub fn is_checkable(&self) -> bool {
+        !matches!(self, Self::Opaque(_))
+    }
+}
+
+impl fmt::Display for FileHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Takes an entity tag as HTTP has it, weak or not, with its quotes.
+impl FromStr for FileHash {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let plain = text.trim().trim_start_matches("W/").trim_matches('"');
+        let is_name = (1..=128).contains(&plain.len())
+            && plain.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+            && !plain.starts_with('.')
+            && !plain.ends_with(".incomplete");
+        if is_hash(plain, 64) {
+            Ok(Self::Sha256(plain.to_owned()))
+        } else if is_hash(plain, 40) {
+            Ok(Self::Git(plain.to_owned()))
+        } else if is_name {
+            Ok(Self::Opaque(plain.to_owned()))
+        } else {
+            Err(format!("\"{}\" cannot be the mark of a file.", shortened(text)))
+        }
+    }
+}
+
+fn is_hash(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+/// The beginning of a text that may be of any length.
+pub(super) fn shortened(text: &str) -> String {
+    const LENGTH: usize = 120;
+    match text.char_indices().nth(LENGTH) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_in_one_folder() {
+        for name in ["gpt2", "sentence-transformers/all-MiniLM-L6-v2", "a/b", "A_1/b.c-d"] {
+            assert_eq!(name.parse::<RepoName>().unwrap().as_str(), name);
+        }
+        let long = format!("a/{}", "b".repeat(96));
+        for name in [
+            "", "/", "a/", "/a", "a/b/c", "..", "../a", "a/..", "a--b", "a b", "a\\b", "-a", ".a", "a.", "a\0", "ä",
+            &long,
+        ] {
+            assert!(name.parse::<RepoName>().is_err(), "{name}");
+        }
+        assert!(serde_json::from_str::<RepoName>("\"../../x\"").is_err());
+        let name: RepoName = "org/model".parse().unwrap();
+        assert_eq!((name.owner(), name.name()), (Some("org"), "model"));
+    }
+
+    #[test]
+    fn revisions_and_paths_do_not_lead_up() {
+        for revision in ["main", "v1.0", "refs/pr/1", "feature/x_y"] {
+            assert!(revision.parse::<Revision>().is_ok(), "{revision}");
+        }
+        for revision in ["", "/", "a//b", "../main", "a/../b", "a/..", "-x", "a b", "a\n", "a%2Fb", "C:\\x"] {
+            assert!(revision.parse::<Revision>().is_err(), "{revision}");
+        }
+        for path in ["config.json", "onnx/model.onnx", "a b/ü.txt", ".gitattributes"] {
+            assert!(path.parse::<RepoPath>().is_ok(), "{path}");
+        }
+        for path in
+            ["", "/etc/passwd", "../x", "a/../../x", "a/./b", "a//b", "a\\..\\b", "C:x", "a\u{1b}[2J", "a\0", "x ", "."]
+        {
+            assert!(path.parse::<RepoPath>().is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn entity_tags_become_hashes() {
+        let (sha, git) = ("ab".repeat(32), "0f".repeat(20));
+        assert_eq!(format!("\"{sha}\"").parse(), Ok(FileHash::Sha256(sha)));
+        assert_eq!(format!("W/\"{git}\"").parse(), Ok(FileHash::Git(git)));
+        assert_eq!("\"5e-7\"".parse(), Ok(FileHash::Opaque("5e-7".to_owned())));
+        for bad in ["", "\"\"", "../x", "\"a/b\"", ".x", "a b", "x.incomplete"] {
+            assert!(bad.parse::<FileHash>().is_err(), "{bad}");
+        }
+    }
+}
