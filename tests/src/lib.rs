@@ -7,6 +7,7 @@ mod configs;
 mod database;
 #[cfg(unix)]
 mod hostile;
+mod hub;
 mod options;
 mod program;
 mod window;
@@ -16,6 +17,7 @@ pub use configs::{TINY_DECODER, TINY_ENCODER, TINY_TRANSLATION, sentences};
 pub use database::{Holder, execute, hold, tamper};
 #[cfg(unix)]
 pub use hostile::{AS_PROGRAM, Counts, HostileStores};
+pub use hub::{Fault, Hub, LARGE, Repo, Request, TOKEN, USER, hash_of, listing};
 pub use options::{number, text};
 pub use program::{Answer, Program, Training, carry_out_commands};
 pub use window::{

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use headroom_engine::{
     analysis::{Analysis, AnalysisSpec, Measure, ReconstructionSpec, SpectrumSpec},
-    config::{DataConfig, counted, from_toml},
+    config::{DataConfig, counted},
     store::AnalysisId,
     text::{escaped_line, to_json_pretty},
     worker::{Command, Event, Subspace, Target, Which},
@@ -21,6 +21,7 @@ use super::{
     session::{Heard, Session},
     signals,
     table::Table,
+    target::{Named, named},
 };
 use crate::findings;
 
@@ -85,7 +86,7 @@ fn live(store: Option<&Path>, args: &AnalyseArgs, step: &str) -> CliResult<Analy
 fn analyse(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResult<Analysis> {
     let current_dir = std::env::current_dir()
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
-    let (target, trained_on) = target(store, &args.target, args.which, &current_dir)?;
+    let (target, trained_on) = target(store, &args.target, args.which)?;
     let data = data(args, args.data.as_deref(), &target, trained_on)?;
     let other = |given: &String| {
         // What tells runs apart stands behind an `@` too.
@@ -93,7 +94,7 @@ fn analyse(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResu
             Some((name, Ok(which))) => (name, which),
             _ => (given.as_str(), Which::default()),
         };
-        let (target, trained_on) = self::target(store, name, which, &current_dir)?;
+        let (target, trained_on) = self::target(store, name, which)?;
         let text = match &args.subspace_data {
             Some(path) => Some(path.as_path()),
             None if matches!(target, Target::Directory(_)) => args.data.as_deref(),
@@ -141,23 +142,14 @@ fn analyse(store: Option<&Path>, args: &AnalyseArgs, id: &AnalysisId) -> CliResu
 }
 
 /// What a name stands for, and the text that a run read.
-fn target(
-    store: Option<&Path>,
-    name: &str,
-    which: Which,
-    current_dir: &Path,
-) -> CliResult<(Target, Option<DataConfig>)> {
-    if Path::new(name).is_dir() {
-        if !Path::new(name).join("config.json").exists() {
-            return Err(CliError::at("run", eval::no_model_directory(name)));
+fn target(store: Option<&Path>, name: &str, which: Which) -> CliResult<(Target, Option<DataConfig>)> {
+    match named(store, name)? {
+        Named::Directory(path) => Ok((Target::Directory(path), None)),
+        Named::Run(_, record) => {
+            let config = eval::config_of(&record)?;
+            Ok((Target::Run { run: record.summary.id, which }, Some(config.data)))
         }
-        return Ok((Target::Directory(current_dir.join(name)), None));
     }
-    let record = eval::run_record(store, name)?;
-    let config = from_toml(&record.config_toml).map_err(|error| {
-        CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
-    })?;
-    Ok((Target::Run { run: record.summary.id, which }, Some(config.data)))
 }
 
 /// The text that was named.

@@ -68,6 +68,8 @@ pub enum Task {
     Eval(EvalArgs),
     /// Write a checkpoint as a model directory.
     Export(ExportArgs),
+    /// Bring a model or a data set of a hub here, into the cache that other tools share; print where it lies.
+    Fetch(FetchArgs),
     /// Generate text with a run or a model directory: go on with prompts, or write what follows from sources.
     Generate(GenerateArgs),
     /// Write the attention maps of heads on one text: SVG, PNG and CSV.
@@ -87,6 +89,8 @@ pub enum Task {
     Presets(PresetsArgs),
     /// Remove for good what was deleted: runs with their files, benchmarks, analyses. Nothing else ever does.
     Purge(PurgeArgs),
+    /// Upload a run or a model directory to a hub; private unless --public says otherwise.
+    Push(PushArgs),
     /// List what runs and what waits in other programs on the store.
     Queue(QueueArgs),
     /// Train a config's baseline and variants of it, with the same seeds and data, and compare them.
@@ -648,6 +652,48 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub threads: Option<u64>,
     /// One JSON object a line; the last is `converted`.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `fetch`.
+#[derive(Args, Debug)]
+pub struct FetchArgs {
+    /// The name on the hub: `NAME` or `OWNER/NAME`. `HF_ENDPOINT`, `HF_HOME`, `HF_HUB_CACHE`, `HF_TOKEN` and
+    /// `HF_HUB_OFFLINE` hold here too.
+    pub name: String,
+    /// A branch, a tag or a commit; `main` without it.
+    #[arg(long, value_name = "REVISION")]
+    pub revision: Option<String>,
+    /// A data set, not a model.
+    #[arg(long)]
+    pub dataset: bool,
+    /// Say what there is, and download nothing.
+    #[arg(long)]
+    pub info: bool,
+    /// Only this file or folder of it; may be given more than once.
+    #[arg(long, value_name = "PATH")]
+    pub only: Vec<String>,
+    /// One JSON object a line, the last is `fetched`; with --info, one object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `push`.
+#[derive(Args, Debug)]
+pub struct PushArgs {
+    /// A run, or a model directory.
+    #[arg(value_name = "RUN|DIR")]
+    pub target: String,
+    /// The name on the hub: `NAME` (yours) or `OWNER/NAME`. It is made where it is not there.
+    pub name: String,
+    /// Everybody may read it; private without it.
+    #[arg(long)]
+    pub public: bool,
+    /// Which checkpoint of a run: `best`, `last` or a step.
+    #[arg(long, default_value = "best")]
+    pub which: Which,
+    /// One JSON object a line; the last is `pushed`.
     #[arg(long)]
     pub json: bool,
 }

@@ -15,10 +15,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::{
     args::ConvertArgs,
     error::{CliError, CliResult, joined},
-    eval, export, plain, print,
+    export, plain, print,
     session::{Heard, Session},
     signals,
     table::Table,
+    target::{Named, named},
 };
 
 /// How often scripts hear of the progress.
@@ -30,16 +31,9 @@ pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
         CliError::at("--to", format!("The directory {} cannot be used: {error}.", args.to.display()))
     })?;
     export::refuse_occupied(&to)?;
-    let is_directory = Path::new(&args.target).is_dir();
-    if is_directory && !Path::new(&args.target).join("config.json").exists() {
-        return Err(CliError::at("run", eval::no_model_directory(&args.target)));
-    }
-    let target = if is_directory {
-        let from = std::path::absolute(&args.target)
-            .map_err(|error| CliError::at("run", format!("The directory {} cannot be used: {error}.", args.target)))?;
-        Target::Directory(from)
-    } else {
-        Target::Run { run: eval::run_record(store, &args.target)?.summary.id, which: args.which }
+    let target = match named(store, &args.target)? {
+        Named::Directory(path) => Target::Directory(path),
+        Named::Run(_, record) => Target::Run { run: record.summary.id, which: args.which },
     };
     let whole = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let conversion = Conversion::Collaborative(ToCollaborative {
@@ -49,7 +43,7 @@ pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
         sweeps: whole(args.sweeps),
         tolerance: args.tolerance,
     });
-    let session = Session::open_for_reading(store, !is_directory)?;
+    let session = Session::open_for_reading(store, matches!(target, Target::Run { .. }))?;
     signals::listen();
     let ticket = session.send(Command::Convert { target, conversion, to, threads: args.threads.map(whole) })?;
     let mut shown = Shown::new(args.json);

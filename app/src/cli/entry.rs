@@ -10,8 +10,8 @@ use super::{
     bench_batch, bench_generate, bench_memory, bench_show, bench_step, bench_sweep, chart, compare, completions,
     convert, devices, domains, edit,
     error::CliResult,
-    estimate, eval, export, generate, maps, mixing, open, panics, presets, print, purge, queue, race, refused, resume,
-    runs, show, sweep, train, translate_eval,
+    estimate, eval, export, fetch, generate, maps, mixing, open, panics, presets, print, purge, push, queue, race,
+    refused, resume, runs, show, sweep, train, translate_eval,
 };
 
 /// The program: reads the arguments, does what they say, answers with the exit code. With `--json` every end of it is told
@@ -79,6 +79,7 @@ fn dispatch(cli: Cli) -> CliResult {
         Some(Task::Eval(args)) => eval::run(store, &args),
         Some(Task::Generate(args)) => generate::run(store, &args),
         Some(Task::Export(args)) => export::run(store, &args),
+        Some(Task::Fetch(args)) => fetch::run(store, &args),
         Some(Task::Maps(args)) => maps::run(store, &args),
         Some(Task::MeasureMemory) => bench_memory::run(),
         Some(Task::Mixing(args)) => mixing::run(store, &args),
@@ -87,6 +88,7 @@ fn dispatch(cli: Cli) -> CliResult {
         Some(Task::Pause(args)) => queue::pause(store, &args),
         Some(Task::Presets(args)) => presets::run(&args),
         Some(Task::Purge(args)) => purge::run(store, &args),
+        Some(Task::Push(args)) => push::run(store, &args),
         Some(Task::Queue(args)) => queue::list(store, &args),
         Some(Task::Race(args)) => race::run(store, &args),
         Some(Task::Rename(args)) => edit::rename(store, &args),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use headroom_engine::{
-    config::{Coverage, DataConfig, FileSource, PairsSource, Source, counted, from_toml},
+    config::{Coverage, DataConfig, FileSource, PairsSource, RunConfig, Source, counted, from_toml},
     store::RunRecord,
     worker::{Approximation, Command, Event, Target},
 };
@@ -11,8 +11,9 @@ use headroom_engine::{
 use super::{
     args::EvalArgs,
     error::{CliError, CliResult, joined},
-    open, plain, print,
+    plain, print,
     session::{Heard, Session},
+    target::{Named, named},
 };
 
 /// Evaluates.
@@ -20,20 +21,14 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     let current_dir = std::env::current_dir()
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
     let coverage = args.coverage.as_deref().map(|text| approximation(text, args.examples)).transpose()?.flatten();
-    let is_directory = Path::new(&args.target).is_dir();
-    if is_directory && args.data.is_some() && !Path::new(&args.target).join("config.json").exists() {
-        let target = &args.target;
-        return Err(CliError::at("run", no_model_directory(target)));
-    }
-    let (target, trained_on) = if is_directory {
-        (Target::Directory(current_dir.join(&args.target)), None)
-    } else {
-        let record = run_record(store, &args.target)?;
-        let config = from_toml(&record.config_toml).map_err(|error| {
-            CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
-        })?;
-        (Target::Run { run: record.summary.id, which: args.which }, Some(config.data))
+    let (target, trained_on) = match named(store, &args.target)? {
+        Named::Directory(path) => (Target::Directory(path), None),
+        Named::Run(_, record) => {
+            let config = config_of(&record)?;
+            (Target::Run { run: record.summary.id, which: args.which }, Some(config.data))
+        }
     };
+    let is_directory = matches!(target, Target::Directory(_));
     let data = match &args.data {
         Some(path) => {
             let translations = args.translations.as_deref();
@@ -60,9 +55,11 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     if args.json { print::json_line(&event) } else { tell(&event) }
 }
 
-/// Why a folder is refused.
-pub(super) fn no_model_directory(folder: &str) -> String {
-    format!("{folder} is no model directory: it has no config.json. Name a folder that `headroom export` made.")
+/// The config of a run.
+pub(super) fn config_of(record: &RunRecord) -> CliResult<RunConfig> {
+    from_toml(&record.config_toml).map_err(|error| {
+        CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
+    })
 }
 
 /// What `--coverage` says; nothing where all pairs are scored as ever.
@@ -70,15 +67,6 @@ fn approximation(text: &str, examples: usize) -> CliResult<Option<Approximation>
     let coverage =
         Coverage::from_words(text).map_err(|error| CliError::at("--coverage", format!("--coverage: {error}")))?;
     Ok((!coverage.is_full()).then_some(Approximation { coverage, examples }))
-}
-
-/// The run that is meant; a path that is not there is said to be that.
-pub(super) fn run_record(store: Option<&Path>, target: &str) -> CliResult<RunRecord> {
-    let looks_like_a_path = target.contains(['/', '\\']);
-    if looks_like_a_path {
-        return Err(CliError::at("run", format!("There is no model directory {target}.")));
-    }
-    open::reading_run(store, target).map(|(_, record)| record)
 }
 
 /// The text that was named, read as the run read its own.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use headroom_engine::{
-    config::{Cache, Precision, counted, from_toml},
+    config::{Cache, Precision, counted},
     generate::{CacheProof, Ending, Search},
     text::escaped_line,
     worker::{Command, Event, GenerateSource, PrecisionProof, Target, WrittenText},
@@ -20,6 +20,7 @@ use super::{
     session::{Heard, Session},
     signals,
     table::Table,
+    target::{Named, named},
 };
 
 /// The largest text that is read, in bytes.
@@ -41,24 +42,16 @@ pub fn run(store: Option<&Path>, args: &GenerateArgs) -> CliResult {
     } else {
         sources(args)?
     };
-    let current_dir = std::env::current_dir()
-        .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
-    let is_directory = Path::new(&args.target).is_dir();
-    if is_directory && !Path::new(&args.target).join("config.json").exists() {
-        return Err(CliError::at("run", eval::no_model_directory(&args.target)));
-    }
-    let (target, configured) = if is_directory {
-        (Target::Directory(current_dir.join(&args.target)), None)
-    } else {
-        let record = eval::run_record(store, &args.target)?;
-        let config = from_toml(&record.config_toml).map_err(|error| {
-            CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
-        })?;
-        let cache = Some(config.attention.cache).filter(|cache| !cache.is_none());
-        (Target::Run { run: record.summary.id, which: args.which }, cache)
+    let (target, configured) = match named(store, &args.target)? {
+        Named::Directory(path) => (Target::Directory(path), None),
+        Named::Run(_, record) => {
+            let config = eval::config_of(&record)?;
+            let cache = Some(config.attention.cache).filter(|cache| !cache.is_none());
+            (Target::Run { run: record.summary.id, which: args.which }, cache)
+        }
     };
     let (search, precisions) = (search(args, configured)?, precisions(args)?);
-    let session = Session::open_for_reading(store, !is_directory)?;
+    let session = Session::open_for_reading(store, matches!(target, Target::Run { .. }))?;
     signals::listen();
     let threads = args.threads.and_then(|threads| usize::try_from(threads).ok());
     let batch = usize::try_from(args.batch).unwrap_or(usize::MAX);

@@ -13,12 +13,12 @@ use serde_json::json;
 use super::{
     analyses,
     error::{CliError, CliResult, joined},
-    eval,
     files::{self, Files},
     open, print,
     run_args::MapsArgs,
     session::{Heard, Session},
     signals,
+    target::{Named, named},
 };
 use crate::{
     export::MapFigure,
@@ -41,22 +41,16 @@ struct Opened {
 /// Writes the maps.
 pub fn run(store: Option<&Path>, args: &MapsArgs) -> CliResult {
     files::refuse_file(&args.out)?;
-    let current_dir = std::env::current_dir()
-        .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
-    let is_directory = Path::new(&args.target).is_dir();
-    let target = if is_directory {
-        if !Path::new(&args.target).join("config.json").exists() {
-            return Err(CliError::at("run", eval::no_model_directory(&args.target)));
-        }
-        if args.text.is_none() {
+    let target = match named(store, &args.target)? {
+        Named::Directory(path) if args.text.is_some() => Target::Directory(path),
+        Named::Directory(_) => {
             let message = "A model directory holds no text. Write some with --text, as in `headroom maps DIR --text \"the \
                            old river\" --out maps`.";
             return Err(CliError::at("--text", message));
         }
-        Target::Directory(current_dir.join(&args.target))
-    } else {
-        Target::Run { run: eval::run_record(store, &args.target)?.summary.id, which: args.which }
+        Named::Run(_, record) => Target::Run { run: record.summary.id, which: args.which },
     };
+    let is_directory = matches!(target, Target::Directory(_));
     let rebuild = match (&args.rebuild, args.pairs) {
         (Some(query), Some(k)) => {
             let known = open::reading_existing(store)?.analyses()?;

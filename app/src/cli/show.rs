@@ -15,22 +15,20 @@ use crate::findings::{analyses_due, analyses_left_out};
 use super::{
     args::ShowArgs,
     error::{CliError, CliResult, joined},
-    open, plain, print,
+    plain, print,
     progress::sample_marks,
     runs::steps,
     show_directory,
     table::{Table, maybe},
+    target::{Named, named},
 };
 
 /// Shows one run.
 pub fn run(given: Option<&Path>, args: &ShowArgs) -> CliResult {
-    if Path::new(&args.run).is_dir() {
-        return show_directory::run(Path::new(&args.run), args);
-    }
-    if args.run.contains(['/', '\\']) {
-        return Err(CliError::at("run", format!("There is no model directory {}.", args.run)));
-    }
-    let (store, record) = open::reading_run(given, &args.run)?;
+    let (store, record) = match named(given, &args.run)? {
+        Named::Directory(path) => return show_directory::run(&path, args),
+        Named::Run(store, record) => (store, record),
+    };
     if args.config {
         return print::toml(&record.config_toml);
     }

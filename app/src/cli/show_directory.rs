@@ -7,15 +7,12 @@ use headroom_engine::checkpoint::{DirectoryFacts, describe_model_dir};
 use super::{
     args::ShowArgs,
     error::{CliError, CliResult},
-    eval, plain, print,
+    plain, print,
     table::Table,
 };
 
 /// Shows it.
 pub fn run(directory: &Path, args: &ShowArgs) -> CliResult {
-    if !directory.join("config.json").exists() {
-        return Err(CliError::at("run", eval::no_model_directory(&args.run)));
-    }
     let facts = describe_model_dir(directory).map_err(|error| CliError::at("run", error.to_string()))?;
     if args.config {
         let missing = || {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use headroom_engine::{
-    config::{Cache, DataConfig, PairsSource, Source, counted, from_toml},
+    config::{Cache, DataConfig, PairsSource, Source, counted},
     generate::Search,
     text::escaped_line,
     worker::{Command, Event, Target},
@@ -20,26 +20,22 @@ use super::{
     eval, generate, plain, print,
     session::{Heard, Session},
     signals,
+    target::{Named, named},
 };
 
 /// Translates and scores.
 pub fn run(store: Option<&Path>, args: &TranslateEvalArgs) -> CliResult {
     let current_dir = std::env::current_dir()
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
-    let is_directory = Path::new(&args.target).is_dir();
-    if is_directory && !Path::new(&args.target).join("config.json").exists() {
-        return Err(CliError::at("run", eval::no_model_directory(&args.target)));
-    }
-    let (target, trained_on, configured) = if is_directory {
-        (Target::Directory(current_dir.join(&args.target)), None, None)
-    } else {
-        let record = eval::run_record(store, &args.target)?;
-        let config = from_toml(&record.config_toml).map_err(|error| {
-            CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
-        })?;
-        let cache = Some(config.attention.cache).filter(|cache| !cache.is_none());
-        (Target::Run { run: record.summary.id, which: args.which }, Some(config.data), cache)
+    let (target, trained_on, configured) = match named(store, &args.target)? {
+        Named::Directory(path) => (Target::Directory(path), None, None),
+        Named::Run(_, record) => {
+            let config = eval::config_of(&record)?;
+            let cache = Some(config.attention.cache).filter(|cache| !cache.is_none());
+            (Target::Run { run: record.summary.id, which: args.which }, Some(config.data), cache)
+        }
     };
+    let is_directory = matches!(target, Target::Directory(_));
     let data = match &args.data {
         Some(path) => Some(Box::new(named_pairs(path, args.translations.as_deref(), trained_on)?)),
         None if is_directory => {

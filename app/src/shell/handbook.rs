@@ -21,6 +21,7 @@ pub const PAGES: &[Page] = pages![
     "window.md",
     "configs.md",
     "translation.md",
+    "models.md",
     "races.md",
     "redundancy.md",
     "generation.md",

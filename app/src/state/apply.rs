@@ -251,9 +251,14 @@ impl State {
             | Event::Generated { .. }
             | Event::Generating { .. }
             | Event::ProvingCaches { .. }) => self.generate.apply(ticket, event),
-            // The window does not score translations, nor convert models.
+            // The window does not score translations, convert models, nor talk to hubs.
             Event::Converting { .. }
             | Event::Converted { .. }
+            | Event::Fetched { .. }
+            | Event::Fetching { .. }
+            | Event::Inspected { .. }
+            | Event::Pushed { .. }
+            | Event::Pushing { .. }
             | Event::Translating { .. }
             | Event::TranslationEvaluated { .. }
             | Event::Done

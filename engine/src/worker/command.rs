@@ -8,6 +8,7 @@ use crate::{
     config::{Coverage, DataConfig, Precision, RunConfig},
     convert::Conversion,
     generate::Search,
+    hub::{FetchRequest, RepoName},
     speed::SweepSpec,
     store::{Advised, AnalysisId, BenchmarkId, Cursor, RunId},
 };
@@ -157,6 +158,34 @@ pub enum Command {
     CancelConversion {
         /// The request that asked for it.
         conversion: Ticket,
+    },
+    /// Asks a hub what it knows about a model or a data set; answered by [`super::Event::Inspected`]. Nothing is downloaded but
+    /// its `config.json`, and nothing is kept.
+    Inspect {
+        /// Of what.
+        request: FetchRequest,
+    },
+    /// Brings a model or a data set of a hub into the cache that other tools share, beside whatever computes; answered by
+    /// [`super::Event::Fetching`] as it goes on and by [`super::Event::Fetched`]. What is there already is not downloaded again.
+    Fetch {
+        /// Of what.
+        request: FetchRequest,
+    },
+    /// Uploads a run's checkpoint or a model directory to a hub, beside whatever computes; answered by
+    /// [`super::Event::Pushing`] as it goes on and by [`super::Event::Pushed`].
+    Push {
+        /// Which model.
+        target: Target,
+        /// Where to; without an owner it is the one of the token.
+        name: RepoName,
+        /// Whether everybody may read it.
+        public: bool,
+    },
+    /// Ends an [`Self::Inspect`], a [`Self::Fetch`], of which what came is kept, or a [`Self::Push`], which then changes nothing.
+    /// Answered by [`super::Event::Done`].
+    CancelTransfer {
+        /// The request that asked for it.
+        transfer: Ticket,
     },
     /// Writes a checkpoint as a model directory; answered by [`super::Event::Exported`].
     Export {

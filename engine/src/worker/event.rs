@@ -7,6 +7,7 @@ use crate::{
     config::{Precision, Problem},
     convert::{Conversion, ConvertedAttention},
     generate::{BeamNode, CacheProof, Ending, SourceAttention},
+    hub::{Fetched, Pushed, RepoFacts, RepoName},
     objective::Measurements,
     speed::{MachineLimits, PointResult},
     store::{
@@ -464,6 +465,74 @@ pub enum Event {
         parameters: u64,
         /// What became of each attention, in the order of a forward pass.
         attentions: Vec<ConvertedAttention>,
+        /// Time that it took.
+        #[serde(with = "floats")]
+        seconds: f64,
+    },
+    /// Answer to [`super::Command::Inspect`].
+    Inspected {
+        /// What the hub says. All text in it is the hub's.
+        #[serde(flatten)]
+        facts: Box<RepoFacts>,
+    },
+    /// Something is being fetched. At most some 30 a second.
+    Fetching {
+        /// What.
+        name: RepoName,
+        /// The file in progress.
+        file: String,
+        /// Its number, from 0.
+        number: usize,
+        /// All of them.
+        count: usize,
+        /// Bytes of all files that are here.
+        bytes: u64,
+        /// Bytes of all files, as far as the hub says it.
+        total_bytes: u64,
+        /// How fast it came so far.
+        #[serde(with = "floats")]
+        bytes_per_sec: f64,
+    },
+    /// Answer to [`super::Command::Fetch`].
+    Fetched {
+        /// What is here now.
+        #[serde(flatten)]
+        fetched: Box<Fetched>,
+        /// Its size.
+        bytes: u64,
+        /// Bytes that had to be downloaded.
+        downloaded: u64,
+        /// Time that it took.
+        #[serde(with = "floats")]
+        seconds: f64,
+    },
+    /// A model is being uploaded. At most some 30 a second.
+    Pushing {
+        /// Where to, as given.
+        name: RepoName,
+        /// The file in progress.
+        file: String,
+        /// Its number, from 0.
+        number: usize,
+        /// Large files in all.
+        count: usize,
+        /// Bytes of large files that are there.
+        bytes: u64,
+        /// Bytes of all large files.
+        total_bytes: u64,
+        /// How fast it went so far.
+        #[serde(with = "floats")]
+        bytes_per_sec: f64,
+    },
+    /// Answer to [`super::Command::Push`].
+    Pushed {
+        /// The model, as given.
+        target: String,
+        /// What is there now.
+        #[serde(flatten)]
+        pushed: Box<Pushed>,
+        /// Whether everybody may read it.
+        public: bool,
         /// Time that it took.
         #[serde(with = "floats")]
         seconds: f64,

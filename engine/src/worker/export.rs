@@ -40,7 +40,7 @@ pub(super) fn export(
     }
 }
 
-fn copy(from: &Path, to: &Path, precision: Precision) -> Result<InTransformers, CheckpointError> {
+pub(super) fn copy(from: &Path, to: &Path, precision: Precision) -> Result<InTransformers, CheckpointError> {
     let model = load_model_dir(from, dtype_of(precision), &Device::Cpu)?;
     let directory = ModelDirectory {
         plan: &model.plan,

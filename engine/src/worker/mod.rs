@@ -1,8 +1,8 @@
 //! The engine and its doors: takes [`Command`]s, owns the device and the run queue, sends [`Event`]s.
 //!
 //! Three threads work behind the doors: the scheduler (queue, store, answers; never computes), the engine thread (one job at
-//! a time: train, evaluate, measure) and the monitor (the load of the machine and its GPUs once a second). Checks and exports get short threads of
-//! their own. May be used from the window and the command line; everything that crosses these doors is plain data.
+//! a time: train, evaluate, measure) and the monitor (the load of the machine and its GPUs once a second). Checks, exports and
+//! transfers from and to a hub get threads of their own. May be used from the window and the command line; everything that crosses these doors is plain data.
 
 mod analyse_job;
 mod check;
@@ -23,6 +23,7 @@ mod generate_job;
 mod gpu;
 mod health;
 mod hooks;
+mod hub_job;
 mod job;
 mod job_context;
 mod job_control;

@@ -104,7 +104,9 @@ fn is_replaceable(notice: &Notice) -> bool {
         | Event::Preparing { .. }
         | Event::Measuring { .. }
         | Event::Analysing { .. }
+        | Event::Fetching { .. }
         | Event::Generating { .. }
+        | Event::Pushing { .. }
         | Event::ProvingCaches { .. } => true,
         Event::Queue { .. } => notice.ticket.is_none(),
         _ => false,

@@ -13,6 +13,7 @@ use super::{
     engine_thread::EngineThread,
     export::export,
     gpu,
+    hub_job::{HubJob, Transfer},
     job::{
         AnalyseJob, ConvertJob, EvaluateJob, GenerateJob, Job, JobLabel, MeasureJob, ProveJob, TrainJob, TranslateJob,
         Work,
@@ -41,6 +42,9 @@ const LOOK_UP: Duration = Duration::from_millis(250);
 
 /// How often the scheduler looks for what other programs did: runs left behind by one that died, new ones.
 const LOOK_AFTER: Duration = Duration::from_secs(2);
+
+/// Transfers from and to hubs at the same time.
+const TRANSFERS: usize = 4;
 
 /// Size and time of the database and of its log: any write changes one of them.
 type Trace = [Option<(u64, SystemTime)>; 2];
@@ -116,6 +120,7 @@ pub(super) struct Scheduler {
     viewer: Viewer,
     queue: VecDeque<Job>,
     current: Option<Current>,
+    transfers: Vec<Transfer>,
     is_ending: bool,
     /// Whether the table of runs is to be sent again, and when it was last.
     runs_changed: bool,
@@ -159,6 +164,7 @@ impl Scheduler {
             viewer: Viewer::default(),
             queue: VecDeque::new(),
             current: None,
+            transfers: Vec::new(),
             is_ending: false,
             runs_changed: false,
             runs_sent: Instant::now(),
@@ -205,6 +211,10 @@ impl Scheduler {
             if self.is_ending && self.current.is_none() {
                 break;
             }
+        }
+        for transfer in std::mem::take(&mut self.transfers) {
+            transfer.stop();
+            transfer.join();
         }
         self.engine_thread.end();
         self.monitor.end();
@@ -290,6 +300,23 @@ impl Scheduler {
             }
             Command::CancelConversion { conversion } => {
                 self.cancel_answer(conversion, |label| matches!(label, JobLabel::Convert { .. }));
+                self.outbox.send(Event::Done);
+                Ok(())
+            }
+            Command::Inspect { request } => {
+                self.transfer(HubJob::Inspect(request));
+                Ok(())
+            }
+            Command::Fetch { request } => {
+                self.transfer(HubJob::Fetch(request));
+                Ok(())
+            }
+            Command::Push { target, name, public } => {
+                self.transfer(HubJob::Push { target, name, public });
+                Ok(())
+            }
+            Command::CancelTransfer { transfer } => {
+                self.transfers.iter().filter(|one| one.is_of(transfer)).for_each(Transfer::stop);
                 self.outbox.send(Event::Done);
                 Ok(())
             }
@@ -688,6 +715,24 @@ impl Scheduler {
             });
         }
         Ok(())
+    }
+
+    /// Begins a transfer from or to a hub, beside whatever computes.
+    fn transfer(&mut self, job: HubJob) {
+        self.transfers.retain(|transfer| !transfer.is_over());
+        if self.transfers.len() >= TRANSFERS {
+            let why =
+                format!("{TRANSFERS} transfers from and to hubs are in progress. Wait for one to end, or end one.");
+            self.outbox.send(Event::Refused { why });
+            return;
+        }
+        match Transfer::start(self.store.clone(), self.outbox.clone(), job) {
+            Ok(transfer) => self.transfers.push(transfer),
+            Err(error) => {
+                let why = format!("The transfer could not start: {error}.");
+                self.outbox.send(Event::Failed { run: None, why, what_to_do: "Try again.".to_owned() });
+            }
+        }
     }
 
     /// Stops what runs, leaves what waits queued no more.

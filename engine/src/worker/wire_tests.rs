@@ -18,6 +18,10 @@ use crate::{
     config::{Cache, Compatibility, Coverage, DataConfig, Objective, Precision, Problem, RunConfig},
     convert::{Conversion, ConvertedAttention, ToCollaborative},
     generate::{BeamNode, CacheProof, Ending, ProvedCache, Search, SourceAttention},
+    hub::{
+        CommitHash, FetchRequest, Fetched, FetchedFile, Gating, Pushed, RemoteArchitecture, RemoteFile, RepoFacts,
+        RepoKind, RepoName, Revision,
+    },
     objective::{Direction, Measurements, Sums, text_scores::TEXT_SCORES},
     speed::{
         AttentionGroup, GenerationMeasurement, GenerationSpec, GenerationTime, GroupTime, LargestBatch, MachineLimits,
@@ -339,6 +343,20 @@ impl Parts {
         Conversion::Collaborative(ToCollaborative { d_k, random_starts, seed, sweeps: 4, tolerance: self.finite })
     }
 
+    fn repo(&self) -> RepoName {
+        format!("org-{}/m.{}", self.count, self.whole).parse().unwrap()
+    }
+
+    fn commit(&self) -> CommitHash {
+        format!("{:040x}", self.whole).parse().unwrap()
+    }
+
+    fn fetch_request(&self) -> FetchRequest {
+        let kind = if self.yes { RepoKind::Dataset } else { RepoKind::Model };
+        let only = vec!["a b/c.txt".parse().unwrap()];
+        FetchRequest { kind, name: self.repo(), revision: "refs/pr/1".parse().unwrap(), only }
+    }
+
     fn costs(&self) -> Vec<TokenCost> {
         vec![TokenCost { seconds: self.any, bytes: self.whole }]
     }
@@ -417,6 +435,10 @@ fn commands(p: &Parts) -> Vec<Command> {
             to: base_dir.clone(),
             threads: Some(p.count),
         },
+        Command::Inspect { .. } => Command::Inspect { request: p.fetch_request() },
+        Command::Fetch { .. } => Command::Fetch { request: p.fetch_request() },
+        Command::Push { .. } => Command::Push { target: p.target(), name: p.repo(), public: p.yes },
+        Command::CancelTransfer { .. } => Command::CancelTransfer { transfer: Ticket::new() },
         Command::CancelConversion { .. } => Command::CancelConversion { conversion: Ticket::new() },
         Command::Export { .. } => Command::Export { run: run.clone(), which: Which::Last, to: base_dir.clone() },
         Command::ListRuns => Command::ListRuns,
@@ -715,6 +737,74 @@ fn events(p: &Parts) -> Vec<Event> {
                 sweeps: p.count,
                 seconds: p.finite,
             }],
+            seconds: p.any,
+        },
+        Event::Inspected { .. } => Event::Inspected {
+            facts: Box::new(RepoFacts {
+                kind: RepoKind::Model,
+                name: p.repo(),
+                revision: Revision::default(),
+                commit: p.commit(),
+                private: p.yes,
+                gated: Gating::Terms,
+                licence: p.maybe.clone(),
+                task: p.maybe.clone(),
+                updated: None,
+                parameters: p.maybe_whole(),
+                architecture: p.yes.then(|| RemoteArchitecture {
+                    model_type: p.maybe.clone(),
+                    layers: p.maybe_whole(),
+                    ..RemoteArchitecture::default()
+                }),
+                files: vec![RemoteFile { path: "config.json".parse().unwrap(), bytes: p.maybe_whole() }],
+                bytes: p.whole,
+                other_files: p.count,
+                problem: p.maybe.clone(),
+            }),
+        },
+        Event::Fetching { .. } => Event::Fetching {
+            name: p.repo(),
+            file: text.clone(),
+            number: 1,
+            count: p.count,
+            bytes: p.whole,
+            total_bytes: 3,
+            bytes_per_sec: p.any,
+        },
+        Event::Fetched { .. } => Event::Fetched {
+            fetched: Box::new(Fetched {
+                kind: RepoKind::Dataset,
+                name: p.repo(),
+                commit: p.commit(),
+                path: p.path(),
+                files: vec![FetchedFile { path: "a/b.txt".parse().unwrap(), bytes: p.whole, downloaded: 1 }],
+            }),
+            bytes: p.whole,
+            downloaded: 1,
+            seconds: p.any,
+        },
+        Event::Pushing { .. } => Event::Pushing {
+            name: p.repo(),
+            file: text.clone(),
+            number: 1,
+            count: p.count,
+            bytes: p.whole,
+            total_bytes: 3,
+            bytes_per_sec: p.any,
+        },
+        Event::Pushed { .. } => Event::Pushed {
+            target: text.clone(),
+            pushed: Box::new(Pushed {
+                name: p.repo(),
+                url: text.clone(),
+                commit: p.yes.then(|| p.commit()),
+                is_new: p.yes,
+                files: vec![text.clone()],
+                bytes: p.whole,
+                sent: 1,
+                left_out: Vec::new(),
+            }),
+            public: p.yes,
             seconds: p.any,
         },
         Event::Exported { .. } => Event::Exported {

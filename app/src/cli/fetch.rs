@@ -1,0 +1,107 @@
+//! `headroom fetch`: brings a model or a data set of a hub into the cache that other tools share.
+
+use std::path::Path;
+
+use headroom_engine::{
+    config::counted,
+    hub::{FetchRequest, Gating, RepoFacts, RepoKind, RepoPath, Revision},
+    worker::{Command, Event},
+};
+
+use super::{
+    args::FetchArgs,
+    error::{CliError, CliResult},
+    plain, print,
+    session::{Heard, Session},
+    table::Table,
+    transfer,
+};
+
+/// Fetches, or says what there is to fetch.
+pub fn run(store: Option<&Path>, args: &FetchArgs) -> CliResult {
+    let request = FetchRequest {
+        kind: if args.dataset { RepoKind::Dataset } else { RepoKind::Model },
+        name: args.name.parse().map_err(|why: String| CliError::at("name", why))?,
+        revision: match &args.revision {
+            Some(text) => text.parse().map_err(|why: String| CliError::at("--revision", why))?,
+            None => Revision::default(),
+        },
+        only: args
+            .only
+            .iter()
+            .map(|text| text.trim_end_matches('/').parse::<RepoPath>())
+            .collect::<Result<_, _>>()
+            .map_err(|why| CliError::at("--only", why))?,
+    };
+    let session = Session::open_for_reading(store, false)?;
+    if args.info {
+        let facts = session.ask(Command::Inspect { request }, "the hub answered", |event| match event {
+            Event::Inspected { facts } => Ok(Heard::Answer(facts)),
+            Event::Failed { why, .. } => Err(CliError::FailedAt { field: "name", message: why }),
+            Event::Refused { why } => Err(CliError::at("name", why)),
+            event => Ok(Heard::Usual(event)),
+        })?;
+        session.end();
+        return if args.json { print::json(&facts) } else { print::block(&text(&facts)) };
+    }
+    let event = transfer::follow(&session, Command::Fetch { request }, "it was fetched", args.json, |event| {
+        matches!(event, Event::Fetched { .. })
+    })?;
+    session.end();
+    if args.json { print::json_line(&event) } else { tell(&event) }
+}
+
+fn tell(event: &Event) -> CliResult {
+    let Event::Fetched { fetched, bytes, downloaded, seconds } = event else { return Ok(()) };
+    let how = match downloaded {
+        0 => "all of it was here".to_owned(),
+        downloaded => format!("{} downloaded in {}", plain::bytes(*downloaded), plain::duration(*seconds)),
+    };
+    print::aside(format!(
+        "{} at {}: {}, {}; {how}.",
+        fetched.name,
+        fetched.commit,
+        counted(fetched.files.len(), "file"),
+        plain::bytes(*bytes)
+    ));
+    // The answer alone, for scripts: `headroom show "$(headroom fetch NAME)"`.
+    print::line(fetched.path.display().to_string())
+}
+
+/// What the hub says, as a table.
+fn text(facts: &RepoFacts) -> String {
+    let mut table = Table::default();
+    let mut fact = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            table.row([name.to_owned(), value]);
+        }
+    };
+    fact(facts.kind.words(), Some(facts.name.to_string()));
+    fact("revision", Some(format!("{} ({})", facts.revision, facts.commit)));
+    fact("licence", Some(facts.licence.clone().unwrap_or_else(|| "not said".to_owned())));
+    let access = match (facts.private, facts.gated) {
+        (true, _) => "private",
+        (false, Gating::Open) => "everybody",
+        (false, Gating::Terms) => "whoever agrees to its terms on its page",
+        (false, Gating::Owner) => "whom its owner lets in",
+    };
+    fact("open to", Some(access.to_owned()));
+    fact("made for", facts.task.clone());
+    fact("changed", facts.updated.clone());
+    fact("parameters", facts.parameters.map(plain::count));
+    if let Some(of) = &facts.architecture {
+        fact("architecture", of.class.clone().or_else(|| of.model_type.clone()));
+        let sizes = [("layers", of.layers), ("heads", of.heads), ("width", of.width), ("vocabulary", of.vocabulary)];
+        for (name, size) in sizes {
+            fact(name, size.map(plain::count));
+        }
+    }
+    fact("to fetch", Some(format!("{}, {}", counted(facts.files.len(), "file"), plain::bytes(facts.bytes))));
+    fact("left out", (facts.other_files > 0).then(|| counted(facts.other_files, "file")));
+    fact("problem", facts.problem.clone());
+    let mut files = Table::new(["file", "size"]);
+    for file in &facts.files {
+        files.row([file.path.to_string(), file.bytes.map_or_else(|| "-".to_owned(), plain::bytes)]);
+    }
+    format!("{}\n{}", table.text(), files.text())
+}

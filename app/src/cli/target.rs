@@ -1,0 +1,62 @@
+//! What a command takes as a model: a run, a model directory, or the name of a model that was fetched.
+
+use std::path::{Path, PathBuf};
+
+use headroom_engine::{
+    hub::{HubSettings, RepoKind, RepoName, cached},
+    store::{RunRecord, Store},
+};
+
+use super::{
+    error::{CliError, CliResult},
+    open,
+};
+
+/// What a name stands for.
+pub(super) enum Named {
+    /// A model directory that is there, its path absolute.
+    Directory(PathBuf),
+    /// A run, in the store, which is open.
+    Run(Box<Store>, Box<RunRecord>),
+}
+
+/// Finds what is meant: a folder that is there goes before a run, and a run before a model in the cache. Nothing is asked of a hub.
+pub(super) fn named(store: Option<&Path>, text: &str) -> CliResult<Named> {
+    if Path::new(text).is_dir() {
+        if !Path::new(text).join("config.json").exists() {
+            return Err(CliError::at("run", no_model_directory(text)));
+        }
+        let path = std::path::absolute(text)
+            .map_err(|error| CliError::at("run", format!("The directory {text} cannot be used: {error}.")))?;
+        return Ok(Named::Directory(path));
+    }
+    let looks_like_a_path = text.contains(['/', '\\']);
+    let name: Option<RepoName> = text.parse().ok();
+    if !looks_like_a_path {
+        // A run is found by its name too: only where there is none a model may be meant.
+        return match open::reading_run(store, text) {
+            Ok((store, record)) => Ok(Named::Run(Box::new(store), Box::new(record))),
+            Err(error) => name.and_then(|name| fetched(&name)).map(Named::Directory).ok_or(error),
+        };
+    }
+    let Some(name) = name else {
+        return Err(CliError::at("run", format!("There is no model directory {text}.")));
+    };
+    fetched(&name).map(Named::Directory).ok_or_else(|| {
+        let message = format!(
+            "There is no model directory {text}, and no model of that name was fetched. Fetch it with `headroom fetch {name}`."
+        );
+        CliError::at("run", message)
+    })
+}
+
+/// Where a model lies that was fetched before.
+fn fetched(name: &RepoName) -> Option<PathBuf> {
+    let settings = HubSettings::from_environment().ok()?;
+    cached(&settings, RepoKind::Model, name, None).map(|here| here.path)
+}
+
+/// Why a folder is refused.
+fn no_model_directory(folder: &str) -> String {
+    format!("{folder} is no model directory: it has no config.json. Name a folder that `headroom export` made.")
+}
