@@ -23,6 +23,8 @@ impl PanelId {
     pub const HEADS: Self = Self("heads");
     /// The run that trains now.
     pub const LIVE: Self = Self("live");
+    /// What is known of a model, and what can be made of it.
+    pub const MODELS: Self = Self("models");
     /// Attention scores restored from some of their pairs.
     pub const RECONSTRUCT: Self = Self("reconstruct");
     /// How similar heads and layers are.

@@ -104,6 +104,69 @@ fn a_directory_of_another_program_is_converted() {
     assert!(!program.path("twice").exists());
 }
 
+/// The other conversions, of a run on its own text: what each says, that it opens, and that what loses nothing loses nothing.
+#[test]
+fn every_conversion_says_what_it_changed() {
+    let program = program();
+    program.write("text.txt", "the old river runs to the sea and the owl sleeps. ".repeat(40));
+    let run = program.train(TINY_DECODER, &["--steps", "20"]);
+    let before = program.show(&run)["parameters"].as_u64().unwrap();
+    let made = |arguments: &[&str], to: &str| {
+        let all = [&["convert", &run, "--to", to, "--json"][..], arguments].concat();
+        let answer = program.run(&all).expect_code(0).events().pop().unwrap();
+        assert_eq!(answer["event"], "converted", "{answer}");
+        assert!(loss(&program, to).is_finite());
+        let price = answer["price"].clone();
+        assert_eq!(price["layers"].as_array().unwrap().len(), 2, "{answer}");
+        assert!(price["data"].as_str().unwrap().contains("held-out text"), "{price}");
+        let lineage = program.run(&["show", to, "--json"]).expect_code(0).json()["lineage"].clone();
+        assert_eq!(lineage["measured"]["loss"], price["loss"], "{lineage}");
+        (answer, price)
+    };
+    let distance = |price: &Value, layer: usize| price["layers"][layer]["map_distance"].as_f64().unwrap();
+
+    let (answer, price) = made(&["--drop-key-biases"], "keyless");
+    assert!(answer["parameters"].as_u64().unwrap() < before);
+    assert!(distance(&price, 1) < 1e-6 && price["layers"][1]["output_error"].as_f64().unwrap() < 1e-6, "{price}");
+    let losses = [&price["loss"], &price["loss_before"]].map(|loss| loss.as_f64().unwrap());
+    assert!((losses[0] - losses[1]).abs() < 1e-6, "{losses:?}");
+
+    let (answer, price) = made(&["--grouped", "1"], "grouped");
+    assert!(answer["attentions"][0]["relative_error"].as_f64().unwrap() > 0.1, "{answer}");
+    assert!(distance(&price, 0) > 0.0);
+    let config = program.run(&["show", "grouped", "--config"]).expect_code(0).stdout;
+    assert!(config.contains("grouped") && config.contains("kv_heads = 1"), "{config}");
+
+    // At no similarity at all every head of the second layer borrows; the first one's maps stay.
+    let (answer, price) = made(&["--borrow", "0", "--examples", "8"], "borrowed");
+    let found = answer["found"].as_str().unwrap();
+    assert!(found.contains("borrow") && found.contains("alike in the mean"), "{found}");
+    assert_eq!((distance(&price, 0), &answer["attentions"][1]["relative_error"]), (0.0, &Value::Null));
+    assert!(distance(&price, 1) > 0.0 && answer["parameters"].as_u64().unwrap() < before);
+    let (_, merged) = made(&["--borrow", "0", "--examples", "8", "--merge"], "merged");
+    assert!(distance(&merged, 0) > 0.0, "{merged}");
+    let arguments = ["convert", &run, "--to", "new", "--borrow", "1"];
+    let _ = program.run(&arguments).expect_code(2).expect_words(&["most similar two reach", "at most that"]);
+
+    for coverage in ["partial:k=3", "eigen:k=3"] {
+        let to = coverage.replace([':', '='], "-");
+        let (answer, price) = made(&["--coverage", coverage, "--choose-from", "8"], &to);
+        assert!(answer["found"].as_str().unwrap().starts_with("error of scores"), "{answer}");
+        assert!(distance(&price, 0) > 0.0, "{price}");
+    }
+    // A folder from elsewhere needs a text.
+    let _ = program
+        .run(&["convert", "keyless", "--to", "new", "--borrow", "0.5"])
+        .expect_code(2)
+        .expect_words(&["--data", "headroom convert DIR"]);
+    let arguments = ["convert", "keyless", "--to", "of-text", "--borrow", "0", "--data", "text.txt", "--json"];
+    let answer = program.run(&arguments).expect_code(0).events().pop().unwrap();
+    assert!(answer["price"]["data"].as_str().unwrap().contains("text.txt"), "{answer}");
+    let told = program.run(&["convert", "keyless", "--to", "plain", "--grouped", "2"]).expect_code(0).stdout;
+    assert!(told.contains("was not measured: no text was named"), "{told}");
+    assert!(!program.path("new").exists());
+}
+
 #[test]
 fn bad_input_is_refused_with_what_to_do() {
     let program = program();
@@ -128,7 +191,14 @@ fn bad_input_is_refused_with_what_to_do() {
     );
     refused(&[&[pairwise.as_str()][..], &to_new, &["8"]].concat(), &["\"pairwise\"", "standard"]);
     refused(&[&run, "--to", "new", "--collaborative"], &["--d-k"]);
-    refused(&[&run, "--to", "new"], &["--collaborative"]);
+    refused(&[&run, "--to", "new"], &["--collaborative", "--borrow", "--grouped"]);
+    refused(&[&run, "--to", "new", "--grouped", "3"], &["3 heads of keys and values", "divisor"]);
+    refused(&[&run, "--to", "new", "--borrow", "1.5"], &["similarity of 1.5"]);
+    refused(&[&run, "--to", "new", "--borrow", "half"], &["--borrow"]);
+    refused(&[&run, "--to", "new", "--grouped", "1", "--drop-key-biases"], &["cannot be used with"]);
+    refused(&[&run, "--to", "new", "--coverage", "full"], &["every pair is scored already"]);
+    refused(&[&run, "--to", "new", "--coverage", "partial:k=0"], &["k"]);
+    refused(&[&run, "--to", "new", "--grouped", "1", "--data", "nowhere.txt"], &["nowhere.txt"]);
     refused(&[&run, "--collaborative", "--d-k", "8"], &["--to"]);
     refused(&[&run, "--to", "taken", "--collaborative", "--d-k", "8"], &["taken", "empty"]);
     refused(&[&run, "--to", "file", "--collaborative", "--d-k", "8"], &["is a file"]);

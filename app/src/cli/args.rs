@@ -7,6 +7,7 @@ use headroom_engine::{analysis::Measure, config::Cache, speed::MEASURE_MEMORY, w
 use super::{
     bench_args::BenchTask,
     common_args::{ConfigArgs, DevicesArgs},
+    convert_args::ConvertArgs,
     run_args::{
         AnalysesArgs, ArchiveArgs, ChartArgs, MapsArgs, MixingArgs, NoteArgs, RenameArgs, RunsGivenArgs, TagArgs,
     },
@@ -595,7 +596,7 @@ pub struct AdviseArgs {
 }
 
 /// A share, 0 to 1.
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
         _ => Err("give a number from 0 to 1".to_owned()),
@@ -613,45 +614,6 @@ pub struct DomainsArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Answer as one JSON object at the end.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Arguments of `convert`.
-#[derive(Args, Debug)]
-#[command(group = clap::ArgGroup::new("conversion").required(true).args(["collaborative"]))]
-pub struct ConvertArgs {
-    /// A run, or a model directory.
-    #[arg(value_name = "RUN|DIR")]
-    pub target: String,
-    /// The model directory to make; must not exist or be empty.
-    #[arg(long, value_name = "DIR")]
-    pub to: PathBuf,
-    /// Standard attention becomes collaborative: queries and keys that all heads share, and a mixing row for each head.
-    #[arg(long, requires = "d_k")]
-    pub collaborative: bool,
-    /// The shared width; at the number of heads times their size nothing is lost.
-    #[arg(long, value_name = "N", requires = "collaborative")]
-    pub d_k: Option<usize>,
-    /// Random beginnings of the search beside the one from singular vectors; the best of all is kept.
-    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=1000))]
-    pub restarts: u64,
-    /// What random beginnings are drawn from.
-    #[arg(long, value_name = "SEED", default_value_t = 1)]
-    pub seed: u64,
-    /// The most sweeps from each beginning.
-    #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub sweeps: u64,
-    /// A search ends where ten sweeps make the error less by a smaller share than this.
-    #[arg(long, value_name = "SHARE", default_value_t = 1e-4, value_parser = share)]
-    pub tolerance: f64,
-    /// Which checkpoint of a run: `best`, `last` or a step.
-    #[arg(long, default_value = "best")]
-    pub which: Which,
-    /// Threads that compute; without it, as many as there are cores. They change no bit of the result.
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=1024))]
-    pub threads: Option<u64>,
-    /// One JSON object a line; the last is `converted`.
     #[arg(long)]
     pub json: bool,
 }

@@ -1,21 +1,24 @@
 //! `headroom convert`: another model of a run's or of a model directory.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use headroom_engine::{
-    config::counted,
-    convert::{Conversion, ConvertedAttention, ToCollaborative},
+    config::{Coverage, counted, from_toml},
+    convert::{
+        Conversion, ConvertedAttention, LayerPrice, Price, ToBorrow, ToCollaborative, ToCoverage, ToGrouped,
+        WithoutKeyBiases,
+    },
     worker::{Command, Event, Target},
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
-    args::ConvertArgs,
+    convert_args::ConvertArgs,
     error::{CliError, CliResult, joined},
-    export, plain, print,
+    eval, export, plain, print,
     session::{Heard, Session},
     signals,
     table::Table,
@@ -31,21 +34,38 @@ pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
         CliError::at("--to", format!("The directory {} cannot be used: {error}.", args.to.display()))
     })?;
     export::refuse_occupied(&to)?;
-    let target = match named(store, &args.target)? {
-        Named::Directory(path) => Target::Directory(path),
-        Named::Run(_, record) => Target::Run { run: record.summary.id, which: args.which },
+    let (target, trained_on) = match named(store, &args.target)? {
+        Named::Directory(path) => (Target::Directory(path), None),
+        Named::Run(_, record) => {
+            let config = from_toml(&record.config_toml).map_err(|error| {
+                CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
+            })?;
+            (Target::Run { run: record.summary.id, which: args.which }, Some(config.data))
+        }
     };
-    let whole = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let conversion = Conversion::Collaborative(ToCollaborative {
-        d_k: args.d_k.unwrap_or_default(),
-        random_starts: whole(args.restarts),
-        seed: args.seed,
-        sweeps: whole(args.sweeps),
-        tolerance: args.tolerance,
-    });
-    let session = Session::open_for_reading(store, matches!(target, Target::Run { .. }))?;
+    let is_directory = matches!(target, Target::Directory(_));
+    let current_dir = std::env::current_dir()
+        .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
+    let text = |path: &PathBuf| eval::named_text(path, args.field.as_ref(), args.column.as_ref(), None, trained_on);
+    let data = args.data.as_ref().map(text).transpose()?.map(Box::new);
+    let conversion = conversion(args)?;
+    if conversion.needs_text() && is_directory && data.is_none() {
+        let message = "A model directory holds no text, and this conversion depends on what the model does with one. Name \
+                       some with --data, as in `headroom convert DIR --to NEW --borrow 0.9 --data text.txt`.";
+        return Err(CliError::at("--data", message));
+    }
+    let session = Session::open_for_reading(store, !is_directory)?;
     signals::listen();
-    let ticket = session.send(Command::Convert { target, conversion, to, threads: args.threads.map(whole) })?;
+    let ticket = session.send(Command::Convert {
+        target,
+        conversion,
+        to,
+        data,
+        examples: whole(args.examples),
+        tokens: args.tokens,
+        threads: args.threads.map(whole),
+        base_dir: current_dir,
+    })?;
     let mut shown = Shown::new(args.json);
     let mut is_stopping = false;
     let event = session.follow(ticket, "the model was converted", |event| {
@@ -67,6 +87,40 @@ pub fn run(store: Option<&Path>, args: &ConvertArgs) -> CliResult {
     shown.clear();
     session.end();
     if args.json { print::json_line(&event) } else { tell(&event) }
+}
+
+fn whole(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// What was asked for.
+fn conversion(args: &ConvertArgs) -> CliResult<Conversion> {
+    let wanted = &args.conversion;
+    if let Some(similarity) = wanted.borrow {
+        return Ok(Conversion::Borrow(ToBorrow { similarity, merges: args.merge }));
+    }
+    if let Some(kv_heads) = wanted.grouped {
+        return Ok(Conversion::Grouped(ToGrouped { kv_heads }));
+    }
+    if let Some(text) = &wanted.coverage {
+        let coverage =
+            Coverage::from_words(text).map_err(|error| CliError::at("--coverage", format!("--coverage: {error}")))?;
+        if coverage.is_full() {
+            let message = "--coverage: every pair is scored already. Name `partial:k=N` or `eigen:k=N`.";
+            return Err(CliError::at("--coverage", message));
+        }
+        return Ok(Conversion::Coverage(ToCoverage { coverage, examples: whole(args.choose_from) }));
+    }
+    if wanted.drop_key_biases {
+        return Ok(Conversion::WithoutKeyBiases(WithoutKeyBiases {}));
+    }
+    Ok(Conversion::Collaborative(ToCollaborative {
+        d_k: args.d_k.unwrap_or_default(),
+        random_starts: whole(args.restarts),
+        seed: args.seed,
+        sweeps: whole(args.sweeps),
+        tolerance: args.tolerance,
+    }))
 }
 
 /// How the progress is shown.
@@ -128,8 +182,19 @@ impl Shown {
 }
 
 fn tell(event: &Event) -> CliResult {
-    let Event::Converted { target, conversion, path, bytes, parameters_before, parameters, attentions, seconds } =
-        event
+    let Event::Converted {
+        target,
+        conversion,
+        path,
+        bytes,
+        parameters_before,
+        parameters,
+        attentions,
+        found,
+        price,
+        unpriced,
+        seconds,
+    } = event
     else {
         return Ok(());
     };
@@ -141,14 +206,47 @@ fn tell(event: &Event) -> CliResult {
         plain::bytes(*bytes),
         plain::number(*seconds)
     ))?;
-    let mut table = Table::new(["attention", "error of its products", "sweeps", "time"]);
-    for ConvertedAttention { attention, relative_error, sweeps, seconds } in attentions {
-        table.row([
-            attention.clone(),
-            format!("{:.2} %", 100.0 * relative_error),
-            plain::count(*sweeps as u64),
-            format!("{} s", plain::number(*seconds)),
-        ]);
+    if let Some(found) = found {
+        print::line(format!("On the text: {found}"))?;
     }
-    print::block(&table.text())
+    if !attentions.is_empty() {
+        let mut table = Table::new(["attention", "error of its products", "sweeps", "time"]);
+        for ConvertedAttention { attention, relative_error, sweeps, seconds } in attentions {
+            table.row([
+                attention.clone(),
+                relative_error.map_or_else(|| "-".to_owned(), percent),
+                plain::count(*sweeps as u64),
+                format!("{} s", plain::number(*seconds)),
+            ]);
+        }
+        print::block(&table.text())?;
+    }
+    if let Some(price) = price {
+        tell_price(price)?;
+    }
+    match unpriced {
+        Some(why) => print::line(format!("What it changed in maps and outputs was not measured: {why}.")),
+        None => Ok(()),
+    }
+}
+
+fn tell_price(price: &Price) -> CliResult {
+    print::line(format!(
+        "Compared on {} of {} ({}):",
+        counted(price.examples as u64, "example"),
+        counted(price.tokens as u64, "token"),
+        price.data
+    ))?;
+    let mut table = Table::new(["layer", "distance of its maps", "error of its output"]);
+    for LayerPrice { layer, map_distance, output_error } in &price.layers {
+        let distance = map_distance.map_or_else(|| "-".to_owned(), |distance| format!("{distance:.4}"));
+        table.row([layer.to_string(), distance, percent(*output_error)]);
+    }
+    print::block(&table.text())?;
+    let (Some(before), Some(now)) = (price.loss_before, price.loss) else { return Ok(()) };
+    print::line(format!("Loss {} nats per token, {} before", plain::number(now), plain::number(before)))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.2} %", 100.0 * share)
 }

@@ -21,6 +21,7 @@ mod compare;
 mod completions;
 mod config_source;
 mod convert;
+mod convert_args;
 mod devices;
 mod domains;
 mod edit;

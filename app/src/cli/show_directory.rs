@@ -62,6 +62,14 @@ fn text(facts: &DirectoryFacts) -> String {
         let largest =
             lineage.largest_error().map(|error| format!("; largest error of an attention {:.2} %", 100.0 * error));
         fact("converted by", format!("{}{}", lineage.by, largest.unwrap_or_default()));
+        if let Some(measured) = &lineage.measured {
+            let losses = measured
+                .loss
+                .zip(measured.loss_before)
+                .map(|(loss, before)| format!("loss {}, {} before; ", plain::number(loss), plain::number(before)));
+            let output = format!("output off by {:.2} %", 100.0 * measured.output_error);
+            fact("measured then", format!("{}{output} on {}", losses.unwrap_or_default(), measured.data));
+        }
     }
     let mut files = Table::new(["file", "size"]);
     for file in &facts.files {

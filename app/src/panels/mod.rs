@@ -11,6 +11,8 @@ pub mod generate;
 pub mod heads;
 pub mod inspector;
 pub mod live;
+mod model_choice;
+pub mod models;
 pub mod reconstruct;
 pub mod redundancy;
 mod registry;

@@ -1,6 +1,6 @@
 use super::{
     adviser::AdviserPanel, compare::ComparePanel, configure::ConfigurePanel, generate::GeneratePanel,
-    heads::HeadsPanel, inspector::Inspector, live::LivePanel, reconstruct::ReconstructPanel,
+    heads::HeadsPanel, inspector::Inspector, live::LivePanel, models::ModelsPanel, reconstruct::ReconstructPanel,
     redundancy::RedundancyPanel, runs::RunsPanel, spectra::SpectraPanel, speed::SpeedPanel,
 };
 use crate::context::{
@@ -29,7 +29,7 @@ const CONFIGURE: PanelInfo = PanelInfo {
 };
 
 /// The table of panels after Configure, in the order of the rail: what is known of each, and how it is made.
-const TABLE: [(PanelInfo, New); 10] = [
+const TABLE: [(PanelInfo, New); 11] = [
     (
         info(
             PanelId::LIVE,
@@ -151,6 +151,19 @@ const TABLE: [(PanelInfo, New); 10] = [
             ],
         ),
         new::<AdviserPanel>,
+    ),
+    (
+        info(
+            PanelId::MODELS,
+            Measure,
+            ["Models", "Look into a model, and make another one of it"],
+            &[
+                &[(0.0, 0.25), (0.35, 0.25), (0.35, 0.75), (0.0, 0.75), (0.0, 0.25)],
+                &[(0.65, 0.25), (1.0, 0.25), (1.0, 0.75), (0.65, 0.75), (0.65, 0.25)],
+                &[(0.35, 0.5), (0.65, 0.5)],
+            ],
+        ),
+        new::<ModelsPanel>,
     ),
 ];
 

@@ -27,9 +27,11 @@ impl State {
     pub fn apply(&mut self, notice: impl Into<Notice>) {
         let Notice { ticket, event } = notice.into();
         if let (Some(ticket), Event::Failed { why, .. } | Event::Refused { why }) = (ticket, &event) {
+            // A panel says itself why a model cannot be read or converted so.
+            let is_said = self.models.says(ticket);
             self.failed(ticket, why);
             // What the user stopped before it began did not fail.
-            if self.generate.was_stopped(ticket) {
+            if is_said || self.generate.was_stopped(ticket) || self.models.was_stopped(ticket) {
                 return;
             }
         }
@@ -251,10 +253,12 @@ impl State {
             | Event::Generated { .. }
             | Event::Generating { .. }
             | Event::ProvingCaches { .. }) => self.generate.apply(ticket, event),
-            // The window does not score translations, convert models, nor talk to hubs.
-            Event::Converting { .. }
-            | Event::Converted { .. }
-            | Event::Fetched { .. }
+            event @ (Event::Converted { .. }
+            | Event::Converting { .. }
+            | Event::ConversionPreviewed { .. }
+            | Event::ModelDescribed { .. }) => self.models.apply(ticket, event),
+            // The window does not score translations, nor talk to hubs yet.
+            Event::Fetched { .. }
             | Event::Fetching { .. }
             | Event::Inspected { .. }
             | Event::Pushed { .. }
@@ -455,6 +459,7 @@ impl State {
             || self.advice.fail(ticket, why)
             || self.generate.fail(ticket, why)
             || self.maps.fail(ticket, why)
+            || self.models.fail(ticket, why)
             || self.speed.fail(ticket, why);
     }
 

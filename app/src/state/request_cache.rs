@@ -151,6 +151,12 @@ impl<K: Clone + Ord, V> RequestCache<K, V> {
         self.make_room();
     }
 
+    /// Whether an answer with this ticket is waited for.
+    pub(super) fn asked(&self, asked: Ticket) -> bool {
+        let is_meant = |entry: &Entry<V>| matches!(&entry.phase, Phase::Waiting { ticket, .. } if *ticket == asked);
+        self.entries.values().any(is_meant)
+    }
+
     /// Takes a failure in; false where no answer with this ticket is waited for.
     pub(super) fn fail(&mut self, failed: Ticket, why: &str) -> bool {
         let is_meant = |phase: &Phase| matches!(phase, Phase::Waiting { ticket, .. } if *ticket == failed);

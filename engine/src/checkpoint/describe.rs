@@ -4,7 +4,7 @@ use std::{
 };
 
 use candle_core::{DType, Device};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     BestMetric, CONFIG, CheckpointError, FILES, Lineage, RUN_CONFIG, load_model_dir, load_training_state,
@@ -13,7 +13,7 @@ use super::{
 use crate::config::{NormPlacement, RunConfig};
 
 /// What a model directory holds, by its own files alone.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DirectoryFacts {
     /// The directory.
     pub path: PathBuf,
@@ -54,7 +54,7 @@ pub struct DirectoryFacts {
 }
 
 /// One tensor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TensorFacts {
     /// Its name.
     pub name: String,
@@ -63,7 +63,7 @@ pub struct TensorFacts {
 }
 
 /// One file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileFacts {
     /// Its name.
     pub name: String,
@@ -72,7 +72,7 @@ pub struct FileFacts {
 }
 
 /// How far training had come.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainingFacts {
     /// Optimiser steps done.
     pub step: u64,

@@ -86,6 +86,21 @@ pub fn load_model_dir(dir: &Path, dtype: DType, device: &Device) -> Result<Loade
     })
 }
 
+/// The architecture of a model directory, without its weights.
+///
+/// # Errors
+/// If it is no model directory, or describes a model that cannot be computed here.
+pub fn read_plan(dir: &Path) -> Result<ModelPlan, CheckpointError> {
+    let dir = &recovered(dir);
+    if !is_model(dir) {
+        return Err(CheckpointError::NotFound { path: dir.clone() });
+    }
+    refuse_other_kinds(dir)?;
+    let missing = || CheckpointError::MissingFile { file: CONFIG.to_owned(), path: dir.clone() };
+    let settings = text(dir, CONFIG)?.ok_or_else(missing)?;
+    hugging_face::plan_of(&settings, &tensors::names(dir)?, dir)
+}
+
 /// Reads what it takes to continue training. Tensors keep the number format in which they were saved.
 ///
 /// # Errors

@@ -43,8 +43,8 @@ pub use describe::{DirectoryFacts, FileFacts, TensorFacts, TrainingFacts, descri
 pub(crate) use directory::kind_words;
 pub use error::CheckpointError;
 pub use hugging_face::{InTransformers, in_transformers};
-pub use lineage::{AttentionError, Lineage, weights_sha256};
-pub use load::{LoadedModel, load_model_dir, load_training_state};
+pub use lineage::{AttentionError, Lineage, MeasuredChange, weights_sha256};
+pub use load::{LoadedModel, load_model_dir, load_training_state, read_plan};
 pub(crate) use removal::{Removable, check_removable, remove_marked};
 pub use save::{ModelDirectory, SavedModel, save_model_dir};
 pub(crate) use space::free_bytes;

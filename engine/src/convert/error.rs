@@ -7,7 +7,7 @@ use crate::{analysis::AnalysisError, model::ModelError};
 pub enum ConvertError {
     /// Attention that the conversion does not start from.
     #[error(
-        "Only standard attention can be converted to collaborative heads, and {attention} is \"{kind}\". Name a model whose \
+        "Only standard attention can be converted, and {attention} is \"{kind}\". Name a model whose \
          attention is standard throughout."
     )]
     NotStandard {
@@ -38,6 +38,30 @@ pub enum ConvertError {
         /// Heads of a layer.
         heads: usize,
     },
+    /// Groups that heads cannot be put into.
+    #[error(
+        "{kv_heads} heads of keys and values do not divide {heads} heads into groups of the same size. Choose a divisor of {heads}."
+    )]
+    Groups {
+        /// Heads of keys and values.
+        kv_heads: usize,
+        /// Heads of a layer.
+        heads: usize,
+    },
+    /// A similarity that is none.
+    #[error("A similarity of {similarity} is out of range: it is at least 0 and at most 1, where maps are the same.")]
+    Similarity {
+        /// It.
+        similarity: f64,
+    },
+    /// A model in which maps are not compared.
+    #[error(
+        "Heads of an encoder-decoder cannot be made to borrow yet: its maps are not compared. Name a model of one stack."
+    )]
+    SeveralStacks,
+    /// Nothing to take away.
+    #[error("There are no key biases to take away in every attention of this model. It can stay as it is.")]
+    NoKeyBiases,
     /// Weights that are no numbers.
     #[error("The weights of queries or keys are not finite: the model has diverged. Choose an earlier checkpoint.")]
     NotFinite,
@@ -56,7 +80,13 @@ impl ConvertError {
     /// Whether what was asked for cannot be had as it was asked for, rather than the attempt having failed.
     pub fn is_refusal(&self) -> bool {
         match self {
-            Self::NotStandard { .. } | Self::PairsLeftOut { .. } | Self::Width { .. } => true,
+            Self::NotStandard { .. }
+            | Self::PairsLeftOut { .. }
+            | Self::Width { .. }
+            | Self::Groups { .. }
+            | Self::Similarity { .. }
+            | Self::SeveralStacks
+            | Self::NoKeyBiases => true,
             Self::NotFinite | Self::Stopped | Self::Analysis(_) | Self::Model(_) => false,
         }
     }

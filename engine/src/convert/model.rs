@@ -1,20 +1,17 @@
 //! A whole model, one attention after the other.
 
-use std::{
-    collections::{BTreeMap, btree_map::Entry},
-    ops::ControlFlow,
-    time::Instant,
-};
+use std::{ops::ControlFlow, time::Instant};
 
-use candle_core::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::{Conversion, ConvertError, HeadMaps, Search, ToCollaborative, decompose};
+use super::{
+    Conversion, ConvertError, ToCollaborative, ToGrouped, borrow, collaborative, grouped,
+    weights::{Weights, complete, places},
+};
 use crate::{
-    attention::{AttentionKind, HeadPlan, ModelPlan, StackPlan, compatibility::LayerHeads},
-    config::{Collaborative, Compatibility, Coverage},
-    model::{ParameterSet, attention_name, specifications},
-    ops::{Orientation, part},
+    attention::{HeadPlan, ModelPlan},
+    config::{Biases, Collaborative, Compatibility, Coverage, Grouped, Standard},
+    model::ParameterSet,
 };
 
 /// What became of one attention.
@@ -22,8 +19,9 @@ use crate::{
 pub struct ConvertedAttention {
     /// Which, as in `encoder.0.self`.
     pub attention: String,
-    /// `‖T - T~‖ / ‖T‖` of its products `W_Q W_Kᵀ`, 0..=1.
-    pub relative_error: f64,
+    /// `‖T - T~‖ / ‖T‖` of its products `W_Q W_Kᵀ`; none where heads have the map of another layer, or its products are what
+    /// they were and not all of them are used.
+    pub relative_error: Option<f64>,
     /// Sweeps of the search; 0 where nothing had to be searched for.
     pub sweeps: usize,
     /// Time that it took.
@@ -58,42 +56,29 @@ pub struct Converted {
     pub attentions: Vec<ConvertedAttention>,
 }
 
-/// One attention of a model.
-struct Place<'a> {
-    name: String,
-    stack: &'a StackPlan,
-    head_plan: &'a HeadPlan,
-    compatibility: &'a Compatibility,
-    layer: usize,
+/// A conversion, with what was found out about the model on a text where it needs that.
+#[derive(Clone, Copy, Debug)]
+pub enum Recipe<'a> {
+    /// All heads share queries and keys.
+    Collaborative(&'a ToCollaborative),
+    /// Heads that compute now borrow where this plan says so.
+    Borrow {
+        /// Who borrows from whom.
+        heads: &'a HeadPlan,
+        /// Whether lenders get the best single map for themselves and their borrowers.
+        merges: bool,
+    },
+    /// Several heads share keys and values.
+    Grouped(&'a ToGrouped),
+    /// Keys lose their biases.
+    WithoutKeyBiases,
 }
 
-/// Every attention of a plan, in the order of a forward pass.
-fn places(plan: &ModelPlan) -> Vec<Place<'_>> {
-    let mut found = Vec::new();
-    for stack in plan.stacks() {
-        let cross = stack.cross.as_ref().map(|cross| (AttentionKind::Cross, &cross.head_plan, &cross.compatibility));
-        for layer in 0..stack.layers {
-            let own = (AttentionKind::Own, &stack.head_plan, &stack.compatibility);
-            for (kind, head_plan, compatibility) in [own].into_iter().chain(cross) {
-                let name = attention_name(stack, layer, kind);
-                found.push(Place { name, stack, head_plan, compatibility, layer });
-            }
-        }
-    }
-    found
-}
-
-/// Whether a model can be converted, and what its plan is then.
+/// Whether a model can be converted, before anything else is looked at.
 ///
 /// # Errors
 /// What stands in the way, and what to do.
-pub fn check(plan: &ModelPlan, conversion: &Conversion) -> Result<ModelPlan, ConvertError> {
-    let Conversion::Collaborative(ToCollaborative { d_k, .. }) = *conversion;
-    for place in places(plan) {
-        if !matches!(place.compatibility, Compatibility::Standard(_)) {
-            return Err(ConvertError::NotStandard { attention: place.name, kind: place.compatibility.kind() });
-        }
-    }
+pub fn check(plan: &ModelPlan, conversion: &Conversion) -> Result<(), ConvertError> {
     for stack in plan.stacks() {
         match &stack.coverage {
             Coverage::Full(_) => {}
@@ -101,158 +86,148 @@ pub fn check(plan: &ModelPlan, conversion: &Conversion) -> Result<ModelPlan, Con
                 return Err(ConvertError::PairsLeftOut { kind: other.kind() });
             }
         }
+    }
+    // Leaving pairs out asks nothing of how they are scored.
+    if !matches!(conversion, Conversion::Coverage(_)) {
+        for place in places(plan) {
+            if !matches!(place.compatibility, Compatibility::Standard(_)) {
+                return Err(ConvertError::NotStandard { attention: place.name, kind: place.compatibility.kind() });
+            }
+        }
+    }
+    match conversion {
+        Conversion::Collaborative(to) => collaborative_plan(plan, to.d_k).map(drop),
+        Conversion::Grouped(to) => grouped_plan(plan, to.kv_heads).map(drop),
+        Conversion::WithoutKeyBiases(_) => without_key_biases(plan).map(drop),
+        Conversion::Borrow(to) if !(0.0..=1.0).contains(&to.similarity) => {
+            Err(ConvertError::Similarity { similarity: to.similarity })
+        }
+        Conversion::Borrow(_) if plan.encoder.is_some() => Err(ConvertError::SeveralStacks),
+        Conversion::Borrow(_) | Conversion::Coverage(_) => Ok(()),
+    }
+}
+
+/// What the plan of a model becomes, where that follows from the conversion alone: who borrows is not known before the model has
+/// read a text.
+///
+/// # Errors
+/// What stands in the way, and what to do.
+pub fn planned(plan: &ModelPlan, conversion: &Conversion) -> Result<Option<ModelPlan>, ConvertError> {
+    check(plan, conversion)?;
+    match conversion {
+        Conversion::Collaborative(to) => Recipe::Collaborative(to).plan(plan).map(Some),
+        Conversion::Grouped(to) => Recipe::Grouped(to).plan(plan).map(Some),
+        Conversion::WithoutKeyBiases(_) => Recipe::WithoutKeyBiases.plan(plan).map(Some),
+        Conversion::Coverage(to) => Ok(Some(plan.with_coverage(to.coverage.of_model()))),
+        Conversion::Borrow(_) => Ok(None),
+    }
+}
+
+/// The plan with another answer to how a pair is scored, everywhere.
+fn with_compatibility(plan: &ModelPlan, compatibility: &Compatibility) -> ModelPlan {
+    let mut after = plan.clone();
+    for stack in after.encoder.as_deref_mut().into_iter().chain([&mut after.stack]) {
+        stack.compatibility = compatibility.clone();
+        if let Some(cross) = &mut stack.cross {
+            cross.compatibility = compatibility.clone();
+        }
+    }
+    after
+}
+
+fn collaborative_plan(plan: &ModelPlan, d_k: usize) -> Result<ModelPlan, ConvertError> {
+    for stack in plan.stacks() {
         let most = stack.heads * stack.head_size;
         if !(1..=most).contains(&d_k) {
             return Err(ConvertError::Width { d_k, most, heads: stack.heads });
         }
     }
-    let mut after = plan.clone();
-    for stack in after.encoder.as_deref_mut().into_iter().chain([&mut after.stack]) {
-        stack.compatibility = Compatibility::Collaborative(Collaborative { d_k });
-        if let Some(cross) = &mut stack.cross {
-            cross.compatibility = Compatibility::Collaborative(Collaborative { d_k });
-        }
-    }
-    Ok(after)
+    Ok(with_compatibility(plan, &Compatibility::Collaborative(Collaborative { d_k })))
 }
 
-/// Converts a model. Everything but its queries and keys stays as it is, bit for bit. `each` hears of every sweep of a search
-/// and may end it.
+fn grouped_plan(plan: &ModelPlan, kv_heads: usize) -> Result<ModelPlan, ConvertError> {
+    for stack in plan.stacks() {
+        if kv_heads == 0 || !stack.heads.is_multiple_of(kv_heads) {
+            return Err(ConvertError::Groups { kv_heads, heads: stack.heads });
+        }
+    }
+    Ok(with_compatibility(plan, &Compatibility::Grouped(Grouped { kv_heads })))
+}
+
+fn without_key_biases(plan: &ModelPlan) -> Result<ModelPlan, ConvertError> {
+    let has =
+        |compatibility: &Compatibility| *compatibility == Compatibility::Standard(Standard { biases: Biases::All });
+    if places(plan).iter().all(|place| has(place.compatibility)) {
+        return Ok(with_compatibility(plan, &Compatibility::Standard(Standard { biases: Biases::WithoutKey })));
+    }
+    Err(ConvertError::NoKeyBiases)
+}
+
+impl Recipe<'_> {
+    /// What the plan becomes.
+    fn plan(&self, before: &ModelPlan) -> Result<ModelPlan, ConvertError> {
+        match self {
+            Self::Collaborative(to) => collaborative_plan(before, to.d_k),
+            Self::Grouped(to) => grouped_plan(before, to.kv_heads),
+            Self::WithoutKeyBiases => without_key_biases(before),
+            Self::Borrow { heads, .. } => {
+                let mut after = before.clone();
+                after.stack.head_plan = (*heads).clone();
+                Ok(after)
+            }
+        }
+    }
+}
+
+/// Converts a model that passes [`check`]. What a conversion does not name stays as it is, bit for bit. `each` hears of every
+/// sweep of a search and may end it.
 ///
 /// # Errors
 /// If the model cannot be converted, or `each` ends it.
 pub fn convert(
     plan: &ModelPlan,
     parameters: &ParameterSet,
-    conversion: &Conversion,
+    recipe: &Recipe<'_>,
     each: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<Converted, ConvertError> {
-    let Conversion::Collaborative(to) = conversion;
-    let after = check(plan, conversion)?;
+    let after = recipe.plan(plan)?;
     let mut tensors = parameters.tensors();
     let places = places(plan);
+    let merged = match recipe {
+        Recipe::Borrow { heads, merges: true } => borrow::merged(&places, heads, &tensors)?,
+        _ => Default::default(),
+    };
     let mut attentions = Vec::with_capacity(places.len());
     for (number, place) in places.iter().enumerate() {
         let begun = Instant::now();
-        let heads = LayerHeads::alone(place.head_plan, place.layer, place.stack.head_size);
-        if heads.attending() == 0 {
+        let weights = Weights::of(place);
+        if weights.heads.attending() == 0 {
             continue;
         }
-        let weights = Weights { place, heads: &heads };
-        let found = weights.take(&mut tensors)?;
-        let (mut relative_error, mut sweeps) = (0.0, 0);
-        if let Some(Scoring { maps, query_bias }) = found {
-            let search = Search {
-                d_k: to.d_k,
-                random_starts: to.random_starts,
-                seed: to.seed,
-                index: number as u64,
-                sweeps: to.sweeps,
-                tolerance: to.tolerance,
-            };
-            let count = places.len();
-            let mut tell = |start: usize, sweep: usize, relative_error: f64| {
-                each(Progress { attention: &place.name, number, count, start, sweep, relative_error })
-            };
-            let found = decompose(&maps, &search, &mut tell)?;
-            (relative_error, sweeps) = (found.relative_error, found.sweeps);
-            let content = maps.content_biases(&query_bias);
-            weights.put(&mut tensors, "query", &found.factors.query.values, to.d_k)?;
-            weights.put(&mut tensors, "key", &found.factors.key.values, to.d_k)?;
-            weights.put(&mut tensors, "content", &content, maps.heads())?;
-            let mixing = tensor(found.factors.mixing.values, &[maps.heads(), to.d_k], weights.dtype(&tensors))?;
-            tensors.insert(weights.named("mixing.weight"), mixing);
+        weights.split(&mut tensors)?;
+        let (mut relative_error, mut sweeps) = (Some(0.0), 0);
+        match recipe {
+            Recipe::Collaborative(to) => {
+                let count = places.len();
+                let mut tell = |start: usize, sweep: usize, relative_error: f64| {
+                    each(Progress { attention: &place.name, number, count, start, sweep, relative_error })
+                };
+                if let Some(found) = collaborative::attention(&weights, to, number, &mut tensors, &mut tell)? {
+                    (relative_error, sweeps) = (Some(found.relative_error), found.sweeps);
+                }
+            }
+            Recipe::Grouped(to) => relative_error = grouped::attention(&weights, to.kv_heads, &mut tensors)?,
+            Recipe::Borrow { heads, .. } => {
+                relative_error = borrow::attention(&weights, heads, &merged, &mut tensors)?;
+            }
+            Recipe::WithoutKeyBiases => {
+                tensors.remove(&weights.named("key.bias"));
+            }
         }
         let seconds = begun.elapsed().as_secs_f64();
         attentions.push(ConvertedAttention { attention: place.name.clone(), relative_error, sweeps, seconds });
     }
-    // What standard attention can lack: biases, which are zero then; and maps without columns, where no head computes.
-    let dtype = tensors.values().map(Tensor::dtype).find(DType::is_float).unwrap_or(DType::F32);
-    for specification in specifications(&after) {
-        if let Entry::Vacant(missing) = tensors.entry(specification.name) {
-            missing.insert(Tensor::zeros(specification.shape, dtype, &Device::Cpu)?);
-        }
-    }
+    complete(&after, &mut tensors)?;
     let parameters = ParameterSet::from_tensors(&after, tensors)?;
     Ok(Converted { plan: after, parameters, attentions })
-}
-
-/// What makes the scores of one attention.
-struct Scoring {
-    maps: HeadMaps,
-    query_bias: Vec<f64>,
-}
-
-/// The weights of one attention.
-struct Weights<'a> {
-    place: &'a Place<'a>,
-    heads: &'a LayerHeads,
-}
-
-type Tensors = BTreeMap<String, Tensor>;
-
-impl Weights<'_> {
-    fn named(&self, module: &str) -> String {
-        format!("{}.{module}", self.place.name)
-    }
-
-    fn dtype(&self, tensors: &Tensors) -> DType {
-        tensors.get(&self.named("output.weight")).map_or(DType::F32, Tensor::dtype)
-    }
-
-    /// Takes the maps of queries and keys out, and leaves values as a module of their own. None where no head computes.
-    fn take(&self, tensors: &mut Tensors) -> Result<Option<Scoring>, ConvertError> {
-        let (width, columns) = (self.heads.width(), self.heads.scoring_width());
-        let joined = self.named("query_key_value.weight");
-        if let Some(weight) = tensors.remove(&joined) {
-            // GPT-2: the three side by side.
-            let bias = tensors.remove(&self.named("query_key_value.bias"));
-            let side = usize::from(self.place.stack.matrices == Orientation::InputsFirst);
-            for (place, module) in ["query", "key", "value"].into_iter().enumerate() {
-                let own = weight.narrow(side, place * width, width)?.contiguous()?;
-                tensors.insert(self.named(&format!("{module}.weight")), own.copy()?);
-                if let Some(bias) = &bias {
-                    let own = bias.narrow(0, place * width, width)?.copy()?;
-                    tensors.insert(self.named(&format!("{module}.bias")), own);
-                }
-            }
-        }
-        let [query, key] = ["query", "key"].map(|module| tensors.remove(&self.named(&format!("{module}.weight"))));
-        let query_bias = tensors.remove(&self.named("query.bias"));
-        tensors.remove(&self.named("key.bias"));
-        let (Some(query), Some(key)) = (query, key) else { return Ok(None) };
-        if columns == 0 {
-            return Ok(None);
-        }
-        let values = |weight: &Tensor| -> Result<Vec<f64>, ConvertError> {
-            let weight = match self.place.stack.matrices {
-                Orientation::InputsFirst => weight.clone(),
-                Orientation::OutputsFirst => weight.t()?,
-            };
-            Ok(weight.to_device(&Device::Cpu)?.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?)
-        };
-        let query_bias = match query_bias {
-            Some(bias) => bias.to_device(&Device::Cpu)?.to_dtype(DType::F64)?.to_vec1()?,
-            None => vec![0.0; columns],
-        };
-        let maps = HeadMaps::new(values(&query)?, values(&key)?, [width, columns], self.heads.head_size);
-        Ok(Some(Scoring { maps, query_bias }))
-    }
-
-    /// Puts a linear map there, given row after row from inputs to `outputs`.
-    fn put(&self, tensors: &mut Tensors, module: &str, values: &[f64], outputs: usize) -> Result<(), ConvertError> {
-        let inputs = self.heads.width();
-        let dtype = self.dtype(tensors);
-        let map = tensor(part(values, 0, inputs * outputs).to_vec(), &[inputs, outputs], dtype)?;
-        let map = match self.place.stack.matrices {
-            Orientation::InputsFirst => map,
-            Orientation::OutputsFirst => map.t()?.contiguous()?,
-        };
-        tensors.insert(self.named(&format!("{module}.weight")), map);
-        Ok(())
-    }
-}
-
-fn tensor(values: Vec<f64>, shape: &[usize], dtype: DType) -> Result<Tensor, ConvertError> {
-    Ok(Tensor::from_vec(values, shape, &Device::Cpu)?.to_dtype(dtype)?)
 }

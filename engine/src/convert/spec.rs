@@ -1,11 +1,23 @@
 use serde::{Deserialize, Serialize};
 
+use crate::config::{AttentionConfig, Coverage, attention_words, counted};
+
 /// What a model is to become.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Conversion {
     /// All heads share queries and keys. (Cordonnier et al., 2020, section 3.3)
     Collaborative(ToCollaborative),
+    /// Heads borrow maps that are like their own. (Bhojanapalli et al., "Leveraging redundancy in attention with Reuse
+    /// Transformers", 2021)
+    Borrow(ToBorrow),
+    /// Several heads share keys and values. (Ainslie et al., "GQA", 2023, section 2.1)
+    Grouped(ToGrouped),
+    /// Not every pair is scored. (Bhojanapalli et al., "Eigen analysis of self-attention and its reconstruction from partial
+    /// computation", 2021)
+    Coverage(ToCoverage),
+    /// Keys lose their biases, which add the same to all scores of a row: nothing is lost.
+    WithoutKeyBiases(WithoutKeyBiases),
 }
 
 impl Conversion {
@@ -13,6 +25,10 @@ impl Conversion {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Collaborative(_) => "collaborative",
+            Self::Borrow(_) => "borrow",
+            Self::Grouped(_) => "grouped",
+            Self::Coverage(_) => "coverage",
+            Self::WithoutKeyBiases(_) => "without_key_biases",
         }
     }
 
@@ -21,8 +37,29 @@ impl Conversion {
         match self {
             Self::Collaborative(to) => {
                 let starts = if to.random_starts == 1 { "start" } else { "starts" };
-                format!("{}, d_k {}, {} random {starts}, seed {}", self.kind(), to.d_k, to.random_starts, to.seed)
+                format!("collaborative, d_k {}, {} random {starts}, seed {}", to.d_k, to.random_starts, to.seed)
             }
+            Self::Borrow(to) => {
+                let merged =
+                    if to.merges { ", queries and keys of lenders merged with those of their borrowers" } else { "" };
+                format!("maps borrowed where they are at least {} alike{merged}", to.similarity)
+            }
+            Self::Grouped(to) => {
+                let heads = counted(to.kv_heads as u64, "head");
+                format!("grouped, {heads} of keys and values, each the mean of its group")
+            }
+            Self::Coverage(to) => {
+                attention_words(&AttentionConfig { coverage: to.coverage.clone(), ..AttentionConfig::default() })
+            }
+            Self::WithoutKeyBiases(_) => "without key biases".to_owned(),
+        }
+    }
+
+    /// Whether it depends on what the model does with a text.
+    pub const fn needs_text(&self) -> bool {
+        match self {
+            Self::Borrow(_) | Self::Coverage(_) => true,
+            Self::Collaborative(_) | Self::Grouped(_) | Self::WithoutKeyBiases(_) => false,
         }
     }
 }
@@ -49,3 +86,49 @@ impl Default for ToCollaborative {
         Self { d_k: 64, random_starts: 1, seed: 1, sweeps: 1000, tolerance: 1e-4 }
     }
 }
+
+/// Which heads give up their own map.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToBorrow {
+    /// The least similarity (1 less the total-variation distance) of a borrowed map to the head's own, 0..=1.
+    pub similarity: f64,
+    /// Whether a lender gets the best single map for itself and its borrowers: the mean of their products `W_Q W_Kᵀ`, cut to
+    /// the size of a head.
+    pub merges: bool,
+}
+
+impl Default for ToBorrow {
+    fn default() -> Self {
+        Self { similarity: 0.9, merges: false }
+    }
+}
+
+/// How many heads of keys and values there are to be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToGrouped {
+    /// Heads of keys and values; divides the heads.
+    pub kv_heads: usize,
+}
+
+impl Default for ToGrouped {
+    fn default() -> Self {
+        Self { kv_heads: 1 }
+    }
+}
+
+/// Which pairs are scored.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToCoverage {
+    /// The answer; what it says about training has no meaning here.
+    pub coverage: Coverage,
+    /// Examples from whose scores pairs or directions are chosen.
+    pub examples: usize,
+}
+
+/// Nothing is to be chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WithoutKeyBiases {}

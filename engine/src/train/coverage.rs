@@ -10,6 +10,7 @@ use crate::{
     config::Coverage,
     data::{Batcher, memory},
     model::{CoverageState, ForwardOptions, Model},
+    objective::Batch,
     ops::PairSets,
 };
 
@@ -34,28 +35,31 @@ pub struct CoverageReport {
 }
 
 /// Second moments of the scores of every query of a model that computes all of them, averaged over its layers, its heads
-/// and `examples` examples of training text: their first ones in the order of training. `None` when `should_stop` cut it
-/// short.
+/// and the first `examples` examples of `batches`, of which there are as many. `None` when `should_stop` cut it short.
 ///
 /// # Errors
 /// If they do not fit into memory, with the numbers, or a score is not finite.
 pub fn row_covariances(
     model: &Model,
-    batcher: &Batcher,
+    batches: impl Iterator<Item = Batch>,
     examples: usize,
     should_stop: &dyn Fn() -> bool,
 ) -> Result<Option<RowCovariances>, TrainError> {
     let plan = model.plan();
-    let first = batcher.train_batch(0);
-    require_memory(first.sequence)?;
-    let mut covariances = RowCovariances::new(first.sequence, plan.stack.is_causal);
+    let mut batches = batches.peekable();
+    let tokens = batches.peek().map_or(0, |first| first.sequence);
+    require_memory(tokens)?;
+    let mut covariances = RowCovariances::new(tokens, plan.stack.is_causal);
     let options = ForwardOptions { keep_hidden: true, ..ForwardOptions::default() };
-    let (mut left, mut micro_step) = (examples, 0);
-    while left > 0 {
+    let mut left = examples;
+    for batch in batches {
+        if left == 0 {
+            break;
+        }
         if should_stop() {
             return Ok(None);
         }
-        let batch = batcher.train_batch(micro_step).first(left);
+        let batch = batch.first(left);
         let hidden = model.attend(&batch.input(model)?, &options)?.hidden;
         for (layer, hidden) in hidden.iter().enumerate().take(plan.stack.layers) {
             if let Some(scores) = model.scores(layer, hidden)? {
@@ -63,12 +67,16 @@ pub fn row_covariances(
             }
         }
         left -= batch.batch.min(left);
-        micro_step += 1;
     }
     if covariances.is_finite() {
         return Ok(Some(covariances));
     }
     Err(TrainError::Scores)
+}
+
+/// The examples of training, in its order, without an end.
+pub fn training_batches(batcher: &Batcher) -> impl Iterator<Item = Batch> + '_ {
+    (0..).map(|micro_step| batcher.train_batch(micro_step))
 }
 
 /// Refuses covariances that do not fit into memory.
@@ -147,7 +155,9 @@ mod tests {
     fn errors_are_those_of_the_analysis_and_the_model_follows() {
         for kind in Architecture::LANGUAGE_MODELS {
             let (model, batcher) = parts(kind);
-            let found = |examples: usize| row_covariances(&model, &batcher, examples, &|| false).unwrap().unwrap();
+            let found = |examples: usize| {
+                row_covariances(&model, training_batches(&batcher), examples, &|| false).unwrap().unwrap()
+            };
             let covariances = found(12);
             assert_eq!((covariances.tokens(), covariances.samples()), (TOKENS, 12 * 3 * 2));
             let curves = RowReconstruction::new(&covariances).unwrap();
@@ -167,7 +177,7 @@ mod tests {
                 assert!((eigen.report.score_error - curves.eigen_errors()[k]).abs() < 1e-9);
             }
             assert!(choose(model.plan(), &covariances).is_err(), "nothing is left out");
-            assert!(row_covariances(&model, &batcher, 12, &|| true).unwrap().is_none());
+            assert!(row_covariances(&model, training_batches(&batcher), 12, &|| true).unwrap().is_none());
             assert_eq!(found(5).samples(), 30);
         }
     }

@@ -18,7 +18,7 @@ mod stability;
 mod stepper;
 mod trainer;
 
-pub use coverage::{Chosen, CoverageReport, choose, row_covariances};
+pub use coverage::{Chosen, CoverageReport, choose, row_covariances, training_batches};
 pub use error::TrainError;
 pub use evaluate::{Found, evaluate};
 pub use live_analyses::LIVE_ANALYSIS_SHARE;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Chosen, CoverageReport, Divergence, EvaluationReport, StepReport, Stepper, TrainError,
-    coverage::{choose, require_memory, row_covariances},
+    coverage::{choose, require_memory, row_covariances, training_batches},
     evaluate::evaluate,
     live_analyses::LiveAnalyses,
     probe::Probe,
@@ -172,7 +172,7 @@ impl Trainer {
             Coverage::Full(_) | Coverage::Eigen(_) => 0,
         };
         let model = self.stepper.frozen()?;
-        let found = row_covariances(&model, &self.batcher, examples, should_stop)
+        let found = row_covariances(&model, training_batches(&self.batcher), examples, should_stop)
             .map_err(|error| error.with_memory(self.needed))?;
         let Some(covariances) = found else { return Ok(None) };
         let chosen = choose(&self.goal, &covariances)?;

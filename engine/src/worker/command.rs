@@ -141,6 +141,18 @@ pub enum Command {
         /// Folder from which relative paths in `data` are taken.
         base_dir: PathBuf,
     },
+    /// Reads what the files of a model say; answered by [`super::Event::ModelDescribed`].
+    DescribeModel {
+        /// Which model.
+        target: Target,
+    },
+    /// Counts what a conversion would come to, without doing it; answered by [`super::Event::ConversionPreviewed`].
+    PreviewConversion {
+        /// Which model.
+        target: Target,
+        /// What it would become.
+        conversion: Conversion,
+    },
     /// Makes another model of a run's or of that of a model directory, behind texts that are being generated and before what
     /// else waits; answered by [`super::Event::Converting`] as it goes on and by [`super::Event::Converted`]. What it was made
     /// from stays as it is. [`Self::Stop`] ends it, and nothing is written then.
@@ -151,8 +163,16 @@ pub enum Command {
         conversion: Conversion,
         /// The directory to make; must not exist or be empty.
         to: PathBuf,
+        /// The text on which both models are compared, and from which heads that borrow and pairs are chosen; none: the run's own.
+        data: Option<Box<DataConfig>>,
+        /// Examples of it that both read.
+        examples: usize,
+        /// Tokens of each; none: as the model was trained.
+        tokens: Option<usize>,
         /// Threads that compute; none: as many as there are cores.
         threads: Option<usize>,
+        /// Folder from which relative paths in `data` are taken.
+        base_dir: PathBuf,
     },
     /// Ends a [`Self::Convert`], in progress or queued; nothing is written. Answered by [`super::Event::Done`].
     CancelConversion {

@@ -3,7 +3,8 @@ use std::{ops::ControlFlow, time::Instant};
 use candle_core::{DType, Device};
 
 use super::{
-    Event,
+    Approximation, Event, Target,
+    coverage::{approximate, approximate_from},
     job::ConvertJob,
     job_context::JobContext,
     job_control::JobControl,
@@ -11,10 +12,20 @@ use super::{
     subject::{self, Subject},
 };
 use crate::{
-    attention::ModelPlan,
-    checkpoint::{AttentionError, Lineage, ModelDirectory, load_model_dir, save_model_dir, weights_sha256},
-    config::{Precision, RunConfig},
-    convert::{check, convert},
+    advise::{Borrowing, HeadAdvice},
+    analysis::{AnalysisContext, AnalysisError, AnalysisSpec, Measure, analyse, examples_at_once},
+    attention::{HeadPlan, ModelPlan},
+    checkpoint::{
+        AttentionError, Lineage, LoadedModel, MeasuredChange, ModelDirectory, load_model_dir, save_model_dir,
+        weights_sha256,
+    },
+    config::{Coverage, Precision, Reuse, RunConfig, counted},
+    convert::{
+        Conversion, ConvertError, Converted, Price, Recipe, ToBorrow, ToCoverage, can_be_priced, check, convert, price,
+    },
+    data::memory,
+    model::Model,
+    train::evaluate,
 };
 
 /// Time between two events about the progress.
@@ -42,42 +53,33 @@ fn run(context: &JobContext, job: &ConvertJob, control: &JobControl, named: &str
     let loaded = load_model_dir(&directory, dtype, &Device::Cpu);
     let loaded = loaded.map_err(|error| JobError::refusal(error.to_string()))?;
     check(&loaded.plan, &job.conversion)?;
-    let mut told: Option<Instant> = None;
-    let converted = convert(&loaded.plan, &loaded.parameters, &job.conversion, &mut |progress| {
-        if told.is_none_or(|last| last.elapsed().as_secs_f64() >= LEAST_SECONDS) {
-            told = Some(Instant::now());
-            context.outbox.send(Event::Converting {
-                attention: progress.attention.to_owned(),
-                number: progress.number,
-                count: progress.count,
-                start: progress.start,
-                sweep: progress.sweep,
-                relative_error: progress.relative_error,
-            });
-        }
-        if control.should_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
+    let text = Text::of(context, job, &loaded.plan)?;
+    let made = make(context, job, control, &loaded, text.as_ref().ok())?;
+    let (price, unpriced) = match &text {
+        Ok(text) => text.price(&loaded, &made.converted, job, control)?,
+        Err(why) => (None, Some(why.clone())),
+    };
     let (run, step) = stored.as_ref().map(|stored| (stored.run.to_string(), stored.step)).unzip();
-    let attentions = converted
-        .attentions
-        .iter()
-        .map(|one| AttentionError { attention: one.attention.clone(), relative_error: one.relative_error });
-    let failure = |error: crate::checkpoint::CheckpointError| JobError::failure(error.to_string());
+    let attentions = made.converted.attentions.iter().filter_map(|one| {
+        Some(AttentionError { attention: one.attention.clone(), relative_error: one.relative_error? })
+    });
     let lineage = Lineage {
         from: directory.display().to_string(),
         run,
         step,
         weights_sha256: weights_sha256(&directory).map_err(failure)?,
-        by: job.conversion.words(),
+        by: [Some(job.conversion.words()), made.found.clone()].into_iter().flatten().collect::<Vec<_>>().join("; "),
         attentions: attentions.collect(),
-        before: loaded.lineage.map(Box::new),
+        measured: price.as_ref().map(measured),
+        before: loaded.lineage.clone().map(Box::new),
     };
-    let config = loaded.config.or_else(|| stored.map(|stored| stored.config));
-    let config = config.map(|config| config_of(config, &converted.plan));
+    let config = loaded.config.clone().or_else(|| stored.map(|stored| stored.config));
+    let config = config.map(|config| config_of(config, &made));
     // Asked once more before anything is written: the last attention may have needed no search.
     if control.should_stop() {
-        return Err(JobError::failure("It was stopped; nothing was written."));
+        return Err(ConvertError::Stopped.into());
     }
+    let Made { converted, found, .. } = made;
     let tensors = converted.parameters.tensors();
     let contents = ModelDirectory {
         tokenizer_json: loaded.tokenizer_json.as_deref(),
@@ -94,12 +96,224 @@ fn run(context: &JobContext, job: &ConvertJob, control: &JobControl, named: &str
         parameters_before: loaded.parameters.count(),
         parameters: converted.parameters.count(),
         attentions: converted.attentions,
+        found,
+        price,
+        unpriced,
         seconds: begun.elapsed().as_secs_f64(),
     })
 }
 
+/// What was made, and what was found on the way.
+struct Made {
+    converted: Converted,
+    /// What was found on the text, in words.
+    found: Option<String>,
+    /// The table of a run's config, where heads borrow.
+    reuse: Option<Reuse>,
+    /// Its coverage, where pairs are left out.
+    coverage: Option<Coverage>,
+}
+
+fn make(
+    context: &JobContext,
+    job: &ConvertJob,
+    control: &JobControl,
+    loaded: &LoadedModel,
+    text: Option<&Text>,
+) -> Result<Made, JobError> {
+    let mut told: Option<Instant> = None;
+    let mut by = |recipe: &Recipe<'_>| {
+        convert(&loaded.plan, &loaded.parameters, recipe, &mut |progress| {
+            if told.is_none_or(|last| last.elapsed().as_secs_f64() >= LEAST_SECONDS) {
+                told = Some(Instant::now());
+                context.outbox.send(Event::Converting {
+                    attention: progress.attention.to_owned(),
+                    number: progress.number,
+                    count: progress.count,
+                    start: progress.start,
+                    sweep: progress.sweep,
+                    relative_error: progress.relative_error,
+                });
+            }
+            if control.should_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+    };
+    let plain = |converted: Converted| Made { converted, found: None, reuse: None, coverage: None };
+    let needed = || text.ok_or_else(|| JobError::refusal(NO_TEXT));
+    match &job.conversion {
+        Conversion::Collaborative(to) => Ok(plain(by(&Recipe::Collaborative(to))?)),
+        Conversion::Grouped(to) => Ok(plain(by(&Recipe::Grouped(to))?)),
+        Conversion::WithoutKeyBiases(_) => Ok(plain(by(&Recipe::WithoutKeyBiases)?)),
+        Conversion::Borrow(to) => {
+            let Lenders { plan, reuse, words } = needed()?.lenders(to, job, control)?;
+            let converted = by(&Recipe::Borrow { heads: &plan, merges: to.merges })?;
+            Ok(Made { converted, found: Some(words), reuse: Some(reuse), coverage: None })
+        }
+        Conversion::Coverage(ToCoverage { coverage, examples }) => {
+            let wanted = Approximation { coverage: coverage.clone(), examples: *examples };
+            let text = needed()?;
+            let model = (&loaded.plan, &loaded.parameters);
+            // A run's pairs come from what it was trained on, which is not what it is measured on.
+            let made = if job.data.is_none() && text.subject.has_text {
+                let corpus = Some(&text.subject.corpus);
+                approximate(context, model, &wanted, &text.subject.config, corpus, text.tokens, control)?
+            } else {
+                let held_out = text.subject.held_out(text.at_once, text.tokens).map_err(JobError::refusal)?;
+                let batches = held_out.spread(*examples, text.at_once);
+                approximate_from(model, &wanted, batches, text.tokens, control)?
+            };
+            Ok(Made {
+                found: Some(format!("error of scores {:.2} %", 100.0 * made.score_error)),
+                converted: Converted { plan: made.plan, parameters: made.parameters, attentions: Vec::new() },
+                reuse: None,
+                coverage: Some(coverage.clone()),
+            })
+        }
+    }
+}
+
+/// Why a conversion that depends on a text cannot be.
+const NO_TEXT: &str = "This conversion depends on what the model does with a text. Name one with --data.";
+
+/// Who borrows from whom.
+struct Lenders {
+    plan: HeadPlan,
+    reuse: Reuse,
+    words: String,
+}
+
+/// The text on which models are compared.
+struct Text {
+    subject: Subject,
+    tokens: usize,
+    at_once: usize,
+}
+
+impl Text {
+    /// The text of a job, or in words why there is none where none has to be.
+    fn of(context: &JobContext, job: &ConvertJob, plan: &ModelPlan) -> Result<Result<Self, String>, JobError> {
+        let is_needed = job.data.is_some() || job.conversion.needs_text();
+        if !is_needed && matches!(job.target, Target::Directory(_)) {
+            return Ok(Err("no text was named on which to compare it with what it was made from".to_owned()));
+        }
+        if !can_be_priced(plan) && !is_needed {
+            return Ok(Err("maps of encoder-decoders and of models that read images are not compared yet".to_owned()));
+        }
+        if is_needed && job.data.is_none() && matches!(job.target, Target::Directory(_)) {
+            return Err(JobError::refusal(NO_TEXT));
+        }
+        let read = || {
+            let subject = Subject::load(context, &job.target, job.data.as_deref())?;
+            subject.require_analysable()?;
+            let tokens = job.tokens.unwrap_or_else(|| subject.tokens());
+            subject.require_positions(tokens)?;
+            let at_once = examples_at_once(subject.model.plan(), tokens);
+            Ok(Self { subject, tokens, at_once })
+        };
+        match read() {
+            Err(why) if is_needed => Err(JobError::refusal(why)),
+            text => Ok(text),
+        }
+    }
+
+    /// Who can borrow from whom at a similarity.
+    fn lenders(&self, to: &ToBorrow, job: &ConvertJob, control: &JobControl) -> Result<Lenders, JobError> {
+        let held_out = self.subject.held_out(self.at_once, self.tokens).map_err(JobError::refusal)?;
+        let spec = AnalysisSpec {
+            examples: job.examples,
+            tokens: Some(self.tokens),
+            similarity: vec![Measure::TotalVariation],
+            spectrum: None,
+            captured: false,
+            reconstruction: None,
+            ..AnalysisSpec::default()
+        };
+        let wanted = AnalysisContext {
+            spec: &spec,
+            examples: held_out.spread_count(job.examples),
+            tokens: self.tokens,
+            bases: &[],
+            free: memory::free_bytes().map(|free| free - free / 8),
+            tell: &|_| {},
+            should_stop: &|| control.should_stop(),
+        };
+        let found = analyse(&self.subject.model, held_out.spread(job.examples, self.at_once), &wanted);
+        let found = found.map_err(|error| match error {
+            AnalysisError::Stopped => ConvertError::Stopped.into(),
+            error => JobError::from(error),
+        })?;
+        let Some(similarity) = found.similarity(Measure::TotalVariation) else {
+            return Err(JobError::failure("The similarity of its maps could not be measured."));
+        };
+        let plan = &self.subject.model.plan().stack.head_plan;
+        let borrowing = Borrowing::new(plan, similarity);
+        if borrowing.count(to.similarity) == 0 {
+            let most = borrowing.steps().first().copied();
+            let why = most.map_or_else(
+                || "It has one layer of heads that compute, so that none could borrow.".to_owned(),
+                |most| {
+                    format!(
+                        "No head's map is that similar to one of an earlier layer; the most similar two reach {most:.4}. Choose \
+                         a similarity of at most that."
+                    )
+                },
+            );
+            return Err(JobError::refusal(why));
+        }
+        let given = Reuse::Custom(plan.to_custom());
+        let advice = HeadAdvice::new(&borrowing, to.similarity, &given).map_err(|problems| {
+            JobError::failure(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        })?;
+        let mean = advice.mean_similarity.map(|mean| format!(", {mean:.3} alike in the mean")).unwrap_or_default();
+        let words = format!("{} of {} borrow{mean}", advice.borrowers(), counted(advice.maps as u64, "head"));
+        Ok(Lenders { plan: advice.plan, reuse: advice.reuse, words })
+    }
+
+    /// What the conversion changed, or why that is not known.
+    fn price(
+        &self,
+        loaded: &LoadedModel,
+        converted: &Converted,
+        job: &ConvertJob,
+        control: &JobControl,
+    ) -> Result<(Option<Price>, Option<String>), JobError> {
+        let before = Model::frozen(&loaded.plan, &loaded.parameters).map_err(failure)?;
+        let after = Model::frozen(&converted.plan, &converted.parameters).map_err(failure)?;
+        let held_out = self.subject.held_out(self.at_once, self.tokens).map_err(JobError::refusal)?;
+        let batches = || held_out.spread(job.examples, self.at_once);
+        let should_stop = || control.should_stop();
+        let found = price([&before, &after], batches(), &should_stop)?.ok_or(ConvertError::Stopped)?;
+        let loss = |model: &Model| {
+            let found = evaluate(model, &self.subject.objective, batches(), &should_stop).map_err(failure)?;
+            let found = found.ok_or(ConvertError::Stopped)?;
+            Ok::<_, JobError>(found.loss.is_finite().then_some(found.loss))
+        };
+        let data = self.subject.data.clone();
+        Ok((Some(Price { data, loss_before: loss(&before)?, loss: loss(&after)?, ..found }), None))
+    }
+}
+
+/// For the lineage.
+fn measured(price: &Price) -> MeasuredChange {
+    let distances: Vec<f64> = price.layers.iter().filter_map(|layer| layer.map_distance).collect();
+    MeasuredChange {
+        data: price.data.clone(),
+        examples: price.examples,
+        tokens: price.tokens,
+        map_distance: (!distances.is_empty()).then(|| distances.iter().sum::<f64>() / distances.len() as f64),
+        output_error: price.layers.last().map_or(0.0, |layer| layer.output_error),
+        loss_before: price.loss_before,
+        loss: price.loss,
+    }
+}
+
+fn failure(error: impl std::fmt::Display) -> JobError {
+    JobError::failure(error.to_string())
+}
+
 /// The config of a run that would train the model that came out.
-fn config_of(mut config: RunConfig, plan: &ModelPlan) -> RunConfig {
+fn config_of(mut config: RunConfig, made: &Made) -> RunConfig {
+    let plan = &made.converted.plan;
     let attention = &mut config.attention;
     attention.compatibility = plan.stack.compatibility.clone();
     let cross = plan.stack.cross.as_ref().map(|cross| &cross.compatibility);
@@ -108,6 +322,12 @@ fn config_of(mut config: RunConfig, plan: &ModelPlan) -> RunConfig {
         if let (Some(answers), Some(compatibility)) = (answers, compatibility) {
             answers.compatibility = Some(compatibility.clone());
         }
+    }
+    if let Some(reuse) = &made.reuse {
+        attention.reuse = reuse.clone();
+    }
+    if let Some(coverage) = &made.coverage {
+        attention.coverage = coverage.clone();
     }
     // Layers that were chosen to match parameters are those of the model now.
     if attention.match_parameters.take().is_some() {

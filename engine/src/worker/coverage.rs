@@ -13,8 +13,9 @@ use crate::{
     config::{Coverage, PartialCoverage, Restore, RunConfig, from_toml},
     data::{Batcher, Corpus, Silent},
     model::{Model, ParameterSet},
+    objective::Batch,
     store::{RunId, series_names},
-    train::{Chosen, CoverageReport, TrainError, Trainer, choose, dtype_of, row_covariances},
+    train::{Chosen, CoverageReport, TrainError, Trainer, choose, dtype_of, row_covariances, training_batches},
 };
 
 /// Takes the pairs of a run that names another one from that one's best checkpoint.
@@ -90,7 +91,7 @@ fn pairs_of(
     let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(words)?;
     let batcher = batcher(corpus, config, n).map_err(words)?;
     let stopped = || control.should_stop();
-    let found = row_covariances(&model, &batcher, examples, &stopped).map_err(words)?;
+    let found = row_covariances(&model, training_batches(&batcher), examples, &stopped).map_err(words)?;
     choose(goal, &found.ok_or("It was stopped.")?).map_err(words)
 }
 
@@ -115,8 +116,43 @@ pub(super) fn approximate(
     n: usize,
     control: &JobControl,
 ) -> Result<Approximated, JobError> {
-    let refuse = |why: &str| Err(JobError::refusal(why));
+    let _ = goal(plan, wanted, n)?;
+    let own;
+    let corpus = if let Some(corpus) = corpus {
+        corpus
+    } else {
+        own = load_corpus(context, config).map_err(JobError::refusal)?;
+        &own
+    };
+    let batcher = batcher(corpus, config, n)?;
+    approximate_from((plan, parameters), wanted, training_batches(&batcher), n, control)
+}
+
+/// The same with pairs and directions from examples of `n` tokens.
+///
+/// # Errors
+/// As above.
+pub(super) fn approximate_from(
+    (plan, parameters): (&ModelPlan, &ParameterSet),
+    wanted: &Approximation,
+    examples: impl Iterator<Item = Batch>,
+    n: usize,
+    control: &JobControl,
+) -> Result<Approximated, JobError> {
     let failure = |error: &dyn std::fmt::Display| JobError::failure(error.to_string());
+    let [exact, goal] = goal(plan, wanted, n)?;
+    let parameters = parameters.with_positions(plan, n).map_err(|error| failure(&error))?;
+    let model = Model::frozen(&exact, &parameters).map_err(|error| failure(&error))?;
+    let stopped = || control.should_stop();
+    let found = row_covariances(&model, examples, wanted.examples, &stopped)?;
+    let chosen = choose(&goal, &found.ok_or_else(|| JobError::failure("It was stopped."))?)?;
+    let parameters = parameters.covering(&goal, &chosen.state).map_err(|error| failure(&error))?;
+    Ok(Approximated { plan: goal, parameters, score_error: chosen.report.score_error })
+}
+
+/// The plan for sequences of `n` tokens, as it is and as it is to be.
+fn goal(plan: &ModelPlan, wanted: &Approximation, n: usize) -> Result<[ModelPlan; 2], JobError> {
+    let refuse = |why: &str| Err(JobError::refusal(why));
     if !plan.stack.coverage.is_full() {
         return refuse(
             "It was trained to leave out pairs; evaluate it as it is, or name a model that scores all of them.",
@@ -135,27 +171,13 @@ pub(super) fn approximate(
         let most = n.saturating_sub(1);
         return refuse(&format!("k is {k}, but must be from 1 to {most} for sequences of {n} tokens."));
     }
-    let parameters = parameters.with_positions(plan, n).map_err(|error| failure(&error))?;
     let mut exact = plan.clone();
     exact.stack.positions = n;
     let goal = exact.with_coverage(wanted.coverage.of_model());
     if !(0..goal.stack.layers).any(|layer| goal.stack.approximates(layer)) {
         return refuse("No head before its last layer computes a map, so that there is nothing to leave out.");
     }
-    let own;
-    let corpus = if let Some(corpus) = corpus {
-        corpus
-    } else {
-        own = load_corpus(context, config).map_err(JobError::refusal)?;
-        &own
-    };
-    let model = Model::frozen(&exact, &parameters).map_err(|error| failure(&error))?;
-    let batcher = batcher(corpus, config, n)?;
-    let stopped = || control.should_stop();
-    let found = row_covariances(&model, &batcher, wanted.examples, &stopped)?;
-    let chosen = choose(&goal, &found.ok_or_else(|| JobError::failure("It was stopped."))?)?;
-    let parameters = parameters.covering(&goal, &chosen.state).map_err(|error| failure(&error))?;
-    Ok(Approximated { plan: goal, parameters, score_error: chosen.report.score_error })
+    Ok([exact, goal])
 }
 
 fn words(error: impl std::fmt::Display) -> String {

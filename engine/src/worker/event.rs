@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     analysis::{Analysis, MapThumbnails, reconstruction::RebuiltMap},
+    checkpoint::DirectoryFacts,
     config::{Precision, Problem},
-    convert::{Conversion, ConvertedAttention},
+    convert::{Conversion, ConvertedAttention, Price},
     generate::{BeamNode, CacheProof, Ending, SourceAttention},
     hub::{Fetched, Pushed, RepoFacts, RepoName},
     objective::Measurements,
@@ -19,7 +20,7 @@ use crate::{
     train::Health,
 };
 
-use super::{DeviceInfo, GpuReading, JobLabel, Rebuild};
+use super::{DeviceInfo, GpuReading, JobLabel, ModelCost, Rebuild, Target};
 
 /// Everything that the engine tells. Serialised with the variant's name in `event` and flat fields.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -433,6 +434,24 @@ pub enum Event {
         /// The translations, in the order of the pairs.
         translations: Vec<String>,
     },
+    /// Answer to [`super::Command::DescribeModel`].
+    ModelDescribed {
+        /// The model.
+        target: Target,
+        /// What its files say.
+        facts: Box<DirectoryFacts>,
+    },
+    /// Answer to [`super::Command::PreviewConversion`].
+    ConversionPreviewed {
+        /// The model.
+        target: Target,
+        /// What it would become.
+        conversion: Conversion,
+        /// What it costs now.
+        before: ModelCost,
+        /// What it would cost; none where that depends on a text.
+        after: Option<ModelCost>,
+    },
     /// A model is being converted. At most some 30 a second.
     Converting {
         /// The attention in progress, as in `encoder.0.self`.
@@ -465,6 +484,12 @@ pub enum Event {
         parameters: u64,
         /// What became of each attention, in the order of a forward pass.
         attentions: Vec<ConvertedAttention>,
+        /// What was found on the text that the conversion depends on, in words.
+        found: Option<String>,
+        /// What it changed in what the model does with a text.
+        price: Option<Price>,
+        /// Why that is not known.
+        unpriced: Option<String>,
         /// Time that it took.
         #[serde(with = "floats")]
         seconds: f64,

@@ -94,6 +94,10 @@ pub(super) struct ConvertJob {
     pub(super) target: Target,
     pub(super) conversion: Conversion,
     pub(super) to: PathBuf,
+    /// With absolute paths.
+    pub(super) data: Option<Box<DataConfig>>,
+    pub(super) examples: usize,
+    pub(super) tokens: Option<usize>,
     pub(super) threads: Option<usize>,
 }
 

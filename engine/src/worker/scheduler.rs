@@ -19,6 +19,7 @@ use super::{
         Work,
     },
     job_control::JobControl,
+    models,
     monitor::{self, Monitor},
     outbox::Outbox,
     viewer::{ViewContext, Viewer},
@@ -294,8 +295,18 @@ impl Scheduler {
                 self.next_job();
                 Ok(())
             }
-            Command::Convert { target, conversion, to, threads } => {
-                self.generate(Work::Convert(ConvertJob { target, conversion, to, threads }));
+            Command::DescribeModel { target } => {
+                models::describe(self.view_context(), target);
+                Ok(())
+            }
+            Command::PreviewConversion { target, conversion } => {
+                models::preview(self.view_context(), target, conversion);
+                Ok(())
+            }
+            Command::Convert { target, conversion, to, data, examples, tokens, threads, base_dir } => {
+                let data = data.map(|data| Box::new(data.anchored(&base_dir)));
+                let job = ConvertJob { target, conversion, to, data, examples, tokens, threads };
+                self.generate(Work::Convert(job));
                 Ok(())
             }
             Command::CancelConversion { conversion } => {

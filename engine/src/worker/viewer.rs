@@ -127,8 +127,13 @@ fn failed(named: &str, why: &str) -> Event {
     Event::Failed { run: None, why: format!("The maps of {named} cannot be shown. {why}"), what_to_do: String::new() }
 }
 
+fn no_thread(error: &dyn std::fmt::Display) -> Event {
+    let what_to_do = "Close other programs, then try again.".to_owned();
+    Event::Failed { run: None, why: format!("No thread could be started: {error}."), what_to_do }
+}
+
 /// Works on a thread of its own with one thread of a pool, and sends the answer.
-fn spawn(outbox: &super::outbox::Outbox, work: impl FnOnce() -> Event + Send + 'static) {
+pub(super) fn spawn(outbox: &super::outbox::Outbox, work: impl FnOnce() -> Event + Send + 'static) {
     let answer = outbox.clone();
     let spawned =
         std::thread::Builder::new().name("headroom-view".to_owned()).stack_size(STACK_BYTES).spawn(move || {
@@ -139,11 +144,11 @@ fn spawn(outbox: &super::outbox::Outbox, work: impl FnOnce() -> Event + Send + '
                 .build();
             answer.send(match pool {
                 Ok(pool) => pool.install(work),
-                Err(error) => failed("the example", &format!("No thread could be started: {error}.")),
+                Err(error) => no_thread(&error),
             });
         });
     if let Err(error) = spawned {
-        outbox.send(failed("the example", &format!("No thread could be started: {error}.")));
+        outbox.send(no_thread(&error));
     }
 }
 

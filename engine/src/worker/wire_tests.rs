@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::{
-    Approximation, Command, DeviceInfo, Event, GenerateSource, GpuReading, JobLabel, MapText, Notice, PrecisionProof,
-    Rebuild, Request, RunEdit, Subspace, Target, Ticket, TokenCost, Which, WrittenText, from_line, to_line,
+    Approximation, Command, DeviceInfo, Event, GenerateSource, GpuReading, JobLabel, MapText, ModelCost, Notice,
+    PrecisionProof, Rebuild, Request, RunEdit, Subspace, Target, Ticket, TokenCost, Which, WrittenText, from_line,
+    to_line,
 };
 use crate::{
     advise::{Costs, Prediction, Wishes},
@@ -15,8 +16,9 @@ use crate::{
         reconstruction::RebuiltMap,
     },
     attention::HeadAt,
-    config::{Cache, Compatibility, Coverage, DataConfig, Objective, Precision, Problem, RunConfig},
-    convert::{Conversion, ConvertedAttention, ToCollaborative},
+    checkpoint::DirectoryFacts,
+    config::{Cache, Compatibility, Coverage, DataConfig, NormPlacement, Objective, Precision, Problem, RunConfig},
+    convert::{Conversion, ConvertedAttention, LayerPrice, Price, ToCollaborative},
     generate::{BeamNode, CacheProof, Ending, ProvedCache, Search, SourceAttention},
     hub::{
         CommitHash, FetchRequest, Fetched, FetchedFile, Gating, Pushed, RemoteArchitecture, RemoteFile, RepoFacts,
@@ -357,6 +359,29 @@ impl Parts {
         FetchRequest { kind, name: self.repo(), revision: "refs/pr/1".parse().unwrap(), only }
     }
 
+    fn facts(&self) -> DirectoryFacts {
+        DirectoryFacts {
+            path: self.path(),
+            class: Some(self.text.clone()),
+            dtype: None,
+            architecture: self.text.clone(),
+            norm: NormPlacement::Post,
+            layers: self.count,
+            heads: self.count,
+            width: self.count,
+            feed_forward: self.count,
+            positions: self.count,
+            vocabulary: self.count,
+            parameters: self.whole,
+            tensors: Vec::new(),
+            files: Vec::new(),
+            config: None,
+            config_toml: None,
+            lineage: None,
+            training: None,
+        }
+    }
+
     fn costs(&self) -> Vec<TokenCost> {
         vec![TokenCost { seconds: self.any, bytes: self.whole }]
     }
@@ -433,7 +458,16 @@ fn commands(p: &Parts) -> Vec<Command> {
             target: p.target(),
             conversion: p.conversion(),
             to: base_dir.clone(),
+            data: p.data(),
+            examples: p.count,
+            tokens: Some(p.count),
             threads: Some(p.count),
+            base_dir: base_dir.clone(),
+        },
+        Command::DescribeModel { .. } => Command::DescribeModel { target: p.target() },
+        Command::PreviewConversion { .. } => Command::PreviewConversion {
+            target: p.target(),
+            conversion: p.conversion(),
         },
         Command::Inspect { .. } => Command::Inspect { request: p.fetch_request() },
         Command::Fetch { .. } => Command::Fetch { request: p.fetch_request() },
@@ -716,6 +750,13 @@ fn events(p: &Parts) -> Vec<Event> {
             stopped: p.yes,
             translations: vec![text.clone()],
         },
+        Event::ModelDescribed { .. } => Event::ModelDescribed { target: p.target(), facts: Box::new(p.facts()) },
+        Event::ConversionPreviewed { .. } => Event::ConversionPreviewed {
+            target: p.target(),
+            conversion: p.conversion(),
+            before: ModelCost { parameters: p.whole, forward_flops: 7, tokens: p.count },
+            after: Some(ModelCost::default()),
+        },
         Event::Converting { .. } => Event::Converting {
             attention: text.clone(),
             number: p.count,
@@ -733,10 +774,20 @@ fn events(p: &Parts) -> Vec<Event> {
             parameters: 3,
             attentions: vec![ConvertedAttention {
                 attention: text.clone(),
-                relative_error: p.finite,
+                relative_error: Some(p.finite),
                 sweeps: p.count,
                 seconds: p.finite,
             }],
+            found: Some(text.clone()),
+            price: Some(Price {
+                data: text.clone(),
+                examples: p.count,
+                tokens: p.count,
+                layers: vec![LayerPrice { layer: 1, map_distance: Some(p.finite), output_error: p.finite }],
+                loss_before: Some(p.finite),
+                loss: None,
+            }),
+            unpriced: Some(text.clone()),
             seconds: p.any,
         },
         Event::Inspected { .. } => Event::Inspected {

@@ -27,6 +27,7 @@ use headroom_tests::{
 
 mod analyses;
 mod generate;
+mod models;
 
 const THEMES: [(&str, ThemeChoice); 2] = [("dark", ThemeChoice::Dark), ("light", ThemeChoice::Light)];
 

@@ -13,6 +13,7 @@ mod exports;
 mod generate;
 mod heads;
 mod live;
+mod models;
 mod opening;
 mod race;
 mod reconstruct;

@@ -8,8 +8,10 @@ use headroom_engine::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::model_choice::ModelChoice;
-use crate::context::PanelContext;
+use crate::{
+    context::{PanelContext, PanelId},
+    panels::model_choice::ModelChoice,
+};
 
 /// Examples that can be chosen.
 const EXAMPLES: usize = 16;
@@ -129,7 +131,7 @@ impl Setting {
     pub fn ui(&mut self, ui: &mut Ui, second: bool, cx: &mut PanelContext<'_>) {
         ui.horizontal_wrapped(|ui| {
             ui.label(if second { "Second setting" } else { "Model" });
-            self.model.ui(ui, second, cx);
+            self.model.ui(ui, PanelId::GENERATE, second, cx);
         });
         let suffix = if second { ", second setting" } else { "" };
         Grid::new(("setting", second)).num_columns(4).spacing([12.0, 4.0]).show(ui, |ui| {

@@ -6,7 +6,6 @@ mod beams;
 mod difference;
 mod exported;
 mod form;
-mod model_choice;
 mod output;
 mod panel;
 mod proof;

@@ -1,8 +1,8 @@
 //! The panel itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use egui::{Button, CollapsingHeader, ComboBox, RichText, ScrollArea, Ui};
+use egui::{Button, CollapsingHeader, RichText, ScrollArea, Ui};
 use headroom_engine::{
     generate::Search,
     store::{RunId, RunSummary},
@@ -16,7 +16,6 @@ use super::{
     difference::differing,
     exported,
     form::{Setting, Source},
-    model_choice::ModelChoice,
     output::output_ui,
     proof::{Clicked, ProofForm},
 };
@@ -25,8 +24,8 @@ use crate::{
     context::{Action, Panel, PanelContext},
     export::MapFigure,
     panels::{
-        analysis::which_words,
         live::{picker_ui, shown_run},
+        model_choice::{ModelChoice, checkpoint_ui},
     },
     state::{Generation, GenerationSpec},
     theme,
@@ -113,7 +112,7 @@ impl GeneratePanel {
                     (self.run, self.which) = (Some(run.id.clone()), Which::Best);
                 }
                 picker_ui(ui, run, cx);
-                self.checkpoint_ui(ui, run, cx);
+                checkpoint_ui(ui, &mut self.which, run, cx);
             }
         });
         memory.source.ui(ui);
@@ -131,21 +130,6 @@ impl GeneratePanel {
         self.outputs_ui(ui, cx);
         self.details_ui(ui, cx);
         self.proof_ui(ui, run, memory, cx);
-    }
-
-    fn checkpoint_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &PanelContext<'_>) {
-        let steps: BTreeSet<u64> =
-            cx.state.checkpoints.get(&run.id).into_iter().flatten().map(|kept| kept.step).collect();
-        if matches!(self.which, Which::Step(step) if !steps.contains(&step)) {
-            self.which = Which::Best;
-        }
-        let combo = ComboBox::from_id_salt("checkpoint").width(110.0).selected_text(which_words(self.which));
-        let combo = combo.show_ui(ui, |ui| {
-            for which in [Which::Best, Which::Last].into_iter().chain(steps.into_iter().map(Which::Step)) {
-                ui.selectable_value(&mut self.which, which, which_words(which));
-            }
-        });
-        combo.response.accessible_name("Checkpoint");
     }
 
     /// What is to be generated, or what is missing.

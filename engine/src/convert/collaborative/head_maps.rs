@@ -3,6 +3,7 @@ use rayon::prelude::*;
 use super::Factors;
 use crate::{
     analysis::Dense,
+    convert::products::norm_squared,
     ops::{Matrix, MatrixMut, parallel_product, part},
 };
 
@@ -13,9 +14,9 @@ const BLOCK_ROWS: usize = 64;
 #[derive(Clone, Debug)]
 pub struct HeadMaps {
     /// `W_Q` of all heads side by side. `[d, H d_k]`
-    pub(super) query: Dense,
+    pub(in crate::convert) query: Dense,
     /// `W_K` likewise.
-    pub(super) key: Dense,
+    pub(in crate::convert) key: Dense,
     /// Size of a head `d_k`.
     pub(super) size: usize,
 }
@@ -52,11 +53,8 @@ impl HeadMaps {
     /// `‖T‖²`, the sum over heads of the products of two Gram matrices.
     pub(super) fn norm_squared(&self) -> f64 {
         let of_head = |head: usize| {
-            let [query, key] = [&self.query, &self.key].map(|all| {
-                let one = all.columns(head * self.size, self.size);
-                one.transposed_times(&one)
-            });
-            dot(&query.values, &key.values)
+            let [query, key] = [&self.query, &self.key].map(|all| all.columns(head * self.size, self.size));
+            norm_squared(&query, &key)
         };
         (0..self.heads()).map(of_head).sum()
     }

@@ -2,7 +2,8 @@
 
 use super::{Factors, HeadMaps};
 use crate::{
-    analysis::{AnalysisError, Dense, Eigen, eigen},
+    analysis::{AnalysisError, Dense},
+    convert::products::Singular,
     ops::{
         part,
         random::{Purpose, Stream},
@@ -20,17 +21,8 @@ pub(super) fn from_singular_vectors(maps: &HeadMaps, d_k: usize) -> Result<Facto
     let mut vectors: Vec<[Dense; 2]> = Vec::new();
     for head in 0..maps.heads() {
         let [a, b] = [&maps.query, &maps.key].map(|all| all.columns(head * size, size));
-        // With AᵀA = V L Vᵀ and R = V L^½, A Bᵀ has the singular values of (B R)ᵀ, as A = (A V L^-½) Rᵀ.
-        let gram = a.transposed_times(&a);
-        let Eigen { values, vectors: v } = eigen(&gram.values, size)?;
-        let roots: Vec<f64> = values.iter().map(|value| value.max(0.0).sqrt()).collect();
-        let mixed = b.times(&v.scale_columns(&roots)); // B R, [d, k]
-        let Eigen { values, vectors: w } = eigen(&mixed.transposed_times(&mixed).values, size)?;
-        let singular: Vec<f64> = values.iter().map(|value| value.max(0.0).sqrt()).collect();
-        let inverse: Vec<f64> = singular.iter().map(|value| if *value > 0.0 { 1.0 / value } else { 0.0 }).collect();
-        let right = mixed.times(&w).scale_columns(&inverse); // right singular vectors, [d, k]
-        let left = a.times(&b.transposed_times(&right)).scale_columns(&inverse); // A Bᵀ v / σ
-        found.extend(singular.into_iter().enumerate().map(|(place, value)| (value, head, place)));
+        let Singular { values, left, right } = Singular::of(&a, &b)?;
+        found.extend(values.into_iter().enumerate().map(|(place, value)| (value, head, place)));
         vectors.push([left, right]);
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0));

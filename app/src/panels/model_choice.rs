@@ -1,4 +1,6 @@
-use std::path::PathBuf;
+//! Which model a panel is about: of the run that it shows, of another one, or of a model directory.
+
+use std::{collections::BTreeSet, path::PathBuf};
 
 use egui::{ComboBox, TextEdit, Ui};
 use headroom_engine::{
@@ -8,12 +10,12 @@ use headroom_engine::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    context::PanelContext,
+    context::{PanelContext, PanelId},
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
     panels::analysis::which_words,
 };
 
-/// Which model writes.
+/// Which model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelChoice {
@@ -36,9 +38,14 @@ enum Kind {
 }
 
 impl ModelChoice {
-    /// A model directory.
+    /// A model directory, still to be named.
     pub fn folder() -> Self {
         Self { kind: Kind::Folder, ..Self::default() }
+    }
+
+    /// This model directory.
+    pub fn of_folder(folder: &std::path::Path) -> Self {
+        Self { kind: Kind::Folder, folder: folder.display().to_string(), ..Self::default() }
     }
 
     /// Whether the run that the panel shows has a say.
@@ -84,10 +91,11 @@ impl ModelChoice {
         }
     }
 
-    /// Draws the choice into a row; `second` where it stands beside the first one.
-    pub fn ui(&mut self, ui: &mut Ui, second: bool, cx: &mut PanelContext<'_>) {
-        let (key, suffix) =
-            if second { ("generate.folder.second", ", second setting") } else { ("generate.folder", "") };
+    /// Draws the choice into a row, for the panel of this name; `second` where it stands beside the first one.
+    pub fn ui(&mut self, ui: &mut Ui, panel: PanelId, second: bool, cx: &mut PanelContext<'_>) {
+        let (part, suffix) = if second { ("folder.second", ", second setting") } else { ("folder", "") };
+        let key = format!("{}.{part}", panel.0);
+        let key = key.as_str();
         if let Some(Answer::Picked(path)) = cx.dialogs.take(key) {
             (self.kind, self.folder) = (Kind::Folder, path.display().to_string());
         }
@@ -126,4 +134,19 @@ impl ModelChoice {
             }
         }
     }
+}
+
+/// Draws the choice of a checkpoint of a run.
+pub fn checkpoint_ui(ui: &mut Ui, which: &mut Which, run: &RunSummary, cx: &PanelContext<'_>) {
+    let steps: BTreeSet<u64> = cx.state.checkpoints.get(&run.id).into_iter().flatten().map(|kept| kept.step).collect();
+    if matches!(which, Which::Step(step) if !steps.contains(step)) {
+        *which = Which::Best;
+    }
+    let combo = ComboBox::from_id_salt("checkpoint").width(110.0).selected_text(which_words(*which));
+    let combo = combo.show_ui(ui, |ui| {
+        for each in [Which::Best, Which::Last].into_iter().chain(steps.into_iter().map(Which::Step)) {
+            ui.selectable_value(which, each, which_words(each));
+        }
+    });
+    combo.response.accessible_name("Checkpoint");
 }

@@ -1,0 +1,335 @@
+//! What a model is to become.
+
+use std::path::PathBuf;
+
+use egui::{Button, ComboBox, DragValue, RichText, Slider, TextEdit, Ui};
+use headroom_engine::{
+    checkpoint::DirectoryFacts,
+    config::{Coverage, DataConfig, EigenCoverage, FileSource, PartialCoverage, Source},
+    convert::{Conversion, ToBorrow, ToCollaborative, ToCoverage, ToGrouped, WithoutKeyBiases},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    context::PanelContext,
+    file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
+    format,
+    state::Preview,
+    theme,
+    widgets::together_ui,
+};
+
+/// The kinds of conversion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Shared queries and keys.
+    #[default]
+    Collaborative,
+    /// Maps of other heads.
+    Borrow,
+    /// Shared keys and values.
+    Grouped,
+    /// Some pairs.
+    Partial,
+    /// Some directions.
+    Eigen,
+    /// No key biases.
+    WithoutKeyBiases,
+}
+
+impl Kind {
+    const ALL: [Self; 6] =
+        [Self::Collaborative, Self::Borrow, Self::Grouped, Self::Partial, Self::Eigen, Self::WithoutKeyBiases];
+
+    fn label(self) -> &'static str {
+        match self {
+            Self::Collaborative => "Collaborative heads",
+            Self::Borrow => "Borrowed maps",
+            Self::Grouped => "Grouped keys and values",
+            Self::Partial => "Some pairs scored",
+            Self::Eigen => "Scores on eigenvectors",
+            Self::WithoutKeyBiases => "No key biases",
+        }
+    }
+
+    /// The end of the name of what is made.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Collaborative => "collaborative",
+            Self::Borrow => "borrowed",
+            Self::Grouped => "grouped",
+            Self::Partial => "partial",
+            Self::Eigen => "eigen",
+            Self::WithoutKeyBiases => "without-key-biases",
+        }
+    }
+
+    fn about(self) -> &'static str {
+        match self {
+            Self::Collaborative => {
+                "All heads get queries and keys of one shared width and a mixing row each: W_Q W_Kᵀ ≈ W~_Q diag(m) W~_Kᵀ. At the \
+                 whole width nothing is lost."
+            }
+            Self::Borrow => {
+                "Heads give up their own map for one of an earlier layer that is like it on the text, and lose their queries and \
+                 keys."
+            }
+            Self::Grouped => "Heads in groups share keys and values, each the mean of its group's.",
+            Self::Partial => {
+                "Of each row k pairs are scored; the others follow from them by a linear map found on the text."
+            }
+            Self::Eigen => "Each row of scores is projected on its k top eigenvectors, found on the text.",
+            Self::WithoutKeyBiases => {
+                "A key bias adds the same to all scores of a row, which softmax ignores: nothing is lost."
+            }
+        }
+    }
+}
+
+/// The form.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConversionForm {
+    kind: Kind,
+    d_k: usize,
+    random_starts: usize,
+    similarity: f64,
+    merges: bool,
+    kv_heads: usize,
+    k: usize,
+    /// A text file or folder; empty: the run's own.
+    text: String,
+    examples: usize,
+    /// The folder to make; empty: beside the current folder's others, by a name of its own.
+    to: String,
+}
+
+impl Default for ConversionForm {
+    fn default() -> Self {
+        Self {
+            kind: Kind::default(),
+            d_k: 0,
+            random_starts: 1,
+            similarity: 0.9,
+            merges: false,
+            kv_heads: 1,
+            k: 16,
+            text: String::new(),
+            examples: 32,
+            to: String::new(),
+        }
+    }
+}
+
+impl ConversionForm {
+    /// What is asked for.
+    pub fn conversion(&self, facts: &DirectoryFacts) -> Conversion {
+        let coverage = |coverage: Coverage| Conversion::Coverage(ToCoverage { coverage, examples: 256 });
+        match self.kind {
+            Kind::Collaborative => {
+                let (d_k, random_starts) = (self.shared_width(facts), self.random_starts);
+                Conversion::Collaborative(ToCollaborative { d_k, random_starts, ..ToCollaborative::default() })
+            }
+            Kind::Borrow => Conversion::Borrow(ToBorrow { similarity: self.similarity, merges: self.merges }),
+            Kind::Grouped => Conversion::Grouped(ToGrouped { kv_heads: self.kv_heads }),
+            Kind::Partial => coverage(Coverage::Partial(PartialCoverage { k: self.k, ..PartialCoverage::default() })),
+            Kind::Eigen => coverage(Coverage::Eigen(EigenCoverage { k: self.k })),
+            Kind::WithoutKeyBiases => Conversion::WithoutKeyBiases(WithoutKeyBiases {}),
+        }
+    }
+
+    /// Half of the whole where nothing was chosen.
+    fn shared_width(&self, facts: &DirectoryFacts) -> usize {
+        if self.d_k == 0 { (facts.width / 2).max(1) } else { self.d_k }
+    }
+
+    /// The text, read as the run reads its own where there is one; none: the run's own.
+    pub fn data(&self, trained_on: Option<&DataConfig>) -> Option<Box<DataConfig>> {
+        let text = self.text.trim();
+        if text.is_empty() {
+            return None;
+        }
+        let source = Source::File(FileSource {
+            path: typed_path(text, &current_folder()),
+            validation_path: None,
+            field: None,
+            column: None,
+        });
+        Some(Box::new(DataConfig { source, ..trained_on.cloned().unwrap_or_default() }))
+    }
+
+    /// Examples of the text.
+    pub fn examples(&self) -> usize {
+        self.examples
+    }
+
+    /// The folder to make of a model of this name.
+    pub fn to(&self, name: &str) -> PathBuf {
+        if !self.to.trim().is_empty() {
+            return typed_path(&self.to, &current_folder());
+        }
+        let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+        let name: String = name.chars().map(plain).collect();
+        let stem = format!("{}-{}", name.trim_matches(['.', '-']), self.kind.word());
+        current_folder().join(stem)
+    }
+
+    /// Draws the form. `preview`: what it would come to, or why it cannot be.
+    pub fn ui(
+        &mut self,
+        ui: &mut Ui,
+        (name, facts): (&str, &DirectoryFacts),
+        preview: &Result<Option<Preview>, String>,
+        is_of_run: bool,
+        cx: &mut PanelContext<'_>,
+    ) {
+        let palette = theme::palette(ui.visuals());
+        ui.horizontal_wrapped(|ui| {
+            ui.label("Make it");
+            let combo = ComboBox::from_id_salt("kind").width(190.0).selected_text(self.kind.label());
+            let combo = combo.show_ui(ui, |ui| {
+                for kind in Kind::ALL {
+                    ui.selectable_value(&mut self.kind, kind, kind.label()).on_hover_text(kind.about());
+                }
+            });
+            combo.response.accessible_name("Conversion");
+            self.numbers_ui(ui, facts);
+        });
+        ui.label(RichText::new(self.kind.about()).small().color(palette.weak));
+        match preview {
+            Ok(Some(preview)) => {
+                ui.label(preview_words(preview));
+            }
+            Ok(None) => {
+                ui.label(RichText::new("Counting…").color(palette.weak));
+            }
+            Err(why) => {
+                ui.label(RichText::new(why).color(palette.error));
+            }
+        }
+        self.places_ui(ui, name, is_of_run, cx);
+    }
+
+    fn numbers_ui(&mut self, ui: &mut Ui, facts: &DirectoryFacts) {
+        match self.kind {
+            Kind::Collaborative => {
+                self.d_k = self.shared_width(facts).min(facts.width.max(1));
+                together_ui(ui, "width", |ui| {
+                    let label = ui.label("d_k");
+                    let slider = Slider::new(&mut self.d_k, 1..=facts.width.max(1));
+                    ui.add(slider)
+                        .labelled_by(label.id)
+                        .on_hover_text("The shared width of queries and keys of all heads");
+                });
+                together_ui(ui, "starts", |ui| {
+                    let label = ui.label("Random starts");
+                    let help = "Beginnings of the search beside the one from singular vectors; the best is kept";
+                    let drag = DragValue::new(&mut self.random_starts).range(0..=100);
+                    ui.add(drag).labelled_by(label.id).on_hover_text(help);
+                });
+            }
+            Kind::Borrow => {
+                together_ui(ui, "similarity", |ui| {
+                    let label = ui.label("Similarity");
+                    let slider = Slider::new(&mut self.similarity, 0.0..=1.0).fixed_decimals(2).step_by(0.01);
+                    let help = "Of a borrowed map to the head's own, at least: 1 less the total-variation distance";
+                    ui.add(slider).labelled_by(label.id).on_hover_text(help);
+                });
+                ui.checkbox(&mut self.merges, "Merge projections").on_hover_text(
+                    "A lender gets the best single map for itself and its borrowers: the mean of their W_Q W_Kᵀ, cut to the size \
+                     of a head",
+                );
+            }
+            Kind::Grouped => {
+                let heads = facts.heads.max(1);
+                let divisors: Vec<usize> = (1..=heads).filter(|count| heads.is_multiple_of(*count)).collect();
+                if !divisors.contains(&self.kv_heads) {
+                    self.kv_heads = 1;
+                }
+                together_ui(ui, "heads", |ui| {
+                    ui.label("Heads of keys and values");
+                    let combo = ComboBox::from_id_salt("kv_heads").width(60.0).selected_text(self.kv_heads.to_string());
+                    let combo = combo.show_ui(ui, |ui| {
+                        for count in divisors {
+                            ui.selectable_value(&mut self.kv_heads, count, count.to_string());
+                        }
+                    });
+                    combo.response.accessible_name("Heads of keys and values");
+                });
+            }
+            Kind::Partial | Kind::Eigen => {
+                together_ui(ui, "k", |ui| {
+                    let label = ui.label("k");
+                    let drag = DragValue::new(&mut self.k).range(1..=facts.positions.saturating_sub(1).max(1));
+                    ui.add(drag).labelled_by(label.id).on_hover_text("Pairs of a row, or eigenvectors");
+                });
+            }
+            Kind::WithoutKeyBiases => {}
+        }
+    }
+
+    fn places_ui(&mut self, ui: &mut Ui, name: &str, is_of_run: bool, cx: &mut PanelContext<'_>) {
+        let needs = matches!(self.kind, Kind::Borrow | Kind::Partial | Kind::Eigen);
+        let hint = match (is_of_run, needs) {
+            (true, _) => "the text that was held out of the run",
+            (false, true) => "path of a text: it depends on one",
+            (false, false) => "path of a text, to compare both on it",
+        };
+        let suggested = self.to(name).display().to_string();
+        let rows = [
+            (
+                "Text",
+                "models.text",
+                hint,
+                "The text on which both models are compared, and from which heads and pairs are chosen",
+            ),
+            ("Write to", "models.to", suggested.as_str(), "The model directory to make; must not exist or be empty"),
+        ];
+        for (number, (label, key, hint, help)) in rows.into_iter().enumerate() {
+            let field = if number == 0 { &mut self.text } else { &mut self.to };
+            if let Some(Answer::Picked(path)) = cx.dialogs.take(key) {
+                *field = path.display().to_string();
+            }
+            ui.horizontal_wrapped(|ui| {
+                let name = ui.label(label);
+                let edit = TextEdit::singleline(field).desired_width(360.0).hint_text(hint);
+                ui.add(edit).labelled_by(name.id).on_hover_text(help);
+                let browse = ui.add_enabled(!cx.dialogs.is_busy(key), Button::new("Browse…"));
+                if browse.accessible_name(format!("Browse: {label}")).clicked() {
+                    let pick = if number == 0 { Pick::File } else { Pick::Folder };
+                    cx.dialogs.pick(key, Ask::new(pick, label));
+                }
+                if number == 0 {
+                    let label = ui.label("Examples");
+                    let drag = DragValue::new(&mut self.examples).range(1..=100_000);
+                    ui.add(drag).labelled_by(label.id).on_hover_text("Of the text, spread evenly over it");
+                }
+            });
+        }
+    }
+}
+
+fn preview_words(preview: &Preview) -> String {
+    let before = preview.before;
+    let Some(after) = preview.after else {
+        return format!(
+            "{} parameters now; what it saves follows from who borrows, which the text says",
+            format::parameters(before.parameters)
+        );
+    };
+    let change = |before: u64, after: u64| {
+        let share = if before > 0 { after as f64 / before as f64 - 1.0 } else { 0.0 };
+        format::delta_percent(share)
+    };
+    format!(
+        "{} → {} parameters ({}), {} → {} to read {} tokens ({})",
+        format::parameters(before.parameters),
+        format::parameters(after.parameters),
+        change(before.parameters, after.parameters),
+        format::flops(before.forward_flops as f64),
+        format::flops(after.forward_flops as f64),
+        format::count(after.tokens as u64),
+        change(before.forward_flops, after.forward_flops),
+    )
+}

@@ -1,0 +1,10 @@
+//! The Models panel: what the files of a model say, where it came from, and other models that can be made of it, with the price
+//! of each before and after it is paid.
+
+mod exported;
+mod facts;
+mod form;
+mod outcome;
+mod panel;
+
+pub use panel::ModelsPanel;

@@ -1,0 +1,182 @@
+//! The panel itself.
+
+use egui::{Button, RichText, ScrollArea, Ui};
+use headroom_engine::{
+    store::{RunId, RunSummary},
+    worker::{Target, Which},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    exported,
+    facts::facts_ui,
+    form::ConversionForm,
+    outcome::{Clicked, outcome_ui},
+};
+use crate::{
+    common::{ExportDialog, Exportable, blank_ui, working_ui},
+    context::{Panel, PanelContext, PanelId},
+    panels::{
+        live::{picker_ui, shown_run},
+        model_choice::{ModelChoice, checkpoint_ui},
+    },
+    state::ConversionRequest,
+    theme,
+};
+
+/// What the panel remembers between starts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Memory {
+    model: ModelChoice,
+    form: ConversionForm,
+}
+
+/// Looks into a model and makes others of it.
+#[derive(Default)]
+pub struct ModelsPanel {
+    memory: Option<Memory>,
+    run: Option<RunId>,
+    which: Which,
+    export: Option<ExportDialog>,
+}
+
+impl Panel for ModelsPanel {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("models"));
+        let run = shown_run(cx);
+        if !cx.state.runs_loaded && cx.state.current.is_none() {
+            working_ui(ui, "Reading the runs…");
+        } else if run.is_none() && memory.model.is_of_run() {
+            let sentence = "A model is looked into here, and others are made of it: of a run with a checkpoint, or of a model \
+                            directory from elsewhere.";
+            blank_ui(ui, "No model yet", sentence, |ui| {
+                if ui.button("Use a model directory").clicked() {
+                    memory.model = ModelChoice::folder();
+                }
+            });
+        } else {
+            let scroll = ScrollArea::vertical().auto_shrink([false, false]);
+            scroll.show(ui, |ui| self.full_ui(ui, run.as_ref(), &mut memory, cx));
+        }
+        if let Some(mut export) = self.export.take()
+            && export.ui(ui, cx)
+        {
+            self.export = Some(export);
+        }
+        cx.settings.set_panel("models", &memory);
+        self.memory = Some(memory);
+    }
+
+    fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
+        let last = cx.state.models.conversions.iter().rev().find_map(exported::outcome);
+        let Some(data) = last else { return false };
+        self.export = Some(ExportDialog::new("models", Exportable::Data(Box::new(data)), cx));
+        true
+    }
+
+    fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
+        self.export.take().is_some()
+    }
+}
+
+impl ModelsPanel {
+    fn full_ui(&mut self, ui: &mut Ui, run: Option<&RunSummary>, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        let palette = theme::palette(ui.visuals());
+        ui.horizontal_wrapped(|ui| {
+            if let Some(run) = run {
+                cx.state.want_record(&run.id);
+                if self.run.as_ref() != Some(&run.id) {
+                    (self.run, self.which) = (Some(run.id.clone()), Which::Best);
+                }
+                picker_ui(ui, run, cx);
+                checkpoint_ui(ui, &mut self.which, run, cx);
+            }
+            ui.label("Model");
+            memory.model.ui(ui, PanelId::MODELS, false, cx);
+        });
+        let target = memory.model.target(run.map(|run| (run, self.which)), cx);
+        match target {
+            Err(why) => {
+                ui.label(RichText::new(why).color(palette.weak));
+            }
+            Ok((target, name)) => self.model_ui(ui, (&target, &name), memory, cx),
+        }
+        self.outcomes_ui(ui, memory, cx);
+    }
+
+    fn model_ui(
+        &mut self,
+        ui: &mut Ui,
+        (target, name): (&Target, &str),
+        memory: &mut Memory,
+        cx: &mut PanelContext<'_>,
+    ) {
+        let palette = theme::palette(ui.visuals());
+        let facts = match cx.state.models.facts(target) {
+            Ok(Some(facts)) => facts.clone(),
+            Ok(None) => return working_ui(ui, "Reading the model…"),
+            Err(why) => {
+                ui.label(RichText::new(why).color(palette.error));
+                if ui.button("Try again").clicked() {
+                    cx.state.models.read_again(target);
+                }
+                return;
+            }
+        };
+        facts_ui(ui, &facts);
+        ui.separator();
+        ui.label(RichText::new("Make another model of it").color(palette.strong));
+        let conversion = memory.form.conversion(&facts);
+        let preview = cx.state.models.preview(target, &conversion);
+        let of_run = matches!(target, Target::Run { .. });
+        memory.form.ui(ui, (name, &facts), &preview, of_run, cx);
+        let conversion = memory.form.conversion(&facts);
+        let trained_on = match target {
+            Target::Run { .. } => facts.config.as_ref().map(|config| &config.data),
+            Target::Directory(_) => None,
+        };
+        let data = memory.form.data(trained_on);
+        let lacks_text = conversion.needs_text() && data.is_none() && !of_run;
+        let is_busy = cx.state.models.is_converting();
+        ui.horizontal_wrapped(|ui| {
+            let can = preview.is_ok() && !lacks_text && !is_busy;
+            let button =
+                ui.add_enabled(can, Button::new("Convert")).on_hover_text("Runs when its turn in the queue comes");
+            let why = if lacks_text { "It depends on a text: name one" } else { "See above why not" };
+            if button.on_disabled_hover_text(why).clicked() {
+                let (to, examples) = (memory.form.to(name), memory.form.examples());
+                let (target, name) = (target.clone(), name.to_owned());
+                cx.state.models.convert(ConversionRequest { target, name, conversion, to, data, examples });
+            }
+            if is_busy && ui.button("Stop").on_hover_text("Nothing is written then").clicked() {
+                cx.state.models.stop();
+            }
+            if lacks_text {
+                ui.label(RichText::new("It depends on what the model does with a text: name one.").color(palette.weak));
+            }
+        });
+    }
+
+    fn outcomes_ui(&mut self, ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        let mut clicked = None;
+        for (number, run) in cx.state.models.conversions.iter().enumerate().rev() {
+            ui.separator();
+            ui.push_id(("conversion", number), |ui| {
+                if let Some(what) = outcome_ui(ui, run) {
+                    clicked = Some((number, what));
+                }
+            });
+        }
+        let Some((number, what)) = clicked else { return };
+        let Some(run) = cx.state.models.conversions.get(number) else { return };
+        match what {
+            Clicked::Open => memory.model = ModelChoice::of_folder(&run.asked.to),
+            Clicked::Export => {
+                if let Some(data) = exported::outcome(run) {
+                    self.export = Some(ExportDialog::new("models", Exportable::Data(Box::new(data)), cx));
+                }
+            }
+        }
+    }
+}

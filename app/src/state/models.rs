@@ -1,0 +1,276 @@
+use std::path::{Path, PathBuf};
+
+use headroom_engine::{
+    checkpoint::DirectoryFacts,
+    config::DataConfig,
+    convert::Conversion,
+    worker::{Command, Event, ModelCost, Request, Target, Ticket},
+};
+
+use super::{GenerationPhase as Phase, request_cache::RequestCache};
+
+/// Models and previews that are kept.
+const KEPT: usize = 64;
+
+/// What is to be converted, and how.
+#[derive(Clone, Debug)]
+pub struct ConversionRequest {
+    /// Which model.
+    pub target: Target,
+    /// It in words.
+    pub name: String,
+    /// What it is to become.
+    pub conversion: Conversion,
+    /// The directory to make.
+    pub to: PathBuf,
+    /// The text on which both are compared; none: the run's own, if there is one.
+    pub data: Option<Box<DataConfig>>,
+    /// Examples of it.
+    pub examples: usize,
+}
+
+/// A conversion that goes on or went.
+#[derive(Clone, Debug)]
+pub struct ConversionRun {
+    /// The request; its events have it.
+    pub ticket: Ticket,
+    /// What was asked for.
+    pub asked: ConversionRequest,
+    /// What is done, in words, and the share of the attentions that is done.
+    pub at: (String, f64),
+    /// [`Event::Converted`], at the end.
+    pub outcome: Option<Box<Event>>,
+    /// How far it is.
+    pub phase: Phase,
+    /// Whether it was told to stop.
+    pub is_stopping: bool,
+}
+
+/// What a conversion would come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preview {
+    /// What the model costs now.
+    pub before: ModelCost,
+    /// What it would cost; none where that depends on a text.
+    pub after: Option<ModelCost>,
+}
+
+/// What the Models panel shows: what files of models say, what conversions would come to, and those that were made.
+pub struct ModelsState {
+    facts: RequestCache<String, DirectoryFacts>,
+    previews: RequestCache<String, Preview>,
+    /// The conversions of this window, the newest last.
+    pub conversions: Vec<ConversionRun>,
+    outgoing: Vec<Request>,
+}
+
+impl Default for ModelsState {
+    fn default() -> Self {
+        Self {
+            facts: RequestCache::keeping(KEPT),
+            previews: RequestCache::keeping(KEPT),
+            conversions: Vec::new(),
+            outgoing: Vec::new(),
+        }
+    }
+}
+
+/// What answers are found by: everything that crosses the door can be written.
+fn key(of: &impl serde::Serialize) -> String {
+    serde_json::to_string(of).unwrap_or_default()
+}
+
+impl ModelsState {
+    /// What the files of a model say, or why they cannot be read; neither while that is to come.
+    pub fn facts(&mut self, target: &Target) -> Result<Option<&DirectoryFacts>, String> {
+        let key = key(target);
+        if let Some(why) = self.facts.failure(&key) {
+            return Err(why.to_owned());
+        }
+        Ok(self.facts.get(&key, || Command::DescribeModel { target: target.clone() }))
+    }
+
+    /// Reads them again: they may have changed, or be there now.
+    pub fn read_again(&mut self, target: &Target) {
+        self.facts.forget(&key(target));
+    }
+
+    /// What a conversion would come to, or why it cannot be. While that is to come, what is known of the last one that was asked
+    /// for.
+    pub fn preview(&mut self, target: &Target, conversion: &Conversion) -> Result<Option<Preview>, String> {
+        let key = key(&(target, conversion));
+        if let Some(why) = self.previews.failure(&key) {
+            return Err(why.to_owned());
+        }
+        let command = || Command::PreviewConversion { target: target.clone(), conversion: conversion.clone() };
+        Ok(self.previews.get(&key, command).copied())
+    }
+
+    /// Asks for a conversion.
+    pub fn convert(&mut self, asked: ConversionRequest) {
+        let base_dir = asked.to.parent().map(Path::to_path_buf).unwrap_or_default();
+        let request = Request::from(Command::Convert {
+            target: asked.target.clone(),
+            conversion: asked.conversion.clone(),
+            to: asked.to.clone(),
+            data: asked.data.clone(),
+            examples: asked.examples,
+            tokens: None,
+            threads: None,
+            base_dir,
+        });
+        self.conversions.push(ConversionRun {
+            ticket: request.ticket,
+            asked,
+            at: (String::new(), 0.0),
+            outcome: None,
+            phase: Phase::Waiting,
+            is_stopping: false,
+        });
+        self.outgoing.push(request);
+    }
+
+    /// Whether one is to come.
+    pub fn is_converting(&self) -> bool {
+        self.conversions.iter().any(|run| run.phase.is_open())
+    }
+
+    /// Ends what goes on; nothing is written then.
+    pub fn stop(&mut self) {
+        for run in self.conversions.iter_mut().filter(|run| run.phase.is_open() && !run.is_stopping) {
+            run.is_stopping = true;
+            self.outgoing.push(Command::CancelConversion { conversion: run.ticket }.into());
+        }
+    }
+
+    /// Whether this request was stopped by the user, so that there is nothing to complain about.
+    pub(super) fn was_stopped(&self, ticket: Ticket) -> bool {
+        self.conversions.iter().any(|run| run.ticket == ticket && run.is_stopping)
+    }
+
+    /// Whether the panel shows where it asked why this request failed.
+    pub(super) fn says(&self, ticket: Ticket) -> bool {
+        self.facts.asked(ticket) || self.previews.asked(ticket)
+    }
+
+    pub(super) fn take_requests(&mut self) -> Vec<Request> {
+        let mut all = std::mem::take(&mut self.outgoing);
+        all.extend(self.facts.take_requests());
+        all.extend(self.previews.take_requests());
+        all
+    }
+
+    /// Takes in that a request failed; false where it is none of these.
+    pub(super) fn fail(&mut self, ticket: Ticket, why: &str) -> bool {
+        if let Some(run) = self.conversions.iter_mut().find(|run| run.ticket == ticket) {
+            run.phase = if run.is_stopping { Phase::Done { stopped: true } } else { Phase::Failed(why.to_owned()) };
+            return true;
+        }
+        self.facts.fail(ticket, why) || self.previews.fail(ticket, why)
+    }
+
+    /// Takes an event of a request in; others are none of its business.
+    pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event) {
+        match event {
+            Event::ModelDescribed { target, facts } => self.facts.answer(key(&target), *facts),
+            Event::ConversionPreviewed { target, conversion, before, after } => {
+                self.previews.answer(key(&(&target, &conversion)), Preview { before, after });
+            }
+            Event::Converting { attention, number, count, start, sweep, relative_error } => {
+                if let Some(run) = self.run(ticket) {
+                    let error = 100.0 * relative_error;
+                    let words = format!("{attention}: beginning {}, sweep {sweep}, error {error:.2} %", start + 1);
+                    (run.at, run.phase) = ((words, number as f64 / count.max(1) as f64), Phase::Going);
+                }
+            }
+            event @ Event::Converted { .. } => {
+                if let Some(run) = self.run(ticket) {
+                    (run.outcome, run.phase) = (Some(Box::new(event)), Phase::Done { stopped: false });
+                    let made = key(&Target::Directory(run.asked.to.clone()));
+                    self.facts.forget(&made);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn run(&mut self, ticket: Option<Ticket>) -> Option<&mut ConversionRun> {
+        self.conversions.iter_mut().find(|run| Some(run.ticket) == ticket)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headroom_engine::{convert::ToGrouped, worker::Notice};
+
+    use super::*;
+
+    fn asked(to: &str) -> ConversionRequest {
+        ConversionRequest {
+            target: Target::Directory("model".into()),
+            name: "model".to_owned(),
+            conversion: Conversion::Grouped(ToGrouped { kv_heads: 2 }),
+            to: to.into(),
+            data: None,
+            examples: 8,
+        }
+    }
+
+    #[test]
+    fn a_conversion_is_followed_and_stopped() {
+        let mut state = crate::state::State::default();
+        state.models.convert(asked("a"));
+        state.models.convert(asked("b"));
+        let tickets: Vec<Ticket> = state.take_requests().into_iter().map(|request| request.ticket).collect();
+        let going = Event::Converting {
+            attention: "encoder.0.self".to_owned(),
+            number: 1,
+            count: 4,
+            start: 0,
+            sweep: 10,
+            relative_error: 0.25,
+        };
+        state.apply(Notice { ticket: Some(tickets[1]), event: going });
+        assert_eq!(state.models.conversions[0].phase, Phase::Waiting);
+        assert!(
+            state.models.conversions[1].at.0.contains("encoder.0.self") && state.models.conversions[1].at.1 == 0.25
+        );
+        let done = Event::Converted {
+            target: "model".to_owned(),
+            conversion: asked("a").conversion,
+            path: "a".into(),
+            bytes: 1,
+            parameters_before: 2,
+            parameters: 1,
+            attentions: Vec::new(),
+            found: None,
+            price: None,
+            unpriced: None,
+            seconds: 0.5,
+        };
+        state.apply(Notice { ticket: Some(tickets[0]), event: done });
+        assert!(state.models.conversions[0].outcome.is_some() && state.models.is_converting());
+        state.models.stop();
+        let sent: Vec<Command> = state.take_requests().into_iter().map(|request| request.command).collect();
+        assert!(matches!(&sent[..], [Command::CancelConversion { conversion }] if *conversion == tickets[1]));
+        let before = state.messages.len();
+        state.apply(Notice { ticket: Some(tickets[1]), event: Event::Refused { why: "It was stopped.".to_owned() } });
+        assert_eq!(state.models.conversions[1].phase, Phase::Done { stopped: true });
+        assert_eq!(state.messages.len(), before);
+    }
+
+    #[test]
+    fn a_model_is_read_once_and_again_when_asked() {
+        let mut state = crate::state::State::default();
+        let target = Target::Directory("model".into());
+        assert!(state.models.facts(&target).unwrap().is_none() && state.models.facts(&target).unwrap().is_none());
+        let asked = state.take_requests();
+        assert_eq!(asked.len(), 1);
+        let event = Event::Refused { why: "There is no model.".to_owned() };
+        state.apply(Notice { ticket: Some(asked[0].ticket), event });
+        assert_eq!(state.models.facts(&target).unwrap_err(), "There is no model.");
+        state.models.read_again(&target);
+        assert!(state.models.facts(&target).unwrap().is_none());
+        assert_eq!(state.take_requests().len(), 1);
+    }
+}

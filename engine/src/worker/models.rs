@@ -1,0 +1,67 @@
+//! What is known of a model before anything is done with it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Event, Target,
+    subject::{self, Subject},
+    viewer::{ViewContext, spawn},
+};
+use crate::{
+    attention::{Cost, ModelPlan, Workload},
+    checkpoint::{describe_model_dir, read_plan},
+    config::Precision,
+    convert::{Conversion, planned},
+};
+
+/// What a model costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelCost {
+    /// Trained numbers.
+    pub parameters: u64,
+    /// FLOPs of reading one example of as many tokens as it has positions.
+    pub forward_flops: u64,
+    /// These tokens.
+    pub tokens: usize,
+}
+
+impl ModelCost {
+    fn of(plan: &ModelPlan) -> Self {
+        let tokens = plan.stack.longest();
+        let cost = Cost::of(plan, &Workload::inference(1, tokens, Precision::F32));
+        Self { parameters: cost.parameters, forward_flops: cost.forward_flops, tokens }
+    }
+}
+
+/// Answers with what the files of a model say.
+pub(super) fn describe(context: ViewContext, target: Target) {
+    let outbox = context.outbox.clone();
+    spawn(&outbox, move || {
+        let found = subject::open(&context.store, &target)
+            .and_then(|(directory, _)| describe_model_dir(&directory).map_err(|error| error.to_string()));
+        match found {
+            Ok(facts) => Event::ModelDescribed { target, facts: Box::new(facts) },
+            Err(why) => failed(&Subject::called(&context.store, &target), &why),
+        }
+    });
+}
+
+/// Answers with what a conversion would come to.
+pub(super) fn preview(context: ViewContext, target: Target, conversion: Conversion) {
+    let outbox = context.outbox.clone();
+    spawn(&outbox, move || {
+        let found = subject::open(&context.store, &target).and_then(|(directory, _)| {
+            let plan = read_plan(&directory).map_err(|error| error.to_string())?;
+            let after = planned(&plan, &conversion).map_err(|error| error.to_string())?;
+            Ok((ModelCost::of(&plan), after.as_ref().map(ModelCost::of)))
+        });
+        match found {
+            Ok((before, after)) => Event::ConversionPreviewed { target, conversion, before, after },
+            Err(why) => Event::Refused { why },
+        }
+    });
+}
+
+fn failed(named: &str, why: &str) -> Event {
+    Event::Failed { run: None, why: format!("{named} cannot be read. {why}"), what_to_do: String::new() }
+}
