@@ -57,13 +57,13 @@ macro_rules! presets {
 }
 
 presets! {
-    Start: "grammar-decoder", "grammar-encoder", "random-decoder", "text-decoder", "text-encoder";
+    Start:
+        "grammar-decoder", "grammar-encoder", "number-words", "random-decoder", "text-decoder", "text-encoder";
     Attention:
         "grammar-reuse-full", "grammar-reuse-partial", "grammar-reuse-first", "grammar-reuse-alternate",
         "grammar-reuse-all-end", "grammar-reuse-skip", "grammar-reuse-custom", "grammar-encoder-reuse-full",
         "grammar-symmetric", "grammar-pairwise", "grammar-shared-weight", "grammar-collaborative", "grammar-grouped",
-        "grammar-latent", "grammar-tied-kv", "grammar-partial-coverage", "grammar-partial-coverage-trained",
-        "number-words";
+        "grammar-latent", "grammar-tied-kv", "grammar-partial-coverage", "grammar-partial-coverage-trained";
     Paper:
         "bert-base-128", "bert-base-128-reuse", "bert-base-512", "bert-base-512-reuse", "bert-large",
         "bert-large-reuse", "transformer-base", "transformer-base-reuse",

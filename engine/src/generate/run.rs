@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{BeamNode, Ending, GenerateError, Marks, Search, beam::SourceBeams, choice::Choice};
 use crate::{
-    attention::OutputPlan,
+    attention::{Cost, OutputPlan, Workload},
+    config::Precision,
     model::{Begun, Model, Room, sources_read_together},
     ops::random::{Purpose, Stream},
 };
@@ -183,7 +184,14 @@ pub(super) fn check(
         .saturating_mul(together as u64)
         .saturating_mul(((plan.stack.layers + 1) * plan.stack.width + 4 * plan.stack.feed_forward) as u64)
         .saturating_mul(bytes as u64);
-    let needed = kept.saturating_add(logits).saturating_add(states);
+    // Weights that steps of several rows have once more, in another order.
+    let panels = if model.is_stepped(&search.cache) && rows > 1 {
+        let weights = Cost::of(plan, &Workload::inference(1, 1, Precision::F32)).parameters;
+        weights.saturating_mul(bytes as u64)
+    } else {
+        0
+    };
+    let needed = [logits, states, panels].into_iter().fold(kept, u64::saturating_add);
     if let Some(free) = free_bytes.filter(|free| needed > *free) {
         return Err(GenerateError::Memory { needed, kept, free, sources: sources.len(), beams: search.beams });
     }

@@ -6,10 +6,13 @@
 //! ```
 //!
 //! The first run of the store is the baseline; Live shows it, Compare all of them. `--out FOLDER` writes elsewhere than
-//! `assets/screenshots`.
+//! `assets/screenshots`. A store that is not there is refused.
 #![expect(clippy::unwrap_used, reason = "a script: what is broken is to end it")]
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use headroom_app::{context::PanelId, settings::ThemeChoice};
 use headroom_tests::{Screen, text};
@@ -37,8 +40,21 @@ fn opened(store: &Path, theme: ThemeChoice, panel: PanelId) -> Screen {
     screen
 }
 
-fn main() {
+const USAGE: &str = "usage: readme_pictures [--store race/headroom.db] [--out FOLDER]";
+
+fn main() -> ExitCode {
+    if std::env::args().any(|argument| argument == "--help") {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
     let store = text("--store").map_or_else(|| PathBuf::from("race/headroom.db"), PathBuf::from);
+    if !store.is_file() {
+        eprintln!(
+            "There is no store {}. Train its runs first, as the head of this file says.\n{USAGE}",
+            store.display()
+        );
+        return ExitCode::from(2);
+    }
     let folder = text("--out").map_or_else(|| PathBuf::from(FOLDER), PathBuf::from);
     std::fs::create_dir_all(&folder).unwrap();
     let pictures = [
@@ -58,4 +74,5 @@ fn main() {
         screen.close();
         println!("{}", folder.join(format!("{name}.png")).display());
     }
+    ExitCode::SUCCESS
 }

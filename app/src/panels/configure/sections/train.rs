@@ -44,7 +44,7 @@ const CLIP: Words = Words::new(
     "Gradient clipping",
     "Gradients whose global norm is larger are scaled down to it; 0 = never.",
 )
-.unit("norm; 0 = never");
+.unit("0 = never");
 const MASK: Words = Words::new(
     "train.mask_fraction",
     "Masked share",
