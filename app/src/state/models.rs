@@ -27,6 +27,8 @@ pub struct ConversionRequest {
     pub data: Option<Box<DataConfig>>,
     /// Examples of it.
     pub examples: usize,
+    /// Tokens of each; none: as the model was trained.
+    pub tokens: Option<usize>,
 }
 
 /// A conversion that goes on or went.
@@ -115,7 +117,7 @@ impl ModelsState {
             to: asked.to.clone(),
             data: asked.data.clone(),
             examples: asked.examples,
-            tokens: None,
+            tokens: asked.tokens,
             threads: None,
             base_dir,
         });
@@ -213,6 +215,7 @@ mod tests {
             to: to.into(),
             data: None,
             examples: 8,
+            tokens: None,
         }
     }
 

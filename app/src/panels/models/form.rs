@@ -101,6 +101,8 @@ pub struct ConversionForm {
     /// A text file or folder; empty: the run's own.
     text: String,
     examples: usize,
+    /// Tokens of each; 0: as the model was trained, or as many as it has positions.
+    tokens: usize,
     /// The folder to make; empty: beside the current folder's others, by a name of its own.
     to: String,
 }
@@ -117,6 +119,7 @@ impl Default for ConversionForm {
             k: 16,
             text: String::new(),
             examples: 32,
+            tokens: 0,
             to: String::new(),
         }
     }
@@ -159,9 +162,9 @@ impl ConversionForm {
         Some(Box::new(DataConfig { source, ..trained_on.cloned().unwrap_or_default() }))
     }
 
-    /// Examples of the text.
-    pub fn examples(&self) -> usize {
-        self.examples
+    /// Examples of the text, and tokens of each where they are not as the model was trained.
+    pub fn amount(&self) -> (usize, Option<usize>) {
+        (self.examples, (self.tokens > 0).then_some(self.tokens))
     }
 
     /// The folder to make of a model of this name.
@@ -208,7 +211,7 @@ impl ConversionForm {
                 ui.label(RichText::new(why).color(palette.error));
             }
         }
-        self.places_ui(ui, name, is_of_run, cx);
+        self.places_ui(ui, (name, facts), is_of_run, cx);
     }
 
     fn numbers_ui(&mut self, ui: &mut Ui, facts: &DirectoryFacts) {
@@ -269,7 +272,13 @@ impl ConversionForm {
         }
     }
 
-    fn places_ui(&mut self, ui: &mut Ui, name: &str, is_of_run: bool, cx: &mut PanelContext<'_>) {
+    fn places_ui(
+        &mut self,
+        ui: &mut Ui,
+        (name, facts): (&str, &DirectoryFacts),
+        is_of_run: bool,
+        cx: &mut PanelContext<'_>,
+    ) {
         let needs = matches!(self.kind, Kind::Borrow | Kind::Partial | Kind::Eigen);
         let hint = match (is_of_run, needs) {
             (true, _) => "the text that was held out of the run",
@@ -304,6 +313,14 @@ impl ConversionForm {
                     let label = ui.label("Examples");
                     let drag = DragValue::new(&mut self.examples).range(1..=100_000);
                     ui.add(drag).labelled_by(label.id).on_hover_text("Of the text, spread evenly over it");
+                    let label = ui.label("Tokens");
+                    let help =
+                        "Of an example; as trained where the run says so, else as many as the model has positions";
+                    let drag =
+                        DragValue::new(&mut self.tokens).range(0..=facts.positions).custom_formatter(|tokens, _| {
+                            if tokens < 1.0 { "as trained".to_owned() } else { format!("{tokens:.0}") }
+                        });
+                    ui.add(drag).labelled_by(label.id).on_hover_text(help);
                 }
             });
         }

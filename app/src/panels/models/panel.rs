@@ -145,9 +145,9 @@ impl ModelsPanel {
                 ui.add_enabled(can, Button::new("Convert")).on_hover_text("Runs when its turn in the queue comes");
             let why = if lacks_text { "It depends on a text: name one" } else { "See above why not" };
             if button.on_disabled_hover_text(why).clicked() {
-                let (to, examples) = (memory.form.to(name), memory.form.examples());
+                let (to, (examples, tokens)) = (memory.form.to(name), memory.form.amount());
                 let (target, name) = (target.clone(), name.to_owned());
-                cx.state.models.convert(ConversionRequest { target, name, conversion, to, data, examples });
+                cx.state.models.convert(ConversionRequest { target, name, conversion, to, data, examples, tokens });
             }
             if is_busy && ui.button("Stop").on_hover_text("Nothing is written then").clicked() {
                 cx.state.models.stop();
