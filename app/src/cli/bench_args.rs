@@ -16,6 +16,8 @@ pub enum BenchTask {
     /// Time the generation of texts with each cache, in turns, over lengths, beams and batches, and keep what was found.
     #[command(after_help = GENERATE_EXAMPLES)]
     Generate(BenchGenerateArgs),
+    /// Time forward passes of a model directory over random tokens, up to its last hidden states.
+    Forward(BenchForwardArgs),
     /// Find the largest batch that fits into memory, and take one step with it.
     LargestBatch(LargestBatchArgs),
     /// List what was measured, newest first.
@@ -36,6 +38,32 @@ Examples:
   headroom bench generate --preset batch --memory 4000000000
   headroom bench generate number-words --set data.sequence_length=1024 --axis source=64,256,1024 --beam 4 --batch 4
   headroom bench generate grammar-decoder --axis beams=1,2,4,8 --source 48 --cache key_value,hidden --json";
+
+/// Arguments of `bench forward`.
+#[derive(Args, Debug)]
+pub struct BenchForwardArgs {
+    /// The model directory.
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Examples that are read together.
+    #[arg(long, value_name = "COUNT", default_value_t = 32, value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    pub batch: u64,
+    /// Tokens of each.
+    #[arg(long, value_name = "COUNT", default_value_t = 128, value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
+    pub tokens: u64,
+    /// Passes that are timed.
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub runs: u64,
+    /// Passes before those.
+    #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u64).range(0..=100_000))]
+    pub warmup: u64,
+    /// Threads that compute; without it, as many as there are cores.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub threads: Option<u64>,
+    /// Answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Arguments of `bench generate`.
 #[derive(Args, Debug)]

@@ -10,6 +10,7 @@ mod analyses;
 mod args;
 mod bench_args;
 mod bench_batch;
+mod bench_forward;
 mod bench_generate;
 mod bench_memory;
 mod bench_show;
