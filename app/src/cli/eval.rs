@@ -21,6 +21,9 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     let current_dir = std::env::current_dir()
         .map_err(|error| CliError::Failed(format!("The current folder cannot be found: {error}.")))?;
     let coverage = args.coverage.as_deref().map(|text| approximation(text, args.examples)).transpose()?.flatten();
+    if args.data.is_none() && Path::new(&args.target).is_dir() {
+        return Err(no_text());
+    }
     let (target, trained_on) = match named(store, &args.target)? {
         Named::Directory(path) => (Target::Directory(path), None),
         Named::Run(_, record) => {
@@ -35,11 +38,7 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
             let (field, column) = (args.field.as_ref(), args.column.as_ref());
             Some(Box::new(named_text(path, field, column, translations, trained_on)?))
         }
-        None if is_directory => {
-            let message =
-                "A model directory holds no text. Name some with --data, as in `headroom eval DIR --data text.txt`.";
-            return Err(CliError::at("--data", message));
-        }
+        None if is_directory => return Err(no_text()),
         None => None,
     };
     let session = Session::open_for_reading(store, !is_directory)?;
@@ -53,6 +52,12 @@ pub fn run(store: Option<&Path>, args: &EvalArgs) -> CliResult {
     })?;
     session.end();
     if args.json { print::json_line(&event) } else { tell(&event) }
+}
+
+/// Why a directory alone is not enough.
+fn no_text() -> CliError {
+    let message = "A model directory holds no text. Name some with --data, as in `headroom eval DIR --data text.txt`.";
+    CliError::at("--data", message)
 }
 
 /// The config of a run.

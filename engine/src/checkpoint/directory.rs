@@ -15,7 +15,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use super::{CONFIG, CheckpointError, FILES, INDEX, WEIGHTS};
+use super::{CARD, CONFIG, CheckpointError, FILES, INDEX, WEIGHTS, card};
 
 /// Tells directories of this process apart.
 static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -124,7 +124,10 @@ fn refuse_foreign(target: &Path) -> Result<(), CheckpointError> {
         .filter_map(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();
             // A folder of that name may hold anything.
-            let is_ours = FILES.contains(&name.as_str()) && entry.file_type().is_ok_and(|kind| !kind.is_dir());
+            let is_ours = FILES.contains(&name.as_str())
+                && entry.file_type().is_ok_and(|kind| !kind.is_dir())
+                // Many folders have one of that name.
+                && (name != CARD || card::is_ours(&entry.path()));
             (!is_ours).then_some(name)
         })
         .collect();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    CONFIG, CheckpointError, ModelDirectory,
+    CONFIG, CheckpointError, ModelDirectory, card,
     families::{Family, Keys, Own, end_of_text, families, family},
     special_tokens::SpecialTokens,
 };
@@ -45,6 +45,13 @@ fn model_type(plan: &ModelPlan) -> (&'static str, &'static str) {
     let family = family(plan.naming);
     let known = if is_known(plan) { family.class(plan).ok() } else { None };
     known.unwrap_or_else(|| (OWN_TYPE, family.own_class(plan)))
+}
+
+/// The class of the module beside the weights that computes a plan; none where `transformers` knows the plan, or the module does
+/// not.
+pub(super) fn module_class(plan: &ModelPlan) -> Option<&'static str> {
+    let (model_type, class) = model_type(plan);
+    (model_type == OWN_TYPE && card::SOURCE.contains(&format!("\nclass {class}("))).then_some(class)
 }
 
 /// The key of the sentence that says why `transformers` does not open a model.
@@ -139,6 +146,13 @@ pub(super) fn config_json(contents: &ModelDirectory<'_>, precision: Precision, s
         config.extend(common);
         if model_type == OWN_TYPE {
             config.insert(NOTE.to_owned(), json!(in_transformers(plan).words));
+            if let Some(class) = module_class(plan).filter(|_| contents.card.is_some()) {
+                let module = card::MODULE_NAME;
+                let (auto, _) = card::auto_class(plan);
+                let map =
+                    json!({ "AutoConfig": format!("{module}.HeadroomConfig"), auto: format!("{module}.{class}") });
+                config.insert("auto_map".to_owned(), map);
+            }
         }
         if !is_known(plan) || (model_type == OWN_TYPE && family.always_says_answers()) {
             let answers = |head_plan: &HeadPlan, compatibility: &Compatibility| OtherAnswers {

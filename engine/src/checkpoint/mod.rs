@@ -8,7 +8,9 @@
 //! | `tokenizer.json` | the tokenizer, with `tokenizer_config.json` and `special_tokens_map.json` |
 //! | `headroom.toml` | the run config |
 //! | `training_state.safetensors` | optimiser, under our own names, and progress, where training can continue |
-//! | `headroom.json` | the program's version, size and SHA-256 of every other file, and of a converted model where it came from |
+//! | `README.md` | the model card, in directories that are taken home |
+//! | `modeling_headroom.py` | what computes the model in PyTorch, in those that `transformers` does not know |
+//! | `headroom.json` | the program's version, size and SHA-256 of every other file but the last two, and of a converted model where it came from |
 //!
 //! A directory is written beside its place, synced and moved there whole: a reader never sees half of one. Plain
 //! Hugging Face directories of BERT and `MegatronBERT` (masked language, classes, spans), GPT-2, BART and `ViT` open as well
@@ -16,6 +18,7 @@
 //! `model.safetensors.index.json` names.
 //! Uses `config`, `ops`, `attention`, `model`, `generate`.
 
+mod card;
 mod describe;
 mod directory;
 mod error;
@@ -39,6 +42,7 @@ mod tests;
 mod training_state;
 mod weights;
 
+pub use card::ModelCard;
 pub use describe::{DirectoryFacts, FileFacts, TensorFacts, TrainingFacts, describe_model_dir};
 pub(crate) use directory::kind_words;
 pub use error::CheckpointError;
@@ -73,14 +77,21 @@ const MANIFEST: &str = "headroom.json";
 /// Settings of `generate`, which go before those of the architecture.
 const GENERATION_CONFIG: &str = "generation_config.json";
 
+/// What people and hubs read about the model.
+const CARD: &str = "README.md";
+/// What computes the model in PyTorch.
+const MODULE: &str = "modeling_headroom.py";
+
 /// Every file that a model directory of ours can have.
-const FILES: [&str; 9] = [
+const FILES: [&str; 11] = [
+    CARD,
     CONFIG,
     GENERATION_CONFIG,
     WEIGHTS,
     TOKENIZER,
     TOKENIZER_CONFIG,
     SPECIAL_TOKENS,
+    MODULE,
     RUN_CONFIG,
     TRAINING_STATE,
     MANIFEST,

@@ -4,9 +4,9 @@ use candle_core::{DType, Tensor};
 use serde_json::json;
 
 use super::{
-    CONFIG, CheckpointError, GENERATION_CONFIG, Lineage, MANIFEST, RUN_CONFIG, SPECIAL_TOKENS, TOKENIZER,
-    TOKENIZER_CONFIG, TRAINING_STATE, TrainingState, WEIGHTS, directory::Scratch, hugging_face, manifest::Manifest,
-    space, special_tokens::SpecialTokens, tensors, training_state::Header, weights,
+    CARD, CONFIG, CheckpointError, GENERATION_CONFIG, Lineage, MANIFEST, MODULE, ModelCard, RUN_CONFIG, SPECIAL_TOKENS,
+    TOKENIZER, TOKENIZER_CONFIG, TRAINING_STATE, TrainingState, WEIGHTS, card, directory::Scratch, hugging_face,
+    manifest::Manifest, space, special_tokens::SpecialTokens, tensors, training_state::Header, weights,
 };
 use crate::{
     attention::ModelPlan,
@@ -34,12 +34,15 @@ pub struct ModelDirectory<'a> {
     pub run: Option<&'a str>,
     /// Where it came from, if it was converted.
     pub lineage: Option<&'a Lineage>,
+    /// What its card says, if it is taken home: then a card comes along, and where `transformers` does not know the model a
+    /// module that computes it.
+    pub card: Option<&'a ModelCard>,
 }
 
 impl<'a> ModelDirectory<'a> {
     /// Architecture and weights alone.
     pub fn of(plan: &'a ModelPlan, tensors: &'a BTreeMap<String, Tensor>) -> Self {
-        Self { plan, tensors, tokenizer_json: None, config: None, training: None, run: None, lineage: None }
+        Self { plan, tensors, tokenizer_json: None, config: None, training: None, run: None, lineage: None, card: None }
     }
 }
 
@@ -127,7 +130,17 @@ fn write(dir: &Path, contents: &ModelDirectory) -> Result<SavedModel, Checkpoint
     let path = scratch.path.join(MANIFEST);
     fs::write(&path, manifest.text()).map_err(CheckpointError::io("write headroom.json", &path))?;
     scratch.sync(MANIFEST)?;
-    let saved = SavedModel { bytes: manifest.bytes() + manifest.text().len() as u64 };
+    let mut saved = SavedModel { bytes: manifest.bytes() + manifest.text().len() as u64 };
+    if let Some(card) = contents.card {
+        // Outside of the manifest: whoever takes the directory may change them.
+        let module = hugging_face::module_class(contents.plan).map(|_| (MODULE, card::SOURCE.to_owned()));
+        for (file, text) in [(CARD, card::text(contents, card))].into_iter().chain(module) {
+            let path = scratch.path.join(file);
+            fs::write(&path, &text).map_err(CheckpointError::io(&format!("write {file}"), &path))?;
+            scratch.sync(file)?;
+            saved.bytes += text.len() as u64;
+        }
+    }
     scratch.publish()?;
     Ok(saved)
 }

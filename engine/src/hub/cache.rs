@@ -12,6 +12,7 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -21,6 +22,9 @@ use super::{
     HubError, HubSettings,
     names::{CommitHash, FileHash, RepoKind, RepoName, RepoPath, Revision},
 };
+
+/// Tells the links of this process apart while they are made.
+static LINKS: AtomicU64 = AtomicU64::new(0);
 
 /// How often a lock that another program holds is tried.
 const LOOK_UP: Duration = Duration::from_millis(50);
@@ -129,7 +133,8 @@ impl RepoCache {
         if fs::read_link(&place).is_ok_and(|there| there == blob) {
             return Ok(());
         }
-        let aside = folder.join(format!(".headroom-{}-{}", std::process::id(), hash.as_str()));
+        let number = LINKS.fetch_add(1, Ordering::Relaxed);
+        let aside = folder.join(format!(".headroom-{}-{number}", std::process::id()));
         let _ = fs::remove_file(&aside);
         let made = symlink(&blob, &aside).or_else(|_| fs::copy(self.blob(hash), &aside).map(drop));
         let placed = made.and_then(|()| fs::rename(&aside, &place));

@@ -16,8 +16,8 @@ use crate::{
     analysis::{AnalysisContext, AnalysisError, AnalysisSpec, Measure, analyse, examples_at_once},
     attention::{HeadPlan, ModelPlan},
     checkpoint::{
-        AttentionError, Lineage, LoadedModel, MeasuredChange, ModelDirectory, load_model_dir, save_model_dir,
-        weights_sha256,
+        AttentionError, Lineage, LoadedModel, MeasuredChange, ModelCard, ModelDirectory, load_model_dir,
+        save_model_dir, weights_sha256,
     },
     config::{Coverage, Precision, Reuse, RunConfig, counted},
     convert::{
@@ -80,11 +80,14 @@ fn run(context: &JobContext, job: &ConvertJob, control: &JobControl, named: &str
         return Err(ConvertError::Stopped.into());
     }
     let Made { converted, found, .. } = made;
+    let name = job.to.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let card = ModelCard { name, ..ModelCard::default() };
     let tensors = converted.parameters.tensors();
     let contents = ModelDirectory {
         tokenizer_json: loaded.tokenizer_json.as_deref(),
         config: config.as_ref(),
         lineage: Some(&lineage),
+        card: Some(&card),
         ..ModelDirectory::of(&converted.plan, &tensors)
     };
     let saved = save_model_dir(&job.to, &contents).map_err(failure)?;

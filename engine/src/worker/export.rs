@@ -4,14 +4,18 @@ use candle_core::Device;
 
 use super::{Event, Which, checkpoints::choose_checkpoint};
 use crate::{
-    checkpoint::{CheckpointError, InTransformers, ModelDirectory, in_transformers, load_model_dir, save_model_dir},
+    checkpoint::{
+        CheckpointError, InTransformers, ModelCard, ModelDirectory, in_transformers, load_model_dir, save_model_dir,
+    },
     config::Precision,
-    store::{CheckpointRecord, RunId},
+    objective::Metric,
+    store::{CheckpointRecord, RunId, Store},
     train::dtype_of,
 };
 
 /// Writes a checkpoint as a model directory of its own: what it takes to use the model, without the training state.
 pub(super) fn export(
+    store: &Store,
     run: RunId,
     which: Which,
     precision: Precision,
@@ -31,7 +35,8 @@ pub(super) fn export(
         let why = format!("The folder {} holds files already.", to.display());
         return failed(why, "Choose a new or an empty folder, so that nothing is overwritten.");
     }
-    match copy(&chosen.path, &to, precision) {
+    let card = card_of(store, &run, chosen.step);
+    match copy(&chosen.path, &to, precision, &card) {
         Ok(InTransformers { opens, words }) => {
             Event::Exported { run, step: chosen.step, path: to, opens_in_transformers: opens, reason: words }
         }
@@ -40,7 +45,27 @@ pub(super) fn export(
     }
 }
 
-pub(super) fn copy(from: &Path, to: &Path, precision: Precision) -> Result<InTransformers, CheckpointError> {
+/// What the card of a run's checkpoint says: what was measured at its step.
+pub(super) fn card_of(store: &Store, run: &RunId, step: u64) -> ModelCard {
+    let Ok(record) = store.run(run.as_str()) else { return ModelCard::default() };
+    let summary = record.summary;
+    let value_at = |series: &String| {
+        let metric = Metric::find(series).filter(|metric| metric.of_sums.is_some())?;
+        let data = store.series(run, series, None).ok()?;
+        // The last attempt's, where a step was done more than once.
+        let (_, value) = data.steps.iter().zip(&data.values).rev().find(|(at, _)| **at == step)?;
+        Some((metric.title.to_owned(), *value, metric.unit.to_owned()))
+    };
+    let metrics = summary.metrics.keys().filter_map(value_at).collect();
+    ModelCard { name: summary.name, run: Some((run.to_string(), step)), metrics }
+}
+
+pub(super) fn copy(
+    from: &Path,
+    to: &Path,
+    precision: Precision,
+    card: &ModelCard,
+) -> Result<InTransformers, CheckpointError> {
     let model = load_model_dir(from, dtype_of(precision), &Device::Cpu)?;
     let directory = ModelDirectory {
         plan: &model.plan,
@@ -50,6 +75,7 @@ pub(super) fn copy(from: &Path, to: &Path, precision: Precision) -> Result<InTra
         training: None,
         run: None,
         lineage: model.lineage.as_ref(),
+        card: Some(card),
     };
     save_model_dir(to, &directory).map(|_| in_transformers(&model.plan))
 }

@@ -508,6 +508,7 @@ fn save(trainer: &Trainer, moment: Moment, store: &Store, run: &RunId) -> Result
         training: state.as_ref(),
         run: Some(run.as_str()),
         lineage: None,
+        card: None,
     };
     let saved = save_model_dir(&path, &directory);
     saved.map(|saved| saved.bytes).map_err(|error| Unsaved { why: error.to_string(), is_full: error.is_full_disk() })

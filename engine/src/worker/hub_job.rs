@@ -10,7 +10,7 @@ use candle_core::Device;
 
 use super::{
     Event, Target, Ticket,
-    export::copy,
+    export::{card_of, copy},
     job_control::JobControl,
     job_error::JobError,
     outbox::Outbox,
@@ -193,8 +193,9 @@ fn push(
 /// Writes a run's checkpoint as a model directory.
 fn export(store: &Store, target: &Target, to: PathBuf) -> Result<PathBuf, JobError> {
     let (from, stored) = subject::open(store, target).map_err(JobError::refusal)?;
+    let card = stored.as_ref().map(|stored| card_of(store, &stored.run, stored.step)).unwrap_or_default();
     let precision = stored.map(|stored| stored.config.precision).unwrap_or_default();
-    let _how = copy(&from, &to, precision).map_err(|error| JobError::failure(error.to_string()))?;
+    let _how = copy(&from, &to, precision, &card).map_err(|error| JobError::failure(error.to_string()))?;
     // What was written opens, or it is not sent.
     let opened = load_model_dir(&to, dtype_of(precision), &Device::Cpu);
     opened.map_err(|error| JobError::failure(error.to_string()))?;

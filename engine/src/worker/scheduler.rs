@@ -715,8 +715,8 @@ impl Scheduler {
         let checkpoints = self.store.checkpoints(&run)?;
         let outbox = self.outbox.clone();
         let spawned = std::thread::Builder::new().name("headroom-export".to_owned()).spawn({
-            let run = run.clone();
-            move || outbox.send(export(run, which, precision, &checkpoints, to))
+            let (store, run) = (self.store.clone(), run.clone());
+            move || outbox.send(export(&store, run, which, precision, &checkpoints, to))
         });
         if let Err(error) = spawned {
             self.outbox.send(Event::Failed {
