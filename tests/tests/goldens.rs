@@ -12,7 +12,7 @@ use headroom_engine::{
     attention::OutputPlan,
     checkpoint::{LoadedModel, ModelDirectory, load_model_dir, save_model_dir},
     config::{Cache, DeviceChoice, Precision},
-    convert::{Conversion, Recipe, ToCollaborative, check, convert},
+    convert::{Conversion, Recipe, ToCollaborative, check as check_conversion, convert},
     generate::{Ending, Progress, Sampling, Search, continue_text, generate},
     model::{ForwardOptions, Model, ModelInput, dtype, open_device},
 };
@@ -226,7 +226,7 @@ fn models_of_every_family_are_converted_and_compute_the_same() {
     for name in ["bert_mlm", "gpt2", "bert_seqcls", "bert_span", "vit", "bart"] {
         let (loaded, _) = load(name, Precision::F32);
         let to = ToCollaborative { d_k: loaded.plan.stack.width, ..ToCollaborative::default() };
-        check(&loaded.plan, &Conversion::Collaborative(to.clone())).unwrap();
+        check_conversion(&loaded.plan, &Conversion::Collaborative(to.clone())).unwrap();
         let recipe = Recipe::Collaborative(&to);
         let converted = convert(&loaded.plan, &loaded.parameters, &recipe, &mut |_| ControlFlow::Continue(())).unwrap();
         let folder = tempfile::tempdir().unwrap();
