@@ -15,6 +15,7 @@ use headroom_engine::{
     convert::{Conversion, Recipe, ToCollaborative, check as check_conversion, convert},
     generate::{Ending, Progress, Sampling, Search, continue_text, generate},
     model::{ForwardOptions, Model, ModelInput, dtype, open_device},
+    ops::Activation,
 };
 use safetensors::{Dtype, SafeTensors};
 
@@ -119,7 +120,11 @@ fn logits_maps_and_hidden_states_are_those_of_transformers() {
 #[test]
 fn classes_and_spans_of_texts_are_those_of_transformers() {
     let cases = [
-        ("bert_seqcls", OutputPlan::Classes { classes: 3, pools: true }, "This model ends in classes."),
+        (
+            "bert_seqcls",
+            OutputPlan::Classes { classes: 3, pooler: Some(Activation::Tanh), distils: false },
+            "This model ends in classes.",
+        ),
         ("bert_span", OutputPlan::Span, "This model ends in spans."),
     ];
     for ((name, head, refusal), precision) in

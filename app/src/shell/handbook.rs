@@ -33,6 +33,7 @@ pub const PAGES: &[Page] = pages![
     "spectra.md",
     "stability.md",
     "tensors.md",
+    "families.md",
 ];
 
 impl Page {

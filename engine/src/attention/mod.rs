@@ -21,6 +21,8 @@ pub use cost::{
 pub use dropout::Dropout;
 pub use heads::{AttentionKind, Cell, Draft, HeadAt, HeadPlan};
 pub use matching::ParameterMatch;
-pub use plan::{InputPlan, ModelPlan, OutputPlan, VocabularyHead, estimated_vocabulary, supported};
+pub use plan::{
+    HeadTable, InputPlan, ModelPlan, OutputPlan, VocabularyHead, estimated_vocabulary, supported, supported_design,
+};
 pub use preset::{BART, BERT, GPT2, Naming, Preset, VIT};
-pub use stack::{CrossPlan, StackName, StackPlan};
+pub use stack::{CrossPlan, EmbeddingDesign, LinearBiases, NormKind, Positions, StackDesign, StackName, StackPlan};

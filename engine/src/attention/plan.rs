@@ -1,10 +1,14 @@
 //! The plan of a model: a config in which everything was checked once.
 
-use super::{AttentionKind, Cell, CrossPlan, HeadAt, HeadPlan, Naming, ParameterMatch, Preset, StackName, StackPlan};
-use crate::config::{
-    Architecture, AttentionConfig, Cache, Coverage, DEFAULT_STEPS, ModelConfig, NormPlacement, PartialCoverage,
-    Problem, Reuse, RunConfig, Tokenizer,
+use super::{
+    AttentionKind, Cell, CrossPlan, HeadAt, HeadPlan, Naming, ParameterMatch, Positions, Preset, StackDesign,
+    StackName, StackPlan,
 };
+use crate::config::{
+    Architecture, AttentionConfig, Cache, Compatibility, Coverage, DEFAULT_STEPS, ModelConfig, NormPlacement,
+    PartialCoverage, Problem, Reuse, RunConfig, Tokenizer,
+};
+use crate::ops::Activation;
 
 /// Most layers and heads of a model; the fields are judged by [`RunConfig::validate`].
 const MOST_LAYERS: usize = 256;
@@ -34,6 +38,8 @@ pub enum InputPlan {
         patch: usize,
         /// Numbers of a pixel.
         channels: usize,
+        /// Whether a second learned token, that of a teacher's answer, follows the class token (`DeiT`).
+        distils: bool,
     },
 }
 
@@ -46,11 +52,15 @@ pub enum OutputPlan {
     Classes {
         /// How many classes there are.
         classes: usize,
-        /// Whether a map and a tanh come first (BERT's pooler).
-        pools: bool,
+        /// What follows a map that comes first, where there is one (BERT's pooler).
+        pooler: Option<Activation>,
+        /// Whether a second map does the same from the second position, and the answer is the mean of both (`DeiT`).
+        distils: bool,
     },
     /// Two logits for every position: whether an answer begins there, and whether it ends.
     Span,
+    /// A logit for every position, whether its token was replaced, after a map with the activation of the stack (ELECTRA).
+    Replaced,
     /// Nothing: the last states are what it gives, as in models of sentences. It can be analysed and converted, not trained.
     States {
         /// Whether the files hold BERT's pooler, a map from the first position that nothing here reads.
@@ -65,6 +75,20 @@ pub struct VocabularyHead {
     pub transforms: bool,
     /// Whether a bias over the vocabulary is added.
     pub has_bias: bool,
+    /// Which table the states are compared with.
+    pub table: HeadTable,
+}
+
+/// The table of a vocabulary head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HeadTable {
+    /// The token table of the embeddings.
+    #[default]
+    Tied,
+    /// The same, after states were divided by the root of their width (T5).
+    TiedScaled,
+    /// One of its own.
+    Own,
 }
 
 /// A model in which everything was checked once: what it takes to build one, to count its costs and to name its
@@ -237,6 +261,51 @@ pub fn supported(config: &RunConfig) -> Vec<Problem> {
     let mut problems = supported_answers(&config.model, &config.attention);
     if let Coverage::Partial(partial) = &config.attention.coverage {
         problems.extend(check_warm_up(config, partial));
+    }
+    problems
+}
+
+/// Judges the design of a stack together with its answers: what has no meaning, or none yet. Empty when it can be built.
+pub fn supported_design(stack: &StackPlan) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut refuse = |field: &str, message: &str| problems.push(Problem::new(field, message));
+    let StackDesign { positions, shares_layers, .. } = stack.design;
+    let is_plain = stack.head_plan.is_plain() && stack.coverage.is_full();
+    match positions {
+        Positions::Learned | Positions::Sinusoidal => {}
+        Positions::Rotary { base } => {
+            if !stack.head_size.is_multiple_of(2) || !base.is_finite() || base <= 0.0 {
+                refuse("model.heads", "queries and keys are turned in halves, so that heads have an even size");
+            }
+            let turns = matches!(
+                stack.compatibility,
+                Compatibility::Standard(_) | Compatibility::Grouped(_) | Compatibility::TiedKv(_)
+            );
+            if !turns || stack.cross.is_some() {
+                refuse(
+                    "attention.compatibility.kind",
+                    "queries and keys are turned by their positions, which needs a query and a key of its own for each \
+                     head; choose \"standard\", \"grouped\" or \"tied_kv\"",
+                );
+            }
+        }
+        Positions::Relative { buckets, farthest } => {
+            if buckets < 4 || farthest <= buckets {
+                refuse("model.positions", "distances are grouped into four groups or more, up to a greater distance");
+            }
+            if !stack.coverage.is_full() {
+                refuse(
+                    "attention.coverage.kind",
+                    "scores with a bias for the distance of a pair are not restored from others; choose full coverage",
+                );
+            }
+        }
+    }
+    if shares_layers && !is_plain {
+        refuse(
+            "attention.reuse.kind",
+            "all layers have the same parameters, so that none can borrow or leave out; choose no reuse and full coverage",
+        );
     }
     problems
 }

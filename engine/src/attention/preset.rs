@@ -1,9 +1,12 @@
 //! What families of models fix beside their sizes, as data.
 
-use super::{HeadPlan, StackName, StackPlan, VocabularyHead, plan::supported_answers};
+use super::{
+    EmbeddingDesign, HeadPlan, HeadTable, LinearBiases, NormKind, Positions, StackDesign, StackName, StackPlan,
+    VocabularyHead, plan::supported_answers,
+};
 use crate::{
     config::{Architecture, AttentionConfig, ModelConfig, NormPlacement, Problem},
-    ops::{Gelu, Orientation},
+    ops::{Activation, Gelu, Orientation},
 };
 
 /// Whose names the parameters of a model have in files, and by whose they are drawn.
@@ -17,11 +20,40 @@ pub enum Naming {
     Bart,
     /// `ViT`.
     Vit,
+    /// `RoBERTa`.
+    Roberta,
+    /// `DistilBERT`.
+    DistilBert,
+    /// ELECTRA.
+    Electra,
+    /// ALBERT.
+    Albert,
+    /// `DeiT`.
+    Deit,
+    /// Marian.
+    Marian,
+    /// Llama, Mistral and Qwen2.
+    Llama,
+    /// T5.
+    T5,
 }
 
 impl Naming {
     /// Every one.
-    pub const ALL: [Self; 4] = [Self::Bert, Self::Gpt2, Self::Bart, Self::Vit];
+    pub const ALL: [Self; 12] = [
+        Self::Bert,
+        Self::Gpt2,
+        Self::Bart,
+        Self::Vit,
+        Self::Roberta,
+        Self::DistilBert,
+        Self::Electra,
+        Self::Albert,
+        Self::Deit,
+        Self::Marian,
+        Self::Llama,
+        Self::T5,
+    ];
 }
 
 /// Everything of a family's plans but their sizes and their answers about attention.
@@ -36,7 +68,7 @@ pub struct Preset {
     /// Added to the variance in layer norm.
     pub norm_epsilon: f64,
     /// What stands between the two maps of the feed-forward block.
-    pub activation: Gelu,
+    pub activation: Activation,
     /// How matrices lie.
     pub matrices: Orientation,
     /// See [`StackPlan::joins_projections`].
@@ -47,9 +79,22 @@ pub struct Preset {
     pub first_position: usize,
     /// Token types; 0: none.
     pub token_types: usize,
+    /// See [`StackPlan::design`].
+    pub design: StackDesign,
     /// The way from states to the vocabulary.
     pub vocabulary_head: VocabularyHead,
 }
+
+/// The design of BERT and GPT-2.
+const USUAL: StackDesign = StackDesign {
+    positions: Positions::Learned,
+    norm: NormKind::Layer,
+    is_gated: false,
+    biases: LinearBiases::All,
+    scales_scores: true,
+    embedding: EmbeddingDesign { width: None, is_scaled: false, lacks_norm: false },
+    shares_layers: false,
+};
 
 /// BERT (Devlin et al., 2019), and with [`NormPlacement::Pre`] `MegatronBERT` (Shoeybi et al., 2019).
 pub const BERT: Preset = Preset {
@@ -57,13 +102,14 @@ pub const BERT: Preset = Preset {
     stack: StackName::Encoder,
     norm: NormPlacement::Post,
     norm_epsilon: 1e-12,
-    activation: Gelu::Exact,
+    activation: Activation::Gelu(Gelu::Exact),
     matrices: Orientation::OutputsFirst,
     joins_projections: false,
     shrinks_outputs: false,
     first_position: 0,
     token_types: 2,
-    vocabulary_head: VocabularyHead { transforms: true, has_bias: true },
+    design: USUAL,
+    vocabulary_head: VocabularyHead { transforms: true, has_bias: true, table: HeadTable::Tied },
 };
 
 /// GPT-2 (Radford et al., 2019).
@@ -72,13 +118,14 @@ pub const GPT2: Preset = Preset {
     stack: StackName::Decoder,
     norm: NormPlacement::Pre,
     norm_epsilon: 1e-5,
-    activation: Gelu::Tanh,
+    activation: Activation::Gelu(Gelu::Tanh),
     matrices: Orientation::InputsFirst,
     joins_projections: true,
     shrinks_outputs: true,
     first_position: 0,
     token_types: 0,
-    vocabulary_head: VocabularyHead { transforms: false, has_bias: false },
+    design: USUAL,
+    vocabulary_head: VocabularyHead { transforms: false, has_bias: false, table: HeadTable::Tied },
 };
 
 /// BART (Lewis et al., 2020): the half that writes; its encoder is one more stack.
@@ -88,7 +135,7 @@ pub const BART: Preset = Preset {
     norm_epsilon: 1e-5,
     first_position: 2,
     token_types: 0,
-    vocabulary_head: VocabularyHead { transforms: false, has_bias: true },
+    vocabulary_head: VocabularyHead { transforms: false, has_bias: true, table: HeadTable::Tied },
     ..BERT
 };
 
@@ -157,6 +204,7 @@ impl Preset {
             compatibility: attention.compatibility.clone(),
             coverage: attention.coverage.of_model(),
             coverage_tokens: (!attention.coverage.is_full() && length < positions).then_some(length),
+            design: self.design,
             cross: None,
         })
     }

@@ -21,7 +21,29 @@ fn goldens() -> PathBuf {
 }
 
 /// The committed goldens that the script makes.
-const FAMILIES: &[&str] = &["bert_model"];
+const FAMILIES: &[&str] = &[
+    "albert",
+    "albert_seqcls",
+    "bart_relu",
+    "bert_model",
+    "deit",
+    "deit_teacher",
+    "distilbert",
+    "distilbert_seqcls",
+    "electra",
+    "electra_generator",
+    "electra_seqcls",
+    "llama",
+    "marian",
+    "mistral",
+    "qwen2",
+    "roberta",
+    "roberta_model",
+    "roberta_seqcls",
+    "t5",
+    "t5_encoder",
+    "t5_gated",
+];
 
 struct Golden {
     io: BTreeMap<String, Tensor>,
@@ -85,6 +107,14 @@ impl Golden {
         assert!(error <= tolerance, "{name}: {error:e}");
     }
 
+    /// The same with the first `count` of some stacked tensors.
+    fn with_first(self, name: &str, count: usize) -> Self {
+        let mut io = self.io;
+        let first = io[name].narrow(0, 0, count).unwrap();
+        io.insert(name.to_owned(), first);
+        Self { io }
+    }
+
     fn check_layers(&self, name: &str, found: &[Tensor], places: Option<[usize; 2]>, tolerance: f64) {
         self.check(name, &Tensor::stack(found, 0).unwrap(), places, tolerance);
     }
@@ -120,12 +150,16 @@ fn compare(dir: &Path, folder: &Path, dtype: DType, tolerance: f64) -> LoadedMod
         return loaded;
     }
     golden.check_layers("attentions", &found.maps, Some([1, 3]), tolerance);
-    golden.check_layers("hidden_states", &found.hidden, Some([1, 2]), tolerance);
+    // Those of images end before the last norm there.
+    let states = if loaded.plan.vocabulary() == 0 { found.hidden.len() - 1 } else { found.hidden.len() };
+    let golden = golden.with_first("hidden_states", states);
+    golden.check_layers("hidden_states", &found.hidden[..states], Some([1, 2]), tolerance);
     loaded
 }
 
-/// Rounding of 32-bit sums, relative to the largest number; and of 64-bit ones.
-const TOLERANCES: [(DType, f64); 2] = [(DType::F32, 2e-5), (DType::F64, 1e-9)];
+/// Rounding of 32-bit sums, relative to the largest number. In 64 bits `transformers` still has the softmax of some families and the angles
+/// of rotary positions in 32.
+const TOLERANCES: [(DType, f64); 2] = [(DType::F32, 2e-5), (DType::F64, 2e-6)];
 
 #[test]
 fn models_of_every_family_compute_what_transformers_computes() {
@@ -160,10 +194,29 @@ fn models_of_every_family_are_saved_as_they_came() {
             serde_json::from_slice(&std::fs::read(dir.join(CONFIG)).unwrap()).unwrap()
         };
         let (ours, theirs) = (settings(&copy), settings(&dir));
-        assert_eq!(ours["architectures"], theirs["architectures"], "{family}");
-        assert_eq!(ours["model_type"], theirs["model_type"], "{family}");
+        // Mistral is Llama in texts as long as its window.
+        if *family != "mistral" {
+            assert_eq!(ours["architectures"], theirs["architectures"], "{family}");
+            assert_eq!(ours["model_type"], theirs["model_type"], "{family}");
+        }
         let again = load_model_dir(&copy, DType::F32, &Device::Cpu).unwrap_or_else(|error| panic!("{family}: {error}"));
         assert_eq!(again.plan, loaded.plan, "{family}");
+    }
+}
+
+/// The weights of one of them as older programs save them: `torch.save` of the same tensors.
+#[test]
+fn a_model_in_a_pickle_is_the_same() {
+    let [pickled, whole] = ["roberta_pickled", "roberta"].map(|name| {
+        let loaded = load_model_dir(&goldens().join(name), DType::F32, &Device::Cpu);
+        loaded.unwrap_or_else(|error| panic!("{error}"))
+    });
+    assert_eq!(pickled.plan, whole.plan);
+    let (pickled, whole) = (pickled.parameters.tensors(), whole.parameters.tensors());
+    assert_eq!(pickled.len(), whole.len());
+    for (name, tensor) in &whole {
+        let [a, b] = [tensor, &pickled[name]].map(|of| of.flatten_all().unwrap().to_vec1::<f32>().unwrap());
+        assert_eq!(a, b, "{name}");
     }
 }
 

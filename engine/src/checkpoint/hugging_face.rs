@@ -11,7 +11,7 @@ use super::{
     special_tokens::SpecialTokens,
 };
 use crate::{
-    attention::{HeadPlan, InputPlan, ModelPlan, OutputPlan},
+    attention::{HeadPlan, HeadTable, InputPlan, ModelPlan, OutputPlan},
     config::{AttentionConfig, Compatibility, Coverage, NormPlacement, OtherAnswers, Precision, Reuse},
 };
 
@@ -26,8 +26,8 @@ const OWN_TYPE: &str = "headroom";
 
 /// Whether `transformers` knows the attention of a plan.
 fn is_known(plan: &ModelPlan) -> bool {
-    attentions(plan)
-        .all(|(head_plan, compatibility)| head_plan.is_plain() && *compatibility == Compatibility::default())
+    let family = family(plan.naming);
+    attentions(plan).all(|(head_plan, compatibility)| head_plan.is_plain() && family.knows(compatibility))
         && plan.stacks().all(|stack| stack.coverage.is_full())
 }
 
@@ -78,9 +78,10 @@ pub fn in_transformers(plan: &ModelPlan) -> InTransformers {
     if attentions(plan).any(|(head_plan, _)| !head_plan.is_plain()) {
         unknown.push("maps that are borrowed or left out (attention.reuse)".to_owned());
     }
-    let other = attentions(plan).map(|(_, compatibility)| compatibility).find(|one| **one != Compatibility::default());
+    let family = family(plan.naming);
+    let other = attentions(plan).map(|(_, compatibility)| compatibility).find(|one| !family.knows(one));
     match other.unwrap_or(&stack.compatibility) {
-        standard if *standard == Compatibility::default() => {}
+        known if family.knows(known) => {}
         Compatibility::Standard(_) => {
             unknown.push("attention without some of its biases (attention.compatibility.biases)".to_owned());
         }
@@ -89,7 +90,7 @@ pub fn in_transformers(plan: &ModelPlan) -> InTransformers {
     if !stack.coverage.is_full() {
         unknown.push(format!("coverage \"{}\" (attention.coverage)", stack.coverage.kind()));
     }
-    unknown.extend(family(plan.naming).class(plan).err().map(str::to_owned));
+    unknown.extend(family.class(plan).err().map(str::to_owned));
     InTransformers {
         opens: false,
         words: format!("It does not open in transformers, which does not know {}.", unknown.join(", nor ")),
@@ -106,7 +107,7 @@ pub(super) fn generation_config_json(plan: &ModelPlan, special: &SpecialTokens) 
         "bos_token_id": special.id("bos_token"),
         "decoder_start_token_id": family(plan.naming).start_of_text(special),
         "eos_token_id": end,
-        "forced_eos_token_id": end,
+        "forced_eos_token_id": if family(plan.naming).forces_end() { end } else { Value::Null },
         "max_length": plan.stack.longest(),
         "pad_token_id": special.id("pad_token"),
     });
@@ -128,7 +129,7 @@ pub(super) fn config_json(contents: &ModelDirectory<'_>, precision: Precision, s
         "initializer_range": 0.02,
         "model_type": model_type,
         "pad_token_id": special.id("pad_token"),
-        "tie_word_embeddings": true,
+        "tie_word_embeddings": !has_own_table(plan),
         "vocab_size": plan.vocabulary(),
     });
     if let (Some(config), Value::Object(mut common)) = (config.as_object_mut(), common) {
@@ -137,7 +138,7 @@ pub(super) fn config_json(contents: &ModelDirectory<'_>, precision: Precision, s
                 (0..classes).map(|n| (n.to_string(), json!(format!("LABEL_{n}")))).collect();
             config.insert("id2label".to_owned(), Value::Object(labels));
         }
-        if let InputPlan::Patches { image, patch, channels } = plan.input {
+        if let InputPlan::Patches { image, patch, channels, .. } = plan.input {
             for (key, number) in [("image_size", image), ("patch_size", patch), ("num_channels", channels)] {
                 config.insert(key.to_owned(), json!(number));
             }
@@ -176,6 +177,11 @@ pub(super) fn config_json(contents: &ModelDirectory<'_>, precision: Precision, s
         }
     }
     serde_json::to_string_pretty(&config).unwrap_or_default()
+}
+
+/// Whether the head has another table than the embeddings.
+fn has_own_table(plan: &ModelPlan) -> bool {
+    matches!(plan.head, OutputPlan::Vocabulary(head) if head.table == HeadTable::Own)
 }
 
 /// What a model that leaves out pairs says of them: as its run chose them, or, where no run is known, no more than the
@@ -237,7 +243,9 @@ pub(super) fn plan_of(text: &str, tensors: &BTreeSet<String>, dir: &Path) -> Res
     let Some(family) = families().find(is_meant) else {
         return Err(CheckpointError::UnknownModelType { found, path: dir.to_owned() });
     };
-    read.demand("tie_word_embeddings", &[json!(true)])?;
+    if !family.may_untie() {
+        read.demand("tie_word_embeddings", &[json!(true)])?;
+    }
     let own = match own {
         None => Own {
             norm: (found == OWN_TYPE).then_some(NormPlacement::Post),

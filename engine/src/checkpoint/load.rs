@@ -8,6 +8,7 @@ use super::{
     hugging_face,
     manifest::Manifest,
     marks, tensors,
+    tokenizer_files::tokenizer_json,
     training_state::Header,
     weights,
 };
@@ -79,7 +80,7 @@ pub fn load_model_dir(dir: &Path, dtype: DType, device: &Device) -> Result<Loade
     Ok(LoadedModel {
         parameters: weights::join(&plan, tensors, dir)?,
         plan,
-        tokenizer_json: text(dir, TOKENIZER)?,
+        tokenizer_json: tokenizer_json(dir)?,
         config,
         marks: marks::marks(dir)?,
         lineage: manifest.and_then(|manifest| manifest.lineage),

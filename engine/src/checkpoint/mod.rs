@@ -13,9 +13,8 @@
 //! | `headroom.json` | the program's version, size and SHA-256 of every other file but the last two, and of a converted model where it came from |
 //!
 //! A directory is written beside its place, synced and moved there whole: a reader never sees half of one. Plain
-//! Hugging Face directories of BERT and `MegatronBERT` (masked language, classes, spans), GPT-2, BART and `ViT` open as well
-//! (`families/` has their names and settings), also with weights in several files that
-//! `model.safetensors.index.json` names.
+//! Hugging Face directories of many families open as well (`families/` has their names and settings), also with weights in several files that
+//! `model.safetensors.index.json` names or in `pytorch_model.bin`, and with the files of older tokenizers.
 //! Uses `config`, `ops`, `attention`, `model`, `generate`.
 
 mod card;
@@ -30,6 +29,7 @@ mod lineage;
 mod load;
 mod manifest;
 mod marks;
+mod pickle;
 mod removal;
 mod save;
 mod space;
@@ -39,6 +39,7 @@ mod tensor_names;
 mod tensors;
 #[cfg(test)]
 mod tests;
+mod tokenizer_files;
 mod training_state;
 mod weights;
 
@@ -61,6 +62,8 @@ const CONFIG: &str = "config.json";
 const WEIGHTS: &str = "model.safetensors";
 /// Which file holds which weights, where there are several.
 const INDEX: &str = "model.safetensors.index.json";
+/// The weights as older models have them.
+const PICKLE: &str = "pytorch_model.bin";
 /// The tokenizer.
 const TOKENIZER: &str = "tokenizer.json";
 /// What `transformers` wants to know about the tokenizer.

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 #[cfg(unix)]
 use super::CONFIG;
-use super::{CheckpointError, INDEX, WEIGHTS};
+use super::{CheckpointError, INDEX, PICKLE, WEIGHTS, pickle::Pickle};
 
 /// Writes tensors with one line of metadata.
 pub(super) fn write(
@@ -74,6 +74,9 @@ pub(super) fn names(dir: &Path) -> Result<BTreeSet<String>, CheckpointError> {
     if let Some(Index { weight_map }) = index(dir)? {
         return Ok(weight_map.into_keys().collect());
     }
+    if is_pickled(dir) {
+        return Ok(Pickle::open(dir, PICKLE)?.names().map(str::to_owned).collect());
+    }
     let damaged =
         |why: &str| CheckpointError::Damaged { file: WEIGHTS.to_owned(), why: why.to_owned(), path: dir.to_owned() };
     let mut file = std::fs::File::open(dir.join(WEIGHTS)).map_err(|error| match error.kind() {
@@ -107,6 +110,11 @@ struct Index {
     weight_map: BTreeMap<String, String>,
 }
 
+/// Whether the weights are there in a pickle alone.
+fn is_pickled(dir: &Path) -> bool {
+    ![WEIGHTS, INDEX].iter().any(|file| dir.join(file).exists()) && dir.join(PICKLE).exists()
+}
+
 /// Which file holds which tensor; none where all are in one.
 fn index(dir: &Path) -> Result<Option<Index>, CheckpointError> {
     if !dir.join(INDEX).exists() || dir.join(WEIGHTS).exists() {
@@ -125,6 +133,9 @@ fn index(dir: &Path) -> Result<Option<Index>, CheckpointError> {
 /// Reads the weights of a directory: one file, or the several ones that an index names. Of these every tensor must be in
 /// the file that the index says, and none besides.
 pub(super) fn read_weights(dir: &Path, device: &Device) -> Result<BTreeMap<String, Tensor>, CheckpointError> {
+    if is_pickled(dir) {
+        return Pickle::open(dir, PICKLE)?.read(device);
+    }
     let Some(Index { weight_map }) = index(dir)? else { return Ok(read(dir, WEIGHTS, device)?.0) };
     let damaged =
         |file: &str, why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };

@@ -445,7 +445,7 @@ fn faults_of_foreign_directories_are_told() {
         (|dir| truncate(&dir.join(WEIGHTS), fs::metadata(dir.join(WEIGHTS)).unwrap().len() - 4), "shorter or longer"),
         (|dir| fs::write(dir.join(WEIGHTS), [0xff; 64]).unwrap(), "model.safetensors is damaged"),
         (|dir| fs::write(dir.join(CONFIG), "gpt2").unwrap(), "it is no JSON object"),
-        (|dir| set(dir, "model_type", json!("llama")), "type \"llama\" cannot be opened"),
+        (|dir| set(dir, "model_type", json!("mamba")), "type \"mamba\" cannot be opened"),
         (|dir| set(dir, "model_type", json!("headroom")), "type \"headroom\""),
         (|dir| set(dir, "n_layer", json!(3)), "no tensor `transformer.h.2"),
         (|dir| set(dir, "n_layer", json!(1)), "transformer.h.1."),

@@ -25,6 +25,15 @@ pub enum ConvertError {
         /// Its coverage.
         kind: &'static str,
     },
+    /// A family whose attention has what collaborative heads have not.
+    #[error(
+        "The attention of this family cannot be converted so far: {why}. Name a model with learned \
+         positions, such as BERT, GPT-2 or BART."
+    )]
+    Design {
+        /// What it has.
+        why: &'static str,
+    },
     /// A width that is none, or more than there is to share.
     #[error(
         "A shared width of {d_k} is out of range: it is at least 1 and at most {most}, the columns of all {heads} heads together, \
@@ -81,6 +90,7 @@ impl ConvertError {
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::NotStandard { .. }
+            | Self::Design { .. }
             | Self::PairsLeftOut { .. }
             | Self::Width { .. }
             | Self::Groups { .. }

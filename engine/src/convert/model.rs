@@ -9,7 +9,7 @@ use super::{
     weights::{Weights, complete, places},
 };
 use crate::{
-    attention::{HeadPlan, ModelPlan},
+    attention::{HeadPlan, ModelPlan, Positions},
     config::{Biases, Collaborative, Compatibility, Coverage, Grouped, Standard},
     model::ParameterSet,
 };
@@ -80,6 +80,19 @@ pub enum Recipe<'a> {
 /// What stands in the way, and what to do.
 pub fn check(plan: &ModelPlan, conversion: &Conversion) -> Result<(), ConvertError> {
     for stack in plan.stacks() {
+        let why = match stack.design.positions {
+            Positions::Rotary { .. } => {
+                Some("queries and keys are turned by their positions, after the maps that are decomposed")
+            }
+            Positions::Relative { .. } => {
+                Some("scores have a bias for the distance of a pair, and maps have no biases")
+            }
+            Positions::Learned | Positions::Sinusoidal => None,
+        };
+        let why = if stack.design.shares_layers { Some("all layers have the same maps") } else { why };
+        if let Some(why) = why {
+            return Err(ConvertError::Design { why });
+        }
         match &stack.coverage {
             Coverage::Full(_) => {}
             other @ (Coverage::Partial(_) | Coverage::Eigen(_)) => {

@@ -1,4 +1,6 @@
-use candle_core::{Result, Tensor};
+use candle_core::{Error, Result, Tensor, bail};
+
+use super::norm::StreamNorm;
 
 use crate::{
     attention::{
@@ -7,8 +9,8 @@ use crate::{
     },
     config::{MapMemoryChoice, NormPlacement},
     ops::{
-        self, Affine, AttentionParts, BlockDropout, FeedForwardParts, Frame, Gelu, Gradients, LayerParts, MapMemory,
-        MaskSpec, Norm, NormAt,
+        self, Activation, Affine, AttentionParts, BlockDropout, FeedForwardParts, Frame, Gradients, LayerParts,
+        MapMemory, MaskSpec, NormAt,
     },
 };
 
@@ -16,14 +18,33 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
     /// With its norm; none in a layer without attention.
-    pub attention: Option<(HeadAttention, Norm)>,
+    pub attention: Option<(HeadAttention, StreamNorm)>,
     /// Attention to the states of the encoder, with its norm; none where there is none.
-    pub cross: Option<(HeadAttention, Norm)>,
-    pub feed_forward_in: Affine,
-    pub feed_forward_out: Affine,
-    pub feed_forward_norm: Norm,
-    pub activation: Gelu,
+    pub cross: Option<(HeadAttention, StreamNorm)>,
+    pub feed_forward: FeedForward,
     pub placement: NormPlacement,
+}
+
+/// The feed-forward block of a layer.
+#[derive(Clone, Debug)]
+pub(super) struct FeedForward {
+    pub inner: Affine,
+    /// Of a gated block: what goes through the activation, and is multiplied with the inner numbers.
+    pub gate: Option<Affine>,
+    pub outer: Affine,
+    pub activation: Activation,
+    pub norm: StreamNorm,
+}
+
+impl FeedForward {
+    /// `out(activation(in(x)))`, or with a gate `out(activation(gate(x)) in(x))`. `[b, t, d]`
+    pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        let inner = match &self.gate {
+            None => self.activation.of_linear(x, &self.inner)?,
+            Some(gate) => (self.activation.of_linear(x, gate)? * self.inner.forward(x)?)?,
+        }; // [b, t, f]
+        self.outer.forward(&inner)
+    }
 }
 
 /// What is the same for every layer of a forward pass.
@@ -85,18 +106,29 @@ pub(super) const CROSS_SITES: u32 = 2;
 impl Layer {
     /// This layer as part of a stack, with dropout sites from `site` on, for sequences of `tokens`. `memory` says which
     /// states of an encoder are seen, and how many there are.
-    pub fn parts(&self, site: u32, tokens: usize, pass: &Pass<'_>, memory: Option<(&MaskSpec, usize)>) -> LayerParts {
-        let frame = |norm: &Norm, site: u32| Frame {
-            norm: norm.clone(),
-            at: match self.placement {
-                NormPlacement::Pre => NormAt::First,
-                NormPlacement::Post => NormAt::Last,
-            },
-            dropout: pass.dropout.block(site),
+    ///
+    /// # Errors
+    /// If its design is none that single operations know.
+    pub fn parts(
+        &self,
+        site: u32,
+        tokens: usize,
+        pass: &Pass<'_>,
+        memory: Option<(&MaskSpec, usize)>,
+    ) -> Result<LayerParts> {
+        let frame = |norm: &StreamNorm, site: u32| {
+            Ok::<_, Error>(Frame {
+                norm: norm.layer()?.clone(),
+                at: match self.placement {
+                    NormPlacement::Pre => NormAt::First,
+                    NormPlacement::Post => NormAt::Last,
+                },
+                dropout: pass.dropout.block(site),
+            })
         };
-        let attend =
-            |(attention, norm): &(HeadAttention, Norm), mask: &MaskSpec, site: u32, keys: usize| AttentionParts {
-                frame: frame(norm, site + 1),
+        let attend = |(attention, norm): &(HeadAttention, StreamNorm), mask: &MaskSpec, site: u32, keys: usize| {
+            Ok::<_, Error>(AttentionParts {
+                frame: frame(norm, site + 1)?,
                 projections: attention.projections.clone(),
                 heads: attention.heads.maps.clone(),
                 head_size: attention.heads.head_size,
@@ -104,17 +136,21 @@ impl Layer {
                 mask: mask.clone(),
                 dropout: pass.dropout.block(site),
                 memory: pass.map_memory(keys),
-            };
-        let attention = self.attention.as_ref().map(|own| attend(own, pass.mask, site, tokens));
-        let cross = self.cross.as_ref().zip(memory);
-        let cross = cross.map(|(cross, (mask, keys))| attend(cross, mask, site + SITES, keys));
-        let feed_forward = FeedForwardParts {
-            frame: frame(&self.feed_forward_norm, site + 2),
-            inner: self.feed_forward_in.clone(),
-            outer: self.feed_forward_out.clone(),
-            activation: self.activation,
+            })
         };
-        LayerParts { attention, cross, feed_forward }
+        let attention = self.attention.as_ref().map(|own| attend(own, pass.mask, site, tokens)).transpose()?;
+        let cross = self.cross.as_ref().zip(memory);
+        let cross = cross.map(|(cross, (mask, keys))| attend(cross, mask, site + SITES, keys)).transpose()?;
+        let Some(activation) = self.feed_forward.activation.gelu().filter(|_| self.feed_forward.gate.is_none()) else {
+            bail!("A feed-forward block of another design than BERT's is no part of a single operation.")
+        };
+        let feed_forward = FeedForwardParts {
+            frame: frame(&self.feed_forward.norm, site + 2)?,
+            inner: self.feed_forward.inner.clone(),
+            outer: self.feed_forward.outer.clone(),
+            activation,
+        };
+        Ok(LayerParts { attention, cross, feed_forward })
     }
 
     /// This layer, composed of small operations, with dropout sites from `site` on.
@@ -163,10 +199,8 @@ impl Layer {
                 lenders.push(None, mask, None);
             }
         }
-        let stream = self.sublayer(&stream, &self.feed_forward_norm, dropout.block(site + 2), |x| {
-            let inner = ops::gelu_of_linear(x, &self.feed_forward_in, self.activation)?; // [b, t, f]
-            self.feed_forward_out.forward(&inner)
-        })?;
+        let stream =
+            self.sublayer(&stream, &self.feed_forward.norm, dropout.block(site + 2), |x| self.feed_forward.forward(x))?;
         Ok(LayerOutput { stream, maps, cross_maps })
     }
 
@@ -192,7 +226,7 @@ impl Layer {
     fn sublayer(
         &self,
         x: &Tensor,
-        norm: &Norm,
+        norm: &StreamNorm,
         drop: Option<BlockDropout>,
         f: impl FnOnce(&Tensor) -> Result<Tensor>,
     ) -> Result<Tensor> {

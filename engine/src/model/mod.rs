@@ -16,6 +16,7 @@ mod layer;
 mod mixing;
 mod name_table;
 mod names;
+mod norm;
 mod output;
 mod parameters;
 mod reader;

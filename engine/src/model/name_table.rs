@@ -101,7 +101,19 @@ pub fn seed_names(plan: &ModelPlan) -> NameTable {
         (Naming::Bert, NormPlacement::Pre) => &[MEGATRON_BERT_NORMS, BERT],
         (Naming::Gpt2, _) => &[GPT2],
         // These came when parameters had names of ours.
-        (Naming::Bart | Naming::Vit, _) => &[],
+        (
+            Naming::Bart
+            | Naming::Vit
+            | Naming::Roberta
+            | Naming::DistilBert
+            | Naming::Electra
+            | Naming::Albert
+            | Naming::Deit
+            | Naming::Marian
+            | Naming::Llama
+            | Naming::T5,
+            _,
+        ) => &[],
     })
 }
 

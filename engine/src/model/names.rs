@@ -5,14 +5,18 @@
 //! | `input.tokens` | the token table, which is the matrix of a vocabulary head too |
 //! | `input.types` | the table of token types |
 //! | `input.patches`, `input.class_token` | the map from the numbers of an image's patch to the stream, and what stands before the patches |
-//! | `STACK.positions` | the table of positions |
+//! | `input.projection` | the map from tables narrower than the stream to it |
+//! | `input.distillation_token` | what follows the class token in a model that a teacher taught |
+//! | `STACK.positions` | the table of positions, where they are learned |
+//! | `STACK.relative` | biases of scores for the distance of a pair, `[groups, heads]` |
 //! | `STACK.embedding_norm`, `STACK.final_norm` | the norm after the embeddings where norms come last, after the last layer where they come first |
 //! | `STACK.N.self.norm`, `STACK.N.self.output` | the norm of the attention of layer N, and the map from its heads back to the stream |
 //! | `STACK.N.self.MODULE` | what makes its queries, keys and values: the modules of the way to score (`attention::compatibility`) |
 //! | `STACK.N.cross.…` | the same of a decoder's attention to the encoder |
-//! | `STACK.N.feed_forward.norm`, `.in`, `.out` | the feed-forward block |
+//! | `STACK.N.feed_forward.norm`, `.in`, `.gate`, `.out` | the feed-forward block, with a gate where it has one |
 //! | `head.dense`, `head.norm`, `head.bias` | a vocabulary head's transform, and its bias over the vocabulary |
-//! | `head.pooler`, `head.classes`, `head.span` | heads of classes and of spans |
+//! | `head.tokens` | the table of a vocabulary head that does not share that of the embeddings |
+//! | `head.pooler`, `head.classes`, `head.distilled`, `head.span`, `head.replaced` | heads of classes, of spans, and of replaced tokens |
 //!
 //! `STACK` is `encoder` or `decoder`; the last part is `weight` or `bias`. Models that do not score every pair have these
 //! besides; n is the length of the sequences that they are for, and pairs that are restored stand query by query, keys
@@ -27,14 +31,12 @@
 //!
 //! What files call them, `checkpoint` knows.
 
-use crate::{
-    attention::{AttentionKind, StackPlan},
-    config::NormPlacement,
-};
+use crate::attention::{AttentionKind, StackPlan};
 
 /// Modules of the feed-forward block of a layer.
 pub(super) struct FeedForwardNames {
     pub inner: String,
+    pub gate: String,
     pub outer: String,
     pub norm: String,
 }
@@ -42,7 +44,7 @@ pub(super) struct FeedForwardNames {
 impl FeedForwardNames {
     pub fn new(stack: &StackPlan, layer: usize) -> Self {
         let at = |module: &str| of_stack(stack, &format!("{layer}.feed_forward.{module}"));
-        Self { inner: at("in"), outer: at("out"), norm: at("norm") }
+        Self { inner: at("in"), gate: at("gate"), outer: at("out"), norm: at("norm") }
     }
 }
 
@@ -85,17 +87,32 @@ pub(super) const WORDS: &str = "input.tokens";
 /// The table of token types, where the stack has types.
 pub(super) const TOKEN_TYPES: &str = "input.types";
 
+/// The map from narrower tables to the stream.
+pub(super) const PROJECTION: &str = "input.projection";
+
 /// The map from the numbers of a patch to the stream.
 pub(super) const PATCHES: &str = "input.patches";
 
 /// What stands before the patches of an image.
 pub(super) const CLASS_TOKEN: &str = "input.class_token";
 
+/// What stands between it and the patches, for a teacher's answer.
+pub(super) const DISTILLATION_TOKEN: &str = "input.distillation_token";
+
 /// The map that a head of classes begins with, where it has one.
 pub(super) const HEAD_POOLER: &str = "head.pooler";
 
 /// From the first position to classes.
 pub(super) const HEAD_CLASSES: &str = "head.classes";
+
+/// From the second position to classes, as a teacher sees them.
+pub(super) const HEAD_DISTILLED: &str = "head.distilled";
+
+/// From each position to whether its token was replaced.
+pub(super) const HEAD_REPLACED: &str = "head.replaced";
+
+/// The table of a head that does not share that of the embeddings.
+pub(super) const HEAD_TABLE: &str = "head.tokens";
 
 /// From each position to whether an answer begins and ends there.
 pub(super) const HEAD_SPAN: &str = "head.span";
@@ -118,12 +135,19 @@ pub(super) fn positions(stack: &StackPlan) -> String {
     of_stack(stack, "positions")
 }
 
-/// The norm that belongs to no layer: after the embeddings where norms come last, at the end where they come first.
-pub(super) fn outer_norm(stack: &StackPlan) -> String {
-    match stack.norm {
-        NormPlacement::Post => of_stack(stack, "embedding_norm"),
-        NormPlacement::Pre => of_stack(stack, "final_norm"),
-    }
+/// The biases for the distances of pairs.
+pub(super) fn relative(stack: &StackPlan) -> String {
+    of_stack(stack, "relative")
+}
+
+/// The norm after the embeddings.
+pub(super) fn embedding_norm(stack: &StackPlan) -> String {
+    of_stack(stack, "embedding_norm")
+}
+
+/// The norm after the last layer.
+pub(super) fn final_norm(stack: &StackPlan) -> String {
+    of_stack(stack, "final_norm")
 }
 
 /// The keys that each query scores.

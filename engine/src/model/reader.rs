@@ -14,12 +14,16 @@ pub(super) enum Reader {
         words: Tensor,
         /// `[types, d]`
         types: Option<Tensor>,
+        /// From tables narrower than the stream to it.
+        projection: Option<Affine>,
     },
     Patches {
         /// From the numbers of a patch, channel by channel and row by row, to the stream.
         projection: Affine,
         /// What stands before the patches. `[d]`
         class_token: Tensor,
+        /// What follows it, where a teacher taught the model. `[d]`
+        distillation_token: Option<Tensor>,
         /// Pixels of a side of the image, of a patch, and numbers of a pixel.
         sizes: [usize; 3],
     },
@@ -31,13 +35,37 @@ impl Reader {
             InputPlan::Tokens { types, .. } => Self::Tokens {
                 words: tensors.weight(names::WORDS)?,
                 types: if types > 0 { Some(tensors.weight(names::TOKEN_TYPES)?) } else { None },
+                projection: match plan.stack.design.embedding.width {
+                    Some(_) => Some(tensors.map(names::PROJECTION, true, plan.stack.matrices)?),
+                    None => None,
+                },
             },
-            InputPlan::Patches { image, patch, channels } => Self::Patches {
+            InputPlan::Patches { image, patch, channels, distils } => Self::Patches {
                 projection: tensors.map(names::PATCHES, true, plan.stack.matrices)?,
                 class_token: tensors.get(names::CLASS_TOKEN)?,
+                distillation_token: if distils { Some(tensors.get(names::DISTILLATION_TOKEN)?) } else { None },
                 sizes: [image, patch, channels],
             },
         })
+    }
+
+    /// A tensor of it: where and in which numbers the model is.
+    pub fn sample(&self) -> &Tensor {
+        match self {
+            Self::Tokens { words, .. } => words,
+            Self::Patches { class_token, .. } => class_token,
+        }
+    }
+
+    /// The token table. `[v, d]`
+    ///
+    /// # Errors
+    /// If it reads images.
+    pub fn words(&self) -> Result<&Tensor, ModelError> {
+        match self {
+            Self::Tokens { words, .. } => Ok(words),
+            Self::Patches { .. } => Err(ModelError::Unsupported("a model of images that reads text".to_owned())),
+        }
     }
 
     /// The sum of the tables' rows, normed where norms come last, after dropout. `[b, t, d]`
@@ -49,23 +77,29 @@ impl Reader {
         pass: &Pass<'_>,
     ) -> Result<Tensor, ModelError> {
         match (self, &input.data) {
-            (Self::Tokens { words, types: table }, InputData::Tokens { ids, types }) => {
+            (Self::Tokens { words, types: table, projection }, InputData::Tokens { ids, types }) => {
                 check_sizes(plan, input, ids, types.as_ref())?;
-                embed_tokens(
-                    [words, &stack.positions],
-                    table.as_ref().map(|table| (table, types.as_ref())),
-                    ids,
-                    stack,
-                    plan,
-                    pass,
-                )
+                let types = table.as_ref().map(|table| (table, types.as_ref()));
+                let x = embed_tokens(words, types, ids, stack, plan, pass)?;
+                Ok(match projection {
+                    Some(projection) => projection.forward(&x)?,
+                    None => x,
+                })
             }
-            (Self::Patches { projection, class_token, sizes }, InputData::Pixels(pixels)) => {
+            (Self::Patches { projection, class_token, distillation_token, sizes }, InputData::Pixels(pixels)) => {
                 let patches = patches(pixels, *sizes)?.to_dtype(class_token.dtype())?; // [b, n, c p p]
                 let (b, n, _) = patches.dims3()?;
-                let first = class_token.unsqueeze(0)?.unsqueeze(0)?.broadcast_as((b, 1, plan.width))?;
-                let x = Tensor::cat(&[&first.contiguous()?, &projection.forward(&patches)?], 1)?; // [b, 1 + n, d]
-                let positions = stack.positions.narrow(0, plan.first_position, n + 1)?;
+                let in_each =
+                    |token: &Tensor| token.unsqueeze(0)?.unsqueeze(0)?.broadcast_as((b, 1, plan.width))?.contiguous();
+                let learned = [Some(class_token), distillation_token.as_ref()].into_iter().flatten();
+                let mut parts = learned.map(in_each).collect::<Result<Vec<_>, _>>()?;
+                let learned = parts.len();
+                parts.push(projection.forward(&patches)?);
+                let x = Tensor::cat(&parts, 1)?; // [b, learned + n, d]
+                let Some(positions) = &stack.positions else {
+                    return Err(ModelError::Unsupported("patches without positions".to_owned()));
+                };
+                let positions = positions.narrow(0, plan.first_position, n + learned)?;
                 finish(&x.broadcast_add(&positions)?, stack, pass)
             }
             (Self::Tokens { .. }, InputData::Pixels(_)) => {
@@ -93,7 +127,7 @@ fn check_sizes(plan: &StackPlan, input: &ModelInput, ids: &Tensor, types: Option
 }
 
 fn embed_tokens(
-    [words, positions]: [&Tensor; 2],
+    words: &Tensor,
     types: Option<(&Tensor, Option<&Tensor>)>,
     ids: &Tensor,
     stack: &Stack,
@@ -103,18 +137,19 @@ fn embed_tokens(
     let (b, t) = ids.dims2()?;
     let first = plan.first_position as u32;
     let places: Vec<u32> = (0..b).flat_map(|_| first..first + t as u32).collect();
-    if pass.in_blocks {
+    if let (true, true, Some(positions)) = (pass.in_blocks, plan.has_plain_embeddings(), &stack.positions) {
         let rows = |ids: &Tensor| ids.flatten_all()?.to_vec1::<u32>();
         let mut tables = vec![(words.clone(), rows(ids)?), (positions.clone(), places)];
         if let Some((table, types)) = types {
             tables.push((table.clone(), types.map_or_else(|| Ok(vec![0; b * t]), rows)?));
         }
         let dropout = pass.dropout.block(stack.site);
-        let parts = EmbedParts { tables, norm: stack.embedding_norm().cloned(), dropout };
+        let norm = stack.embedding_norm().map(|norm| norm.layer().cloned()).transpose()?;
+        let parts = EmbedParts { tables, norm, dropout };
         return Ok(ops::embed(parts, [b, t], pass.gradients)?);
     }
     let places = Tensor::from_vec(places, (b, t), words.device())?;
-    let mut x = (ops::embedding(words, ids)? + ops::embedding(positions, &places)?)?;
+    let mut x = token_rows(words, stack, plan, ids, &places)?;
     if let Some((table, types)) = types {
         let types = match types {
             Some(types) => types.clone(),
@@ -123,6 +158,24 @@ fn embed_tokens(
         x = (x + ops::embedding(table, &types)?)?;
     }
     finish(&x, stack, pass)
+}
+
+/// The rows of tokens, with those of their positions where there are such.
+pub(super) fn token_rows(
+    words: &Tensor,
+    stack: &Stack,
+    plan: &StackPlan,
+    ids: &Tensor,
+    places: &Tensor,
+) -> Result<Tensor, ModelError> {
+    let mut x = ops::embedding(words, ids)?;
+    if plan.design.embedding.is_scaled {
+        x = (x * (plan.embedding_width() as f64).sqrt())?;
+    }
+    Ok(match &stack.positions {
+        Some(positions) => (x + ops::embedding(positions, places)?)?,
+        None => x,
+    })
 }
 
 /// The norm after the embeddings and their dropout.

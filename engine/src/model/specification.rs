@@ -1,8 +1,8 @@
 use super::names::{self, AttentionNames, FeedForwardNames};
 use crate::{
     attention::{
-        AttentionKind, InputPlan, ModelPlan, OutputPlan, StackPlan,
-        compatibility::{DEVIATION, Initial, LayerHeads, Piece, PieceForm, family},
+        AttentionKind, HeadTable, InputPlan, LinearBiases, ModelPlan, NormKind, OutputPlan, Positions, StackPlan,
+        compatibility::{DEVIATION, Initial, LayerHeads, Piece, PieceForm},
     },
     config::{Compatibility, Coverage, PartialCoverage, Restore},
     ops::{Orientation, ScoringForm, restored_pairs},
@@ -31,14 +31,21 @@ pub fn specifications(plan: &ModelPlan) -> Vec<Specification> {
     let mut list = Listing { specifications: Vec::new(), orientation: plan.stack.matrices };
     match plan.input {
         InputPlan::Tokens { vocabulary, types } => {
-            list.table(names::WORDS, vocabulary, d);
+            let e = plan.stack.embedding_width();
+            list.table(names::WORDS, vocabulary, e);
             if types > 0 {
-                list.table(names::TOKEN_TYPES, types, d);
+                list.table(names::TOKEN_TYPES, types, e);
+            }
+            if let Some(e) = plan.stack.design.embedding.width {
+                list.affine(names::PROJECTION, e, d, DEVIATION);
             }
         }
-        InputPlan::Patches { patch, channels, .. } => {
+        InputPlan::Patches { patch, channels, distils, .. } => {
             list.affine(names::PATCHES, channels * patch * patch, d, DEVIATION);
             list.add(names::CLASS_TOKEN.to_owned(), vec![d], Initial::USUAL, false);
+            if distils {
+                list.add(names::DISTILLATION_TOKEN.to_owned(), vec![d], Initial::USUAL, false);
+            }
         }
     }
     for stack in plan.stacks() {
@@ -47,20 +54,31 @@ pub fn specifications(plan: &ModelPlan) -> Vec<Specification> {
     match plan.head {
         OutputPlan::Vocabulary(head) => {
             if head.transforms {
-                list.affine(names::HEAD_DENSE, d, d, DEVIATION);
-                list.norm(names::HEAD_NORM, d);
+                let e = plan.stack.embedding_width();
+                list.affine(names::HEAD_DENSE, d, e, DEVIATION);
+                list.norm(names::HEAD_NORM, e, NormKind::Layer);
+            }
+            if head.table == HeadTable::Own {
+                list.table(names::HEAD_TABLE, plan.vocabulary(), plan.stack.embedding_width());
             }
             if head.has_bias {
                 list.add(names::HEAD_BIAS.to_owned(), vec![plan.vocabulary()], Initial::Zeros, false);
             }
         }
-        OutputPlan::Classes { classes, pools } => {
-            if pools {
+        OutputPlan::Classes { classes, pooler, distils } => {
+            if pooler.is_some() {
                 list.affine(names::HEAD_POOLER, d, d, DEVIATION);
             }
             list.affine(names::HEAD_CLASSES, d, classes, DEVIATION);
+            if distils {
+                list.affine(names::HEAD_DISTILLED, d, classes, DEVIATION);
+            }
         }
         OutputPlan::Span => list.affine(names::HEAD_SPAN, d, 2, DEVIATION),
+        OutputPlan::Replaced => {
+            list.affine(names::HEAD_DENSE, d, d, DEVIATION);
+            list.affine(names::HEAD_REPLACED, d, 1, DEVIATION);
+        }
         OutputPlan::States { pools } => {
             if pools {
                 list.affine(names::HEAD_POOLER, d, d, DEVIATION);
@@ -139,7 +157,7 @@ pub(super) fn state_specifications(plan: &StackPlan) -> Vec<StateSpecification> 
 
 /// What an attention of a stack is made of.
 pub(super) fn scoring_form(stack: &StackPlan, compatibility: &Compatibility, heads: &LayerHeads) -> ScoringForm {
-    family(compatibility).form(heads, stack.joins_projections)
+    stack.form(compatibility, heads, stack.joins_projections)
 }
 
 struct Listing {
@@ -156,9 +174,11 @@ impl Listing {
         self.add(format!("{module}.weight"), vec![rows, width], Initial::Normal { deviation: DEVIATION }, true);
     }
 
-    fn norm(&mut self, module: &str, width: usize) {
+    fn norm(&mut self, module: &str, width: usize, kind: NormKind) {
         self.add(format!("{module}.weight"), vec![width], Initial::Ones, false);
-        self.add(format!("{module}.bias"), vec![width], Initial::Zeros, false);
+        if kind == NormKind::Layer {
+            self.add(format!("{module}.bias"), vec![width], Initial::Zeros, false);
+        }
     }
 
     fn affine(&mut self, module: &str, inputs: usize, outputs: usize, deviation: f64) {
@@ -178,18 +198,30 @@ impl Listing {
 
     fn stack(&mut self, stack: &StackPlan) {
         let (d, f) = (stack.width, stack.feed_forward);
-        self.table(&names::positions(stack), stack.first_position + stack.positions, d);
-        self.norm(&names::outer_norm(stack), d);
+        let (e, norm) = (stack.embedding_width(), stack.design.norm);
+        if stack.position_rows() > 0 {
+            self.table(&names::positions(stack), stack.position_rows(), e);
+        }
+        if stack.norms_embeddings() {
+            self.norm(&names::embedding_norm(stack), e, norm);
+        }
+        if stack.norms_last() {
+            self.norm(&names::final_norm(stack), d, norm);
+        }
+        if let Positions::Relative { buckets, .. } = stack.design.positions {
+            self.table(&names::relative(stack), buckets, stack.heads);
+        }
+        let biases = stack.design.biases == LinearBiases::All;
         let onto_stream =
             if stack.shrinks_outputs { DEVIATION / (2.0 * stack.layers as f64).sqrt() } else { DEVIATION };
         let cross = stack.cross.as_ref().map(|cross| (AttentionKind::Cross, &cross.head_plan, &cross.compatibility));
-        for layer in 0..stack.layers {
+        for layer in (0..stack.layers).filter(|layer| stack.parameters_of(*layer) == *layer) {
             let own = (AttentionKind::Own, &stack.head_plan, &stack.compatibility);
             for (kind, head_plan, compatibility) in [own].into_iter().chain(cross) {
                 let names = AttentionNames::new(stack, layer, kind);
-                let heads = LayerHeads::of(head_plan, layer, stack.head_size);
+                let heads = stack.heads_of(head_plan, layer);
                 if heads.attending() > 0 {
-                    self.norm(&names.norm, d);
+                    self.norm(&names.norm, d, norm);
                     let form = scoring_form(stack, compatibility, &heads);
                     for piece in form.pieces {
                         self.piece(&names, piece);
@@ -200,9 +232,12 @@ impl Listing {
                 }
             }
             let names = FeedForwardNames::new(stack, layer);
-            self.norm(&names.norm, d);
-            self.affine(&names.inner, d, f, DEVIATION);
-            self.affine(&names.outer, f, d, onto_stream);
+            self.norm(&names.norm, d, norm);
+            self.map(&names.inner, [d, f], biases, Initial::USUAL);
+            if stack.design.is_gated {
+                self.map(&names.gate, [d, f], biases, Initial::USUAL);
+            }
+            self.map(&names.outer, [f, d], biases, Initial::Normal { deviation: onto_stream });
         }
     }
 

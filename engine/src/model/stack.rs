@@ -6,25 +6,26 @@ use super::{
     ForwardOptions, ModelError,
     layer::{CROSS_SITES, Layer, LayerOutput, Memory, Pass, SITES},
     names::{self, AttentionNames, FeedForwardNames},
+    norm::StreamNorm,
     tensors::Tensors,
 };
 use crate::{
     attention::{
-        AttentionKind, StackPlan,
-        compatibility::{LayerCoverage, LayerHeads, Lenders},
+        AttentionKind, Positions, StackPlan,
+        compatibility::{LayerCoverage, Lenders, PairPositions, PairScoring},
     },
-    config::{Coverage, NormPlacement, PartialCoverage, Restore},
-    ops::{self, EachLayer, MaskSpec, Norm, PairSets, Wanted},
+    config::{Coverage, PartialCoverage, Restore},
+    ops::{self, EachLayer, MaskSpec, PairSets, RelativeBias, Wanted},
 };
 
 /// The layers of a stack, with its table of positions and the norm that belongs to no layer.
 #[derive(Clone, Debug)]
 pub(super) struct Stack {
     plan: StackPlan,
-    /// `[first_position + positions, d]`
-    pub positions: Tensor,
-    /// After the embeddings where norms come last, at the end where they come first.
-    outer_norm: Norm,
+    /// What is added to the embeddings for their positions, where something is. `[first_position + positions, d]`
+    pub positions: Option<Tensor>,
+    embedding_norm: Option<StreamNorm>,
+    last_norm: Option<StreamNorm>,
     pub layers: Vec<Layer>,
     /// The dropout site of its embeddings; those of its layers follow.
     pub site: u32,
@@ -71,34 +72,56 @@ impl Stack {
                 (Coverage::Full(_) | Coverage::Partial(_), _) => LayerCoverage::Full,
             })
         };
+        let pairs = |is_own: bool| {
+            let positions = match plan.design.positions {
+                Positions::Rotary { base } if is_own => PairPositions::Rotary { base },
+                Positions::Relative { farthest, .. } if is_own => PairPositions::Relative(RelativeBias {
+                    table: tensors.weight(&names::relative(plan))?,
+                    farthest,
+                    is_two_sided: !plan.is_causal,
+                }),
+                Positions::Learned | Positions::Sinusoidal | Positions::Rotary { .. } | Positions::Relative { .. } => {
+                    PairPositions::None
+                }
+            };
+            Ok::<_, ModelError>(PairScoring { is_scaled: plan.design.scales_scores, positions })
+        };
+        let norm = |is_there: bool, module: &str| {
+            Ok::<_, ModelError>(if is_there { Some(tensors.stream_norm(plan, module)?) } else { None })
+        };
         let layer = |layer: usize| {
-            let names = |kind| AttentionNames::new(plan, layer, kind);
-            let heads = |head_plan| LayerHeads::of(head_plan, layer, plan.head_size);
+            let names = |kind| AttentionNames::new(plan, plan.parameters_of(layer), kind);
+            let heads = |head_plan| plan.heads_of(head_plan, layer);
             let own = heads(&plan.head_plan);
-            let attention =
-                tensors.attention(plan, &names(AttentionKind::Own), own, &plan.compatibility, coverage(layer)?)?;
+            let attention = tensors.attention(
+                plan,
+                &names(AttentionKind::Own),
+                own,
+                &plan.compatibility,
+                coverage(layer)?,
+                pairs(true)?,
+            )?;
             let cross = match &plan.cross {
                 Some(cross) => {
                     let (names, heads) = (names(AttentionKind::Cross), heads(&cross.head_plan));
-                    tensors.attention(plan, &names, heads, &cross.compatibility, LayerCoverage::Full)?
+                    tensors.attention(plan, &names, heads, &cross.compatibility, LayerCoverage::Full, pairs(false)?)?
                 }
                 None => None,
             };
-            let ([feed_forward_in, feed_forward_out], feed_forward_norm) =
-                tensors.feed_forward(plan, &FeedForwardNames::new(plan, layer))?;
-            Ok(Layer {
-                attention,
-                cross,
-                feed_forward_in,
-                feed_forward_out,
-                feed_forward_norm,
-                activation: plan.activation,
-                placement: plan.norm,
-            })
+            let feed_forward = tensors.feed_forward(plan, &FeedForwardNames::new(plan, plan.parameters_of(layer)))?;
+            Ok(Layer { attention, cross, feed_forward, placement: plan.norm })
         };
         Ok(Self {
-            positions: tensors.weight(&names::positions(plan))?,
-            outer_norm: tensors.norm(&names::outer_norm(plan), plan.norm_epsilon)?,
+            positions: match plan.design.positions {
+                Positions::Learned => Some(tensors.weight(&names::positions(plan))?),
+                Positions::Sinusoidal => {
+                    let rows = plan.first_position + plan.positions;
+                    Some(ops::sinusoids(rows, plan.embedding_width(), &tensors.weight(names::WORDS)?)?)
+                }
+                Positions::Rotary { .. } | Positions::Relative { .. } => None,
+            },
+            embedding_norm: norm(plan.norms_embeddings(), &names::embedding_norm(plan))?,
+            last_norm: norm(plan.norms_last(), &names::final_norm(plan))?,
             layers: (0..plan.layers).map(layer).collect::<Result<_, ModelError>>()?,
             plan: plan.clone(),
             site,
@@ -116,13 +139,13 @@ impl Stack {
     }
 
     /// The norm after the embeddings, where norms come last.
-    pub fn embedding_norm(&self) -> Option<&Norm> {
-        (self.plan.norm == NormPlacement::Post).then_some(&self.outer_norm)
+    pub fn embedding_norm(&self) -> Option<&StreamNorm> {
+        self.embedding_norm.as_ref()
     }
 
     /// The norm after the last layer, where norms come first.
-    pub fn last_norm(&self) -> Option<&Norm> {
-        (self.plan.norm == NormPlacement::Pre).then_some(&self.outer_norm)
+    pub fn last_norm(&self) -> Option<&StreamNorm> {
+        self.last_norm.as_ref()
     }
 
     /// The stream after some first layers, of a stack of single operations without an encoder; `each` sees what every layer that
@@ -139,8 +162,8 @@ impl Stack {
     ) -> Result<Vec<f32>, ModelError> {
         let t = x.dim(1)?;
         let layers = self.layers.iter().enumerate().take(layers);
-        let layers = layers.map(|(number, layer)| layer.parts(self.layer_site(number), t, pass, None)).collect();
-        Ok(ops::read_layers(x, layers, each)?)
+        let layers = layers.map(|(number, layer)| layer.parts(self.layer_site(number), t, pass, None));
+        Ok(ops::read_layers(x, layers.collect::<candle_core::Result<_>>()?, each)?)
     }
 
     /// The layers. `x` is what they begin with, `memory` the states of the encoder, and which of them are seen.
@@ -160,14 +183,16 @@ impl Stack {
         let (t, heads) = (x.dim(1)?, self.plan.heads);
         let mut hidden: Vec<Tensor> = options.keep_hidden.then(|| x.clone()).into_iter().collect();
         let last_norm = self.last_norm();
-        // Layers that leave scores out are composed of small operations.
-        if pass.in_blocks && self.plan.coverage.is_full() {
+        // Layers that leave scores out, and designs that single operations do not know, are composed of small operations.
+        if pass.in_blocks && self.plan.coverage.is_full() && self.plan.is_fusible() {
             let seen = memory.as_ref().map(|(states, mask)| Ok::<_, ModelError>((mask, states.dim(1)?))).transpose()?;
             let layers = self.layers.iter().enumerate();
-            let layers = layers.map(|(number, layer)| layer.parts(self.layer_site(number), t, pass, seen)).collect();
+            let layers = layers.map(|(number, layer)| layer.parts(self.layer_site(number), t, pass, seen));
+            let layers = layers.collect::<candle_core::Result<_>>()?;
             let wanted = Wanted { maps: options.keep_maps, hidden: options.keep_hidden };
             let states = memory.as_ref().map(|(states, _)| *states);
-            let stacked = ops::stack(&x, states, layers, last_norm.cloned(), pass.gradients, wanted)?;
+            let last = last_norm.map(|norm| norm.layer().cloned()).transpose()?;
+            let stacked = ops::stack(&x, states, layers, last, pass.gradients, wanted)?;
             hidden.extend(stacked.hidden);
             let maps = self.layers.iter().zip(&stacked.maps);
             let maps = maps.map(|(layer, maps)| layer.all_maps(Some(maps), &stacked.stream, heads));

@@ -4,13 +4,15 @@ use candle_core::Tensor;
 
 use super::{
     ModelError,
+    layer::FeedForward,
     names::{AttentionNames, FeedForwardNames},
+    norm::StreamNorm,
     specification::scoring_form,
 };
 use crate::{
     attention::{
-        StackPlan,
-        compatibility::{HeadAttention, LayerCoverage, LayerHeads},
+        LinearBiases, NormKind, StackPlan,
+        compatibility::{HeadAttention, LayerCoverage, LayerHeads, PairScoring},
     },
     config::Compatibility,
     ops::{Affine, HeadProjections, Norm, Orientation, PieceForm, PieceWeights},
@@ -33,6 +35,14 @@ impl Tensors {
         Ok(Affine { weight: self.weight(module)?, bias, orientation })
     }
 
+    /// A norm of a stack's stream.
+    pub fn stream_norm(&self, stack: &StackPlan, module: &str) -> Result<StreamNorm, ModelError> {
+        Ok(match stack.design.norm {
+            NormKind::Layer => StreamNorm::Layer(self.norm(module, stack.norm_epsilon)?),
+            NormKind::Rms => StreamNorm::Rms { gain: self.weight(module)?, epsilon: stack.norm_epsilon },
+        })
+    }
+
     pub fn norm(&self, module: &str, epsilon: f64) -> Result<Norm, ModelError> {
         Ok(Norm { gain: self.weight(module)?, bias: self.get(&format!("{module}.bias"))?, epsilon })
     }
@@ -45,7 +55,8 @@ impl Tensors {
         heads: LayerHeads,
         compatibility: &Compatibility,
         coverage: LayerCoverage,
-    ) -> Result<Option<(HeadAttention, Norm)>, ModelError> {
+        pairs: PairScoring,
+    ) -> Result<Option<(HeadAttention, StreamNorm)>, ModelError> {
         if heads.attending() == 0 {
             return Ok(None);
         }
@@ -60,14 +71,20 @@ impl Tensors {
         });
         let weights = weights.collect::<Result<_, ModelError>>()?;
         let projections = HeadProjections::new(form, weights)?;
-        let norm = self.norm(&names.norm, stack.norm_epsilon)?;
-        Ok(Some((HeadAttention { projections, output, heads, coverage }, norm)))
+        let norm = self.stream_norm(stack, &names.norm)?;
+        Ok(Some((HeadAttention { projections, output, heads, coverage, pairs }, norm)))
     }
 
-    /// The two maps of a feed-forward block, and its norm.
-    pub fn feed_forward(&self, stack: &StackPlan, names: &FeedForwardNames) -> Result<([Affine; 2], Norm), ModelError> {
-        let map = |module: &str| self.map(module, true, stack.matrices);
-        let maps = [map(&names.inner)?, map(&names.outer)?];
-        Ok((maps, self.norm(&names.norm, stack.norm_epsilon)?))
+    /// The feed-forward block of a layer.
+    pub fn feed_forward(&self, stack: &StackPlan, names: &FeedForwardNames) -> Result<FeedForward, ModelError> {
+        let biases = stack.design.biases == LinearBiases::All;
+        let map = |module: &str| self.map(module, biases, stack.matrices);
+        Ok(FeedForward {
+            inner: map(&names.inner)?,
+            gate: if stack.design.is_gated { Some(map(&names.gate)?) } else { None },
+            outer: map(&names.outer)?,
+            activation: stack.activation,
+            norm: self.stream_norm(stack, &names.norm)?,
+        })
     }
 }

@@ -1,5 +1,5 @@
 //! BERT (Devlin et al., 2019), GPT-2 (Radford et al., 2019), BART (Lewis et al., 2020) and `ViT` (Dosovitskiy et al., 2021):
-//! what a plan says of them.
+//! what a plan says of them, and of the families that differ from them in their design.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,15 @@ use super::{
     ParameterSet,
     layer::{EMBEDDING_SITE, Layer, Pass},
     names,
-    reader::Reader,
+    norm::StreamNorm,
+    reader::{Reader, token_rows},
     stack::{Encoded, Stack},
     tensors::Tensors,
 };
 use crate::{
-    attention::{Dropout, ModelPlan, OutputPlan, StackPlan, compatibility::HeadAttention},
+    attention::{Dropout, HeadTable, ModelPlan, OutputPlan, StackPlan, compatibility::HeadAttention},
     config::{MapMemoryChoice, NormPlacement},
-    ops::{self, Affine, EachLayer, Gradients, HeadParts, MaskSpec, Norm},
+    ops::{self, Activation, Affine, EachLayer, Gradients, HeadParts, MaskSpec, Norm},
 };
 
 /// A transformer: a plan joined with weights.
@@ -39,8 +40,10 @@ pub struct Model {
 #[derive(Clone, Debug)]
 enum Head {
     Vocabulary {
-        /// The token table. `[v, d]`
+        /// What states are compared with: the token table, or one of its own. `[v, d]`
         table: Tensor,
+        /// What states are multiplied with before that.
+        scale: Option<f64>,
         /// What comes before it: a map with an activation, and a norm.
         transform: Option<(Affine, Norm)>,
         /// Over the vocabulary. `[v]`
@@ -48,10 +51,14 @@ enum Head {
     },
     Classes {
         /// A map and a tanh that come first.
-        pooler: Option<Affine>,
+        pooler: Option<(Affine, Activation)>,
         classes: Affine,
+        /// The same from the second position; the mean of both is the answer.
+        distilled: Option<Affine>,
     },
     Span(Affine),
+    /// A map with an activation, and one to a single logit.
+    Replaced(Affine, Activation, Affine),
     /// Nothing but the states.
     States,
 }
@@ -78,7 +85,11 @@ impl Model {
         let site = encoder.as_ref().map_or(EMBEDDING_SITE, Stack::next_site);
         let head = match plan.head {
             OutputPlan::Vocabulary(head) => Head::Vocabulary {
-                table: tensors.weight(names::WORDS)?,
+                table: match head.table {
+                    HeadTable::Own => tensors.weight(names::HEAD_TABLE)?,
+                    HeadTable::Tied | HeadTable::TiedScaled => tensors.weight(names::WORDS)?,
+                },
+                scale: (head.table == HeadTable::TiedScaled).then(|| 1.0 / (plan.stack.width as f64).sqrt()),
                 transform: if head.transforms {
                     Some((map(names::HEAD_DENSE)?, tensors.norm(names::HEAD_NORM, plan.stack.norm_epsilon)?))
                 } else {
@@ -86,10 +97,17 @@ impl Model {
                 },
                 bias: if head.has_bias { Some(tensors.get(names::HEAD_BIAS)?) } else { None },
             },
-            OutputPlan::Classes { pools, .. } => Head::Classes {
-                pooler: if pools { Some(map(names::HEAD_POOLER)?) } else { None },
+            OutputPlan::Classes { pooler, distils, .. } => Head::Classes {
+                pooler: match pooler {
+                    Some(activation) => Some((map(names::HEAD_POOLER)?, activation)),
+                    None => None,
+                },
                 classes: map(names::HEAD_CLASSES)?,
+                distilled: if distils { Some(map(names::HEAD_DISTILLED)?) } else { None },
             },
+            OutputPlan::Replaced => {
+                Head::Replaced(map(names::HEAD_DENSE)?, plan.stack.activation, map(names::HEAD_REPLACED)?)
+            }
             OutputPlan::Span => Head::Span(map(names::HEAD_SPAN)?),
             OutputPlan::States { .. } => Head::States,
         };
@@ -133,7 +151,7 @@ impl Model {
     }
 
     fn has_blocks(&self) -> bool {
-        !self.is_composed && ops::has_blocks(&self.stack.positions)
+        !self.is_composed && ops::has_blocks(self.reader.sample())
     }
 
     /// What was built.
@@ -143,12 +161,12 @@ impl Model {
 
     /// Where the weights are.
     pub fn device(&self) -> &Device {
-        self.stack.positions.device()
+        self.reader.sample().device()
     }
 
     /// The number format of the weights.
     pub fn dtype(&self) -> DType {
-        self.stack.positions.dtype()
+        self.reader.sample().dtype()
     }
 
     /// Logits, at every position or of every class, with maps and hidden states when asked for.
@@ -159,12 +177,20 @@ impl Model {
         let (Encoded { last, maps, cross_maps, hidden }, encoder) = self.encode_with_encoder(input, options)?;
         let logits = match &self.head {
             Head::Vocabulary { .. } => self.logits(&last)?,
-            Head::Classes { pooler, classes } => {
-                let first = last.narrow(1, 0, 1)?.squeeze(1)?; // [b, d]
-                let pooled = pooler.as_ref().map(|pooler| pooler.forward(&first)?.tanh()).transpose()?;
-                classes.forward(&pooled.unwrap_or(first))?
+            Head::Classes { pooler, classes, distilled } => {
+                let at = |position: usize| last.narrow(1, position, 1)?.squeeze(1); // [b, d]
+                let first = at(0)?;
+                let pooled = pooler.as_ref().map(|(map, activation)| activation.of_linear(&first, map)).transpose()?;
+                let logits = classes.forward(&pooled.unwrap_or(first))?;
+                match distilled {
+                    Some(distilled) => ((logits + distilled.forward(&at(1)?)?)? * 0.5)?,
+                    None => logits,
+                }
             }
             Head::Span(map) => map.forward(&last)?,
+            Head::Replaced(dense, activation, logit) => {
+                logit.forward(&activation.of_linear(&last, dense)?)?.squeeze(2)?
+            }
             Head::States => return Err(STATES_ALONE),
         };
         let encoder = encoder.map(|Encoded { maps, mut hidden, last, .. }| {
@@ -345,8 +371,7 @@ impl Model {
         let ids = Tensor::from_slice(tokens, (rows, 1), self.device())?;
         let places: Vec<u32> = positions.iter().map(|at| (at + self.plan.stack.first_position) as u32).collect();
         let places = Tensor::from_vec(places, (rows, 1), self.device())?;
-        let (words, _) = self.table()?;
-        let x = (ops::embedding(words, &ids)? + ops::embedding(&self.stack.positions, &places)?)?;
+        let x = token_rows(self.reader.words()?, &self.stack, &self.plan.stack, &ids, &places)?;
         match self.embedding_norm() {
             Some(norm) => Ok(norm.forward(&x)?),
             None => Ok(x),
@@ -359,27 +384,34 @@ impl Model {
     }
 
     /// The norm after its embeddings, where norms come last.
-    pub(super) fn embedding_norm(&self) -> Option<&Norm> {
+    pub(super) fn embedding_norm(&self) -> Option<&StreamNorm> {
         self.stack.embedding_norm()
     }
 
     /// The norm after its last layer, where norms come first.
-    pub(super) fn last_norm(&self) -> Option<&Norm> {
+    pub(super) fn last_norm(&self) -> Option<&StreamNorm> {
         self.stack.last_norm()
     }
 
     /// Its table of positions, from that of the first position on. `[positions, d]`
     pub(super) fn positions(&self) -> Result<Tensor, ModelError> {
         let StackPlan { first_position, positions, .. } = self.plan.stack;
-        Ok(self.stack.positions.narrow(0, first_position, positions)?)
+        let Some(table) = &self.stack.positions else {
+            return Err(ModelError::Unsupported("a step without a table of positions".to_owned()));
+        };
+        Ok(table.narrow(0, first_position, positions)?)
     }
 
     /// Whether steps of decoding are single operations here.
     pub(super) fn can_step(&self) -> bool {
         let is_plain = match &self.head {
-            Head::Vocabulary { transform, .. } => transform.is_none(),
-            Head::Classes { .. } | Head::Span(_) | Head::States => false,
+            Head::Vocabulary { transform, .. } => {
+                transform.is_none()
+                    && matches!(self.plan.head, OutputPlan::Vocabulary(head) if head.table == HeadTable::Tied)
+            }
+            Head::Classes { .. } | Head::Span(_) | Head::Replaced(..) | Head::States => false,
         };
+        let is_plain = is_plain && self.plan.stacks().all(|stack| stack.is_fusible() && stack.has_plain_embeddings());
         self.has_blocks() && self.dtype() == DType::F32 && is_plain && self.plan.token_types() == 0
     }
 
@@ -460,8 +492,9 @@ impl Model {
     fn before_table(&self, hidden: &Tensor) -> Result<Tensor, ModelError> {
         Ok(match &self.head {
             Head::Vocabulary { transform: Some((dense, norm)), .. } => {
-                norm.forward(&ops::gelu_of_linear(hidden, dense, self.plan.stack.activation)?)?
+                norm.forward(&self.plan.stack.activation.of_linear(hidden, dense)?)?
             }
+            Head::Vocabulary { scale: Some(scale), .. } => (hidden * *scale)?,
             _ => hidden.clone(),
         })
     }
@@ -475,6 +508,7 @@ impl Model {
             Head::Vocabulary { table, bias, .. } => Ok((table, bias.as_ref())),
             Head::Classes { .. } => Err(ModelError::NoTokens { head: "classes" }),
             Head::Span(_) => Err(ModelError::NoTokens { head: "spans" }),
+            Head::Replaced(..) => Err(ModelError::NoTokens { head: "whether tokens were replaced" }),
             Head::States => Err(STATES_ALONE),
         }
     }

@@ -15,6 +15,7 @@
 //!
 //! Inputs may be strided; copies are made where an operation needs them. Gradients flow to every tensor argument.
 
+mod activation;
 mod adamw;
 mod affine;
 mod attention;
@@ -31,6 +32,7 @@ mod gradients;
 mod kernels;
 mod layer_norm;
 mod linear;
+mod pair_positions;
 mod pair_sets;
 mod parameter;
 mod partial;
@@ -38,6 +40,7 @@ mod probes;
 mod process;
 pub mod profile;
 pub mod random;
+mod rms_norm;
 mod softmax;
 #[cfg(test)]
 mod testing;
@@ -46,6 +49,7 @@ mod tests;
 mod threaded;
 mod tracked;
 
+pub use activation::Activation;
 pub use adamw::{AdamW, AdamWConfig};
 pub use affine::{Affine, Norm, Orientation};
 pub use attention::{attention_core, attention_mix, attention_scores, has_attention_core, merge_heads, split_heads};
@@ -70,11 +74,13 @@ pub use kernels::{Matrix, MatrixMut, Real, add_js_divergences, add_l1_distances,
 pub(crate) use kernels::{part, part_mut};
 pub use layer_norm::layer_norm;
 pub use linear::{linear, linear_transposed};
+pub use pair_positions::{RelativeBias, rotate, rotate_from, sinusoids};
 pub use pair_sets::{PairSets, RowPairs, restored_pairs};
 pub use parameter::Parameter;
 pub use partial::{partial_scores, project_scores};
 pub use probes::{copy_rate_probe, device_copy_probe, device_product_probe, product_rate_probe};
 pub use process::tune_process;
 pub use random::DropoutStream;
+pub use rms_norm::rms_norm;
 pub use softmax::{MaskSpec, masked_softmax, softmax};
 pub use threaded::{HEAD_ROWS, NormAt, parallel_product, release_buffers};

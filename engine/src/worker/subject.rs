@@ -204,6 +204,7 @@ impl Subject {
             OutputPlan::Vocabulary(_) => return Ok(()),
             OutputPlan::Classes { .. } => "classes",
             OutputPlan::Span => "spans",
+            OutputPlan::Replaced => "whether tokens were replaced",
             OutputPlan::States { .. } => "its hidden states",
         };
         Err(format!(

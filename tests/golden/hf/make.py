@@ -31,8 +31,66 @@ SIZES = dict(
     initializer_range=0.3,
 )
 
+def sizes(**others):
+    return {**SIZES, **others}
+
+
+def bart_sizes(**others):
+    of_stacks = dict(layers=LAYERS, attention_heads=HEADS, ffn_dim=INNER)
+    named = {f"{stack}_{key}": value for stack in ("encoder", "decoder") for key, value in of_stacks.items()}
+    special = dict(pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=2)
+    return dict(vocab_size=VOCABULARY, d_model=WIDTH, max_position_embeddings=POSITIONS, init_std=0.3, **named, **special, **others)
+
+
+def t5_sizes(**others):
+    special = dict(pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)
+    return dict(
+        vocab_size=VOCABULARY, d_model=WIDTH, d_kv=6, d_ff=INNER, num_layers=LAYERS, num_heads=HEADS, initializer_factor=1.5,
+        relative_attention_num_buckets=8, relative_attention_max_distance=12, **special, **others,
+    )
+
+
+def image_sizes():
+    given = dict(image_size=8, patch_size=4, num_channels=3, num_labels=3)
+    names = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "initializer_range")
+    return {**{name: SIZES[name] for name in names}, **given}
+
+
+NO_TYPES = dict(type_vocab_size=1, max_position_embeddings=POSITIONS + 2)
+DISTIL = dict(
+    vocab_size=VOCABULARY, dim=WIDTH, hidden_dim=INNER, n_layers=LAYERS, n_heads=HEADS, max_position_embeddings=POSITIONS,
+    initializer_range=0.3,
+)
+ROPE = dict(rope_parameters=dict(rope_type="default", rope_theta=100.0))
+
 FAMILIES = {
+    "albert": lambda: hf.AlbertForMaskedLM(hf.AlbertConfig(**sizes(embedding_size=10))),
+    "albert_seqcls": lambda: hf.AlbertForSequenceClassification(hf.AlbertConfig(**sizes(embedding_size=10, num_labels=3))),
+    "bart_relu": lambda: hf.BartForConditionalGeneration(
+        hf.BartConfig(**bart_sizes(activation_function="relu", scale_embedding=True))
+    ),
     "bert_model": lambda: hf.BertModel(hf.BertConfig(**SIZES)),
+    "deit": lambda: hf.DeiTForImageClassification(hf.DeiTConfig(**image_sizes())),
+    "deit_teacher": lambda: hf.DeiTForImageClassificationWithTeacher(hf.DeiTConfig(**image_sizes())),
+    "distilbert": lambda: hf.DistilBertForMaskedLM(hf.DistilBertConfig(**DISTIL)),
+    "distilbert_seqcls": lambda: hf.DistilBertForSequenceClassification(hf.DistilBertConfig(**DISTIL, num_labels=3)),
+    "electra": lambda: hf.ElectraForPreTraining(hf.ElectraConfig(**sizes(embedding_size=10))),
+    "electra_generator": lambda: hf.ElectraForMaskedLM(hf.ElectraConfig(**sizes(embedding_size=10))),
+    "electra_seqcls": lambda: hf.ElectraForSequenceClassification(hf.ElectraConfig(**sizes(embedding_size=WIDTH, num_labels=3))),
+    "llama": lambda: hf.LlamaForCausalLM(hf.LlamaConfig(**sizes(num_key_value_heads=2, head_dim=6, **ROPE))),
+    "marian": lambda: hf.MarianMTModel(
+        hf.MarianConfig(**bart_sizes(activation_function="swish", scale_embedding=True, decoder_vocab_size=VOCABULARY))
+    ),
+    "mistral": lambda: hf.MistralForCausalLM(hf.MistralConfig(**sizes(num_key_value_heads=4, sliding_window=16, **ROPE))),
+    "qwen2": lambda: hf.Qwen2ForCausalLM(hf.Qwen2Config(**sizes(num_key_value_heads=2, tie_word_embeddings=True, **ROPE))),
+    "roberta": lambda: hf.RobertaForMaskedLM(hf.RobertaConfig(**sizes(**NO_TYPES))),
+    "roberta_model": lambda: hf.RobertaModel(hf.RobertaConfig(**sizes(**NO_TYPES))),
+    "roberta_seqcls": lambda: hf.RobertaForSequenceClassification(hf.RobertaConfig(**sizes(num_labels=3, **NO_TYPES))),
+    "t5": lambda: hf.T5ForConditionalGeneration(hf.T5Config(**t5_sizes(feed_forward_proj="relu"))),
+    "t5_encoder": lambda: hf.T5EncoderModel(hf.T5Config(**t5_sizes(feed_forward_proj="gated-gelu"))),
+    "t5_gated": lambda: hf.T5ForConditionalGeneration(
+        hf.T5Config(**t5_sizes(feed_forward_proj="gated-gelu", tie_word_embeddings=False))
+    ),
 }
 
 

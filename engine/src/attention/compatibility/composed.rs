@@ -4,14 +4,15 @@ use super::{
     LayerCoverage, LayerHeads, Lenders,
     projected::{self, pair, project},
     scored::{Scored, Scores},
-    segment::Segment,
+    segment::{Segment, Stretch},
 };
 use crate::{
     attention::Dropout,
     ops::{
-        Affine, BlockDropout, HeadMap, HeadProjections, MapMemory, MaskSpec, PieceWeights, attention_core,
-        attention_mix, has_attention_core, masked_softmax, merge_heads,
+        Affine, BlockDropout, HeadMap, HeadProjections, MapMemory, MaskSpec, PieceWeights, RelativeBias,
+        attention_core, attention_mix, has_attention_core, masked_softmax, merge_heads,
         profile::{Work, span},
+        rotate, rotate_from,
     },
 };
 
@@ -32,6 +33,53 @@ pub struct HeadAttention {
     pub heads: LayerHeads,
     /// Which pairs are scored.
     pub coverage: LayerCoverage,
+    /// What else scores depend on.
+    pub pairs: PairScoring,
+}
+
+/// What scores depend on beside queries and keys.
+#[derive(Clone, Debug)]
+pub struct PairScoring {
+    /// Whether they are divided by the root of the head size.
+    pub is_scaled: bool,
+    /// Positions of the two tokens.
+    pub positions: PairPositions,
+}
+
+impl Default for PairScoring {
+    fn default() -> Self {
+        Self { is_scaled: true, positions: PairPositions::None }
+    }
+}
+
+/// Where what is attended to stands, row by row: the first positions of queries and of each segment. One position is that of all
+/// rows.
+#[derive(Clone, Copy, Debug)]
+pub struct PairPlaces<'a> {
+    /// Of the queries.
+    pub queries: &'a [usize],
+    /// Of each segment.
+    pub segments: &'a [Vec<usize>],
+}
+
+impl PairPlaces<'_> {
+    fn first(&self, segment: usize) -> &[usize] {
+        self.segments.get(segment).map_or(&[0], Vec::as_slice)
+    }
+}
+
+/// How scores depend on positions.
+#[derive(Clone, Debug)]
+pub enum PairPositions {
+    /// Not at all.
+    None,
+    /// Queries and keys are turned by theirs.
+    Rotary {
+        /// See [`rotate`].
+        base: f64,
+    },
+    /// A bias for the distance.
+    Relative(RelativeBias),
 }
 
 /// What an attention layer gives.
@@ -62,7 +110,7 @@ impl HeadAttention {
         site: u32,
         lenders: &mut Lenders,
     ) -> Result<AttentionOutput> {
-        let scale = 1.0 / (self.heads.head_size as f64).sqrt();
+        let scale = self.scale();
         self.forward_scaled(x, memory, mask, dropout, (site, scale), lenders)
     }
 
@@ -84,12 +132,13 @@ impl HeadAttention {
     ) -> Result<Option<Tensor>> {
         let heads = &self.heads;
         let is_own = heads.computed() > 0 && heads.computed() == heads.attending() && heads.lends_until.is_none();
-        if !is_own || !matches!(self.coverage, LayerCoverage::Full) || !has_attention_core(x) {
+        let has_bias = matches!(self.pairs.positions, PairPositions::Relative(_));
+        if !is_own || has_bias || !matches!(self.coverage, LayerCoverage::Full) || !has_attention_core(x) {
             return Ok(None);
         }
         let Scored { raw, values } = self.scored(x, x)?;
         let Some([q, k]) = raw.map(Scores::factors).transpose()?.flatten() else { return Ok(None) };
-        let scale = 1.0 / (heads.head_size as f64).sqrt();
+        let scale = self.scale();
         let mixed = merge_heads(&attention_core([&q, &k, &values], scale, mask, drop, memory)?)?; // [b, n, h d_k]
         lenders.push(None, mask, None);
         Ok(Some(self.output_of(&mixed)?))
@@ -133,7 +182,8 @@ impl HeadAttention {
         mask: &MaskSpec,
         lenders: &mut Lenders,
     ) -> Result<AttentionOutput> {
-        let scale = 1.0 / (self.heads.head_size as f64).sqrt();
+        self.require_no_pair_positions()?;
+        let scale = self.scale();
         let queries = projected::queries(&self.projections, x)?;
         let scored = pair(queries, projected::recalled(&self.projections, kept)?, &self.coverage)?;
         self.mix(scored, x, mask, &Dropout { probability: 0.0, draw: None }, (0, scale), lenders)
@@ -151,18 +201,39 @@ impl HeadAttention {
         mask: &MaskSpec,
         lenders: &mut Lenders,
     ) -> Result<AttentionOutput> {
+        self.require_no_pair_positions()?;
+        self.forward_segments_at(x, segments, PairPlaces { queries: &[0], segments: &[] }, mask, lenders)
+    }
+
+    /// The same where scores depend on positions, which `places` says.
+    ///
+    /// # Errors
+    /// As [`Self::forward_segments`]; where places are not those of the rows and segments, or a segment is the stream.
+    pub fn forward_segments_at(
+        &self,
+        x: &Tensor,
+        segments: &[Segment<'_>],
+        places: PairPlaces<'_>,
+        mask: &MaskSpec,
+        lenders: &mut Lenders,
+    ) -> Result<AttentionOutput> {
         if !matches!(self.coverage, LayerCoverage::Full) {
             bail!("A layer that leaves pairs out cannot attend to what was kept.")
         }
-        let scale = 1.0 / (self.heads.head_size as f64).sqrt();
-        let queries = projected::queries(&self.projections, x)?; // [b, c, n, w]
+        let scale = self.scale();
+        let mut queries = projected::queries(&self.projections, x)?; // [b, c, n, w]
+        if let PairPositions::Rotary { base } = self.pairs.positions {
+            queries = queries.map(|q| rotate_from(&q, base, places.queries)).transpose()?;
+        }
         let (maps, mixed) = span(ATTEND, Work::default(), || {
-            let stretches =
-                segments.iter().map(|segment| segment.open(&self.projections)).collect::<Result<Vec<_>>>()?;
+            let opened =
+                segments.iter().enumerate().map(|(number, segment)| self.opened(*segment, places.first(number)));
+            let stretches = opened.collect::<Result<Vec<_>>>()?;
             let raw = match &queries {
                 Some(q) => {
                     let raw = stretches.iter().map(|stretch| stretch.scores(q)).collect::<Result<Vec<_>>>()?;
-                    Some(Tensor::cat(&raw, 3)?) // [b, c, n, m]
+                    let lengths = stretches.iter().map(Stretch::positions).collect::<Result<Vec<_>>>()?;
+                    Some(self.biased_at(Tensor::cat(&raw, 3)?, places, &lengths)?) // [b, c, n, m]
                 }
                 None => None,
             };
@@ -188,14 +259,84 @@ impl HeadAttention {
         Ok(AttentionOutput { output: self.output_of(&merge_heads(&mixed)?)?, maps })
     }
 
+    /// A segment whose keys are turned by their positions, where they are.
+    fn opened<'a>(&self, segment: Segment<'a>, firsts: &[usize]) -> Result<Stretch<'a>> {
+        let mut stretch = segment.open(&self.projections)?;
+        if let PairPositions::Rotary { base } = self.pairs.positions {
+            let Stretch::Projected(memory) = &mut stretch else {
+                bail!("Keys that are turned by their positions cannot be made of the stream by the query.")
+            };
+            memory.keys = memory.keys.take().map(|k| rotate_from(&k, base, firsts)).transpose()?;
+        }
+        Ok(stretch)
+    }
+
     /// What is added to the residual stream, from the mixed heads. `[b, n, h d_k]` to `[b, n, d]`
     fn output_of(&self, mixed: &Tensor) -> Result<Tensor> {
         span("attention: output", Work::default(), || self.output.forward(mixed))
     }
 
     fn scored(&self, x: &Tensor, y: &Tensor) -> Result<Scored> {
-        let (queries, memory) = project(&self.projections, x, y)?;
+        let (mut queries, mut memory) = project(&self.projections, x, y)?;
+        if let PairPositions::Rotary { base } = self.pairs.positions {
+            queries = queries.map(|q| rotate(&q, base)).transpose()?;
+            memory.keys = memory.keys.map(|k| rotate(&k, base)).transpose()?;
+        }
         pair(queries, memory, &self.coverage)
+    }
+
+    /// What scores are multiplied with before the softmax.
+    fn scale(&self) -> f64 {
+        if self.pairs.is_scaled { 1.0 / (self.heads.head_size as f64).sqrt() } else { 1.0 }
+    }
+
+    /// What is added to scores before they are multiplied: the bias of each pair. `[b, c, n, m]`
+    fn biased(&self, raw: Tensor) -> Result<Tensor> {
+        let PairPositions::Relative(relative) = &self.pairs.positions else { return Ok(raw) };
+        let (_, _, n, m) = raw.dims4()?;
+        self.plus(raw, relative.of([n, m])?)
+    }
+
+    /// The same of segments of these lengths.
+    fn biased_at(&self, raw: Tensor, places: PairPlaces<'_>, lengths: &[usize]) -> Result<Tensor> {
+        let PairPositions::Relative(relative) = &self.pairs.positions else { return Ok(raw) };
+        let (b, _, n, m) = raw.dims4()?;
+        let at = |firsts: &[usize], row: usize| firsts.get(row).or(firsts.first()).copied().unwrap_or(0);
+        let of_row = |row: usize| {
+            let keys = lengths.iter().enumerate().flat_map(|(number, length)| {
+                let first = at(places.first(number), row);
+                first..first + length
+            });
+            (at(places.queries, row), keys.collect::<Vec<_>>())
+        };
+        let rows: Vec<(usize, Vec<usize>)> = (0..b).map(of_row).collect();
+        self.plus(raw, relative.at([n, m], &rows)?)
+    }
+
+    /// Scores with the biases of all heads added to those of the heads that compute.
+    fn plus(&self, raw: Tensor, bias: Tensor) -> Result<Tensor> {
+        let computed = raw.dim(1)?;
+        let mut bias = (bias / self.scale())?; // [1, H, n, m]
+        if computed != bias.dim(1)? {
+            let heads: Vec<u32> = self
+                .heads
+                .computing()
+                .filter_map(|place| self.heads.attending.get(place))
+                .map(|head| *head as u32)
+                .collect();
+            bias = bias.index_select(&Tensor::from_vec(heads, computed, raw.device())?, 1)?;
+        }
+        raw.broadcast_add(&bias)
+    }
+
+    /// Refuses what is kept between tokens where scores depend on positions.
+    fn require_no_pair_positions(&self) -> Result<()> {
+        match self.pairs.positions {
+            PairPositions::None => Ok(()),
+            PairPositions::Rotary { .. } | PairPositions::Relative(_) => {
+                bail!("A layer whose scores depend on positions cannot attend to what was kept.")
+            }
+        }
     }
 
     fn mix(
@@ -208,7 +349,7 @@ impl HeadAttention {
         lenders: &mut Lenders,
     ) -> Result<AttentionOutput> {
         let (maps, mixed) = span(ATTEND, Work::default(), || {
-            let raw = raw.map(|raw| self.coverage.used(raw.whole()?)).transpose()?;
+            let raw = raw.map(|raw| self.biased(self.coverage.used(raw.whole()?)?)).transpose()?;
             let own = raw.map(|raw| masked_softmax(&raw, scale, mask)).transpose()?; // [b, c, n, m]
             let maps = self.gather(own.as_ref(), lenders, mask)?; // [b, h, n, m]
             lenders.push(own.as_ref(), mask, self.heads.lends_until);
@@ -225,9 +366,8 @@ impl HeadAttention {
     /// Scores of the heads that compute, before mask and softmax, divided by the root of the head size; none where no
     /// head computes. `x` `[b, n, d]` to `[b, c, n, n]`
     pub fn scores(&self, x: &Tensor) -> Result<Option<Tensor>> {
-        let scale = 1.0 / (self.heads.head_size as f64).sqrt();
         let raw = self.scored(x, x)?.raw;
-        raw.map(|raw| self.coverage.used(raw.whole()?)? * scale).transpose()
+        raw.map(|raw| self.biased(self.coverage.used(raw.whole()?)?)? * self.scale()).transpose()
     }
 
     /// Scores between two sequences of every pair, neither scaled nor masked; none when no head computes.

@@ -14,6 +14,8 @@ pub struct LayerHeads {
     pub heads: usize,
     /// Size of a head, `d_k = d / H`.
     pub head_size: usize,
+    /// Width d of the stream: usually `H d_k`.
+    pub width: usize,
     /// The last layer that borrows from this one, if any does.
     pub lends_until: Option<usize>,
 }
@@ -28,7 +30,8 @@ impl LayerHeads {
     /// The same without a look at who borrows from this layer, which takes a pass over the whole plan.
     pub fn alone(plan: &HeadPlan, layer: usize, head_size: usize) -> Self {
         let (maps, attending) = (Vec::new(), Vec::new());
-        let mut heads = Self { maps, attending, heads: plan.heads(), head_size, lends_until: None };
+        let width = plan.heads() * head_size;
+        let mut heads = Self { maps, attending, heads: plan.heads(), head_size, width, lends_until: None };
         for (head, cell) in plan.row(layer).iter().enumerate() {
             let map = match *cell {
                 Cell::Compute => HeadMap::Computed,
@@ -70,13 +73,14 @@ impl LayerHeads {
             attending: (0..heads).collect(),
             heads,
             head_size,
+            width: heads * head_size,
             lends_until: None,
         }
     }
 
     /// Width d of the stream.
     pub fn width(&self) -> usize {
-        self.heads * self.head_size
+        self.width
     }
 
     /// Places among the attending heads of those that compute.

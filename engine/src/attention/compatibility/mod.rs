@@ -35,7 +35,7 @@ mod tests;
 mod tied_kv;
 
 pub use crate::ops::{DEVIATION, Initial, Piece, PieceForm};
-pub use composed::{AttentionOutput, HeadAttention};
+pub use composed::{AttentionOutput, HeadAttention, PairPlaces, PairPositions, PairScoring};
 pub use family::{Family, family};
 pub use layer_coverage::LayerCoverage;
 pub use layer_heads::LayerHeads;

@@ -23,8 +23,12 @@ fn with_dropout(plan: &StackPlan, numbers: u64) -> u64 {
 
 /// Numbers kept by layer `layer`.
 pub(super) fn layer(plan: &StackPlan, layer: usize, work: &Workload) -> LayerActivations {
-    // Layers that leave scores out are composed of small operations.
-    if work.in_blocks && plan.coverage.is_full() { block(plan, layer, work) } else { composed(plan, layer, work) }
+    // Layers that leave scores out, and designs that single operations do not know, are composed of small operations.
+    if work.in_blocks && plan.coverage.is_full() && plan.is_fusible() {
+        block(plan, layer, work)
+    } else {
+        composed(plan, layer, work)
+    }
 }
 
 /// A layer inside of one operation. Dropout is applied in place and drawn again in backward: it keeps nothing.
@@ -113,7 +117,10 @@ fn composed(plan: &StackPlan, layer: usize, work: &Workload) -> LayerActivations
         mix: head.saturating_mul(2 * live),
         // The output and the residual sum.
         output: with_dropout(plan, stream).saturating_add(stream).saturating_mul(attends),
-        feed_forward: inner.saturating_mul(2).saturating_add(with_dropout(plan, stream)).saturating_add(stream),
+        feed_forward: inner
+            .saturating_mul(if plan.design.is_gated { 4 } else { 2 })
+            .saturating_add(with_dropout(plan, stream))
+            .saturating_add(stream),
         // The normalised stream with the mean and the deviation of every row.
         norm: stream.saturating_add(tokens.saturating_mul(2)).saturating_mul(1 + attends),
     }
@@ -149,6 +156,6 @@ pub(super) fn head(plan: &ModelPlan, work: &Workload) -> u64 {
     match plan.head {
         OutputPlan::Vocabulary(head) if head.transforms => logits.saturating_add(row.saturating_mul(4)),
         OutputPlan::States { .. } => 0,
-        OutputPlan::Vocabulary(_) | OutputPlan::Classes { .. } | OutputPlan::Span => logits,
+        OutputPlan::Vocabulary(_) | OutputPlan::Classes { .. } | OutputPlan::Span | OutputPlan::Replaced => logits,
     }
 }

@@ -3,10 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    attention::{
-        HeadPlan, ModelPlan, StackPlan,
-        compatibility::{LayerHeads, family},
-    },
+    attention::{HeadPlan, ModelPlan, StackPlan},
     config::{Cache, Compatibility},
     ops::Source,
 };
@@ -86,11 +83,11 @@ pub fn cache_bytes(plan: &ModelPlan, cache: &Cache, decoding: &Decoding) -> Cach
 /// What is kept of a position, layer by layer; 0 where no head attends.
 fn numbers(stack: &StackPlan, head_plan: &HeadPlan, compatibility: &Compatibility) -> Vec<usize> {
     let of_layer = |layer: usize| {
-        let heads = LayerHeads::alone(head_plan, layer, stack.head_size);
+        let heads = stack.heads_alone(head_plan, layer);
         if heads.attending() == 0 {
             return 0;
         }
-        family(compatibility).form(&heads, stack.joins_projections).numbers_per_token()
+        stack.form(compatibility, &heads, stack.joins_projections).numbers_per_token()
     };
     (0..stack.layers).map(of_layer).collect()
 }
@@ -100,9 +97,9 @@ fn numbers(stack: &StackPlan, head_plan: &HeadPlan, compatibility: &Compatibilit
 pub fn projected_share_kept(stack: &StackPlan, head_plan: &HeadPlan, compatibility: &Compatibility) -> f64 {
     let (mut kept, mut projected) = (0, 0);
     for layer in 0..stack.layers {
-        let heads = LayerHeads::alone(head_plan, layer, stack.head_size);
+        let heads = stack.heads_alone(head_plan, layer);
         if heads.attending() > 0 {
-            let form = family(compatibility).form(&heads, stack.joins_projections);
+            let form = stack.form(compatibility, &heads, stack.joins_projections);
             let maps = form.parts().into_iter().filter(|part| matches!(part.of, Source::Map(_)));
             projected += maps.map(|part| part.count).sum::<usize>();
             kept += form.numbers_per_token();
@@ -115,7 +112,9 @@ pub fn projected_share_kept(stack: &StackPlan, head_plan: &HeadPlan, compatibili
 mod tests {
     use super::*;
     use crate::{
-        attention::{BART, CrossPlan, GPT2, InputPlan, Naming, OutputPlan, Preset, StackName, VocabularyHead},
+        attention::{
+            BART, CrossPlan, GPT2, HeadTable, InputPlan, Naming, OutputPlan, Preset, StackName, VocabularyHead,
+        },
         config::{AttentionConfig, HiddenCache, KeyValueCache, ModelConfig, NoCache},
     };
 
@@ -135,7 +134,7 @@ mod tests {
             input: InputPlan::Tokens { vocabulary: 100, types: 0 },
             encoder: encoder.map(Box::new),
             stack,
-            head: OutputPlan::Vocabulary(VocabularyHead { transforms: false, has_bias: true }),
+            head: OutputPlan::Vocabulary(VocabularyHead { transforms: false, has_bias: true, table: HeadTable::Tied }),
             cache: Cache::default(),
         }
     }

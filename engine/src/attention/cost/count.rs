@@ -2,7 +2,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Part, PartCost, Workload, activations, scoring::Scoring};
 use crate::{
-    attention::{InputPlan, ModelPlan, OutputPlan, StackPlan, VocabularyHead},
+    attention::{
+        HeadTable, InputPlan, LinearBiases, ModelPlan, NormKind, OutputPlan, Positions, StackPlan, VocabularyHead,
+    },
     config::{Coverage, Restore},
 };
 
@@ -136,6 +138,14 @@ fn product(factors: &[usize]) -> u64 {
     factors.iter().fold(1, |product: u64, &factor| product.saturating_mul(factor as u64))
 }
 
+/// Parameters of a norm of rows of `width` numbers.
+fn norm(plan: &StackPlan, width: usize) -> u64 {
+    match plan.design.norm {
+        NormKind::Layer => product(&[2, width]),
+        NormKind::Rms => width as u64,
+    }
+}
+
 /// Parameters of a linear map with bias.
 fn linear(from: usize, to: usize) -> u64 {
     product(&[from, to]).saturating_add(to as u64)
@@ -165,13 +175,19 @@ fn layer_cost(plan: &StackPlan, layer: usize, number: usize, work: &Workload) ->
     let norms = [Some(plan), cross.as_ref()].into_iter().flatten().filter(|of| of.head_plan.live(layer) > 0).count();
     let crossed = cross.as_ref().filter(|cross| cross.head_plan.live(layer) > 0);
     let crossed = crossed.map_or(0, |cross| activations::layer(cross, layer, work).norm / 2);
-    parts.push(cost(
-        Part::FeedForward,
-        linear(d, f).saturating_add(linear(f, d)),
-        product(&[2, b, t, d, f]),
-        kept.feed_forward,
-    ));
-    parts.push(cost(Part::Norm, product(&[2, d, 1 + norms]), 0, kept.norm.saturating_add(crossed)));
+    let inner_maps = if plan.design.is_gated { 2 } else { 1 };
+    let mut feed_forward = product(&[1 + inner_maps, d, f]);
+    if plan.design.biases == LinearBiases::All {
+        feed_forward = feed_forward.saturating_add(product(&[inner_maps, f])).saturating_add(d as u64);
+    }
+    parts.push(cost(Part::FeedForward, feed_forward, product(&[1 + inner_maps, b, t, d, f]), kept.feed_forward));
+    let norms = norm(plan, d).saturating_mul(1 + norms as u64);
+    parts.push(cost(Part::Norm, norms, 0, kept.norm.saturating_add(crossed)));
+    if plan.parameters_of(layer) != layer {
+        for part in &mut parts {
+            part.parameters = 0;
+        }
+    }
     LayerCost { layer: number, parts }
 }
 
@@ -246,31 +262,63 @@ fn restore_parameters(plan: &StackPlan, layer: usize) -> u64 {
     }
 }
 
+/// Parameters of the norms of a stack that belong to no layer.
+fn outer_norms(stack: &StackPlan) -> u64 {
+    let embeddings = if stack.norms_embeddings() { norm(stack, stack.embedding_width()) } else { 0 };
+    let last = if stack.norms_last() { norm(stack, stack.width) } else { 0 };
+    embeddings.saturating_add(last)
+}
+
+/// Biases for the distances of pairs.
+fn relative_biases(stack: &StackPlan) -> usize {
+    match stack.design.positions {
+        Positions::Relative { buckets, .. } => buckets * stack.heads,
+        Positions::Learned | Positions::Sinusoidal | Positions::Rotary { .. } => 0,
+    }
+}
+
 fn outside_cost(plan: &ModelPlan, work: &Workload) -> Vec<PartCost> {
     let (d, vocabulary, predicted) = (plan.stack.width, plan.vocabulary(), work.predicted);
-    let positions: usize = plan.stacks().map(|stack| stack.first_position + stack.positions).sum();
+    let e = plan.stack.embedding_width();
+    let positions: usize = plan.stacks().map(StackPlan::position_rows).sum();
+    let relative: usize = plan.stacks().map(relative_biases).sum();
     let bytes = work.precision.bytes();
     let cost = |part, parameters, macs, numbers: u64| {
         PartCost::new(part, parameters, macs, numbers.saturating_mul(bytes), work.is_training())
     };
     let (input, input_macs) = match plan.input {
-        InputPlan::Tokens { types, .. } => (product(&[vocabulary + types, d]), 0),
-        InputPlan::Patches { patch, channels, .. } => {
+        InputPlan::Tokens { types, .. } => {
+            let tables = product(&[vocabulary + types, e]);
+            match plan.stack.design.embedding.width {
+                None => (tables, 0),
+                Some(e) => (tables.saturating_add(linear(e, d)), product(&[work.batch, work.sequence, e, d])),
+            }
+        }
+        InputPlan::Patches { patch, channels, distils, .. } => {
             let numbers = channels * patch * patch;
-            let patches = work.sequence.saturating_sub(1);
-            (linear(numbers, d).saturating_add(d as u64), product(&[work.batch, patches, numbers, d]))
+            let learned = 1 + usize::from(distils);
+            let patches = work.sequence.saturating_sub(learned);
+            (linear(numbers, d).saturating_add(product(&[learned, d])), product(&[work.batch, patches, numbers, d]))
         }
     };
     let (head, head_macs) = match plan.head {
-        OutputPlan::Vocabulary(VocabularyHead { transforms, has_bias }) => {
+        OutputPlan::Vocabulary(VocabularyHead { transforms, has_bias, table }) => {
             let (transform, macs) =
-                if transforms { (linear(d, d) + product(&[2, d]), product(&[predicted, d, d])) } else { (0, 0) };
+                if transforms { (linear(d, e) + product(&[2, e]), product(&[predicted, d, e])) } else { (0, 0) };
             let bias = if has_bias { vocabulary as u64 } else { 0 };
-            (transform + bias, macs.saturating_add(product(&[predicted, d, vocabulary])))
+            let own = if table == HeadTable::Own { product(&[vocabulary, e]) } else { 0 };
+            let parameters = transform.saturating_add(bias).saturating_add(own);
+            (parameters, macs.saturating_add(product(&[predicted, e, vocabulary])))
         }
-        OutputPlan::Classes { classes, pools } => {
-            let (pooler, macs) = if pools { (linear(d, d), product(&[work.batch, d, d])) } else { (0, 0) };
-            (pooler.saturating_add(linear(d, classes)), macs.saturating_add(product(&[work.batch, d, classes])))
+        OutputPlan::Classes { classes, pooler, distils } => {
+            let (pooler, macs) = if pooler.is_some() { (linear(d, d), product(&[work.batch, d, d])) } else { (0, 0) };
+            let maps = 1 + usize::from(distils);
+            let parameters = pooler.saturating_add(linear(d, classes).saturating_mul(maps as u64));
+            (parameters, macs.saturating_add(product(&[work.batch, maps, d, classes])))
+        }
+        OutputPlan::Replaced => {
+            let positions = product(&[work.batch, work.sequence, d]);
+            (linear(d, d).saturating_add(linear(d, 1)), positions.saturating_mul(d as u64 + 1))
         }
         OutputPlan::Span => (linear(d, 2), product(&[work.batch, work.sequence, d, 2])),
         // Nothing reads the pooler.
@@ -283,12 +331,12 @@ fn outside_cost(plan: &ModelPlan, work: &Workload) -> Vec<PartCost> {
     vec![
         cost(
             Part::Embedding,
-            input.saturating_add(product(&[positions, d])),
+            input.saturating_add(product(&[positions, e])).saturating_add(relative as u64),
             input_macs,
             activations::embedding(plan, work),
         ),
         // After the embeddings where norms come last, at the end where they come first.
-        cost(Part::Norm, product(&[2, d, plan.stacks().count()]), 0, norms),
+        cost(Part::Norm, plan.stacks().map(outer_norms).fold(0, u64::saturating_add), 0, norms),
         cost(Part::Scores, shared, 0, 0),
         cost(Part::Head, head, head_macs, activations::head(plan, work)),
     ]
@@ -319,6 +367,7 @@ mod tests {
             Architecture, AttentionConfig, Cache, Collaborative, Compatibility, MapMemoryChoice, ModelConfig,
             NormPlacement, Pairwise, PartialCoverage, Precision, RunConfig, SharedWeight, Symmetric,
         },
+        ops::Activation,
     };
 
     fn plan(kind: Architecture, change: impl FnOnce(&mut RunConfig)) -> ModelPlan {
@@ -446,20 +495,25 @@ mod tests {
                 "vit" => {
                     let (image, patch, channels) = (size("image"), size("patch"), size("channels"));
                     let positions = (image / patch) * (image / patch) + 1;
-                    let head = OutputPlan::Classes { classes: size("labels"), pools: false };
-                    let input = InputPlan::Patches { image, patch, channels };
+                    let head = OutputPlan::Classes { classes: size("labels"), pooler: None, distils: false };
+                    let input = InputPlan::Patches { image, patch, channels, distils: false };
                     (input, None, stack(&VIT, StackName::Encoder, positions), head)
                 }
                 "bert_seqcls" => {
                     let input = InputPlan::Tokens { vocabulary: size("V"), types: 2 };
-                    let head = OutputPlan::Classes { classes: size("labels"), pools: true };
+                    let head =
+                        OutputPlan::Classes { classes: size("labels"), pooler: Some(Activation::Tanh), distils: false };
                     (input, None, stack(&BERT, StackName::Encoder, size("P")), head)
                 }
                 "bart" => {
                     let mut decoder = stack(&BART, StackName::Decoder, size("P"));
                     let (head_plan, compatibility) = (decoder.head_plan.clone(), decoder.compatibility.clone());
                     decoder.cross = Some(CrossPlan { head_plan, compatibility });
-                    let head = OutputPlan::Vocabulary(VocabularyHead { transforms: false, has_bias: false });
+                    let head = OutputPlan::Vocabulary(VocabularyHead {
+                        transforms: false,
+                        has_bias: false,
+                        table: HeadTable::Tied,
+                    });
                     (text(), Some(Box::new(stack(&BART, StackName::Encoder, size("P")))), decoder, head)
                 }
                 _ => continue,

@@ -1,10 +1,7 @@
 //! What a layer needs from the stream to scores and values, counted from its form.
 
 use crate::{
-    attention::{
-        StackPlan,
-        compatibility::{LayerHeads, family},
-    },
+    attention::StackPlan,
     ops::{Columns, Derived, PieceForm, ScoringForm, Source},
 };
 
@@ -36,12 +33,12 @@ fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
 impl Scoring {
     /// Counts layer `layer`.
     pub fn of(plan: &StackPlan, layer: usize) -> Self {
-        let heads = LayerHeads::alone(&plan.head_plan, layer, plan.head_size);
+        let heads = plan.heads_alone(&plan.head_plan, layer);
         if heads.attending() == 0 {
             return Self::default();
         }
         // One module for queries, keys and values or three: the numbers are the same.
-        Self::of_form(&family(&plan.compatibility).form(&heads, false))
+        Self::of_form(&plan.form(&plan.compatibility, &heads, false))
     }
 
     fn of_form(form: &ScoringForm) -> Self {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Family, FileNames, Keys, Own, end_of_text};
+use super::{Family, FileNames, Keys, Own, end_of_text, keys::activation_word};
 use crate::{
     attention::{BART, CrossPlan, ModelPlan, OutputPlan, Preset, StackName},
     checkpoint::{CheckpointError, special_tokens::SpecialTokens},
@@ -76,7 +76,7 @@ impl Family for Bart {
         json!({
             "decoder_start_token_id": end,
             "forced_eos_token_id": end,
-            "activation_function": "gelu",
+            "activation_function": activation_word(stack.activation),
             "attention_dropout": stack.dropout,
             "d_model": stack.width,
             "decoder_attention_heads": stack.heads,
@@ -88,35 +88,15 @@ impl Family for Bart {
             "encoder_layers": encoder.layers,
             "is_encoder_decoder": true,
             "max_position_embeddings": stack.positions,
-            "scale_embedding": false,
+            "scale_embedding": stack.design.embedding.is_scaled,
         })
     }
 
     fn plan(&self, keys: &Keys<'_>, own: &Own) -> Result<ModelPlan, CheckpointError> {
-        let preset = Preset { norm: own.norm.unwrap_or(NormPlacement::Post), ..BART };
-        keys.demand("activation_function", &[json!("gelu")])?;
-        keys.demand("is_encoder_decoder", &[json!(true)])?;
-        keys.demand("scale_embedding", &[json!(false)])?;
-        let attention = &own.attention;
-        let stack = |name: StackName, attention: &AttentionConfig| {
-            let key = |of: &str| format!("{}_{of}", name.word());
-            let sizes = ModelConfig {
-                layers: keys.count(&key("layers"))?,
-                heads: keys.count(&key("attention_heads"))?,
-                width: keys.count("d_model")?,
-                feed_forward: keys.count(&key("ffn_dim"))?,
-                dropout: keys.number("dropout", 0.1)?,
-                positions: Some(keys.count("max_position_embeddings")?),
-                ..ModelConfig::default()
-            };
-            keys.stack(&preset, name, &sizes, attention, None)
-        };
-        let of_decoder = AttentionConfig { encoder: None, cross: None, ..attention.clone() };
-        let mut decoder = stack(StackName::Decoder, &of_decoder)?;
-        let cross = stack(StackName::Decoder, &attention.of_cross())?;
-        decoder.cross = Some(CrossPlan { head_plan: cross.head_plan, compatibility: cross.compatibility });
-        let encoder = stack(StackName::Encoder, &attention.of_encoder())?;
-        keys.text(&preset, Some(encoder), decoder, OutputPlan::Vocabulary(preset.vocabulary_head))
+        let mut preset = Preset { norm: own.norm.unwrap_or(NormPlacement::Post), ..BART };
+        preset.activation = keys.activation("activation_function", "gelu")?;
+        preset.design.embedding.is_scaled = keys.flag("scale_embedding", false)?;
+        encoder_decoder(keys, own, &preset)
     }
 
     fn names(&self, _: &ModelPlan) -> FileNames {
@@ -133,4 +113,29 @@ impl Family for Bart {
     fn file_shape(&self, _: &ModelPlan, name: &str, shape: &[usize]) -> Option<Vec<usize>> {
         (name == "head.bias").then(|| [&[1][..], shape].concat())
     }
+}
+
+/// An encoder and a decoder under the keys of BART.
+pub(super) fn encoder_decoder(keys: &Keys<'_>, own: &Own, preset: &Preset) -> Result<ModelPlan, CheckpointError> {
+    keys.demand("is_encoder_decoder", &[json!(true)])?;
+    let attention = &own.attention;
+    let stack = |name: StackName, attention: &AttentionConfig| {
+        let key = |of: &str| format!("{}_{of}", name.word());
+        let sizes = ModelConfig {
+            layers: keys.count(&key("layers"))?,
+            heads: keys.count(&key("attention_heads"))?,
+            width: keys.count("d_model")?,
+            feed_forward: keys.count(&key("ffn_dim"))?,
+            dropout: keys.number("dropout", 0.1)?,
+            positions: Some(keys.count("max_position_embeddings")?),
+            ..ModelConfig::default()
+        };
+        keys.stack(preset, name, &sizes, attention, None)
+    };
+    let of_decoder = AttentionConfig { encoder: None, cross: None, ..attention.clone() };
+    let mut decoder = stack(StackName::Decoder, &of_decoder)?;
+    let cross = stack(StackName::Decoder, &attention.of_cross())?;
+    decoder.cross = Some(CrossPlan { head_plan: cross.head_plan, compatibility: cross.compatibility });
+    let encoder = stack(StackName::Encoder, &attention.of_encoder())?;
+    keys.text(preset, Some(encoder), decoder, OutputPlan::Vocabulary(preset.vocabulary_head))
 }

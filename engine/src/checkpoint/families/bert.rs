@@ -9,6 +9,7 @@ use crate::{
     checkpoint::{CheckpointError, special_tokens::SpecialTokens},
     config::NormPlacement,
     model::{NameRow, NameTable, seed_names},
+    ops::Activation,
 };
 
 pub(super) struct Bert;
@@ -44,12 +45,14 @@ impl Family for Bert {
             OutputPlan::Vocabulary(_) => OWN_TOKENS,
             OutputPlan::Classes { .. } => OWN_CLASSES,
             OutputPlan::Span => OWN_SPAN,
+            OutputPlan::Replaced => OWN_STATES,
             OutputPlan::States { .. } => OWN_STATES,
         }
     }
 
     fn class(&self, plan: &ModelPlan) -> Result<(&'static str, &'static str), &'static str> {
         Ok(match (plan.stack.norm, plan.head) {
+            (_, OutputPlan::Replaced) => return Err("BERTs that tell replaced tokens"),
             (NormPlacement::Post, OutputPlan::Vocabulary(_)) => ("bert", "BertForMaskedLM"),
             (NormPlacement::Post, OutputPlan::Classes { .. }) => ("bert", BERT_CLASSES),
             (NormPlacement::Post, OutputPlan::Span) => ("bert", BERT_SPAN),
@@ -91,7 +94,7 @@ impl Family for Bert {
         let stack = keys.stack(&preset, StackName::Encoder, &sizes, &own.attention, own.length)?;
         let head = match keys.class() {
             Some(BERT_CLASSES | MEGATRON_CLASSES | OWN_CLASSES) => {
-                OutputPlan::Classes { classes: keys.classes()?, pools: true }
+                OutputPlan::Classes { classes: keys.classes()?, pooler: Some(Activation::Tanh), distils: false }
             }
             Some(BERT_SPAN | MEGATRON_SPAN | OWN_SPAN) => OutputPlan::Span,
             // What the files hold decides: sentence models often say another class than they are.
@@ -113,7 +116,7 @@ impl Family for Bert {
                 OutputPlan::Classes { .. } | OutputPlan::States { pools: true } => {
                     &["cls.", "bert.embeddings.position_ids"]
                 }
-                OutputPlan::Span | OutputPlan::States { pools: false } => {
+                OutputPlan::Span | OutputPlan::Replaced | OutputPlan::States { pools: false } => {
                     &["cls.", "bert.pooler.", "bert.embeddings.position_ids"]
                 }
                 OutputPlan::Vocabulary(_) => &[

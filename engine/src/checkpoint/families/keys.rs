@@ -5,15 +5,36 @@ use std::{collections::BTreeSet, path::Path};
 use serde_json::{Map, Value};
 
 use crate::{
-    attention::{InputPlan, ModelPlan, OutputPlan, Preset, StackName, StackPlan},
+    attention::{InputPlan, ModelPlan, OutputPlan, Preset, StackName, StackPlan, supported_design},
     checkpoint::{CONFIG, CheckpointError},
-    config::{AttentionConfig, Cache, ModelConfig, NormPlacement},
+    config::{AttentionConfig, Cache, ModelConfig, NormPlacement, Problem},
+    ops::{Activation, Gelu},
 };
 
 /// The most classes, pixels of a side of an image, and numbers of a pixel that are read.
 const MOST_CLASSES: usize = 1 << 20;
 const LARGEST_IMAGE: usize = 1 << 14;
 const MOST_CHANNELS: usize = 1 << 10;
+
+/// The widest stream.
+const MOST_WIDTH: usize = 1 << 16;
+
+/// Activations by their words in configurations; the first word of each is the one that is written.
+const ACTIVATIONS: [(&str, Activation); 8] = [
+    ("gelu", Activation::Gelu(Gelu::Exact)),
+    ("gelu_new", Activation::Gelu(Gelu::Tanh)),
+    ("gelu_pytorch_tanh", Activation::Gelu(Gelu::Tanh)),
+    ("gelu_fast", Activation::Gelu(Gelu::Tanh)),
+    ("relu", Activation::Relu),
+    ("silu", Activation::Silu),
+    ("swish", Activation::Silu),
+    ("tanh", Activation::Tanh),
+];
+
+/// The word of an activation.
+pub(in crate::checkpoint) fn activation_word(activation: Activation) -> &'static str {
+    ACTIVATIONS.iter().find(|(_, other)| *other == activation).map_or("", |(word, _)| word)
+}
 
 /// What our own type of model says beside a family's keys; nothing of it in a model of `transformers`.
 pub(in crate::checkpoint) struct Own {
@@ -72,6 +93,12 @@ impl Keys<'_> {
         }
     }
 
+    /// The width of a stream that heads do not add up to.
+    pub fn width(&self, key: &str) -> Result<usize, CheckpointError> {
+        let width = self.count(key)?;
+        if (1..=MOST_WIDTH).contains(&width) { Ok(width) } else { Err(self.wrong(key, "a width of 1 to 65536")) }
+    }
+
     pub fn number(&self, key: &str, default: f64) -> Result<f64, CheckpointError> {
         match self.keys.get(key) {
             None | Some(Value::Null) => Ok(default),
@@ -124,10 +151,60 @@ impl Keys<'_> {
         length: Option<usize>,
     ) -> Result<StackPlan, CheckpointError> {
         let length = length.or(sizes.positions).unwrap_or_default();
-        preset.checked_stack(name, sizes, attention, length).map_err(|problems| {
-            let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            self.settings(format!("it describes a model that cannot be built ({}).", problems.join("; ")))
+        let stack =
+            preset.checked_stack(name, sizes, attention, length).map_err(|problems| self.unbuildable(&problems))?;
+        self.supported(stack)
+    }
+
+    /// The stack, if its design can be built.
+    pub fn supported(&self, stack: StackPlan) -> Result<StackPlan, CheckpointError> {
+        let problems = supported_design(&stack);
+        if problems.is_empty() { Ok(stack) } else { Err(self.unbuildable(&problems)) }
+    }
+
+    fn unbuildable(&self, problems: &[Problem]) -> CheckpointError {
+        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        self.settings(format!("it describes a model that cannot be built ({}).", problems.join("; ")))
+    }
+
+    /// An activation by its word in configurations.
+    pub fn activation(&self, key: &str, usual: &str) -> Result<Activation, CheckpointError> {
+        let found = match self.keys.get(key) {
+            None | Some(Value::Null) => usual.to_owned(),
+            Some(_) => self.word(key)?,
+        };
+        ACTIVATIONS.iter().find(|(word, _)| *word == found).map(|(_, activation)| *activation).ok_or_else(|| {
+            CheckpointError::Unsupported {
+                key: key.to_owned(),
+                found: format!("{found:?}"),
+                expected: ACTIVATIONS.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(" or "),
+                path: self.dir.to_owned(),
+            }
         })
+    }
+
+    /// What a head without a vocabulary ends in, by the end of the class's name; none where it predicts tokens.
+    pub fn other_head(&self, pooler: Option<Activation>) -> Result<Option<OutputPlan>, CheckpointError> {
+        Ok(match self.class() {
+            Some(class) if class.ends_with("ForSequenceClassification") => {
+                Some(OutputPlan::Classes { classes: self.classes()?, pooler, distils: false })
+            }
+            Some(class) if class.ends_with("ForQuestionAnswering") => Some(OutputPlan::Span),
+            _ => None,
+        })
+    }
+
+    /// Refuses a class that is none of these.
+    pub fn demand_class(&self, allowed: &[&str]) -> Result<(), CheckpointError> {
+        match self.class() {
+            Some(class) if !allowed.contains(&class) => Err(CheckpointError::Unsupported {
+                key: "architectures".to_owned(),
+                found: class.to_owned(),
+                expected: allowed.join(" or "),
+                path: self.dir.to_owned(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// A model that reads tokens.
@@ -157,7 +234,7 @@ impl Keys<'_> {
         if !image.is_multiple_of(patch) {
             return Err(self.settings(format!("{image} pixels are not divisible by patches of {patch}.")));
         }
-        Ok((InputPlan::Patches { image, patch, channels }, image / patch))
+        Ok((InputPlan::Patches { image, patch, channels, distils: false }, image / patch))
     }
 
     /// What norms add to the variance.

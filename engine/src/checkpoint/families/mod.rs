@@ -3,11 +3,19 @@
 //!
 //! A new family is one file here and one arm of [`Naming`]; the compiler asks for the rest.
 
+mod albert;
 mod bart;
 mod bert;
+mod deit;
+mod distilbert;
+mod electra;
 mod file_names;
 mod gpt2;
 mod keys;
+mod llama;
+mod marian;
+mod roberta;
+mod t5;
 mod vit;
 
 use serde_json::{Value, json};
@@ -17,7 +25,10 @@ pub(super) use self::{
     keys::{Keys, Own},
 };
 use super::{CheckpointError, special_tokens::SpecialTokens};
-use crate::attention::{ModelPlan, Naming};
+use crate::{
+    attention::{ModelPlan, Naming},
+    config::Compatibility,
+};
 
 /// What the files of a family say, and what its plans are.
 pub(super) trait Family: Sync {
@@ -40,6 +51,21 @@ pub(super) trait Family: Sync {
     /// Whether a plan of our own type says its answers about attention even where they are the plain ones.
     fn always_says_answers(&self) -> bool {
         false
+    }
+
+    /// Whether `transformers` knows a way to score in this family.
+    fn knows(&self, compatibility: &Compatibility) -> bool {
+        *compatibility == Compatibility::default()
+    }
+
+    /// Whether a head may have a table of its own.
+    fn may_untie(&self) -> bool {
+        false
+    }
+
+    /// Whether generated texts are made to end with the end of text when they are as long as they may be.
+    fn forces_end(&self) -> bool {
+        true
     }
 
     /// The family's own keys.
@@ -72,6 +98,14 @@ pub(super) fn family(naming: Naming) -> &'static dyn Family {
         Naming::Gpt2 => &gpt2::Gpt2,
         Naming::Bart => &bart::Bart,
         Naming::Vit => &vit::Vit,
+        Naming::Roberta => &roberta::Roberta,
+        Naming::DistilBert => &distilbert::DistilBert,
+        Naming::Electra => &electra::Electra,
+        Naming::Albert => &albert::Albert,
+        Naming::Deit => &deit::Deit,
+        Naming::Marian => &marian::Marian,
+        Naming::Llama => &llama::Llama,
+        Naming::T5 => &t5::T5,
     }
 }
 

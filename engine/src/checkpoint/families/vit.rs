@@ -62,7 +62,7 @@ impl Family for Vit {
             input,
             encoder: None,
             stack: keys.stack(&preset, StackName::Encoder, &sizes, &own.attention, None)?,
-            head: OutputPlan::Classes { classes: keys.classes()?, pools: false },
+            head: OutputPlan::Classes { classes: keys.classes()?, pooler: None, distils: false },
             cache: Cache::default(),
         })
     }
@@ -87,7 +87,7 @@ impl Family for Vit {
 pub(super) fn image_shape(plan: &ModelPlan, name: &str, shape: &[usize]) -> Option<Vec<usize>> {
     match (name, plan.input) {
         ("encoder.positions.weight", _) => Some([&[1][..], shape].concat()),
-        ("input.class_token", _) => Some([&[1, 1][..], shape].concat()),
+        ("input.class_token" | "input.distillation_token", _) => Some([&[1, 1][..], shape].concat()),
         ("input.patches.weight", InputPlan::Patches { patch, channels, .. }) => {
             Some(vec![plan.stack.width, channels, patch, patch])
         }

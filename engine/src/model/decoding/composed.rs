@@ -5,10 +5,10 @@ use super::{
     source::{Read, Sources, numbers},
 };
 use crate::{
-    attention::compatibility::{HeadAttention, Lenders, Segment, stream_reaches},
+    attention::compatibility::{HeadAttention, Lenders, PairPlaces, Segment, stream_reaches},
     config::{Cache, NormPlacement},
-    model::{Model, ModelError, layer::Layer},
-    ops::{self, MaskSpec, Norm, Reaches, profile},
+    model::{Model, ModelError, layer::Layer, norm::StreamNorm},
+    ops::{MaskSpec, Reaches, profile},
 };
 
 /// Composed of small operations, on any device and in any precision: the slow reference of the one that is a single operation a
@@ -135,7 +135,7 @@ impl ComposedDecoder {
 }
 
 /// What an attention reads of the stream.
-fn before_attention(layer: &Layer, norm: &Norm, x: &Tensor) -> Result<Tensor, ModelError> {
+fn before_attention(layer: &Layer, norm: &StreamNorm, x: &Tensor) -> Result<Tensor, ModelError> {
     Ok(match layer.placement {
         NormPlacement::Pre => norm.forward(x)?,
         NormPlacement::Post => x.clone(),
@@ -145,7 +145,7 @@ fn before_attention(layer: &Layer, norm: &Norm, x: &Tensor) -> Result<Tensor, Mo
 /// Norm first: `x + f(norm(x))`. Norm last: `norm(x + f(x))`.
 fn sublayer(
     layer: &Layer,
-    norm: &Norm,
+    norm: &StreamNorm,
     x: &Tensor,
     f: impl FnOnce(&Tensor) -> Result<Tensor, ModelError>,
 ) -> Result<Tensor, ModelError> {
@@ -166,6 +166,7 @@ impl Decoder for ComposedDecoder {
         let of_rows: Vec<u32> = self.rows.iter().map(|source| *source as u32).collect();
         let of_rows = Tensor::from_vec(of_rows, self.rows.len(), self.model.device())?;
         let own_mask = self.own_mask(&of_rows)?;
+        let begun: Vec<usize> = positions.iter().map(|position| position - self.written).collect();
         let mut cross_mask = self.sources.mask();
         cross_mask.keys = cross_mask.keys.map(|keys| keys.index_select(&of_rows, 0)).transpose()?;
         let (mut lenders, mut cross_lenders) = (Lenders::default(), Lenders::default());
@@ -181,8 +182,11 @@ impl Decoder for ComposedDecoder {
                     };
                     let prompt = kept.prompt.as_ref().map(|prompt| prompt.of_rows(&of_rows)).transpose()?;
                     let mut segments: Vec<Segment<'_>> = prompt.iter().map(Shared::segment).collect();
+                    let mut firsts = vec![vec![0]; segments.len()];
+                    firsts.push(begun.clone());
                     segments.push(Segment::Kept(&kept.written));
-                    Ok(attention.forward_segments(x, &segments, &own_mask, &mut lenders)?.output)
+                    let places = PairPlaces { queries: &positions, segments: &firsts };
+                    Ok(attention.forward_segments_at(x, &segments, places, &own_mask, &mut lenders)?.output)
                 })?;
             } else {
                 lenders.push(None, &own_mask, None);
@@ -199,10 +203,7 @@ impl Decoder for ComposedDecoder {
                 }
                 _ => cross_lenders.push(None, &cross_mask, None),
             }
-            x = sublayer(layer, &layer.feed_forward_norm, &x, |x| {
-                let inner = ops::gelu_of_linear(x, &layer.feed_forward_in, layer.activation)?;
-                Ok(layer.feed_forward_out.forward(&inner)?)
-            })?;
+            x = sublayer(layer, &layer.feed_forward.norm, &x, |x| Ok(layer.feed_forward.forward(x)?))?;
         }
         self.written += 1;
         if let Some(norm) = self.model.last_norm() {

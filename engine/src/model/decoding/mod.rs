@@ -22,7 +22,7 @@ use self::{
 };
 use super::{Model, ModelError};
 use crate::{
-    attention::OutputPlan,
+    attention::{OutputPlan, Positions},
     config::{Cache, Coverage},
 };
 
@@ -102,6 +102,12 @@ impl Model {
         if !matches!((cache, &stack.coverage), (Cache::None(_), _) | (_, Coverage::Full(_))) {
             let why = "scores that follow from others need whole rows of pairs, so that nothing can be kept between tokens; \
                        generate with the cache \"none\"";
+            return Err(ModelError::Unsupported(why.to_owned()));
+        }
+        let tells_pairs = matches!(stack.design.positions, Positions::Rotary { .. } | Positions::Relative { .. });
+        if tells_pairs && matches!(cache, Cache::Hidden(_)) {
+            let why = "its positions are told to pairs of tokens, so that hidden states cannot stand for keys; generate with the \
+                       cache \"key_value\" or \"none\"";
             return Err(ModelError::Unsupported(why.to_owned()));
         }
         let texts = Texts::check(self, sources, start)?;

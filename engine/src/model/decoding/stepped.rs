@@ -7,10 +7,10 @@ use super::{
 use crate::{
     attention::compatibility::{HeadAttention, QueryReaches, kept_maps, kept_reaches, stream_reaches},
     config::{Cache, NoCache, NormPlacement},
-    model::{Model, ModelError},
+    model::{Model, ModelError, norm::StreamNorm},
     ops::{
-        Group, LayerCache, LayerReading, Norm, Past, SharedParts, SharedRows, StepAttentionParts, StepLayerParts,
-        StepStack, StepStackParts, WrittenRows, part,
+        Group, LayerCache, LayerReading, Past, SharedParts, SharedRows, StepAttentionParts, StepLayerParts, StepStack,
+        StepStackParts, WrittenRows, part,
     },
 };
 
@@ -118,12 +118,15 @@ fn parts(model: &Model, cache: &Cache) -> Result<StepStackParts, ModelError> {
         let attention =
             layer.attention.as_ref().map(|own| attention_parts(own, of_own, plan.width, true)).transpose()?;
         let cross = layer.cross.as_ref().map(|cross| attention_parts(cross, cache, plan.width, false)).transpose()?;
+        let Some(activation) = layer.feed_forward.activation.gelu() else {
+            return Err(ModelError::Unsupported("a step with another activation than GELU".to_owned()));
+        };
         Ok(StepLayerParts {
             attention,
             cross,
-            feed_forward: [layer.feed_forward_in.clone(), layer.feed_forward_out.clone()],
-            activation: layer.activation,
-            norm: layer.feed_forward_norm.clone(),
+            feed_forward: [layer.feed_forward.inner.clone(), layer.feed_forward.outer.clone()],
+            activation,
+            norm: layer.feed_forward.norm.layer()?.clone(),
         })
     };
     let (words, head_bias) = model.table()?;
@@ -131,8 +134,8 @@ fn parts(model: &Model, cache: &Cache) -> Result<StepStackParts, ModelError> {
         words: words.clone(),
         head_bias: head_bias.cloned(),
         positions: model.positions()?,
-        embedding_norm: model.embedding_norm().cloned(),
-        final_norm: model.last_norm().cloned(),
+        embedding_norm: model.embedding_norm().map(|norm| norm.layer().cloned()).transpose()?,
+        final_norm: model.last_norm().map(|norm| norm.layer().cloned()).transpose()?,
         norm_at: match plan.norm {
             NormPlacement::Pre => crate::ops::NormAt::First,
             NormPlacement::Post => crate::ops::NormAt::Last,
@@ -143,7 +146,7 @@ fn parts(model: &Model, cache: &Cache) -> Result<StepStackParts, ModelError> {
 
 /// `is_own`: self-attention, which keeps something of every token that is written.
 fn attention_parts(
-    (attention, norm): &(HeadAttention, Norm),
+    (attention, norm): &(HeadAttention, StreamNorm),
     cache: &Cache,
     width: usize,
     is_own: bool,
@@ -166,7 +169,7 @@ fn attention_parts(
         heads: attention.heads.maps.clone(),
         head_size: attention.heads.head_size,
         output: attention.output.clone(),
-        norm: norm.clone(),
+        norm: norm.layer()?.clone(),
         lends: attention.heads.lends_until.is_some(),
     })
 }

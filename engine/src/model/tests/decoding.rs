@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    attention::{BART, CrossPlan, Decoding, InputPlan, Naming, OutputPlan, VocabularyHead, cache_bytes},
+    attention::{BART, CrossPlan, Decoding, HeadTable, InputPlan, Naming, OutputPlan, VocabularyHead, cache_bytes},
     config::{Cache, HiddenCache, KeyValueCache, ModelConfig, NoCache},
     model::{Begun, Room},
 };
@@ -24,7 +24,7 @@ fn with_encoder(norm: NormPlacement, compatibility: Compatibility, reuse: Reuse)
         input: InputPlan::Tokens { vocabulary: VOCABULARY, types: 0 },
         encoder: Some(Box::new(encoder)),
         stack: decoder,
-        head: OutputPlan::Vocabulary(VocabularyHead { transforms: false, has_bias: true }),
+        head: OutputPlan::Vocabulary(VocabularyHead { transforms: false, has_bias: true, table: HeadTable::Tied }),
         cache: Cache::default(),
     }
 }

@@ -190,7 +190,7 @@ fn what_is_hidden_changes_nothing() {
         let changed = |of_source: bool, place: usize| {
             let mut input = base.clone();
             let side = if of_source { input.encoder.as_deref_mut().unwrap() } else { &mut input };
-            let crate::model::InputData::Tokens { ids, .. } = &mut side.data else { unreachable!() };
+            let InputData::Tokens { ids, .. } = &mut side.data else { unreachable!() };
             let mut tokens = ids.flatten_all().unwrap().to_vec1::<u32>().unwrap();
             tokens[place] = (tokens[place] + 1) % VOCABULARY as u32;
             *ids = Tensor::from_vec(tokens, ids.shape(), &Device::Cpu).unwrap();

@@ -3,6 +3,7 @@
 mod blocks;
 mod coverage;
 mod decoding;
+mod designs;
 mod encoder_decoder;
 mod families;
 mod gpu;
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 
 use candle_core::{DType, Device, Tensor};
 
-use super::{ForwardOptions, Model, ModelInput, ParameterSet, specifications};
+use super::{ForwardOptions, InputData, Model, ModelInput, ParameterSet, specifications};
 use crate::{
     attention::{ModelPlan, StackName, StackPlan},
     config::{Architecture, AttentionConfig, Compatibility, NormPlacement, Reuse, RunConfig},

@@ -7,7 +7,7 @@ use safetensors::SafeTensors;
 
 use super::{
     super::{
-        HeadAttention, LayerCoverage, LayerHeads, Lenders, PieceForm, Segment, family, projected,
+        HeadAttention, LayerCoverage, LayerHeads, Lenders, PairScoring, PieceForm, Segment, family, projected,
         segment::{ensemble, expanded},
         stream_reaches,
     },
@@ -112,7 +112,13 @@ fn standard_layer(golden: &Golden, heads: usize) -> HeadAttention {
         weights.maps.insert(module, golden.map(weight, bias));
     }
     let projections = weights.with(family(&Compatibility::default()).form(&heads, false));
-    HeadAttention { projections, output: golden.map("Wo", "bo"), heads, coverage: LayerCoverage::Full }
+    HeadAttention {
+        projections,
+        output: golden.map("Wo", "bo"),
+        heads,
+        coverage: LayerCoverage::Full,
+        pairs: PairScoring::default(),
+    }
 }
 
 /// The rows of each source once for each of its `x` beams.
@@ -235,8 +241,13 @@ fn borrowed_maps_give_the_outputs_of_the_goldens() {
                 }
                 let standard = Compatibility::default();
                 let projections = loaded.with(family(&standard).form(&heads, false));
-                let attention =
-                    HeadAttention { projections, output: part("Wo", "bo"), heads, coverage: LayerCoverage::Full };
+                let attention = HeadAttention {
+                    projections,
+                    output: part("Wo", "bo"),
+                    heads,
+                    coverage: LayerCoverage::Full,
+                    pairs: PairScoring::default(),
+                };
                 let got = attention.forward(&x, memory.as_ref(), &mask, &NO_DROPOUT, 0, &mut lenders).unwrap();
                 maps = attention.all_heads(&got.maps).unwrap();
                 x = (x + got.output).unwrap();
@@ -290,8 +301,13 @@ fn ways_to_score_give_the_numbers_of_the_goldens() {
             .sum();
         assert_eq!(parameters + d * d + d, golden.size("block_params_with_bias"), "{}", golden.name);
         let projections = loaded.with(form);
-        let attention =
-            HeadAttention { projections, output: golden.map("Wo", "bo"), heads, coverage: LayerCoverage::Full };
+        let attention = HeadAttention {
+            projections,
+            output: golden.map("Wo", "bo"),
+            heads,
+            coverage: LayerCoverage::Full,
+            pairs: PairScoring::default(),
+        };
         let x = golden.get("X");
         let raw = attention.raw_scores(&x, &x).unwrap().unwrap();
         golden.check("scores", &(raw / (d_k as f64).sqrt()).unwrap(), &golden.get("scores"), tolerance);
@@ -320,7 +336,13 @@ fn collaborative(golden: &Golden, heads: &LayerHeads) -> HeadAttention {
     loaded.tensors.insert("mixing", golden.get("M"));
     let collaborative = Compatibility::Collaborative(Collaborative { d_k: golden.get("M").dim(1).unwrap() });
     let projections = loaded.with(family(&collaborative).form(heads, false));
-    HeadAttention { projections, output: golden.map("Wo", "bo"), heads: heads.clone(), coverage: LayerCoverage::Full }
+    HeadAttention {
+        projections,
+        output: golden.map("Wo", "bo"),
+        heads: heads.clone(),
+        coverage: LayerCoverage::Full,
+        pairs: PairScoring::default(),
+    }
 }
 
 #[test]
@@ -363,6 +385,7 @@ fn the_content_bias_stands_for_the_query_bias() {
             output: golden.map("Wo", "bo"),
             heads: heads.clone(),
             coverage: LayerCoverage::Full,
+            pairs: PairScoring::default(),
         };
         for (attention, scores) in [(standard, "scores"), (collaborative(&golden, &heads), "collab_scores")] {
             let raw = attention.raw_scores(&x, y.as_ref().unwrap_or(&x)).unwrap().unwrap();

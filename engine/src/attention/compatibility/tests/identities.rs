@@ -3,7 +3,7 @@
 use candle_core::{DType, Device, Tensor};
 
 use super::{
-    super::{HeadAttention, LayerCoverage, LayerHeads, Lenders, family},
+    super::{HeadAttention, LayerCoverage, LayerHeads, Lenders, PairScoring, family},
     Loaded, NO_DROPOUT, affine, assert_close, layer, layer_and_weights, normal, numbers,
 };
 use crate::{
@@ -66,7 +66,16 @@ fn joined_and_transposed_projections_say_the_same() {
     };
     let projections = standard([part(0), transposed(part(1)), transposed(part(2))]);
     let output = transposed(joined.output.clone());
-    assert_same(&joined, &HeadAttention { projections, output, heads: plain(), coverage: LayerCoverage::Full });
+    assert_same(
+        &joined,
+        &HeadAttention {
+            projections,
+            output,
+            heads: plain(),
+            coverage: LayerCoverage::Full,
+            pairs: PairScoring::default(),
+        },
+    );
 }
 
 /// As many groups as heads is standard attention; fewer are standard attention with the same columns repeated.
@@ -136,6 +145,7 @@ fn groups_without_a_head_are_not_there() {
         attending: vec![1, 2, 3],
         heads: H,
         head_size: D_K,
+        width: H * D_K,
         lends_until: None,
     };
     let (attention, weights) = layer_and_weights(&Compatibility::Grouped(Grouped { kv_heads: 2 }), heads, false, 7);

@@ -3,7 +3,7 @@
 use candle_core::{Device, Tensor};
 
 use super::{
-    super::{DEVIATION, HeadAttention, Initial, LayerCoverage, LayerHeads, PieceForm, family},
+    super::{DEVIATION, HeadAttention, Initial, LayerCoverage, LayerHeads, PairScoring, PieceForm, family},
     Loaded, affine, numbers,
 };
 use crate::{
@@ -53,6 +53,7 @@ fn moments(compatibility: &Compatibility) -> [[f64; 2]; 2] {
             output: affine(Tensor::zeros((WIDTH, WIDTH), x.dtype(), &Device::Cpu).unwrap(), None),
             heads: heads.clone(),
             coverage: LayerCoverage::Full,
+            pairs: PairScoring::default(),
         };
         let raw = numbers(&attention.raw_scores(&x, &x).unwrap().unwrap()); // [1, h, 2, 2]
         for of_head in raw.chunks(4) {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use candle_core::{DType, Device, Tensor};
 
-use super::{HeadAttention, LayerCoverage, LayerHeads, Piece, PieceForm, family};
+use super::{HeadAttention, LayerCoverage, LayerHeads, PairScoring, Piece, PieceForm, family};
 use crate::{
     attention::Dropout,
     config::Compatibility,
@@ -100,7 +100,7 @@ fn layer_and_weights(
         Some(normal(&[heads.width()], 0.5, 1000 * index + 901)),
     );
     let projections = loaded.with(form);
-    (HeadAttention { projections, output, heads, coverage: LayerCoverage::Full }, loaded)
+    (HeadAttention { projections, output, heads, coverage: LayerCoverage::Full, pairs: PairScoring::default() }, loaded)
 }
 
 fn numbers(tensor: &Tensor) -> Vec<f64> {

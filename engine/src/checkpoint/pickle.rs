@@ -1,0 +1,527 @@
+//! `pytorch_model.bin`: tensors in an archive, and a pickle that says what they are called. A pickle is a program; this one is read as data:
+//! the few operations that build a table of tensors are understood, everything else is refused by its name, and nothing is ever executed.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs::File,
+    io::{BufReader, Read},
+    path::Path,
+    rc::Rc,
+};
+
+use candle_core::{DType, Device, Tensor};
+use zip::ZipArchive;
+
+use super::CheckpointError;
+use crate::model::ModelError;
+
+/// The most bytes of the pickle itself, which holds names and shapes alone.
+const LARGEST_PICKLE: u64 = 64 << 20;
+
+/// What a tensor of the archive is.
+struct Entry {
+    dtype: DType,
+    /// The name of its numbers in the archive.
+    storage: String,
+    /// Its first number there.
+    first: usize,
+    shape: Vec<usize>,
+    stride: Vec<usize>,
+}
+
+/// A value of the pickle.
+#[derive(Clone, Debug)]
+enum Value {
+    Plain,
+    Number(i64),
+    Text(Rc<str>),
+    Tuple(Rc<[Value]>),
+    /// What is built up: only the table of tensors is read again.
+    Table(Vec<(Value, Value)>),
+    Global(Rc<str>),
+    Storage {
+        dtype: DType,
+        name: Rc<str>,
+    },
+    Tensor(Rc<TensorValue>),
+}
+
+#[derive(Debug)]
+struct TensorValue {
+    dtype: DType,
+    storage: Rc<str>,
+    first: usize,
+    shape: Vec<usize>,
+    stride: Vec<usize>,
+}
+
+const REBUILD: &str = "torch._utils _rebuild_tensor_v2";
+const TABLE: &str = "collections OrderedDict";
+
+/// The number format of a class of storages.
+fn dtype_of(class: &str) -> Option<DType> {
+    Some(match class.strip_prefix("torch ")? {
+        "FloatStorage" => DType::F32,
+        "DoubleStorage" => DType::F64,
+        "HalfStorage" => DType::F16,
+        "BFloat16Storage" => DType::BF16,
+        "LongStorage" => DType::I64,
+        "ByteStorage" | "BoolStorage" => DType::U8,
+        _ => return None,
+    })
+}
+
+/// Reads a pickle: bytes, what was put on the stack, and what was remembered.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    stack: Vec<Value>,
+    marks: Vec<usize>,
+    memo: HashMap<u32, Value>,
+}
+
+/// Why a pickle is refused.
+fn cut<T>() -> Result<T, String> {
+    Err("its table of tensors is cut off or damaged".to_owned())
+}
+
+impl Reader<'_> {
+    fn take(&mut self, count: usize) -> Result<&[u8], String> {
+        let Some((taken, rest)) = self.bytes.split_at_checked(count) else { return cut() };
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    /// A little-endian number of some bytes.
+    fn number(&mut self, bytes: usize) -> Result<u64, String> {
+        Ok(self.take(bytes)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+
+    fn line(&mut self) -> Result<String, String> {
+        let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') else { return cut() };
+        let line = String::from_utf8_lossy(self.take(end)?).into_owned();
+        let _ = self.take(1)?;
+        Ok(line)
+    }
+
+    fn pop(&mut self) -> Result<Value, String> {
+        self.stack.pop().map_or_else(cut, Ok)
+    }
+
+    fn popped(&mut self, count: usize) -> Result<Vec<Value>, String> {
+        match self.stack.len().checked_sub(count) {
+            Some(first) => Ok(self.stack.split_off(first)),
+            None => cut(),
+        }
+    }
+
+    fn since_mark(&mut self) -> Result<Vec<Value>, String> {
+        match self.marks.pop().filter(|mark| *mark <= self.stack.len()) {
+            Some(mark) => Ok(self.stack.split_off(mark)),
+            None => cut(),
+        }
+    }
+
+    fn text(&mut self, bytes: usize) -> Result<Value, String> {
+        let length = usize::try_from(self.number(bytes)?).unwrap_or(usize::MAX);
+        Ok(Value::Text(String::from_utf8_lossy(self.take(length)?).into()))
+    }
+
+    fn remember(&mut self, place: u64) -> Result<(), String> {
+        let Some(value) = self.stack.last() else { return cut() };
+        // Tables are remembered while they are empty.
+        let value = if matches!(value, Value::Table(_)) { Value::Plain } else { value.clone() };
+        let _ = self.memo.insert(place as u32, value);
+        Ok(())
+    }
+
+    fn recall(&mut self, place: u64) -> Result<(), String> {
+        match self.memo.get(&(place as u32)) {
+            Some(value) => self.stack.push(value.clone()),
+            None => return cut(),
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, pairs: Vec<Value>) -> Result<(), String> {
+        let Some(Value::Table(table)) = self.stack.last_mut() else { return Ok(()) };
+        let mut pairs = pairs.into_iter();
+        while let (Some(key), Some(value)) = (pairs.next(), pairs.next()) {
+            table.push((key, value));
+        }
+        Ok(())
+    }
+
+    /// The table of tensors.
+    fn table(mut self) -> Result<Vec<(Value, Value)>, String> {
+        loop {
+            let operation = self.number(1)? as u8;
+            match operation {
+                // The version of the protocol.
+                0x80 => drop(self.take(1)?),
+                b'.' => break,
+                b'(' => self.marks.push(self.stack.len()),
+                b'c' => {
+                    let global = format!("{} {}", self.line()?, self.line()?);
+                    if global != REBUILD && global != TABLE && dtype_of(&global).is_none() {
+                        return Err(format!(
+                            "its pickle asks to run \"{}\", which is no part of a table of tensors. Nothing was executed; take a \
+                             copy in safetensors, or convert it where you trust it",
+                            global.replace(' ', ".")
+                        ));
+                    }
+                    self.stack.push(Value::Global(global.into()));
+                }
+                b'q' => {
+                    let place = self.number(1)?;
+                    self.remember(place)?;
+                }
+                b'r' => {
+                    let place = self.number(4)?;
+                    self.remember(place)?;
+                }
+                b'h' => {
+                    let place = self.number(1)?;
+                    self.recall(place)?;
+                }
+                b'j' => {
+                    let place = self.number(4)?;
+                    self.recall(place)?;
+                }
+                b'X' => {
+                    let text = self.text(4)?;
+                    self.stack.push(text);
+                }
+                0x8c => {
+                    let text = self.text(1)?;
+                    self.stack.push(text);
+                }
+                b'K' => {
+                    let number = self.number(1)?;
+                    self.stack.push(Value::Number(number as i64));
+                }
+                b'M' => {
+                    let number = self.number(2)?;
+                    self.stack.push(Value::Number(number as i64));
+                }
+                b'J' => {
+                    let number = self.number(4)? as u32;
+                    self.stack.push(Value::Number(i64::from(number.cast_signed())));
+                }
+                0x8a => {
+                    let bytes = self.number(1)? as usize;
+                    if bytes > 8 {
+                        return cut();
+                    }
+                    let number = self.number(bytes)?;
+                    self.stack.push(Value::Number(number as i64));
+                }
+                b'G' => {
+                    let _ = self.take(8)?;
+                    self.stack.push(Value::Plain);
+                }
+                b'N' | 0x88 | 0x89 => self.stack.push(Value::Plain),
+                b')' => self.stack.push(Value::Tuple(Rc::from([]))),
+                b']' => self.stack.push(Value::Plain),
+                b'}' => self.stack.push(Value::Table(Vec::new())),
+                b't' => {
+                    let values = self.since_mark()?;
+                    self.stack.push(Value::Tuple(values.into()));
+                }
+                0x85..=0x87 => {
+                    let values = self.popped(usize::from(operation - 0x84))?;
+                    self.stack.push(Value::Tuple(values.into()));
+                }
+                // Members of lists are of no use here.
+                b'a' => drop(self.pop()?),
+                b'e' => drop(self.since_mark()?),
+                b's' => {
+                    let pair = self.popped(2)?;
+                    self.put(pair)?;
+                }
+                b'u' => {
+                    let pairs = self.since_mark()?;
+                    self.put(pairs)?;
+                }
+                // Attributes of the table, such as its version.
+                b'b' => drop(self.pop()?),
+                b'Q' => {
+                    let id = self.pop()?;
+                    self.stack.push(storage(&id)?);
+                }
+                b'R' => {
+                    let (given, function) = (self.pop()?, self.pop()?);
+                    self.stack.push(built(&function, &given)?);
+                }
+                other => {
+                    return Err(format!(
+                        "its pickle has an operation ({other:#04x}) that a table of tensors does not need. Nothing was executed; \
+                         take a copy in safetensors"
+                    ));
+                }
+            }
+        }
+        match self.stack.pop() {
+            Some(Value::Table(table)) => Ok(table),
+            _ => Err("it holds no table of tensors but something else".to_owned()),
+        }
+    }
+}
+
+/// `("storage", class, name, device, count)`.
+fn storage(id: &Value) -> Result<Value, String> {
+    let Value::Tuple(parts) = id else { return cut() };
+    let [Value::Text(_), Value::Global(class), Value::Text(name), ..] = parts.as_ref() else { return cut() };
+    match dtype_of(class) {
+        Some(dtype) => Ok(Value::Storage { dtype, name: Rc::clone(name) }),
+        None => cut(),
+    }
+}
+
+/// What the two functions that are understood build.
+fn built(function: &Value, given: &Value) -> Result<Value, String> {
+    let (Value::Global(function), Value::Tuple(given)) = (function, given) else { return cut() };
+    if function.as_ref() == TABLE {
+        return Ok(Value::Table(Vec::new()));
+    }
+    let [Value::Storage { dtype, name }, Value::Number(first), Value::Tuple(shape), Value::Tuple(stride), ..] =
+        given.as_ref()
+    else {
+        return cut();
+    };
+    let sizes = |values: &[Value]| -> Result<Vec<usize>, String> {
+        let size = |value: &Value| match value {
+            Value::Number(size) => usize::try_from(*size).or_else(|_| cut()),
+            _ => cut(),
+        };
+        values.iter().map(size).collect()
+    };
+    let tensor = TensorValue {
+        dtype: *dtype,
+        storage: Rc::clone(name),
+        first: usize::try_from(*first).or_else(|_| cut())?,
+        shape: sizes(shape)?,
+        stride: sizes(stride)?,
+    };
+    if function.as_ref() == REBUILD && tensor.shape.len() == tensor.stride.len() {
+        Ok(Value::Tensor(Rc::new(tensor)))
+    } else {
+        cut()
+    }
+}
+
+/// An archive with its table.
+pub(super) struct Pickle<'a> {
+    archive: ZipArchive<BufReader<File>>,
+    /// What entries begin with.
+    folder: String,
+    entries: BTreeMap<String, Entry>,
+    file: &'a str,
+    dir: &'a Path,
+}
+
+impl<'a> Pickle<'a> {
+    /// Opens a file of `dir` and reads its table, no numbers.
+    ///
+    /// # Errors
+    /// If it is not there or damaged, or its pickle would do anything but name tensors.
+    pub fn open(dir: &'a Path, file: &'a str) -> Result<Self, CheckpointError> {
+        let damaged = |why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
+        let opened = File::open(dir.join(file)).map_err(CheckpointError::io(&format!("read {file}"), dir))?;
+        let mut archive = ZipArchive::new(BufReader::new(opened)).map_err(|_| {
+            damaged(
+                "it is no archive as PyTorch writes them since version 1.6; save it again, best as safetensors"
+                    .to_owned(),
+            )
+        })?;
+        let names = (0..archive.len()).filter_map(|at| Some(archive.name_for_index(at)?.ok()?.into_owned()));
+        let Some(table) = names.into_iter().find(|name| name == "data.pkl" || name.ends_with("/data.pkl")) else {
+            return Err(damaged("it has no table of tensors (data.pkl)".to_owned()));
+        };
+        let folder = table.strip_suffix("data.pkl").unwrap_or_default().to_owned();
+        let mut bytes = Vec::new();
+        let entry = archive.by_name(&table).map_err(|error| damaged(error.to_string()))?;
+        let read = entry.take(LARGEST_PICKLE + 1).read_to_end(&mut bytes);
+        if read.map_err(|error| damaged(error.to_string()))? as u64 > LARGEST_PICKLE {
+            return Err(damaged("its table of tensors is larger than any model's".to_owned()));
+        }
+        let reader = Reader { bytes: &bytes, stack: Vec::new(), marks: Vec::new(), memo: HashMap::new() };
+        let mut entries = BTreeMap::new();
+        for pair in reader.table().map_err(damaged)? {
+            match pair {
+                (Value::Text(name), Value::Tensor(tensor)) => {
+                    let TensorValue { dtype, storage, first, shape, stride } = tensor.as_ref();
+                    let entry = Entry {
+                        dtype: *dtype,
+                        storage: storage.to_string(),
+                        first: *first,
+                        shape: shape.clone(),
+                        stride: stride.clone(),
+                    };
+                    let _ = entries.insert(name.to_string(), entry);
+                }
+                (Value::Text(name), _) => {
+                    return Err(damaged(format!("\"{name}\" in it is no tensor; it holds more than weights")));
+                }
+                _ => return Err(damaged("it holds something that has no name".to_owned())),
+            }
+        }
+        Ok(Self { archive, folder, entries, file, dir })
+    }
+
+    /// The names of its tensors.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(String::as_str)
+    }
+
+    /// All tensors.
+    ///
+    /// # Errors
+    /// If numbers are missing, or lie in an order that no weights have.
+    pub fn read(mut self, device: &Device) -> Result<BTreeMap<String, Tensor>, CheckpointError> {
+        let damaged =
+            |why: String| CheckpointError::Damaged { file: self.file.to_owned(), why, path: self.dir.to_owned() };
+        let mut tensors = BTreeMap::new();
+        for (name, entry) in &self.entries {
+            let storage = format!("{}data/{}", self.folder, entry.storage);
+            let numbers =
+                self.archive.by_name(&storage).map_err(|_| damaged(format!("the numbers of {name:?} are missing")))?;
+            let bytes = entry.dtype.size_in_bytes();
+            let (first, count) =
+                (entry.first.checked_mul(bytes), span(entry).and_then(|count| count.checked_mul(bytes)));
+            let (Some(first), Some(count)) = (first, count) else {
+                return Err(damaged(format!("{name:?} has no size")));
+            };
+            // Known before anything is allocated.
+            if first.checked_add(count).is_none_or(|end| end as u64 > numbers.size()) {
+                return Err(damaged(format!("the numbers of {name:?} are fewer than its shape says")));
+            }
+            let mut read = Vec::new();
+            let taken = numbers.take((first + count) as u64).read_to_end(&mut read);
+            if taken.map_err(|error| damaged(error.to_string()))? != first + count {
+                return Err(damaged(format!("the numbers of {name:?} are cut off")));
+            }
+            let values = read.get(first..).unwrap_or_default();
+            let tensor = arranged(values, entry, device).map_err(ModelError::from);
+            let tensor = tensor.map_err(|source| CheckpointError::Tensor { source, path: self.dir.to_owned() })?;
+            let Some(tensor) = tensor else {
+                return Err(damaged(format!("the numbers of {name:?} lie in an order that is not read")));
+            };
+            let _ = tensors.insert(name.clone(), tensor);
+        }
+        Ok(tensors)
+    }
+}
+
+/// From the first to the last number of a tensor.
+fn span(entry: &Entry) -> Option<usize> {
+    let mut last = 0_usize;
+    for (size, stride) in entry.shape.iter().zip(&entry.stride) {
+        last = last.checked_add(size.checked_sub(1)?.checked_mul(*stride)?)?;
+    }
+    last.checked_add(1)
+}
+
+/// The tensor; none where its numbers lie neither row by row nor, of a matrix, column by column.
+fn arranged(bytes: &[u8], entry: &Entry, device: &Device) -> candle_core::Result<Option<Tensor>> {
+    let mut rows = vec![1; entry.shape.len()];
+    for place in (1..rows.len()).rev() {
+        rows[place - 1] = rows[place].saturating_mul(entry.shape[place]);
+    }
+    let is = |strides: &[usize]| {
+        entry.stride.iter().zip(strides).zip(&entry.shape).all(|((a, b), size)| a == b || *size == 1)
+    };
+    if is(&rows) {
+        return Tensor::from_raw_buffer(bytes, entry.dtype, &entry.shape, device).map(Some);
+    }
+    match *entry.shape.as_slice() {
+        [a, b] if is(&[1, a]) => {
+            Tensor::from_raw_buffer(bytes, entry.dtype, &[b, a], device)?.t()?.contiguous().map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use zip::{ZipWriter, write::SimpleFileOptions};
+
+    use super::*;
+
+    const FILE: &str = "pytorch_model.bin";
+
+    fn archive(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = ZipWriter::new(File::create(folder.path().join(FILE)).unwrap());
+        for (name, bytes) in files {
+            writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+            writer.write_all(bytes).unwrap();
+        }
+        let _ = writer.finish().unwrap();
+        folder
+    }
+
+    fn told(files: &[(&str, &[u8])]) -> String {
+        let folder = archive(files);
+        match Pickle::open(folder.path(), FILE).and_then(|pickle| pickle.read(&Device::Cpu)) {
+            Ok(found) => panic!("{found:?}"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// A matrix `[2, 3]` of 32-bit numbers named `w`, as `torch.save` writes it.
+    const TABLE: &[u8] = b"\x80\x02}q\x00(X\x01\x00\x00\x00wctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x06tQK\x00K\x02K\x03\x86K\x03K\x01\x86\x89ccollections\nOrderedDict\n)RtRu.";
+
+    fn numbers() -> Vec<u8> {
+        (0..6_u8).flat_map(|number| f32::from(number).to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn tensors_are_read() {
+        let folder = archive(&[("archive/data.pkl", TABLE), ("archive/data/0", &numbers())]);
+        let pickle = Pickle::open(folder.path(), FILE).unwrap();
+        assert_eq!(pickle.names().collect::<Vec<_>>(), ["w"]);
+        let tensors = pickle.read(&Device::Cpu).unwrap();
+        assert_eq!(tensors["w"].to_vec2::<f32>().unwrap(), [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]);
+    }
+
+    #[test]
+    fn columns_are_read_as_rows() {
+        let mut turned = TABLE.to_vec();
+        let place = turned.windows(5).position(|part| part == b"K\x03K\x01\x86").unwrap();
+        turned[place..place + 5].copy_from_slice(b"K\x01K\x02\x86");
+        let folder = archive(&[("archive/data.pkl", &turned), ("archive/data/0", &numbers())]);
+        let tensors = Pickle::open(folder.path(), FILE).unwrap().read(&Device::Cpu).unwrap();
+        assert_eq!(tensors["w"].to_vec2::<f32>().unwrap(), [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]);
+    }
+
+    #[test]
+    fn a_pickle_with_code_is_refused_by_its_name() {
+        let code = b"\x80\x02cposix\nsystem\nX\x04\x00\x00\x00true\x85R.";
+        let why = told(&[("archive/data.pkl", code)]);
+        assert!(why.contains("asks to run \"posix.system\"") && why.contains("Nothing was executed"), "{why}");
+        // Names from the stack are not looked at.
+        let why = told(&[("archive/data.pkl", b"\x80\x04X\x05\x00\x00\x00posixX\x06\x00\x00\x00system\x93.")]);
+        assert!(why.contains("0x93"), "{why}");
+    }
+
+    #[test]
+    fn damage_is_told() {
+        let whole = numbers();
+        for (files, expected) in [
+            (&[("archive/other", &whole[..])][..], "no table of tensors"),
+            (&[("archive/data.pkl", &TABLE[..40])], "cut off"),
+            (&[("archive/data.pkl", TABLE)], "numbers of \"w\" are missing"),
+            (&[("archive/data.pkl", TABLE), ("archive/data/0", &whole[..20])], "fewer than its shape says"),
+            (&[("archive/data.pkl", b"\x80\x02K\x01.")], "no table of tensors but"),
+        ] {
+            let why = told(files);
+            assert!(why.contains(expected), "{why}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(FILE), b"\x80\x02}.").unwrap();
+        let why = Pickle::open(folder.path(), FILE).err().unwrap().to_string();
+        assert!(why.contains("no archive as PyTorch writes them"), "{why}");
+    }
+}

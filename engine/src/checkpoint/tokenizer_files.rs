@@ -1,0 +1,162 @@
+//! A tokenizer of a model directory: `tokenizer.json`, or made of the files that older models have in its place.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::{CheckpointError, TOKENIZER, TOKENIZER_CONFIG, load::text};
+
+const WORD_PIECES: &str = "vocab.txt";
+const BYTE_PAIRS: &str = "vocab.json";
+const MERGES: &str = "merges.txt";
+
+/// The text of `tokenizer.json`; else one made of `vocab.txt` (word pieces, as in BERT), or of `vocab.json` and `merges.txt` (pairs of bytes, as
+/// in GPT-2 and `RoBERTa`). None where there is none of them.
+///
+/// # Errors
+/// If a file cannot be read or is damaged.
+pub(super) fn tokenizer_json(dir: &Path) -> Result<Option<String>, CheckpointError> {
+    if let Some(whole) = text(dir, TOKENIZER)? {
+        return Ok(Some(whole));
+    }
+    let settings: Map<String, Value> =
+        text(dir, TOKENIZER_CONFIG)?.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    let made = if let Some(words) = text(dir, WORD_PIECES)? {
+        word_pieces(&words, settings.get("do_lower_case").and_then(Value::as_bool).unwrap_or(true))
+    } else if let (Some(vocabulary), Some(merges)) = (text(dir, BYTE_PAIRS)?, text(dir, MERGES)?) {
+        let vocabulary: Map<String, Value> = serde_json::from_str(&vocabulary).map_err(|error| {
+            CheckpointError::Damaged { file: BYTE_PAIRS.to_owned(), why: error.to_string(), path: dir.to_owned() }
+        })?;
+        byte_pairs(vocabulary, &merges, settings.get("add_prefix_space").and_then(Value::as_bool).unwrap_or(false))
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(made.to_string()))
+}
+
+/// Special tokens as `tokenizer.json` lists them.
+fn added(tokens: &[&str], id_of: impl Fn(&str) -> Option<u64>) -> Value {
+    let one = |token: &&str| {
+        let id = id_of(token)?;
+        Some(json!({
+            "id": id, "content": token, "single_word": false, "lstrip": *token == "<mask>", "rstrip": false,
+            "normalized": false, "special": true,
+        }))
+    };
+    let mut found: Vec<Value> = tokens.iter().filter_map(one).collect();
+    found.sort_by_key(|token| token.get("id").and_then(Value::as_u64));
+    Value::Array(found)
+}
+
+/// A token a line, in the order of their ids.
+fn word_pieces(text: &str, lowercase: bool) -> Value {
+    let vocabulary: Map<String, Value> =
+        text.lines().zip(0_u64..).map(|(token, id)| (token.trim_end_matches('\r').to_owned(), json!(id))).collect();
+    let id_of = |token: &str| vocabulary.get(token).and_then(Value::as_u64);
+    let around = match (id_of("[CLS]"), id_of("[SEP]")) {
+        (Some(start), Some(end)) => json!({
+            "type": "TemplateProcessing",
+            "single": [
+                {"SpecialToken": {"id": "[CLS]", "type_id": 0}},
+                {"Sequence": {"id": "A", "type_id": 0}},
+                {"SpecialToken": {"id": "[SEP]", "type_id": 0}},
+            ],
+            "pair": [
+                {"SpecialToken": {"id": "[CLS]", "type_id": 0}},
+                {"Sequence": {"id": "A", "type_id": 0}},
+                {"SpecialToken": {"id": "[SEP]", "type_id": 0}},
+                {"Sequence": {"id": "B", "type_id": 1}},
+                {"SpecialToken": {"id": "[SEP]", "type_id": 1}},
+            ],
+            "special_tokens": {
+                "[CLS]": {"id": "[CLS]", "ids": [start], "tokens": ["[CLS]"]},
+                "[SEP]": {"id": "[SEP]", "ids": [end], "tokens": ["[SEP]"]},
+            },
+        }),
+        _ => Value::Null,
+    };
+    json!({
+        "version": "1.0",
+        "truncation": null,
+        "padding": null,
+        "added_tokens": added(&["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], id_of),
+        "normalizer": {
+            "type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null,
+            "lowercase": lowercase,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": around,
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
+        "model": {
+            "type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100, "vocab": vocabulary,
+        },
+    })
+}
+
+/// A vocabulary with the pairs that are merged, the first before the second.
+fn byte_pairs(vocabulary: Map<String, Value>, merges: &str, prefix_space: bool) -> Value {
+    let id_of = |token: &str| vocabulary.get(token).and_then(Value::as_u64);
+    let merges: Vec<&str> =
+        merges.lines().filter(|line| !line.starts_with("#version") && !line.trim().is_empty()).collect();
+    let bytes = json!({"type": "ByteLevel", "add_prefix_space": prefix_space, "trim_offsets": true, "use_regex": true});
+    let around = match (id_of("<s>"), id_of("</s>")) {
+        (Some(start), Some(end)) => json!({
+            "type": "RobertaProcessing", "sep": ["</s>", end], "cls": ["<s>", start], "trim_offsets": true,
+            "add_prefix_space": prefix_space,
+        }),
+        _ => bytes.clone(),
+    };
+    json!({
+        "version": "1.0",
+        "truncation": null,
+        "padding": null,
+        "added_tokens": added(&["<s>", "<pad>", "</s>", "<unk>", "<mask>", "<|endoftext|>"], id_of),
+        "normalizer": null,
+        "pre_tokenizer": bytes,
+        "post_processor": around,
+        "decoder": bytes,
+        "model": {
+            "type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
+            "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "vocab": vocabulary, "merges": merges,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::TextTokenizer;
+
+    /// The golden's own `tokenizer.json` and the one made of its `vocab.txt` read texts alike.
+    #[test]
+    fn word_pieces_are_those_of_the_whole_file() {
+        let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/hf/bert_mlm");
+        let golden = Path::new(golden);
+        let whole = TextTokenizer::from_json(tokenizer_json(golden).unwrap().unwrap()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(tokenizer_json(folder.path()).unwrap(), None);
+        for file in [WORD_PIECES, TOKENIZER_CONFIG] {
+            let _ = std::fs::copy(golden.join(file), folder.path().join(file)).unwrap();
+        }
+        let made = TextTokenizer::from_json(tokenizer_json(folder.path()).unwrap().unwrap()).unwrap();
+        assert_eq!(made.vocabulary_size(), whole.vocabulary_size());
+        for text in ["the cat sat", "A dog, and its Bone!", "zzz [MASK] 12"] {
+            assert_eq!(made.encode_framed(text).unwrap(), whole.encode_framed(text).unwrap(), "{text}");
+        }
+    }
+
+    #[test]
+    fn pairs_of_bytes_are_merged_in_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let tokens = ["<s>", "<pad>", "</s>", "l", "o", "w", "e", "r", "Ġ", "lo", "low", "er", "Ġlow"];
+        let vocabulary: Map<String, Value> =
+            tokens.iter().zip(0_u64..).map(|(token, id)| ((*token).to_owned(), json!(id))).collect();
+        std::fs::write(folder.path().join(BYTE_PAIRS), json!(vocabulary).to_string()).unwrap();
+        std::fs::write(folder.path().join(MERGES), "#version: 0.2\nl o\nlo w\ne r\nĠ low\n").unwrap();
+        let made = TextTokenizer::from_json(tokenizer_json(folder.path()).unwrap().unwrap()).unwrap();
+        assert_eq!(made.encode_framed("lower low").unwrap(), [0, 10, 11, 12, 2]);
+        std::fs::write(folder.path().join(BYTE_PAIRS), "no JSON").unwrap();
+        assert!(tokenizer_json(folder.path()).unwrap_err().to_string().contains(BYTE_PAIRS));
+    }
+}
