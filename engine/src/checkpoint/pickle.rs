@@ -423,10 +423,13 @@ fn span(entry: &Entry) -> Option<usize> {
 
 /// The tensor; none where its numbers lie neither row by row nor, of a matrix, column by column.
 fn arranged(bytes: &[u8], entry: &Entry, device: &Device) -> candle_core::Result<Option<Tensor>> {
-    let mut rows = vec![1; entry.shape.len()];
-    for place in (1..rows.len()).rev() {
-        rows[place - 1] = rows[place].saturating_mul(entry.shape[place]);
+    let mut rows: Vec<usize> = Vec::with_capacity(entry.shape.len());
+    let mut stride = 1_usize;
+    for size in entry.shape.iter().rev() {
+        rows.push(stride);
+        stride = stride.saturating_mul(*size);
     }
+    rows.reverse();
     let is = |strides: &[usize]| {
         entry.stride.iter().zip(strides).zip(&entry.shape).all(|((a, b), size)| a == b || *size == 1)
     };
