@@ -12,7 +12,7 @@ use headroom_engine::{
     attention::OutputPlan,
     checkpoint::{LoadedModel, ModelDirectory, load_model_dir, save_model_dir},
     config::{Cache, DeviceChoice, Precision},
-    convert::{Conversion, Recipe, ToCollaborative, check as check_conversion, convert},
+    convert::{self, Conversion, Recipe, ToCollaborative},
     generate::{Ending, Progress, Sampling, Search, continue_text, generate},
     model::{ForwardOptions, Model, ModelInput, dtype, open_device},
     ops::Activation,
@@ -231,9 +231,10 @@ fn models_of_every_family_are_converted_and_compute_the_same() {
     for name in ["bert_mlm", "gpt2", "bert_seqcls", "bert_span", "vit", "bart"] {
         let (loaded, _) = load(name, Precision::F32);
         let to = ToCollaborative { d_k: loaded.plan.stack.width, ..ToCollaborative::default() };
-        check_conversion(&loaded.plan, &Conversion::Collaborative(to.clone())).unwrap();
+        convert::check(&loaded.plan, &Conversion::Collaborative(to.clone())).unwrap();
         let recipe = Recipe::Collaborative(&to);
-        let converted = convert(&loaded.plan, &loaded.parameters, &recipe, &mut |_| ControlFlow::Continue(())).unwrap();
+        let converted =
+            convert::convert(&loaded.plan, &loaded.parameters, &recipe, &mut |_| ControlFlow::Continue(())).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("model");
         let tensors = converted.parameters.tensors();

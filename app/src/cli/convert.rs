@@ -96,6 +96,37 @@ fn whole(number: u64) -> usize {
 /// What was asked for.
 fn conversion(args: &ConvertArgs) -> CliResult<Conversion> {
     let wanted = &args.conversion;
+    let named = [
+        ("--collaborative", wanted.collaborative),
+        ("--borrow", wanted.borrow.is_some()),
+        ("--grouped", wanted.grouped.is_some()),
+        ("--coverage", wanted.coverage.is_some()),
+        ("--drop-key-biases", wanted.drop_key_biases),
+    ];
+    let given: Vec<&str> = named.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+    let one = match given.as_slice() {
+        [one] => *one,
+        [] => {
+            let message = "Nothing says what it is to become. Name one of --collaborative --d-k N, --borrow SIMILARITY, --grouped \
+                           KV_HEADS, --coverage KIND:k=N and --drop-key-biases.";
+            return Err(CliError::at("--collaborative", message));
+        }
+        [first, rest @ ..] => {
+            let message = format!(
+                "{first} cannot be used with {}. Convert the model that comes out once more.",
+                rest.join(" or ")
+            );
+            return Err(CliError::at(first, message));
+        }
+    };
+    let belongs = [("--d-k", args.d_k.is_some(), "--collaborative"), ("--merge", args.merge, "--borrow")];
+    if let Some((name, _, to)) = belongs.into_iter().find(|(_, given, to)| *given && *to != one) {
+        return Err(CliError::at(name, format!("{name} says how with {to}, which is not given.")));
+    }
+    if wanted.collaborative && args.d_k.is_none() {
+        let message = "--collaborative wants the shared width too: --d-k N. At the number of heads times their size nothing is lost.";
+        return Err(CliError::at("--d-k", message));
+    }
     if let Some(similarity) = wanted.borrow {
         return Ok(Conversion::Borrow(ToBorrow { similarity, merges: args.merge }));
     }

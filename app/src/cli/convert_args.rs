@@ -21,14 +21,14 @@ pub struct ConvertArgs {
     #[command(flatten)]
     pub conversion: ConversionArgs,
     /// The shared width of `--collaborative`; at the number of heads times their size nothing is lost.
-    #[arg(long, value_name = "N", requires = "collaborative")]
+    #[arg(long, value_name = "N")]
     pub d_k: Option<usize>,
     /// With `--borrow`: a lender gets the best single map for itself and its borrowers, the mean of their products `W_Q W_Kᵀ`
     /// cut to the size of a head.
-    #[arg(long, requires = "borrow")]
+    #[arg(long)]
     pub merge: bool,
     /// Examples from whose scores `--coverage` chooses.
-    #[arg(long, value_name = "COUNT", requires = "coverage", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, value_name = "COUNT", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub choose_from: u64,
     /// The text on which it is compared with what it was made from, and on which `--borrow` and `--coverage` depend: a file or
     /// a folder. Without it, the text that was held out of the run.
@@ -70,12 +70,11 @@ pub struct ConvertArgs {
     pub json: bool,
 }
 
-/// The conversions, of which one is named.
+/// The conversions, of which exactly one is named.
 #[derive(Args, Debug)]
-#[group(required = true, multiple = false)]
 pub struct ConversionArgs {
     /// Standard attention becomes collaborative: queries and keys that all heads share, and a mixing row for each head.
-    #[arg(long, requires = "d_k")]
+    #[arg(long)]
     pub collaborative: bool,
     /// Heads give up their own map for one of an earlier layer that is at least that similar (1 less the total-variation
     /// distance, 0 to 1), as in `--borrow 0.9`.

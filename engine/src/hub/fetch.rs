@@ -293,17 +293,10 @@ impl Download<'_> {
         Ok(part.written)
     }
 
-    /// Whether the blob is here whole. One of another length was never a blob, and goes.
+    /// Whether the blob is here whole. One of another length was never a blob, and gives way to what is downloaded.
     fn is_here(&self) -> bool {
-        let blob = self.cache.blob(&self.file.hash);
-        match fs::metadata(&blob) {
-            Ok(there) if there.is_file() && self.file.bytes.is_none_or(|bytes| bytes == there.len()) => true,
-            Ok(_) => {
-                let _ = fs::remove_file(&blob);
-                false
-            }
-            Err(_) => false,
-        }
+        fs::metadata(self.cache.blob(&self.file.hash))
+            .is_ok_and(|there| there.is_file() && self.file.bytes.is_none_or(|bytes| bytes == there.len()))
     }
 
     fn cut(&self, part: &Part, why: String) -> HubError {

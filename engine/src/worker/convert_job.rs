@@ -286,7 +286,11 @@ impl Text {
         let batches = || held_out.spread(job.examples, self.at_once);
         let should_stop = || control.should_stop();
         let found = price([&before, &after], batches(), &should_stop)?.ok_or(ConvertError::Stopped)?;
+        let predicts = self.subject.require_predictions().is_ok();
         let loss = |model: &Model| {
+            if !predicts {
+                return Ok(None);
+            }
             let found = evaluate(model, &self.subject.objective, batches(), &should_stop).map_err(failure)?;
             let found = found.ok_or(ConvertError::Stopped)?;
             Ok::<_, JobError>(found.loss.is_finite().then_some(found.loss))

@@ -70,11 +70,10 @@ fn lineage_ui(ui: &mut Ui, lineage: &Lineage, facts: &DirectoryFacts) {
         let made = steps.get(depth + 1).map_or_else(|| facts.path.display().to_string(), |next| source(next));
         ui.horizontal_wrapped(|ui| {
             ui.add_space(18.0 * (depth + 1) as f32);
-            ui.label(RichText::new("└").color(palette.weak));
             ui.label(made);
         });
         ui.horizontal_wrapped(|ui| {
-            ui.add_space(18.0 * (depth + 1) as f32 + 16.0);
+            ui.add_space(18.0 * (depth + 1) as f32);
             ui.label(RichText::new(words(step)).small().color(palette.weak));
         });
     }

@@ -68,7 +68,7 @@ impl Kind {
     fn about(self) -> &'static str {
         match self {
             Self::Collaborative => {
-                "All heads get queries and keys of one shared width and a mixing row each: W_Q W_Kᵀ ≈ W~_Q diag(m) W~_Kᵀ. At the \
+                "All heads get queries and keys of one shared width and a mixing row each: W_Q W_K^T ≈ W~_Q diag(m) W~_Kᵀ. At the \
                  whole width nothing is lost."
             }
             Self::Borrow => {
@@ -240,7 +240,7 @@ impl ConversionForm {
                     ui.add(slider).labelled_by(label.id).on_hover_text(help);
                 });
                 ui.checkbox(&mut self.merges, "Merge projections").on_hover_text(
-                    "A lender gets the best single map for itself and its borrowers: the mean of their W_Q W_Kᵀ, cut to the size \
+                    "A lender gets the best single map for itself and its borrowers: the mean of their W_Q W_K^T, cut to the size \
                      of a head",
                 );
             }

@@ -119,7 +119,7 @@ fn attentions_ui(ui: &mut Ui, attentions: &[ConvertedAttention]) {
     Grid::new("attentions").num_columns(4).spacing([16.0, 2.0]).striped(true).show(ui, |ui| {
         for (name, help) in [
             ("Attention", ""),
-            ("Error of products", "‖T - T~‖ / ‖T‖ of W_Q W_Kᵀ of its heads"),
+            ("Error of products", "|T - T~| / |T| of W_Q W_K^T of its heads"),
             ("Sweeps", "Of the search; 0 where nothing had to be searched for"),
             ("Time", ""),
         ] {
@@ -147,7 +147,7 @@ fn price_ui(ui: &mut Ui, price: &Price) {
                 "Distance of maps",
                 "Total-variation distance of its heads' maps to what they were, a mean over rows and heads, 0 to 1",
             ),
-            ("Error of output", "‖x - x~‖ / ‖x‖ of the stream after the layer; both models run as wholes"),
+            ("Error of output", "|x - x~| / |x| of the stream after the layer; both models run as wholes"),
         ] {
             let label = ui.label(RichText::new(name).small());
             if !help.is_empty() {
