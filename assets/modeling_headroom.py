@@ -19,6 +19,7 @@ next, so that generating costs more than it must.
 """
 
 import math
+from functools import partial
 
 import torch
 from torch import nn
@@ -33,6 +34,18 @@ from transformers.modeling_outputs import (
     Seq2SeqLMOutput,
     SequenceClassifierOutput,
 )
+
+# What stands between the two maps of a feed-forward block, by its words in configurations.
+ACTIVATIONS = {
+    "gelu": functional.gelu,
+    "gelu_new": partial(functional.gelu, approximate="tanh"),
+    "gelu_pytorch_tanh": partial(functional.gelu, approximate="tanh"),
+    "gelu_fast": partial(functional.gelu, approximate="tanh"),
+    "relu": functional.relu,
+    "silu": functional.silu,
+    "swish": functional.silu,
+    "tanh": torch.tanh,
+}
 
 # Our name of a module, and what files call it. The first that fits counts; {} is the number of a layer.
 BERT = [
@@ -429,7 +442,7 @@ class Stack:
                 x = self.add(x, attention.name.removeprefix(f"{self.name}.") + ".norm", attend)
 
             def feed_forward(x, name=f"{self.name}.{layer}.feed_forward"):
-                inner = functional.gelu(self.model.map(f"{name}.in", x), approximate=self.activation)
+                inner = self.activation(self.model.map(f"{name}.in", x))
                 return self.model.map(f"{name}.out", inner)
 
             x = self.add(x, f"{layer}.feed_forward.norm", feed_forward)
@@ -551,7 +564,7 @@ class HeadroomEncoderModel(HeadroomModel):
             "epsilon": config.first("layer_norm_eps", default=1e-12),
             "norms_first": self.norms_first,
             "joins": False,
-            "activation": "none",
+            "activation": ACTIVATIONS[config.first("hidden_act", default="gelu")],
         }
         self.stack = Stack(self, "encoder", sizes, own)
         self.put("input.tokens.weight", (config.vocab_size, config.hidden_size))
@@ -648,7 +661,7 @@ class HeadroomDecoder(HeadroomModel, GenerationMixin):
             "epsilon": config.first("layer_norm_epsilon", default=1e-5),
             "norms_first": self.norms_first,
             "joins": True,
-            "activation": "tanh",
+            "activation": ACTIVATIONS[config.first("activation_function", default="gelu_new")],
         }
         # Nothing is kept between tokens.
         config.use_cache = False
@@ -687,7 +700,7 @@ class HeadroomEncoderDecoder(HeadroomModel):
                 "epsilon": 1e-5,
                 "norms_first": self.norms_first,
                 "joins": False,
-                "activation": "none",
+                "activation": ACTIVATIONS[config.first("activation_function", default="gelu")],
             }
 
         def answers(of):
@@ -742,7 +755,7 @@ class HeadroomVision(HeadroomModel):
             "epsilon": config.first("layer_norm_eps", default=1e-12),
             "norms_first": self.norms_first,
             "joins": False,
-            "activation": "none",
+            "activation": ACTIVATIONS[config.first("hidden_act", default="gelu")],
         }
         self.stack = Stack(self, "encoder", sizes, own)
         self.put("input.patches.weight", (d, channels, patch, patch))

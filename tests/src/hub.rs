@@ -229,7 +229,12 @@ fn named(name: &str, work: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    use std::fmt::Write as _;
+
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// What the hub calls the contents of a file.
@@ -301,7 +306,7 @@ impl Answer {
 }
 
 fn serve(stream: TcpStream, state: &Mutex<State>, is_over: &AtomicBool, address: &str) {
-    let _ = stream.set_read_timeout(Some(Duration::from_secs(60)));
+    let _ = stream.set_read_timeout(Some(Duration::from_mins(1)));
     let Ok(read_half) = stream.try_clone() else { return };
     let mut reader = BufReader::new(read_half);
     while let Some(request) = read_request(&mut reader) {
@@ -345,12 +350,14 @@ fn write(mut stream: &TcpStream, request: &Request, answer: Answer, is_over: &At
     }
     let mut head = format!("HTTP/1.1 {} X\r\n", answer.status);
     if has_length {
-        head.push_str(&format!("content-length: {length}\r\n"));
+        head.push_str("content-length: ");
+        head.push_str(&length.to_string());
+        head.push_str("\r\n");
     } else {
         head.push_str("connection: close\r\n");
     }
     for (name, value) in &answer.headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
+        head.extend([name.as_str(), ": ", value.as_str(), "\r\n"]);
     }
     head.push_str("\r\n");
     stream.write_all(head.as_bytes()).ok()?;
@@ -389,15 +396,12 @@ fn decoded(path: &str) -> String {
     let mut rest = path.as_bytes();
     while let [first, more @ ..] = rest {
         let byte = more.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        match byte.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &more[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = more;
-            }
+        if let Some(byte) = byte.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            bytes.push(byte);
+            rest = &more[2..];
+        } else {
+            bytes.push(*first);
+            rest = more;
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
@@ -423,10 +427,8 @@ fn answer(state: &mut State, request: &Request, address: &str) -> Answer {
         ("GET", ["api", kind @ ("models" | "datasets"), name @ .., "revision", revision]) => {
             describe(state, request, &format!("{kind}/{}", name.join("/")), revision)
         }
-        ("GET", ["api", "whoami-v2"]) => match request.has_token() {
-            true => Answer::json(&json!({ "name": USER, "type": "user" })),
-            false => Answer::error(401, "", "Invalid username or password."),
-        },
+        ("GET", ["api", "whoami-v2"]) if request.has_token() => Answer::json(&json!({ "name": USER, "type": "user" })),
+        ("GET", ["api", "whoami-v2"]) => Answer::error(401, "", "Invalid username or password."),
         ("POST", ["api", "repos", "create"]) => create(state, request, address),
         ("POST", ["api", "models", name @ .., "preupload", "main"]) => preupload(state, request, &name.join("/")),
         ("POST", ["api", "models", name @ .., "commit", "main"]) => commit(state, request, &name.join("/"), address),
@@ -448,7 +450,7 @@ fn answer(state: &mut State, request: &Request, address: &str) -> Answer {
                         state,
                         request,
                         &format!("{kind}/{}", name.join("/")),
-                        &rest[name.len() + 1],
+                        rest[name.len() + 1],
                         &file.join("/"),
                     )
                 }

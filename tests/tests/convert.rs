@@ -195,7 +195,10 @@ fn bad_input_is_refused_with_what_to_do() {
     refused(&[&run, "--to", "new", "--grouped", "3"], &["3 heads of keys and values", "divisor"]);
     refused(&[&run, "--to", "new", "--borrow", "1.5"], &["similarity of 1.5"]);
     refused(&[&run, "--to", "new", "--borrow", "half"], &["--borrow"]);
-    refused(&[&run, "--to", "new", "--grouped", "1", "--drop-key-biases"], &["--grouped cannot be used with --drop-key-biases"]);
+    refused(
+        &[&run, "--to", "new", "--grouped", "1", "--drop-key-biases"],
+        &["--grouped cannot be used with --drop-key-biases"],
+    );
     refused(&[&run, "--to", "new", "--grouped", "1", "--d-k", "8"], &["--d-k", "--collaborative"]);
     refused(&[&run, "--to", "new", "--grouped", "1", "--merge"], &["--merge", "--borrow"]);
     refused(&[&run, "--to", "new", "--coverage", "full"], &["every pair is scored already"]);

@@ -42,7 +42,7 @@ pub fn run(args: &BenchForwardArgs) -> CliResult {
     let mut sorted = found.seconds.clone();
     sorted.sort_by(f64::total_cmp);
     let Some(median) = sorted.get(sorted.len() / 2) else {
-        return print::line("It was stopped before a pass was timed.".to_owned());
+        return print::line("It was stopped before a pass was timed.");
     };
     print::line(format!(
         "{} of {} of {}: median {} s of {}, {}, on {}",

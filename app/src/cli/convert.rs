@@ -116,7 +116,7 @@ fn conversion(args: &ConvertArgs) -> CliResult<Conversion> {
                 "{first} cannot be used with {}. Convert the model that comes out once more.",
                 rest.join(" or ")
             );
-            return Err(CliError::at(first, message));
+            return Err(CliError::at(*first, message));
         }
     };
     let belongs = [("--d-k", args.d_k.is_some(), "--collaborative"), ("--merge", args.merge, "--borrow")];

@@ -37,7 +37,7 @@ pub struct StackPlan {
     pub layers: usize,
     /// Attention heads H of each layer.
     pub heads: usize,
-    /// Size of a head d_k: `d / H`, but in T5 and some models like Llama.
+    /// Size of a head `d_k`: `d / H`, but in T5 and some models like Llama.
     pub head_size: usize,
     /// Width d of the residual stream.
     pub width: usize,

@@ -53,6 +53,7 @@ pub(super) fn auto_class(plan: &ModelPlan) -> (&'static str, &'static str) {
             ("AutoModelForSequenceClassification", "text-classification")
         }
         (false, OutputPlan::Span, _) => ("AutoModelForQuestionAnswering", "question-answering"),
+        (false, OutputPlan::Replaced, _) => ("AutoModelForPreTraining", "feature-extraction"),
         (false, OutputPlan::States { .. }, _) => ("AutoModel", "feature-extraction"),
     }
 }

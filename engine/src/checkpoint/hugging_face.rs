@@ -11,7 +11,7 @@ use super::{
     special_tokens::SpecialTokens,
 };
 use crate::{
-    attention::{HeadPlan, HeadTable, InputPlan, ModelPlan, OutputPlan},
+    attention::{HeadPlan, HeadTable, InputPlan, ModelPlan, OutputPlan, StackDesign},
     config::{AttentionConfig, Compatibility, Coverage, NormPlacement, OtherAnswers, Precision, Reuse},
 };
 
@@ -51,7 +51,10 @@ fn model_type(plan: &ModelPlan) -> (&'static str, &'static str) {
 /// not.
 pub(super) fn module_class(plan: &ModelPlan) -> Option<&'static str> {
     let (model_type, class) = model_type(plan);
-    (model_type == OWN_TYPE && card::SOURCE.contains(&format!("\nclass {class}("))).then_some(class)
+    let is_there = || card::SOURCE.contains(&format!("\nclass {class}("));
+    // The module knows one design of every family: that of its preset.
+    let is_usual = plan.stacks().all(|stack| stack.design == StackDesign::default());
+    (model_type == OWN_TYPE && is_usual && is_there()).then_some(class)
 }
 
 /// The key of the sentence that says why `transformers` does not open a model.
@@ -224,7 +227,7 @@ pub(super) fn plan_of(text: &str, tensors: &BTreeSet<String>, dir: &Path) -> Res
     let settings = |why: String| CheckpointError::Settings { file: CONFIG.to_owned(), why, path: dir.to_owned() };
     let keys: Map<String, Value> =
         serde_json::from_str(text).map_err(|error| settings(format!("it is no JSON object ({error}).")))?;
-    let read = Keys { keys: &keys, tensors, dir };
+    let read = Keys { written: &keys, tensors, dir };
     let found = read.word("model_type")?;
     let own: Option<OwnAttention> = match keys.get(ATTENTION).filter(|_| found == OWN_TYPE) {
         None => None,

@@ -142,13 +142,12 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn put(&mut self, pairs: Vec<Value>) -> Result<(), String> {
-        let Some(Value::Table(table)) = self.stack.last_mut() else { return Ok(()) };
+    fn put(&mut self, pairs: Vec<Value>) {
+        let Some(Value::Table(table)) = self.stack.last_mut() else { return };
         let mut pairs = pairs.into_iter();
         while let (Some(key), Some(value)) = (pairs.next(), pairs.next()) {
-            table.push((key, value));
+            table.push((flat(key), flat(value)));
         }
-        Ok(())
     }
 
     /// The table of tensors.
@@ -219,31 +218,28 @@ impl Reader<'_> {
                     let _ = self.take(8)?;
                     self.stack.push(Value::Plain);
                 }
-                b'N' | 0x88 | 0x89 => self.stack.push(Value::Plain),
+                b'N' | b']' | 0x88 | 0x89 => self.stack.push(Value::Plain),
                 b')' => self.stack.push(Value::Tuple(Rc::from([]))),
-                b']' => self.stack.push(Value::Plain),
                 b'}' => self.stack.push(Value::Table(Vec::new())),
                 b't' => {
                     let values = self.since_mark()?;
-                    self.stack.push(Value::Tuple(values.into()));
+                    self.stack.push(tuple(values)?);
                 }
                 0x85..=0x87 => {
                     let values = self.popped(usize::from(operation - 0x84))?;
-                    self.stack.push(Value::Tuple(values.into()));
+                    self.stack.push(tuple(values)?);
                 }
-                // Members of lists are of no use here.
-                b'a' => drop(self.pop()?),
+                // Members of lists are of no use here, nor attributes of the table, such as its version.
+                b'a' | b'b' => drop(self.pop()?),
                 b'e' => drop(self.since_mark()?),
                 b's' => {
                     let pair = self.popped(2)?;
-                    self.put(pair)?;
+                    self.put(pair);
                 }
                 b'u' => {
                     let pairs = self.since_mark()?;
-                    self.put(pairs)?;
+                    self.put(pairs);
                 }
-                // Attributes of the table, such as its version.
-                b'b' => drop(self.pop()?),
                 b'Q' => {
                     let id = self.pop()?;
                     self.stack.push(storage(&id)?);
@@ -265,6 +261,17 @@ impl Reader<'_> {
             _ => Err("it holds no table of tensors but something else".to_owned()),
         }
     }
+}
+
+/// A table inside of something else is not read again: without its entries no file decides how deep ours are.
+fn flat(value: Value) -> Value {
+    if matches!(value, Value::Table(_)) { Value::Plain } else { value }
+}
+
+/// A tuple. Those of tensors hold tuples of numbers and nothing deeper.
+fn tuple(values: Vec<Value>) -> Result<Value, String> {
+    let holds_tuples = |value: &Value| matches!(value, Value::Tuple(inner) if inner.iter().any(|value| matches!(value, Value::Tuple(_))));
+    if values.iter().any(holds_tuples) { cut() } else { Ok(Value::Tuple(values.into_iter().map(flat).collect())) }
 }
 
 /// `("storage", class, name, device, count)`.
@@ -507,6 +514,18 @@ mod tests {
         // Names from the stack are not looked at.
         let why = told(&[("archive/data.pkl", b"\x80\x04X\x05\x00\x00\x00posixX\x06\x00\x00\x00system\x93.")]);
         assert!(why.contains("0x93"), "{why}");
+    }
+
+    #[test]
+    fn no_file_decides_how_deep_its_values_are() {
+        let tuples = [b"\x80\x02)".to_vec(), vec![0x85; 1 << 20], b".".to_vec()].concat();
+        assert!(told(&[("archive/data.pkl", &tuples)]).contains("cut off"));
+        // A table as an entry of a table as an entry of a table ...
+        let tables =
+            [b"\x80\x02".to_vec(), b"}K\x01".repeat(1 << 18), b"}".to_vec(), b"s".repeat(1 << 18), b".".to_vec()]
+                .concat();
+        let why = told(&[("archive/data.pkl", &tables)]);
+        assert!(!why.is_empty(), "{why}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A whole model, one attention after the other.
 
-use std::{ops::ControlFlow, time::Instant};
+use std::{collections::BTreeMap, ops::ControlFlow, time::Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -208,7 +208,7 @@ pub fn convert(
     let places = places(plan);
     let merged = match recipe {
         Recipe::Borrow { heads, merges: true } => borrow::merged(&places, heads, &tensors)?,
-        _ => Default::default(),
+        _ => BTreeMap::new(),
     };
     let mut attentions = Vec::with_capacity(places.len());
     for (number, place) in places.iter().enumerate() {

@@ -79,9 +79,11 @@ impl Engine {
     pub fn send(&self, request: impl Into<Request>) -> Result<Ticket, EngineError> {
         let request = request.into();
         let ticket = request.ticket;
-        self.messages.try_send(Message::Request { request, asker: None }).map_err(|error| match error {
-            TrySendError::Full(_) => EngineError::Busy,
-            TrySendError::Disconnected(_) => EngineError::Ended,
+        self.messages.try_send(Message::Request { request: Box::new(request), asker: None }).map_err(|error| {
+            match error {
+                TrySendError::Full(_) => EngineError::Busy,
+                TrySendError::Disconnected(_) => EngineError::Ended,
+            }
         })?;
         Ok(ticket)
     }
@@ -116,6 +118,6 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        let _ = self.messages.try_send(Message::Request { request: Command::Shutdown.into(), asker: None });
+        let _ = self.messages.try_send(Message::Request { request: Box::new(Command::Shutdown.into()), asker: None });
     }
 }

@@ -65,7 +65,7 @@ pub(super) enum Message {
     /// From outside.
     Request {
         /// What is asked.
-        request: Request,
+        request: Box<Request>,
         /// Gets a copy of everything that follows from it.
         asker: Option<Sender<Notice>>,
     },
@@ -180,7 +180,7 @@ impl Scheduler {
         let warnings = self.store.warnings();
         loop {
             match self.inbox.recv_timeout(LOOK_UP) {
-                Ok(Message::Request { request, asker }) => self.answer(request, asker),
+                Ok(Message::Request { request, asker }) => self.answer(*request, asker),
                 Ok(Message::RunsChanged) => self.runs_changed = true,
                 Ok(Message::JobDone) => {
                     let done = self.current.take();

@@ -93,7 +93,7 @@ impl Panel for Named {
 }
 
 fn add_two_panels(screen: &mut Screen) {
-    for (id, label) in [("12th", "Twelfth"), ("13th", "Thirteenth")] {
+    for (id, label) in [("13th", "Thirteenth"), ("14th", "Fourteenth")] {
         let about = "One panel more than there are digits";
         let group = PanelGroup::Measure;
         let info = PanelInfo { id: PanelId(id), group, label, about, icon: &[], has_inspector: true };
@@ -103,11 +103,11 @@ fn add_two_panels(screen: &mut Screen) {
 }
 
 #[test]
-fn thirteen_panels_are_reached_by_key_rail_palette_and_settings() {
+fn fourteen_panels_are_reached_by_key_rail_palette_and_settings() {
     let mut screen = Screen::recorder();
     add_two_panels(&mut screen);
     let ids: Vec<PanelId> = screen.window().panels.infos().iter().map(|info| info.id).collect();
-    assert_eq!(ids.len(), 13);
+    assert_eq!(ids.len(), 14);
     let digits = [
         (Key::Num1, "1"),
         (Key::Num2, "2"),
@@ -124,21 +124,21 @@ fn thirteen_panels_are_reached_by_key_rail_palette_and_settings() {
         screen.press_text(key, text);
         assert_eq!(screen.window().open_panel(), *id);
     }
-    screen.click("Twelfth");
-    assert!(screen.has("This is Twelfth"));
+    screen.click("Thirteenth");
+    assert!(screen.has("This is Thirteenth"));
     screen.press(Modifiers::COMMAND, Key::K);
-    screen.type_text("open thirteenth");
+    screen.type_text("open fourteenth");
     screen.settle();
     screen.press(Modifiers::NONE, Key::Enter);
-    assert!(screen.has("This is Thirteenth"));
+    assert!(screen.has("This is Fourteenth"));
 
     // The next start remembers it; a program without that panel opens the first one.
     let settings = screen.window().settings.clone();
-    assert_eq!(settings.panel, "13th");
+    assert_eq!(settings.panel, "14th");
     let mut again = Screen::new(Link::recorder(), settings, None, vec2(1500.0, 1900.0));
     assert_eq!(again.window().open_panel(), PanelId::CONFIGURE);
     add_two_panels(&mut again);
-    assert!(again.has("This is Thirteenth"));
+    assert!(again.has("This is Fourteenth"));
 }
 
 #[test]

@@ -68,8 +68,8 @@ impl Kind {
     fn about(self) -> &'static str {
         match self {
             Self::Collaborative => {
-                "All heads get queries and keys of one shared width and a mixing row each: W_Q W_K^T ≈ W~_Q diag(m) W~_Kᵀ. At the \
-                 whole width nothing is lost."
+                "W_Q W_K^T of all heads follow from queries and keys that they share, mixed by a row of each head. At the whole \
+                 width nothing is lost."
             }
             Self::Borrow => {
                 "Heads give up their own map for one of an earlier layer that is like it on the text, and lose their queries and \
@@ -340,12 +340,12 @@ fn preview_words(preview: &Preview) -> String {
         format::delta_percent(share)
     };
     format!(
-        "{} → {} parameters ({}), {} → {} to read {} tokens ({})",
-        format::parameters(before.parameters),
+        "{} parameters instead of {} ({}), {} instead of {} to read {} tokens ({})",
         format::parameters(after.parameters),
+        format::parameters(before.parameters),
         change(before.parameters, after.parameters),
-        format::flops(before.forward_flops as f64),
         format::flops(after.forward_flops as f64),
+        format::flops(before.forward_flops as f64),
         format::count(after.tokens as u64),
         change(before.forward_flops, after.forward_flops),
     )

@@ -100,18 +100,12 @@ impl ModelsPanel {
             Err(why) => {
                 ui.label(RichText::new(why).color(palette.weak));
             }
-            Ok((target, name)) => self.model_ui(ui, (&target, &name), memory, cx),
+            Ok((target, name)) => Self::model_ui(ui, (&target, &name), memory, cx),
         }
         self.outcomes_ui(ui, memory, cx);
     }
 
-    fn model_ui(
-        &mut self,
-        ui: &mut Ui,
-        (target, name): (&Target, &str),
-        memory: &mut Memory,
-        cx: &mut PanelContext<'_>,
-    ) {
+    fn model_ui(ui: &mut Ui, (target, name): (&Target, &str), memory: &mut Memory, cx: &mut PanelContext<'_>) {
         let palette = theme::palette(ui.visuals());
         let facts = match cx.state.models.facts(target) {
             Ok(Some(facts)) => facts.clone(),

@@ -45,8 +45,7 @@ impl Family for Bert {
             OutputPlan::Vocabulary(_) => OWN_TOKENS,
             OutputPlan::Classes { .. } => OWN_CLASSES,
             OutputPlan::Span => OWN_SPAN,
-            OutputPlan::Replaced => OWN_STATES,
-            OutputPlan::States { .. } => OWN_STATES,
+            OutputPlan::Replaced | OutputPlan::States { .. } => OWN_STATES,
         }
     }
 
@@ -86,7 +85,7 @@ impl Family for Bert {
         keys.demand("hidden_act", &[json!("gelu")])?;
         keys.demand("position_embedding_type", &[json!("absolute")])?;
         keys.demand("is_decoder", &[json!(false)])?;
-        if keys.keys.contains_key("type_vocab_size") {
+        if keys.written.contains_key("type_vocab_size") {
             preset.token_types = keys.count("type_vocab_size")?;
         }
         let sizes = keys.bert_sizes(keys.count("max_position_embeddings")?)?;

@@ -48,7 +48,7 @@ pub(in crate::checkpoint) struct Own {
 
 /// The keys of a `config.json`.
 pub(in crate::checkpoint) struct Keys<'a> {
-    pub keys: &'a Map<String, Value>,
+    pub written: &'a Map<String, Value>,
     /// The names of all tensors beside it.
     pub tensors: &'a BTreeSet<String>,
     pub dir: &'a Path,
@@ -60,7 +60,7 @@ impl Keys<'_> {
     }
 
     pub fn wrong(&self, key: &str, expected: &str) -> CheckpointError {
-        self.settings(match self.keys.get(key) {
+        self.settings(match self.written.get(key) {
             None => format!("it has no `{key}`."),
             Some(found) => format!("`{key}` is {found}, but must be {expected}."),
         })
@@ -73,21 +73,21 @@ impl Keys<'_> {
 
     /// The class of `transformers` that wrote it.
     pub fn class(&self) -> Option<&str> {
-        self.keys.get("architectures")?.get(0)?.as_str()
+        self.written.get("architectures")?.get(0)?.as_str()
     }
 
     pub fn word(&self, key: &str) -> Result<String, CheckpointError> {
-        self.keys.get(key).and_then(Value::as_str).map(str::to_owned).ok_or_else(|| self.wrong(key, "a text"))
+        self.written.get(key).and_then(Value::as_str).map(str::to_owned).ok_or_else(|| self.wrong(key, "a text"))
     }
 
     pub fn count(&self, key: &str) -> Result<usize, CheckpointError> {
-        let count = self.keys.get(key).and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok());
+        let count = self.written.get(key).and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok());
         count.ok_or_else(|| self.wrong(key, "a whole number"))
     }
 
     /// A count that has a usual value where nothing is said.
     pub fn count_or(&self, key: &str, usual: usize) -> Result<usize, CheckpointError> {
-        match self.keys.get(key) {
+        match self.written.get(key) {
             None | Some(Value::Null) => Ok(usual),
             Some(_) => self.count(key),
         }
@@ -100,7 +100,7 @@ impl Keys<'_> {
     }
 
     pub fn number(&self, key: &str, default: f64) -> Result<f64, CheckpointError> {
-        match self.keys.get(key) {
+        match self.written.get(key) {
             None | Some(Value::Null) => Ok(default),
             Some(value) => value.as_f64().ok_or_else(|| self.wrong(key, "a number")),
         }
@@ -108,7 +108,7 @@ impl Keys<'_> {
 
     /// Yes or no.
     pub fn flag(&self, key: &str, default: bool) -> Result<bool, CheckpointError> {
-        match self.keys.get(key) {
+        match self.written.get(key) {
             None | Some(Value::Null) => Ok(default),
             Some(value) => value.as_bool().ok_or_else(|| self.wrong(key, "true or false")),
         }
@@ -116,7 +116,7 @@ impl Keys<'_> {
 
     /// Refuses values that would make the model compute something else; an absent key means the usual value.
     pub fn demand(&self, key: &str, allowed: &[Value]) -> Result<(), CheckpointError> {
-        match self.keys.get(key) {
+        match self.written.get(key) {
             None | Some(Value::Null) => Ok(()),
             Some(found) if allowed.contains(found) => Ok(()),
             Some(found) => Err(CheckpointError::Unsupported {
@@ -169,7 +169,7 @@ impl Keys<'_> {
 
     /// An activation by its word in configurations.
     pub fn activation(&self, key: &str, usual: &str) -> Result<Activation, CheckpointError> {
-        let found = match self.keys.get(key) {
+        let found = match self.written.get(key) {
             None | Some(Value::Null) => usual.to_owned(),
             Some(_) => self.word(key)?,
         };
@@ -226,7 +226,7 @@ impl Keys<'_> {
 
     /// What an image is cut into, and the patches of a row.
     pub fn patches(&self) -> Result<(InputPlan, usize), CheckpointError> {
-        let or = |key: &str, usual: usize| if self.keys.contains_key(key) { self.count(key) } else { Ok(usual) };
+        let or = |key: &str, usual: usize| if self.written.contains_key(key) { self.count(key) } else { Ok(usual) };
         let (image, patch, channels) = (or("image_size", 224)?, or("patch_size", 16)?, or("num_channels", 3)?);
         if patch == 0 || channels == 0 || channels > MOST_CHANNELS || !(1..=LARGEST_IMAGE).contains(&image) {
             return Err(self.settings(format!("an image of {image} pixels in patches of {patch} cannot be read.")));
@@ -248,7 +248,7 @@ impl Keys<'_> {
 
     /// How many classes there are: 2 where nothing is said, as in `transformers`.
     pub fn classes(&self) -> Result<usize, CheckpointError> {
-        let classes = match (self.keys.get("num_labels"), self.keys.get("id2label").and_then(Value::as_object)) {
+        let classes = match (self.written.get("num_labels"), self.written.get("id2label").and_then(Value::as_object)) {
             (Some(_), _) => self.count("num_labels")?,
             (None, Some(labels)) => labels.len(),
             (None, None) => 2,

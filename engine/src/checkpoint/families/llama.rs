@@ -172,7 +172,7 @@ fn biases(keys: &Keys<'_>) -> Result<LinearBiases, CheckpointError> {
 /// The longest text: of Mistral no longer than what a position sees.
 fn longest(keys: &Keys<'_>) -> Result<usize, CheckpointError> {
     let positions = keys.count("max_position_embeddings")?;
-    Ok(match keys.keys.get("sliding_window") {
+    Ok(match keys.written.get("sliding_window") {
         Some(window) if !window.is_null() && keys.flag("use_sliding_window", true)? => {
             positions.min(keys.count("sliding_window")?)
         }
@@ -183,7 +183,7 @@ fn longest(keys: &Keys<'_>) -> Result<usize, CheckpointError> {
 /// The base of the angles, which may not be stretched: older files have it beside the other keys, newer ones in a table.
 fn base(keys: &Keys<'_>) -> Result<f64, CheckpointError> {
     for table in ["rope_scaling", "rope_parameters"] {
-        let Some(table) = keys.keys.get(table).and_then(Value::as_object) else { continue };
+        let Some(table) = keys.written.get(table).and_then(Value::as_object) else { continue };
         let kind = table.get("rope_type").or_else(|| table.get("type")).and_then(Value::as_str).unwrap_or("default");
         if kind != "default" {
             return Err(CheckpointError::Unsupported {

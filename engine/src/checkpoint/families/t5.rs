@@ -210,7 +210,7 @@ impl Family for T5 {
 
 /// The activation of the feed-forward blocks, and whether they are gated.
 fn feed_forward(keys: &Keys<'_>) -> Result<(Activation, bool), CheckpointError> {
-    Ok(match keys.keys.get("feed_forward_proj").and_then(Value::as_str).unwrap_or("relu") {
+    Ok(match keys.written.get("feed_forward_proj").and_then(Value::as_str).unwrap_or("relu") {
         "relu" => (Activation::Relu, false),
         "gelu" => (Activation::Gelu(Gelu::Exact), false),
         "gated-gelu" => (Activation::Gelu(Gelu::Tanh), true),

@@ -265,7 +265,7 @@ fn serve(mut stream: &UnixStream, messages: &Sender<Message>) -> io::Result<()> 
         let (asker, notices) = bounded(WAITING_NOTICES);
         let (theirs, command) = (request.ticket, request.command);
         // Tickets of another process are not ours.
-        let request = Request::from(command.clone());
+        let request = Box::new(Request::from(command.clone()));
         if messages.try_send(Message::Request { request, asker: Some(asker) }).is_err() {
             stream
                 .write_all(refused(Some(theirs), "The engine is busy or ends. Try again in a moment.")?.as_bytes())?;
