@@ -72,7 +72,7 @@ fn every_refused_command_answers_scripts_with_its_field() {
         (&["compare", run, run, "--metric", "validation/los"], 2, "--metric"),
         (&["compare", "--tag", "race:none"], 2, "--tag"),
         (&["eval", "nobody"], 2, "run"),
-        (&["eval", "empty"], 2, "run"),
+        (&["eval", "empty"], 2, "--data"),
         (&["eval", run, "--data", "gone.txt"], 2, "--data"),
         (&["eval", run, "--which", "100"], 2, "run"),
         (&["eval", run, "--coverage", "partial:j=2"], 2, "--coverage"),

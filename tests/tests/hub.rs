@@ -476,7 +476,7 @@ fn it_stops_at_once_and_goes_on_later() {
         let scene = Scene::new();
         scene.hub.fault(WEIGHTS, &[fault]);
         let is_over = AtomicBool::new(false);
-        let settings = HubSettings { patience: Duration::from_secs(60), ..scene.settings() };
+        let settings = HubSettings { patience: Duration::from_mins(1), ..scene.settings() };
         let stopped = std::thread::scope(|scope| {
             let stop = || is_over.load(Ordering::Relaxed);
             let fetching = std::thread::Builder::new().name("fetch".to_owned());
@@ -772,7 +772,7 @@ fn ctrl_c_keeps_what_came() {
         let mut child = command.envs(line.variables()).spawn().unwrap();
         let begun = Instant::now();
         while incomplete().unwrap_or_default() < before + 20_000 {
-            assert!(begun.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none());
+            assert!(begun.elapsed() < Duration::from_mins(1) && child.try_wait().unwrap().is_none());
             std::thread::sleep(Duration::from_millis(10));
         }
         let status = std::process::Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();

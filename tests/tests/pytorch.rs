@@ -4,7 +4,7 @@
 //! The comparison needs a Python with `torch` and `transformers`: the one that `HEADROOM_PYTHON` names, else `python3`. Without one it
 //! says so and compares nothing.
 
-#![expect(clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
 use std::{
     collections::BTreeMap,

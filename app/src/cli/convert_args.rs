@@ -9,7 +9,6 @@ use super::args::share;
 
 /// Arguments of `convert`.
 #[derive(Args, Debug)]
-#[command(group = clap::ArgGroup::new("conversion").required(true).args(["collaborative"]))]
 pub struct ConvertArgs {
     /// A run, or a model directory.
     #[arg(value_name = "RUN|DIR")]

@@ -183,7 +183,7 @@ counterparts!(actions, Action, {
 });
 
 /// The panels, in the order of the rail.
-const PANELS: [(PanelId, Counterpart); 11] = [
+const PANELS: [(PanelId, Counterpart); 12] = [
     (PanelId::CONFIGURE, Typed("estimate")),
     (PanelId::LIVE, Typed("train")),
     (PanelId::COMPARE, Typed("compare --tag")),
@@ -195,6 +195,7 @@ const PANELS: [(PanelId, Counterpart); 11] = [
     (PanelId::RECONSTRUCT, Typed("analyse --reconstruction")),
     (PanelId::GENERATE, Typed("generate")),
     (PanelId::ADVISER, Typed("advise")),
+    (PanelId::MODELS, Typed("convert")),
 ];
 
 fn panels() -> Vec<(&'static str, Counterpart)> {

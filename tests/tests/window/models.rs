@@ -64,7 +64,7 @@ fn a_model_is_described_and_a_conversion_counted_before_it_is_asked_for() {
     let Command::PreviewConversion { target, conversion } = preview.command.clone() else { unreachable!() };
     let (before, after) = (cost(100_000, 4_000_000), Some(cost(90_000, 3_000_000)));
     answer(&mut screen, &preview, Event::ConversionPreviewed { target, conversion, before, after });
-    assert!(screen.says("90.0 k parameters instead of 100 k (−10.0 %)"), "{:#?}", screen.words());
+    assert!(screen.says("90.0 k params instead of 100 k params (−10 %)"), "{:#?}", screen.words());
     // Where it came from.
     assert!(screen.says("Where it came from") && screen.says("grouped, 2 heads of keys and values"));
 

@@ -340,7 +340,7 @@ fn preview_words(preview: &Preview) -> String {
         format::delta_percent(share)
     };
     format!(
-        "{} parameters instead of {} ({}), {} instead of {} to read {} tokens ({})",
+        "{} instead of {} ({}), {} instead of {} to read {} tokens ({})",
         format::parameters(after.parameters),
         format::parameters(before.parameters),
         change(before.parameters, after.parameters),

@@ -12,11 +12,13 @@ use crate::config::Compatibility;
 const PROMISED: usize = 4;
 
 /// Files beyond these, each for something that one way to score alone has.
-const MORE: [(&str, usize); 2] = [
+const MORE: [(&str, usize); 3] = [
     // A race has it as a variant unless told otherwise.
     ("symmetric", 1),
     // Its mixing matrices are shown, and advised of; trained models are converted to it.
     ("collaborative", 7),
+    // Trained models are converted to it.
+    ("grouped", 2),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
