@@ -262,6 +262,12 @@ pub fn supported(config: &RunConfig) -> Vec<Problem> {
     if let Coverage::Partial(partial) = &config.attention.coverage {
         problems.extend(check_warm_up(config, partial));
     }
+    if matches!(config.attention.coverage, Coverage::Eigen(_)) {
+        let message = "projecting scores on eigenvectors needs every score first, so that it saves nothing in training; \
+                       train with full or partial coverage, then measure the model with `headroom eval RUN --coverage \
+                       eigen:k=16`";
+        problems.push(Problem::new("attention.coverage.kind", message));
+    }
     problems
 }
 
@@ -352,19 +358,15 @@ pub(super) fn supported_answers(model: &ModelConfig, attention: &AttentionConfig
         problems.push(Problem::new("attention.cache.kind", message));
     }
     match (coverage, cache) {
-        (Coverage::Full(_), Cache::None(_) | Cache::KeyValue(_) | Cache::Hidden(_)) => {}
+        // A model may be converted to score on eigenvectors; none is trained so.
+        (Coverage::Full(_), Cache::None(_) | Cache::KeyValue(_) | Cache::Hidden(_))
+        | (Coverage::Eigen(_), Cache::None(_)) => {}
         (Coverage::Partial(_) | Coverage::Eigen(_), Cache::KeyValue(_) | Cache::Hidden(_)) => {
             let message = "scores that follow from others need whole rows of pairs, so that nothing can be kept between \
                            tokens; keep nothing, or score every pair";
             problems.push(Problem::new("attention.cache.kind", message));
         }
         (Coverage::Partial(_), Cache::None(_)) => problems.extend(check_partial(model, attention)),
-        (Coverage::Eigen(_), Cache::None(_)) => {
-            let message = "projecting scores on eigenvectors needs every score first, so that it saves nothing in \
-                           training; train with full or partial coverage, then measure the model with `headroom eval \
-                           RUN --coverage eigen:k=16`";
-            problems.push(Problem::new("attention.coverage.kind", message));
-        }
     }
     problems
 }
