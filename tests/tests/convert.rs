@@ -64,7 +64,7 @@ fn a_run_is_converted_with_its_lineage() {
         assert_eq!(lineage["attentions"].as_array().unwrap().len(), 2);
         assert_eq!(lineage["attentions"][1]["relative_error"], attentions[1]["relative_error"]);
         let told = program.run(&["show", "half"]).expect_code(0).stdout;
-        assert!(["converted from", &run, "d_k 8"].iter().all(|word| told.contains(word)), "{told}");
+        assert!(["made from", &run, "d_k 8"].iter().all(|word| told.contains(word)), "{told}");
         let config = program.run(&["show", "half", "--config"]).expect_code(0);
         assert!(config.stdout.contains("collaborative"), "{}", config.stdout);
         let _ = program.run(&["analyse", "half", "--data", "text.txt"]).expect_code(0);

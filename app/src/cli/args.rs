@@ -279,6 +279,10 @@ pub struct ShowArgs {
     /// Print its config as TOML and nothing else, as in `headroom show RUN --config | headroom train - --seed 2`.
     #[arg(long, conflicts_with_all = ["json", "points"])]
     pub config: bool,
+    /// Print a config that begins with the model's weights and trains it further, as TOML and nothing else; of a run, with those
+    /// of its best checkpoint.
+    #[arg(long, conflicts_with_all = ["json", "points", "config"])]
+    pub further: bool,
     /// Answer as JSON.
     #[arg(long)]
     pub json: bool,

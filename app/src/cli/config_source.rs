@@ -99,7 +99,10 @@ fn split(args: &ConfigArgs) -> CliResult<(String, Vec<String>)> {
 fn from_current_dir(given: &mut String, current_dir: &Path) {
     let Some((field, value)) = given.split_once('=') else { return };
     let value = value.trim().trim_matches(['"', '\'']);
-    if PATH_FIELDS.contains(&field.trim()) && !value.is_empty() && Path::new(value).is_relative() {
+    // A model to begin with may be no path but a run, or a model of a hub.
+    let is_model = || field.trim() == "model.initial" && current_dir.join(value).is_dir();
+    let is_path = PATH_FIELDS.contains(&field.trim()) || is_model();
+    if is_path && !value.is_empty() && Path::new(value).is_relative() {
         let path = current_dir.join(value).to_string_lossy().into_owned();
         *given = format!("{}={}", field.trim(), toml::Value::String(path));
     }

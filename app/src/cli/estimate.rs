@@ -4,7 +4,8 @@ use std::path::Path;
 
 use headroom_engine::{
     attention::{Cost, ModelPlan, ParameterMatch, Part, Workload, estimated_vocabulary},
-    config::{RunConfig, Tokenizer, counted},
+    checkpoint::read_plan,
+    config::{Problem, RunConfig, Tokenizer, counted},
     data::TextTokenizer,
 };
 use serde_json::json;
@@ -20,8 +21,16 @@ use super::{
 /// Counts parameters, FLOPs and memory of a training step.
 pub fn run(args: &EstimateArgs) -> CliResult {
     let GivenConfig { label, config, base_dir } = GivenConfig::read_without_text(&args.config)?;
-    let (vocabulary, known_from) = vocabulary(&config, &base_dir);
-    let plan = ModelPlan::resolve(&config, vocabulary).map_err(|problems| CliError::problems(&label, &problems))?;
+    let (mut vocabulary, mut known_from) = vocabulary(&config, &base_dir);
+    let problems = |problems: Vec<Problem>| CliError::problems(&label, &problems);
+    let mut plan = ModelPlan::resolve(&config, vocabulary).map_err(problems)?;
+    if let Some(initial) =
+        config.model.initial.as_ref().map(|initial| base_dir.join(initial)).filter(|dir| dir.is_dir())
+    {
+        let given = read_plan(&initial).map_err(|error| CliError::at("model.initial", error.to_string()))?;
+        plan = given.trained_further(&config).map_err(problems)?;
+        (vocabulary, known_from) = (plan.vocabulary(), KnownFrom::Model);
+    }
     let matched = ParameterMatch::of(&config).map_err(|problems| CliError::problems(&label, &problems))?;
     let cost = Cost::of(&plan, &Workload::training(&config));
     let parts: Vec<_> = Part::ALL.into_iter().map(|part| cost.part(part)).collect();
@@ -74,6 +83,11 @@ pub fn run(args: &EstimateArgs) -> CliResult {
         KnownFrom::File => {
             format!("Counted for a vocabulary of {tokens}, as in the tokenizer's file; no text was read.")
         }
+        KnownFrom::Model => format!("Counted for the {tokens} of the model to begin with; no text was read."),
+        KnownFrom::Elsewhere => format!(
+            "Counted for a vocabulary of {tokens}, which is assumed: it is that of the model to begin with, which is looked for \
+             here only where model.initial is a directory."
+        ),
         KnownFrom::Assumption(why) => {
             format!(
                 "Counted for a vocabulary of {tokens}, which is assumed: the tokenizer's file cannot be read ({why})."
@@ -90,6 +104,10 @@ enum KnownFrom {
     Config,
     /// The tokenizer's file.
     File,
+    /// The model to begin with.
+    Model,
+    /// Nowhere: the model to begin with is no directory that is there.
+    Elsewhere,
     /// Nowhere: the file cannot be read, for this reason.
     Assumption(String),
 }
@@ -100,7 +118,8 @@ impl KnownFrom {
             Self::Bytes => "bytes",
             Self::Config => "config",
             Self::File => "tokenizer_file",
-            Self::Assumption(_) => "assumption",
+            Self::Model => "model",
+            Self::Assumption(_) | Self::Elsewhere => "assumption",
         }
     }
 }
@@ -111,6 +130,7 @@ fn vocabulary(config: &RunConfig, base_dir: &Path) -> (usize, KnownFrom) {
     match &config.data.tokenizer {
         Tokenizer::Bytes(_) => (estimated, KnownFrom::Bytes),
         Tokenizer::Bpe(_) | Tokenizer::WordPiece(_) => (estimated, KnownFrom::Config),
+        Tokenizer::Initial(_) => (estimated, KnownFrom::Elsewhere),
         Tokenizer::File(file) => match TextTokenizer::open_file(&base_dir.join(&file.path)) {
             Ok(tokenizer) => (tokenizer.vocabulary_size(), KnownFrom::File),
             Err(error) => (estimated, KnownFrom::Assumption(error.to_string())),

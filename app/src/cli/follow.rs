@@ -103,7 +103,8 @@ impl Follower {
                     self.health = *health;
                     self.progress.show(&event)?;
                 }
-                Event::Checkpointed { run, .. }
+                Event::BegunWith { run, .. }
+                | Event::Checkpointed { run, .. }
                 | Event::Evaluated { run, .. }
                 | Event::PairsChosen { run, .. }
                 | Event::Paused { run, .. }

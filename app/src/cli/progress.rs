@@ -227,6 +227,18 @@ fn sentence(event: &Event) -> Option<String> {
             let examples: Vec<&str> = text.lines().collect();
             format!("Sample at step {}:\n  {}", plain::count(*step), examples.join("\n  "))
         }
+        Event::BegunWith { model, taken, fresh, left_out, .. } => {
+            let named = |what: &str, names: &[String]| match names {
+                [] => String::new(),
+                names => format!("; {what}: {}", names.join(", ")),
+            };
+            format!(
+                "Begins with {model}: {} taken{}{}",
+                counted(*taken, "tensor"),
+                named("fresh", fresh),
+                named("not used", left_out)
+            )
+        }
         Event::PairsChosen { step, k, score_error, .. } => format!(
             "From step {} on, {} of each row {} scored; {:.2} % of the scores' mean square is lost",
             plain::count(*step + 1),

@@ -29,6 +29,9 @@ pub fn run(given: Option<&Path>, args: &ShowArgs) -> CliResult {
         Named::Directory(path) => return show_directory::run(&path, args),
         Named::Run(store, record) => (store, record),
     };
+    if args.further {
+        return show_directory::run_further(&store, &record);
+    }
     if args.config {
         return print::toml(&record.config_toml);
     }

@@ -2,7 +2,12 @@
 
 use std::path::Path;
 
-use headroom_engine::checkpoint::{DirectoryFacts, describe_model_dir};
+use headroom_engine::{
+    checkpoint::{DirectoryFacts, describe_model_dir},
+    config::{RunConfig, to_toml},
+    store::{RunRecord, Store},
+    worker::{Which, choose_checkpoint},
+};
 
 use super::{
     args::ShowArgs,
@@ -21,7 +26,29 @@ pub fn run(directory: &Path, args: &ShowArgs) -> CliResult {
         };
         return print::toml(facts.config_toml.as_deref().ok_or_else(missing)?);
     }
+    if args.further {
+        return further(&facts, facts.further.clone());
+    }
     if args.json { print::json(&facts) } else { print::block(&text(&facts)) }
+}
+
+/// Prints a config that trains a run further.
+pub fn run_further(store: &Store, record: &RunRecord) -> CliResult {
+    let run = &record.summary.id;
+    let records = store.checkpoints(run)?;
+    let chosen = choose_checkpoint(&records, Which::Best).map_err(|why| CliError::at("--further", why))?;
+    let facts = describe_model_dir(&chosen.path).map_err(|error| CliError::at("run", error.to_string()))?;
+    let config = facts.further.clone().map(|mut config| {
+        config.model.initial = Some(run.to_string());
+        config
+    });
+    further(&facts, config)
+}
+
+fn further(facts: &DirectoryFacts, config: Option<RunConfig>) -> CliResult {
+    let why = facts.why_not_further.as_deref().unwrap_or_default();
+    let refused = || CliError::at("--further", format!("It cannot be trained further: {why}."));
+    print::toml(&to_toml(&config.ok_or_else(refused)?))
 }
 
 fn text(facts: &DirectoryFacts) -> String {
@@ -58,10 +85,10 @@ fn text(facts: &DirectoryFacts) -> String {
             let step = lineage.step.map(|step| format!(", step {}", plain::count(step))).unwrap_or_default();
             format!(" (run {run}{step})")
         });
-        fact("converted from", format!("{}{}", lineage.from, of_run.unwrap_or_default()));
+        fact("made from", format!("{}{}", lineage.from, of_run.unwrap_or_default()));
         let largest =
             lineage.largest_error().map(|error| format!("; largest error of an attention {:.2} %", 100.0 * error));
-        fact("converted by", format!("{}{}", lineage.by, largest.unwrap_or_default()));
+        fact("made by", format!("{}{}", lineage.by, largest.unwrap_or_default()));
         if let Some(measured) = &lineage.measured {
             let losses = measured
                 .loss

@@ -128,6 +128,20 @@ impl State {
                     self.refresh(&run, Asked::Samples);
                 }
             }
+            Event::BegunWith { run, model, taken, fresh, left_out, .. } => {
+                let named = |what: &str, names: &[String]| match names {
+                    [] => String::new(),
+                    names => format!(" {what}: {}.", names.join(", ")),
+                };
+                let text = format!(
+                    "\"{}\" begins with {model}: {} taken.{}{}",
+                    self.run_name(&run),
+                    counted(taken, "tensor"),
+                    named("Fresh", &fresh),
+                    named("Not used", &left_out)
+                );
+                self.messages.push(Level::Info, text, "", Some(run));
+            }
             Event::PairsChosen { run, step, k, score_error, .. } => {
                 let text = format!(
                     "From step {} on, \"{}\" scores {} of each row; {:.2} % of the scores' mean square is lost.",

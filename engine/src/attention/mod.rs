@@ -7,6 +7,7 @@
 pub mod compatibility;
 mod cost;
 mod dropout;
+mod further;
 mod heads;
 mod matching;
 mod plan;

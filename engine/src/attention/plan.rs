@@ -424,12 +424,12 @@ fn check_warm_up(config: &RunConfig, PartialCoverage { from, warmup_steps, .. }:
 /// The vocabulary that a config will probably have, before there is a tokenizer: for estimates only.
 ///
 /// The number asked for where one is trained (a small corpus may allow fewer); for bytes 256 and the special tokens
-/// (BERT's five, GPT-2's one); 32,000 for a file.
+/// (BERT's five, GPT-2's one); 32,000 for a file, and for that of a model to begin with.
 pub fn estimated_vocabulary(config: &RunConfig) -> usize {
     match &config.data.tokenizer {
         Tokenizer::Bytes(_) => BYTES + config.objective().special_tokens().names.len(),
         Tokenizer::Bpe(trained) | Tokenizer::WordPiece(trained) => trained.vocabulary,
-        Tokenizer::File(_) => FILE_VOCABULARY,
+        Tokenizer::File(_) | Tokenizer::Initial(_) => FILE_VOCABULARY,
     }
 }
 

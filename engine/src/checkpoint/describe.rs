@@ -10,7 +10,13 @@ use super::{
     BestMetric, CONFIG, CheckpointError, FILES, Lineage, RUN_CONFIG, load_model_dir, load_training_state,
     weights::under_file_names,
 };
-use crate::config::{NormPlacement, RunConfig};
+use crate::{
+    attention::ModelPlan,
+    config::{
+        Architecture, AttentionConfig, InitialTokenizer, ModelConfig, NormPlacement, NumberWordsSource, RunConfig,
+        Source, Tokenizer,
+    },
+};
 
 /// What a model directory holds, by its own files alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,6 +57,10 @@ pub struct DirectoryFacts {
     pub lineage: Option<Lineage>,
     /// How far training had come, where it can go on.
     pub training: Option<TrainingFacts>,
+    /// A config that trains it further, where one can; its `model.initial` is the directory.
+    pub further: Option<RunConfig>,
+    /// Why none can, in words.
+    pub why_not_further: Option<String>,
 }
 
 /// One tensor.
@@ -107,6 +117,10 @@ pub fn describe_model_dir(dir: &Path) -> Result<DirectoryFacts, CheckpointError>
     let tensors =
         tensors.iter().map(|(name, tensor)| TensorFacts { name: name.clone(), shape: tensor.dims().to_vec() });
     let plan = &loaded.plan;
+    let (further, why_not_further) = match further(plan, loaded.config.as_ref(), dir) {
+        Ok(config) => (Some(config), None),
+        Err(why) => (None, Some(why)),
+    };
     Ok(DirectoryFacts {
         path: dir.to_owned(),
         class: word(hugging_face.get("architectures").and_then(|classes| classes.get(0))),
@@ -126,5 +140,43 @@ pub fn describe_model_dir(dir: &Path) -> Result<DirectoryFacts, CheckpointError>
         config_toml: read(RUN_CONFIG),
         lineage: loaded.lineage,
         training,
+        further,
+        why_not_further,
     })
+}
+
+/// Tokens of an example where no run says how many: most models read more than fits into a small machine.
+const LENGTH: usize = 128;
+
+/// The learning rate where no run says one: the largest with which BERT was fine-tuned (Devlin et al., 2019).
+const LEARNING_RATE: f64 = 5e-5;
+
+/// A config that trains a model further: on the data and in the manner of the run that made it, where there was one.
+///
+/// # Errors
+/// In words: why none can.
+fn further(plan: &ModelPlan, made_by: Option<&RunConfig>, dir: &Path) -> Result<RunConfig, String> {
+    let (model, attention) = plan.config_to_train_further()?;
+    let mut config = made_by.cloned().unwrap_or_else(|| {
+        let mut config = RunConfig::default();
+        (config.data.sequence_length, config.train.learning_rate) = (LENGTH, LEARNING_RATE);
+        if model.kind == Architecture::EncoderDecoder {
+            config.data.source = Source::NumberWords(NumberWordsSource::default());
+        }
+        config
+    });
+    let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    config.name = match made_by {
+        Some(made_by) => format!("{}, trained further", made_by.name),
+        None => format!("{name}, trained further"),
+    };
+    config.data.sequence_length = config.data.sequence_length.min(plan.stack.longest());
+    config.data.tokenizer = Tokenizer::Initial(InitialTokenizer {});
+    let initial = Some(dir.display().to_string());
+    config.model = ModelConfig { initial, positions: None, dropout: config.model.dropout, ..model };
+    if made_by.is_none() {
+        config.model.dropout = plan.stack.dropout;
+    }
+    config.attention = AttentionConfig { cache: config.attention.cache, ..attention };
+    Ok(config)
 }

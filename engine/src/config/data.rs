@@ -302,6 +302,8 @@ pub enum Tokenizer {
     WordPiece(TrainedTokenizer),
     /// A given `tokenizer.json`.
     File(FileTokenizer),
+    /// That of the model which training begins with (`model.initial`).
+    Initial(InitialTokenizer),
 }
 
 impl Default for Tokenizer {
@@ -333,6 +335,11 @@ impl Default for TrainedTokenizer {
         Self { vocabulary: 8192 }
     }
 }
+
+/// The tokenizer of the model that training begins with. It comes along in every checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InitialTokenizer {}
 
 /// A given `tokenizer.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -37,8 +37,8 @@ pub use compatibility::*;
 pub use counted::{counted, grouped};
 pub use coverage::{Coverage, EigenCoverage, PartialCoverage, Restore};
 pub use data::{
-    ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, LongPairs, NumberWordsSource, PairsSource,
-    RandomSource, Source, Tokenizer, TrainedTokenizer,
+    ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, InitialTokenizer, LongPairs,
+    NumberWordsSource, PairsSource, RandomSource, Source, Tokenizer, TrainedTokenizer,
 };
 pub use descriptor::{About, Number, NumberValue};
 pub use device::DeviceChoice;

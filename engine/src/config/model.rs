@@ -21,9 +21,15 @@ pub struct ModelConfig {
     pub dropout: f64,
     /// Layer norm before each sub-layer or after its residual sum.
     pub norm: NormPlacement,
-    /// Learned positions; when absent, as many as `data.sequence_length`.
+    /// Learned positions; when absent, as many as `data.sequence_length`, or as many as the model has that training begins
+    /// with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub positions: Option<usize>,
+    /// The model whose weights training begins with: a run by name or id (its best checkpoint), a model directory, or a
+    /// model of a hub that was fetched. A relative path is taken from the folder of the config file. When absent, weights are
+    /// drawn. The model's sizes and answers about attention must be those of the config.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial: Option<String>,
 }
 
 impl Default for ModelConfig {
@@ -38,6 +44,7 @@ impl Default for ModelConfig {
             dropout: 0.0,
             norm: NormPlacement::Pre,
             positions: None,
+            initial: None,
         }
     }
 }

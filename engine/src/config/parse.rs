@@ -9,6 +9,9 @@ use toml::{
 
 use super::{FORMAT, Problem, RunConfig, data};
 
+/// The kind of tokenizer that comes from `model.initial`.
+const INITIAL_TOKENIZER: &str = "initial";
+
 /// Why a config could not be read.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ConfigError {
@@ -111,7 +114,20 @@ pub fn to_toml(config: &RunConfig) -> String {
     toml::to_string(config).unwrap_or_default()
 }
 
-fn read(table: Table) -> Result<RunConfig, ConfigError> {
+/// Without a word about the tokenizer a run has that of the model it begins with.
+fn default_tokenizer(table: &mut Table) {
+    if table.get("model").and_then(|model| model.get("initial")).is_none() {
+        return;
+    }
+    let data = table.entry("data").or_insert_with(|| Value::Table(Table::new()));
+    if let Some(data) = data.as_table_mut() {
+        let kind = Value::String(INITIAL_TOKENIZER.to_owned());
+        data.entry("tokenizer").or_insert_with(|| Value::Table([("kind".to_owned(), kind)].into_iter().collect()));
+    }
+}
+
+fn read(mut table: Table) -> Result<RunConfig, ConfigError> {
+    default_tokenizer(&mut table);
     RunConfig::deserialize(Value::Table(table.clone())).map_err(|error| {
         let mut found = faults(&table);
         if found.is_empty() {
@@ -432,6 +448,25 @@ fn drop_fields(section: &mut Table, path: &str, kind: &Value) -> Option<String> 
 mod tests {
     use super::*;
     use crate::config::{FirstReuse, FullReuse, Reuse, Source, Tokenizer};
+
+    #[test]
+    fn a_run_that_begins_with_a_model_has_its_tokenizer_unless_it_says_another() {
+        let initial = Tokenizer::Initial(crate::config::InitialTokenizer {});
+        let of = |text: &str| from_toml(&format!("format = 1\n{text}")).unwrap();
+        let begins = of("model.initial = \"minilm/\"");
+        assert_eq!((begins.model.initial.as_deref(), &begins.data.tokenizer), (Some("minilm/"), &initial));
+        assert_eq!(from_toml(&to_toml(&begins)).unwrap(), begins);
+        let bytes = of("model.initial = \"m\"\ndata.tokenizer.kind = \"bytes\"");
+        assert_eq!(bytes.data.tokenizer, Tokenizer::Bytes(crate::config::ByteTokenizer {}));
+        let overridden = from_toml_with("format = 1", &["model.initial=m".to_owned()]).unwrap();
+        assert_eq!(overridden.data.tokenizer, initial);
+        // Without a model nothing is written that was not before.
+        let fresh = of("");
+        assert_eq!(fresh.data.tokenizer, Tokenizer::default());
+        assert!(!to_toml(&fresh).contains("initial"));
+        let problems = of("data.tokenizer.kind = \"initial\"").validate();
+        assert_eq!(problems.iter().map(|problem| problem.field.as_str()).collect::<Vec<_>>(), ["data.tokenizer.kind"]);
+    }
 
     #[test]
     fn the_documented_example_reads() {

@@ -39,6 +39,15 @@ impl RunConfig {
         self.check_data(&mut check);
         self.model.check(&self.attention, self.data.sequence_length, &mut check);
         self.check_train(&mut check);
+        if self.model.initial.as_ref().is_some_and(|initial| initial.trim().is_empty()) {
+            check.add("model.initial", "name a run, a model directory or a fetched model, or leave the field out");
+        }
+        if self.model.initial.is_some() && self.attention.match_parameters.is_some() {
+            check.add(
+                "attention.match_parameters",
+                "a model that training begins with has its layers, so that none can be added; leave it out",
+            );
+        }
         check.count("probe.examples", self.probe.examples, 1..=1024);
         check
     }
@@ -82,7 +91,6 @@ impl RunConfig {
             ),
         }
         match &data.tokenizer {
-            Tokenizer::Bytes(_) => {}
             Tokenizer::Bpe(trained) | Tokenizer::WordPiece(trained) => {
                 check.count("data.tokenizer.vocabulary", trained.vocabulary, TrainedTokenizer::LEAST..=1_000_000);
             }
@@ -91,6 +99,12 @@ impl RunConfig {
                     check.add("data.tokenizer.path", "name a tokenizer.json");
                 }
             }
+            Tokenizer::Initial(_) if self.model.initial.is_none() => check.add(
+                "data.tokenizer.kind",
+                "\"initial\" is the tokenizer of the model that training begins with; name that in model.initial, or choose \
+                 another tokenizer",
+            ),
+            Tokenizer::Bytes(_) | Tokenizer::Initial(_) => {}
         }
     }
 

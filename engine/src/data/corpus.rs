@@ -8,7 +8,7 @@ use super::number_words::{all_number_words, generate_number_words};
 use super::progress::advance;
 use super::rng::{Purpose, Stream};
 use super::split::split_in_pairs;
-use super::tokenizer::{bpe, bytes, given, word_piece};
+use super::tokenizer::{bpe, bytes, given, of_model, word_piece};
 use super::{
     DataError, Documents, Progress, Split, Stage, TextTokenizer, TokenStream, generate_grammar, generate_random,
     load_files, memory, split,
@@ -78,19 +78,39 @@ impl Corpus {
         cache_dir: &Path,
         progress: &dyn Progress,
     ) -> Result<Self, DataError> {
+        Self::load_for(None, config, objective, base_dir, cache_dir, progress)
+    }
+
+    /// The same for a model whose `tokenizer.json` has the text `model_tokenizer`: where the config asks for that of the model
+    /// which training begins with, it is this one.
+    pub fn load_for(
+        model_tokenizer: Option<&str>,
+        config: &DataConfig,
+        objective: &Objective,
+        base_dir: &Path,
+        cache_dir: &Path,
+        progress: &dyn Progress,
+    ) -> Result<Self, DataError> {
+        // Before text is read for it.
+        let given_by_model = match &config.tokenizer {
+            Tokenizer::Initial(_) => Some(of_model(model_tokenizer, objective)?),
+            Tokenizer::Bytes(_) | Tokenizer::Bpe(_) | Tokenizer::WordPiece(_) | Tokenizer::File(_) => None,
+        };
         let mut notes = Notes::default();
         let texts = split_texts(config, base_dir, &mut notes, progress)?;
         let specials = objective.special_tokens();
-        let tokenizer = match &config.tokenizer {
-            Tokenizer::Bytes(_) => bytes(specials)?,
-            Tokenizer::File(file) => given(&base_dir.join(&file.path), objective)?,
-            Tokenizer::Bpe(trained) => TokenizerCache::new(cache_dir).get_or_train(
+        let tokenizer = match (&config.tokenizer, given_by_model) {
+            (_, Some(tokenizer)) => tokenizer,
+            (Tokenizer::Initial(_), None) => return Err(DataError::NoModelTokenizer),
+            (Tokenizer::Bytes(_), None) => bytes(specials)?,
+            (Tokenizer::File(file), None) => given(&base_dir.join(&file.path), objective)?,
+            (Tokenizer::Bpe(trained), None) => TokenizerCache::new(cache_dir).get_or_train(
                 &format!("bpe {} {}", trained.vocabulary, specials.cache_key),
                 &texts.train,
                 &mut notes.warnings,
                 || bpe(&texts.train, trained.vocabulary, specials, progress),
             )?,
-            Tokenizer::WordPiece(trained) => TokenizerCache::new(cache_dir).get_or_train(
+            (Tokenizer::WordPiece(trained), None) => TokenizerCache::new(cache_dir).get_or_train(
                 &format!("word_piece {}", trained.vocabulary),
                 &texts.train,
                 &mut notes.warnings,

@@ -400,6 +400,22 @@ pub enum DataError {
         path: PathBuf,
     },
 
+    /// The tokenizer of a model to begin with was asked for, and there is none.
+    #[error(
+        "The tokenizer is to be that of the model which training begins with, and there is none. Name the model in \
+         model.initial, or choose another tokenizer (data.tokenizer)"
+    )]
+    NoModelTokenizer,
+
+    /// The tokenizer of a model lacks a token that what is learnt needs.
+    #[error(
+        "The tokenizer of the model to begin with has no token for what is learnt: it lacks {lacks}. Choose another model"
+    )]
+    UnservingModelTokenizer {
+        /// The token, in words.
+        lacks: &'static str,
+    },
+
     /// More tokens were asked for than the text yields.
     #[error(
         "The training text yields only {reached} different tokens, fewer than the {asked} asked for. {}", fewer_tokens(*reached)

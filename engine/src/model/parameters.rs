@@ -42,6 +42,21 @@ impl ParameterSet {
     /// Every parameter draws from a stream of its own, chosen by its seed name ([`seed_names`]): the same seed gives the
     /// same weights, and a parameter that two plans share starts the same in both. Drawn in 64 bits, then rounded.
     pub fn init(plan: &ModelPlan, seed: u64, dtype: DType, device: &Device) -> Result<Self, ModelError> {
+        Self::init_around(plan, seed, dtype, device, &BTreeMap::new()).map(|(set, _)| set)
+    }
+
+    /// The weights of a plan of which `known` are known, such as those of a model that training begins with; they are copied.
+    /// Every other parameter is drawn as in [`Self::init`]; their names come second. Tensors that the plan has no use for,
+    /// by name and shape, are left where they are.
+    pub fn init_around(
+        plan: &ModelPlan,
+        seed: u64,
+        dtype: DType,
+        device: &Device,
+        known: &BTreeMap<String, Tensor>,
+    ) -> Result<(Self, Vec<String>), ModelError> {
+        let take = |name: &str, shape: &[usize]| known.get(name).filter(|tensor| tensor.dims() == shape);
+        let mut fresh = Vec::new();
         let draw = |name: &str, shape: &[usize], initial: Initial| -> Result<Tensor, ModelError> {
             Ok(match initial {
                 Initial::Ones => Tensor::ones(shape, dtype, device)?,
@@ -61,10 +76,19 @@ impl ParameterSet {
         };
         let mut set = Self::empty();
         for specification in specifications(plan) {
-            let tensor = draw(&specification.name, &specification.shape, specification.initial)?;
+            let tensor = if let Some(tensor) = take(&specification.name, &specification.shape) {
+                tensor.detach().to_device(device)?.to_dtype(dtype)?
+            } else {
+                fresh.push(specification.name.clone());
+                draw(&specification.name, &specification.shape, specification.initial)?
+            };
             set.insert(plan, specification.name, specification.decay, Var::from_tensor(&tensor)?);
         }
         for state in state_specifications(&plan.stack) {
+            if let Some(tensor) = take(&state.name, &state.shape) {
+                set.state.insert(state.name, tensor.detach().to_device(device)?);
+                continue;
+            }
             let tensor = match (state.kind, state.shape.as_slice()) {
                 (StateKind::Pairs, &[n, k]) => PairSets::even(n, k, plan.stack.is_causal)?.tensor(device)?,
                 (StateKind::Restore(initial), shape) => draw(&state.name, shape, initial)?,
@@ -72,7 +96,7 @@ impl ParameterSet {
             };
             set.state.insert(state.name, tensor);
         }
-        Ok(set)
+        Ok((set, fresh))
     }
 
     fn empty() -> Self {

@@ -27,4 +27,4 @@ pub use report::{Control, Divergence, EvaluationReport, Hooks, Moment, Outcome, 
 pub use run::train;
 pub use stability::{Activity, Health, Stability, Window};
 pub use stepper::{Stepped, Stepper};
-pub use trainer::{Progress, Resume, Trainer, dtype_of, steps_of};
+pub use trainer::{Progress, Resume, Start, Trainer, dtype_of, steps_of};

@@ -49,6 +49,16 @@ pub struct Resume {
     pub progress: Progress,
 }
 
+/// What a run begins with.
+pub enum Start {
+    /// Weights that are drawn.
+    Fresh,
+    /// Weights of another model, with which the first step begins.
+    Weights(ParameterSet),
+    /// A state of the run itself.
+    Resume(Resume),
+}
+
 /// Model, optimiser and batches of a run; does single steps.
 pub struct Trainer {
     config: RunConfig,
@@ -92,29 +102,33 @@ pub fn steps_of(config: &RunConfig, batches_per_epoch: u64) -> u64 {
 }
 
 impl Trainer {
-    /// Builds everything for a checked plan whose vocabulary is the corpus's. Where the plan leaves out pairs, and the state
+    /// Builds everything for a checked plan whose vocabulary is the corpus's, or holds it. Where the plan leaves out pairs, and the state
     /// to go on from does not say which, every pair is scored until [`Trainer::choose_pairs`] or [`Trainer::cover`].
     pub fn new(
         config: RunConfig,
         plan: ModelPlan,
         corpus: Corpus,
         device: &Device,
-        resume: Option<Resume>,
+        start: Start,
     ) -> Result<Self, TrainError> {
         let train = &config.train;
         let objective = config.objective();
         let batcher = Batcher::new(&corpus, &objective, train.batch, config.data.sequence_length, config.seed)?;
         let dtype = dtype_of(config.precision);
         let goal = plan;
-        let is_chosen = resume.as_ref().is_some_and(|resume| resume.parameters.has_coverage());
+        let is_chosen = match &start {
+            Start::Fresh => false,
+            Start::Weights(parameters) | Start::Resume(Resume { parameters, .. }) => parameters.has_coverage(),
+        };
         let plan = if is_chosen { goal.clone() } else { goal.exact() };
         if plan != goal {
             // Before steps are spent on a warm-up.
             require_memory(config.data.sequence_length)?;
         }
-        let (parameters, moments, progress) = match resume {
-            Some(resume) => (resume.parameters, Some(resume.moments), resume.progress),
-            None => (ParameterSet::init(&plan, config.seed, dtype, device)?, None, Progress::default()),
+        let (parameters, moments, progress) = match start {
+            Start::Resume(resume) => (resume.parameters, Some(resume.moments), resume.progress),
+            Start::Weights(parameters) => (parameters, None, Progress::default()),
+            Start::Fresh => (ParameterSet::init(&plan, config.seed, dtype, device)?, None, Progress::default()),
         };
         let needed = Cost::of(&goal, &Workload::training(&config)).memory_bytes;
         let stepper = Stepper::new(&plan, &parameters, &config, device);

@@ -1,16 +1,18 @@
-use super::{Event, device, disk_space, outbox::Outbox};
+use std::path::{Path, PathBuf};
+
+use super::{Event, device, disk_space, initial, outbox::Outbox};
 use crate::{
     attention::{Cost, ModelPlan, Workload, estimated_vocabulary},
     config::{Problem, RunConfig},
     data::{data_problems, memory},
-    store::StorePaths,
+    store::Store,
 };
 
 /// Answers what a config alone cannot tell, on a thread of its own: a network folder can take its time.
-pub(super) fn check(outbox: Outbox, config: RunConfig, paths: StorePaths, revision: u64) {
+pub(super) fn check(outbox: Outbox, config: RunConfig, base_dir: PathBuf, store: Store, revision: u64) {
     let answer = outbox.clone();
     let spawned = std::thread::Builder::new().name("headroom-check".to_owned()).spawn(move || {
-        let (problems, free_bytes) = problems(&config, &paths);
+        let (problems, free_bytes) = problems(config.anchored(&base_dir), &base_dir, &store);
         outbox.send(Event::Checked { revision, problems, free_bytes });
     });
     if spawned.is_err() {
@@ -19,8 +21,14 @@ pub(super) fn check(outbox: Outbox, config: RunConfig, paths: StorePaths, revisi
 }
 
 /// What disk, device and memory say about a config with absolute paths.
-fn problems(config: &RunConfig, paths: &StorePaths) -> (Vec<Problem>, Option<u64>) {
+fn problems(config: RunConfig, base_dir: &Path, store: &Store) -> (Vec<Problem>, Option<u64>) {
     let mut found = data_problems(&config.data, &config.objective());
+    let begins = initial::anchored(store, config.clone(), base_dir).map_err(|problem| vec![problem]);
+    let further = begins.and_then(|config| initial::plan_of(store, &config)).unwrap_or_else(|problems| {
+        found.extend(problems);
+        None
+    });
+    let (config, paths) = (&config, store.paths());
     let free = match device::free_bytes(config.device) {
         Ok(free) => free,
         Err(why) => {
@@ -28,7 +36,8 @@ fn problems(config: &RunConfig, paths: &StorePaths) -> (Vec<Problem>, Option<u64
             return (found, None);
         }
     };
-    if let Ok(plan) = ModelPlan::resolve(config, estimated_vocabulary(config)) {
+    let resolved = ModelPlan::resolve(config, estimated_vocabulary(config));
+    if let Ok(plan) = resolved.map(|plan| further.unwrap_or(plan)) {
         if let Some(why) = disk_space::shortage(config, &plan, paths, 0) {
             let why = format!(
                 "{why}; free some space, keep fewer checkpoints, or choose another place with --store: {}",

@@ -159,7 +159,8 @@ fn make(
             // A run's pairs come from what it was trained on, which is not what it is measured on.
             let made = if job.data.is_none() && text.subject.has_text {
                 let corpus = Some(&text.subject.corpus);
-                approximate(context, model, &wanted, &text.subject.config, corpus, text.tokens, control)?
+                let tokenizer = text.subject.corpus.tokenizer.to_json();
+                approximate(context, model, &wanted, (&text.subject.config, tokenizer), corpus, text.tokens, control)?
             } else {
                 let held_out = text.subject.held_out(text.at_once, text.tokens).map_err(JobError::refusal)?;
                 let batches = held_out.spread(*examples, text.at_once);
@@ -320,6 +321,8 @@ fn failure(error: impl std::fmt::Display) -> JobError {
 
 /// The config of a run that would train the model that came out.
 fn config_of(mut config: RunConfig, made: &Made) -> RunConfig {
+    // What it was trained from has other attention.
+    config.model.initial = None;
     let plan = &made.converted.plan;
     let attention = &mut config.attention;
     attention.compatibility = plan.stack.compatibility.clone();

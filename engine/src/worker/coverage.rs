@@ -78,7 +78,7 @@ fn pairs_of(
     let corpus = if config.data == trainer.config().data {
         trainer.corpus()
     } else {
-        own = load_corpus(context, config)?;
+        own = load_corpus(context, config, loaded.tokenizer_json.as_deref())?;
         &own
     };
     if corpus.tokenizer.vocabulary_size() > loaded.plan.vocabulary() {
@@ -103,7 +103,7 @@ pub(super) struct Approximated {
 }
 
 /// Leaves out what `wanted` says of a model that scores every pair, for sequences of `n` tokens. Pairs and directions come
-/// from the text that it was trained on: `corpus`, or the one of its config.
+/// from the text that it was trained on: `corpus`, or the one of its config, in the tokens of a `tokenizer.json`.
 ///
 /// # Errors
 /// In words: why this cannot be.
@@ -111,7 +111,7 @@ pub(super) fn approximate(
     context: &JobContext,
     (plan, parameters): (&ModelPlan, &ParameterSet),
     wanted: &Approximation,
-    config: &RunConfig,
+    (config, tokenizer): (&RunConfig, &str),
     corpus: Option<&Corpus>,
     n: usize,
     control: &JobControl,
@@ -121,7 +121,7 @@ pub(super) fn approximate(
     let corpus = if let Some(corpus) = corpus {
         corpus
     } else {
-        own = load_corpus(context, config).map_err(JobError::refusal)?;
+        own = load_corpus(context, config, Some(tokenizer)).map_err(JobError::refusal)?;
         &own
     };
     let batcher = batcher(corpus, config, n)?;
@@ -184,9 +184,9 @@ fn words(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-fn load_corpus(context: &JobContext, config: &RunConfig) -> Result<Corpus, String> {
+fn load_corpus(context: &JobContext, config: &RunConfig, tokenizer: Option<&str>) -> Result<Corpus, String> {
     let cache = context.store.paths().tokenizer_cache();
-    Corpus::load(&config.data, &config.objective(), Path::new(""), &cache, &Silent).map_err(words)
+    Corpus::load_for(tokenizer, &config.data, &config.objective(), Path::new(""), &cache, &Silent).map_err(words)
 }
 
 fn batcher(corpus: &Corpus, config: &RunConfig, n: usize) -> Result<Batcher, TrainError> {

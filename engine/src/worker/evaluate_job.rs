@@ -31,7 +31,8 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
         }
         let own = job.data.is_none().then_some(&subject.corpus);
         let model = (subject.model.plan(), &subject.parameters);
-        let found = coverage::approximate(context, model, wanted, &subject.config, own, length, control)?;
+        let tokenizer = subject.corpus.tokenizer.to_json();
+        let found = coverage::approximate(context, model, wanted, (&subject.config, tokenizer), own, length, control)?;
         subject.model = Model::frozen(&found.plan, &found.parameters).map_err(failure)?;
         score_error = Some(found.score_error);
     }

@@ -148,6 +148,21 @@ pub enum Event {
         /// The text.
         text: String,
     },
+    /// The weights of a run begin with those of a model.
+    BegunWith {
+        /// The run.
+        run: RunId,
+        /// The model, in words: its directory, or the name of its run and the step.
+        model: String,
+        /// SHA-256 of its weights, where they are one file.
+        weights_sha256: Option<String>,
+        /// Tensors that were taken.
+        taken: usize,
+        /// Tensors that start fresh, since the model has none, by their names in files.
+        fresh: Vec<String>,
+        /// Tensors of the model that the run has no use for, by their names in files.
+        left_out: Vec<String>,
+    },
     /// The pairs of each row that are scored were chosen: from the next step on the others follow from them.
     PairsChosen {
         /// The run.

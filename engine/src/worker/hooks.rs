@@ -10,7 +10,7 @@ use super::{
 use crate::{
     analysis::{Analysis, AnalysisError},
     attention::{Cost, ParameterMatch, Workload},
-    checkpoint::{ModelDirectory, save_model_dir},
+    checkpoint::{Lineage, ModelDirectory, save_model_dir},
     model::{Mixing, mixing_matrices},
     store::{
         CheckpointKind, NewCheckpoint, NewSnapshot, Progress, RunFacts, RunId, RunState, StateDetails, Store,
@@ -45,6 +45,8 @@ pub(super) struct RunHooks<'a> {
     /// Step and loss of the newest evaluation.
     evaluated: Option<(u64, f64)>,
     kept: KeptCheckpoints,
+    /// The model that the run began with.
+    lineage: Option<Lineage>,
     /// Why the newest checkpoint to go on from is not there.
     unsaved: Option<String>,
     told_step: Option<Instant>,
@@ -67,6 +69,7 @@ impl<'a> RunHooks<'a> {
             best: None,
             evaluated: None,
             kept: KeptCheckpoints::default(),
+            lineage: None,
             unsaved: None,
             told_step: None,
             told_runs: Instant::now(),
@@ -74,6 +77,11 @@ impl<'a> RunHooks<'a> {
             is_paused: false,
             health: HealthWatch::default(),
         }
+    }
+
+    /// Notes the model that the run began with, for its checkpoints.
+    pub(super) fn set_lineage(&mut self, lineage: Option<Lineage>) {
+        self.lineage = lineage;
     }
 
     /// How far the run came, once it started.
@@ -445,7 +453,7 @@ impl Hooks for RunHooks<'_> {
         let is_final = step >= self.steps || self.control.should_stop();
         let deadline = Instant::now() + if is_final { DISK_PATIENCE } else { Duration::ZERO };
         let bytes = loop {
-            match save(trainer, moment, &self.context.store, run) {
+            match save(trainer, moment, self.lineage.as_ref(), &self.context.store, run) {
                 Ok(bytes) => break bytes,
                 // There is no other checkpoint to come: a disk that is full for a moment is waited for.
                 Err(Unsaved { is_full: true, .. }) if Instant::now() < deadline => std::thread::sleep(DISK_PAUSE),
@@ -494,7 +502,13 @@ struct Unsaved {
 }
 
 /// Writes the model directory of a checkpoint; its bytes.
-fn save(trainer: &Trainer, moment: Moment, store: &Store, run: &RunId) -> Result<u64, Unsaved> {
+fn save(
+    trainer: &Trainer,
+    moment: Moment,
+    lineage: Option<&Lineage>,
+    store: &Store,
+    run: &RunId,
+) -> Result<u64, Unsaved> {
     // What stands in the way here is a full disk, or stays.
     let path = checkpoints::place(store, run, trainer.progress().step);
     let path = path.map_err(|error| Unsaved { why: error.to_string(), is_full: true })?;
@@ -507,7 +521,7 @@ fn save(trainer: &Trainer, moment: Moment, store: &Store, run: &RunId) -> Result
         config: Some(trainer.config()),
         training: state.as_ref(),
         run: Some(run.as_str()),
-        lineage: None,
+        lineage,
         card: None,
     };
     let saved = save_model_dir(&path, &directory);

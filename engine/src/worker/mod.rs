@@ -25,6 +25,7 @@ mod gpu;
 mod health;
 mod hooks;
 mod hub_job;
+mod initial;
 mod job;
 mod job_context;
 mod job_control;

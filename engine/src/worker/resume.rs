@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Event, checkpoints, job::TrainJob, job_context::JobContext, train_job::Unready};
 use crate::{
-    checkpoint::{BestMetric, CheckpointError, TrainingState, load_model_dir, load_training_state},
+    attention::ModelPlan,
+    checkpoint::{
+        BestMetric, CheckpointError, Lineage, LoadedModel, TrainingState, load_model_dir, load_training_state,
+    },
     config::Coverage,
     store::{CheckpointKind, NewCheckpoint, StoreError, series_names},
     train::{Progress, Resume, TrainError, Trainer, dtype_of},
@@ -55,6 +58,15 @@ fn counts_by_the_run(job: &TrainJob, resume: &Resume) -> bool {
         && !names().any(|name| is_map(name) && name.strip_suffix(".step").is_some())
 }
 
+/// What a checkpoint holds to go on from.
+pub(super) struct Found {
+    pub(super) resume: Resume,
+    /// The model that was saved.
+    pub(super) plan: ModelPlan,
+    pub(super) tokenizer_json: Option<String>,
+    pub(super) lineage: Option<Lineage>,
+}
+
 /// The newest checkpoint from which training can go on exactly; none where the run has not come to its first one.
 ///
 /// Damaged ones are passed over with a warning, as long as there is an older one. Where a crash left checkpoints that could
@@ -62,7 +74,7 @@ fn counts_by_the_run(job: &TrainJob, resume: &Resume) -> bool {
 ///
 /// # Errors
 /// If there are checkpoints, but none that can be used: to begin again at the first step is not what was asked for.
-pub(super) fn newest_state(context: &JobContext, job: &TrainJob, device: &Device) -> Result<Option<Resume>, Unready> {
+pub(super) fn newest_state(context: &JobContext, job: &TrainJob, device: &Device) -> Result<Option<Found>, Unready> {
     let warn = |message: String| context.outbox.send(Event::Warning { run: Some(job.run.clone()), message });
     let unreadable = |error: StoreError| Unready::Refused { why: error.to_string(), what_to_do: String::new() };
     let mut records = context.store.checkpoints(&job.run).map_err(unreadable)?;
@@ -78,11 +90,12 @@ pub(super) fn newest_state(context: &JobContext, job: &TrainJob, device: &Device
     let usable = records.iter().filter(|record| record.problem.is_none()).map(|record| &record.path);
     for path in usable.chain(&unrecorded) {
         match load(path, job, device) {
-            Ok(Some(resume)) => {
+            Ok(Some(found)) => {
+                let resume = &found.resume;
                 for why in &damaged {
                     warn(format!("A checkpoint cannot be used, so an older one is tried. {why}"));
                 }
-                if counts_by_the_run(job, &resume) {
+                if counts_by_the_run(job, resume) {
                     warn(BY_THE_RUN.to_owned());
                 }
                 if unrecorded.contains(path) {
@@ -97,7 +110,7 @@ pub(super) fn newest_state(context: &JobContext, job: &TrainJob, device: &Device
                     context.store.record_checkpoint(&job.run, checkpoint).map_err(unreadable)?;
                 }
                 checkpoints::sweep(&context.store, &job.run);
-                return Ok(Some(resume));
+                return Ok(Some(found));
             }
             Ok(None) => {}
             Err(error) => damaged.push(error.to_string()),
@@ -123,7 +136,7 @@ pub(super) fn newest_state(context: &JobContext, job: &TrainJob, device: &Device
 }
 
 /// A checkpoint's state; none where it was written without one (the best so far, between two resumable ones).
-fn load(path: &std::path::Path, job: &TrainJob, device: &Device) -> Result<Option<Resume>, CheckpointError> {
+fn load(path: &std::path::Path, job: &TrainJob, device: &Device) -> Result<Option<Found>, CheckpointError> {
     let state = match load_training_state(path, device) {
         Err(CheckpointError::NoTrainingState { .. }) => return Ok(None),
         state => state?,
@@ -138,5 +151,7 @@ fn load(path: &std::path::Path, job: &TrainJob, device: &Device) -> Result<Optio
         best_step: state.best.as_ref().map(|best| best.step),
         is_evaluation_due: rest.is_evaluation_due,
     };
-    Ok(Some(Resume { parameters: model.parameters, moments: state.optimiser, progress }))
+    let LoadedModel { plan, parameters, tokenizer_json, lineage, .. } = model;
+    let resume = Resume { parameters, moments: state.optimiser, progress };
+    Ok(Some(Found { resume, plan, tokenizer_json, lineage }))
 }

@@ -14,6 +14,7 @@ use super::{
     export::export,
     gpu,
     hub_job::{HubJob, Transfer},
+    initial,
     job::{
         AnalyseJob, ConvertJob, EvaluateJob, GenerateJob, Job, JobLabel, MeasureJob, ProveJob, TrainJob, TranslateJob,
         Work,
@@ -26,7 +27,7 @@ use super::{
 };
 use crate::{
     attention::{HeadAt, ModelPlan, estimated_vocabulary},
-    config::{DataConfig, RunConfig, from_toml, to_toml},
+    config::{DataConfig, Problem, RunConfig, from_toml, to_toml},
     store::{
         DamagedRun, NewRun, RunFilter, RunId, RunList, RunState, StateDetails, Store, StoreError, StorePaths,
         StoreWriter,
@@ -346,8 +347,7 @@ impl Scheduler {
             }
             Command::Purge { before_ms } => self.purge(before_ms),
             Command::Check { config, base_dir, revision } => {
-                let paths = self.store.paths().clone();
-                check::check(self.outbox.clone(), config.anchored(&base_dir), paths, revision);
+                check::check(self.outbox.clone(), *config, base_dir, self.store.clone(), revision);
                 Ok(())
             }
             Command::Measure { benchmark, name, spec } => {
@@ -478,6 +478,24 @@ impl Scheduler {
     /// All of them, or none where one cannot start. Gives their ids.
     fn enqueue(&mut self, configs: Vec<RunConfig>, base_dir: &Path, tags: &[String]) -> Result<Vec<RunId>, StoreError> {
         let configs: Vec<RunConfig> = configs.into_iter().map(|config| config.anchored(base_dir)).collect();
+        let located: Result<Vec<RunConfig>, (String, Problem)> = configs
+            .into_iter()
+            .map(|config| {
+                let name = config.name.clone();
+                initial::anchored(&self.store, config, base_dir).map_err(|problem| (name, problem))
+            })
+            .collect();
+        let configs = match located {
+            Ok(configs) => configs,
+            Err((name, problem)) => {
+                self.outbox.send(Event::Failed {
+                    run: None,
+                    why: format!("The run \"{name}\" cannot start. {}.", problem.to_string().trim_end_matches('.')),
+                    what_to_do: "Correct this field and start again.".to_owned(),
+                });
+                return Ok(Vec::new());
+            }
+        };
         for config in &configs {
             if let Err(problems) = ModelPlan::resolve(config, estimated_vocabulary(config)) {
                 let list: Vec<String> = problems.iter().map(ToString::to_string).collect();

@@ -156,8 +156,9 @@ impl Subject {
                 let corpus = Corpus::load_held_out(&data.source, tokenizer, &objective, &PathBuf::new(), &Silent);
                 corpus.map(|corpus| if is_shuffled { corpus.shuffled() } else { corpus })
             }
-            (None, _) => {
-                Corpus::load(&config.data, &objective, &PathBuf::new(), &store.paths().tokenizer_cache(), &Silent)
+            (None, own) => {
+                let cache = store.paths().tokenizer_cache();
+                Corpus::load_for(own.as_deref(), &config.data, &objective, &PathBuf::new(), &cache, &Silent)
             }
             (Some(_), None) => {
                 return Err("The model directory has no tokenizer.json, so text cannot be read.".to_owned());

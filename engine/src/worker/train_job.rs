@@ -10,17 +10,18 @@ use rayon::ThreadPoolBuilder;
 use super::{
     Event, coverage, device, disk_space, health,
     hooks::RunHooks,
+    initial::Begun,
     job::TrainJob,
     job_context::{JobContext, STACK_BYTES},
     job_control::JobControl,
-    resume::newest_state,
+    resume::{Found, newest_state},
 };
 use crate::{
     attention::{Cost, ModelPlan, Workload},
     data::{Corpus, DataError, Progress, Stage},
     speed::{peak_memory_bytes, reset_peak_memory},
     store::{Divergence, Failure, RunFacts, RunState, Settled, StateDetails},
-    train::{MemoryCheck, Outcome, TrainError, Trainer, train},
+    train::{Hooks as _, MemoryCheck, Moment, Outcome, Start, TrainError, Trainer, train},
 };
 
 /// How long the end of a run waits until all of it is in the store.
@@ -112,7 +113,12 @@ fn carry_through(context: &JobContext, job: &TrainJob, control: &JobControl, hoo
     // Whoever looks at the runs now is to find it. A store in trouble speaks for itself.
     let _ = context.writer.flush();
     context.runs_changed();
-    let corpus = match load_corpus(context, job, control) {
+    let begun = match begun(context, job, &device) {
+        Ok(begun) => begun,
+        Err(unready) => return unready.ending(),
+    };
+    let tokenizer = begun.as_ref().and_then(|begun| begun.tokenizer_json.as_deref());
+    let corpus = match load_corpus(context, job, tokenizer, control) {
         Ok(corpus) => corpus,
         Err(DataError::Stopped) => return stopped(),
         Err(error) => return failed(&error.to_string(), ""),
@@ -120,7 +126,15 @@ fn carry_through(context: &JobContext, job: &TrainJob, control: &JobControl, hoo
     for message in &corpus.warnings {
         context.outbox.send(Event::Warning { run: Some(job.run.clone()), message: message.clone() });
     }
-    let mut trainer = match prepare(context, job, corpus, &device) {
+    let is_from_elsewhere = begun.as_ref().is_some_and(|begun| matches!(begun.start, Start::Weights(_)));
+    let prepared = match begun {
+        Some(begun) => {
+            hooks.set_lineage(begun.lineage.clone());
+            prepare_begun(context, job, corpus, &device, begun)
+        }
+        None => prepare(context, job, corpus, &device),
+    };
+    let mut trainer = match prepared {
         Ok(trainer) => trainer,
         Err(unready) => return unready.ending(),
     };
@@ -128,6 +142,10 @@ fn carry_through(context: &JobContext, job: &TrainJob, control: &JobControl, hoo
         return if control.should_stop() { stopped() } else { failed(&why, "") };
     }
     hooks.start(&trainer, &device_words(job));
+    if is_from_elsewhere {
+        // From now on the run needs the model no more that it began with.
+        hooks.checkpoint(&trainer, Moment { best: false, resumable: true, asked: false });
+    }
     match train(&mut trainer, hooks) {
         Ok(Outcome::Finished) => ended(hooks),
         Ok(Outcome::Stopped) if hooks.is_over() => ended(hooks),
@@ -167,12 +185,17 @@ fn stopped() -> Ending {
 }
 
 /// Loads the text, telling how far it is at most some ten times a second.
-fn load_corpus(context: &JobContext, job: &TrainJob, control: &JobControl) -> Result<Corpus, DataError> {
+fn load_corpus(
+    context: &JobContext,
+    job: &TrainJob,
+    tokenizer: Option<&str>,
+    control: &JobControl,
+) -> Result<Corpus, DataError> {
     let progress = Loading { context, job, control, told: Mutex::new(None) };
     // Paths in a stored config are absolute.
     let base = PathBuf::new();
     let cache = context.store.paths().tokenizer_cache();
-    Corpus::load(&job.config.data, &job.config.objective(), &base, &cache, &progress)
+    Corpus::load_for(tokenizer, &job.config.data, &job.config.objective(), &base, &cache, &progress)
 }
 
 struct Loading<'a> {
@@ -226,19 +249,59 @@ impl From<TrainError> for Unready {
     }
 }
 
+/// The model that a run begins with which does not draw all of its weights, before text is read in its tokens; its own newest
+/// checkpoint where the run is continued.
+fn begun(context: &JobContext, job: &TrainJob, device: &Device) -> Result<Option<Begun>, Unready> {
+    let Some(initial) = &job.config.model.initial else { return Ok(None) };
+    let found = if job.is_continued { newest_state(context, job, device)? } else { None };
+    match found {
+        Some(Found { resume, plan, tokenizer_json, lineage }) => {
+            Begun::resumed(job, &plan, Start::Resume(resume), tokenizer_json, lineage).map(Some)
+        }
+        None => Begun::with(context, job, initial, device).map(Some),
+    }
+}
+
+/// Builds model and optimiser of such a run.
+fn prepare_begun(
+    context: &JobContext,
+    job: &TrainJob,
+    corpus: Corpus,
+    device: &Device,
+    begun: Begun,
+) -> Result<Trainer, Unready> {
+    begun.require_tokens(&corpus)?;
+    require_memory(job, &begun.plan, device)?;
+    require_disk(context, job, &begun.plan)?;
+    if let Some(told) = begun.told {
+        context.outbox.send(told);
+    }
+    Ok(Trainer::new(job.config.clone(), begun.plan, corpus, device, begun.start)?)
+}
+
 /// Builds model and optimiser, from the newest checkpoint that can be read where the run is continued.
 fn prepare(context: &JobContext, job: &TrainJob, corpus: Corpus, device: &Device) -> Result<Trainer, Unready> {
     let plan = ModelPlan::resolve(&job.config, corpus.tokenizer.vocabulary_size()).map_err(TrainError::Config)?;
-    MemoryCheck::new(&Cost::of(&plan, &Workload::training(&job.config)), device).require()?;
+    require_memory(job, &plan, device)?;
     let resume = if job.is_continued { newest_state(context, job, device)? } else { None };
+    require_disk(context, job, &plan)?;
+    let start = resume.map_or(Start::Fresh, |found| Start::Resume(found.resume));
+    Ok(Trainer::new(job.config.clone(), plan, corpus, device, start)?)
+}
+
+fn require_memory(job: &TrainJob, plan: &ModelPlan, device: &Device) -> Result<(), Unready> {
+    Ok(MemoryCheck::new(&Cost::of(plan, &Workload::training(&job.config)), device).require()?)
+}
+
+fn require_disk(context: &JobContext, job: &TrainJob, plan: &ModelPlan) -> Result<(), Unready> {
     let has = context.store.run_bytes(&job.run);
-    if let Some(why) = disk_space::shortage(&job.config, &plan, context.store.paths(), has) {
+    if let Some(why) = disk_space::shortage(&job.config, plan, context.store.paths(), has) {
         return Err(Unready::Refused {
             why: format!("There is not enough disk space: {why}."),
             what_to_do: "Free some space on it, and go on with the run or start it again.".to_owned(),
         });
     }
-    Ok(Trainer::new(job.config.clone(), plan, corpus, device, resume)?)
+    Ok(())
 }
 
 fn device_words(job: &TrainJob) -> String {

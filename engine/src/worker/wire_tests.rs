@@ -379,6 +379,8 @@ impl Parts {
             config_toml: None,
             lineage: None,
             training: None,
+            further: None,
+            why_not_further: Some(self.text.clone()),
         }
     }
 
@@ -579,6 +581,14 @@ fn events(p: &Parts) -> Vec<Event> {
         },
         Event::Health { .. } => Event::Health { run: run.clone(), step: p.whole, health: p.health(), message: text.clone() },
         Event::Sample { .. } => Event::Sample { run: run.clone(), step: p.whole, text: text.clone() },
+        Event::BegunWith { .. } => Event::BegunWith {
+            run: run.clone(),
+            model: text.clone(),
+            weights_sha256: p.maybe.as_ref().map(|_| text.clone()),
+            taken: p.count,
+            fresh: vec![text.clone()],
+            left_out: vec![text.clone()],
+        },
         Event::PairsChosen { .. } => Event::PairsChosen { run: run.clone(), step: p.whole, k: p.count, score_error: p.any, samples: 3 },
         Event::Checkpointed { .. } => Event::Checkpointed { run: run.clone(), step: p.whole, path: p.path(), bytes: p.whole, best: p.yes },
         Event::Paused { .. } => Event::Paused { run: run.clone(), step: p.whole },

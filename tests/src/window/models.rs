@@ -1,6 +1,6 @@
 use headroom_engine::{
     checkpoint::{AttentionError, DirectoryFacts, FileFacts, Lineage, MeasuredChange, TensorFacts},
-    config::NormPlacement,
+    config::{NormPlacement, RunConfig},
 };
 
 /// What the files of a small model say that was converted twice.
@@ -35,6 +35,9 @@ pub fn model_facts() -> DirectoryFacts {
     };
     let tensor = |name: &str, shape: &[usize]| TensorFacts { name: name.to_owned(), shape: shape.to_vec() };
     let file = |name: &str, bytes: u64| FileFacts { name: name.to_owned(), bytes };
+    let mut further = RunConfig { name: "grouped, trained further".to_owned(), ..RunConfig::default() };
+    (further.model.width, further.model.feed_forward) = (64, 256);
+    further.model.initial = Some("/home/ada/models/grouped".to_owned());
     DirectoryFacts {
         path: "/home/ada/models/grouped".into(),
         class: Some("HeadroomDecoder".to_owned()),
@@ -54,5 +57,7 @@ pub fn model_facts() -> DirectoryFacts {
         config_toml: None,
         lineage: Some(lineage),
         training: None,
+        further: Some(further),
+        why_not_further: None,
     }
 }

@@ -118,8 +118,9 @@ impl ConfigFile {
 
 fn write(draft: &Draft, dialogs: &mut FileDialogs, path: PathBuf) {
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-    let text = to_toml(&rebased(&draft.config, &draft.base_dir, &folder));
-    dialogs.write(WRITE, path, move || Ok(text.into_bytes()));
+    let (config, base_dir) = (draft.config.clone(), draft.base_dir.clone());
+    // Whether a model to begin with is a folder only the disk knows.
+    dialogs.write(WRITE, path, move || Ok(to_toml(&rebased(&config, &base_dir, &folder)).into_bytes()));
 }
 
 fn ask(pick: Pick, title: &str) -> Ask {
@@ -153,6 +154,12 @@ fn rebased(config: &RunConfig, from: &Path, to: &Path) -> RunConfig {
     }
     if let Tokenizer::File(FileTokenizer { path }) = &mut config.data.tokenizer {
         fix(path);
+    }
+    if let Some(initial) = &mut config.model.initial {
+        let there = from.join(&*initial);
+        if there.is_dir() {
+            *initial = there.display().to_string();
+        }
     }
     config
 }

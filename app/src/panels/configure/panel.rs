@@ -188,7 +188,8 @@ impl ConfigurePanel {
             section(ui, "Run", problems, &["name", "seed", "device", "threads", "precision", "format"], |ui| {
                 run_ui(ui, form, config, devices);
             });
-            section(ui, "Data", problems, &["data"], |ui| data_ui(ui, form, &mut config.data, memory));
+            let begins = config.model.initial.is_some();
+            section(ui, "Data", problems, &["data"], |ui| data_ui(ui, form, &mut config.data, begins, memory));
             let had_pairs = config.model.kind == Architecture::EncoderDecoder;
             section(ui, "Model", problems, &["model"], |ui| model_ui(ui, form, &mut config.model));
             let has_pairs = config.model.kind == Architecture::EncoderDecoder;

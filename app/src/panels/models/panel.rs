@@ -2,6 +2,7 @@
 
 use egui::{Button, RichText, ScrollArea, Ui};
 use headroom_engine::{
+    checkpoint::DirectoryFacts,
     store::{RunId, RunSummary},
     worker::{Target, Which},
 };
@@ -15,7 +16,8 @@ use super::{
 };
 use crate::{
     common::{ExportDialog, Exportable, blank_ui, working_ui},
-    context::{Panel, PanelContext, PanelId},
+    context::{Action, Panel, PanelContext, PanelId},
+    file_dialogs::current_folder,
     panels::{
         live::{picker_ui, shown_run},
         model_choice::{ModelChoice, checkpoint_ui},
@@ -119,6 +121,7 @@ impl ModelsPanel {
             }
         };
         facts_ui(ui, &facts);
+        further_ui(ui, target, &facts, cx);
         ui.separator();
         ui.label(RichText::new("Make another model of it").color(palette.strong));
         let conversion = memory.form.conversion(&facts);
@@ -172,5 +175,22 @@ impl ModelsPanel {
                 }
             }
         }
+    }
+}
+
+/// The button that opens Configure with what trains the model further.
+fn further_ui(ui: &mut Ui, target: &Target, facts: &DirectoryFacts, cx: &mut PanelContext<'_>) {
+    let button = Button::new("Train further in Configure");
+    let button = ui.add_enabled(facts.further.is_some(), button).on_hover_text("Begins with these weights");
+    let why = facts.why_not_further.as_deref().unwrap_or_default();
+    if button.on_disabled_hover_text(format!("It cannot be trained further: {why}")).clicked()
+        && let Some(further) = &facts.further
+    {
+        let mut config = further.clone();
+        // A run's folders come and go with its checkpoints; its best one is meant by its name.
+        if let Target::Run { run, which: Which::Best } = target {
+            config.model.initial = Some(run.to_string());
+        }
+        cx.act(Action::Configure(Box::new(config), current_folder()));
     }
 }

@@ -30,3 +30,17 @@ pub(in crate::data) fn given(path: &Path, objective: &Objective) -> Result<TextT
     }
     Ok(tokenizer)
 }
+
+/// The tokenizer of a model, from the text of its `tokenizer.json`, if it serves the objective.
+pub(in crate::data) fn of_model(json: Option<&str>, objective: &Objective) -> Result<TextTokenizer, DataError> {
+    let tokenizer = TextTokenizer::from_json(json.ok_or(DataError::NoModelTokenizer)?)?;
+    if objective.task().serves(tokenizer.specials()) {
+        return Ok(tokenizer);
+    }
+    Err(DataError::UnservingModelTokenizer {
+        lacks: match objective {
+            Objective::MaskedTokens(_) | Objective::NextToken(_) => "a mask token, such as [MASK]",
+            Objective::Translation(_) => "a token that ends a text, such as </s>",
+        },
+    })
+}

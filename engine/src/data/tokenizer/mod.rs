@@ -13,7 +13,7 @@ mod words;
 pub use text_tokenizer::TextTokenizer;
 
 pub(super) use byte_level::bytes;
-pub(super) use given::given;
+pub(super) use given::{given, of_model};
 pub(super) use train::{bpe, word_piece};
 
 #[cfg(test)]

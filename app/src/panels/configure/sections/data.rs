@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use egui::Ui;
 use headroom_engine::config::{
-    ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, LongPairs, NumberWordsSource, PairsSource,
-    RandomSource, Source, Tokenizer, TrainedTokenizer,
+    ByteTokenizer, DataConfig, FileSource, FileTokenizer, GrammarSource, InitialTokenizer, LongPairs,
+    NumberWordsSource, PairsSource, RandomSource, Source, Tokenizer, TrainedTokenizer,
 };
 
 use super::super::{
@@ -104,6 +104,7 @@ enum TokenizerKind {
     Bpe,
     WordPiece,
     File,
+    Initial,
 }
 
 /// What the other kinds of source were when they were left, so that looking at another kind loses nothing.
@@ -118,7 +119,8 @@ pub struct SourceMemory {
 }
 
 /// Text and tokens.
-pub fn data_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &mut SourceMemory) {
+/// `begins`: whether training begins with a model, whose tokenizer can then be chosen.
+pub fn data_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins: bool, memory: &mut SourceMemory) {
     source_ui(ui, form, data, memory);
     form.size(ui, SEQUENCE, &mut data.sequence_length, 16);
     form.choice(ui, ORDER, &mut data.shuffled, &[(false, "As in the text"), (true, "Shuffled: the control")]);
@@ -130,7 +132,7 @@ pub fn data_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: 
     if !held_out_by_file {
         form.decimal(ui, HELD_OUT, &mut data.validation_fraction);
     }
-    tokenizer_ui(ui, form, data, memory);
+    tokenizer_ui(ui, form, data, begins, memory);
 }
 
 impl SourceMemory {
@@ -280,24 +282,28 @@ fn ask_text(pick: Pick, title: &str) -> Ask {
     }
 }
 
-fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory: &mut SourceMemory) {
+fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, begins: bool, memory: &mut SourceMemory) {
     let mut kind = match &data.tokenizer {
         Tokenizer::Bytes(_) => TokenizerKind::Bytes,
         Tokenizer::Bpe(_) => TokenizerKind::Bpe,
         Tokenizer::WordPiece(_) => TokenizerKind::WordPiece,
         Tokenizer::File(_) => TokenizerKind::File,
+        Tokenizer::Initial(_) => TokenizerKind::Initial,
     };
-    let kinds = [
+    let mut kinds = vec![
         (TokenizerKind::Bpe, "Byte pairs, trained"),
         (TokenizerKind::WordPiece, "WordPiece, trained"),
         (TokenizerKind::Bytes, "Bytes"),
         (TokenizerKind::File, "A tokenizer.json"),
     ];
+    if begins || kind == TokenizerKind::Initial {
+        kinds.push((TokenizerKind::Initial, "That of the model to begin with"));
+    }
     if form.choice(ui, TOKENIZER, &mut kind, &kinds) {
         match &data.tokenizer {
             Tokenizer::Bpe(trained) | Tokenizer::WordPiece(trained) => memory.vocabulary = Some(trained.vocabulary),
             Tokenizer::File(file) => memory.tokenizer_path.clone_from(&file.path),
-            Tokenizer::Bytes(_) => {}
+            Tokenizer::Bytes(_) | Tokenizer::Initial(_) => {}
         }
         let vocabulary = memory.vocabulary.unwrap_or_else(|| TrainedTokenizer::default().vocabulary);
         data.tokenizer = match kind {
@@ -305,6 +311,7 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory:
             TokenizerKind::Bpe => Tokenizer::Bpe(TrainedTokenizer { vocabulary }),
             TokenizerKind::WordPiece => Tokenizer::WordPiece(TrainedTokenizer { vocabulary }),
             TokenizerKind::File => Tokenizer::File(FileTokenizer { path: memory.tokenizer_path.clone() }),
+            TokenizerKind::Initial => Tokenizer::Initial(InitialTokenizer {}),
         };
         form.unreadable.forget("data.tokenizer");
     }
@@ -313,6 +320,7 @@ fn tokenizer_ui(ui: &mut Ui, form: &mut Form<'_>, data: &mut DataConfig, memory:
             note_ui(ui, "Trained on the training text, once; kept for later runs.");
             form.size(ui, VOCABULARY, vocabulary, 256);
         }
+        Tokenizer::Initial(_) => note_ui(ui, "Its weights are for these tokens alone."),
         Tokenizer::Bytes(_) => note_ui(ui, "Each byte is a token: 256 and the special ones."),
         Tokenizer::File(file) => {
             let ask = |pick| Ask::new(pick, "Tokenizer").kind("Tokenizer", &["json"]);
