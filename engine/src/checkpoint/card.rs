@@ -85,9 +85,13 @@ pub(super) fn text(contents: &ModelDirectory<'_>, card: &ModelCard) -> String {
         if !found.opens {
             line("`modeling_headroom.py` beside the weights computes it in PyTorch:\n".to_owned());
         }
+        let (reader, tokenizer) = match contents.tokenizer_json {
+            Some(_) => (", AutoTokenizer", format!("tokenizer = AutoTokenizer.from_pretrained(\".\"{trust})\n")),
+            None => ("", String::new()),
+        };
         line(format!(
-            "```python\nfrom transformers import {auto}\n\nmodel = {auto}.from_pretrained(\".\"{trust})  # this directory, or \
-             its name on a hub\n```\n"
+            "```python\nfrom transformers import {auto}{reader}\n\nmodel = {auto}.from_pretrained(\".\"{trust})  # this \
+             directory, or its name on a hub\n{tokenizer}```\n"
         ));
     }
     line("In Headroom: `headroom show DIR`, `headroom analyse DIR --data text.txt`, `headroom eval DIR --data text.txt`.\n".to_owned());
