@@ -332,7 +332,11 @@ impl<'a> Pickle<'a> {
     /// # Errors
     /// If it is not there or damaged, or its pickle would do anything but name tensors.
     pub fn open(dir: &'a Path, file: &'a str) -> Result<Self, CheckpointError> {
-        let damaged = |why: String| CheckpointError::Damaged { file: file.to_owned(), why, path: dir.to_owned() };
+        let damaged = |why: String| CheckpointError::Settings {
+            file: file.to_owned(),
+            why: format!("{why}."),
+            path: dir.to_owned(),
+        };
         let opened = File::open(dir.join(file)).map_err(CheckpointError::io(&format!("read {file}"), dir))?;
         let mut archive = ZipArchive::new(BufReader::new(opened)).map_err(|_| {
             damaged(

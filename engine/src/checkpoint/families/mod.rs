@@ -127,7 +127,7 @@ fn bert_sizes(plan: &ModelPlan) -> serde_json::Map<String, Value> {
     let stack = &plan.stack;
     let sizes = json!({
         "attention_probs_dropout_prob": stack.dropout,
-        "hidden_act": "gelu",
+        "hidden_act": keys::activation_word(stack.activation),
         "hidden_dropout_prob": stack.dropout,
         "hidden_size": stack.width,
         "intermediate_size": stack.feed_forward,
