@@ -32,6 +32,7 @@ mod marks;
 mod pickle;
 mod removal;
 mod save;
+mod sentence_pieces;
 mod space;
 mod special_tokens;
 #[cfg(test)]

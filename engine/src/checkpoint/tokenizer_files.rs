@@ -1,17 +1,25 @@
 //! A tokenizer of a model directory: `tokenizer.json`, or made of the files that older models have in its place.
 
-use std::path::Path;
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
 
 use serde_json::{Map, Value, json};
 
-use super::{CheckpointError, TOKENIZER, TOKENIZER_CONFIG, load::text};
+use super::{CheckpointError, TOKENIZER, TOKENIZER_CONFIG, load::text, sentence_pieces::tokenizer_of};
 
 const WORD_PIECES: &str = "vocab.txt";
 const BYTE_PAIRS: &str = "vocab.json";
 const MERGES: &str = "merges.txt";
+const PIECES: &str = "spiece.model";
+
+/// A file of pieces is smaller than this, in bytes.
+const LARGEST_PIECES: u64 = 1 << 26;
 
 /// The text of `tokenizer.json`; else one made of `vocab.txt` (word pieces, as in BERT), or of `vocab.json` and `merges.txt` (pairs of bytes, as
-/// in GPT-2 and `RoBERTa`). None where there is none of them.
+/// in GPT-2 and `RoBERTa`), or of `spiece.model` (pieces of sentences, as in T5 and ALBERT). None where there is none of them.
 ///
 /// # Errors
 /// If a file cannot be read or is damaged.
@@ -28,10 +36,32 @@ pub(super) fn tokenizer_json(dir: &Path) -> Result<Option<String>, CheckpointErr
             CheckpointError::Damaged { file: BYTE_PAIRS.to_owned(), why: error.to_string(), path: dir.to_owned() }
         })?;
         byte_pairs(vocabulary, &merges, settings.get("add_prefix_space").and_then(Value::as_bool).unwrap_or(false))
+    } else if let Some(bytes) = pieces(dir)? {
+        tokenizer_of(&bytes, &settings).map_err(|why| CheckpointError::Settings {
+            file: PIECES.to_owned(),
+            why: format!("{why}. Save the tokenizer once more with `transformers`, which writes tokenizer.json."),
+            path: dir.to_owned(),
+        })?
     } else {
         return Ok(None);
     };
     Ok(Some(made.to_string()))
+}
+
+/// The file of pieces, if there is one.
+fn pieces(dir: &Path) -> Result<Option<Vec<u8>>, CheckpointError> {
+    let mut bytes = Vec::new();
+    let file = File::open(dir.join(PIECES));
+    match file.and_then(|file| file.take(LARGEST_PIECES + 1).read_to_end(&mut bytes)) {
+        Ok(read) if read as u64 > LARGEST_PIECES => Err(CheckpointError::Damaged {
+            file: PIECES.to_owned(),
+            why: "it is larger than any table of pieces".to_owned(),
+            path: dir.to_owned(),
+        }),
+        Ok(_) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(CheckpointError::io(&format!("read {PIECES}"), dir)(error)),
+    }
 }
 
 /// Special tokens as `tokenizer.json` lists them.
@@ -143,6 +173,35 @@ mod tests {
         assert_eq!(made.vocabulary_size(), whole.vocabulary_size());
         for text in ["the cat sat", "A dog, and its Bone!", "zzz [MASK] 12"] {
             assert_eq!(made.encode_framed(text).unwrap(), whole.encode_framed(text).unwrap(), "{text}");
+        }
+    }
+
+    /// What the library of `SentencePiece` itself makes of texts: `tests/golden/sentencepiece/make.py`.
+    #[test]
+    fn pieces_are_those_of_sentencepiece() {
+        let golden = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/sentencepiece"));
+        let folder = tempfile::tempdir().unwrap();
+        let _ = std::fs::copy(golden.join(PIECES), folder.path().join(PIECES)).unwrap();
+        let made = TextTokenizer::from_json(tokenizer_json(folder.path()).unwrap().unwrap()).unwrap();
+        assert_eq!(made.vocabulary_size(), 58 + 100, "a hundred tokens for gaps");
+        let expected: Value =
+            serde_json::from_str(&std::fs::read_to_string(golden.join("expected.json")).unwrap()).unwrap();
+        let mut unknown = 0;
+        for one in expected.as_array().unwrap() {
+            let (text, ids) = (one["text"].as_str().unwrap(), one["ids"].as_array().unwrap());
+            let ids: Vec<u64> = ids.iter().map(|id| id.as_u64().unwrap()).collect();
+            let found: Vec<u64> = made.encode_framed(text).unwrap().iter().map(|id| u64::from(*id)).collect();
+            assert_eq!(found, ids, "{text}");
+            unknown += ids.iter().filter(|id| **id == 2).count();
+        }
+        assert!(unknown > 0);
+        // Cut anywhere, it is refused or has fewer pieces; nothing panics.
+        let whole = std::fs::read(golden.join(PIECES)).unwrap();
+        for end in (0..whole.len()).step_by(37) {
+            std::fs::write(folder.path().join(PIECES), &whole[..end]).unwrap();
+            if let Err(error) = tokenizer_json(folder.path()) {
+                assert!(error.to_string().contains(PIECES), "{error}");
+            }
         }
     }
 
