@@ -30,7 +30,7 @@ struct Piece {
 /// What counts of the message.
 #[derive(Debug, PartialEq)]
 struct Pieces {
-    pieces: Vec<Piece>,
+    all: Vec<Piece>,
     /// The map of characters by which text is normalised, as it stands in the message.
     characters: Vec<u8>,
     /// Whether a space is put before a text.
@@ -88,7 +88,7 @@ fn piece(mut bytes: &[u8]) -> Result<Piece, &'static str> {
     while let Some((number, field)) = next(&mut bytes)? {
         match (number, field) {
             (1, Field::Bytes(text)) => {
-                piece.text = str::from_utf8(text).map_err(|_| "a piece in it is no text")?.to_owned();
+                str::from_utf8(text).map_err(|_| "a piece in it is no text")?.clone_into(&mut piece.text);
             }
             (2, Field::Bits(bits)) => piece.score = f32::from_bits(bits),
             (3, Field::Number(kind)) => {
@@ -107,10 +107,10 @@ fn piece(mut bytes: &[u8]) -> Result<Piece, &'static str> {
 }
 
 fn read(mut bytes: &[u8]) -> Result<Pieces, &'static str> {
-    let mut found = Pieces { pieces: Vec::new(), characters: Vec::new(), begins_with_space: true, tidies_spaces: true };
+    let mut found = Pieces { all: Vec::new(), characters: Vec::new(), begins_with_space: true, tidies_spaces: true };
     while let Some((number, field)) = next(&mut bytes)? {
         match (number, field) {
-            (1, Field::Bytes(bytes)) if found.pieces.len() < MOST_PIECES => found.pieces.push(piece(bytes)?),
+            (1, Field::Bytes(bytes)) if found.all.len() < MOST_PIECES => found.all.push(piece(bytes)?),
             (1, _) => return Err("it has too many pieces"),
             // How it was trained: field 3 is the kind of the model.
             (2, Field::Bytes(mut of)) => {
@@ -138,7 +138,7 @@ fn read(mut bytes: &[u8]) -> Result<Pieces, &'static str> {
             _ => {}
         }
     }
-    if found.pieces.is_empty() { Err("it has no pieces") } else { Ok(found) }
+    if found.all.is_empty() { Err("it has no pieces") } else { Ok(found) }
 }
 
 /// `tokenizer.json` of a `spiece.model` and the `tokenizer_config.json` beside it. Texts end with `</s>`, as in T5, or stand between `[CLS]`
@@ -147,7 +147,7 @@ fn read(mut bytes: &[u8]) -> Result<Pieces, &'static str> {
 /// # Errors
 /// What is wrong with the file, as the end of a sentence.
 pub(super) fn tokenizer_of(bytes: &[u8], settings: &Map<String, Value>) -> Result<Value, &'static str> {
-    let Pieces { mut pieces, characters, begins_with_space, tidies_spaces } = read(bytes)?;
+    let Pieces { all: mut pieces, characters, begins_with_space, tidies_spaces } = read(bytes)?;
     let set = |key: &str, usual: bool| settings.get(key).and_then(Value::as_bool).unwrap_or(usual);
     let is_there = |pieces: &[Piece], text: &str| pieces.iter().any(|piece| piece.text == text);
     let is_albert = is_there(&pieces, "[CLS]") && is_there(&pieces, "[SEP]");
