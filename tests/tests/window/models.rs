@@ -113,6 +113,28 @@ fn a_model_is_described_and_a_conversion_counted_before_it_is_asked_for() {
 }
 
 #[test]
+fn a_model_is_trained_further_in_configure() {
+    let mut screen = panel();
+    let _ = described(&mut screen);
+    screen.click("Train further in Configure");
+    screen.settle();
+    // The best checkpoint of a run is meant by the run.
+    assert_eq!(screen.value("Begins with"), example_run(0).to_string());
+    assert_eq!(screen.value("Feed-forward width"), "256");
+    // From elsewhere, by its folder; where none can be trained the button says why.
+    screen.click("Models");
+    let _ = asked(&mut screen);
+    screen.choose("Model", "A model directory");
+    screen.fill("Model directory", "/somewhere/model");
+    let request = asked(&mut screen).pop().unwrap();
+    let Command::DescribeModel { target } = &request.command else { panic!("{request:?}") };
+    let mut facts = model_facts();
+    (facts.further, facts.why_not_further) = (None, Some("it reads images".to_owned()));
+    answer(&mut screen, &request, Event::ModelDescribed { target: target.clone(), facts: Box::new(facts) });
+    assert!(!screen.is_enabled("Train further in Configure"));
+}
+
+#[test]
 fn a_folder_that_is_no_model_is_told_and_tried_again() {
     let mut screen = panel();
     let _ = asked(&mut screen);

@@ -9,6 +9,12 @@ use super::super::{
     form::{Form, note_ui},
 };
 
+const INITIAL: Words = Words::new(
+    "model.initial",
+    "Begins with",
+    "The weights that training begins with: a run by name or id, a model directory, or a model that was fetched from a hub. \
+     Its sizes and its attention must be those below. Empty = fresh weights.",
+);
 const KIND: Words = Words::new(
     "model.kind",
     "Architecture",
@@ -42,6 +48,7 @@ const POSITIONS: Words = Words::new(
 
 /// The transformer around the attention layers.
 pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig) {
+    form.optional_text(ui, INITIAL, &mut model.initial);
     let kinds = Architecture::ALL.map(|kind| {
         let words = match kind {
             Architecture::Encoder => "Encoder, as BERT",
