@@ -486,7 +486,13 @@ fn describe(state: &State, request: &Request, name: &str, revision: &str) -> Ans
         .map(|(file, contents)| {
             let mut said = json!({ "rfilename": file });
             if !state.hides_sizes {
-                said["size"] = state.claimed.get(file).copied().unwrap_or(contents.len()).into();
+                let bytes = state.claimed.get(file).copied().unwrap_or(contents.len());
+                said["size"] = bytes.into();
+                if contents.len() >= LARGE {
+                    said["lfs"] = json!({ "sha256": hash_of(contents), "size": bytes, "pointerSize": 130 });
+                } else {
+                    said["blobId"] = hash_of(contents).into();
+                }
             }
             said
         })

@@ -11,8 +11,8 @@ use std::{
 };
 
 use headroom_engine::hub::{
-    FetchRequest, Fetched, Gating, HubError, HubSettings, PushRequest, RepoKind, Revision, Token, cached, fetch,
-    inspect, push,
+    FetchRequest, Fetched, Gating, HubError, HubSettings, PushRequest, RepoKind, Revision, Token, cached, describe_hub,
+    fetch, inspect, name_of_snapshot, push,
 };
 use headroom_tests::{Answer, Fault, Hub, LARGE, Program, Repo, TINY_DECODER, TOKEN, USER, hash_of, listing};
 use serde_json::Value;
@@ -215,7 +215,11 @@ fn before_anything_is_downloaded_it_says_what_there_is() {
     assert_eq!(architecture.model_type.as_deref(), Some("bert"));
     assert!(architecture.layers.is_some() && architecture.heads.is_some() && architecture.width.is_some());
     assert_eq!(facts.files.len(), 4);
-    assert_eq!(facts.bytes, scene.fetch().unwrap().bytes());
+    assert_eq!((facts.opens, facts.bytes_here), (Some(true), 0), "{:?}", facts.refusal);
+    let fetched = scene.fetch().unwrap();
+    assert_eq!((facts.bytes, facts.folder.as_path()), (fetched.bytes(), fetched.path.as_path()));
+    let again = inspect(&scene.settings(), &request(), &|| false).unwrap();
+    assert_eq!(again.bytes_here, facts.bytes, "all of it is here now");
     assert!(facts.problem.is_none());
     assert!(!scene.cache().join("models--org--other").exists());
     // A gated one is described, and not fetched.
@@ -232,6 +236,33 @@ fn before_anything_is_downloaded_it_says_what_there_is() {
     let facts = inspect(&scene.settings(), &request(), &|| false).unwrap();
     let problem = facts.problem.unwrap();
     assert!(problem.contains("neither model.safetensors") && problem.contains("tf_model.h5"), "{problem}");
+}
+
+/// What is here is found without asking the hub, and folders of other programs do no harm.
+#[test]
+fn what_is_here_is_listed_without_the_hub() {
+    let scene = Scene::new();
+    assert_eq!(describe_hub(&scene.settings()).models, []);
+    // Cut off: what came is told, and is no model.
+    scene.hub.fault(WEIGHTS, &[Fault::CutAfter(5_000), Fault::Status(500, None), Fault::Status(500, None)]);
+    scene.fetch().unwrap_err();
+    let facts = describe_hub(&scene.settings());
+    let kept = fs::metadata(scene.incomplete()).unwrap().len();
+    assert_eq!((facts.models.len(), facts.interrupted.len(), facts.interrupted[0].bytes), (0, 1, kept));
+    let fetched = scene.fetch().unwrap();
+    for folder in ["models--", "models--a--b--c", "models--..--x", "datasets--org--tiny", "tmp"] {
+        fs::create_dir_all(scene.cache().join(folder).join("snapshots/main")).unwrap();
+    }
+    scene.hub.take_requests();
+    let facts = describe_hub(&HubSettings { is_offline: true, ..scene.settings() });
+    assert!(scene.hub.take_requests().is_empty() && facts.is_offline && facts.interrupted.is_empty());
+    let [model] = &facts.models[..] else { panic!("{:?}", facts.models) };
+    assert_eq!((&model.name, &model.path, model.bytes), (&fetched.name, &fetched.path, fetched.bytes()));
+    assert_eq!(model.revisions, [Revision::default()]);
+    assert_eq!(name_of_snapshot(&model.path), Some(fetched.name));
+    for path in ["/models/bert", "/x/models--org--tiny/snapshots/main", "/x/models--org--tiny/blobs/", ""] {
+        assert_eq!(name_of_snapshot(Path::new(path)), None, "{path}");
+    }
 }
 
 #[test]
@@ -690,6 +721,7 @@ fn a_fetched_name_stands_for_its_directory() {
         (&"apache-2.0".into(), &"open".into(), &false.into())
     );
     assert_eq!(facts["architecture"]["model_type"], "bert");
+    assert_eq!(facts["opens"], true);
     let told = line.run(&["fetch", "org/tiny", "--info"]).expect_code(0).stdout;
     assert!(
         ["apache-2.0", "fill-mask", "layers", "model.safetensors"].iter().all(|word| told.contains(word)),
@@ -706,6 +738,8 @@ fn a_fetched_name_stands_for_its_directory() {
     assert_eq!((&last["event"], &last["downloaded"]), (&"fetched".into(), &0.into()));
     assert_eq!(last["path"], path.display().to_string());
     let _ = line.hub.take_requests();
+    let here = line.run(&["fetch", "--cached", "--json"]).expect_code(0).json();
+    assert_eq!((&here["models"][0]["name"], &here["models"][0]["path"]), (&"org/tiny".into(), &last["path"]));
 
     let shown = line.run(&["show", "org/tiny", "--json"]).expect_code(0).json();
     assert_eq!(shown["path"], path.display().to_string());

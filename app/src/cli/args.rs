@@ -627,7 +627,8 @@ pub struct DomainsArgs {
 pub struct FetchArgs {
     /// The name on the hub: `NAME` or `OWNER/NAME`. `HF_ENDPOINT`, `HF_HOME`, `HF_HUB_CACHE`, `HF_TOKEN` and
     /// `HF_HUB_OFFLINE` hold here too.
-    pub name: String,
+    #[arg(required_unless_present = "cached")]
+    pub name: Option<String>,
     /// A branch, a tag or a commit; `main` without it.
     #[arg(long, value_name = "REVISION")]
     pub revision: Option<String>,
@@ -637,10 +638,13 @@ pub struct FetchArgs {
     /// Say what there is, and download nothing.
     #[arg(long)]
     pub info: bool,
+    /// List the models that are in the cache, without asking the hub.
+    #[arg(long, conflicts_with_all = ["name", "revision", "dataset", "info", "only"])]
+    pub cached: bool,
     /// Only this file or folder of it; may be given more than once.
     #[arg(long, value_name = "PATH")]
     pub only: Vec<String>,
-    /// One JSON object a line, the last is `fetched`; with --info, one object.
+    /// One JSON object a line, the last is `fetched`; with --info or --cached, one object.
     #[arg(long)]
     pub json: bool,
 }

@@ -17,11 +17,12 @@ use super::{
     transfer,
 };
 
-/// Fetches, or says what there is to fetch.
+/// Fetches, or says what there is to fetch, or what was fetched.
 pub fn run(store: Option<&Path>, args: &FetchArgs) -> CliResult {
+    let Some(name) = args.name.as_deref().filter(|_| !args.cached) else { return list(store, args.json) };
     let request = FetchRequest {
         kind: if args.dataset { RepoKind::Dataset } else { RepoKind::Model },
-        name: args.name.parse().map_err(|why: String| CliError::at("name", why))?,
+        name: name.parse().map_err(|why: String| CliError::at("name", why))?,
         revision: match &args.revision {
             Some(text) => text.parse().map_err(|why: String| CliError::at("--revision", why))?,
             None => Revision::default(),
@@ -49,6 +50,37 @@ pub fn run(store: Option<&Path>, args: &FetchArgs) -> CliResult {
     })?;
     session.end();
     if args.json { print::json_line(&event) } else { tell(&event) }
+}
+
+/// Says what is in the cache.
+fn list(store: Option<&Path>, json: bool) -> CliResult {
+    let session = Session::open_for_reading(store, false)?;
+    let facts = session.ask(Command::DescribeHub, "the cache was read", |event| match event {
+        Event::HubDescribed { facts } => Ok(Heard::Answer(facts)),
+        Event::Refused { why } => Err(CliError::at("--cached", why)),
+        event => Ok(Heard::Usual(event)),
+    })?;
+    session.end();
+    if json {
+        return print::json(&facts);
+    }
+    let offline = if facts.is_offline { "; HF_HUB_OFFLINE forbids to ask the hub" } else { "" };
+    print::aside(format!("In {}{offline}:", facts.cache.display()));
+    if facts.models.is_empty() && facts.interrupted.is_empty() {
+        return print::line("No models.");
+    }
+    let mut table = Table::new(["model", "revision", "size", "folder"]);
+    for model in &facts.models {
+        let revisions: Vec<&str> = model.revisions.iter().map(Revision::as_str).collect();
+        let revision = if revisions.is_empty() { model.commit.to_string() } else { revisions.join(", ") };
+        let folder = model.path.display().to_string();
+        table.row([model.name.to_string(), revision, plain::bytes(model.bytes), folder]);
+    }
+    for cut in &facts.interrupted {
+        let size = format!("{} so far", plain::bytes(cut.bytes));
+        table.row([cut.name.to_string(), "-".to_owned(), size, "cut off; fetch it again to go on".to_owned()]);
+    }
+    print::block(&table.text())
 }
 
 fn tell(event: &Event) -> CliResult {
@@ -96,7 +128,11 @@ fn text(facts: &RepoFacts) -> String {
             fact(name, size.map(plain::count));
         }
     }
+    fact("opens here", facts.opens.map(|opens| if opens { "yes" } else { "no" }.to_owned()));
+    fact("why not", facts.refusal.clone());
     fact("to fetch", Some(format!("{}, {}", counted(facts.files.len(), "file"), plain::bytes(facts.bytes))));
+    fact("here already", (facts.bytes_here > 0).then(|| plain::bytes(facts.bytes_here)));
+    fact("folder", Some(facts.folder.display().to_string()));
     fact("left out", (facts.other_files > 0).then(|| counted(facts.other_files, "file")));
     fact("problem", facts.problem.clone());
     let mut files = Table::new(["file", "size"]);

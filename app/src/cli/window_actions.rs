@@ -61,6 +61,7 @@ counterparts!(commands, Command, {
     Command::DescribeModel { .. } => Typed("show"),
     Command::PreviewConversion { .. } => Needs("`convert` itself says what it came to; it changes nothing that was there"),
     Command::CancelConversion { .. } => CTRL_C,
+    Command::DescribeHub => Typed("fetch --cached"),
     Command::Inspect { .. } => Typed("fetch --info"),
     Command::Fetch { .. } => Typed("fetch"),
     Command::Push { .. } => Typed("push"),

@@ -1,9 +1,13 @@
 //! Which model a panel is about: of the run that it shows, of another one, or of a model directory.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use egui::{ComboBox, TextEdit, Ui};
 use headroom_engine::{
+    hub::name_of_snapshot,
     store::{RunId, RunSummary},
     worker::{Target, Which},
 };
@@ -44,7 +48,7 @@ impl ModelChoice {
     }
 
     /// This model directory.
-    pub fn of_folder(folder: &std::path::Path) -> Self {
+    pub fn of_folder(folder: &Path) -> Self {
         Self { kind: Kind::Folder, folder: folder.display().to_string(), ..Self::default() }
     }
 
@@ -65,8 +69,7 @@ impl ModelChoice {
             }
             (Kind::Folder, ..) => {
                 let path: PathBuf = typed_path(&self.folder, &current_folder());
-                let name =
-                    path.file_name().map_or_else(|| self.folder.clone(), |name| name.to_string_lossy().into_owned());
+                let name = folder_name(&path);
                 Ok((Target::Directory(path), name))
             }
             (Kind::Run, Some(run), _) if cx.state.run(run).is_some() => {
@@ -126,7 +129,7 @@ impl ModelChoice {
             let typed =
                 ui.add(TextEdit::singleline(&mut self.folder).desired_width(190.0).hint_text("path of a folder"));
             typed.accessible_name(format!("Model directory{suffix}")).on_hover_text(
-                "A folder with config.json, model.safetensors and tokenizer.json: exported here, or a plain Hugging Face one of GPT-2 or BART",
+                "A folder with config.json, weights and tokenizer: exported here, or one of Hugging Face's",
             );
             let browse = ui.add_enabled(!cx.dialogs.is_busy(key), egui::Button::new("Browse…"));
             if browse.accessible_name(format!("Browse for a model directory{suffix}")).clicked() {
@@ -134,6 +137,14 @@ impl ModelChoice {
             }
         }
     }
+}
+
+/// What a model directory is called: the model's name on its hub where it was fetched, else the folder's own.
+pub fn folder_name(folder: &Path) -> String {
+    if let Some(name) = name_of_snapshot(folder) {
+        return name.to_string();
+    }
+    folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Draws the choice of a checkpoint of a run.

@@ -27,11 +27,13 @@ impl State {
     pub fn apply(&mut self, notice: impl Into<Notice>) {
         let Notice { ticket, event } = notice.into();
         if let (Some(ticket), Event::Failed { why, .. } | Event::Refused { why }) = (ticket, &event) {
-            // A panel says itself why a model cannot be read or converted so.
-            let is_said = self.models.says(ticket);
+            // A panel says itself why a model cannot be read or converted so, and what a hub does not know.
+            let is_said = self.models.says(ticket) || self.hub.says(ticket);
             self.failed(ticket, why);
             // What the user stopped before it began did not fail.
-            if is_said || self.generate.was_stopped(ticket) || self.models.was_stopped(ticket) {
+            let was_stopped =
+                self.generate.was_stopped(ticket) || self.models.was_stopped(ticket) || self.hub.was_stopped(ticket);
+            if is_said || was_stopped {
                 return;
             }
         }
@@ -271,11 +273,16 @@ impl State {
             | Event::Converting { .. }
             | Event::ConversionPreviewed { .. }
             | Event::ModelDescribed { .. }) => self.models.apply(ticket, event),
-            // The window does not score translations, nor talk to hubs yet.
-            Event::Fetched { .. }
+            event @ (Event::Fetched { .. }
             | Event::Fetching { .. }
-            | Event::Inspected { .. }
-            | Event::Pushed { .. }
+            | Event::HubDescribed { .. }
+            | Event::Inspected { .. }) => {
+                if let Some(folder) = self.hub.apply(ticket, event, &mut self.messages) {
+                    self.models.open(folder);
+                }
+            }
+            // The window does not score translations, nor upload models yet.
+            Event::Pushed { .. }
             | Event::Pushing { .. }
             | Event::Translating { .. }
             | Event::TranslationEvaluated { .. }
@@ -472,6 +479,7 @@ impl State {
             || self.analysis.fail(ticket, why)
             || self.advice.fail(ticket, why)
             || self.generate.fail(ticket, why)
+            || self.hub.fail(ticket, why)
             || self.maps.fail(ticket, why)
             || self.models.fail(ticket, why)
             || self.speed.fail(ticket, why);

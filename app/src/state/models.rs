@@ -63,6 +63,8 @@ pub struct ModelsState {
     previews: RequestCache<String, Preview>,
     /// The conversions of this window, the newest last.
     pub conversions: Vec<ConversionRun>,
+    /// The model directory that the panel is to show next.
+    opened: Option<PathBuf>,
     outgoing: Vec<Request>,
 }
 
@@ -72,8 +74,19 @@ impl Default for ModelsState {
             facts: RequestCache::keeping(KEPT),
             previews: RequestCache::keeping(KEPT),
             conversions: Vec::new(),
+            opened: None,
             outgoing: Vec::new(),
         }
+    }
+}
+
+/// The folder of a model, where one of its files is named: that is seen by its name alone, since no disk is read here.
+fn folder_of(path: PathBuf) -> PathBuf {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let is_file = [".bin", ".json", ".model", ".safetensors", ".txt"].iter().any(|ending| name.ends_with(ending));
+    match path.parent().filter(|_| is_file) {
+        Some(folder) => folder.to_owned(),
+        None => path,
     }
 }
 
@@ -95,6 +108,18 @@ impl ModelsState {
     /// Reads them again: they may have changed, or be there now.
     pub fn read_again(&mut self, target: &Target) {
         self.facts.forget(&key(target));
+    }
+
+    /// Lets the panel show the model of this folder, or the one that this file belongs to. Its files are read anew.
+    pub fn open(&mut self, path: PathBuf) {
+        let folder = folder_of(path);
+        self.read_again(&Target::Directory(folder.clone()));
+        self.opened = Some(folder);
+    }
+
+    /// The folder that is to be shown, once.
+    pub fn take_opened(&mut self) -> Option<PathBuf> {
+        self.opened.take()
     }
 
     /// What a conversion would come to, or why it cannot be. While that is to come, what is known of the last one that was asked
@@ -260,6 +285,21 @@ mod tests {
         state.apply(Notice { ticket: Some(tickets[1]), event: Event::Refused { why: "It was stopped.".to_owned() } });
         assert_eq!(state.models.conversions[1].phase, Phase::Done { stopped: true });
         assert_eq!(state.messages.len(), before);
+    }
+
+    #[test]
+    fn a_file_of_a_model_stands_for_its_folder() {
+        for (path, folder) in [
+            ("/m/bert", "/m/bert"),
+            ("/m/bert.v2", "/m/bert.v2"),
+            ("/m/bert/config.json", "/m/bert"),
+            ("/m/bert/model-00001-of-00002.safetensors", "/m/bert"),
+            ("/m/bert/pytorch_model.bin", "/m/bert"),
+        ] {
+            let mut state = ModelsState::default();
+            state.open(path.into());
+            assert_eq!((state.take_opened(), state.take_opened()), (Some(folder.into()), None));
+        }
     }
 
     #[test]

@@ -9,8 +9,8 @@ use headroom_engine::{
 };
 
 use super::{
-    AdviceState, AnalysisState, CurrentRun, GenerateState, MapsState, ModelsState, PurgeState, Selection, SeriesCache,
-    SpeedState, StartFacts, SystemLoad, request_cache::RequestCache,
+    AdviceState, AnalysisState, CurrentRun, GenerateState, HubState, MapsState, ModelsState, PurgeState, Selection,
+    SeriesCache, SpeedState, StartFacts, SystemLoad, request_cache::RequestCache,
 };
 use crate::messages::Messages;
 
@@ -47,6 +47,8 @@ pub struct State {
     pub advice: AdviceState,
     /// Attention maps.
     pub maps: MapsState,
+    /// What is known of a hub, and what is fetched from it.
+    pub hub: HubState,
     /// What is known of models, and conversions.
     pub models: ModelsState,
     /// Texts that are generated.
@@ -243,6 +245,7 @@ impl State {
         requests.extend(self.advice.take_requests());
         requests.extend(self.maps.take_requests());
         requests.extend(self.generate.take_requests());
+        requests.extend(self.hub.take_requests());
         requests.extend(self.models.take_requests());
         requests
     }

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Instant};
 use egui::{CentralPanel, Context, Frame, Margin, Panel as Side, ThemePreference, Ui, UiBuilder};
 use headroom_engine::worker::Command;
 
-use super::closing::Closing;
+use super::{closing::Closing, dropped::dropping_ui};
 use crate::{
     context::{Action, Panel as _, PanelContext, PanelId},
     file_dialogs::FileDialogs,
@@ -125,6 +125,7 @@ impl HeadroomWindow {
             }
         }
         self.poll_configure(&ctx);
+        self.take_dropped(&ctx);
         self.top_ui(ui);
         self.foot_ui(ui);
         self.interrupted_ui(ui);
@@ -132,6 +133,7 @@ impl HeadroomWindow {
         self.panel_ui(ui);
         self.over_ui(&ctx);
         self.closing_ui(&ctx);
+        dropping_ui(&ctx);
         if keys::back(&ctx) {
             self.go_back();
         }

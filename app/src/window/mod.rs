@@ -4,6 +4,7 @@
 
 mod actions;
 mod closing;
+mod dropped;
 mod headroom_window;
 mod platform;
 mod program;

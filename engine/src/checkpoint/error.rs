@@ -58,12 +58,13 @@ pub enum CheckpointError {
     },
     /// Another kind of model.
     #[error(
-        "Models of type \"{found}\" cannot be opened. Choose a folder of type \"bert\", \"megatron-bert\", \"gpt2\", \
-         \"bart\", \"vit\" or \"headroom\": {}", .path.display()
+        "Models of type \"{found}\" cannot be opened. Those of these types can: {}: {}", .known.join(", "), .path.display()
     )]
     UnknownModelType {
         /// `model_type` in config.json.
         found: String,
+        /// Those that can be opened.
+        known: Vec<&'static str>,
         /// The directory.
         path: PathBuf,
     },

@@ -222,6 +222,12 @@ struct OwnAttention {
     tokens: Option<usize>,
 }
 
+/// Why a model with this `config.json` cannot be opened here, as far as that can be said without its weights; none where nothing
+/// speaks against it. `name` stands in the sentence where the folder would.
+pub fn refusal_of_config(text: &str, name: &str) -> Option<String> {
+    plan_of(text, &BTreeSet::new(), Path::new(name)).err().map(|error| error.to_string())
+}
+
 /// The plan that a `config.json` describes, of a model whose files hold tensors of these names.
 pub(super) fn plan_of(text: &str, tensors: &BTreeSet<String>, dir: &Path) -> Result<ModelPlan, CheckpointError> {
     let settings = |why: String| CheckpointError::Settings { file: CONFIG.to_owned(), why, path: dir.to_owned() };
@@ -244,7 +250,10 @@ pub(super) fn plan_of(text: &str, tensors: &BTreeSet<String>, dir: &Path) -> Res
         (found, _) => family.model_types().contains(&found),
     };
     let Some(family) = families().find(is_meant) else {
-        return Err(CheckpointError::UnknownModelType { found, path: dir.to_owned() });
+        let mut known: Vec<&str> = families().flat_map(Family::model_types).copied().collect();
+        known.push(OWN_TYPE);
+        known.sort_unstable();
+        return Err(CheckpointError::UnknownModelType { found, known, path: dir.to_owned() });
     };
     if !family.may_untie() {
         read.demand("tie_word_embeddings", &[json!(true)])?;

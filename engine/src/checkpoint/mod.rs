@@ -48,7 +48,7 @@ pub use card::ModelCard;
 pub use describe::{DirectoryFacts, FileFacts, TensorFacts, TrainingFacts, describe_model_dir};
 pub(crate) use directory::kind_words;
 pub use error::CheckpointError;
-pub use hugging_face::{InTransformers, in_transformers};
+pub use hugging_face::{InTransformers, in_transformers, refusal_of_config};
 pub use lineage::{AttentionError, Lineage, MeasuredChange, weights_sha256};
 pub use load::{LoadedModel, load_model_dir, load_training_state, read_plan};
 pub(crate) use removal::{Removable, check_removable, remove_marked};

@@ -17,6 +17,7 @@ use std::{
 };
 
 use hf_hub::{Cache, Repo};
+use serde::{Deserialize, Serialize};
 
 use super::{
     HubError, HubSettings,
@@ -40,6 +41,47 @@ pub struct CachedRepo {
     pub commit: CommitHash,
     /// The folder with its files.
     pub path: PathBuf,
+}
+
+/// A model that is whole in the cache, at one of its commits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CachedModel {
+    /// Its name.
+    pub name: RepoName,
+    /// The commit.
+    pub commit: CommitHash,
+    /// Branches and tags that were at this commit when they were last asked for.
+    pub revisions: Vec<Revision>,
+    /// The folder with its files.
+    pub path: PathBuf,
+    /// Bytes of them.
+    pub bytes: u64,
+}
+
+/// A fetch of a model that was cut off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterruptedFetch {
+    /// The model's name.
+    pub name: RepoName,
+    /// Bytes of files that are not whole yet.
+    pub bytes: u64,
+}
+
+/// Where a hub is, who asks it, and which of its models are here already; found on this machine alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HubFacts {
+    /// Address of the hub.
+    pub endpoint: String,
+    /// The folder of the cache.
+    pub cache: PathBuf,
+    /// Whether there is a token.
+    pub has_token: bool,
+    /// Whether the hub must not be asked.
+    pub is_offline: bool,
+    /// What is here whole, by name.
+    pub models: Vec<CachedModel>,
+    /// What was cut off, by name.
+    pub interrupted: Vec<InterruptedFetch>,
 }
 
 /// The folders of one repository.
@@ -180,6 +222,88 @@ fn symlink(_blob: &Path, _place: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Where the hub is and what is in the cache, by this program or another one. Nothing is asked of the hub.
+pub fn describe_hub(settings: &HubSettings) -> HubFacts {
+    let mut facts = HubFacts {
+        endpoint: settings.endpoint.clone(),
+        cache: settings.cache.clone(),
+        has_token: settings.token.is_some(),
+        is_offline: settings.is_offline,
+        models: Vec::new(),
+        interrupted: Vec::new(),
+    };
+    for folder in names_in(&settings.cache) {
+        // Names hold no two hyphens in a row.
+        let name = folder.strip_prefix("models--").and_then(|name| name.replace("--", "/").parse::<RepoName>().ok());
+        let Some(name) = name else { continue };
+        let root = settings.cache.join(&folder);
+        let incomplete = names_in(&root.join("blobs")).into_iter().filter(|blob| blob.ends_with(".incomplete"));
+        let bytes = incomplete.map(|blob| bytes_of(&root.join("blobs").join(blob))).fold(0, u64::saturating_add);
+        if bytes > 0 {
+            facts.interrupted.push(InterruptedFetch { name: name.clone(), bytes });
+        }
+        let revisions = revisions_in(&root.join("refs"));
+        for commit in names_in(&root.join("snapshots")) {
+            let path = root.join("snapshots").join(&commit);
+            let Some(commit) = commit.parse::<CommitHash>().ok().filter(|_| is_model(&path)) else { continue };
+            let bytes = names_in(&path).iter().map(|file| bytes_of(&path.join(file))).fold(0, u64::saturating_add);
+            let of_commit = revisions.iter().filter(|(_, at)| *at == commit).map(|(revision, _)| revision.clone());
+            let revisions = of_commit.collect();
+            facts.models.push(CachedModel { name: name.clone(), commit, revisions, path, bytes });
+        }
+    }
+    facts.models.sort_by(|one, other| (&one.name, one.commit.as_str()).cmp(&(&other.name, other.commit.as_str())));
+    facts.interrupted.sort_by(|one, other| one.name.cmp(&other.name));
+    facts
+}
+
+/// The name of the model whose snapshot in a cache this folder is.
+pub fn name_of_snapshot(path: &Path) -> Option<RepoName> {
+    let mut parts = path.iter().rev().map(|part| part.to_string_lossy());
+    let _: CommitHash = parts.next()?.parse().ok()?;
+    let is_snapshot = parts.next()? == "snapshots";
+    let folder = parts.next().filter(|_| is_snapshot)?;
+    folder.strip_prefix("models--")?.replace("--", "/").parse().ok()
+}
+
+/// What lies in a folder, as far as it can be read.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+/// The size of a file, through links; none of what is no file.
+fn bytes_of(path: &Path) -> u64 {
+    fs::metadata(path).ok().filter(fs::Metadata::is_file).map_or(0, |there| there.len())
+}
+
+/// The branches and tags of a repository with the commits that they were at.
+fn revisions_in(refs: &Path) -> Vec<(Revision, CommitHash)> {
+    /// Folders in folders that are looked into, as in `refs/pr/1`.
+    const DEPTH: usize = 4;
+    let mut found = Vec::new();
+    let mut waiting: Vec<(String, usize)> = names_in(refs).into_iter().map(|name| (name, 1)).collect();
+    while let Some((name, depth)) = waiting.pop() {
+        let place = refs.join(&name);
+        if place.is_dir() && depth < DEPTH {
+            waiting.extend(names_in(&place).into_iter().map(|inside| (format!("{name}/{inside}"), depth + 1)));
+            continue;
+        }
+        let commit =
+            Some(&place).filter(|place| bytes_of(place) < 256).and_then(|place| fs::read_to_string(place).ok());
+        if let (Ok(revision), Some(Ok(commit))) = (name.parse(), commit.map(|text| text.trim().parse())) {
+            found.push((revision, commit));
+        }
+    }
+    found.sort_by(|one: &(Revision, CommitHash), other| one.0.as_str().cmp(other.0.as_str()));
+    found
+}
+
+/// Whether a folder holds what makes a model.
+fn is_model(folder: &Path) -> bool {
+    folder.join("config.json").is_file() && super::info::has_weights(folder)
+}
+
 /// What was fetched before, by this program or another one. A model is there where its config and weights are; nothing is asked of
 /// the hub. Without a revision it is the one that a plain fetch brought last.
 pub fn cached(
@@ -192,7 +316,7 @@ pub fn cached(
     let commit = cache.commit_of(&revision.cloned().unwrap_or_default())?;
     let path = cache.snapshot(&commit);
     let is_there = match kind {
-        RepoKind::Model => path.join("config.json").is_file() && super::info::has_weights(&path),
+        RepoKind::Model => is_model(&path),
         RepoKind::Dataset => path.is_dir(),
     };
     is_there.then(|| CachedRepo { kind, name: name.clone(), commit, path })

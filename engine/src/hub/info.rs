@@ -1,6 +1,10 @@
 //! What a hub says about a repository before anything is downloaded, and which of its files would be.
 
-use std::{fmt::Write as _, path::Path};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,6 +15,7 @@ use super::{
     http::{Ask, Client, Refusal},
     names::{CommitHash, FileHash, RepoKind, RepoName, RepoPath, Revision, shortened},
 };
+use crate::checkpoint::refusal_of_config;
 
 /// Files beside the weights that say how a model computes and reads text.
 const MODEL_FILES: [&str; 18] = [
@@ -108,10 +113,22 @@ pub struct RepoFacts {
     pub parameters: Option<u64>,
     /// What `config.json` says; none for data sets, and where it cannot be read.
     pub architecture: Option<RemoteArchitecture>,
+    /// Whether a model could be opened here, as far as `config.json` says it; none where that could not be read.
+    #[serde(default)]
+    pub opens: Option<bool>,
+    /// Why it could not.
+    #[serde(default)]
+    pub refusal: Option<String>,
     /// What would be fetched.
     pub files: Vec<RemoteFile>,
     /// Their size, as far as the hub says it.
     pub bytes: u64,
+    /// How much of that is here already, as far as the hub says what the contents hash to.
+    #[serde(default)]
+    pub bytes_here: u64,
+    /// The folder in which it would lie.
+    #[serde(default)]
+    pub folder: PathBuf,
     /// How many other files it has.
     pub other_files: usize,
     /// Why nothing can be fetched, where that is so.
@@ -134,13 +151,28 @@ pub fn inspect(
         Ok(files) => (files, None),
         Err(error) => (Vec::new(), Some(error.to_string())),
     };
-    let architecture = match request.kind {
-        RepoKind::Model => architecture(&client, &answer)?,
+    let config = match request.kind {
+        RepoKind::Model => config(&client, &answer)?,
         RepoKind::Dataset => None,
     };
-    let facts = answer.facts;
-    let bytes = files.iter().filter_map(|file| file.bytes).fold(0, u64::saturating_add);
-    Ok(RepoFacts { architecture, other_files: all - files.len(), bytes, files, problem, ..facts })
+    let judged = config.as_ref().filter(|(_, is_whole)| *is_whole);
+    let judged = judged.map(|(config, _)| refusal_of_config(&config.to_string(), request.name.as_str()));
+    let architecture = config.and_then(|(config, _)| architecture_of(&config));
+    let cache = RepoCache::of(settings, request.kind, &request.name);
+    let here = |file: &RemoteFile| answer.hashes.get(&file.path).map(|hash| bytes_here(&cache, hash, file.bytes));
+    let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0, u64::saturating_add);
+    Ok(RepoFacts {
+        architecture,
+        opens: judged.as_ref().map(Option::is_none),
+        refusal: judged.flatten(),
+        bytes: sum(&mut files.iter().filter_map(|file| file.bytes)),
+        bytes_here: sum(&mut files.iter().filter_map(here)),
+        folder: cache.snapshot(&answer.facts.commit),
+        other_files: all - files.len(),
+        files,
+        problem,
+        ..answer.facts
+    })
 }
 
 /// What the hub said.
@@ -149,6 +181,8 @@ pub(super) struct HubAnswer {
     pub(super) facts: RepoFacts,
     /// Every file whose path is one.
     pub(super) files: Vec<RemoteFile>,
+    /// What their contents hash to, where the hub says it in its list.
+    hashes: BTreeMap<RepoPath, FileHash>,
     /// What the hub itself read in `config.json`.
     config: Value,
 }
@@ -223,6 +257,7 @@ fn read_answer(
     let commit: CommitHash = commit.parse().map_err(|why: String| client.malformed(&what, &why))?;
     let listed = value.get("siblings").and_then(Value::as_array);
     let listed = listed.ok_or_else(|| client.malformed(&what, "it lists no files"))?;
+    let mut hashes = BTreeMap::new();
     let mut files: Vec<RemoteFile> = listed
         .iter()
         .filter_map(|file| {
@@ -230,6 +265,14 @@ fn read_answer(
             let path: RepoPath = file.get("rfilename")?.as_str()?.parse().ok()?;
             let bytes = file.get("size").and_then(Value::as_u64);
             let bytes = bytes.or_else(|| file.get("lfs")?.get("size")?.as_u64());
+            // Of a large file the other one is the hash of the note that stands for it.
+            let hash = match file.get("lfs") {
+                Some(large) => large.get("sha256"),
+                None => file.get("blobId"),
+            };
+            if let Some(hash) = hash.and_then(Value::as_str).and_then(|text| text.parse().ok()) {
+                hashes.insert(path.clone(), hash);
+            }
             Some(RemoteFile { path, bytes })
         })
         .collect();
@@ -258,12 +301,16 @@ fn read_answer(
         updated: text(value.get("lastModified")),
         parameters: value.get("safetensors").and_then(|counts| counts.get("total")?.as_u64()),
         architecture: None,
+        opens: None,
+        refusal: None,
         files: Vec::new(),
         bytes: 0,
+        bytes_here: 0,
+        folder: PathBuf::new(),
         other_files: 0,
         problem: None,
     };
-    Ok(HubAnswer { facts, files, config: value.get("config").cloned().unwrap_or_default() })
+    Ok(HubAnswer { facts, files, hashes, config: value.get("config").cloned().unwrap_or_default() })
 }
 
 /// The files that a fetch brings: of a model its settings, its tokenizer and its weights, safetensors before others; of a data set
@@ -371,19 +418,19 @@ fn percent_encoded(path: &str) -> String {
     encoded
 }
 
-/// What `config.json` says; what the hub read in it where the file may not be read.
-fn architecture(client: &Client<'_>, answer: &HubAnswer) -> Result<Option<RemoteArchitecture>, HubError> {
+/// `config.json`, and whether it is the whole one; what the hub read in it where the file may not be read.
+fn config(client: &Client<'_>, answer: &HubAnswer) -> Result<Option<(Value, bool)>, HubError> {
     let facts = &answer.facts;
     let config = answer.files.iter().find(|file| file.path.as_str() == "config.json");
     let Some(config) = config.filter(|file| file.bytes.is_none_or(|bytes| bytes <= LARGEST_CONFIG)) else {
-        return Ok(architecture_of(&answer.config));
+        return Ok(Some((answer.config.clone(), false)));
     };
     let url = file_url(client.settings, facts.kind, &facts.name, &facts.commit, &config.path);
     let fault = |refusal: &Refusal| fault(client, facts.kind, &facts.name, &facts.revision, refusal);
     match client.json("config.json", || Ask::get(&url), fault) {
-        Ok(config) => Ok(architecture_of(&config)),
+        Ok(config) => Ok(Some((config, true))),
         Err(HubError::Stopped) => Err(HubError::Stopped),
-        Err(_) => Ok(architecture_of(&answer.config)),
+        Err(_) => Ok(Some((answer.config.clone(), false))),
     }
 }
 
@@ -425,12 +472,16 @@ mod tests {
             updated: None,
             parameters: None,
             architecture: None,
+            opens: None,
+            refusal: None,
             files: Vec::new(),
             bytes: 0,
+            bytes_here: 0,
+            folder: PathBuf::new(),
             other_files: 0,
             problem: None,
         };
-        HubAnswer { facts, files, config: Value::Null }
+        HubAnswer { facts, files, hashes: BTreeMap::new(), config: Value::Null }
     }
 
     fn chosen(paths: &[&str], kind: RepoKind, only: &[&str]) -> Result<Vec<String>, HubError> {

@@ -26,7 +26,7 @@ mod names;
 mod push;
 mod settings;
 
-pub use cache::{CachedRepo, cached};
+pub use cache::{CachedModel, CachedRepo, HubFacts, InterruptedFetch, cached, describe_hub, name_of_snapshot};
 pub use error::HubError;
 pub use fetch::{FetchProgress, FetchRequest, Fetched, FetchedFile, fetch};
 pub use info::{Gating, RemoteArchitecture, RemoteFile, RepoFacts, inspect};

@@ -179,6 +179,9 @@ pub enum Command {
         /// The request that asked for it.
         conversion: Ticket,
     },
+    /// Looks where the hub is and which of its models are here already, without asking it; answered by
+    /// [`super::Event::HubDescribed`].
+    DescribeHub,
     /// Asks a hub what it knows about a model or a data set; answered by [`super::Event::Inspected`]. Nothing is downloaded but
     /// its `config.json`, and nothing is kept.
     Inspect {

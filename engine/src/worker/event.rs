@@ -8,7 +8,7 @@ use crate::{
     config::{Precision, Problem},
     convert::{Conversion, ConvertedAttention, Price},
     generate::{BeamNode, CacheProof, Ending, SourceAttention},
-    hub::{Fetched, Pushed, RepoFacts, RepoName},
+    hub::{Fetched, HubFacts, Pushed, RepoFacts, RepoName},
     objective::Measurements,
     speed::{MachineLimits, PointResult},
     store::{
@@ -508,6 +508,12 @@ pub enum Event {
         /// Time that it took.
         #[serde(with = "floats")]
         seconds: f64,
+    },
+    /// Answer to [`super::Command::DescribeHub`].
+    HubDescribed {
+        /// What is known on this machine.
+        #[serde(flatten)]
+        facts: Box<HubFacts>,
     },
     /// Answer to [`super::Command::Inspect`].
     Inspected {

@@ -12,6 +12,7 @@ use crate::{
     checkpoint::{describe_model_dir, read_plan},
     config::Precision,
     convert::{Conversion, planned},
+    hub::{self, HubSettings},
 };
 
 /// What a model costs.
@@ -43,6 +44,14 @@ pub(super) fn describe(context: ViewContext, target: Target) {
             Ok(facts) => Event::ModelDescribed { target, facts: Box::new(facts) },
             Err(why) => failed(&Subject::called(&context.store, &target), &why),
         }
+    });
+}
+
+/// Answers with where the hub is and what of it is here.
+pub(super) fn describe_hub(context: &ViewContext) {
+    spawn(&context.outbox, || match HubSettings::from_environment() {
+        Ok(settings) => Event::HubDescribed { facts: Box::new(hub::describe_hub(&settings)) },
+        Err(error) => Event::Refused { why: error.to_string() },
     });
 }
 

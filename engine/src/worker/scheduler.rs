@@ -315,6 +315,10 @@ impl Scheduler {
                 self.outbox.send(Event::Done);
                 Ok(())
             }
+            Command::DescribeHub => {
+                models::describe_hub(&self.view_context());
+                Ok(())
+            }
             Command::Inspect { request } => {
                 self.transfer(HubJob::Inspect(request));
                 Ok(())

@@ -21,8 +21,8 @@ use crate::{
     convert::{Conversion, ConvertedAttention, LayerPrice, Price, ToCollaborative},
     generate::{BeamNode, CacheProof, Ending, ProvedCache, Search, SourceAttention},
     hub::{
-        CommitHash, FetchRequest, Fetched, FetchedFile, Gating, Pushed, RemoteArchitecture, RemoteFile, RepoFacts,
-        RepoKind, RepoName, Revision,
+        CachedModel, CommitHash, FetchRequest, Fetched, FetchedFile, Gating, HubFacts, InterruptedFetch, Pushed,
+        RemoteArchitecture, RemoteFile, RepoFacts, RepoKind, RepoName, Revision,
     },
     objective::{Direction, Measurements, Sums, text_scores::TEXT_SCORES},
     speed::{
@@ -471,6 +471,7 @@ fn commands(p: &Parts) -> Vec<Command> {
             target: p.target(),
             conversion: p.conversion(),
         },
+        Command::DescribeHub => Command::DescribeHub,
         Command::Inspect { .. } => Command::Inspect { request: p.fetch_request() },
         Command::Fetch { .. } => Command::Fetch { request: p.fetch_request() },
         Command::Push { .. } => Command::Push { target: p.target(), name: p.repo(), public: p.yes },
@@ -800,6 +801,22 @@ fn events(p: &Parts) -> Vec<Event> {
             unpriced: Some(text.clone()),
             seconds: p.any,
         },
+        Event::HubDescribed { .. } => Event::HubDescribed {
+            facts: Box::new(HubFacts {
+                endpoint: text.clone(),
+                cache: p.path(),
+                has_token: p.yes,
+                is_offline: !p.yes,
+                models: vec![CachedModel {
+                    name: p.repo(),
+                    commit: p.commit(),
+                    revisions: vec![Revision::default()],
+                    path: p.path(),
+                    bytes: p.whole,
+                }],
+                interrupted: vec![InterruptedFetch { name: p.repo(), bytes: p.whole }],
+            }),
+        },
         Event::Inspected { .. } => Event::Inspected {
             facts: Box::new(RepoFacts {
                 kind: RepoKind::Model,
@@ -817,8 +834,12 @@ fn events(p: &Parts) -> Vec<Event> {
                     layers: p.maybe_whole(),
                     ..RemoteArchitecture::default()
                 }),
+                opens: Some(p.yes),
+                refusal: p.maybe.clone(),
                 files: vec![RemoteFile { path: "config.json".parse().unwrap(), bytes: p.maybe_whole() }],
                 bytes: p.whole,
+                bytes_here: p.whole / 2,
+                folder: p.path(),
                 other_files: p.count,
                 problem: p.maybe.clone(),
             }),

@@ -10,6 +10,6 @@ mod screen;
 pub use analyses::{EXAMPLE_STEPS, answer_maps, example_analysis, example_run, fill_with_analyses, fill_with_control};
 pub use benchmark::{fill_with_benchmarks, fill_with_generation};
 pub use example::{example_current, example_record, example_runs, fill_with_examples};
-pub use models::model_facts;
+pub use models::{hub_facts, model_facts, repo_facts};
 pub use reconstruction::{answer_rebuilt, example_reconstruction, fill_with_reconstruction};
 pub use screen::Screen;

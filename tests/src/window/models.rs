@@ -1,6 +1,12 @@
+use std::path::PathBuf;
+
 use headroom_engine::{
     checkpoint::{AttentionError, DirectoryFacts, FileFacts, Lineage, MeasuredChange, TensorFacts},
     config::{NormPlacement, RunConfig},
+    hub::{
+        CachedModel, CommitHash, Gating, HubFacts, InterruptedFetch, RemoteArchitecture, RemoteFile, RepoFacts,
+        RepoKind, RepoName, Revision,
+    },
 };
 
 /// What the files of a small model say that was converted twice.
@@ -59,5 +65,63 @@ pub fn model_facts() -> DirectoryFacts {
         training: None,
         further: Some(further),
         why_not_further: None,
+    }
+}
+
+/// What is on this machine of a hub: a model that is whole, another one that was cut off.
+pub fn hub_facts() -> HubFacts {
+    let commit: CommitHash = "86b5e0934494bd15c9632b12f734a8a67f723594".parse().expect("a hash");
+    let name: RepoName = "google-bert/bert-base-uncased".parse().expect("a name");
+    let path = PathBuf::from("/home/ada/.cache/huggingface/hub/models--google-bert--bert-base-uncased/snapshots");
+    HubFacts {
+        endpoint: "https://huggingface.co".to_owned(),
+        cache: "/home/ada/.cache/huggingface/hub".into(),
+        has_token: false,
+        is_offline: false,
+        models: vec![CachedModel {
+            name,
+            path: path.join(commit.as_str()),
+            commit,
+            revisions: vec![Revision::default()],
+            bytes: 441_200_000,
+        }],
+        interrupted: vec![InterruptedFetch { name: "org/large".parse().expect("a name"), bytes: 73_400_320 }],
+    }
+}
+
+/// What a hub says about a small model of sentences.
+pub fn repo_facts() -> RepoFacts {
+    let commit: CommitHash = "c9745ed1d9f207416be6d2e6f8de32d1f16199bf".parse().expect("a hash");
+    let file = |path: &str, bytes: u64| RemoteFile { path: path.parse().expect("a path"), bytes: Some(bytes) };
+    let files = vec![file("config.json", 612), file("tokenizer.json", 466_247), file("model.safetensors", 90_868_376)];
+    RepoFacts {
+        kind: RepoKind::Model,
+        name: "sentence-transformers/all-MiniLM-L6-v2".parse().expect("a name"),
+        revision: Revision::default(),
+        folder: PathBuf::from("/home/ada/.cache/huggingface/hub")
+            .join("models--sentence-transformers--all-MiniLM-L6-v2/snapshots")
+            .join(commit.as_str()),
+        commit,
+        private: false,
+        gated: Gating::Open,
+        licence: Some("apache-2.0".to_owned()),
+        task: Some("sentence-similarity".to_owned()),
+        updated: None,
+        parameters: Some(22_713_728),
+        architecture: Some(RemoteArchitecture {
+            model_type: Some("bert".to_owned()),
+            class: Some("BertModel".to_owned()),
+            layers: Some(6),
+            heads: Some(12),
+            width: Some(384),
+            vocabulary: Some(30_522),
+        }),
+        opens: Some(true),
+        refusal: None,
+        bytes: files.iter().filter_map(|file| file.bytes).sum(),
+        files,
+        bytes_here: 0,
+        other_files: 24,
+        problem: None,
     }
 }

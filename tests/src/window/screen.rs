@@ -1,5 +1,5 @@
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -47,6 +47,20 @@ fn hold_still(ctx: &Context) {
         style.scroll_animation = egui::style::ScrollAnimation::none();
         style.animation_time = 0.0;
     });
+}
+
+/// What was dropped on the window.
+#[derive(Debug)]
+struct Dropped(PathBuf);
+
+impl egui::DroppedFile for Dropped {
+    fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        Err("it is opened by its path".to_owned())
+    }
 }
 
 /// The whole window on a screen of its own.
@@ -402,6 +416,18 @@ impl Screen {
         };
         let found = self.harness.root().children_recursive().filter(options).last();
         found.unwrap_or_else(|| panic!("no \"{answer}\" in \"{list}\": {:#?}", self.words())).click();
+        self.settle();
+    }
+
+    /// Drops a file or folder on the window.
+    pub fn drop_on(&mut self, path: &Path) {
+        self.harness.input_mut().dropped_files.push(Arc::new(Dropped(path.to_owned())));
+        self.settle();
+    }
+
+    /// Holds something over the window as if to drop it, or no longer.
+    pub fn hover_with_file(&mut self, is_held: bool) {
+        self.harness.input_mut().hovered_files = is_held.then(egui::HoveredFile::default).into_iter().collect();
         self.settle();
     }
 

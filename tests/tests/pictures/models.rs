@@ -2,12 +2,17 @@
 
 use std::path::PathBuf;
 
-use headroom_app::{context::PanelId, link::Link, settings::ThemeChoice};
+use headroom_app::{
+    context::PanelId,
+    link::Link,
+    settings::{Settings, ThemeChoice},
+};
 use headroom_engine::{
     convert::{ConvertedAttention, LayerPrice, Price},
+    hub::{FetchRequest, HubError, HubFacts},
     worker::{Command, Event, ModelCost, Notice, Request},
 };
-use headroom_tests::{Screen, example_run, model_facts};
+use headroom_tests::{Screen, example_run, hub_facts, model_facts, repo_facts};
 
 use crate::{full, in_both_themes};
 
@@ -87,6 +92,84 @@ fn what_a_conversion_did() {
         };
         screen.state().apply(Notice { ticket: Some(ticket), event });
         screen.settle();
+        screen
+    });
+}
+
+/// Looked up, one on its way, one that was refused.
+#[test]
+fn a_model_of_a_hub() {
+    in_both_themes("models_hub", |theme| {
+        let mut screen = panel(theme);
+        screen.click("Bring a model from a hub");
+        let tell = |screen: &mut Screen, of: fn(&Command) -> bool, event: Event| {
+            let request = asked(screen).into_iter().find(|request| of(&request.command)).expect("it was asked for");
+            screen.state().apply(Notice { ticket: Some(request.ticket), event });
+            screen.settle();
+        };
+        let here = Event::HubDescribed { facts: Box::new(hub_facts()) };
+        tell(&mut screen, |command| matches!(command, Command::DescribeHub), here);
+        screen.state().hub.fetch(FetchRequest::of("facebook/bart-base".parse().expect("a name")));
+        let going = Event::Fetching {
+            name: "facebook/bart-base".parse().expect("a name"),
+            file: "model.safetensors".to_owned(),
+            number: 4,
+            count: 5,
+            bytes: 231 << 20,
+            total_bytes: 533 << 20,
+            bytes_per_sec: f64::from(11 << 20),
+        };
+        tell(&mut screen, |command| matches!(command, Command::Fetch { .. }), going);
+        screen.fill("Name", repo_facts().name.as_str());
+        screen.click("Look it up");
+        let facts = Event::Inspected { facts: Box::new(repo_facts()) };
+        tell(&mut screen, |command| matches!(command, Command::Inspect { .. }), facts);
+        screen
+    });
+}
+
+/// What was refused, on a machine on which nothing is yet.
+#[test]
+fn a_model_that_a_hub_does_not_have() {
+    in_both_themes("models_hub_refused", |theme| {
+        let mut screen = panel(theme);
+        screen.click("Bring a model from a hub");
+        for name in ["", "org/all-MiniLM"] {
+            if !name.is_empty() {
+                screen.fill("Name", name);
+                screen.click("Look it up");
+            }
+            for Request { ticket, command } in asked(&mut screen) {
+                let event = match command {
+                    Command::DescribeHub => {
+                        let facts = HubFacts { models: Vec::new(), interrupted: Vec::new(), ..hub_facts() };
+                        Event::HubDescribed { facts: Box::new(facts) }
+                    }
+                    Command::Inspect { request } => {
+                        let error =
+                            HubError::NotFound { kind: request.kind, name: request.name.clone(), has_token: false };
+                        Event::Refused { why: format!("Nothing could be learnt of {}. {error}", request.name) }
+                    }
+                    _ => continue,
+                };
+                screen.state().apply(Notice { ticket: Some(ticket), event });
+            }
+            screen.settle();
+        }
+        screen
+    });
+}
+
+/// No run and no model yet, with what was looked into before.
+#[test]
+fn no_model_yet() {
+    in_both_themes("models_empty", |theme| {
+        let mut settings = Settings { theme, inspector_open: false, ..Settings::default() };
+        let recent = ["/home/ada/models/grouped", "/home/ada/runs/export/grammar-decoder"];
+        settings.set_panel("models", &serde_json::json!({ "recent": recent }));
+        let mut screen = Screen::new(Link::recorder(), settings, None, egui::vec2(1280.0, 800.0));
+        screen.state().runs_loaded = true;
+        screen.window().open(PanelId::MODELS);
         screen
     });
 }

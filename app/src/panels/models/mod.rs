@@ -1,10 +1,12 @@
 //! The Models panel: what the files of a model say, where it came from, and other models that can be made of it, with the price
-//! of each before and after it is paid.
+//! of each before and after it is paid. Models come from runs, from folders, or from a hub.
 
+mod bring;
 mod exported;
 mod facts;
 mod form;
 mod outcome;
 mod panel;
+mod recent;
 
 pub use panel::ModelsPanel;

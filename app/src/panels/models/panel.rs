@@ -1,6 +1,6 @@
 //! The panel itself.
 
-use egui::{Button, RichText, ScrollArea, Ui};
+use egui::{Button, Popup, PopupCloseBehavior, RichText, ScrollArea, Ui};
 use headroom_engine::{
     checkpoint::DirectoryFacts,
     store::{RunId, RunSummary},
@@ -9,10 +9,12 @@ use headroom_engine::{
 use serde::{Deserialize, Serialize};
 
 use super::{
+    bring::HubForm,
     exported,
     facts::facts_ui,
     form::ConversionForm,
     outcome::{Clicked, outcome_ui},
+    recent::Recent,
 };
 use crate::{
     common::{ExportDialog, Exportable, blank_ui, working_ui},
@@ -32,6 +34,10 @@ use crate::{
 struct Memory {
     model: ModelChoice,
     form: ConversionForm,
+    /// Whether what brings a model from a hub is open.
+    brings: bool,
+    hub: HubForm,
+    recent: Recent,
 }
 
 /// Looks into a model and makes others of it.
@@ -46,17 +52,14 @@ pub struct ModelsPanel {
 impl Panel for ModelsPanel {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("models"));
+        if let Some(folder) = cx.state.models.take_opened() {
+            memory.model = ModelChoice::of_folder(&folder);
+        }
         let run = shown_run(cx);
         if !cx.state.runs_loaded && cx.state.current.is_none() {
             working_ui(ui, "Reading the runs…");
-        } else if run.is_none() && memory.model.is_of_run() {
-            let sentence = "A model is looked into here, and others are made of it: of a run with a checkpoint, or of a model \
-                            directory from elsewhere.";
-            blank_ui(ui, "No model yet", sentence, |ui| {
-                if ui.button("Use a model directory").clicked() {
-                    memory.model = ModelChoice::folder();
-                }
-            });
+        } else if run.is_none() && memory.model.is_of_run() && !memory.brings {
+            Self::blank_ui(ui, &mut memory, cx);
         } else {
             let scroll = ScrollArea::vertical().auto_shrink([false, false]);
             scroll.show(ui, |ui| self.full_ui(ui, run.as_ref(), &mut memory, cx));
@@ -83,6 +86,60 @@ impl Panel for ModelsPanel {
 }
 
 impl ModelsPanel {
+    fn blank_ui(ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        let sentence = "A model is looked into here, and others are made of it: of a run with a checkpoint, of a model directory, or \
+                        of a hub. A folder or a file of a model can be dropped on the window.";
+        blank_ui(ui, "No model yet", sentence, |ui| {
+            if ui.button("Bring a model from a hub").clicked() {
+                memory.brings = true;
+                cx.state.hub.look_again();
+            }
+            if ui.button("Use a model directory").clicked() {
+                memory.model = ModelChoice::folder();
+            }
+        });
+        if !memory.recent.is_empty() {
+            let margin = ((ui.available_width() - 460.0) / 2.0).max(0.0);
+            ui.add_space(12.0);
+            ui.horizontal_top(|ui| {
+                ui.add_space(margin);
+                ui.vertical(|ui| Self::recent_ui(ui, memory));
+            });
+        }
+    }
+
+    /// The models that were looked into before, below a heading. Whether one was chosen.
+    fn recent_ui(ui: &mut Ui, memory: &mut Memory) -> bool {
+        ui.label(RichText::new("Looked into before").color(theme::palette(ui.visuals()).weak));
+        let chosen = memory.recent.ui(ui);
+        if let Some(folder) = &chosen {
+            memory.model = ModelChoice::of_folder(folder);
+        }
+        chosen.is_some()
+    }
+
+    /// What leads to other models: those of before, and those of a hub.
+    fn sources_ui(ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        let button = ui.add_enabled(!memory.recent.is_empty(), Button::new("Recent"));
+        let button = button.on_hover_text("Model directories that were looked into before");
+        let button =
+            button.on_disabled_hover_text("No model directory was looked into yet").accessible_name("Recent models");
+        let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+        popup.accessible_name("Recent models").show(|ui| {
+            if Self::recent_ui(ui, memory) {
+                ui.close();
+            }
+        });
+        let bring = Button::selectable(memory.brings, "From a hub…");
+        let bring = ui.add(bring).on_hover_text("Looks a pretrained model up and fetches it");
+        if bring.accessible_name("Bring a model from a hub").clicked() {
+            memory.brings = !memory.brings;
+            if memory.brings {
+                cx.state.hub.look_again();
+            }
+        }
+    }
+
     fn full_ui(&mut self, ui: &mut Ui, run: Option<&RunSummary>, memory: &mut Memory, cx: &mut PanelContext<'_>) {
         let palette = theme::palette(ui.visuals());
         ui.horizontal_wrapped(|ui| {
@@ -96,11 +153,23 @@ impl ModelsPanel {
             }
             ui.label("Model");
             memory.model.ui(ui, PanelId::MODELS, false, cx);
+            Self::sources_ui(ui, memory, cx);
         });
+        if memory.brings {
+            ui.add_space(4.0);
+            if let Some(folder) = memory.hub.ui(ui, cx) {
+                memory.model = ModelChoice::of_folder(&folder);
+            }
+            ui.add_space(4.0);
+        }
         let target = memory.model.target(run.map(|run| (run, self.which)), cx);
         match target {
             Err(why) => {
                 ui.label(RichText::new(why).color(palette.weak));
+                if !memory.recent.is_empty() {
+                    ui.add_space(6.0);
+                    Self::recent_ui(ui, memory);
+                }
             }
             Ok((target, name)) => Self::model_ui(ui, (&target, &name), memory, cx),
         }
@@ -120,6 +189,9 @@ impl ModelsPanel {
                 return;
             }
         };
+        if let Target::Directory(folder) = target {
+            memory.recent.remember(folder);
+        }
         facts_ui(ui, &facts);
         further_ui(ui, target, &facts, cx);
         ui.separator();

@@ -1,0 +1,314 @@
+use std::path::PathBuf;
+
+use headroom_engine::{
+    config::counted,
+    hub::{FetchRequest, HubFacts, RepoFacts},
+    worker::{Command, Event, Request, Ticket},
+};
+
+use super::{GenerationPhase as Phase, request_cache::RequestCache};
+use crate::{format, messages::Messages};
+
+/// What a hub was asked about a model.
+#[derive(Clone, Debug)]
+pub struct Inspection {
+    /// The request; its answer has it.
+    pub ticket: Ticket,
+    /// What was asked about.
+    pub request: FetchRequest,
+    /// What the hub says, or why nothing can be said; neither while that is to come.
+    pub answer: Option<Result<Box<RepoFacts>, String>>,
+}
+
+/// How far a fetch is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FetchProgress {
+    /// The file in progress.
+    pub file: String,
+    /// Its number, from 0.
+    pub number: usize,
+    /// All of them.
+    pub count: usize,
+    /// Bytes of all files that are here.
+    pub bytes: u64,
+    /// Bytes of all files, as far as the hub says it.
+    pub total_bytes: u64,
+    /// How fast they come.
+    pub bytes_per_sec: f64,
+}
+
+impl FetchProgress {
+    /// The share that is here, 0 to 1.
+    pub fn share(&self) -> f32 {
+        if self.total_bytes == 0 { 0.0 } else { (self.bytes as f64 / self.total_bytes as f64).min(1.0) as f32 }
+    }
+
+    /// Seconds to its end at the speed so far.
+    pub fn left_secs(&self) -> Option<f64> {
+        let left = self.total_bytes.saturating_sub(self.bytes) as f64;
+        (self.bytes_per_sec > 0.0 && left > 0.0).then(|| left / self.bytes_per_sec)
+    }
+}
+
+/// A fetch that goes on, or did not come to its end.
+#[derive(Clone, Debug)]
+pub struct FetchRun {
+    /// The request; its events have it.
+    pub ticket: Ticket,
+    /// What is fetched.
+    pub request: FetchRequest,
+    /// How far it is, once that is known.
+    pub progress: Option<FetchProgress>,
+    /// Whether it goes on, was stopped, or failed.
+    pub phase: Phase,
+    /// Whether it was told to stop.
+    pub is_stopping: bool,
+}
+
+/// What the window knows of a hub: nothing is sent to one unless [`Self::inspect`] or [`Self::fetch`] is called.
+#[derive(Default)]
+pub struct HubState {
+    here: RequestCache<(), HubFacts>,
+    /// The newest question about a model.
+    pub inspection: Option<Inspection>,
+    /// Fetches that go on, were stopped or failed, the newest last.
+    pub fetches: Vec<FetchRun>,
+    /// Tickets of questions that were taken back.
+    dropped: Vec<Ticket>,
+    outgoing: Vec<Request>,
+}
+
+impl HubState {
+    /// Where the hub is and what of it is on this machine, or why that cannot be said; neither while that is to come. The hub is
+    /// not asked.
+    pub fn here(&mut self) -> Result<Option<&HubFacts>, String> {
+        if let Some(why) = self.here.failure(&()) {
+            return Err(why.to_owned());
+        }
+        Ok(self.here.get(&(), || Command::DescribeHub))
+    }
+
+    /// Looks at this machine again: other programs fetch too.
+    pub fn look_again(&mut self) {
+        if self.here.failure(&()).is_some() {
+            self.here.forget(&());
+        }
+        self.here.refresh(&(), || Command::DescribeHub);
+    }
+
+    /// Asks the hub what it knows about a model; an older question is taken back.
+    pub fn inspect(&mut self, request: FetchRequest) {
+        self.stop_inspection();
+        let asked = Request::from(Command::Inspect { request: request.clone() });
+        self.inspection = Some(Inspection { ticket: asked.ticket, request, answer: None });
+        self.outgoing.push(asked);
+    }
+
+    /// Takes the question back, where it has no answer yet.
+    pub fn stop_inspection(&mut self) {
+        if let Some(open) = self.inspection.take_if(|inspection| inspection.answer.is_none()) {
+            self.dropped.push(open.ticket);
+            self.outgoing.push(Command::CancelTransfer { transfer: open.ticket }.into());
+        }
+    }
+
+    /// Fetches a model, or goes on where a fetch ended.
+    pub fn fetch(&mut self, request: FetchRequest) {
+        if self.is_fetching(&request) {
+            return;
+        }
+        self.fetches.retain(|run| run.request != request);
+        let asked = Request::from(Command::Fetch { request: request.clone() });
+        let ticket = asked.ticket;
+        self.fetches.push(FetchRun { ticket, request, progress: None, phase: Phase::Waiting, is_stopping: false });
+        self.outgoing.push(asked);
+    }
+
+    /// Whether this is being fetched.
+    pub fn is_fetching(&self, request: &FetchRequest) -> bool {
+        self.fetches.iter().any(|run| run.request == *request && run.phase.is_open())
+    }
+
+    /// Ends a fetch; what came is kept.
+    pub fn stop(&mut self, ticket: Ticket) {
+        let open = |run: &&mut FetchRun| run.ticket == ticket && run.phase.is_open() && !run.is_stopping;
+        if let Some(run) = self.fetches.iter_mut().find(open) {
+            run.is_stopping = true;
+            self.outgoing.push(Command::CancelTransfer { transfer: ticket }.into());
+        }
+    }
+
+    /// Shows a fetch no longer that ended.
+    pub fn dismiss(&mut self, ticket: Ticket) {
+        self.fetches.retain(|run| run.ticket != ticket || run.phase.is_open());
+    }
+
+    pub(super) fn take_requests(&mut self) -> Vec<Request> {
+        let mut all = std::mem::take(&mut self.outgoing);
+        all.extend(self.here.take_requests());
+        all
+    }
+
+    /// Whether the panel shows where it asked why this request failed.
+    pub(super) fn says(&self, ticket: Ticket) -> bool {
+        self.here.asked(ticket) || self.inspection.as_ref().is_some_and(|asked| asked.ticket == ticket)
+    }
+
+    /// Whether this request was stopped by the user, so that there is nothing to complain about.
+    pub(super) fn was_stopped(&self, ticket: Ticket) -> bool {
+        self.dropped.contains(&ticket) || self.fetches.iter().any(|run| run.ticket == ticket && run.is_stopping)
+    }
+
+    /// Takes in that a request failed; false where it is none of these.
+    pub(super) fn fail(&mut self, ticket: Ticket, why: &str) -> bool {
+        if let Some(asked) = self.inspection.as_mut().filter(|asked| asked.ticket == ticket) {
+            asked.answer = Some(Err(why.to_owned()));
+            return true;
+        }
+        if let Some(run) = self.fetches.iter_mut().find(|run| run.ticket == ticket) {
+            run.phase = if run.is_stopping { Phase::Done { stopped: true } } else { Phase::Failed(why.to_owned()) };
+            self.look_again();
+            return true;
+        }
+        self.here.fail(ticket, why)
+    }
+
+    /// Takes an event of a request in; gives the folder of a model that was fetched to its end.
+    pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event, messages: &mut Messages) -> Option<PathBuf> {
+        match event {
+            Event::HubDescribed { facts } => self.here.answer((), *facts),
+            Event::Inspected { facts } => {
+                if let Some(asked) = self.inspection.as_mut().filter(|asked| Some(asked.ticket) == ticket) {
+                    asked.answer = Some(Ok(facts));
+                }
+            }
+            Event::Fetching { file, number, count, bytes, total_bytes, bytes_per_sec, .. } => {
+                if let Some(run) = self.fetches.iter_mut().find(|run| Some(run.ticket) == ticket) {
+                    run.progress = Some(FetchProgress { file, number, count, bytes, total_bytes, bytes_per_sec });
+                    run.phase = Phase::Going;
+                }
+            }
+            Event::Fetched { fetched, bytes, downloaded, seconds } => {
+                let is_ours = |run: &mut FetchRun| Some(run.ticket) == ticket;
+                self.fetches.extract_if(.., is_ours).next()?;
+                let how = match downloaded {
+                    0 => "all of it was here".to_owned(),
+                    _ => format!("{} downloaded in {}", format::bytes(downloaded), format::duration(seconds)),
+                };
+                let size = format!("{}, {}", counted(fetched.files.len() as u64, "file"), format::bytes(bytes));
+                messages.push_info(format!("Fetched {}: {size}; {how}.", fetched.name));
+                // What was said of it says how much was missing.
+                self.inspection.take_if(|asked| asked.request.name == fetched.name);
+                self.look_again();
+                return Some(fetched.path);
+            }
+            _ => {}
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headroom_engine::{
+        hub::{Fetched, RepoKind},
+        worker::Notice,
+    };
+
+    use super::*;
+    use crate::state::State;
+
+    fn request(name: &str) -> FetchRequest {
+        FetchRequest::of(name.parse().unwrap())
+    }
+
+    fn sent(state: &mut State) -> Vec<Request> {
+        state.take_requests()
+    }
+
+    fn fetching(name: &str, bytes: u64) -> Event {
+        Event::Fetching {
+            name: name.parse().unwrap(),
+            file: "model.safetensors".to_owned(),
+            number: 2,
+            count: 3,
+            bytes,
+            total_bytes: 100,
+            bytes_per_sec: 10.0,
+        }
+    }
+
+    #[test]
+    fn a_fetch_is_followed_to_its_end_and_the_model_opened() {
+        let mut state = State::default();
+        state.hub.fetch(request("org/a"));
+        state.hub.fetch(request("org/b"));
+        state.hub.fetch(request("org/a"));
+        let tickets: Vec<Ticket> = sent(&mut state).into_iter().map(|request| request.ticket).collect();
+        assert_eq!(tickets.len(), 2, "what is being fetched is not asked for twice");
+        state.apply(Notice { ticket: Some(tickets[1]), event: fetching("org/b", 40) });
+        let progress = state.hub.fetches[1].progress.clone().unwrap();
+        assert_eq!((progress.share(), progress.left_secs()), (0.4, Some(6.0)));
+        assert!(state.hub.fetches[0].progress.is_none());
+        let fetched = Fetched {
+            kind: RepoKind::Model,
+            name: "org/b".parse().unwrap(),
+            commit: "0".repeat(40).parse().unwrap(),
+            path: "/cache/b".into(),
+            files: Vec::new(),
+        };
+        let event = Event::Fetched { fetched: Box::new(fetched), bytes: 100, downloaded: 60, seconds: 2.0 };
+        state.apply(Notice { ticket: Some(tickets[1]), event: event.clone() });
+        assert_eq!(state.models.take_opened(), Some("/cache/b".into()));
+        assert_eq!(state.hub.fetches.len(), 1);
+        // One that nobody here asked for opens nothing.
+        state.apply(Notice { ticket: Some(Ticket::new()), event });
+        assert_eq!(state.models.take_opened(), None);
+    }
+
+    #[test]
+    fn what_was_stopped_is_no_failure_and_goes_on() {
+        let mut state = State::default();
+        state.hub.fetch(request("org/a"));
+        let ticket = sent(&mut state)[0].ticket;
+        state.hub.stop(ticket);
+        state.hub.stop(ticket);
+        let asked = sent(&mut state);
+        assert!(
+            matches!(&asked[..], [Request { command: Command::CancelTransfer { transfer }, .. }] if *transfer == ticket)
+        );
+        let before = state.messages.len();
+        let event = Event::Failed { run: None, why: "It was stopped.".to_owned(), what_to_do: String::new() };
+        state.apply(Notice { ticket: Some(ticket), event });
+        assert_eq!((&state.hub.fetches[0].phase, state.messages.len()), (&Phase::Done { stopped: true }, before));
+        state.hub.fetch(request("org/a"));
+        assert_eq!(state.hub.fetches.len(), 1, "the new one takes its place");
+        let asked = sent(&mut state).into_iter().find(|asked| matches!(asked.command, Command::Fetch { .. }));
+        let event = Event::Refused { why: "It is not there.".to_owned() };
+        state.apply(Notice { ticket: Some(asked.unwrap().ticket), event });
+        assert_eq!(state.hub.fetches[0].phase, Phase::Failed("It is not there.".to_owned()));
+        assert_eq!(state.messages.len(), before + 1, "another panel may be open: the message says it too");
+        let ticket = state.hub.fetches[0].ticket;
+        state.hub.dismiss(ticket);
+        assert!(state.hub.fetches.is_empty());
+    }
+
+    #[test]
+    fn a_new_question_takes_the_old_one_back() {
+        let mut state = State::default();
+        state.hub.inspect(request("org/a"));
+        let first = sent(&mut state)[0].ticket;
+        state.hub.inspect(request("org/b"));
+        let asked = sent(&mut state);
+        assert!(
+            matches!(asked[0].command, Command::CancelTransfer { transfer } if transfer == first) && asked.len() == 2
+        );
+        let before = state.messages.len();
+        state.apply(Notice { ticket: Some(first), event: Event::Refused { why: "It was stopped.".to_owned() } });
+        let event = Event::Refused { why: "The hub has no model.".to_owned() };
+        state.apply(Notice { ticket: Some(asked[1].ticket), event });
+        let answer = state.hub.inspection.as_ref().unwrap().answer.as_ref();
+        assert_eq!(answer.unwrap().as_ref().unwrap_err(), "The hub has no model.");
+        assert_eq!(state.messages.len(), before, "the panel says it");
+    }
+}
