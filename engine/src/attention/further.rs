@@ -222,17 +222,16 @@ fn differences(config: &RunConfig, model: &ModelConfig, attention: &AttentionCon
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Restore, Source, from_toml, presets, to_toml};
+    use crate::config::{NumberWordsSource, Restore, Source, from_toml, presets, to_toml};
 
     /// A model goes on under a config that was made of it, and its own plan is that of the config.
     #[test]
     fn the_config_of_a_plan_trains_that_plan() {
         for preset in presets() {
             let mut given = preset.config().unwrap();
-            if let Source::File(file) = &mut given.data.source {
-                // Presets leave the text to their user.
-                file.path = "text.txt".into();
-            }
+            // Some presets leave the text to their user.
+            let pairs = Source::NumberWords(NumberWordsSource::default());
+            given.data.source = if given.data.source.has_pairs() { pairs } else { Source::default() };
             let plan = ModelPlan::resolve(&given, 77).unwrap();
             let (model, attention) = plan.config_to_train_further().unwrap();
             let cache = given.attention.cache.clone();
