@@ -7,8 +7,8 @@ use candle_core::{DType, Device};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BestMetric, CONFIG, CheckpointError, FILES, Lineage, RUN_CONFIG, load_model_dir, load_training_state,
-    weights::under_file_names,
+    BestMetric, CONFIG, CheckpointError, FILES, Lineage, RUN_CONFIG, TOKENIZER, WEIGHTS, load_model_dir,
+    load_training_state, tensors::weight_files, tokenizer_files::OLDER_TOKENIZERS, weights::under_file_names,
 };
 use crate::{
     attention::ModelPlan,
@@ -47,7 +47,7 @@ pub struct DirectoryFacts {
     pub parameters: u64,
     /// Every tensor of the weights, by its name in the file.
     pub tensors: Vec<TensorFacts>,
-    /// The files that are there.
+    /// The files that it consists of: settings, weights in however many files, tokenizer, and what stands beside them of ours.
     pub files: Vec<FileFacts>,
     /// The config of the run that made it.
     pub config: Option<RunConfig>,
@@ -108,10 +108,6 @@ pub fn describe_model_dir(dir: &Path) -> Result<DirectoryFacts, CheckpointError>
     let hugging_face: serde_json::Value =
         read(CONFIG).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     let word = |value: Option<&serde_json::Value>| value.and_then(serde_json::Value::as_str).map(str::to_owned);
-    let files = FILES.iter().filter_map(|name| {
-        let bytes = dir.join(name).metadata().ok()?.len();
-        Some(FileFacts { name: (*name).to_owned(), bytes })
-    });
     let tensors = under_file_names(&loaded.plan, &loaded.parameters.tensors())
         .map_err(|source| CheckpointError::Tensor { source, path: dir.to_owned() })?;
     let tensors =
@@ -135,7 +131,7 @@ pub fn describe_model_dir(dir: &Path) -> Result<DirectoryFacts, CheckpointError>
         vocabulary: plan.vocabulary(),
         parameters: loaded.parameters.count(),
         tensors: tensors.collect(),
-        files: files.collect(),
+        files: files_of(dir)?,
         config: loaded.config,
         config_toml: read(RUN_CONFIG),
         lineage: loaded.lineage,
@@ -143,6 +139,21 @@ pub fn describe_model_dir(dir: &Path) -> Result<DirectoryFacts, CheckpointError>
         further,
         why_not_further,
     })
+}
+
+/// The files of a model and their sizes, as far as they are there.
+fn files_of(dir: &Path) -> Result<Vec<FileFacts>, CheckpointError> {
+    let weights = weight_files(dir)?;
+    let names = FILES.iter().flat_map(|name| match *name {
+        WEIGHTS => weights.clone(),
+        TOKENIZER => [TOKENIZER].into_iter().chain(OLDER_TOKENIZERS).map(str::to_owned).collect(),
+        other => vec![other.to_owned()],
+    });
+    let there = names.filter_map(|name| {
+        let found = dir.join(&name).metadata().ok().filter(fs::Metadata::is_file)?;
+        Some(FileFacts { name, bytes: found.len() })
+    });
+    Ok(there.collect())
 }
 
 /// Tokens of an example where no run says how many: most models read more than fits into a small machine.

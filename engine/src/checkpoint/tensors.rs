@@ -130,6 +130,19 @@ fn index(dir: &Path) -> Result<Option<Index>, CheckpointError> {
     serde_json::from_slice(&text).map(Some).map_err(|error| damaged(error.to_string()))
 }
 
+/// The files of a directory that hold its weights, and the index that names them where they are several.
+///
+/// # Errors
+/// If there is an index that cannot be read.
+pub(super) fn weight_files(dir: &Path) -> Result<Vec<String>, CheckpointError> {
+    if is_pickled(dir) {
+        return Ok(vec![PICKLE.to_owned()]);
+    }
+    let Some(Index { weight_map }) = index(dir)? else { return Ok(vec![WEIGHTS.to_owned()]) };
+    let shards: BTreeSet<String> = weight_map.into_values().filter(|name| is_shard_name(name)).collect();
+    Ok(shards.into_iter().chain([INDEX.to_owned()]).collect())
+}
+
 /// Reads the weights of a directory: one file, or the several ones that an index names. Of these every tensor must be in
 /// the file that the index says, and none besides.
 pub(super) fn read_weights(dir: &Path, device: &Device) -> Result<BTreeMap<String, Tensor>, CheckpointError> {

@@ -491,6 +491,33 @@ fn weights_in_several_files_are_read() {
 }
 
 #[test]
+fn every_file_of_a_model_is_listed_with_its_size() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("m");
+    let _ = sharded(&dir);
+    for other in ["notes.txt", "model-00003-of-00003.safetensors", "vocab.json", "merges.txt"] {
+        fs::write(dir.join(other), "mine").unwrap();
+    }
+    let shards = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
+    let expected =
+        ["config.json", shards[0], shards[1], INDEX, "tokenizer.json", "vocab.json", "merges.txt"].map(str::to_owned);
+    let facts = describe_model_dir(&dir).unwrap();
+    let listed = |facts: &DirectoryFacts| facts.files.iter().map(|file| file.name.clone()).collect::<Vec<_>>();
+    let missing: Vec<_> = expected.iter().filter(|name| !listed(&facts).contains(name)).collect();
+    assert!(missing.is_empty(), "{missing:?} of {:?}", listed(&facts));
+    assert!(!listed(&facts).iter().any(|name| name == "notes.txt" || name.contains("00003")), "{:?}", listed(&facts));
+    for file in &facts.files {
+        assert_eq!(file.bytes, fs::metadata(dir.join(&file.name)).unwrap().len(), "{}", file.name);
+    }
+    let bytes: u64 = facts.files.iter().map(|file| file.bytes).sum();
+    assert!(bytes >= 4 * facts.parameters, "the weights count: {bytes} bytes");
+
+    let pickled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/hf/roberta_pickled");
+    let facts = describe_model_dir(&pickled).unwrap();
+    assert!(listed(&facts).contains(&PICKLE.to_owned()), "{:?}", listed(&facts));
+}
+
+#[test]
 fn faults_of_weights_in_several_files_are_told() {
     fn index(dir: &Path, change: impl Fn(&mut serde_json::Map<String, serde_json::Value>)) {
         let path = dir.join(INDEX);

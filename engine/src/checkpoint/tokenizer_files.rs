@@ -15,6 +15,9 @@ const BYTE_PAIRS: &str = "vocab.json";
 const MERGES: &str = "merges.txt";
 const PIECES: &str = "spiece.model";
 
+/// What a tokenizer is made of where there is no `tokenizer.json`.
+pub(super) const OLDER_TOKENIZERS: [&str; 4] = [WORD_PIECES, BYTE_PAIRS, MERGES, PIECES];
+
 /// A file of pieces is smaller than this, in bytes.
 const LARGEST_PIECES: u64 = 1 << 26;
 
