@@ -1,6 +1,9 @@
 use thiserror::Error;
 
-use crate::model::ModelError;
+use crate::{
+    config::{counted, grouped},
+    model::ModelError,
+};
 
 /// Why nothing could be generated.
 #[derive(Debug, Error, Clone, PartialEq)]
@@ -27,7 +30,8 @@ pub enum GenerateError {
     )]
     NoStart,
     /// A source longer than the positions of who reads it.
-    #[error("The source has {tokens} tokens, but the model reads at most {positions}. Give a shorter text.")]
+    #[error("The source has {}, but the model reads at most {}. Give a shorter text.",
+        counted(*.tokens, "token"), grouped(*.positions))]
     TooLong {
         /// Tokens of the longest source.
         tokens: usize,
@@ -36,7 +40,8 @@ pub enum GenerateError {
     },
     /// A token that the model does not have.
     #[error(
-        "The text has the token {token}, but the model knows {vocabulary} tokens: the tokenizer is another model's. Use the one that it was trained with."
+        "The text has the token {token}, but the model knows {}: the tokenizer is another model's. Use the one that it was trained with.",
+        counted(*.vocabulary, "token")
     )]
     UnknownToken {
         /// Its id.
@@ -46,8 +51,8 @@ pub enum GenerateError {
     },
     /// More than fits into memory.
     #[error(
-        "Not enough memory for {sources} texts of {beams} beams: {} are needed, {} of them for what is kept between tokens, and {} are free. Use fewer beams or texts, or shorter ones.",
-        mib(*.needed), mib(*.kept), mib(*.free)
+        "Not enough memory for {} of {}: {} are needed, {} of them for what is kept between tokens, and {} are free. Use fewer beams or texts, or shorter ones.",
+        counted(*.sources, "text"), counted(*.beams, "beam"), mib(*.needed), mib(*.kept), mib(*.free)
     )]
     Memory {
         /// Bytes in all.

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::GenerateError;
 use crate::{
     attention::{CacheBytes, Decoding, ModelPlan, cache_bytes},
-    config::{Cache, KeyValueCache},
+    config::{Cache, KeyValueCache, counted, grouped},
 };
 
 /// How text is searched for. The same settings give the same tokens as `generate` of Hugging Face's `transformers`.
@@ -86,12 +86,14 @@ impl Search {
             return refuse("A share of the probability to draw from must be above 0 and at most 1.".to_owned());
         }
         if !(1..=MOST_BEAMS).contains(&self.beams) {
-            return refuse(format!("{} beams cannot be followed: use 1 to {MOST_BEAMS}.", self.beams));
+            let (beams, most) = (counted(self.beams, "beam"), grouped(MOST_BEAMS));
+            return refuse(format!("{beams} cannot be followed: use 1 to {most}."));
         }
         if self.groups == 0 || !self.beams.is_multiple_of(self.groups) {
             return refuse(format!(
-                "{} beams cannot be put into {} equal groups. Use a number of groups that divides them.",
-                self.beams, self.groups
+                "{} cannot be put into {}. Use a number of groups that divides them.",
+                counted(self.beams, "beam"),
+                counted(self.groups, "equal group")
             ));
         }
         if !self.diversity.is_finite() || self.diversity < 0.0 {
@@ -116,12 +118,13 @@ impl Search {
             );
         }
         if !(1..=MOST_TOKENS).contains(&self.max_new_tokens) {
-            return refuse(format!("The largest number of new tokens must be from 1 to {MOST_TOKENS}."));
+            return refuse(format!("The largest number of new tokens must be from 1 to {}.", grouped(MOST_TOKENS)));
         }
         if self.min_new_tokens > self.max_new_tokens {
             return refuse(format!(
-                "At least {} new tokens and at most {} cannot both be.",
-                self.min_new_tokens, self.max_new_tokens
+                "At least {} and at most {} cannot both be.",
+                counted(self.min_new_tokens, "new token"),
+                grouped(self.max_new_tokens)
             ));
         }
         Ok(())

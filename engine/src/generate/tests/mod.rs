@@ -260,11 +260,12 @@ fn wrong_requests_are_refused() {
     told(ask(&[vec![1; 13]], Search::default(), None), "has 13 tokens, but the model reads at most 12");
     told(ask(&[vec![7]], Search::default(), None), "the token 7, but the model knows 7 tokens");
     let beams = Search { beams: 512, ..Search::default() };
-    told(ask(&[vec![1; 4]], beams, Some(1000)), "Not enough memory for 1 texts of 512 beams");
-    let settings: [(Change, &str); 12] = [
+    told(ask(&[vec![1; 4]], beams, Some(1000)), "Not enough memory for 1 text of 512 beams");
+    let settings: [(Change, &str); 13] = [
         (|s| s.beams = 0, "0 beams cannot be followed"),
-        (|s| s.beams = 5000, "5000 beams cannot be followed"),
+        (|s| s.beams = 5000, "5,000 beams cannot be followed"),
         (|s| (s.beams, s.groups) = (4, 3), "4 beams cannot be put into 3 equal groups"),
+        (|s| s.groups = 2, "1 beam cannot be put into 2 equal groups"),
         (|s| s.diversity = 1.0, "needs several groups"),
         (|s| s.diversity = f64::NAN, "strength of diversity"),
         (|s| s.length_penalty = f64::INFINITY, "length penalty"),
