@@ -1,12 +1,12 @@
 //! Sizes and checksums of a model directory.
 
-use std::{collections::BTreeMap, fmt::Write, io::Read, path::Path};
+use std::{collections::BTreeMap, io::Read, path::Path};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{CheckpointError, Lineage, MANIFEST};
-use crate::data::{open_file, read_text_file};
+use crate::data::{hex, open_file, read_text_file};
 
 /// The format of directories that this program writes.
 const FORMAT: u64 = 1;
@@ -143,10 +143,5 @@ fn measure(path: &Path) -> Result<Entry, CheckpointError> {
         hash.update(part);
         bytes += read as u64;
     }
-    let mut sha256 = String::with_capacity(64);
-    for byte in hash.finalize() {
-        // Writing to a string cannot fail.
-        let _ = write!(sha256, "{byte:02x}");
-    }
-    Ok(Entry { bytes, sha256 })
+    Ok(Entry { bytes, sha256: hex(&hash.finalize()) })
 }

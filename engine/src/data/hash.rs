@@ -9,12 +9,16 @@ pub(super) fn sha256_hex<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Strin
         hasher.update((part.len() as u64).to_le_bytes());
         hasher.update(part);
     }
-    let mut hex = String::with_capacity(64);
-    for byte in hasher.finalize() {
+    hex(&hasher.finalize())
+}
+
+/// Bytes as lower-case hexadecimal digits, two a byte.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
         // Writing to a string cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// The first eight bytes of SHA-256 over `text`, as a number.
@@ -24,12 +28,17 @@ pub(super) fn sha256_prefix(text: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{sha256_hex, sha256_prefix};
+    use super::{hex, sha256_hex, sha256_prefix};
 
     #[test]
     fn known_answer() {
         // SHA-256("abc") = ba7816bf 8f01cfea ... (FIPS 180-2, appendix B.1).
         assert_eq!(sha256_prefix(b"abc"), 0xba78_16bf_8f01_cfea);
+    }
+
+    #[test]
+    fn every_byte_has_two_digits() {
+        assert_eq!(hex(&[0x00, 0x0a, 0xff]), "000aff");
     }
 
     #[test]

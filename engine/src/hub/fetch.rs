@@ -1,7 +1,6 @@
 //! Downloads: each file to a name of its own, held against its length and hash, and only then where others see it.
 
 use std::{
-    fmt::Write as _,
     fs::{self, File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write as _},
     path::{Path, PathBuf},
@@ -20,7 +19,7 @@ use super::{
     info::{self, RemoteFile, bytes_here},
     names::{CommitHash, FileHash, RepoKind, RepoName, RepoPath, Revision},
 };
-use crate::checkpoint::free_bytes;
+use crate::{checkpoint::free_bytes, data::hex};
 
 /// Left free on the disk for everything else.
 const SPARE: u64 = 64 << 20;
@@ -490,14 +489,6 @@ fn read_pieces(contents: &mut dyn Read, mut take: impl FnMut(&[u8])) -> io::Resu
             count => take(piece.get(..count).unwrap_or_default()),
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string never fails.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]
