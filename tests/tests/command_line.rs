@@ -336,7 +336,19 @@ fn figures_of_the_window_are_written_by_commands() {
     let of_directory = ["maps", "model", "--text", "the old river", "--head", "0", "--out", "written"];
     let _ = program.run(&of_directory).expect_code(0);
     assert_eq!(files(&program.path("written")).len(), 6);
-    let _ = program.run(&["maps", "model", "--out", "x"]).expect_code(2).expect_words(&["--text"]);
+    let _ = program.run(&["maps", "model", "--out", "x"]).expect_code(2).expect_words(&["--text", "--data"]);
+    // Examples of a file, and maps restored from pairs that an analysis of it chose.
+    fs::write(program.path("text.txt"), "the old river sees her letter and forgets .\n".repeat(200)).unwrap();
+    let of_file = ["maps", "model", "--data", "text.txt", "--example", "2", "--head", "0", "--out", "read", "--json"];
+    let told = program.run(&of_file).expect_code(0).json();
+    assert_eq!(told["tokens"].as_array().unwrap().len(), 16, "as long as in training: {told}");
+    let look = ["analyse", "model", "--data", "text.txt", "--reconstruction", "--examples", "12", "--json"];
+    let found = program.run(&look).expect_code(0).json();
+    let id = found["analysis"].as_str().unwrap();
+    let rebuilt = ["maps", "model", "--rebuild", id, "--pairs", "4", "--layer", "0", "--head", "1", "--out", "rebuilt"];
+    let _ = program.run(&rebuilt).expect_code(0);
+    assert_eq!(files(&program.path("rebuilt")).len(), 9, "true, rebuilt, and their difference");
+    assert!(found["result"]["text"].is_object(), "what it read is kept with it: {}", found["result"]["text"]);
 
     let told = program.run(&["mixing", first, "--out", "mixing", "--json"]).expect_code(0).json();
     assert_eq!((&told["step"], &told["layers"]), (&20.into(), &serde_json::json!([0, 1])), "{told}");

@@ -1,11 +1,14 @@
 //! `headroom maps`: the attention maps of heads on one text as files, whole or put together again from some of their pairs.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use headroom_engine::{
     analysis::reconstruction::RebuiltMap,
     attention::HeadAt,
-    config::counted,
+    config::{DataConfig, counted},
     worker::{Command, Event, MapText, Rebuild, Target},
 };
 use serde_json::json;
@@ -13,6 +16,7 @@ use serde_json::json;
 use super::{
     analyses,
     error::{CliError, CliResult, joined},
+    eval,
     files::{self, Files},
     open, print,
     run_args::MapsArgs,
@@ -41,28 +45,35 @@ struct Opened {
 /// Writes the maps.
 pub fn run(store: Option<&Path>, args: &MapsArgs) -> CliResult {
     files::refuse_file(&args.out)?;
-    let target = match named(store, &args.target)? {
-        Named::Directory(path) if args.text.is_some() => Target::Directory(path),
-        Named::Directory(_) => {
-            let message = "A model directory holds no text. Write some with --text, as in `headroom maps DIR --text \"the \
-                           old river\" --out maps`.";
-            return Err(CliError::at("--text", message));
+    let (target, trained_on) = match named(store, &args.target)? {
+        Named::Directory(path) => (Target::Directory(path), None),
+        Named::Run(_, record) => {
+            let trained_on = eval::config_of(&record)?.data;
+            (Target::Run { run: record.summary.id, which: args.which }, Some(trained_on))
         }
-        Named::Run(_, record) => Target::Run { run: record.summary.id, which: args.which },
     };
     let is_directory = matches!(target, Target::Directory(_));
+    let named = |path: &PathBuf| eval::named_text(path, args.field.as_ref(), args.column.as_ref(), None, trained_on);
+    let mut data = args.data.as_ref().map(named).transpose()?.map(Box::new);
     let rebuild = match (&args.rebuild, args.pairs) {
         (Some(query), Some(k)) => {
-            let known = open::reading_existing(store)?.analyses()?;
-            let known = analyses::find(&known, query)?;
+            let reading = open::reading_existing(store)?;
+            let known = analyses::find(&reading.analyses()?, query)?;
             if !known.reconstructs {
                 let message = format!("The analysis {} did not ask for reconstruction. Choose another.", known.id);
                 return Err(CliError::at("--rebuild", message));
             }
+            // Its pairs restore what it read.
+            data = data.or(reading.analysis(&known.id)?.text);
             Some((known, k))
         }
         _ => None,
     };
+    if is_directory && data.is_none() && args.text.is_none() {
+        let message = "A model directory holds no text. Write some with --text, as in `headroom maps DIR --text \"the old \
+                       river\" --out maps`, or name a file with --data.";
+        return Err(CliError::at("--text", message));
+    }
     let number = args.example.unwrap_or(1).saturating_sub(1) as usize;
     let text = match (&args.text, &rebuild) {
         (Some(text), _) => MapText::Written(text.clone()),
@@ -75,7 +86,7 @@ pub fn run(store: Option<&Path>, args: &MapsArgs) -> CliResult {
     let rebuild = rebuild.map(|(known, k)| (known.id, k));
     let session = Session::open(store, !is_directory || rebuild.is_some())?;
     signals::listen();
-    let (opened, written, empty) = draw(&session, args, target, text, rebuild)?;
+    let (opened, written, empty) = draw(&session, args, (target, data), text, rebuild)?;
     session.end();
     for head in &empty {
         print::aside(format!("L{}H{} has no map: it is off.", head.layer, head.head));
@@ -93,11 +104,11 @@ pub fn run(store: Option<&Path>, args: &MapsArgs) -> CliResult {
 fn draw(
     session: &Session,
     args: &MapsArgs,
-    target: Target,
+    (target, data): (Target, Option<Box<DataConfig>>),
     text: MapText,
     rebuild: Option<(headroom_engine::store::AnalysisId, usize)>,
 ) -> CliResult<(Opened, usize, Vec<HeadAt>)> {
-    let opened = ask(session, Command::LoadMaps { view: VIEW, target, text }, |event| match event {
+    let opened = ask(session, Command::LoadMaps { view: VIEW, target, data, text }, |event| match event {
         Event::Maps { target, step, tokens, thumbnails, .. } => {
             let (layers, heads) = (thumbnails.layers, thumbnails.heads);
             Heard::Answer(Opened { target, step, tokens, layers, heads })

@@ -175,9 +175,19 @@ pub struct MapsArgs {
     /// Which checkpoint of a run: `best`, `last` or a step.
     #[arg(long, default_value = "best")]
     pub which: Which,
-    /// What the model reads: one of sixteen examples of the held-out text, from 1 [default: 1].
+    /// What the model reads: one of sixteen examples of the held-out text, or of the text that `--data` names, from 1
+    /// [default: 1].
     #[arg(long, value_name = "NUMBER", conflicts_with = "text", value_parser = clap::value_parser!(u64).range(1..=16))]
     pub example: Option<u64>,
+    /// A text file or folder whose examples are read; a model directory has none of its own.
+    #[arg(long, value_name = "FILE", conflicts_with = "text")]
+    pub data: Option<PathBuf>,
+    /// The field of a JSONL object that holds the text.
+    #[arg(long, requires = "data")]
+    pub field: Option<String>,
+    /// The column of a CSV or TSV file that holds the text.
+    #[arg(long, requires = "data")]
+    pub column: Option<String>,
     /// What the model reads: this text.
     #[arg(long)]
     pub text: Option<String>,

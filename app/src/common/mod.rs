@@ -1,5 +1,5 @@
 //! What several panels contain: the empty state, the dialog that exports, what can be done with a run, the signs and
-//! words of its state.
+//! words of its state, what models are called.
 
 mod blank;
 #[cfg(test)]
@@ -7,6 +7,7 @@ pub mod driver;
 mod export_dialog;
 mod exportable;
 mod gather;
+mod model_name;
 mod run_json;
 mod run_operations;
 mod sign;
@@ -15,6 +16,7 @@ pub mod state_text;
 pub use blank::{blank_ui, no_runs_ui, working_ui};
 pub use export_dialog::ExportDialog;
 pub use exportable::{DataExport, Exportable, FigureFormat};
+pub use model_name::folder_name;
 pub use run_json::run_json;
 pub use run_operations::{RunOperation, next_seed, offered, perform};
 pub use sign::{paint_eye, paint_pin, pin_ui, state_sign_ui};

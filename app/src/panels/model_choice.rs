@@ -7,13 +7,13 @@ use std::{
 
 use egui::{ComboBox, TextEdit, Ui};
 use headroom_engine::{
-    hub::name_of_snapshot,
     store::{RunId, RunSummary},
     worker::{Target, Which},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    common::folder_name,
     context::{PanelContext, PanelId},
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
     panels::analysis::which_words,
@@ -137,14 +137,6 @@ impl ModelChoice {
             }
         }
     }
-}
-
-/// What a model directory is called: the model's name on its hub where it was fetched, else the folder's own.
-pub fn folder_name(folder: &Path) -> String {
-    if let Some(name) = name_of_snapshot(folder) {
-        return name.to_string();
-    }
-    folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Draws the choice of a checkpoint of a run.

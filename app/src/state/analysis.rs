@@ -2,12 +2,12 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use headroom_engine::{
     analysis::{Analysis, AnalysisSpec},
-    config::RunConfig,
+    config::{DataConfig, RunConfig},
     store::{AnalysisId, AnalysisSummary, RunId},
-    worker::{Command, Event, Request, Subspace, Target, Ticket, Which},
+    worker::{Command, Event, Request, Subspace, Ticket, Which},
 };
 
-use super::request_cache::RequestCache;
+use super::{SubjectId, request_cache::RequestCache};
 use crate::{messages::Messages, widgets::HeadMarks};
 
 /// Analyses of runs while they trained that are kept in memory; the ones that were used the longest ago go first.
@@ -20,8 +20,8 @@ const KEPT_ON_DEMAND: usize = 24;
 pub struct PendingAnalysis {
     /// Its id.
     pub analysis: AnalysisId,
-    /// The run that is analysed.
-    pub run: RunId,
+    /// What is analysed.
+    pub of: SubjectId,
     /// What is done and the share that is done; none while it waits in the queue.
     pub at: Option<(String, f64)>,
     /// Whether it was told to end.
@@ -32,8 +32,8 @@ pub struct PendingAnalysis {
 
 impl PendingAnalysis {
     /// One that waits, and is not shown by itself.
-    fn new(analysis: AnalysisId, run: RunId) -> Self {
-        Self { analysis, run, at: None, is_cancelling: false, opens: false }
+    fn new(analysis: AnalysisId, of: SubjectId) -> Self {
+        Self { analysis, of, at: None, is_cancelling: false, opens: false }
     }
 }
 
@@ -82,8 +82,8 @@ pub struct AnalysisState {
     list: RequestCache<(), Vec<AnalysisSummary>>,
     /// What was found on demand.
     found: RequestCache<AnalysisId, Arc<Analysis>>,
-    /// Which analysis on demand is shown of a run; none: what it kept while it trained.
-    opened: BTreeMap<RunId, AnalysisId>,
+    /// Which analysis on demand is shown of a run or a model directory; none: what the run kept while it trained.
+    opened: BTreeMap<SubjectId, AnalysisId>,
     deleted: Vec<AnalysisId>,
     outgoing: Vec<Request>,
 }
@@ -167,12 +167,27 @@ impl AnalysisState {
         self.live.retain(|(run, _), _| exists(run));
     }
 
-    /// What was found on demand of a run, and of model directories; asked for, once.
-    pub fn on_demand(&mut self, run: &RunId) -> Vec<AnalysisSummary> {
+    /// What was found on demand of a run or a model directory, the newest first; asked for, once.
+    pub fn on_demand(&mut self, of: &SubjectId) -> Vec<AnalysisSummary> {
+        self.all_on_demand().filter(|found| of.is_of(found)).cloned().collect()
+    }
+
+    /// The model directories of which something was found on demand, the newest first; asked for, once.
+    pub fn directories(&mut self) -> Vec<PathBuf> {
+        let mut all = Vec::new();
+        for found in self.all_on_demand().filter(|found| found.run.is_none()) {
+            let path = PathBuf::from(&found.target);
+            if path.is_absolute() && !all.contains(&path) {
+                all.push(path);
+            }
+        }
+        all
+    }
+
+    fn all_on_demand(&mut self) -> impl Iterator<Item = &AnalysisSummary> {
         let Self { list, deleted, .. } = self;
-        let fits =
-            |found: &&AnalysisSummary| found.run.as_ref().is_none_or(|of| of == run) && !deleted.contains(&found.id);
-        list.get(&(), || Command::ListAnalyses).into_iter().flatten().filter(fits).cloned().collect()
+        let all = list.get(&(), || Command::ListAnalyses).into_iter().flatten();
+        all.filter(|found| !deleted.contains(&found.id))
     }
 
     /// Whether the list of what was found on demand has come.
@@ -185,35 +200,37 @@ impl AnalysisState {
         self.found.get(analysis, || Command::LoadAnalysis { analysis: analysis.clone() }).cloned()
     }
 
-    /// The analysis on demand that is shown of a run.
-    pub fn opened(&self, run: &RunId) -> Option<AnalysisId> {
-        self.opened.get(run).cloned()
+    /// The analysis on demand that is shown of a run or a model directory.
+    pub fn opened(&self, of: &SubjectId) -> Option<AnalysisId> {
+        self.opened.get(of).cloned()
     }
 
-    /// Shows an analysis on demand of a run, or what the run kept while it trained.
-    pub fn open(&mut self, run: &RunId, analysis: Option<AnalysisId>) {
+    /// Shows an analysis on demand of a run or a model directory, or what the run kept while it trained.
+    pub fn open(&mut self, of: &SubjectId, analysis: Option<AnalysisId>) {
         match analysis {
-            Some(analysis) => self.opened.insert(run.clone(), analysis),
-            None => self.opened.remove(run),
+            Some(analysis) => self.opened.insert(of.clone(), analysis),
+            None => self.opened.remove(of),
         };
     }
 
     /// The newest analysis of a run on its held-out text, read in order or shuffled.
     pub fn by_order(&mut self, run: &RunId, shuffled: bool) -> Option<AnalysisSummary> {
-        let of = |found: &&AnalysisSummary| found.run.as_ref() == Some(run) && found.shuffled == Some(shuffled);
-        self.on_demand(run).iter().find(of).cloned()
+        let of = |found: &&AnalysisSummary| found.shuffled == Some(shuffled);
+        self.on_demand(&run.into()).iter().find(of).cloned()
     }
 
-    /// Whether an analysis of a run waits or is being computed.
-    pub fn is_pending(&self, run: &RunId) -> bool {
-        self.pending.iter().any(|pending| pending.run == *run)
+    /// Whether an analysis of it waits or is being computed.
+    pub fn is_pending(&self, of: &SubjectId) -> bool {
+        self.pending.iter().any(|pending| pending.of == *of)
     }
 
-    /// Queues an analysis of a run's checkpoint on its held-out text; it is shown once it is there.
+    /// Queues an analysis of a run's checkpoint, or of a model directory, on this text (none: the run's held-out one); it
+    /// is shown once it is there.
     pub fn analyse(
         &mut self,
-        run: &RunId,
+        of: &SubjectId,
         which: Which,
+        data: Option<Box<DataConfig>>,
         spec: AnalysisSpec,
         subspaces: Vec<Subspace>,
         base_dir: PathBuf,
@@ -221,21 +238,21 @@ impl AnalysisState {
         let analysis = AnalysisId::new();
         let command = Command::Analyse {
             analysis: analysis.clone(),
-            target: Target::Run { run: run.clone(), which },
-            data: None,
+            target: of.target(which),
+            data,
             spec: Box::new(spec),
             subspaces,
             base_dir,
         };
         self.outgoing.push(command.into());
-        self.pending.push(PendingAnalysis { opens: true, ..PendingAnalysis::new(analysis.clone(), run.clone()) });
+        self.pending.push(PendingAnalysis { opens: true, ..PendingAnalysis::new(analysis.clone(), of.clone()) });
         analysis
     }
 
     /// The same of the best checkpoint, on text in order or shuffled; it belongs beside others, so it is not shown by itself.
     pub fn analyse_beside(&mut self, run: &RunId, shuffled: bool, base_dir: PathBuf) {
         let spec = AnalysisSpec { shuffled: Some(shuffled), ..AnalysisSpec::default() };
-        let analysis = self.analyse(run, Which::Best, spec, Vec::new(), base_dir);
+        let analysis = self.analyse(&run.into(), Which::Best, None, spec, Vec::new(), base_dir);
         if let Some(pending) = self.pending.iter_mut().find(|pending| pending.analysis == analysis) {
             pending.opens = false;
         }
@@ -299,7 +316,7 @@ impl AnalysisState {
             Event::AnalyseQueued { analysis, run: Some(run), .. }
                 if !self.pending.iter().any(|pending| pending.analysis == analysis) =>
             {
-                self.pending.push(PendingAnalysis::new(analysis, run));
+                self.pending.push(PendingAnalysis::new(analysis, run.into()));
             }
             Event::Analysing { analysis, stage, fraction } => {
                 if let Some(pending) = self.pending.iter_mut().find(|pending| pending.analysis == analysis) {
@@ -312,11 +329,11 @@ impl AnalysisState {
                 let pending = self.pending.remove(place);
                 match why {
                     Some(why) => messages.push_error(why, ""),
-                    None if complete => messages.push_info("Analysed a checkpoint."),
+                    None if complete => messages.push_info("Analysed a model."),
                     None => messages.push_info("The analysis was cancelled; nothing of it is kept."),
                 }
                 if complete && pending.opens {
-                    self.opened.insert(pending.run, analysis);
+                    self.opened.insert(pending.of, analysis);
                 }
                 self.list.refresh(&(), || Command::ListAnalyses);
             }
@@ -387,7 +404,7 @@ mod tests {
     fn a_look_on_demand_is_opened_once_it_is_there_and_a_failed_one_says_why() {
         let (mut state, mut messages) = (AnalysisState::default(), Messages::default());
         let look = |state: &mut AnalysisState| {
-            state.analyse(&run(), Which::Best, AnalysisSpec::default(), Vec::new(), PathBuf::new())
+            state.analyse(&run().into(), Which::Best, None, AnalysisSpec::default(), Vec::new(), PathBuf::new())
         };
         let first = look(&mut state);
         assert!(matches!(&asked(&mut state)[..], [Command::Analyse { .. }]));
@@ -400,17 +417,17 @@ mod tests {
             Event::AnalyseEnded { analysis: first.clone(), complete: true, why: None, is_refusal: false },
             &mut messages,
         );
-        assert_eq!((state.pending.len(), state.opened(&run())), (0, Some(first.clone())));
+        assert_eq!((state.pending.len(), state.opened(&run().into())), (0, Some(first.clone())));
         assert_eq!(state.result(&first).map(|found| found.examples), Some(9));
         let second = look(&mut state);
         state.cancel(&second);
         assert!(state.pending[0].is_cancelling);
         let why = Some("The scores of layer 1 are not finite.".to_owned());
         state.apply(Event::AnalyseEnded { analysis: second, complete: false, why, is_refusal: false }, &mut messages);
-        assert_eq!(state.opened(&run()), Some(first.clone()), "what was shown stays");
+        assert_eq!(state.opened(&run().into()), Some(first.clone()), "what was shown stays");
         assert!(messages.newest_first().any(|message| message.what.contains("not finite")));
         state.delete(&first, &mut messages);
-        assert_eq!(state.opened(&run()), None);
+        assert_eq!(state.opened(&run().into()), None);
         assert!(state.undo_delete(&mut messages) && !state.undo_delete(&mut messages));
     }
 }

@@ -95,6 +95,8 @@ pub struct GenerateState {
     pub sides: [Option<Generation>; 2],
     /// The comparison of the caches.
     pub proving: Option<Proving>,
+    /// The model that the panel is to write with next.
+    pub opened: Option<Target>,
     outgoing: Vec<Request>,
 }
 

@@ -3,23 +3,23 @@ use std::sync::Arc;
 use headroom_engine::{
     analysis::MapThumbnails,
     attention::HeadAt,
-    store::RunId,
-    worker::{Command, Event, MapText, Rebuild, Request, Target, Ticket, Which},
+    config::DataConfig,
+    worker::{Command, Event, MapText, Rebuild, Request, Target, Ticket},
 };
 
-use super::{rebuilt::ShownRebuilt, request_cache::RequestCache};
+use super::{SubjectId, rebuilt::ShownRebuilt, request_cache::RequestCache};
 use crate::plot::HeatData;
 
 /// Views that are kept; the engine keeps as many.
 const KEPT: usize = 4;
 
 /// Whose maps, on what.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MapsOf {
-    /// The run.
-    pub run: RunId,
-    /// Which of its checkpoints.
-    pub which: Which,
+    /// The model.
+    pub target: Target,
+    /// The text of whose examples it reads one; none: the run's own.
+    pub data: Option<Box<DataConfig>>,
     /// What it reads.
     pub text: MapText,
 }
@@ -55,8 +55,8 @@ struct View {
 /// The attention maps that the Heads panel shows.
 #[derive(Default)]
 pub struct MapsState {
-    /// Two heads of a run that are to be shown side by side.
-    pub pair: Option<(RunId, HeadAt, HeadAt)>,
+    /// Two heads of a model that are to be shown side by side.
+    pub pair: Option<(SubjectId, HeadAt, HeadAt)>,
     /// The last one is the newest.
     views: Vec<View>,
     opened: u64,
@@ -66,9 +66,12 @@ impl MapsState {
     /// The maps of a model on an example, or why there are none; asked for, once.
     pub fn maps(&mut self, of: &MapsOf) -> Option<Result<Arc<ShownMaps>, String>> {
         let view = self.view(of);
-        let target = Target::Run { run: of.run.clone(), which: of.which };
         let id = view.id;
-        if let Some(shown) = view.shown.get(&(), || Command::LoadMaps { view: id, target, text: of.text.clone() }) {
+        let load = || {
+            let MapsOf { target, data, text } = of.clone();
+            Command::LoadMaps { view: id, target, data, text }
+        };
+        if let Some(shown) = view.shown.get(&(), load) {
             return Some(Ok(Arc::clone(shown)));
         }
         view.shown.failure(&()).map(|why| Err(why.to_owned()))
@@ -182,10 +185,13 @@ fn shown(target: String, step: Option<u64>, tokens: Vec<String>, small: &MapThum
 
 #[cfg(test)]
 mod tests {
+    use headroom_engine::worker::Which;
+
     use super::*;
 
     fn of(example: usize) -> MapsOf {
-        MapsOf { run: "000000000a".parse().unwrap(), which: Which::Best, text: MapText::Example(example) }
+        let target = Target::Run { run: "000000000a".parse().unwrap(), which: Which::Best };
+        MapsOf { target, data: None, text: MapText::Example(example) }
     }
 
     fn asked(state: &mut MapsState) -> Vec<Command> {

@@ -17,6 +17,7 @@ mod request_cache;
 mod selection;
 mod series;
 mod speed;
+mod subject;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -33,4 +34,5 @@ pub use rebuilt::ShownRebuilt;
 pub use selection::Selection;
 pub use series::{RunSeries, SeriesCache};
 pub use speed::{Measuring, SpeedState};
+pub use subject::SubjectId;
 pub use view::{CheckAnswer, State};

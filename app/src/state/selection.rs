@@ -1,4 +1,7 @@
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use headroom_engine::store::RunId;
 
@@ -9,6 +12,8 @@ pub struct Selection {
     pub visible: BTreeSet<RunId>,
     /// The run in the inspector.
     pub focused: Option<RunId>,
+    /// The model directory that panels of analyses show, and the run that was focused when it was chosen.
+    directory: Option<(PathBuf, Option<RunId>)>,
     /// The pinned baseline.
     pub baseline: Option<RunId>,
     /// The run under the mouse, in whichever chart or table. Set anew every frame: the window clears it before it draws
@@ -19,6 +24,18 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// The model directory that panels of analyses show; none: the focused run. A run that is focused after a directory
+    /// was chosen takes its place.
+    pub fn directory(&self) -> Option<&Path> {
+        let (path, focused) = self.directory.as_ref()?;
+        (*focused == self.focused).then_some(path)
+    }
+
+    /// Panels of analyses show the model of this directory; none: the focused run.
+    pub fn set_directory(&mut self, path: Option<PathBuf>) {
+        self.directory = path.map(|path| (path, self.focused.clone()));
+    }
+
     /// Opens or closes a run's eye.
     pub fn toggle_visible(&mut self, run: &RunId) {
         if !self.visible.remove(run) {
@@ -49,5 +66,24 @@ impl Selection {
                 *slot = None;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_shown_until_a_run_is_chosen() {
+        let mut selection = Selection::default();
+        assert_eq!(selection.directory(), None);
+        selection.set_directory(Some(PathBuf::from("/models/a")));
+        assert_eq!(selection.directory(), Some(Path::new("/models/a")));
+        selection.focused = Some("000000000a".parse().unwrap());
+        assert_eq!(selection.directory(), None, "the run was chosen later");
+        selection.set_directory(Some(PathBuf::from("/models/b")));
+        assert_eq!(selection.directory(), Some(Path::new("/models/b")));
+        selection.set_directory(None);
+        assert_eq!(selection.directory(), None);
     }
 }

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{CapturedVariance, Projection, ScoreSpectra, Similarity, reconstruction::Reconstruction};
+use crate::config::DataConfig;
 
 /// What a note of an analysis is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +27,9 @@ pub struct Analysis {
     pub step: Option<u64>,
     /// The text in words.
     pub data: String,
+    /// The text that was named, so that its examples can be read again; none: the held-out text of the model's run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<Box<DataConfig>>,
     /// Whether that is the held-out text of the model's run, in the order in which the run read it.
     pub is_own_text: bool,
     /// Examples that were analysed.

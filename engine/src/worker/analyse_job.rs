@@ -157,6 +157,7 @@ fn carry_out(
         target: subject.named.clone(),
         step: subject.step,
         data: subject.data.clone(),
+        text: job.data.clone(),
         is_own_text: subject.is_own_text,
         notes,
         topics,

@@ -392,13 +392,15 @@ pub enum Command {
         /// Its key.
         id: i64,
     },
-    /// Opens a view of the attention maps of a model on one example; answered by [`super::Event::Maps`]. A model
-    /// directory shows written text only.
+    /// Opens a view of the attention maps of a model on one example; answered by [`super::Event::Maps`].
     LoadMaps {
         /// Comes back with the answers.
         view: u64,
         /// The model.
         target: Target,
+        /// The text whose examples can be shown; `None` = the held-out text of the run. A model directory has none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        data: Option<Box<DataConfig>>,
         /// The example.
         text: MapText,
     },
@@ -488,7 +490,7 @@ pub enum GenerateSource {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MapText {
-    /// One of sixteen examples of the held-out text, with no token hidden.
+    /// One of sixteen examples of the held-out text, or of the text that was named, with no token hidden.
     Example(usize),
     /// Text that somebody wrote.
     Written(String),

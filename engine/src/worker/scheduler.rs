@@ -23,7 +23,7 @@ use super::{
     models,
     monitor::{self, Monitor},
     outbox::Outbox,
-    viewer::{ViewContext, Viewer},
+    viewer::{MapsOf, ViewContext, Viewer},
 };
 use crate::{
     attention::{HeadAt, ModelPlan, estimated_vocabulary},
@@ -413,8 +413,8 @@ impl Scheduler {
             Command::LoadSnapshot { id } => self.store.snapshot(id).map(|snapshot| {
                 self.outbox.send(Event::SnapshotData { snapshot: Box::new(snapshot) });
             }),
-            Command::LoadMaps { view, target, text } => {
-                self.viewer.open(self.view_context(), view, target, text);
+            Command::LoadMaps { view, target, data, text } => {
+                self.viewer.open(self.view_context(), view, MapsOf { target, data, text });
                 Ok(())
             }
             Command::LoadMap { view, layer, head } => {

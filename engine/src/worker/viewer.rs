@@ -9,12 +9,12 @@ use rayon::ThreadPoolBuilder;
 use super::{Event, MapText, Rebuild, Target, job_context::STACK_BYTES, subject::Subject};
 use crate::{
     analysis::{
-        MapView,
+        MapView, NOT_YET,
         reconstruction::{RebuiltMap, Reconstruction},
     },
     attention::HeadAt,
     checkpoint::load_model_dir,
-    config::{counted, grouped},
+    config::{DataConfig, counted, grouped},
     data::TextTokenizer,
     model::Model,
     store::{AnalysisId, Store},
@@ -25,6 +25,9 @@ const KEPT: usize = 4;
 
 /// Examples among which [`MapText::Example`] chooses, spread evenly over the held-out text.
 const EXAMPLES: usize = 16;
+
+/// Tokens of such an example where it is not known how long those of training were: maps that can still be read.
+const TOKENS: usize = 64;
 
 /// What is said of a view that gave way to others.
 const CLOSED: &str = "It is not open any more. Open it again.";
@@ -55,11 +58,11 @@ struct KnownScores {
 
 impl Viewer {
     /// Reads an example with a model and answers with its maps, made small.
-    pub(super) fn open(&self, context: ViewContext, view: u64, target: Target, text: MapText) {
+    pub(super) fn open(&self, context: ViewContext, view: u64, of: MapsOf) {
         let views = Arc::clone(&self.views);
         let outbox = context.outbox.clone();
         spawn(&outbox, move || {
-            let found = show(&context, &target, &text);
+            let found = show(&context, &of);
             let (shown, event) = match found {
                 Ok((map_view, step, named, tokens)) => match map_view.thumbnails() {
                     Ok(thumbnails) => {
@@ -68,7 +71,7 @@ impl Viewer {
                     }
                     Err(error) => (None, failed(&named, &error.to_string())),
                 },
-                Err(why) => (None, failed(&Subject::called(&context.store, &target), &why)),
+                Err(why) => (None, failed(&Subject::called(&context.store, &of.target), &why)),
             };
             if let Some(shown) = shown {
                 let mut views = views.lock().unwrap_or_else(PoisonError::into_inner);
@@ -188,39 +191,47 @@ fn rebuilt(
     pairs.rebuild(rebuild.scope, &scores, rebuild.k)
 }
 
+/// Whose maps, on what.
+pub(super) struct MapsOf {
+    pub(super) target: Target,
+    /// The text whose examples can be shown; none: the run's own.
+    pub(super) data: Option<Box<DataConfig>>,
+    pub(super) text: MapText,
+}
+
 /// The view, the model's step, its name, and the tokens as text.
 fn show(
     context: &ViewContext,
-    target: &Target,
-    text: &MapText,
+    MapsOf { target, data, text }: &MapsOf,
 ) -> Result<(MapView, Option<u64>, String, Vec<String>), String> {
     let (named, step, model, tokenizer, example) = match (target, text) {
-        (Target::Directory(_), MapText::Example(_) | MapText::HeldOut { .. }) => {
-            return Err("A model directory holds no text. Write some.".to_owned());
-        }
         (Target::Directory(path), MapText::Written(_)) => {
             let loaded = load_model_dir(path, DType::F32, &Device::Cpu).map_err(|error| error.to_string())?;
+            if !loaded.plan.is_analysable() {
+                return Err(NOT_YET.to_owned());
+            }
             let json = loaded.tokenizer_json.ok_or("The model directory has no tokenizer.json.")?;
             let tokenizer = TextTokenizer::from_json(json).map_err(|error| error.to_string())?;
             let model = Model::frozen(&loaded.plan, &loaded.parameters).map_err(|error| error.to_string())?;
             (Subject::name(target), None, model, tokenizer, None)
         }
-        (Target::Run { .. }, text) => {
-            let subject = Subject::load_from(&context.store, target, None, None)?;
+        (_, text) => {
+            // Written text needs no other.
+            let data = data.as_deref().filter(|_| !matches!(text, MapText::Written(_)));
+            let subject = Subject::load_from(&context.store, target, data, None)?;
             subject.require_analysable()?;
+            if data.is_none() && !subject.has_text {
+                return Err("A model directory from elsewhere holds no text. Name one, or write some.".to_owned());
+            }
             let example = match text {
                 MapText::Example(number) => {
-                    let held_out = subject.held_out(1, subject.tokens())?.without_labels();
+                    let longest = if subject.has_text { subject.tokens() } else { subject.tokens().min(TOKENS) };
+                    let held_out = subject.held_out(1, longest)?.without_labels();
                     let count = held_out.spread_count(EXAMPLES).max(1);
                     held_out.spread(EXAMPLES, 1).nth(number % count).map(|batch| batch.input_ids)
                 }
                 MapText::HeldOut { number, tokens, examples } => {
-                    if *tokens > subject.model.plan().stack.longest() {
-                        return Err(format!(
-                            "It reads at most {}.",
-                            counted(subject.model.plan().stack.longest(), "token")
-                        ));
-                    }
+                    subject.require_positions(*tokens)?;
                     let held_out = subject.held_out(1, *tokens)?.without_labels();
                     // Every second one, as the analysis counts.
                     let count = (held_out.spread_count(*examples) / 2).max(1);

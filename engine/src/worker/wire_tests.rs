@@ -528,6 +528,7 @@ fn commands(p: &Parts) -> Vec<Command> {
         Command::LoadMaps { .. } => Command::LoadMaps {
             view: p.whole,
             target: p.target(),
+            data: p.data(),
             text: if p.yes {
                 MapText::Written(p.text.clone())
             } else {

@@ -1,17 +1,23 @@
 //! Analyses of attention that look like those of a run: for pictures and for panels that have to be full.
 
+use std::path::PathBuf;
+
 use headroom_app::state::State;
 use headroom_engine::{
     analysis::{
         Analysis, CapturedVariance, LayerEnergies, MapThumbnails, Measure, ScoreSpectra, Similarity, Spectrum,
         SpectrumMethod,
     },
+    checkpoint::DirectoryFacts,
     config::{from_toml, to_toml},
     store::{AnalysisId, AnalysisSummary, RunId},
-    worker::{Command, Event},
+    worker::{Command, Event, Target},
 };
 
-use super::example::{example_record, example_runs};
+use super::{
+    example::{example_record, example_runs},
+    models::model_facts,
+};
 
 /// Steps at which the example runs were analysed.
 pub const EXAMPLE_STEPS: [u64; 8] = [50, 100, 150, 200, 250, 300, 350, 400];
@@ -92,6 +98,43 @@ pub fn fill_with_control(state: &mut State) {
         state.apply(Event::Analysed { analysis: id, result: Box::new(found) });
     }
     state.apply(Event::Analyses { analyses });
+}
+
+/// Shows a fetched model in the panels of analyses, which was analysed on a text file.
+pub fn fill_with_directory(state: &mut State) {
+    let name = "models--sentence-transformers--all-MiniLM-L6-v2";
+    let commit = "c9745ed1d9f207416be6d2e6f8de32d1f16199bf";
+    let path = PathBuf::from(format!("/home/ada/.cache/huggingface/hub/{name}/snapshots/{commit}"));
+    let facts = DirectoryFacts { path: path.clone(), config: None, positions: 512, ..model_facts() };
+    let target = Target::Directory(path.clone());
+    state.apply(Event::ModelDescribed { target, facts: Box::new(facts) });
+    let id: AnalysisId = "d1rect0ry1".parse().expect("an id");
+    let data = "the text file /home/ada/texts/old-stories.txt".to_owned();
+    let found = Analysis {
+        target: path.display().to_string(),
+        step: None,
+        data: data.clone(),
+        examples: 1000,
+        tokens: 64,
+        notes: Vec::new(),
+        ..example_analysis(6, 12, 400)
+    };
+    let summary = AnalysisSummary {
+        id: id.clone(),
+        number: 1,
+        run: None,
+        target: found.target.clone(),
+        step: None,
+        data,
+        shuffled: None,
+        examples: found.examples,
+        tokens: 64,
+        created_ms: 0,
+        reconstructs: false,
+    };
+    state.apply(Event::Analyses { analyses: vec![summary] });
+    state.apply(Event::Analysed { analysis: id, result: Box::new(found) });
+    state.selection.set_directory(Some(path));
 }
 
 /// Answers what was asked of attention maps, as the engine would: a text of two dozen tokens.

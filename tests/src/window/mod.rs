@@ -7,7 +7,10 @@ mod models;
 mod reconstruction;
 mod screen;
 
-pub use analyses::{EXAMPLE_STEPS, answer_maps, example_analysis, example_run, fill_with_analyses, fill_with_control};
+pub use analyses::{
+    EXAMPLE_STEPS, answer_maps, example_analysis, example_run, fill_with_analyses, fill_with_control,
+    fill_with_directory,
+};
 pub use benchmark::{fill_with_benchmarks, fill_with_generation};
 pub use example::{example_current, example_record, example_runs, fill_with_examples};
 pub use models::{hub_facts, model_facts, repo_facts};

@@ -10,7 +10,7 @@ use headroom_engine::{
 };
 use headroom_tests::{
     Screen, answer_maps, answer_rebuilt, example_analysis, example_record, example_run, fill_with_analyses,
-    fill_with_control, fill_with_reconstruction,
+    fill_with_control, fill_with_directory, fill_with_reconstruction,
 };
 
 use crate::{configure, full, in_both_themes};
@@ -43,6 +43,21 @@ fn redundancy_of_a_run_that_trains() {
             screen.press(Modifiers::NONE, key);
         }
         screen.click("Layer 3 head 5");
+        screen
+    });
+}
+
+/// Of a model that was fetched, while another analysis of it is set up.
+#[test]
+fn redundancy_of_a_model_directory() {
+    in_both_themes("redundancy_directory", |theme| {
+        let mut screen = full(theme, PanelId::LIVE);
+        fill_with_directory(screen.state());
+        screen.window().settings.set_panel("directory_text", &"/home/ada/texts/old-stories.txt");
+        screen.window().open(PanelId::REDUNDANCY);
+        screen.resize(egui::vec2(1280.0, 900.0));
+        screen.settle();
+        screen.click("Analyse a checkpoint");
         screen
     });
 }

@@ -23,6 +23,7 @@ fn asked(screen: &mut Screen) -> Vec<Request> {
 
 fn panel(theme: ThemeChoice) -> Screen {
     let mut screen = full(theme, PanelId::MODELS);
+    screen.window().settings.last_folder = Some("/home/ada/models".into());
     screen.state().current = None;
     screen.state().waiting.clear();
     screen.state().selection.focused = Some(example_run(0));
@@ -53,6 +54,7 @@ fn a_model_and_where_it_came_from() {
 fn what_a_conversion_did() {
     in_both_themes("models_converted", |theme| {
         let mut screen = panel(theme);
+        screen.resize(egui::vec2(1280.0, 1120.0));
         screen.fill("Write to", "/home/ada/models/grammar-collaborative");
         screen.click("Convert");
         let convert = asked(&mut screen).into_iter().find(|request| matches!(request.command, Command::Convert { .. }));

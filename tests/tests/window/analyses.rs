@@ -301,7 +301,7 @@ fn a_checkpoint_is_analysed_on_demand_and_shown_once_it_is_there() {
     screen.click("Spectra of heads");
     screen.choose("Space to project on", "grammar decoder, seed 1");
     screen.recorded();
-    screen.click("Analyse");
+    screen.click("Start the analysis");
     let spec = screen.recorded().into_iter().find_map(|command| match command {
         Command::Analyse { spec, subspaces, .. } => Some((spec, subspaces)),
         _ => None,
@@ -389,7 +389,7 @@ fn a_run_that_trains_is_analysed_and_its_panels_fill() {
     screen.click("Spectra");
     screen.wait_for("Chart: Energy in the first components");
     screen.click("Analyse a checkpoint");
-    screen.click("Analyse");
+    screen.click("Start the analysis");
     screen.wait("the analysis on demand", |screen| {
         screen.has("Which analysis") && screen.state().analysis.pending.is_empty()
     });
@@ -517,7 +517,7 @@ fn analyses_of_other_texts_and_lengths_stand_beside_each_other() {
     screen.click("Analyse a checkpoint");
     screen.fill("Tokens", "16");
     screen.choose("Order of the text", "text shuffled");
-    screen.click("Analyse");
+    screen.click("Start the analysis");
     let spec = screen.recorded().into_iter().find_map(|command| match command {
         Command::Analyse { spec, .. } => Some(spec),
         _ => None,

@@ -59,7 +59,7 @@ fn one_action_trains_a_config_and_its_control_and_shows_both_on_both() {
     screen.wait_for("Analyse what is missing");
     screen.click("Analyse what is missing");
     screen.wait("it again", |screen| screen.has("Map: Trained on shuffled text, reads it shuffled"));
-    assert_eq!(screen.state().analysis.opened(&runs[1].id), None, "what is shown alone is another choice");
+    assert_eq!(screen.state().analysis.opened(&(&runs[1].id).into()), None, "what is shown alone is another choice");
     screen.click("Beside its control");
     assert!(!screen.says("reads it shuffled"), "{:#?}", screen.words());
     screen.close();

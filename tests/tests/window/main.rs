@@ -9,6 +9,7 @@ mod common;
 mod compare;
 mod configure;
 mod control;
+mod directories;
 mod exports;
 mod generate;
 mod heads;

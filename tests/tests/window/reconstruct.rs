@@ -128,7 +128,7 @@ fn errors_of_too_few_samples_are_told_apart_and_marked() {
     let mut found = headroom_tests::example_reconstruction();
     found.scopes[0].samples = 20;
     let run = example_run(8);
-    let summary = screen.state().analysis.on_demand(&run)[0].clone();
+    let summary = screen.state().analysis.on_demand(&(&run).into())[0].clone();
     let shown = screen.state().analysis.result(&summary.id).unwrap();
     let analysis = headroom_engine::analysis::Analysis { reconstruction: Some(found), ..(*shown).clone() };
     screen.state().apply(Event::Analysed { analysis: summary.id, result: Box::new(analysis) });
@@ -217,7 +217,7 @@ fn a_map_that_cannot_be_rebuilt_says_why() {
 fn an_analysis_that_cannot_be_read_says_why_and_is_asked_for_again() {
     let mut screen = full();
     let run = example_run(8);
-    let summary = screen.state().analysis.on_demand(&run)[0].clone();
+    let summary = screen.state().analysis.on_demand(&(&run).into())[0].clone();
     let found = screen.state().analysis.result(&summary.id).unwrap();
     screen.state().apply(Event::Analyses { analyses: Vec::new() });
     let other = AnalysisSummary { id: AnalysisId::new(), ..summary };
@@ -302,7 +302,7 @@ fn a_trained_run_is_reconstructed_and_its_maps_are_rebuilt() {
     screen.wait("the map from all pairs", |screen| screen.says("This map restored from 16 pairs"));
     assert!(screen.says("differ by 0.000 in total variation"), "{:?}", error(&screen));
     let run = screen.state().runs[0].id.clone();
-    let analysis = screen.state().analysis.on_demand(&run)[0].clone();
+    let analysis = screen.state().analysis.on_demand(&(&run).into())[0].clone();
     assert!(analysis.reconstructs && analysis.run == Some(run));
     assert_eq!(Which::default(), Which::Best);
     screen.close();

@@ -46,7 +46,7 @@ fn newest(run: &RunId, cx: &mut PanelContext<'_>) -> Option<Arc<Analysis>> {
     if let Some(step) = state.steps(run)?.last() {
         return state.at(run, *step);
     }
-    let own = state.on_demand(run).into_iter().find(|found| found.run.as_ref() == Some(run))?;
+    let own = state.on_demand(&run.into()).into_iter().next()?;
     state.result(&own.id)
 }
 

@@ -25,7 +25,7 @@ use crate::{
     file_dialogs::current_folder,
     findings,
     format::with_capital,
-    panels::analysis::{About, AnalysisFrame, export_menu_ui, notes_ui, provenance},
+    panels::analysis::{About, AnalysisFrame, Subject, export_menu_ui, notes_ui, provenance},
     theme,
     widgets::HeadSpot,
 };
@@ -58,15 +58,20 @@ pub struct AdviserPanel {
 impl Panel for AdviserPanel {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut frame = std::mem::take(&mut self.frame);
-        frame.ui(ui, cx, &ABOUT, |frame, ui, run, memory, cx| {
+        frame.ui(ui, cx, &ABOUT, |frame, ui, subject, memory, cx| {
             // A row that is wider than the panel makes nothing below it wider.
             let width = ui.available_width();
-            let shown = frame.header_ui(ui, run, &ABOUT, cx, |_, _| ());
+            let shown = frame.header_ui(ui, subject, &ABOUT, cx, |_, _| ());
             let drawn = ui.vertical(|ui| {
                 ui.set_max_width(width);
-                self.outcomes.ui(ui, &run.id, cx);
-                let found = frame.found_ui(ui, run, shown, &ABOUT, cx)?;
-                let figure = self.analysis_ui(ui, run, &found.analysis, memory, cx)?;
+                if let Some(run) = subject.id.run() {
+                    self.outcomes.ui(ui, run, cx);
+                }
+                let found = frame.found_ui(ui, subject, shown, &ABOUT, cx)?;
+                let Some(run) = &subject.run else {
+                    return None;
+                };
+                let figure = self.analysis_ui(ui, (subject, run), &found.analysis, memory, cx)?;
                 Some(Exportable::Figure(Box::new(figure)))
             });
             drawn.inner
@@ -89,7 +94,7 @@ impl AdviserPanel {
     fn analysis_ui(
         &mut self,
         ui: &mut Ui,
-        run: &RunSummary,
+        (subject, run): (&Subject, &RunSummary),
         analysis: &Arc<Analysis>,
         memory: &mut Memory,
         cx: &mut PanelContext<'_>,
@@ -110,7 +115,7 @@ impl AdviserPanel {
             }
             None => return None,
         };
-        let (words, metadata) = provenance(run, analysis, cx);
+        let (words, metadata) = provenance(subject, analysis, cx);
         ui.label(format!("What this model could save. {}.", with_capital(&words)));
         if analysis.step == Some(0) {
             let words = "Nothing is learnt before the first step: choose a later one.";
@@ -158,10 +163,10 @@ impl AdviserPanel {
         }
         // A chart that was not drawn does not leave later, unasked.
         self.charts.wanted = None;
-        if wants_analysis && !cx.state.analysis.is_pending(&run.id) {
+        if wants_analysis && !cx.state.analysis.is_pending(&subject.id) {
             let reconstruction = ReconstructionSpec { whole: false, ..ReconstructionSpec::default() };
             let spec = AnalysisSpec { reconstruction: Some(reconstruction), ..AnalysisSpec::default() };
-            cx.state.analysis.analyse(&run.id, Which::Best, spec, Vec::new(), current_folder());
+            cx.state.analysis.analyse(&subject.id, Which::Best, None, spec, Vec::new(), current_folder());
         }
         notes_ui(ui, analysis, &[Topic::Analysis]);
         let figure = self.charts.leaving.take()?;

@@ -1,11 +1,18 @@
 use egui::{Button, ComboBox, DragValue, ProgressBar, Spinner, Ui};
 use headroom_engine::{
     analysis::AnalysisSpec,
-    store::RunSummary,
+    store::RunId,
     worker::{Subspace, Which},
 };
 
-use crate::{common::blank_ui, context::PanelContext, file_dialogs::current_folder, format, state::PendingAnalysis};
+use super::Subject;
+use crate::{
+    common::{blank_ui, folder_name},
+    context::PanelContext,
+    file_dialogs::current_folder,
+    format,
+    state::{PendingAnalysis, SubjectId},
+};
 
 /// What a form of analyses says.
 pub struct FormWords {
@@ -23,7 +30,7 @@ pub struct FormWords {
     pub tokens: (usize, &'static str),
     /// The button that asks for the analysis.
     pub submit: &'static str,
-    /// The same where the run has none.
+    /// The same where a run has none.
     pub now: &'static str,
     /// What is asked for.
     pub what: &'static str,
@@ -35,16 +42,21 @@ pub trait FormOptions: Default {
     const WORDS: FormWords;
 
     /// Draws the options into a row.
-    fn ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &PanelContext<'_>);
+    fn ui(&mut self, ui: &mut Ui, subject: &Subject, cx: &PanelContext<'_>);
 
     /// The request with these options, and the models in whose space scores are measured too.
     fn spec(&self, spec: AnalysisSpec) -> (AnalysisSpec, Vec<Subspace>);
 }
 
-/// The form in which an analysis of a checkpoint is set up.
+/// Tokens of an example of a model directory, where no others are asked for.
+const TOKENS: usize = 64;
+
+/// The form in which an analysis of a checkpoint or a model directory is set up.
 #[derive(Clone, Debug)]
 pub struct AnalysisForm<O> {
     is_open: bool,
+    /// What it is set up for.
+    of: Option<SubjectId>,
     /// The step of the checkpoint; none: the best.
     step: Option<u64>,
     examples: usize,
@@ -56,19 +68,14 @@ pub struct AnalysisForm<O> {
 
 impl<O: Default> Default for AnalysisForm<O> {
     fn default() -> Self {
-        Self { is_open: false, step: None, examples: 256, tokens: 0, options: O::default() }
+        Self { is_open: false, of: None, step: None, examples: 256, tokens: 0, options: O::default() }
     }
-}
-
-/// Whether a run has a checkpoint.
-fn has_checkpoint(run: &RunSummary, cx: &PanelContext<'_>) -> bool {
-    cx.state.checkpoints.get(&run.id).is_some_and(|all| !all.is_empty())
 }
 
 impl<O: FormOptions> AnalysisForm<O> {
     /// The button that opens the form, for the row of a panel.
-    pub fn button_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &PanelContext<'_>) {
-        let button = ui.add_enabled(has_checkpoint(run, cx), Button::selectable(self.is_open, O::WORDS.button));
+    pub fn button_ui(&mut self, ui: &mut Ui, subject: &Subject, cx: &PanelContext<'_>) {
+        let button = ui.add_enabled(subject.has_model(cx.state), Button::selectable(self.is_open, O::WORDS.button));
         let button = button.on_hover_text(O::WORDS.help).on_disabled_hover_text("The run has no checkpoint yet");
         if button.accessible_name(O::WORDS.name).clicked() {
             self.is_open = !self.is_open;
@@ -81,23 +88,52 @@ impl<O: FormOptions> AnalysisForm<O> {
     }
 
     /// The form, where it is open.
-    pub fn ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+    pub fn ui(&mut self, ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
+        self.set_up_for(subject, cx);
         if !self.is_open {
             return;
         }
         ui.horizontal_wrapped(|ui| {
-            self.sample_ui(ui, run, cx);
-            self.options.ui(ui, run, cx);
-            if ui.button(O::WORDS.submit).on_hover_text("Runs when its turn in the queue comes").clicked() {
-                self.start(run, cx);
+            subject.text_ui(ui, O::WORDS.what, cx);
+            if let Some(run) = subject.id.run() {
+                self.checkpoint_ui(ui, run, cx);
+            }
+            self.sample_ui(ui, subject);
+            self.options.ui(ui, subject, cx);
+            let name = format!("Start the {}", O::WORDS.what);
+            if Self::submit_ui(ui, (O::WORDS.submit, &name), subject, cx) {
+                self.start(subject, cx);
             }
         });
     }
 
-    /// Which checkpoint, and on how much of the held-out text.
-    fn sample_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &PanelContext<'_>) {
-        let mut steps: Vec<u64> =
-            cx.state.checkpoints.get(&run.id).into_iter().flatten().map(|kept| kept.step).collect();
+    /// Another run or directory begins with what is usual for it.
+    fn set_up_for(&mut self, subject: &Subject, cx: &mut PanelContext<'_>) {
+        if self.of.as_ref() == Some(&subject.id) {
+            return;
+        }
+        let positions = match subject.facts(cx.state) {
+            _ if subject.run.is_some() => None,
+            Ok(Some(facts)) if facts.config.is_none() => Some(facts.positions),
+            Ok(Some(_)) => None,
+            // Until it is known how many there are.
+            Ok(None) | Err(_) => return,
+        };
+        (self.step, self.of) = (None, Some(subject.id.clone()));
+        self.tokens = positions.map_or(0, |positions| TOKENS.min(positions));
+    }
+
+    /// The button that asks for the analysis, with what screen readers call it; whether it was clicked.
+    fn submit_ui(ui: &mut Ui, (words, name): (&str, &str), subject: &Subject, cx: &mut PanelContext<'_>) -> bool {
+        let why_not = subject.why_no_text(cx);
+        let button = ui.add_enabled(why_not.is_none(), Button::new(words));
+        let button = button.on_hover_text("Runs when its turn in the queue comes");
+        button.on_disabled_hover_text(why_not.unwrap_or_default()).accessible_name(name).clicked()
+    }
+
+    /// Which checkpoint of a run.
+    fn checkpoint_ui(&mut self, ui: &mut Ui, run: &RunId, cx: &PanelContext<'_>) {
+        let mut steps: Vec<u64> = cx.state.checkpoints.get(run).into_iter().flatten().map(|kept| kept.step).collect();
         steps.dedup();
         self.step = self.step.filter(|step| steps.contains(step));
         let which = |step: Option<u64>| which_words(step.map_or(Which::Best, Which::Step));
@@ -108,43 +144,56 @@ impl<O: FormOptions> AnalysisForm<O> {
             }
         });
         combo.response.accessible_name(O::WORDS.checkpoint);
+    }
+
+    /// How much of the text.
+    fn sample_ui(&mut self, ui: &mut Ui, subject: &Subject) {
         let label = ui.label("Examples");
         let (least, help) = O::WORDS.examples;
         let examples = DragValue::new(&mut self.examples).range(least..=100_000).speed(8);
         ui.add(examples).labelled_by(label.id).on_hover_text(help);
         let label = ui.label("Tokens");
         let (most, help) = O::WORDS.tokens;
+        // How a model of elsewhere was trained is not known.
+        let least = usize::from(subject.run.is_none() && self.tokens > 0);
         let tokens = DragValue::new(&mut self.tokens)
-            .range(0..=most)
+            .range(least..=most)
             .custom_formatter(|tokens, _| if tokens < 1.0 { "as trained".to_owned() } else { format!("{tokens:.0}") });
         ui.add(tokens).labelled_by(label.id).on_hover_text(help);
     }
 
     /// Asks for what the form says.
-    pub fn start(&mut self, run: &RunSummary, cx: &mut PanelContext<'_>) {
+    pub fn start(&mut self, subject: &Subject, cx: &mut PanelContext<'_>) {
         self.is_open = false;
         let tokens = (self.tokens > 0).then_some(self.tokens);
         let sample = AnalysisSpec { examples: self.examples, tokens, ..AnalysisSpec::default() };
         let (spec, subspaces) = self.options.spec(sample);
         let which = self.step.map_or(Which::Best, Which::Step);
-        cx.state.analysis.analyse(&run.id, which, spec, subspaces, current_folder());
+        let data = subject.data(cx);
+        cx.state.analysis.analyse(&subject.id, which, data, spec, subspaces, current_folder());
     }
 
-    /// A run has none: says why and what it would show, and offers it; `more` draws further ways to get one.
+    /// There is none: says why and what it would show, and offers it; `more` draws further ways to get one.
     pub fn empty_ui(
         &mut self,
         ui: &mut Ui,
-        run: &RunSummary,
+        subject: &Subject,
         sentence: &str,
         cx: &mut PanelContext<'_>,
         more: impl FnOnce(&mut Ui, &mut PanelContext<'_>),
     ) {
-        let heading = format!("No {} of \"{}\" yet", O::WORDS.what, run.name);
+        self.set_up_for(subject, cx);
+        let heading = format!("No {} of \"{}\" yet", O::WORDS.what, subject.name);
         blank_ui(ui, &heading, sentence, |ui| {
-            if has_checkpoint(run, cx) && !cx.state.analysis.is_pending(&run.id) {
-                let now = ui.button(O::WORDS.now).on_hover_text("Runs when its turn in the queue comes");
-                if now.clicked() {
-                    self.start(run, cx);
+            if subject.has_model(cx.state) && !cx.state.analysis.is_pending(&subject.id) {
+                // The form says the same where it is open.
+                if subject.run.is_none() && !self.is_open {
+                    ui.horizontal(|ui| subject.text_ui(ui, O::WORDS.what, cx));
+                }
+                let words =
+                    if subject.run.is_some() { O::WORDS.now.to_owned() } else { format!("{} now", O::WORDS.submit) };
+                if (subject.run.is_some() || !self.is_open) && Self::submit_ui(ui, (&words, &words), subject, cx) {
+                    self.start(subject, cx);
                 }
             }
             more(ui, cx);
@@ -164,9 +213,12 @@ pub fn which_words(which: Which) -> String {
 /// The analyses that wait or are being computed.
 pub fn pending_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let mut cancel = None;
-    for PendingAnalysis { analysis, run, at, is_cancelling, .. } in &cx.state.analysis.pending {
+    for PendingAnalysis { analysis, of, at, is_cancelling, .. } in &cx.state.analysis.pending {
         ui.horizontal_wrapped(|ui| {
-            let name = cx.state.run_name(run);
+            let name = match of {
+                SubjectId::Run(run) => cx.state.run_name(run),
+                SubjectId::Directory(path) => folder_name(path),
+            };
             if let Some((stage, fraction)) = at {
                 let bar = ProgressBar::new(*fraction as f32).desired_width(200.0).show_percentage();
                 ui.add(bar).accessible_name("Progress of the analysis");

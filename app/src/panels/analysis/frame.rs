@@ -1,22 +1,18 @@
 use std::sync::Arc;
 
 use egui::{ScrollArea, Ui};
-use headroom_engine::{
-    analysis::Analysis,
-    config::from_toml,
-    store::{AnalysisId, RunSummary},
-};
+use headroom_engine::{analysis::Analysis, config::from_toml, store::AnalysisId, worker::Which};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    AnalysisForm, AnalysisOptions, FormOptions, Scrubber, Shown, pending_ui,
+    AnalysisForm, AnalysisOptions, FormOptions, Scrubber, Shown, Subject, pending_ui,
     source::{Reconstructions, source_ui},
 };
 use crate::{
     common::{ExportDialog, Exportable, blank_ui, no_runs_ui, working_ui},
-    context::{Action, PanelContext},
+    context::{Action, PanelContext, PanelId},
     file_dialogs::current_folder,
-    panels::live::{picker_ui, shown_run},
+    state::SubjectId,
 };
 
 /// Steps between analyses that are offered where a run has none.
@@ -69,24 +65,37 @@ impl<M, O: Default> Default for AnalysisFrame<M, O> {
 }
 
 impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M, O> {
-    /// Draws a panel: what `add` draws of the shown run, scrolling, or why there is nothing to show; over it the dialog
+    /// Draws a panel: what `add` draws of the shown run or model directory, scrolling, or why there is nothing to show; over it the dialog
     /// that exports what `add` returns.
     pub fn ui(
         &mut self,
         ui: &mut Ui,
         cx: &mut PanelContext<'_>,
         about: &About,
-        add: impl FnOnce(&mut Self, &mut Ui, &RunSummary, &mut M, &mut PanelContext<'_>) -> Option<Exportable>,
+        add: impl FnOnce(&mut Self, &mut Ui, &Subject, &mut M, &mut PanelContext<'_>) -> Option<Exportable>,
     ) {
         let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel(about.name));
-        match shown_run(cx) {
+        match Subject::shown(cx) {
             _ if !cx.state.runs_loaded && cx.state.current.is_none() => working_ui(ui, "Reading the runs…"),
-            None => no_runs_ui(ui, cx, about.without_runs),
-            Some(run) => {
+            None => {
+                no_runs_ui(ui, cx, about.without_runs);
+                ui.vertical_centered(|ui| {
+                    let button = ui.button("Look into a pretrained model");
+                    if button.on_hover_text("Opens Models: from a folder, or from a hub").clicked() {
+                        cx.act(Action::Open(PanelId::MODELS));
+                    }
+                });
+            }
+            Some(subject) => {
                 let scroll = ScrollArea::vertical().auto_shrink([false, false]);
                 scroll.show(ui, |ui| {
-                    cx.state.want_record(&run.id);
-                    if let Some(exported) = add(self, ui, &run, &mut memory, cx) {
+                    if let Some(run) = subject.id.run() {
+                        cx.state.want_record(run);
+                    }
+                    if !directory_is_read_ui(ui, &subject, cx) {
+                        return;
+                    }
+                    if let Some(exported) = add(self, ui, &subject, &mut memory, cx) {
                         self.export = Some(ExportDialog::new(about.name, exported, cx));
                     }
                 });
@@ -106,20 +115,20 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
     pub fn header_ui(
         &mut self,
         ui: &mut Ui,
-        run: &RunSummary,
+        subject: &Subject,
         about: &About,
         cx: &mut PanelContext<'_>,
         more: impl FnOnce(&mut Ui, &mut PanelContext<'_>),
     ) -> Shown {
-        let shown = self.shown(run, about, cx);
+        let shown = self.shown(subject, about, cx);
         ui.horizontal_wrapped(|ui| {
-            picker_ui(ui, run, cx);
+            subject.picker_ui(ui, cx);
             if !about.is_of_reconstructions {
-                source_ui(ui, run, cx);
+                source_ui(ui, subject, cx);
             } else if matches!(shown, Shown::Analysis { .. }) {
-                self.reconstructions.ui(ui, run, cx);
+                self.reconstructions.ui(ui, subject, cx);
             }
-            self.form.button_ui(ui, run, cx);
+            self.form.button_ui(ui, subject, cx);
             more(ui, cx);
         });
         if let Shown::Analysis { steps, step, .. } = &shown
@@ -127,7 +136,7 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
         {
             ui.horizontal(|ui| self.scrubber.ui(ui, steps, *step));
         }
-        self.form.ui(ui, run, cx);
+        self.form.ui(ui, subject, cx);
         pending_ui(ui, cx);
         shown
     }
@@ -136,7 +145,7 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
     pub fn found_ui(
         &mut self,
         ui: &mut Ui,
-        run: &RunSummary,
+        subject: &Subject,
         shown: Shown,
         about: &About,
         cx: &mut PanelContext<'_>,
@@ -145,7 +154,7 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
             Shown::Analysis { analysis, id, steps, .. } => return Some(FoundAnalysis { analysis, id, steps }),
             Shown::Reading if about.is_of_reconstructions => working_ui(ui, "Reading the analyses…"),
             Shown::Reading => working_ui(ui, "Reading the analysis…"),
-            Shown::Nothing => self.empty_ui(ui, run, about, cx),
+            Shown::Nothing => self.empty_ui(ui, subject, about, cx),
             Shown::Failed(why, part) => {
                 if failed_ui(ui, "The analysis cannot be read", &why, |_| ()) {
                     cx.state.analysis.retry(&part);
@@ -155,26 +164,30 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
         None
     }
 
-    fn shown(&mut self, run: &RunSummary, about: &About, cx: &mut PanelContext<'_>) -> Shown {
+    fn shown(&mut self, subject: &Subject, about: &About, cx: &mut PanelContext<'_>) -> Shown {
         if about.is_of_reconstructions {
-            self.reconstructions.shown(run, cx)
+            self.reconstructions.shown(subject, cx)
         } else {
-            Shown::of(run, &mut self.scrubber, cx)
+            Shown::of(subject, &mut self.scrubber, cx)
         }
     }
 
-    /// A run has no analysis of the kind that the panel shows: says what would fill it, and offers that.
-    pub fn empty_ui(&mut self, ui: &mut Ui, run: &RunSummary, about: &About, cx: &mut PanelContext<'_>) {
+    /// There is no analysis of the kind that the panel shows: says what would fill it, and offers that.
+    pub fn empty_ui(&mut self, ui: &mut Ui, subject: &Subject, about: &About, cx: &mut PanelContext<'_>) {
+        let SubjectId::Run(run) = &subject.id else {
+            self.form.empty_ui(ui, subject, about.without_analysis, cx, |_, _| ());
+            return;
+        };
         if about.is_of_reconstructions {
-            let has_any = cx.state.checkpoints.get(&run.id).is_some_and(|all| !all.is_empty());
+            let has_any = subject.has_model(cx.state);
             let without =
                 "Reconstruction needs a checkpoint: one is written at evaluations, or by Checkpoint in the top bar.";
             let sentence = if has_any { about.without_analysis } else { without };
-            self.form.empty_ui(ui, run, sentence, cx, |_, _| ());
+            self.form.empty_ui(ui, subject, sentence, cx, |_, _| ());
             return;
         }
-        let config = cx.state.records.get(&run.id).and_then(|record| from_toml(&record.config_toml).ok());
-        let is_training = cx.state.current.as_ref().is_some_and(|current| current.run == run.id);
+        let config = cx.state.records.get(run).and_then(|record| from_toml(&record.config_toml).ok());
+        let is_training = cx.state.current.as_ref().is_some_and(|current| current.run == *run);
         let why = match &config {
             Some(config) if config.probe.every == 0 => {
                 "It was not analysed during training: \"Analyse every\" (probe.every) is 0.".to_owned()
@@ -183,7 +196,7 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
             _ => "None was kept during training.".to_owned(),
         };
         let sentence = format!("{} {why}", about.without_analysis);
-        self.form.empty_ui(ui, run, &sentence, cx, |ui, cx| {
+        self.form.empty_ui(ui, subject, &sentence, cx, |ui, cx| {
             let Some(mut config) = config else { return };
             if config.probe.every == 0 {
                 config.probe.every = EVERY;
@@ -195,20 +208,43 @@ impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M,
         });
     }
 
-    /// Whether there is an analysis of the run that is shown, so that there are figures of it.
+    /// Whether there is an analysis of what is shown, so that there are figures of it.
     pub fn has_figures(&mut self, about: &About, cx: &mut PanelContext<'_>) -> bool {
-        let Some(run) = shown_run(cx) else { return false };
+        let Some(subject) = Subject::shown(cx) else { return false };
         if about.is_of_reconstructions {
-            return matches!(self.shown(&run, about, cx), Shown::Analysis { .. });
+            return matches!(self.shown(&subject, about, cx), Shown::Analysis { .. });
         }
         let state = &mut cx.state.analysis;
-        state.opened(&run.id).is_some() || state.steps(&run.id).is_some_and(|steps| !steps.is_empty())
+        let is_kept = |run| state.steps(run).is_some_and(|steps| !steps.is_empty());
+        subject.id.run().is_some_and(is_kept) || state.opened(&subject.id).is_some()
     }
 
     /// Esc was pressed: closes the dialog, or the form. False if neither was open.
     pub fn back(&mut self) -> bool {
         self.export.take().is_some() || self.form.back()
     }
+}
+
+/// Whether the files of a model directory were read; says so where not. A run has no need of it.
+fn directory_is_read_ui(ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) -> bool {
+    if subject.run.is_some() {
+        return true;
+    }
+    let why = match subject.facts(cx.state) {
+        Ok(Some(_)) => return true,
+        Ok(None) => None,
+        Err(why) => Some(why),
+    };
+    subject.picker_ui(ui, cx);
+    match why {
+        None => working_ui(ui, "Reading the model…"),
+        Some(why) => {
+            if failed_ui(ui, "The model cannot be read", &why, |_| ()) {
+                cx.state.models.read_again(&subject.id.target(Which::Best));
+            }
+        }
+    }
+    false
 }
 
 /// Why there is nothing to show, and a button that asks again; whether it was clicked. `more` draws further ways out.

@@ -8,6 +8,7 @@ mod options;
 mod scrubber;
 mod shown;
 mod source;
+mod subject;
 
 pub use form::{AnalysisForm, FormOptions, FormWords, pending_ui, which_words};
 pub use frame::{About, AnalysisFrame, FoundAnalysis, export_menu_ui, failed_ui, undo_delete};
@@ -15,3 +16,4 @@ pub use map_style::MapStyle;
 pub use options::AnalysisOptions;
 pub use scrubber::Scrubber;
 pub use shown::{Shown, formula, head_name, notes_ui, provenance};
+pub use subject::Subject;

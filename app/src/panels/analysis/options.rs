@@ -1,11 +1,11 @@
 use egui::{ComboBox, Ui};
 use headroom_engine::{
     analysis::{AnalysisSpec, Measure, SpectrumSpec},
-    store::{RunId, RunSummary},
+    store::RunId,
     worker::{Subspace, Target, Which},
 };
 
-use super::{FormOptions, FormWords, formula};
+use super::{FormOptions, FormWords, Subject, formula};
 use crate::{context::PanelContext, format};
 
 /// What is found out about a checkpoint, on text in which order.
@@ -42,8 +42,9 @@ impl FormOptions for AnalysisOptions {
         what: "analysis",
     };
 
-    fn ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &PanelContext<'_>) {
+    fn ui(&mut self, ui: &mut Ui, subject: &Subject, cx: &PanelContext<'_>) {
         let order = |order: Option<bool>| match order {
+            None if subject.run.is_none() => "text as it is",
             None => "text as trained on",
             Some(false) => "text in order",
             Some(true) => "text shuffled",
@@ -66,7 +67,7 @@ impl FormOptions for AnalysisOptions {
             }
         }
         ui.checkbox(&mut self.has_heads, "Spectra of heads").on_hover_text("Of each head too: takes longer");
-        self.space_ui(ui, run, cx);
+        self.space_ui(ui, subject, cx);
     }
 
     fn spec(&self, spec: AnalysisSpec) -> (AnalysisSpec, Vec<Subspace>) {
@@ -86,10 +87,14 @@ impl FormOptions for AnalysisOptions {
 
 impl AnalysisOptions {
     /// Chooses another model in whose space the scores are measured too: another checkpoint, or a run that is shown.
-    fn space_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &PanelContext<'_>) {
-        let own = cx.state.checkpoints.get(&run.id).into_iter().flatten().map(|kept| (run.id.clone(), Some(kept.step)));
-        let is_other = |other: &&RunSummary| other.id != run.id && cx.state.selection.is_visible(&other.id);
-        let others = cx.state.runs.iter().filter(is_other).map(|other| (other.id.clone(), None));
+    fn space_ui(&mut self, ui: &mut Ui, subject: &Subject, cx: &PanelContext<'_>) {
+        let run = subject.id.run();
+        let own = run.into_iter().flat_map(|run| {
+            let kept = cx.state.checkpoints.get(run).into_iter().flatten();
+            kept.map(|kept| (run.clone(), Some(kept.step)))
+        });
+        let visible = cx.state.runs.iter().filter(|other| cx.state.selection.is_visible(&other.id));
+        let others = visible.filter(|other| run != Some(&other.id)).map(|other| (other.id.clone(), None));
         let mut all: Vec<(RunId, Option<u64>)> = own.chain(others).collect();
         all.dedup();
         self.space = self.space.take().filter(|space| all.contains(space));

@@ -5,22 +5,22 @@ use headroom_engine::{
     analysis::{Analysis, Measure, Topic},
     attention::HeadAt,
     config::counted,
-    store::{AnalysisId, RunSummary},
+    store::AnalysisId,
 };
 
-use super::Scrubber;
+use super::{Scrubber, Subject};
 use crate::{
     context::PanelContext,
     format,
-    state::{AnalysisPart, AnalysisState},
+    state::{AnalysisPart, AnalysisState, SubjectId},
     theme,
 };
 
-/// What of a run is shown.
+/// What of a run or a model directory is shown.
 pub enum Shown {
     /// It is being read.
     Reading,
-    /// The run has no analysis.
+    /// It has no analysis.
     Nothing,
     /// It could not be read: why, and what is asked for again.
     Failed(String, AnalysisPart),
@@ -53,33 +53,44 @@ impl Shown {
         Self::Analysis { analysis, id: Some(id.clone()), steps: Vec::new(), step }
     }
 
-    /// What of a run is shown where the scrubber stands.
-    pub(super) fn of(run: &RunSummary, scrubber: &mut Scrubber, cx: &mut PanelContext<'_>) -> Self {
-        let state = &mut cx.state.analysis;
-        if let Some(opened) = state.opened(&run.id) {
+    /// What is shown where the scrubber stands.
+    pub(super) fn of(subject: &Subject, scrubber: &mut Scrubber, cx: &mut PanelContext<'_>) -> Self {
+        let (id, state) = (&subject.id, &mut cx.state.analysis);
+        if let Some(opened) = state.opened(id) {
             return Self::on_demand(&opened, state);
         }
-        let Some(steps) = state.steps(&run.id) else {
-            return Self::waiting(AnalysisPart::Steps(run.id.clone()), state);
+        // A model directory was analysed on demand alone.
+        let steps = match id.run() {
+            Some(run) => state.steps(run),
+            None => Some(Vec::new()),
         };
-        let Some(step) = scrubber.step(&run.id, &steps) else {
+        let (run, steps) = match (id.run(), steps) {
+            (Some(run), None) => return Self::waiting(AnalysisPart::Steps(run.clone()), state),
+            (run, steps) => (run, steps.unwrap_or_default()),
+        };
+        let Some((run, step)) = run.and_then(|run| Some((run, scrubber.step(run, &steps)?))) else {
             // What was found on demand is better than nothing.
-            let newest = state.on_demand(&run.id).into_iter().find(|found| found.run.as_ref() == Some(&run.id));
-            let Some(newest) = newest else { return Self::Nothing };
-            state.open(&run.id, Some(newest.id.clone()));
+            let Some(newest) = state.on_demand(id).into_iter().next() else {
+                return if run.is_some() || state.has_list() {
+                    Self::Nothing
+                } else {
+                    Self::waiting(AnalysisPart::List, state)
+                };
+            };
+            state.open(id, Some(newest.id.clone()));
             return Self::on_demand(&newest.id, state);
         };
         // The next one is read ahead, so that playing does not wait for it.
         if let Some(next) = steps.iter().copied().find(|next| *next > step).filter(|_| scrubber.is_playing()) {
-            let _ = state.at(&run.id, next);
+            let _ = state.at(run, next);
         }
-        if let Some(analysis) = state.at(&run.id, step) {
+        if let Some(analysis) = state.at(run, step) {
             scrubber.shows(step);
             return Self::Analysis { analysis, id: None, steps, step };
         }
-        let part = AnalysisPart::Live(run.id.clone(), step);
+        let part = AnalysisPart::Live(run.clone(), step);
         let has_failed = state.failure(&part).is_some();
-        match scrubber.shown_before().and_then(|before| Some((before, state.at(&run.id, before)?))) {
+        match scrubber.shown_before().and_then(|before| Some((before, state.at(run, before)?))) {
             Some((step, analysis)) if steps.contains(&step) && !has_failed => {
                 Self::Analysis { analysis, id: None, steps, step }
             }
@@ -99,7 +110,7 @@ pub fn formula(measure: Measure) -> String {
 }
 
 /// On what an analysis rests, in a line, and as an exported figure says it.
-pub fn provenance(run: &RunSummary, analysis: &Analysis, cx: &PanelContext<'_>) -> (String, BTreeMap<String, String>) {
+pub fn provenance(subject: &Subject, analysis: &Analysis, cx: &PanelContext<'_>) -> (String, BTreeMap<String, String>) {
     let mut words = format!("{} of {}", counted(analysis.examples, "example"), counted(analysis.tokens, "token"));
     if let Some(step) = analysis.step {
         words = format!("step {}, {words}", format::count(step));
@@ -109,11 +120,18 @@ pub fn provenance(run: &RunSummary, analysis: &Analysis, cx: &PanelContext<'_>) 
     }
     let mut metadata = BTreeMap::from([
         ("program".to_owned(), format!("Headroom {}", env!("CARGO_PKG_VERSION"))),
-        ("run".to_owned(), run.id.to_string()),
         ("analysis".to_owned(), words.clone()),
     ]);
-    if let Some(record) = cx.state.records.get(&run.id) {
-        metadata.insert("config".to_owned(), record.config_toml.clone());
+    match &subject.id {
+        SubjectId::Run(run) => {
+            metadata.insert("run".to_owned(), run.to_string());
+            if let Some(record) = cx.state.records.get(run) {
+                metadata.insert("config".to_owned(), record.config_toml.clone());
+            }
+        }
+        SubjectId::Directory(path) => {
+            metadata.insert("model".to_owned(), path.display().to_string());
+        }
     }
     (words, metadata)
 }

@@ -1,53 +1,54 @@
 use egui::{ComboBox, Ui};
 use headroom_engine::{
     config::counted,
-    store::{AnalysisId, AnalysisSummary, RunId, RunSummary},
+    store::{AnalysisId, AnalysisSummary},
 };
 
-use super::Shown;
+use super::{Shown, Subject};
 use crate::{
     context::PanelContext,
     format::{self, with_capital},
-    state::AnalysisPart,
+    state::{AnalysisPart, SubjectId},
 };
 
 /// Chooses between what a run kept while it trained and what was found on demand; nothing where there is no choice.
-pub(super) fn source_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
-    let all = cx.state.analysis.on_demand(&run.id);
+pub(super) fn source_ui(ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
+    let all = cx.state.analysis.on_demand(&subject.id);
     if all.is_empty() {
         return;
     }
-    let opened = cx.state.analysis.opened(&run.id);
+    let opened = cx.state.analysis.opened(&subject.id);
     let shown = opened.as_ref().and_then(|id| all.iter().find(|found| found.id == *id));
-    let name = |found: &AnalysisSummary| with_capital(&format!("{}, {}", name(found, run), found.data));
-    let wanted = choice_ui(ui, &all, shown, (Some("During training"), 190.0), name, cx);
+    let name = |found: &AnalysisSummary| with_capital(&format!("{}, {}", name(found), found.data));
+    let none = subject.run.is_some().then_some("During training");
+    let wanted = choice_ui(ui, &all, shown, (none, 190.0), name, cx);
     if wanted.as_ref() != shown.map(|found| &found.id) {
-        cx.state.analysis.open(&run.id, wanted);
+        cx.state.analysis.open(&subject.id, wanted);
     }
 }
 
-/// Which reconstruction of a run is shown: the one that was chosen here, or opened last anywhere.
+/// Which reconstruction of a run or a model directory is shown: the one that was chosen here, or opened last anywhere.
 #[derive(Debug, Default)]
 pub(super) struct Reconstructions {
-    run: Option<RunId>,
+    of: Option<SubjectId>,
     opened: Option<AnalysisId>,
     chosen: Option<AnalysisId>,
 }
 
 impl Reconstructions {
-    fn all(run: &RunSummary, cx: &mut PanelContext<'_>) -> Vec<AnalysisSummary> {
-        let all = cx.state.analysis.on_demand(&run.id);
+    fn all(subject: &Subject, cx: &mut PanelContext<'_>) -> Vec<AnalysisSummary> {
+        let all = cx.state.analysis.on_demand(&subject.id);
         all.into_iter().filter(|found| found.reconstructs).collect()
     }
 
     /// What is shown.
-    pub(super) fn shown(&mut self, run: &RunSummary, cx: &mut PanelContext<'_>) -> Shown {
-        if self.run.as_ref() != Some(&run.id) {
-            *self = Self { run: Some(run.id.clone()), ..Self::default() };
+    pub(super) fn shown(&mut self, subject: &Subject, cx: &mut PanelContext<'_>) -> Shown {
+        if self.of.as_ref() != Some(&subject.id) {
+            *self = Self { of: Some(subject.id.clone()), ..Self::default() };
         }
-        let all = Self::all(run, cx);
+        let all = Self::all(subject, cx);
         let state = &mut cx.state.analysis;
-        let opened = state.opened(&run.id).filter(|id| all.iter().any(|found| found.id == *id));
+        let opened = state.opened(&subject.id).filter(|id| all.iter().any(|found| found.id == *id));
         if opened != self.opened {
             self.chosen = opened.clone().or(self.chosen.take());
             self.opened = opened;
@@ -61,11 +62,11 @@ impl Reconstructions {
     }
 
     /// Chooses among those that there are.
-    pub(super) fn ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
-        let all = Self::all(run, cx);
+    pub(super) fn ui(&mut self, ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
+        let all = Self::all(subject, cx);
         let chosen = self.chosen.as_ref().and_then(|id| all.iter().find(|found| found.id == *id));
         if let Some(shown) = chosen.or(all.first()) {
-            let name = |found: &AnalysisSummary| with_capital(&name(found, run));
+            let name = |found: &AnalysisSummary| with_capital(&name(found));
             let wanted = choice_ui(ui, &all, Some(shown), (None, 210.0), name, cx);
             if wanted.as_ref() != Some(&shown.id) {
                 self.chosen = wanted;
@@ -105,9 +106,8 @@ fn choice_ui(
     wanted
 }
 
-/// `the best of "x", step 600, 256 × 32 tokens`, the model only where it is not the run itself.
-fn name(found: &AnalysisSummary, run: &RunSummary) -> String {
+/// `step 600, 256 × 32 tokens`, the step only where it is known.
+fn name(found: &AnalysisSummary) -> String {
     let step = found.step.map_or_else(String::new, |step| format!("step {}, ", format::count(step)));
-    let of = if found.run.as_ref() == Some(&run.id) { String::new() } else { format!("{}, ", found.target) };
-    format!("{of}{step}{} × {}", format::count(found.examples), counted(found.tokens, "token"))
+    format!("{step}{} × {}", format::count(found.examples), counted(found.tokens, "token"))
 }

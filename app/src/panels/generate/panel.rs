@@ -65,6 +65,11 @@ impl Default for GeneratePanel {
 impl Panel for GeneratePanel {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("generate"));
+        match cx.state.generate.opened.take() {
+            Some(Target::Directory(folder)) => memory.settings[0].model = ModelChoice::of_folder(&folder),
+            Some(Target::Run { .. }) => memory.settings[0].model = ModelChoice::default(),
+            None => {}
+        }
         let run = shown_run(cx);
         match &run {
             _ if !cx.state.runs_loaded && cx.state.current.is_none() => working_ui(ui, "Reading the runs…"),

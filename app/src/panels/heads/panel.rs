@@ -9,8 +9,8 @@ use egui::{ComboBox, RichText, TextEdit, Ui};
 use headroom_engine::{
     attention::HeadAt,
     config::counted,
-    store::{RunId, RunSummary},
-    worker::{MapText, Which},
+    store::RunId,
+    worker::{MapText, Target, Which},
 };
 use serde::{Deserialize, Serialize};
 
@@ -24,12 +24,9 @@ use crate::{
     context::{Panel, PanelContext},
     export::MapFigure,
     format::{self, with_capital},
-    panels::{
-        analysis::{About, AnalysisFrame, MapStyle, failed_ui, head_name, which_words},
-        live::{picker_ui, shown_run},
-    },
+    panels::analysis::{About, AnalysisFrame, MapStyle, Subject, failed_ui, head_name, which_words},
     plot::{HeatData, HeatScale},
-    state::{MapsOf, ShownMaps},
+    state::{MapsOf, ShownMaps, SubjectId},
     theme,
     widgets::HeatState,
 };
@@ -85,7 +82,7 @@ enum Beside {
 /// Shows attention maps.
 pub struct HeadsPanel {
     frame: AnalysisFrame<Memory>,
-    run: Option<RunId>,
+    of: Option<SubjectId>,
     which: Which,
     head: HeadAt,
     beside: Beside,
@@ -105,7 +102,7 @@ impl Default for HeadsPanel {
     fn default() -> Self {
         Self {
             frame: AnalysisFrame::default(),
-            run: None,
+            of: None,
             which: Which::Best,
             head: HeadAt::new(0, 0),
             beside: Beside::Nothing,
@@ -123,21 +120,24 @@ impl Default for HeadsPanel {
 
 impl Panel for HeadsPanel {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        if let Some((run, first, second)) = cx.state.maps.pair.take() {
-            cx.state.selection.focused = Some(run.clone());
-            self.run = Some(run);
+        if let Some((of, first, second)) = cx.state.maps.pair.take() {
+            match &of {
+                SubjectId::Run(run) => cx.state.selection.focused = Some(run.clone()),
+                SubjectId::Directory(path) => cx.state.selection.set_directory(Some(path.clone())),
+            }
+            self.of = Some(of);
             (self.head, self.beside, self.locked) = (first, Beside::Head(second), None);
         }
         let mut frame = std::mem::take(&mut self.frame);
-        frame.ui(ui, cx, &ABOUT, |_, ui, run, memory, cx| {
-            self.run_ui(ui, run, memory, cx);
+        frame.ui(ui, cx, &ABOUT, |_, ui, subject, memory, cx| {
+            self.subject_ui(ui, subject, memory, cx);
             self.exported.take()
         });
         self.frame = frame;
     }
 
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
-        let has_any = shown_run(cx).is_some_and(|run| cx.state.checkpoints.get(&run.id).is_some_and(|c| !c.is_empty()));
+        let has_any = Subject::shown(cx).is_some_and(|subject| subject.has_model(cx.state));
         self.wanted = has_any.then_some(0);
         has_any
     }
@@ -151,32 +151,48 @@ impl Panel for HeadsPanel {
 }
 
 impl HeadsPanel {
-    fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, memory: &mut Memory, cx: &mut PanelContext<'_>) {
-        if self.run.as_ref() != Some(&run.id) {
-            self.run = Some(run.id.clone());
+    fn subject_ui(&mut self, ui: &mut Ui, subject: &Subject, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        if self.of.as_ref() != Some(&subject.id) {
+            self.of = Some(subject.id.clone());
             (self.which, self.beside, self.locked) = (Which::Best, Beside::Nothing, None);
         }
-        let Some(steps) = cx.state.checkpoints.get(&run.id) else {
-            ui.horizontal(|ui| picker_ui(ui, run, cx));
-            working_ui(ui, "Reading the run…");
-            return;
+        let steps = match &subject.id {
+            SubjectId::Run(run) => {
+                let Some(kept) = cx.state.checkpoints.get(run) else {
+                    ui.horizontal(|ui| subject.picker_ui(ui, cx));
+                    working_ui(ui, "Reading the run…");
+                    return;
+                };
+                kept.iter().map(|kept| kept.step).collect::<BTreeSet<u64>>().into_iter().collect()
+            }
+            SubjectId::Directory(_) => Vec::new(),
         };
-        let steps: Vec<u64> = steps.iter().map(|kept| kept.step).collect::<BTreeSet<u64>>().into_iter().collect();
+        let has_model = subject.has_model(cx.state);
         ui.horizontal_wrapped(|ui| {
-            picker_ui(ui, run, cx);
-            if !steps.is_empty() {
-                self.checkpoint_ui(ui, &steps);
-                text_ui(ui, memory);
+            subject.picker_ui(ui, cx);
+            if has_model {
+                if !steps.is_empty() {
+                    self.checkpoint_ui(ui, &steps);
+                }
+                subject.text_ui(ui, ABOUT.name, cx);
+                text_ui(ui, subject, memory);
             }
         });
-        if steps.is_empty() {
-            let heading = format!("\"{}\" has no checkpoint yet", run.name);
+        if !has_model {
+            let heading = format!("\"{}\" has no checkpoint yet", subject.name);
             blank_ui(ui, &heading, ABOUT.without_analysis, |_| ());
+            return;
+        }
+        if !memory.is_written && subject.why_no_text(cx).is_some() {
+            let sentence = "A model directory holds no text. Name a text file above to read examples of it, or write a \
+                            text, then press Enter.";
+            blank_ui(ui, "Nothing to read yet", sentence, |_| ());
             return;
         }
         let text =
             if memory.is_written { MapText::Written(memory.written.clone()) } else { MapText::Example(memory.example) };
-        let of = MapsOf { run: run.id.clone(), which: self.which, text };
+        let data = subject.data(cx).filter(|_| !memory.is_written);
+        let of = MapsOf { target: subject.id.target(self.which), data, text };
         match cx.state.maps.maps(&of) {
             None => working_ui(ui, "Reading the text with the model…"),
             Some(Err(why)) => {
@@ -189,7 +205,7 @@ impl HeadsPanel {
                     cx.state.maps.again(&of);
                 }
             }
-            Some(Ok(maps)) => self.maps_ui(ui, run, &of, &maps, &steps, memory, cx),
+            Some(Ok(maps)) => self.maps_ui(ui, subject, &of, &maps, &steps, memory, cx),
         }
     }
 
@@ -209,7 +225,7 @@ impl HeadsPanel {
     fn maps_ui(
         &mut self,
         ui: &mut Ui,
-        run: &RunSummary,
+        subject: &Subject,
         of: &MapsOf,
         maps: &Arc<ShownMaps>,
         steps: &[u64],
@@ -227,7 +243,7 @@ impl HeadsPanel {
         ui.horizontal_wrapped(|ui| {
             memory.look.ui(ui);
             ui.checkbox(&mut memory.hides_special, "Hide special tokens").on_hover_text("[CLS], <s> and the like");
-            self.beside_ui(ui, run, steps, cx);
+            self.beside_ui(ui, subject, steps, cx);
             ui.menu_button("Export", |ui| {
                 for (place, title) in [(0, "The map…"), (1, "The map beside it…"), (2, "Their difference…")] {
                     let has_it = place == 0 || self.beside != Beside::Nothing;
@@ -272,10 +288,10 @@ impl HeadsPanel {
     }
 
     /// What stands beside the chosen head.
-    fn beside_ui(&mut self, ui: &mut Ui, run: &RunSummary, steps: &[u64], cx: &PanelContext<'_>) {
-        let visible =
-            cx.state.runs.iter().filter(|other| other.id != run.id && cx.state.selection.is_visible(&other.id));
-        let others: Vec<RunId> = visible.map(|other| other.id.clone()).collect();
+    fn beside_ui(&mut self, ui: &mut Ui, subject: &Subject, steps: &[u64], cx: &PanelContext<'_>) {
+        let visible = cx.state.runs.iter().filter(|other| cx.state.selection.is_visible(&other.id));
+        let others = visible.filter(|other| subject.id.run() != Some(&other.id));
+        let others: Vec<RunId> = others.map(|other| other.id.clone()).collect();
         let text = match &self.beside {
             _ if self.wants_beside => "click another head".to_owned(),
             Beside::Nothing => "nothing".to_owned(),
@@ -326,8 +342,16 @@ impl HeadsPanel {
                 return;
             }
             Beside::Head(at) => (of.clone(), *at),
-            Beside::Checkpoint(which) => (MapsOf { which: *which, ..of.clone() }, self.head),
-            Beside::Run(run) => (MapsOf { run: run.clone(), which: Which::Best, ..of.clone() }, self.head),
+            Beside::Checkpoint(which) => {
+                let target = match &of.target {
+                    Target::Run { run, .. } => Target::Run { run: run.clone(), which: *which },
+                    directory @ Target::Directory(_) => directory.clone(),
+                };
+                (MapsOf { target, ..of.clone() }, self.head)
+            }
+            Beside::Run(run) => {
+                (MapsOf { target: Target::Run { run: run.clone(), which: Which::Best }, ..of.clone() }, self.head)
+            }
         };
         let beside = match cx.state.maps.maps(&other_of) {
             Some(Ok(other)) => Ok(other),
@@ -362,9 +386,9 @@ impl HeadsPanel {
             self.difference = (versions, difference(first, second));
         }
         let what = match &self.beside {
-            Beside::Head(_) => String::new(),
+            Beside::Head(_) | Beside::Nothing => String::new(),
             Beside::Checkpoint(which) => format!(", {}", which_words(*which).to_lowercase()),
-            Beside::Nothing | Beside::Run(_) => format!(", {}", cx.state.run_name(&other_of.run)),
+            Beside::Run(run) => format!(", {}", cx.state.run_name(run)),
         };
         let other_name = format!("{}{what}", head_name(at));
         let other_large = Large { name: &other_name, kept: second, map: &second.map, is_difference: false, style };
@@ -400,13 +424,13 @@ fn exportable(figure: MapFigure, maps: &ShownMaps) -> Exportable {
 }
 
 /// Which text is read.
-fn text_ui(ui: &mut Ui, memory: &mut Memory) {
-    let text =
-        if memory.is_written { "Your own text".to_owned() } else { format!("Held-out example {}", memory.example + 1) };
+fn text_ui(ui: &mut Ui, subject: &Subject, memory: &mut Memory) {
+    let of = if subject.run.is_some() { "Held-out example" } else { "Example" };
+    let text = if memory.is_written { "Your own text".to_owned() } else { format!("{of} {}", memory.example + 1) };
     let combo = ComboBox::from_id_salt("text").width(150.0).selected_text(text).show_ui(ui, |ui| {
         for example in 0..EXAMPLES {
             let is_it = !memory.is_written && memory.example == example;
-            if ui.selectable_label(is_it, format!("Held-out example {}", example + 1)).clicked() {
+            if ui.selectable_label(is_it, format!("{of} {}", example + 1)).clicked() {
                 (memory.example, memory.is_written) = (example, false);
             }
         }

@@ -6,7 +6,7 @@ mod samples;
 mod strip;
 
 pub use panel::LivePanel;
-pub(in crate::panels) use panel::{picker_ui, shown_run};
+pub(in crate::panels) use panel::{picker_ui, run_choices_ui, shown_run};
 pub(in crate::panels) use samples::drawable;
 
 #[cfg(test)]

@@ -241,25 +241,30 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
 
 /// Chooses another run: those that charts show, then the newest.
 pub fn picker_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
-    const NEWEST: usize = 30;
     let mut chosen = None;
     let combo = ComboBox::from_id_salt("live run").selected_text(&run.name).width(220.0).truncate();
-    let combo = combo.show_ui(ui, |ui| {
-        let visible = |other: &&RunSummary| cx.state.selection.is_visible(&other.id);
-        let newest = cx.state.runs.iter().filter(|other| !other.archived && !visible(other)).take(NEWEST);
-        for other in cx.state.runs.iter().filter(visible).chain(newest) {
-            let label = format!("{} ({})", cx.state.run_name(&other.id), other.state);
-            ui.push_id(other.number, |ui| {
-                if ui.selectable_label(other.id == run.id, label).clicked() {
-                    chosen = Some(other.id.clone());
-                }
-            });
-        }
-    });
+    let combo = combo.show_ui(ui, |ui| chosen = run_choices_ui(ui, Some(&run.id), cx));
     combo.response.on_hover_text(&run.name).accessible_name("Run");
     if chosen.is_some() {
         cx.state.selection.focused = chosen;
     }
+}
+
+/// The lines of a list of runs: those that charts show, then the newest. The one that was clicked.
+pub fn run_choices_ui(ui: &mut Ui, shown: Option<&RunId>, cx: &PanelContext<'_>) -> Option<RunId> {
+    const NEWEST: usize = 30;
+    let mut chosen = None;
+    let visible = |other: &&RunSummary| cx.state.selection.is_visible(&other.id);
+    let newest = cx.state.runs.iter().filter(|other| !other.archived && !visible(other)).take(NEWEST);
+    for other in cx.state.runs.iter().filter(visible).chain(newest) {
+        let label = format!("{} ({})", cx.state.run_name(&other.id), other.state);
+        ui.push_id(other.number, |ui| {
+            if ui.selectable_label(shown == Some(&other.id), label).clicked() {
+                chosen = Some(other.id.clone());
+            }
+        });
+    }
+    chosen
 }
 
 /// Why a run ended that did not finish, or what is wrong with its loss, and what to do.

@@ -1,6 +1,6 @@
 //! What a model is to become.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use egui::{Button, ComboBox, DragValue, RichText, Slider, TextEdit, Ui};
 use headroom_engine::{
@@ -103,7 +103,7 @@ pub struct ConversionForm {
     examples: usize,
     /// Tokens of each; 0: as the model was trained, or as many as it has positions.
     tokens: usize,
-    /// The folder to make; empty: beside the current folder's others, by a name of its own.
+    /// The folder to make; empty: by a name of its own, where files were saved last, else in the current folder.
     to: String,
 }
 
@@ -167,15 +167,15 @@ impl ConversionForm {
         (self.examples, (self.tokens > 0).then_some(self.tokens))
     }
 
-    /// The folder to make of a model of this name.
-    pub fn to(&self, name: &str) -> PathBuf {
+    /// The folder to make of a model of this name; `saved_last`: the folder that files were saved in last.
+    pub fn to(&self, name: &str, saved_last: Option<&Path>) -> PathBuf {
         if !self.to.trim().is_empty() {
             return typed_path(&self.to, &current_folder());
         }
         let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
         let name: String = name.chars().map(plain).collect();
         let stem = format!("{}-{}", name.trim_matches(['.', '-']), self.kind.word());
-        current_folder().join(stem)
+        saved_last.map_or_else(current_folder, Path::to_owned).join(stem)
     }
 
     /// Draws the form. `preview`: what it would come to, or why it cannot be.
@@ -285,7 +285,7 @@ impl ConversionForm {
             (false, true) => "path of a text: it depends on one",
             (false, false) => "path of a text, to compare both on it",
         };
-        let suggested = self.to(name).display().to_string();
+        let suggested = self.to(name, cx.settings.last_folder.as_deref()).display().to_string();
         let rows = [
             (
                 "Text",

@@ -5,6 +5,7 @@ mod bring;
 mod exported;
 mod facts;
 mod form;
+mod inside;
 mod outcome;
 mod panel;
 mod recent;

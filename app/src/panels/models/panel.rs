@@ -13,6 +13,7 @@ use super::{
     exported,
     facts::facts_ui,
     form::ConversionForm,
+    inside::inside_ui,
     outcome::{Clicked, outcome_ui},
     recent::Recent,
 };
@@ -193,6 +194,7 @@ impl ModelsPanel {
             memory.recent.remember(folder);
         }
         facts_ui(ui, &facts);
+        inside_ui(ui, target, cx);
         further_ui(ui, target, &facts, cx);
         ui.separator();
         ui.label(RichText::new("Make another model of it").color(palette.strong));
@@ -214,7 +216,8 @@ impl ModelsPanel {
                 ui.add_enabled(can, Button::new("Convert")).on_hover_text("Runs when its turn in the queue comes");
             let why = if lacks_text { "It depends on a text: name one" } else { "See above why not" };
             if button.on_disabled_hover_text(why).clicked() {
-                let (to, (examples, tokens)) = (memory.form.to(name), memory.form.amount());
+                let (to, (examples, tokens)) =
+                    (memory.form.to(name, cx.settings.last_folder.as_deref()), memory.form.amount());
                 let (target, name) = (target.clone(), name.to_owned());
                 cx.state.models.convert(ConversionRequest { target, name, conversion, to, data, examples, tokens });
             }

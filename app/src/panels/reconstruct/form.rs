@@ -2,13 +2,12 @@ use egui::Ui;
 use headroom_engine::{
     analysis::{AnalysisSpec, ReconstructionSpec},
     attention::HeadAt,
-    store::RunSummary,
     worker::Subspace,
 };
 
 use crate::{
     context::PanelContext,
-    panels::analysis::{FormOptions, FormWords, head_name},
+    panels::analysis::{FormOptions, FormWords, Subject, head_name},
 };
 
 /// Whose scores are restored besides those of the whole network.
@@ -43,7 +42,7 @@ impl FormOptions for ReconstructionOptions {
         what: "reconstruction",
     };
 
-    fn ui(&mut self, ui: &mut Ui, _run: &RunSummary, _cx: &PanelContext<'_>) {
+    fn ui(&mut self, ui: &mut Ui, _subject: &Subject, _cx: &PanelContext<'_>) {
         let help = "Each layer separately, besides the whole network";
         ui.checkbox(&mut self.has_layers, "Each layer").on_hover_text(help);
         ui.checkbox(&mut self.has_head, format!("{} alone", head_name(self.head)))

@@ -7,7 +7,7 @@ use headroom_engine::{
     analysis::{Analysis, Topic, reconstruction::Reconstruction},
     attention::HeadAt,
     config::counted,
-    store::{AnalysisId, RunId, RunSummary},
+    store::AnalysisId,
     worker::{MapText, Rebuild, Which},
 };
 use serde::{Deserialize, Serialize};
@@ -27,12 +27,13 @@ use crate::{
     format::{self, with_capital},
     panels::{
         analysis::{
-            About, AnalysisFrame, FoundAnalysis, MapStyle, export_menu_ui, head_name, notes_ui, provenance, undo_delete,
+            About, AnalysisFrame, FoundAnalysis, MapStyle, Subject, export_menu_ui, head_name, notes_ui, provenance,
+            undo_delete,
         },
         heads::{of_text, visible_token},
     },
     plot::HeatScale,
-    state::{MapsOf, ShownMaps, ShownRebuilt},
+    state::{MapsOf, ShownMaps, ShownRebuilt, SubjectId},
     theme,
 };
 
@@ -81,7 +82,7 @@ enum FigureChoice {
 /// Restores scores from some of their pairs.
 pub struct ReconstructPanel {
     frame: AnalysisFrame<Memory, ReconstructionOptions>,
-    run: Option<RunId>,
+    of: Option<SubjectId>,
     scope: usize,
     /// None: the least for 95 % of the variance.
     k: Option<usize>,
@@ -99,7 +100,7 @@ impl Default for ReconstructPanel {
     fn default() -> Self {
         Self {
             frame: AnalysisFrame::default(),
-            run: None,
+            of: None,
             scope: 0,
             k: None,
             head: HeadAt::new(0, 0),
@@ -117,19 +118,19 @@ impl Default for ReconstructPanel {
 impl Panel for ReconstructPanel {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut frame = std::mem::take(&mut self.frame);
-        frame.ui(ui, cx, &ABOUT, |frame, ui, run, memory, cx| {
-            if self.run.as_ref() != Some(&run.id) {
-                self.run = Some(run.id.clone());
+        frame.ui(ui, cx, &ABOUT, |frame, ui, subject, memory, cx| {
+            if self.of.as_ref() != Some(&subject.id) {
+                self.of = Some(subject.id.clone());
                 (self.scope, self.k, self.example) = (0, None, 0);
             }
             frame.form.options.head = self.head;
-            let shown = frame.header_ui(ui, run, &ABOUT, cx, |_, _| ());
-            let FoundAnalysis { analysis, id, .. } = frame.found_ui(ui, run, shown, &ABOUT, cx)?;
+            let shown = frame.header_ui(ui, subject, &ABOUT, cx, |_, _| ());
+            let FoundAnalysis { analysis, id, .. } = frame.found_ui(ui, subject, shown, &ABOUT, cx)?;
             let reconstruction = analysis.reconstruction.as_ref().filter(|found| !found.scopes.is_empty());
             if let Some((found, id)) = reconstruction.zip(id) {
-                self.found_ui(ui, run, (&analysis, found, &id), memory, cx);
+                self.found_ui(ui, subject, (&analysis, found, &id), memory, cx);
             } else {
-                frame.empty_ui(ui, run, &ABOUT, cx);
+                frame.empty_ui(ui, subject, &ABOUT, cx);
             }
             self.exported.take()
         });
@@ -155,7 +156,7 @@ impl ReconstructPanel {
     fn found_ui(
         &mut self,
         ui: &mut Ui,
-        run: &RunSummary,
+        subject: &Subject,
         (analysis, found, id): (&Arc<Analysis>, &Reconstruction, &AnalysisId),
         memory: &mut Memory,
         cx: &mut PanelContext<'_>,
@@ -163,7 +164,7 @@ impl ReconstructPanel {
         let palette = theme::palette(ui.visuals());
         let n = found.tokens;
         self.scope = self.scope.min(found.scopes.len() - 1);
-        let (told, metadata) = provenance(run, analysis, cx);
+        let (told, metadata) = provenance(subject, analysis, cx);
         let chosen = format!(
             "{}; chosen from {}, measured on {}.",
             with_capital(&told),
@@ -200,7 +201,7 @@ impl ReconstructPanel {
             label.on_hover_text(if place == 0 { words::METHOD } else { FLOPS_CONVENTION });
         }
         ui.add_space(8.0);
-        self.maps_ui(ui, run, (analysis, found, id), k, memory, cx);
+        self.maps_ui(ui, subject, (analysis, found, id), k, memory, cx);
         notes_ui(ui, analysis, &[Topic::Analysis, Topic::Reconstruction]);
         if let Some(FigureChoice::Curves | FigureChoice::Pairs) = self.wanted {
             let name = scope_name(scope.scope);
@@ -279,7 +280,7 @@ impl ReconstructPanel {
     fn maps_ui(
         &mut self,
         ui: &mut Ui,
-        run: &RunSummary,
+        subject: &Subject,
         (analysis, found, id): (&Arc<Analysis>, &Reconstruction, &AnalysisId),
         k: usize,
         memory: &mut Memory,
@@ -288,9 +289,8 @@ impl ReconstructPanel {
         let palette = theme::palette(ui.visuals());
         ui.label(RichText::new("An attention map restored from its pairs").color(palette.strong));
         let scope = found.scopes.get(self.scope);
-        let summary = cx.state.analysis.on_demand(&run.id).into_iter().find(|known| known.id == *id);
-        let why = if summary.is_none_or(|known| known.run.as_ref() != Some(&run.id)) {
-            Some("This analysis is of a model directory; only maps of runs can be rebuilt.")
+        let why = if subject.needs_text(cx.state) && analysis.text.is_none() {
+            Some("It is not known which text this analysis read, so that no map can be restored. Analyse it again.")
         } else if scope.is_some_and(|scope| !scope.has_factors) {
             Some(
                 "The matrices that restore these maps were too large to keep. Choose the network, or analyse shorter \
@@ -305,8 +305,8 @@ impl ReconstructPanel {
         }
         let examples = usize::try_from(analysis.examples).unwrap_or(usize::MAX);
         let of = MapsOf {
-            run: run.id.clone(),
-            which: analysis.step.map_or(Which::Best, Which::Step),
+            target: subject.id.target(analysis.step.map_or(Which::Best, Which::Step)),
+            data: analysis.text.clone(),
             text: MapText::HeldOut { number: self.example, tokens: found.tokens, examples },
         };
         let maps = match cx.state.maps.maps(&of) {

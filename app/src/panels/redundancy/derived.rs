@@ -4,7 +4,7 @@ use headroom_engine::{
     analysis::{Analysis, Measure, Similarity},
     attention::{Cell, HeadAt, HeadPlan},
     config::{RunConfig, from_toml},
-    store::{RunId, RunSummary},
+    store::RunId,
 };
 
 use crate::{
@@ -70,18 +70,18 @@ impl Derived {
     /// The groups as Configure marks them.
     pub fn marked(
         &self,
-        run: &RunSummary,
+        name: &str,
         config: Option<RunConfig>,
         similarity: &Similarity,
         threshold: f64,
     ) -> MarkedHeads {
         let groups = self.groups.iter().map(|group| group.iter().copied().map(spot).collect()).collect();
         MarkedHeads {
-            run: run.name.clone(),
+            run: name.to_owned(),
             layers: similarity.layers,
             heads: similarity.heads,
             threshold,
-            marks: HeadMarks { groups, words: format!("similar in \"{}\"", run.name) },
+            marks: HeadMarks { groups, words: format!("similar in \"{name}\"") },
             config: config.map(Box::new),
         }
     }

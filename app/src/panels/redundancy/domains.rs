@@ -17,7 +17,7 @@ use crate::{
     file_dialogs::current_folder,
     findings::{between, similarity_map},
     format::{self, with_capital},
-    panels::analysis::{MapStyle, failed_ui, formula, provenance},
+    panels::analysis::{MapStyle, Subject, failed_ui, formula, provenance},
     plot::{Extent, Tone},
     state::AnalysisPart,
     theme,
@@ -124,7 +124,7 @@ impl DomainsView {
                      frequency of tokens.";
         ui.label(words);
         let missing: Vec<(RunId, bool)> = self.missing(&pair);
-        let waits = pair.iter().any(|run| cx.state.analysis.is_pending(run));
+        let waits = pair.iter().any(|run| cx.state.analysis.is_pending(&run.into()));
         if !missing.is_empty() && !waits {
             let has_all = pair.iter().all(|run| cx.state.checkpoints.get(run).is_some_and(|all| !all.is_empty()));
             let button = ui.add_enabled(has_all, Button::new("Analyse what is missing"));
@@ -156,11 +156,11 @@ impl DomainsView {
     }
 
     /// One of the matrices as it is exported.
-    pub fn figure(&self, place: usize, run: &RunSummary, style: MapStyle, cx: &PanelContext<'_>) -> Option<MapFigure> {
+    pub fn figure(&self, place: usize, subject: &Subject, style: MapStyle, cx: &PanelContext<'_>) -> Option<MapFigure> {
         let (cell, place) = (self.cells.get(place)?, *PLACES.get(place)?);
         let found = cell.found.as_ref()?;
         let title = format!("{}. {}", matrix::TITLE, title(place));
-        let (words, metadata) = provenance(run, &found.analysis, cx);
+        let (words, metadata) = provenance(subject, &found.analysis, cx);
         let notes = vec![formula(found.measure)];
         let figure = MapFigure { title, notes, tone: self.tone(style), ..found.matrix.clone() };
         Some(cell.state.seen_of(figure.origin(with_capital(&words), metadata)))

@@ -6,8 +6,7 @@ use egui::{ComboBox, RichText, Ui};
 use headroom_engine::{
     analysis::{Analysis, Measure, Similarity, Topic},
     attention::HeadAt,
-    config::from_toml,
-    store::RunSummary,
+    config::{RunConfig, from_toml},
 };
 use serde::{Deserialize, Serialize};
 
@@ -23,11 +22,8 @@ use crate::{
     common::Exportable,
     context::{Action, Panel, PanelContext, PanelId},
     format::{self, with_capital},
-    panels::{
-        analysis::{
-            About, AnalysisFrame, MapStyle, export_menu_ui, formula, notes_ui, pending_ui, provenance, undo_delete,
-        },
-        live::picker_ui,
+    panels::analysis::{
+        About, AnalysisFrame, MapStyle, Subject, export_menu_ui, formula, notes_ui, pending_ui, provenance, undo_delete,
     },
     theme,
     widgets::{ChartView, HeatState},
@@ -87,7 +83,7 @@ pub struct RedundancyPanel {
 impl Panel for RedundancyPanel {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut frame = std::mem::take(&mut self.frame);
-        frame.ui(ui, cx, &ABOUT, |frame, ui, run, memory, cx| self.run_ui(frame, ui, run, memory, cx));
+        frame.ui(ui, cx, &ABOUT, |frame, ui, subject, memory, cx| self.subject_ui(frame, ui, subject, memory, cx));
         self.frame = frame;
     }
 
@@ -111,32 +107,39 @@ impl Panel for RedundancyPanel {
 }
 
 impl RedundancyPanel {
-    fn run_ui(
+    fn subject_ui(
         &mut self,
         frame: &mut AnalysisFrame<Memory>,
         ui: &mut Ui,
-        run: &RunSummary,
+        subject: &Subject,
         memory: &mut Memory,
         cx: &mut PanelContext<'_>,
     ) -> Option<Exportable> {
-        if self.domains.is_shown(cx) {
-            ui.horizontal_wrapped(|ui| {
-                picker_ui(ui, run, cx);
-                self.domains.button_ui(ui, run, cx);
-            });
-            pending_ui(ui, cx);
-            self.domains_ui(ui, run, memory, cx)
-        } else {
-            let shown = frame.header_ui(ui, run, &ABOUT, cx, |ui, cx| self.domains.button_ui(ui, run, cx));
-            let found = frame.found_ui(ui, run, shown, &ABOUT, cx)?;
-            self.analysis_ui(ui, run, &found.analysis, memory, cx)
+        match &subject.run {
+            Some(run) if self.domains.is_shown(cx) => {
+                ui.horizontal_wrapped(|ui| {
+                    subject.picker_ui(ui, cx);
+                    self.domains.button_ui(ui, run, cx);
+                });
+                pending_ui(ui, cx);
+                self.domains_ui(ui, subject, memory, cx)
+            }
+            run => {
+                let shown = frame.header_ui(ui, subject, &ABOUT, cx, |ui, cx| {
+                    if let Some(run) = run {
+                        self.domains.button_ui(ui, run, cx);
+                    }
+                });
+                let found = frame.found_ui(ui, subject, shown, &ABOUT, cx)?;
+                self.analysis_ui(ui, subject, &found.analysis, memory, cx)
+            }
         }
     }
 
     fn analysis_ui(
         &mut self,
         ui: &mut Ui,
-        run: &RunSummary,
+        subject: &Subject,
         analysis: &Arc<Analysis>,
         memory: &mut Memory,
         cx: &mut PanelContext<'_>,
@@ -152,7 +155,7 @@ impl RedundancyPanel {
             self.ranked.lines = ranked::lines(similarity);
         }
         self.keep_inside(similarity);
-        let (words, metadata) = provenance(run, analysis, cx);
+        let (words, metadata) = provenance(subject, analysis, cx);
         self.controls_ui(ui, analysis, similarity, memory);
         let (near, far) = self.derived.near_and_far;
         let told = |value: f64| if value.is_nan() { "none".to_owned() } else { format::fixed(value, 3) };
@@ -162,8 +165,8 @@ impl RedundancyPanel {
             told(far),
             with_capital(&words),
         ));
-        let record = cx.state.records.get(&run.id);
-        let borrowers = record.map_or(0, |record| self.derived.borrowers(&run.id, &record.config_toml));
+        let record = subject.id.run().and_then(|run| cx.state.records.get(run).map(|record| (run, record)));
+        let borrowers = record.map_or(0, |(run, record)| self.derived.borrowers(run, &record.config_toml));
         if borrowers > 0 {
             let heads = if borrowers == 1 { "1 head borrows" } else { "Some heads borrow" };
             let words = format!(
@@ -201,13 +204,12 @@ impl RedundancyPanel {
             wants_marks = groups_ui(ui, similarity, derived, threshold, head);
         }
         if wants_maps && let Some((a, b, _)) = self.pair.and_then(|(a, b)| similarity.best_pair(a, b)) {
-            cx.state.maps.pair = Some((run.id.clone(), a, b));
+            cx.state.maps.pair = Some((subject.id.clone(), a, b));
             cx.act(Action::Open(PanelId::HEADS));
         }
         if wants_marks {
-            let record = cx.state.records.get(&run.id);
-            let config = record.and_then(|record| from_toml(&record.config_toml).ok());
-            cx.state.analysis.marked = Some(self.derived.marked(run, config, similarity, memory.threshold));
+            let config = config_of(subject, cx);
+            cx.state.analysis.marked = Some(self.derived.marked(&subject.name, config, similarity, memory.threshold));
             cx.act(Action::Open(PanelId::CONFIGURE));
         }
         ui.add_space(8.0);
@@ -230,7 +232,7 @@ impl RedundancyPanel {
     fn domains_ui(
         &mut self,
         ui: &mut Ui,
-        run: &RunSummary,
+        subject: &Subject,
         memory: &mut Memory,
         cx: &mut PanelContext<'_>,
     ) -> Option<Exportable> {
@@ -241,7 +243,7 @@ impl RedundancyPanel {
         });
         self.domains.ui(ui, memory.measure, memory.look, cx);
         let Some(FigureChoice::Domain(place)) = self.wanted.take() else { return None };
-        self.domains.figure(place, run, memory.look, cx).map(|figure| Exportable::Map(Box::new(figure)))
+        self.domains.figure(place, subject, memory.look, cx).map(|figure| Exportable::Map(Box::new(figure)))
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, analysis: &Analysis, similarity: &Similarity, memory: &mut Memory) {
@@ -298,5 +300,13 @@ impl RedundancyPanel {
                 Some(Exportable::Figure(Box::new(figure)))
             }
         }
+    }
+}
+
+/// The config of the run, or one that trains the model of a directory further.
+fn config_of(subject: &Subject, cx: &mut PanelContext<'_>) -> Option<RunConfig> {
+    match subject.id.run() {
+        Some(run) => from_toml(&cx.state.records.get(run)?.config_toml).ok(),
+        None => subject.facts(cx.state).ok()??.further.clone(),
     }
 }

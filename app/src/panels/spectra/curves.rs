@@ -6,7 +6,7 @@ use egui::{Color32, Ui};
 use headroom_engine::{
     analysis::{Analysis, ScoreSpectra, Spectrum},
     config::counted,
-    store::{AnalysisSummary, RunId, RunSummary},
+    store::{AnalysisSummary, RunId},
 };
 
 use super::options::{Beside, Options};
@@ -15,6 +15,7 @@ use crate::{
     export::Figure,
     findings::layer_name,
     format::{self, with_capital},
+    panels::analysis::Subject,
     plot::{Axis, Quantity, Scale, Series},
     theme::{self, Dash},
     widgets::{Chart, ChartView, ViewLine},
@@ -46,7 +47,7 @@ impl Curves {
     /// Brings the curves up to date. `steps` are all steps of the run.
     pub fn update(
         &mut self,
-        run: &RunSummary,
+        subject: &Subject,
         analysis: &Arc<Analysis>,
         steps: &[u64],
         options: Options,
@@ -54,9 +55,9 @@ impl Curves {
     ) {
         let others = match options.beside {
             Beside::Layers => Vec::new(),
-            Beside::Steps => other_steps(run, analysis, steps, cx),
-            Beside::Runs => other_runs(run, cx),
-            Beside::OnDemand => on_demand(run, analysis, cx),
+            Beside::Steps => other_steps(subject, analysis, steps, cx),
+            Beside::Runs => other_runs(subject, cx),
+            Beside::OnDemand => on_demand(subject, analysis, cx),
         };
         let all: Vec<Arc<Analysis>> =
             std::iter::once(analysis).chain(others.iter().map(|other| &other.analysis)).cloned().collect();
@@ -65,7 +66,7 @@ impl Curves {
         });
         if !is_same {
             self.of = Some((options, all));
-            self.view.lines = lines(run, analysis, &others, options);
+            self.view.lines = lines(subject, analysis, &others, options);
         }
     }
 
@@ -105,14 +106,15 @@ fn spread(steps: &[u64], most: usize) -> Vec<u64> {
     places.filter_map(|place| steps.get(place).copied()).collect()
 }
 
-fn other_steps(run: &RunSummary, analysis: &Analysis, steps: &[u64], cx: &mut PanelContext<'_>) -> Vec<Other> {
+fn other_steps(subject: &Subject, analysis: &Analysis, steps: &[u64], cx: &mut PanelContext<'_>) -> Vec<Other> {
+    let Some(run) = subject.id.run() else { return Vec::new() };
     let chosen = spread(steps, MOST_STEPS);
     let last = chosen.len().saturating_sub(1).max(1) as f32;
     let found = chosen.iter().enumerate().filter(|(_, step)| Some(**step) != analysis.step);
     found
         .filter_map(|(place, step)| {
             Some(Other {
-                analysis: cx.state.analysis.at(&run.id, *step)?,
+                analysis: cx.state.analysis.at(run, *step)?,
                 name: format!("Step {}", format::count(*step)),
                 colour: theme::ramp(place as f32 / last),
                 dash: Dash::Solid,
@@ -121,12 +123,12 @@ fn other_steps(run: &RunSummary, analysis: &Analysis, steps: &[u64], cx: &mut Pa
         .collect()
 }
 
-fn other_runs(run: &RunSummary, cx: &mut PanelContext<'_>) -> Vec<Other> {
+fn other_runs(subject: &Subject, cx: &mut PanelContext<'_>) -> Vec<Other> {
     let others: Vec<(RunId, u64)> = cx
         .state
         .runs
         .iter()
-        .filter(|other| other.id != run.id && cx.state.selection.is_visible(&other.id))
+        .filter(|other| subject.id.run() != Some(&other.id) && cx.state.selection.is_visible(&other.id))
         .map(|other| (other.id.clone(), other.number))
         .take(MOST_RUNS)
         .collect();
@@ -139,10 +141,9 @@ fn other_runs(run: &RunSummary, cx: &mut PanelContext<'_>) -> Vec<Other> {
     found.collect()
 }
 
-/// What was found on demand of the run, but for what is shown.
-fn on_demand(run: &RunSummary, analysis: &Arc<Analysis>, cx: &mut PanelContext<'_>) -> Vec<Other> {
-    let all = cx.state.analysis.on_demand(&run.id);
-    let own: Vec<_> = all.into_iter().filter(|found| found.run.as_ref() == Some(&run.id)).take(MOST_RUNS).collect();
+/// What was found on demand of it, but for what is shown.
+fn on_demand(subject: &Subject, analysis: &Arc<Analysis>, cx: &mut PanelContext<'_>) -> Vec<Other> {
+    let own: Vec<_> = cx.state.analysis.on_demand(&subject.id).into_iter().take(MOST_RUNS).collect();
     let last = own.len().saturating_sub(1).max(1) as f32;
     let other = |(place, found): (usize, AnalysisSummary)| {
         let result = cx.state.analysis.result(&found.id)?;
@@ -179,9 +180,9 @@ fn query_curve(spectra: &ScoreSpectra, options: Options) -> Series {
     spectra.query_curve().into_iter().zip(1_u32..).map(|(share, i)| (f64::from(i) * scale, share)).collect()
 }
 
-fn lines(run: &RunSummary, analysis: &Analysis, others: &[Other], options: Options) -> Vec<ViewLine> {
+fn lines(subject: &Subject, analysis: &Analysis, others: &[Other], options: Options) -> Vec<ViewLine> {
     let Some(spectra) = &analysis.spectra else { return Vec::new() };
-    let (colour, dash) = theme::run_style(run.number);
+    let (colour, dash) = subject.style();
     // Among runs a line looks as its run does everywhere; else dashes tell the network's own curves apart.
     let dash = if options.beside == Beside::Runs { dash } else { Dash::Solid };
     let name = match options.beside {
@@ -189,7 +190,7 @@ fn lines(run: &RunSummary, analysis: &Analysis, others: &[Other], options: Optio
         Beside::Steps => {
             analysis.step.map_or_else(|| "Shown".to_owned(), |step| format!("Step {}", format::count(step)))
         }
-        Beside::Runs => run.name.clone(),
+        Beside::Runs => subject.name.clone(),
         Beside::OnDemand => told(analysis.step, analysis.tokens as u64, &analysis.data),
     };
     let own = |name: &str, series: Series, dash: Dash| ViewLine::new(name, series, colour).drawn(dash, 2.0);

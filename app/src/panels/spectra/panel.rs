@@ -3,10 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use egui::{RichText, Ui};
-use headroom_engine::{
-    analysis::{Analysis, ScoreSpectra, Topic},
-    store::RunSummary,
-};
+use headroom_engine::analysis::{Analysis, ScoreSpectra, Topic};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -27,7 +24,7 @@ use crate::{
     export::{Figure, MapFigure},
     format::with_capital,
     panels::analysis::{
-        About, AnalysisFrame, FoundAnalysis, MapStyle, export_menu_ui, notes_ui, provenance, undo_delete,
+        About, AnalysisFrame, FoundAnalysis, MapStyle, Subject, export_menu_ui, notes_ui, provenance, undo_delete,
     },
     theme,
     widgets::sideways_ui,
@@ -81,10 +78,10 @@ pub struct SpectraPanel {
 impl Panel for SpectraPanel {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut frame = std::mem::take(&mut self.frame);
-        frame.ui(ui, cx, &ABOUT, |frame, ui, run, memory, cx| {
-            let shown = frame.header_ui(ui, run, &ABOUT, cx, |_, _| ());
-            let FoundAnalysis { analysis, steps, .. } = frame.found_ui(ui, run, shown, &ABOUT, cx)?;
-            self.analysis_ui(ui, run, &analysis, &steps, memory, cx)
+        frame.ui(ui, cx, &ABOUT, |frame, ui, subject, memory, cx| {
+            let shown = frame.header_ui(ui, subject, &ABOUT, cx, |_, _| ());
+            let FoundAnalysis { analysis, steps, .. } = frame.found_ui(ui, subject, shown, &ABOUT, cx)?;
+            self.analysis_ui(ui, subject, &analysis, &steps, memory, cx)
         });
         self.frame = frame;
     }
@@ -108,22 +105,22 @@ impl SpectraPanel {
     fn analysis_ui(
         &mut self,
         ui: &mut Ui,
-        run: &RunSummary,
+        subject: &Subject,
         analysis: &Arc<Analysis>,
         steps: &[u64],
         memory: &mut Memory,
         cx: &mut PanelContext<'_>,
     ) -> Option<Exportable> {
         let palette = theme::palette(ui.visuals());
-        let (told, metadata) = provenance(run, analysis, cx);
+        let (told, metadata) = provenance(subject, analysis, cx);
         ui.label(RichText::new(format!("{}.", with_capital(&told))).small().color(palette.weak));
         self.controls_ui(ui, analysis, memory, cx);
         if let Some(spectra) = &analysis.spectra {
-            self.curves.update(run, analysis, steps, memory.options, cx);
+            self.curves.update(subject, analysis, steps, memory.options, cx);
             self.patterns.update(analysis);
             self.overlap.update(analysis, spectra);
             self.queries.update(analysis, spectra);
-            let colour = theme::run_style(run.number).0;
+            let colour = subject.colour();
             let right = |ui: &mut Ui| {
                 bars_ui(ui, &spectra.network, colour);
                 ui.add_space(4.0);
@@ -165,7 +162,7 @@ impl SpectraPanel {
             self.captured.ui(ui, captured);
         }
         notes_ui(ui, analysis, &[Topic::Analysis, Topic::Spectra]);
-        self.figure(analysis, run, &told, metadata, memory)
+        self.figure(analysis, subject, &told, metadata, memory)
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, analysis: &Analysis, memory: &mut Memory, cx: &mut PanelContext<'_>) {
@@ -206,13 +203,13 @@ impl SpectraPanel {
     fn figure(
         &mut self,
         analysis: &Analysis,
-        run: &RunSummary,
+        subject: &Subject,
         told: &str,
         metadata: BTreeMap<String, String>,
         memory: &Memory,
     ) -> Option<Exportable> {
         let wanted = self.wanted.take()?;
-        let colour = theme::run_style(run.number).0;
+        let colour = subject.colour();
         let spectra = analysis.spectra.as_ref();
         let mut subtitle = with_capital(told);
         let map = |figure: MapFigure, subtitle, metadata| Exportable::Map(Box::new(figure.origin(subtitle, metadata)));

@@ -1,0 +1,166 @@
+//! Whose attention a panel of analyses shows: a run's, or that of the model in a directory, and on which text.
+
+use std::path::PathBuf;
+
+use egui::{Button, Color32, ComboBox, TextEdit, Ui};
+use headroom_engine::{
+    checkpoint::DirectoryFacts,
+    config::{DataConfig, FileSource, Source},
+    store::RunSummary,
+    worker::Which,
+};
+
+use crate::{
+    common::folder_name,
+    context::{Action, PanelContext, PanelId},
+    file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
+    panels::live::{run_choices_ui, shown_run},
+    state::{State, SubjectId},
+    theme::{self, Dash},
+};
+
+/// Under which name the text is remembered.
+const TEXT: &str = "directory_text";
+
+/// Whose attention is shown.
+pub struct Subject {
+    /// Which run or directory.
+    pub id: SubjectId,
+    /// What it is called.
+    pub name: String,
+    /// The run, if it is one's.
+    pub run: Option<RunSummary>,
+}
+
+impl Subject {
+    /// What is shown: the model directory that was chosen, else the focused run. None where there is neither.
+    pub fn shown(cx: &PanelContext<'_>) -> Option<Self> {
+        if let Some(path) = cx.state.selection.directory() {
+            let (id, name) = (SubjectId::Directory(path.to_owned()), folder_name(path));
+            return Some(Self { id, name, run: None });
+        }
+        shown_run(cx).map(Self::of_run)
+    }
+
+    /// A run.
+    pub fn of_run(run: RunSummary) -> Self {
+        Self { id: SubjectId::Run(run.id.clone()), name: run.name.clone(), run: Some(run) }
+    }
+
+    /// The colour of its bars.
+    pub fn colour(&self) -> Color32 {
+        self.style().0
+    }
+
+    /// Colour and dashes of its curves.
+    pub fn style(&self) -> (Color32, Dash) {
+        theme::run_style(self.run.as_ref().map_or(0, |run| run.number))
+    }
+
+    /// Whether there is a model to be analysed: of a run, a checkpoint.
+    pub fn has_model(&self, state: &State) -> bool {
+        match &self.id {
+            SubjectId::Run(run) => state.checkpoints.get(run).is_some_and(|all| !all.is_empty()),
+            SubjectId::Directory(_) => true,
+        }
+    }
+
+    /// What the files of a model directory say; nothing of a run, and while that is to come.
+    pub fn facts<'a>(&self, state: &'a mut State) -> Result<Option<&'a DirectoryFacts>, String> {
+        match &self.id {
+            SubjectId::Run(_) => Ok(None),
+            SubjectId::Directory(_) => state.models.facts(&self.id.target(Which::Best)),
+        }
+    }
+
+    /// Whether it says nothing of a text of its own: only runs, and what was exported from them, do.
+    pub fn needs_text(&self, state: &mut State) -> bool {
+        self.run.is_none() && self.facts(state).is_ok_and(|facts| facts.is_none_or(|facts| facts.config.is_none()))
+    }
+
+    /// The text that it reads; none: its own.
+    pub fn data(&self, cx: &PanelContext<'_>) -> Option<Box<DataConfig>> {
+        let typed: String = cx.settings.of_panel(TEXT);
+        if self.run.is_some() || typed.trim().is_empty() {
+            return None;
+        }
+        let path = typed_path(&typed, &current_folder());
+        let source = Source::File(FileSource { path, validation_path: None, field: None, column: None });
+        Some(Box::new(DataConfig { source, ..DataConfig::default() }))
+    }
+
+    /// Why it cannot read a text yet.
+    pub fn why_no_text(&self, cx: &mut PanelContext<'_>) -> Option<&'static str> {
+        let lacks = self.data(cx).is_none() && self.needs_text(cx.state);
+        lacks.then_some("A model directory holds no text: name a text file")
+    }
+
+    /// Chooses the text that a model directory reads; `panel` tells the dialogs of panels apart. Nothing for a run.
+    pub fn text_ui(&self, ui: &mut Ui, panel: &str, cx: &mut PanelContext<'_>) {
+        if self.run.is_some() {
+            return;
+        }
+        let mut typed: String = cx.settings.of_panel(TEXT);
+        let before = typed.clone();
+        let key = format!("{panel}.text");
+        if let Some(Answer::Picked(path)) = cx.dialogs.take(&key) {
+            typed = path.display().to_string();
+        }
+        let hint = if self.needs_text(cx.state) { "path of a text file" } else { "its own text, or a path" };
+        let label = ui.label("Text file");
+        let field = TextEdit::singleline(&mut typed).desired_width(190.0).hint_text(hint);
+        let help = "A file or folder of plain text, JSONL, CSV or TSV that models of directories read in all panels of \
+                    analyses";
+        ui.add(field).labelled_by(label.id).on_hover_text(help);
+        let browse = ui.add_enabled(!cx.dialogs.is_busy(&key), Button::new("Browse…"));
+        if browse.accessible_name("Browse for a text").clicked() {
+            cx.dialogs.pick(&key, Ask::new(Pick::File, "A text"));
+        }
+        if typed != before {
+            cx.settings.set_panel(TEXT, &typed);
+        }
+    }
+
+    /// Chooses another run or model directory.
+    pub fn picker_ui(&self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let mut directories = cx.state.analysis.directories();
+        if let SubjectId::Directory(path) = &self.id
+            && !directories.contains(path)
+        {
+            directories.insert(0, path.clone());
+        }
+        let (mut run, mut directory) = (None, None::<PathBuf>);
+        let combo = ComboBox::from_id_salt("live run").selected_text(&self.name).width(220.0).truncate();
+        let combo = combo.show_ui(ui, |ui| {
+            for path in &directories {
+                let is_it = matches!(&self.id, SubjectId::Directory(shown) if shown == path);
+                ui.push_id(path, |ui| {
+                    let label = ui.selectable_label(is_it, folder_name(path));
+                    if label.on_hover_text(path.display().to_string()).clicked() {
+                        directory = Some(path.clone());
+                    }
+                });
+            }
+            if !directories.is_empty() {
+                ui.separator();
+            }
+            run = run_choices_ui(ui, self.id.run(), cx);
+            ui.separator();
+            let other = ui.selectable_label(false, "A model directory…");
+            if other.on_hover_text("Opens Models, where models are brought from folders and hubs").clicked() {
+                cx.act(Action::Open(PanelId::MODELS));
+            }
+        });
+        let whole = match &self.id {
+            SubjectId::Run(_) => self.name.clone(),
+            SubjectId::Directory(path) => path.display().to_string(),
+        };
+        combo.response.on_hover_text(whole).accessible_name("Run");
+        if let Some(run) = run {
+            cx.state.selection.set_directory(None);
+            cx.state.selection.focused = Some(run);
+        } else if directory.is_some() {
+            cx.state.selection.set_directory(directory);
+        }
+    }
+}
