@@ -16,7 +16,7 @@ pub mod state_text;
 pub use blank::{blank_ui, no_runs_ui, working_ui};
 pub use export_dialog::ExportDialog;
 pub use exportable::{DataExport, Exportable, FigureFormat};
-pub use model_name::folder_name;
+pub use model_name::{folder_name, subject_name};
 pub use run_json::run_json;
 pub use run_operations::{RunOperation, next_seed, offered, perform};
 pub use sign::{paint_eye, paint_pin, pin_ui, state_sign_ui};

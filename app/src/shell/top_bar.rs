@@ -7,10 +7,10 @@ use headroom_engine::{
 
 use super::queue_ui;
 use crate::{
-    common::state_text,
+    common::{state_text, subject_name},
     context::{Action, PanelContext, PanelId},
     format,
-    state::CurrentRun,
+    state::{CurrentRun, GenerationPhase, State},
     theme,
 };
 
@@ -23,6 +23,19 @@ const BAR_MOST: f32 = 220.0;
 const ROOMY: f32 = 300.0;
 /// Below this width of the window the machine's load is left out.
 const LOAD_FROM: f32 = 1000.0;
+
+/// What is computed besides runs and measurements: analyses and conversions.
+fn other_work(state: &State) -> Option<String> {
+    let analysis = state.analysis.pending.iter().find_map(|pending| {
+        let (_, fraction) = pending.at.as_ref()?;
+        Some(format!("Analysing {}: {}.", subject_name(state, &pending.of), format::percent(*fraction)))
+    });
+    let conversion = || {
+        let going = state.models.conversions.iter().find(|run| run.phase == GenerationPhase::Going)?;
+        Some(format!("Converting {}: {}.", going.asked.name, format::percent(going.at.1)))
+    };
+    analysis.or_else(conversion)
+}
 
 /// The bar that always says what computes now. `right` draws what stands at its right end.
 pub fn top_bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, right: impl FnOnce(&mut Ui, &mut PanelContext<'_>)) {
@@ -52,10 +65,13 @@ pub fn top_bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, right: impl FnOnce(&mu
                             now.points.len(),
                             counted(now.spec.point_count(), "point")
                         ),
-                        None => cx.state.running_elsewhere().map_or_else(
-                            || "Nothing is running.".to_owned(),
-                            |run| format!("In another program: {}.", elsewhere_words(&cx.state.run_name(&run.id), run)),
-                        ),
+                        None => match (other_work(&cx.state), cx.state.running_elsewhere()) {
+                            (Some(work), _) => work,
+                            (None, Some(run)) => {
+                                format!("In another program: {}.", elsewhere_words(&cx.state.run_name(&run.id), run))
+                            }
+                            (None, None) => "Nothing is running.".to_owned(),
+                        },
                     };
                     let label = ui.add(Label::new(RichText::new(text).color(palette.weak)).truncate());
                     if cx.state.running_elsewhere().is_some() {

@@ -7,7 +7,7 @@ use headroom_engine::{
 
 use super::Subject;
 use crate::{
-    common::{blank_ui, folder_name},
+    common::{blank_ui, subject_name},
     context::PanelContext,
     file_dialogs::current_folder,
     format,
@@ -75,7 +75,10 @@ impl<O: Default> Default for AnalysisForm<O> {
 impl<O: FormOptions> AnalysisForm<O> {
     /// The button that opens the form, for the row of a panel.
     pub fn button_ui(&mut self, ui: &mut Ui, subject: &Subject, cx: &PanelContext<'_>) {
-        let button = ui.add_enabled(subject.has_model(cx.state), Button::selectable(self.is_open, O::WORDS.button));
+        let button = ui.add_enabled(
+            subject.has_model(cx.state),
+            Button::selectable(self.is_open, O::WORDS.button).frame_when_inactive(true),
+        );
         let button = button.on_hover_text(O::WORDS.help).on_disabled_hover_text("The run has no checkpoint yet");
         if button.accessible_name(O::WORDS.name).clicked() {
             self.is_open = !self.is_open;
@@ -215,14 +218,12 @@ pub fn pending_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let mut cancel = None;
     for PendingAnalysis { analysis, of, at, is_cancelling, .. } in &cx.state.analysis.pending {
         ui.horizontal_wrapped(|ui| {
-            let name = match of {
-                SubjectId::Run(run) => cx.state.run_name(run),
-                SubjectId::Directory(path) => folder_name(path),
-            };
+            let name = subject_name(cx.state, of);
             if let Some((stage, fraction)) = at {
                 let bar = ProgressBar::new(*fraction as f32).desired_width(200.0).show_percentage();
                 ui.add(bar).accessible_name("Progress of the analysis");
-                ui.label(format!("{stage}: {name}"));
+                // Of a directory its path says which it is.
+                ui.label(if of.run().is_some() { format!("{stage}: {name}") } else { stage.clone() });
             } else {
                 ui.add(Spinner::new().size(14.0));
                 ui.label(format!("The analysis of \"{name}\" is waiting in the queue"));

@@ -106,7 +106,7 @@ impl DomainsView {
             return;
         }
         let is_open = &mut cx.state.analysis.beside_control;
-        let button = ui.add(Button::selectable(*is_open, "Beside its control"));
+        let button = ui.add(Button::selectable(*is_open, "Beside its control").frame_when_inactive(true));
         let words = "The same model trained on this text and on its tokens shuffled, each analysed on both";
         if button.on_hover_text(words).clicked() {
             *is_open = !*is_open;
