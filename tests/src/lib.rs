@@ -24,5 +24,5 @@ pub use window::{
     EXAMPLE_STEPS, Screen, answer_maps, answer_rebuilt, example_analysis, example_current, example_reconstruction,
     example_record, example_run, example_runs, fill_with_analyses, fill_with_benchmarks, fill_with_control,
     fill_with_directory, fill_with_examples, fill_with_generation, fill_with_reconstruction, hub_facts, model_facts,
-    repo_facts,
+    push_contents, repo_facts,
 };

@@ -11,8 +11,8 @@ use std::{
 };
 
 use headroom_engine::hub::{
-    FetchRequest, Fetched, Gating, HubError, HubSettings, PushRequest, RepoKind, Revision, Token, cached, describe_hub,
-    fetch, inspect, name_of_snapshot, push,
+    FetchRequest, Fetched, Gating, HubError, HubSettings, PushRequest, RepoKind, Revision, Token, cached, contents,
+    describe_hub, fetch, inspect, name_of_snapshot, push,
 };
 use headroom_tests::{Answer, Fault, Hub, LARGE, Program, Repo, TINY_DECODER, TOKEN, USER, hash_of, listing};
 use serde_json::Value;
@@ -591,6 +591,7 @@ fn a_directory_is_uploaded_and_fetched_again() {
             PushRequest { directory: from.clone(), name: name.parse().unwrap(), public, message: "A model".to_owned() };
         push(settings, &request, &mut |_| {}, &|| false)
     };
+    let listed = contents(&from).unwrap();
     let told = push_it(&scene.settings(), "mine", false).unwrap_err();
     assert!(told.is_refusal() && told.to_string().contains("HF_TOKEN"), "{told}");
     let told = push_it(&scene.with_token(), "somebody/mine", false).unwrap_err().to_string();
@@ -602,6 +603,9 @@ fn a_directory_is_uploaded_and_fetched_again() {
     assert!(pushed.is_new && pushed.commit.is_some());
     assert_eq!(pushed.files, ["README.md", "config.json", WEIGHTS, "tokenizer.json"]);
     assert_eq!(pushed.left_out, ["notes.txt", "training_state.safetensors"]);
+    // As it was said before.
+    assert!(listed.files.iter().map(|file| &file.name).eq(&pushed.files) && listed.left_out == pushed.left_out);
+    assert_eq!((listed.bytes(), pushed.public), (pushed.bytes, false));
     let key = format!("models/{USER}/mine");
     let there = scene.hub.repo(&key).unwrap();
     assert!(there.private && there.commits == 1);
@@ -621,11 +625,14 @@ fn a_directory_is_uploaded_and_fetched_again() {
     let mine = FetchRequest::of(format!("{USER}/mine").parse().unwrap());
     let fetched = fetch(&scene.with_token(), &mine, &mut |_| {}, &|| false).unwrap();
     assert!(fs::read(fetched.path.join(WEIGHTS)).unwrap() == fs::read(from.join(WEIGHTS)).unwrap());
+    // One that is there stays private, whatever is asked for.
+    let asked_public = push_it(&scene.with_token(), "mine", true).unwrap();
+    assert!(!asked_public.public && scene.hub.repo(&key).unwrap().private);
     // A public one is not written to by accident.
     scene.hub.change(&key, |repo| repo.private = false);
     let told = push_it(&scene.with_token(), "mine", false).unwrap_err().to_string();
     assert!(told.contains("everybody can read it") && told.contains("--public"), "{told}");
-    assert!(push_it(&scene.with_token(), "mine", true).is_ok());
+    assert!(push_it(&scene.with_token(), "mine", true).unwrap().public);
     // Everything else that is no model.
     fs::remove_file(from.join("config.json")).unwrap();
     let told = push_it(&scene.with_token(), "mine", true).unwrap_err();
@@ -864,6 +871,12 @@ fn a_run_is_uploaded_and_comes_back() {
     let run = line.program.train(TINY_DECODER, &["--steps", "4"]);
     let told = line.run(&["push", &run, "mine"]).expect_code(2);
     let _ = told.expect_words(&["needs a token", "HF_TOKEN"]);
+    // What would be sent is said without a hub and without a token.
+    let listed = line.run(&["push", &run, "mine", "--dry-run"]).expect_code(0).expect_words(&["nothing was sent"]);
+    assert!(listed.stdout.contains(WEIGHTS) && !listed.stdout.contains("training_state"), "{}", listed.stdout);
+    let listed = line.run(&["push", &run, "mine", "--dry-run", "--json"]).expect_code(0).json();
+    assert_eq!(listed["event"], "push_previewed");
+    assert!(line.hub.take_requests().is_empty(), "nobody was asked");
     let token = [("HF_TOKEN", TOKEN)];
     let told = line.run_with(&["push", &run, "somebody/mine"], &token).expect_code(2);
     let _ = told.expect_words(&["somebody/mine", "rights"]);
@@ -874,6 +887,10 @@ fn a_run_is_uploaded_and_comes_back() {
     let repo = line.hub.repo(&key).unwrap();
     assert!(repo.private && repo.files.contains_key(WEIGHTS) && repo.files.contains_key("config.json"));
     assert!(!repo.files.contains_key("training_state.safetensors"));
+    let names: Vec<&str> =
+        listed["files"].as_array().unwrap().iter().filter_map(|file| file["name"].as_str()).collect();
+    assert!(repo.files.keys().map(String::as_str).eq(names.iter().copied()), "{names:?} were promised");
+    assert_eq!(listed["bytes"], repo.files.values().map(Vec::len).sum::<usize>());
     let name = format!("{USER}/mine");
     let _ = line.run(&["fetch", &name]).expect_code(2);
     let _ = line.run_with(&["fetch", &name], &token).expect_code(0);

@@ -663,7 +663,10 @@ pub struct PushArgs {
     /// Which checkpoint of a run: `best`, `last` or a step.
     #[arg(long, default_value = "best")]
     pub which: Which,
-    /// One JSON object a line; the last is `pushed`.
+    /// Say what would be sent, and send nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// One JSON object a line; the last is `pushed`, or `push_previewed` with --dry-run.
     #[arg(long)]
     pub json: bool,
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use headroom_engine::{
     config::counted,
+    hub::{PushContents, Pushed},
     worker::{Command, Event, Target},
 };
 
@@ -24,30 +25,55 @@ pub fn run(store: Option<&Path>, args: &PushArgs) -> CliResult {
         Named::Run(_, record) => Target::Run { run: record.summary.id, which: args.which },
     };
     let session = Session::open_for_reading(store, matches!(target, Target::Run { .. }))?;
-    let command = Command::Push { target, name, public: args.public };
+    let command = if args.dry_run {
+        Command::PreviewPush { target }
+    } else {
+        Command::Push { target, name, public: args.public }
+    };
     let event = transfer::follow(&session, command, "it was uploaded", args.json, |event| {
-        matches!(event, Event::Pushed { .. })
+        matches!(event, Event::Pushed { .. } | Event::PushPreviewed { .. })
     })?;
     session.end();
     if args.json { print::json_line(&event) } else { tell(&event) }
 }
 
 fn tell(event: &Event) -> CliResult {
-    let Event::Pushed { target, pushed, public, seconds } = event else { return Ok(()) };
+    match event {
+        Event::PushPreviewed { contents, .. } => tell_contents(contents),
+        Event::Pushed { target, pushed, seconds } => tell_pushed(target, pushed, *seconds),
+        _ => Ok(()),
+    }
+}
+
+fn tell_contents(contents: &PushContents) -> CliResult {
+    for file in &contents.files {
+        print::line(format!("{:>12}  {}", plain::bytes(file.bytes), file.name))?;
+    }
+    let count = counted(contents.files.len(), "file");
+    print::aside(format!("{count}, {}; nothing was sent.", plain::bytes(contents.bytes())));
+    tell_left_out(&contents.left_out);
+    Ok(())
+}
+
+fn tell_left_out(files: &[String]) {
+    if !files.is_empty() {
+        print::aside(format!("Not uploaded: {}.", files.join(", ")));
+    }
+}
+
+fn tell_pushed(target: &str, pushed: &Pushed, seconds: f64) -> CliResult {
     if pushed.commit.is_none() {
         print::aside(format!("{} has all of it already.", pushed.name));
         return print::line(&pushed.url);
     }
-    let who = if *public { "everybody can read it" } else { "private" };
+    let who = if pushed.public { "everybody can read it" } else { "private" };
     print::aside(format!(
         "{target}: {}, {} ({} sent in {}), {who}.",
         counted(pushed.files.len(), "file"),
         plain::bytes(pushed.bytes),
         plain::bytes(pushed.sent),
-        plain::duration(*seconds)
+        plain::duration(seconds)
     ));
-    if !pushed.left_out.is_empty() {
-        print::aside(format!("Not uploaded: {}.", pushed.left_out.join(", ")));
-    }
+    tell_left_out(&pushed.left_out);
     print::line(&pushed.url)
 }

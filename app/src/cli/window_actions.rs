@@ -65,6 +65,7 @@ counterparts!(commands, Command, {
     Command::Inspect { .. } => Typed("fetch --info"),
     Command::Fetch { .. } => Typed("fetch"),
     Command::Push { .. } => Typed("push"),
+    Command::PreviewPush { .. } => Typed("push --dry-run"),
     Command::CancelTransfer { .. } => CTRL_C,
     Command::Export { .. } => Typed("export"),
     Command::ListRuns => Typed("runs"),

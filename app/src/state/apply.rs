@@ -27,12 +27,14 @@ impl State {
     pub fn apply(&mut self, notice: impl Into<Notice>) {
         let Notice { ticket, event } = notice.into();
         if let (Some(ticket), Event::Failed { why, .. } | Event::Refused { why }) = (ticket, &event) {
-            // A panel says itself why a model cannot be read or converted so, and what a hub does not know.
-            let is_said = self.models.says(ticket) || self.hub.says(ticket);
+            // A panel says itself why a model cannot be read, converted so or uploaded, and what a hub does not know.
+            let is_said = self.models.says(ticket) || self.hub.says(ticket) || self.uploads.says(ticket);
             self.failed(ticket, why);
             // What the user stopped before it began did not fail.
-            let was_stopped =
-                self.generate.was_stopped(ticket) || self.models.was_stopped(ticket) || self.hub.was_stopped(ticket);
+            let was_stopped = self.generate.was_stopped(ticket)
+                || self.models.was_stopped(ticket)
+                || self.hub.was_stopped(ticket)
+                || self.uploads.was_stopped(ticket);
             if is_said || was_stopped {
                 return;
             }
@@ -281,10 +283,11 @@ impl State {
                     self.models.open(folder);
                 }
             }
-            // The window does not score translations, nor upload models yet.
-            Event::Pushed { .. }
-            | Event::Pushing { .. }
-            | Event::Translating { .. }
+            event @ (Event::Pushed { .. } | Event::Pushing { .. } | Event::PushPreviewed { .. }) => {
+                self.uploads.apply(ticket, event, &mut self.messages);
+            }
+            // The window does not score translations.
+            Event::Translating { .. }
             | Event::TranslationEvaluated { .. }
             | Event::Done
             | Event::SnapshotData { .. }
@@ -482,7 +485,8 @@ impl State {
             || self.hub.fail(ticket, why)
             || self.maps.fail(ticket, why)
             || self.models.fail(ticket, why)
-            || self.speed.fail(ticket, why);
+            || self.speed.fail(ticket, why)
+            || self.uploads.fail(ticket, why);
     }
 
     fn pin_expected_race(&mut self) {

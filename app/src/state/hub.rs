@@ -20,25 +20,25 @@ pub struct Inspection {
     pub answer: Option<Result<Box<RepoFacts>, String>>,
 }
 
-/// How far a fetch is.
+/// How far a transfer is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FetchProgress {
+pub struct TransferProgress {
     /// The file in progress.
     pub file: String,
     /// Its number, from 0.
     pub number: usize,
     /// All of them.
     pub count: usize,
-    /// Bytes of all files that are here.
+    /// Bytes of them that arrived.
     pub bytes: u64,
-    /// Bytes of all files, as far as the hub says it.
+    /// Bytes of all of them, as far as that is known.
     pub total_bytes: u64,
-    /// How fast they come.
+    /// How fast they go.
     pub bytes_per_sec: f64,
 }
 
-impl FetchProgress {
-    /// The share that is here, 0 to 1.
+impl TransferProgress {
+    /// The share that arrived, 0 to 1.
     pub fn share(&self) -> f32 {
         if self.total_bytes == 0 { 0.0 } else { (self.bytes as f64 / self.total_bytes as f64).min(1.0) as f32 }
     }
@@ -58,7 +58,7 @@ pub struct FetchRun {
     /// What is fetched.
     pub request: FetchRequest,
     /// How far it is, once that is known.
-    pub progress: Option<FetchProgress>,
+    pub progress: Option<TransferProgress>,
     /// Whether it goes on, was stopped, or failed.
     pub phase: Phase,
     /// Whether it was told to stop.
@@ -184,7 +184,7 @@ impl HubState {
             }
             Event::Fetching { file, number, count, bytes, total_bytes, bytes_per_sec, .. } => {
                 if let Some(run) = self.fetches.iter_mut().find(|run| Some(run.ticket) == ticket) {
-                    run.progress = Some(FetchProgress { file, number, count, bytes, total_bytes, bytes_per_sec });
+                    run.progress = Some(TransferProgress { file, number, count, bytes, total_bytes, bytes_per_sec });
                     run.phase = Phase::Going;
                 }
             }

@@ -20,13 +20,14 @@ mod speed;
 mod subject;
 #[cfg(test)]
 mod tests;
+mod uploads;
 mod view;
 
 pub use advice::AdviceState;
 pub use analysis::{AnalysisPart, AnalysisState, MarkedHeads, PendingAnalysis};
 pub use current::{CurrentRun, StartFacts, SystemLoad};
 pub use generate::{GenerateState, Generation, GenerationSpec, Phase as GenerationPhase, Proving, step_costs};
-pub use hub::{FetchProgress, FetchRun, HubState, Inspection};
+pub use hub::{FetchRun, HubState, Inspection, TransferProgress};
 pub use maps::{MapsOf, MapsState, ShownMaps};
 pub use models::{ConversionRequest, ConversionRun, ModelsState, Preview};
 pub use purge::PurgeState;
@@ -35,4 +36,5 @@ pub use selection::Selection;
 pub use series::{RunSeries, SeriesCache};
 pub use speed::{Measuring, SpeedState};
 pub use subject::SubjectId;
+pub use uploads::{UploadRequest, UploadRun, UploadsState};
 pub use view::{CheckAnswer, State};

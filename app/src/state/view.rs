@@ -10,7 +10,7 @@ use headroom_engine::{
 
 use super::{
     AdviceState, AnalysisState, CurrentRun, GenerateState, HubState, MapsState, ModelsState, PurgeState, Selection,
-    SeriesCache, SpeedState, StartFacts, SystemLoad, request_cache::RequestCache,
+    SeriesCache, SpeedState, StartFacts, SystemLoad, UploadsState, request_cache::RequestCache,
 };
 use crate::messages::Messages;
 
@@ -49,6 +49,8 @@ pub struct State {
     pub maps: MapsState,
     /// What is known of a hub, and what is fetched from it.
     pub hub: HubState,
+    /// What of models would be uploaded, and what is.
+    pub uploads: UploadsState,
     /// What is known of models, and conversions.
     pub models: ModelsState,
     /// Texts that are generated.
@@ -247,6 +249,7 @@ impl State {
         requests.extend(self.generate.take_requests());
         requests.extend(self.hub.take_requests());
         requests.extend(self.models.take_requests());
+        requests.extend(self.uploads.take_requests());
         requests
     }
 }

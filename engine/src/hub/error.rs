@@ -192,7 +192,7 @@ pub enum HubError {
     },
     /// The public repository that a private upload would go to.
     #[error(
-        "\"{name}\" is on the hub already, and everybody can read it. Add --public if that is meant, or choose another name."
+        "\"{name}\" is on the hub already, and everybody can read it. Upload it as public (--public) if that is meant, or choose another name."
     )]
     IsPublic {
         /// The repository.

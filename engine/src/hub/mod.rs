@@ -31,5 +31,5 @@ pub use error::HubError;
 pub use fetch::{FetchProgress, FetchRequest, Fetched, FetchedFile, fetch};
 pub use info::{Gating, RemoteArchitecture, RemoteFile, RepoFacts, inspect};
 pub use names::{CommitHash, FileHash, RepoKind, RepoName, RepoPath, Revision};
-pub use push::{PushProgress, PushRequest, Pushed, push};
+pub use push::{PushContents, PushProgress, PushRequest, Pushed, contents, push};
 pub use settings::{HubSettings, Token};

@@ -21,6 +21,7 @@ use super::{
     info::{self, is_model_file},
     names::{CommitHash, RepoKind, RepoName, Revision, shortened},
 };
+use crate::checkpoint::FileFacts;
 
 /// Files that are uploaded beside those that a fetch brings.
 const OTHER_FILES: [&str; 2] = ["README.md", "modeling_headroom.py"];
@@ -70,6 +71,8 @@ pub struct Pushed {
     pub commit: Option<CommitHash>,
     /// Whether the repository was made for this.
     pub is_new: bool,
+    /// Whether everybody may read it; one that was there stays as it was.
+    pub public: bool,
     /// The files.
     pub files: Vec<String>,
     /// Their size.
@@ -78,6 +81,22 @@ pub struct Pushed {
     pub sent: u64,
     /// What stands in the directory and was not uploaded.
     pub left_out: Vec<String>,
+}
+
+/// What of a model directory would be uploaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PushContents {
+    /// The files, by name.
+    pub files: Vec<FileFacts>,
+    /// What stands in the directory and would not be uploaded.
+    pub left_out: Vec<String>,
+}
+
+impl PushContents {
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
 }
 
 /// A file to be uploaded.
@@ -122,7 +141,7 @@ impl Push<'_> {
     fn run(&self, progress: &mut dyn FnMut(&PushProgress)) -> Result<Pushed, HubError> {
         let (mut uploads, left_out) = files_of(&self.request.directory)?;
         let name = self.full_name()?;
-        let is_new = self.create(&name)?;
+        let (is_new, public) = self.create(&name)?;
         self.announce(&name, &mut uploads)?;
         let large: Vec<usize> = (0..uploads.len())
             .filter(|index| uploads.get(*index).is_some_and(|upload| upload.is_large && !upload.is_there))
@@ -136,6 +155,7 @@ impl Push<'_> {
             name,
             commit,
             is_new,
+            public,
             bytes: uploads.iter().map(|upload| upload.bytes).sum(),
             sent: sent + inline.sum::<u64>(),
             files: uploads.into_iter().map(|upload| upload.name).collect(),
@@ -171,8 +191,8 @@ impl Push<'_> {
         format!("{user}/{}", self.request.name).parse().map_err(|why: String| self.client.malformed(what, &why))
     }
 
-    /// Makes the repository unless it is there; gives whether it was made.
-    fn create(&self, name: &RepoName) -> Result<bool, HubError> {
+    /// Makes the repository unless it is there; gives whether it was made, and whether everybody may read it.
+    fn create(&self, name: &RepoName) -> Result<(bool, bool), HubError> {
         let visibility = if self.request.public { "public" } else { "private" };
         let payload = json!({
             "type": "model",
@@ -195,15 +215,16 @@ impl Push<'_> {
             },
         );
         if !is_there.get() {
-            return made.map(|_| true);
+            return made.map(|_| (true, self.request.public));
         }
         let there = info::ask(self.client, RepoKind::Model, name, &Revision::default());
         match there {
             Ok(answer) if !answer.facts.private && !self.request.public => {
                 Err(HubError::IsPublic { name: name.clone() })
             }
+            Ok(answer) => Ok((false, !answer.facts.private)),
             // A repository without a commit has no revision yet.
-            Ok(_) | Err(HubError::NoRevision { .. }) => Ok(false),
+            Err(HubError::NoRevision { .. }) => Ok((false, self.request.public)),
             Err(error) => Err(error),
         }
     }
@@ -437,8 +458,11 @@ impl Push<'_> {
     }
 }
 
-/// The files of a model directory, and what else stands there.
-fn files_of(directory: &Path) -> Result<(Vec<Upload>, Vec<String>), HubError> {
+/// What of a model directory [`push`] would upload. No hub is asked.
+///
+/// # Errors
+/// If it is no model directory, or cannot be read.
+pub fn contents(directory: &Path) -> Result<PushContents, HubError> {
     let refused = |why: &str| HubError::NotUploadable { why: why.to_owned(), path: directory.to_owned() };
     if !directory.join("config.json").is_file() {
         return Err(refused(
@@ -451,21 +475,25 @@ fn files_of(directory: &Path) -> Result<(Vec<Upload>, Vec<String>), HubError> {
             "This model directory has no weights. Name one that `headroom export` or `headroom convert` made",
         ));
     }
-    let mut names: Vec<String> = Vec::new();
-    let mut left_out = Vec::new();
+    let mut contents = PushContents::default();
     for entry in fs::read_dir(directory).map_err(HubError::io("read the folder", directory))? {
         let entry = entry.map_err(HubError::io("read the folder", directory))?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let is_file = fs::metadata(entry.path()).is_ok_and(|there| there.is_file());
-        if is_file && (is_model_file(&name) || OTHER_FILES.contains(&name.as_str())) {
-            names.push(name);
-        } else {
-            left_out.push(name);
+        let file = fs::metadata(entry.path()).ok().filter(fs::Metadata::is_file);
+        match file.filter(|_| is_model_file(&name) || OTHER_FILES.contains(&name.as_str())) {
+            Some(file) => contents.files.push(FileFacts { name, bytes: file.len() }),
+            None => contents.left_out.push(name),
         }
     }
-    names.sort();
-    left_out.sort();
-    let uploads = names.into_iter().map(|name| {
+    contents.files.sort_by(|a, b| a.name.cmp(&b.name));
+    contents.left_out.sort();
+    Ok(contents)
+}
+
+/// The files of a model directory with their hashes, and what else stands there.
+fn files_of(directory: &Path) -> Result<(Vec<Upload>, Vec<String>), HubError> {
+    let PushContents { files, left_out } = contents(directory)?;
+    let uploads = files.into_iter().map(|FileFacts { name, .. }| {
         let path = directory.join(&name);
         let read = || -> std::io::Result<(u64, String)> {
             let mut file = File::open(&path)?;

@@ -204,6 +204,11 @@ pub enum Command {
         /// Whether everybody may read it.
         public: bool,
     },
+    /// Says what a [`Self::Push`] would send, without asking a hub; answered by [`super::Event::PushPreviewed`].
+    PreviewPush {
+        /// Which model.
+        target: Target,
+    },
     /// Ends an [`Self::Inspect`], a [`Self::Fetch`], of which what came is kept, or a [`Self::Push`], which then changes nothing.
     /// Answered by [`super::Event::Done`].
     CancelTransfer {

@@ -8,7 +8,7 @@ use crate::{
     config::{Precision, Problem},
     convert::{Conversion, ConvertedAttention, Price},
     generate::{BeamNode, CacheProof, Ending, SourceAttention},
-    hub::{Fetched, HubFacts, Pushed, RepoFacts, RepoName},
+    hub::{Fetched, HubFacts, PushContents, Pushed, RepoFacts, RepoName},
     objective::Measurements,
     speed::{MachineLimits, PointResult},
     store::{
@@ -577,11 +577,19 @@ pub enum Event {
         /// What is there now.
         #[serde(flatten)]
         pushed: Box<Pushed>,
-        /// Whether everybody may read it.
-        public: bool,
         /// Time that it took.
         #[serde(with = "floats")]
         seconds: f64,
+    },
+    /// Answer to [`super::Command::PreviewPush`].
+    PushPreviewed {
+        /// Which model.
+        target: Target,
+        /// What would be sent, and what would not.
+        #[serde(flatten)]
+        contents: Box<PushContents>,
+        /// Bytes of all files.
+        bytes: u64,
     },
     /// Answer to [`super::Command::Export`].
     Exported {

@@ -7,6 +7,7 @@ use std::{
 };
 
 use candle_core::Device;
+use tempfile::TempDir;
 
 use super::{
     Event, Target, Ticket,
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::{
     checkpoint::load_model_dir,
-    hub::{self, FetchRequest, HubError, HubSettings, PushRequest, RepoName},
+    hub::{self, FetchRequest, HubError, HubSettings, PushContents, PushRequest, RepoName},
     store::Store,
     train::dtype_of,
 };
@@ -150,19 +151,7 @@ fn push(
 ) -> Result<Event, JobError> {
     let settings = HubSettings::from_environment()?;
     let begun = Instant::now();
-    // A run's checkpoint leaves without its training state, as an export does.
-    let mut exported = None;
-    let directory = match target {
-        Target::Directory(path) => path.clone(),
-        Target::Run { .. } => {
-            let scratch = exported.insert(tempfile::tempdir().map_err(|error| {
-                JobError::failure(format!(
-                    "A temporary folder could not be made: {error}. Free some space, or set TMPDIR."
-                ))
-            })?);
-            export(store, target, scratch.path().join("model"))?
-        }
-    };
+    let (directory, _exported) = directory_of(store, target)?;
     let request = PushRequest { directory, name: name.clone(), public, message: "Upload from Headroom".to_owned() };
     let mut pace = Pace::default();
     let pushed = hub::push(
@@ -185,9 +174,33 @@ fn push(
     Ok(Event::Pushed {
         target: Subject::called(store, target),
         pushed: Box::new(pushed),
-        public,
         seconds: begun.elapsed().as_secs_f64(),
     })
+}
+
+/// What would be uploaded. Of a run's checkpoint that is known once it is written as an upload writes it; nothing of that stays.
+///
+/// # Errors
+/// If it is no model directory, or cannot be written as one.
+pub(super) fn contents(store: &Store, target: &Target) -> Result<PushContents, JobError> {
+    let (directory, _exported) = directory_of(store, target)?;
+    Ok(hub::contents(&directory)?)
+}
+
+/// The directory that is uploaded, and the folder that holds it where it was written for this alone: a run's checkpoint leaves
+/// without its training state, as an export does.
+fn directory_of(store: &Store, target: &Target) -> Result<(PathBuf, Option<TempDir>), JobError> {
+    match target {
+        Target::Directory(path) => Ok((path.clone(), None)),
+        Target::Run { .. } => {
+            let scratch = tempfile::tempdir().map_err(|error| {
+                JobError::failure(format!(
+                    "A temporary folder could not be made: {error}. Free some space, or set TMPDIR."
+                ))
+            })?;
+            Ok((export(store, target, scratch.path().join("model"))?, Some(scratch)))
+        }
+    }
 }
 
 /// Writes a run's checkpoint as a model directory.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Event, Target,
+    Event, Target, hub_job,
     subject::{self, Subject},
     viewer::{ViewContext, spawn},
 };
@@ -52,6 +52,22 @@ pub(super) fn describe_hub(context: &ViewContext) {
     spawn(&context.outbox, || match HubSettings::from_environment() {
         Ok(settings) => Event::HubDescribed { facts: Box::new(hub::describe_hub(&settings)) },
         Err(error) => Event::Refused { why: error.to_string() },
+    });
+}
+
+/// Answers with what would be uploaded of a model.
+pub(super) fn preview_push(context: ViewContext, target: Target) {
+    let outbox = context.outbox.clone();
+    spawn(&outbox, move || match hub_job::contents(&context.store, &target) {
+        Ok(contents) => Event::PushPreviewed { target, bytes: contents.bytes(), contents: Box::new(contents) },
+        Err(error) => {
+            let why = format!("{} cannot be uploaded. {}", Subject::called(&context.store, &target), error.why);
+            if error.is_refusal {
+                Event::Refused { why }
+            } else {
+                Event::Failed { run: None, why, what_to_do: String::new() }
+            }
+        }
     });
 }
 

@@ -331,6 +331,10 @@ impl Scheduler {
                 self.transfer(HubJob::Push { target, name, public });
                 Ok(())
             }
+            Command::PreviewPush { target } => {
+                models::preview_push(self.view_context(), target);
+                Ok(())
+            }
             Command::CancelTransfer { transfer } => {
                 self.transfers.iter().filter(|one| one.is_of(transfer)).for_each(Transfer::stop);
                 self.outbox.send(Event::Done);

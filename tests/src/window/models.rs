@@ -4,8 +4,8 @@ use headroom_engine::{
     checkpoint::{AttentionError, DirectoryFacts, FileFacts, Lineage, MeasuredChange, TensorFacts},
     config::{NormPlacement, RunConfig},
     hub::{
-        CachedModel, CommitHash, Gating, HubFacts, InterruptedFetch, RemoteArchitecture, RemoteFile, RepoFacts,
-        RepoKind, RepoName, Revision,
+        CachedModel, CommitHash, Gating, HubFacts, InterruptedFetch, PushContents, RemoteArchitecture, RemoteFile,
+        RepoFacts, RepoKind, RepoName, Revision,
     },
 };
 
@@ -86,6 +86,23 @@ pub fn hub_facts() -> HubFacts {
             bytes: 441_200_000,
         }],
         interrupted: vec![InterruptedFetch { name: "org/large".parse().expect("a name"), bytes: 73_400_320 }],
+    }
+}
+
+/// What would be uploaded of the same small model.
+pub fn push_contents() -> PushContents {
+    let file = |name: &str, bytes: u64| FileFacts { name: name.to_owned(), bytes };
+    PushContents {
+        files: vec![
+            file("README.md", 1_912),
+            file("config.json", 1_482),
+            file("headroom.json", 1_130),
+            file("headroom.toml", 1_604),
+            file("model.safetensors", 3_732_480),
+            file("modeling_headroom.py", 31_288),
+            file("tokenizer.json", 48_211),
+        ],
+        left_out: vec!["notes.txt".to_owned(), "training_state.safetensors".to_owned()],
     }
 }
 

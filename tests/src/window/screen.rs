@@ -4,7 +4,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use egui::{Context, Event, Key, Modifiers, Role, UiBuilder, Vec2, vec2};
+use egui::{Context, Event, Key, Modifiers, Role, UiBuilder, Vec2, accesskit::Toggled, vec2};
 use egui_kittest::{Harness, Node, SnapshotOptions, SnapshotResults, kittest::NodeT as _};
 use headroom_app::{
     link::Link,
@@ -291,6 +291,12 @@ impl Screen {
     #[track_caller]
     pub fn is_enabled(&self, name: &str) -> bool {
         !self.get(name).accesskit_node().is_disabled()
+    }
+
+    /// Whether the box or the choice of this name is ticked.
+    #[track_caller]
+    pub fn is_checked(&self, name: &str) -> bool {
+        self.get(name).accesskit_node().toggled() == Some(Toggled::True)
     }
 
     /// Whether the control of this name has the keyboard.

@@ -6,13 +6,14 @@ use headroom_app::{
     context::PanelId,
     link::Link,
     settings::{Settings, ThemeChoice},
+    state::UploadRequest,
 };
 use headroom_engine::{
     convert::{ConvertedAttention, LayerPrice, Price},
     hub::{FetchRequest, HubError, HubFacts},
-    worker::{Command, Event, ModelCost, Notice, Request},
+    worker::{Command, Event, ModelCost, Notice, Request, Target, Which},
 };
-use headroom_tests::{Screen, example_run, hub_facts, model_facts, repo_facts};
+use headroom_tests::{Screen, example_run, hub_facts, model_facts, push_contents, repo_facts};
 
 use crate::{full, in_both_themes};
 
@@ -126,6 +127,45 @@ fn a_model_of_a_hub() {
         screen.click("Look it up");
         let facts = Event::Inspected { facts: Box::new(repo_facts()) };
         tell(&mut screen, |command| matches!(command, Command::Inspect { .. }), facts);
+        screen
+    });
+}
+
+/// What would be sent, and an upload on its way.
+#[test]
+fn a_model_on_its_way_to_a_hub() {
+    in_both_themes("models_upload", |theme| {
+        let mut screen = panel(theme);
+        screen.click("Upload this model to a hub");
+        let target = Target::Run { run: example_run(0), which: Which::Step(400) };
+        let name = "ada/grammar-decoder-400".parse().expect("a name");
+        let model = "grammar decoder, step 400".to_owned();
+        screen.state().uploads.upload(UploadRequest { target, model, name, public: true });
+        for Request { ticket, command } in asked(&mut screen) {
+            let event = match command {
+                Command::DescribeHub => {
+                    let facts = HubFacts { has_token: true, ..hub_facts() };
+                    Event::HubDescribed { facts: Box::new(facts) }
+                }
+                Command::PreviewPush { target } => {
+                    let contents = push_contents();
+                    Event::PushPreviewed { target, bytes: contents.bytes(), contents: Box::new(contents) }
+                }
+                Command::Push { name, .. } => Event::Pushing {
+                    name,
+                    file: "model.safetensors".to_owned(),
+                    number: 0,
+                    count: 1,
+                    bytes: 1_310_720,
+                    total_bytes: 3_732_480,
+                    bytes_per_sec: 262_144.0,
+                },
+                _ => continue,
+            };
+            screen.state().apply(Notice { ticket: Some(ticket), event });
+        }
+        screen.fill("Name on the hub", "ada/grammar-decoder");
+        screen.click("Models");
         screen
     });
 }

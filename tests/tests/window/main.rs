@@ -21,3 +21,4 @@ mod reconstruct;
 mod runs;
 mod shell;
 mod states;
+mod upload;

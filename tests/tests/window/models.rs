@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::common::{store, train, write_tiny};
 
-fn panel() -> Screen {
+pub fn panel() -> Screen {
     let mut screen = Screen::recorder();
     fill_with_examples(screen.state());
     screen.state().current = None;
@@ -39,7 +39,7 @@ fn asked(screen: &mut Screen) -> Vec<Request> {
     all.into_iter().filter(is_meant).collect()
 }
 
-fn answer(screen: &mut Screen, request: &Request, event: Event) {
+pub fn answer(screen: &mut Screen, request: &Request, event: Event) {
     screen.state().apply(Notice { ticket: Some(request.ticket), event });
     screen.settle();
 }

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use egui::{
-    Button, Frame, Grid, Key, Label, Margin, ProgressBar, Response, RichText, ScrollArea, Spinner, TextEdit, Ui,
-};
+use egui::{Button, Grid, Key, Label, Response, RichText, ScrollArea, Spinner, TextEdit, Ui};
 use headroom_engine::{
     config::counted,
     hub::{FetchRequest, Gating, HubFacts, RemoteArchitecture, RepoFacts, RepoName, Revision},
@@ -12,6 +10,7 @@ use headroom_engine::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::transfer::{framed_ui, host, progress_ui};
 use crate::{
     context::PanelContext,
     format,
@@ -53,9 +52,7 @@ impl HubForm {
         let palette = theme::palette(ui.visuals());
         let here = cx.state.hub.here().map(Option::<&HubFacts>::cloned);
         let mut opened = None;
-        Frame::new().fill(palette.surface).corner_radius(4).inner_margin(Margin::same(10)).show(ui, |ui| {
-            ui.set_min_width(ui.available_width());
-            ui.label(RichText::new("Bring a model from a hub").color(palette.strong));
+        framed_ui(ui, "Bring a model from a hub", |ui| {
             self.fields_ui(ui, &here, &mut cx.state.hub);
             self.inspection_ui(ui, &mut cx.state.hub);
             fetches_ui(ui, &mut cx.state.hub);
@@ -230,11 +227,6 @@ impl HubForm {
     }
 }
 
-/// The part of an address that says who is asked.
-fn host(endpoint: &str) -> &str {
-    endpoint.split_once("://").map_or(endpoint, |(_, host)| host)
-}
-
 /// Draws what the hub says about a model.
 fn remote_ui(ui: &mut Ui, facts: &RepoFacts, palette: Palette) {
     let commit = facts.commit.as_str().get(..12).unwrap_or_default();
@@ -335,24 +327,7 @@ fn fetch_ui(ui: &mut Ui, run: &FetchRun) -> Option<Wish> {
                 wish = Some(Wish::Stop(run.ticket));
             }
         });
-        match &run.progress {
-            None => {
-                ui.horizontal(|ui| {
-                    ui.add(Spinner::new().size(14.0));
-                    ui.label(RichText::new("Asking for its files…").color(palette.weak));
-                });
-            }
-            Some(at) => {
-                let text = format!("{} of {}", format::bytes(at.bytes), format::bytes(at.total_bytes));
-                ui.add(ProgressBar::new(at.share()).desired_width(420.0).text(text));
-                let mut words = vec![at.file.clone(), format!("file {} of {}", at.number + 1, at.count)];
-                if at.bytes_per_sec > 0.0 {
-                    words.push(format!("{}/s", format::bytes(at.bytes_per_sec as u64)));
-                }
-                words.extend(at.left_secs().map(|left| format!("{} left", format::duration(left))));
-                ui.label(RichText::new(words.join(", ")).small().color(palette.weak));
-            }
-        }
+        progress_ui(ui, run.progress.as_ref(), "Asking for its files…");
         return wish;
     }
     match &run.phase {

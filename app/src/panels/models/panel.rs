@@ -16,6 +16,7 @@ use super::{
     inside::inside_ui,
     outcome::{Clicked, outcome_ui},
     recent::Recent,
+    upload::UploadForm,
 };
 use crate::{
     common::{ExportDialog, Exportable, blank_ui, working_ui},
@@ -47,6 +48,7 @@ pub struct ModelsPanel {
     memory: Option<Memory>,
     run: Option<RunId>,
     which: Which,
+    upload: UploadForm,
     export: Option<ExportDialog>,
 }
 
@@ -131,7 +133,7 @@ impl ModelsPanel {
                 ui.close();
             }
         });
-        let bring = Button::selectable(memory.brings, "From a hub…");
+        let bring = Button::selectable(memory.brings, "From a hub…").frame_when_inactive(true);
         let bring = ui.add(bring).on_hover_text("Looks a pretrained model up and fetches it");
         if bring.accessible_name("Bring a model from a hub").clicked() {
             memory.brings = !memory.brings;
@@ -155,6 +157,7 @@ impl ModelsPanel {
             ui.label("Model");
             memory.model.ui(ui, PanelId::MODELS, false, cx);
             Self::sources_ui(ui, memory, cx);
+            upload_ui(ui, &mut self.upload, cx);
         });
         if memory.brings {
             ui.add_space(4.0);
@@ -164,6 +167,7 @@ impl ModelsPanel {
             ui.add_space(4.0);
         }
         let target = memory.model.target(run.map(|run| (run, self.which)), cx);
+        self.upload.ui(ui, &target, cx);
         match target {
             Err(why) => {
                 ui.label(RichText::new(why).color(palette.weak));
@@ -249,6 +253,19 @@ impl ModelsPanel {
                     self.export = Some(ExportDialog::new("models", Exportable::Data(Box::new(data)), cx));
                 }
             }
+        }
+    }
+}
+
+/// The button that shows what would be uploaded, and where to.
+fn upload_ui(ui: &mut Ui, upload: &mut UploadForm, cx: &mut PanelContext<'_>) {
+    let button = ui.add(Button::selectable(upload.is_open, "Upload to a hub…").frame_when_inactive(true));
+    let button = button.on_hover_text("Shows what of this model would be sent, and sends nothing yet");
+    if button.accessible_name("Upload this model to a hub").clicked() {
+        upload.is_open = !upload.is_open;
+        if upload.is_open {
+            upload.begin();
+            cx.state.hub.look_again();
         }
     }
 }
