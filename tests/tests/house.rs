@@ -9,7 +9,7 @@ use std::{
 };
 
 /// The engine's rooms, lowest floor first. Rooms on one floor do not use each other.
-const FLOORS: [&[&str]; 16] = [
+const FLOORS: [&[&str]; 17] = [
     &["text"],
     &["config"],
     &["ops"],
@@ -18,12 +18,13 @@ const FLOORS: [&[&str]; 16] = [
     &["objective"],
     &["data"],
     &["analysis"],
+    &["convert"],
     &["advise"],
     &["generate"],
     &["train"],
     &["speed"],
     &["checkpoint"],
-    &["convert", "hub"],
+    &["hub"],
     &["store"],
     &["worker"],
 ];

@@ -176,7 +176,7 @@ fn as_json(record: &RunRecord, analysis: &Analysis, sources: &[String], advice: 
         "present": advice.prediction.as_ref().ok().map(|prediction| prediction.present),
         "proposed": advice.prediction.as_ref().ok().map(|prediction| prediction.proposed),
         "why_not": advice.why_not(),
-        "config": advice.config,
+        "config": advice.config(),
     })
 }
 
@@ -258,9 +258,10 @@ fn tell(
     {
         tell_saving(prediction)?;
     }
-    match advice.why_not() {
-        Some(why) => print::line(format!("Nothing to train: {}", plain::ascii(&why))),
-        None => print::line(format!("As a config:\n\n{}", attention(&advice.config)).trim_end()),
+    match (advice.why_not(), advice.config()) {
+        (Some(why), _) => print::line(format!("Nothing to train: {}", plain::ascii(&why))),
+        (None, Some(config)) => print::line(format!("As a config:\n\n{}", attention(config)).trim_end()),
+        (None, None) => Ok(()),
     }
 }
 
@@ -299,12 +300,13 @@ fn trained(
     (analysis, sources): (&Analysis, &[String]),
     advice: &Advice,
 ) -> CliResult<RunId> {
-    let Some(prediction) = advice.to_keep().filter(|_| advice.why_not().is_none()) else {
+    let kept = advice.to_keep().filter(|_| advice.why_not().is_none());
+    let (Some(prediction), Some(proposed)) = (kept, advice.config()) else {
         let why = advice.why_not().unwrap_or_default();
         return Err(CliError::at("run", format!("{why} Nothing was started.")));
     };
     let source = &record.summary;
-    let proposed = findings::advised_config(&source.name, &advice.config, prediction);
+    let proposed = findings::advised_config(&source.name, proposed, prediction);
     let again = args.again.then(|| RunConfig { name: format!("{}: again", source.name), ..config.clone() });
     let tag = {
         let runs = reading.runs(RunFilter::ALL)?;

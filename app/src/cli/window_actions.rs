@@ -59,6 +59,7 @@ counterparts!(commands, Command, {
     Command::EvaluateTranslation { .. } => Typed("translate-eval"),
     Command::Convert { .. } => Typed("convert"),
     Command::DescribeModel { .. } => Typed("show"),
+    Command::ReadPlan { .. } => Typed("advise"),
     Command::PreviewConversion { .. } => Needs("`convert` itself says what it came to; it changes nothing that was there"),
     Command::CancelConversion { .. } => CTRL_C,
     Command::DescribeHub => Typed("fetch --cached"),

@@ -274,7 +274,8 @@ impl State {
             event @ (Event::Converted { .. }
             | Event::Converting { .. }
             | Event::ConversionPreviewed { .. }
-            | Event::ModelDescribed { .. }) => self.models.apply(ticket, event),
+            | Event::ModelDescribed { .. }
+            | Event::PlanRead { .. }) => self.models.apply(ticket, event),
             event @ (Event::Fetched { .. }
             | Event::Fetching { .. }
             | Event::HubDescribed { .. }

@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use headroom_engine::{
+    attention::ModelPlan,
     checkpoint::DirectoryFacts,
     config::DataConfig,
     convert::Conversion,
@@ -60,6 +61,7 @@ pub struct Preview {
 /// What the Models panel shows: what files of models say, what conversions would come to, and those that were made.
 pub struct ModelsState {
     facts: RequestCache<String, DirectoryFacts>,
+    plans: RequestCache<String, ModelPlan>,
     previews: RequestCache<String, Preview>,
     /// The conversions of this window, the newest last.
     pub conversions: Vec<ConversionRun>,
@@ -72,6 +74,7 @@ impl Default for ModelsState {
     fn default() -> Self {
         Self {
             facts: RequestCache::keeping(KEPT),
+            plans: RequestCache::keeping(KEPT),
             previews: RequestCache::keeping(KEPT),
             conversions: Vec::new(),
             opened: None,
@@ -105,9 +108,19 @@ impl ModelsState {
         Ok(self.facts.get(&key, || Command::DescribeModel { target: target.clone() }))
     }
 
-    /// Reads them again: they may have changed, or be there now.
+    /// The plan of a model, or why it cannot be read; neither while that is to come.
+    pub fn plan(&mut self, target: &Target) -> Result<Option<&ModelPlan>, String> {
+        let key = key(target);
+        if let Some(why) = self.plans.failure(&key) {
+            return Err(why.to_owned());
+        }
+        Ok(self.plans.get(&key, || Command::ReadPlan { target: target.clone() }))
+    }
+
+    /// Reads both again: they may have changed, or be there now.
     pub fn read_again(&mut self, target: &Target) {
         self.facts.forget(&key(target));
+        self.plans.forget(&key(target));
     }
 
     /// Lets the panel show the model of this folder, or the one that this file belongs to. Its files are read anew.
@@ -183,6 +196,7 @@ impl ModelsState {
     pub(super) fn take_requests(&mut self) -> Vec<Request> {
         let mut all = std::mem::take(&mut self.outgoing);
         all.extend(self.facts.take_requests());
+        all.extend(self.plans.take_requests());
         all.extend(self.previews.take_requests());
         all
     }
@@ -193,13 +207,14 @@ impl ModelsState {
             run.phase = if run.is_stopping { Phase::Done { stopped: true } } else { Phase::Failed(why.to_owned()) };
             return true;
         }
-        self.facts.fail(ticket, why) || self.previews.fail(ticket, why)
+        self.facts.fail(ticket, why) || self.plans.fail(ticket, why) || self.previews.fail(ticket, why)
     }
 
     /// Takes an event of a request in; others are none of its business.
     pub(super) fn apply(&mut self, ticket: Option<Ticket>, event: Event) {
         match event {
             Event::ModelDescribed { target, facts } => self.facts.answer(key(&target), *facts),
+            Event::PlanRead { target, plan } => self.plans.answer(key(&target), *plan),
             Event::ConversionPreviewed { target, conversion, before, after } => {
                 self.previews.answer(key(&(&target, &conversion)), Preview { before, after });
             }
@@ -215,6 +230,7 @@ impl ModelsState {
                     (run.outcome, run.phase) = (Some(Box::new(event)), Phase::Done { stopped: false });
                     let made = key(&Target::Directory(run.asked.to.clone()));
                     self.facts.forget(&made);
+                    self.plans.forget(&made);
                 }
             }
             _ => {}

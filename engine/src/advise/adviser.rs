@@ -1,73 +1,40 @@
-use super::{Borrowing, Costs, DimensionAdvice, HeadAdvice, PairAdvice, Prediction, Wishes, vocabulary_of};
+use super::{
+    Advice, Borrowing, Costs, DimensionAdvice, HeadAdvice, PairAdvice, Prediction, Proposal, Wishes, vocabulary_of,
+};
 use crate::{
-    analysis::{Analysis, CapturedVariance, Measure},
+    analysis::{Analysis, CapturedVariance, Measure, NOT_YET, Similarity},
     attention::{HeadPlan, ModelPlan},
-    config::{Collaborative, Compatibility, Coverage, PartialCoverage, Problem, RunConfig},
+    config::{Collaborative, Compatibility, Coverage, PartialCoverage, Problem, Reuse, RunConfig, counted},
 };
 
-/// What is known of a trained model, ready to be asked at any thresholds.
+/// What is known of a trained model, ready to be asked at any thresholds: of a run, which is trained again with another
+/// config, or of a model from elsewhere, which is converted.
 #[derive(Clone, Debug)]
 pub struct Adviser {
-    /// The model's config, with as many layers as the model has.
-    config: RunConfig,
-    run: String,
-    vocabulary: usize,
-    plan: HeadPlan,
+    plan: ModelPlan,
+    tokens: usize,
+    /// Its schedule as it is written.
+    reuse: Reuse,
     present: Costs,
     borrowing: Result<Borrowing, String>,
     captured: Result<CapturedVariance, String>,
     errors: Result<Vec<f64>, String>,
+    /// The run that it is of; none of a model that is converted.
+    run: Option<OfRun>,
 }
 
-/// A plan, and what can be said of it beforehand.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Advice {
-    /// What was wished for.
-    pub wishes: Wishes,
-    /// Which heads borrow, where that was wished for; else why that cannot be said.
-    pub heads: Option<Result<HeadAdvice, String>>,
-    /// How many dimensions are shared.
-    pub dimensions: Option<Result<DimensionAdvice, String>>,
-    /// How many pairs are scored.
-    pub pairs: Option<Result<PairAdvice, String>>,
-    /// The config that is proposed; that of the trained model where nothing changes.
-    pub config: RunConfig,
-    /// What it should come to; else everything that is wrong with the config.
-    pub prediction: Result<Prediction, Vec<Problem>>,
-}
-
-impl Advice {
-    /// Whether a model of this config would differ from the trained one.
-    pub fn changes(&self) -> bool {
-        let borrows = matches!(&self.heads, Some(Ok(heads)) if heads.replaced > 0);
-        borrows || matches!(&self.dimensions, Some(Ok(_))) || matches!(&self.pairs, Some(Ok(_)))
-    }
-
-    /// What can be taken of it to the store; none where it cannot be trained or changes nothing.
-    pub fn to_keep(&self) -> Option<&Prediction> {
-        self.prediction.as_ref().ok().filter(|_| self.changes())
-    }
-
-    /// Why it cannot be trained: problems of the config, parts that cannot be said, or that nothing changes.
-    pub fn why_not(&self) -> Option<String> {
-        let parts = [missing(self.heads.as_ref()), missing(self.dimensions.as_ref()), missing(self.pairs.as_ref())];
-        if let Some(why) = parts.into_iter().flatten().next() {
-            return Some(why.clone());
-        }
-        match &self.prediction {
-            Err(problems) => {
-                let words: Vec<String> = problems.iter().map(ToString::to_string).collect();
-                Some(format!("{}.", words.join("; ")))
-            }
-            Ok(_) if self.wishes.is_empty() => Some("Nothing is to change.".to_owned()),
-            Ok(_) if !self.changes() => Some("No head could borrow at this similarity.".to_owned()),
-            Ok(_) => None,
-        }
-    }
+/// What is known of a run beside its model.
+#[derive(Clone, Debug)]
+struct OfRun {
+    /// Its config, with as many layers as the model has.
+    config: RunConfig,
+    /// From whose scores pairs would be chosen.
+    id: String,
+    vocabulary: usize,
 }
 
 impl Adviser {
-    /// Takes in what is known. `run` is the id of the run, from whose scores pairs would be chosen; `parameters` how many
+    /// Takes in what is known of a run. `run` is its id, from whose scores pairs would be chosen; `parameters` how many
     /// numbers it trained, where known; `errors` the share of its scores' energy that is lost with 0, 1, ... pairs of each
     /// row, where that was measured.
     ///
@@ -87,40 +54,58 @@ impl Adviser {
         config.model.layers = plan.stack.layers;
         config.attention.match_parameters = None;
         let present = Costs::of(&config, vocabulary)?;
-        let fits = |layers: usize, heads: usize| {
-            let (l, h) = (plan.stack.layers, plan.stack.heads);
-            if (layers, heads) == (l, h) {
-                return Ok(());
-            }
-            Err(format!("The analysis is of {layers} layers of {heads} heads, the run has {l} of {h}."))
-        };
-        let similarity = analysis.similarity(Measure::TotalVariation).or(analysis.similarity.first());
-        let borrowing = match similarity {
-            None => Err("The analysis did not compare the heads' maps. Analyse it again, with similarity.".to_owned()),
-            Some(similarity) => {
-                fits(similarity.layers, similarity.heads).map(|()| Borrowing::new(&plan.stack.head_plan, similarity))
-            }
-        };
-        let captured = match &analysis.captured {
-            None => Err("The analysis did not include the weights of queries and keys. Analyse it again.".to_owned()),
-            Some(captured) => fits(captured.layers.len(), plan.stack.heads).map(|()| captured.clone()),
-        };
-        let errors = errors.filter(|errors| errors.len() > 1).map(<[f64]>::to_vec).ok_or_else(|| {
+        let similarity = analysis.similarity(Measure::TotalVariation).or(analysis.similarity.first()).ok_or(NO_MAPS);
+        let unmeasured = || {
             format!(
                 "How well scores are reconstructed from some of them was not measured on held-out examples of {} tokens of the \
                  run's own text. Analyse reconstruction first.",
                 config.data.sequence_length
             )
+        };
+        Ok(Self {
+            borrowing: borrowing(&plan, similarity, "run"),
+            captured: captured(&plan, analysis, "run"),
+            errors: measured(errors).ok_or_else(unmeasured),
+            tokens: config.data.sequence_length,
+            reuse: config.attention.reuse.clone(),
+            run: Some(OfRun { config, id: run.to_owned(), vocabulary }),
+            plan,
+            present,
+        })
+    }
+
+    /// Takes in what is known of a model that is to be converted, from its plan and an analysis of it on a text; `errors`: the
+    /// share of its scores' energy that is lost with 0, 1, ... pairs of each row of the analysis's examples, where that was
+    /// measured on examples from which nothing was chosen. Costs are those of reading one of these examples.
+    ///
+    /// # Errors
+    /// In words: why nothing can be said of such a model, or from such an analysis.
+    pub fn of_model(plan: &ModelPlan, analysis: &Analysis, errors: Option<&[f64]>) -> Result<Self, String> {
+        if !plan.is_analysable() {
+            return Err(NOT_YET.to_owned());
+        }
+        let (tokens, longest) = (analysis.tokens, plan.stack.longest());
+        if !(1..=longest).contains(&tokens) {
+            return Err(format!(
+                "The analysis is of examples of {}, and the model reads at most {}. Analyse it again.",
+                counted(tokens as u64, "token"),
+                counted(longest as u64, "token")
+            ));
+        }
+        // Maps are borrowed by this measure, whatever else was compared.
+        let similarity = analysis.similarity(Measure::TotalVariation).ok_or(match analysis.similarity.first() {
+            None => NO_MAPS,
+            Some(_) => OTHER_MEASURE,
         });
         Ok(Self {
-            run: run.to_owned(),
-            vocabulary,
-            plan: plan.stack.head_plan,
-            present,
-            borrowing,
-            captured,
-            errors,
-            config,
+            borrowing: borrowing(plan, similarity, "model"),
+            captured: captured(plan, analysis, "model"),
+            errors: measured(errors).ok_or_else(|| UNMEASURED.to_owned()),
+            tokens,
+            reuse: Reuse::Custom(plan.stack.head_plan.to_custom()),
+            present: Costs::of_reading(plan, tokens),
+            run: None,
+            plan: plan.clone(),
         })
     }
 
@@ -139,9 +124,14 @@ impl Adviser {
         self.errors.as_deref().map_err(String::as_str)
     }
 
+    /// The plan of the trained model.
+    pub fn model(&self) -> &ModelPlan {
+        &self.plan
+    }
+
     /// The table of heads of the trained model.
     pub fn plan(&self) -> &HeadPlan {
-        &self.plan
+        &self.plan.stack.head_plan
     }
 
     /// What the trained model costs.
@@ -149,39 +139,45 @@ impl Adviser {
         &self.present
     }
 
-    /// The config of the trained model, with as many layers as it has.
-    pub fn config(&self) -> &RunConfig {
-        &self.config
+    /// The config of the run that was trained, with as many layers as its model has; none of a model that is converted.
+    pub fn config(&self) -> Option<&RunConfig> {
+        self.run.as_ref().map(|run| &run.config)
+    }
+
+    /// Tokens of the examples that costs are counted for and pairs are chosen from.
+    pub fn tokens(&self) -> usize {
+        self.tokens
     }
 
     /// Columns of a layer's queries in the trained model.
     pub fn present_dimensions(&self) -> usize {
-        match self.config.attention.compatibility {
+        let stack = &self.plan.stack;
+        match stack.compatibility {
             Compatibility::Collaborative(Collaborative { d_k }) => d_k,
-            _ => self.config.model.width,
+            _ => stack.heads * stack.head_size,
         }
     }
 
-    /// Which heads are to borrow at a similarity.
+    /// Which heads could borrow at a similarity, by what was measured.
     pub fn heads(&self, threshold: f64) -> Result<HeadAdvice, String> {
         let words = |problems: Vec<Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        HeadAdvice::new(self.borrowing.as_ref().map_err(Clone::clone)?, threshold, &self.config.attention.reuse)
-            .map_err(words)
+        HeadAdvice::new(self.borrowing.as_ref().map_err(Clone::clone)?, threshold, &self.reuse).map_err(words)
     }
 
-    /// How many dimensions keep a share of the energy.
+    /// How many dimensions keep a share of the energy, by what was measured.
     pub fn dimensions(&self, share: f64) -> Result<DimensionAdvice, String> {
         let captured = self.captured.as_ref().map_err(Clone::clone)?;
         DimensionAdvice::new(captured, share, self.present_dimensions())
             .ok_or_else(|| "No head of the model scores, or its weights are all zero.".to_owned())
     }
 
-    /// How many pairs leave an error.
+    /// How many pairs leave an error, by what was measured.
     pub fn pairs(&self, limit: f64) -> Result<PairAdvice, String> {
-        if !self.config.attention.coverage.is_full() {
-            return Err("The run leaves out pairs already.".to_owned());
+        if !self.plan.stack.coverage.is_full() {
+            let who = if self.run.is_some() { "run" } else { "model" };
+            return Err(format!("The {who} leaves out pairs already."));
         }
-        let tokens = self.config.data.sequence_length;
+        let tokens = self.tokens;
         PairAdvice::new(self.errors.as_ref().map_err(Clone::clone)?, limit, tokens).ok_or_else(|| {
             format!("No number of pairs below {tokens} restores the others within {:.1} %.", 100.0 * limit)
         })
@@ -189,10 +185,17 @@ impl Adviser {
 
     /// The plan for what is wished for, and what it should come to.
     pub fn advise(&self, wishes: Wishes) -> Advice {
+        match &self.run {
+            Some(run) => self.advise_training(run, wishes),
+            None => self.advise_conversions(wishes),
+        }
+    }
+
+    fn advise_training(&self, run: &OfRun, wishes: Wishes) -> Advice {
         let heads = wishes.similarity.map(|threshold| self.heads(threshold));
         let dimensions = wishes.energy.map(|share| self.dimensions(share));
         let pairs = wishes.error.map(|limit| self.pairs(limit));
-        let mut config = self.config.clone();
+        let mut config = run.config.clone();
         if let Some(Ok(heads)) = &heads {
             config.attention.reuse = heads.reuse.clone();
         }
@@ -200,11 +203,11 @@ impl Adviser {
             config.attention.compatibility = dimensions.compatibility();
         }
         if let Some(Ok(pairs)) = &pairs {
-            let from = Some(self.run.clone());
+            let from = Some(run.id.clone());
             config.attention.coverage =
                 Coverage::Partial(PartialCoverage { k: pairs.k, from, ..PartialCoverage::default() });
         }
-        let prediction = Costs::of(&config, self.vocabulary).map(|proposed| Prediction {
+        let prediction = Costs::of(&config, run.vocabulary).map(|proposed| Prediction {
             wishes,
             present: self.present,
             proposed,
@@ -212,16 +215,45 @@ impl Adviser {
             dimensions: sound(dimensions.as_ref()),
             pairs: sound(pairs.as_ref()),
         });
-        Advice { wishes, heads, dimensions, pairs, config, prediction }
+        Advice { wishes, heads, dimensions, pairs, proposal: Proposal::Train(Box::new(config)), prediction }
     }
 }
 
-/// A part that was wished for and can be said.
-fn sound<T: Clone>(part: Option<&Result<T, String>>) -> Option<T> {
-    part.and_then(|part| part.as_ref().ok()).cloned()
+const NO_MAPS: &str = "The analysis did not compare the heads' maps. Analyse it again, with similarity.";
+
+const OTHER_MEASURE: &str = "The analysis did not compare the heads' maps by total variation, by which a conversion lets \
+                             heads borrow. Analyse it again, with similarity by total variation.";
+
+const UNMEASURED: &str = "How well scores are reconstructed from some of them was not measured on examples from which \
+                          nothing was chosen. Analyse reconstruction first.";
+
+/// Whether so many layers and heads are those of the model.
+fn fits(plan: &ModelPlan, [layers, heads]: [usize; 2], who: &str) -> Result<(), String> {
+    let (l, h) = (plan.stack.layers, plan.stack.heads);
+    if (layers, heads) == (l, h) {
+        return Ok(());
+    }
+    Err(format!("The analysis is of {layers} layers of {heads} heads, the {who} has {l} of {h}."))
 }
 
-/// Why a part that was wished for cannot be said.
-fn missing<T>(part: Option<&Result<T, String>>) -> Option<&String> {
-    part.and_then(|part| part.as_ref().err())
+fn borrowing(plan: &ModelPlan, similarity: Result<&Similarity, &str>, who: &str) -> Result<Borrowing, String> {
+    let similarity = similarity?;
+    fits(plan, [similarity.layers, similarity.heads], who)?;
+    Ok(Borrowing::new(&plan.stack.head_plan, similarity))
+}
+
+fn captured(plan: &ModelPlan, analysis: &Analysis, who: &str) -> Result<CapturedVariance, String> {
+    let missing = "The analysis did not include the weights of queries and keys. Analyse it again.";
+    let captured = analysis.captured.as_ref().ok_or(missing)?;
+    fits(plan, [captured.layers.len(), plan.stack.heads], who)?;
+    Ok(captured.clone())
+}
+
+fn measured(errors: Option<&[f64]>) -> Option<Vec<f64>> {
+    errors.filter(|errors| errors.len() > 1).map(<[f64]>::to_vec)
+}
+
+/// A part that was wished for and can be said.
+pub(super) fn sound<T: Clone>(part: Option<&Result<T, String>>) -> Option<T> {
+    part.and_then(|part| part.as_ref().ok()).cloned()
 }

@@ -1,13 +1,16 @@
-//! The adviser: from what was measured of a trained model to a config that saves something, and what that should come to.
+//! The adviser: from what was measured of a trained model to what saves something, and what that should come to.
 //!
-//! Pure: [`Adviser`] takes a config and an analysis of its model once, then answers for any thresholds, so that a slider
-//! can ask at every frame. Heads that could borrow (*Reuse Transformers*), shared dimensions of queries and keys (*Multi-head
+//! Pure: [`Adviser`] takes the plan of a model and an analysis of it once, then answers for any thresholds, so that a slider
+//! can ask at every frame. Of a run it proposes another config; of a model from elsewhere, conversions that
+//! [`convert`](crate::convert) does not refuse. Heads that could borrow (*Reuse Transformers*), shared dimensions of queries and keys (*Multi-head
 //! attention: collaborate instead of concatenate*), pairs of each row (*Eigen analysis of self-attention*). Savings are
-//! those of the cost model; no loss is predicted, since no measurement of one model predicts another's. Uses `analysis`
-//! and what is below it.
+//! those of the cost model; no loss is predicted, since no measurement of one model predicts another's. Uses `convert`,
+//! `analysis` and what is below them.
 
+mod advice;
 mod adviser;
 mod borrowing;
+mod conversions;
 mod costs;
 mod dimensions;
 mod heads;
@@ -17,8 +20,10 @@ mod prediction;
 #[cfg(test)]
 mod tests;
 
-pub use adviser::{Advice, Adviser};
+pub use advice::{Advice, Proposal};
+pub use adviser::Adviser;
 pub use borrowing::{Borrowing, Lent};
+pub use conversions::ConversionStep;
 pub use costs::{Costs, vocabulary_of};
 pub use dimensions::DimensionAdvice;
 pub use heads::{HeadAdvice, HeadVerdict, Verdict};

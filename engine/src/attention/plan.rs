@@ -1,5 +1,7 @@
 //! The plan of a model: a config in which everything was checked once.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     AttentionKind, Cell, CrossPlan, HeadAt, HeadPlan, Naming, ParameterMatch, Positions, Preset, StackDesign,
     StackName, StackPlan,
@@ -21,7 +23,8 @@ const BYTES: usize = 256;
 const FILE_VOCABULARY: usize = 32_000;
 
 /// What a model reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum InputPlan {
     /// Text.
     Tokens {
@@ -44,7 +47,8 @@ pub enum InputPlan {
 }
 
 /// What is made of the last states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OutputPlan {
     /// A logit for every token at every position, by the token table.
     Vocabulary(VocabularyHead),
@@ -69,7 +73,7 @@ pub enum OutputPlan {
 }
 
 /// The way from states to the token table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VocabularyHead {
     /// Whether `norm(activation(x W + b))` comes first, as in BERT.
     pub transforms: bool,
@@ -80,7 +84,8 @@ pub struct VocabularyHead {
 }
 
 /// The table of a vocabulary head.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum HeadTable {
     /// The token table of the embeddings.
     #[default]
@@ -93,7 +98,7 @@ pub enum HeadTable {
 
 /// A model in which everything was checked once: what it takes to build one, to count its costs and to name its
 /// parameters.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelPlan {
     /// Whose names its parameters have in files.
     pub naming: Naming,

@@ -1,5 +1,7 @@
 //! What families of models fix beside their sizes, as data.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     EmbeddingDesign, HeadPlan, HeadTable, LinearBiases, NormKind, Positions, StackDesign, StackName, StackPlan,
     VocabularyHead, plan::supported_answers,
@@ -10,7 +12,8 @@ use crate::{
 };
 
 /// Whose names the parameters of a model have in files, and by whose they are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Naming {
     /// BERT, and with norms first `MegatronBERT`.
     Bert,

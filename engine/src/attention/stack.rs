@@ -1,3 +1,5 @@
+use serde::{Deserialize, Serialize};
+
 use super::{
     Cell, HeadPlan,
     compatibility::{LayerHeads, family},
@@ -8,7 +10,8 @@ use crate::{
 };
 
 /// What a stack is called in names of parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StackName {
     /// Reads all of its input at once: BERT, `ViT`, the first half of BART.
     Encoder,
@@ -27,7 +30,7 @@ impl StackName {
 }
 
 /// A stack of layers: what it takes to build one and to count its costs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StackPlan {
     /// What it is called in names of parameters.
     pub name: StackName,
@@ -76,7 +79,7 @@ pub struct StackPlan {
 }
 
 /// What sets a stack apart from those of BERT and GPT-2, whose design is the default.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StackDesign {
     /// How positions are told apart.
     pub positions: Positions,
@@ -109,7 +112,8 @@ impl Default for StackDesign {
 }
 
 /// How a stack tells positions apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Positions {
     /// A learned row for each is added to the embeddings.
     #[default]
@@ -131,7 +135,8 @@ pub enum Positions {
 }
 
 /// How the stream is normalised.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NormKind {
     /// By mean and variance, with gain and bias.
     #[default]
@@ -141,7 +146,8 @@ pub enum NormKind {
 }
 
 /// Which linear maps of layers have biases.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LinearBiases {
     /// All of them.
     #[default]
@@ -153,7 +159,7 @@ pub enum LinearBiases {
 }
 
 /// What sets embeddings apart from those of BERT and GPT-2.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EmbeddingDesign {
     /// Width of the tables, from which a map leads to the stream (ALBERT); none where they are as wide as the stream.
     pub width: Option<usize>,
@@ -164,7 +170,7 @@ pub struct EmbeddingDesign {
 }
 
 /// The answers of a stack's cross-attention, which scores every pair.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CrossPlan {
     /// Which heads score at all.
     pub head_plan: HeadPlan,

@@ -68,6 +68,11 @@ pub enum ConvertError {
         "Heads of an encoder-decoder cannot be made to borrow yet: its maps are not compared. Name a model of one stack."
     )]
     SeveralStacks,
+    /// A model whose only scores are those of the last layer.
+    #[error(
+        "No head before the last layer of this model computes a map, so that there is nothing to leave out. It can stay as it is."
+    )]
+    NothingToLeaveOut,
     /// Nothing to take away.
     #[error("There are no key biases to take away in every attention of this model. It can stay as it is.")]
     NoKeyBiases,
@@ -96,6 +101,7 @@ impl ConvertError {
             | Self::Groups { .. }
             | Self::Similarity { .. }
             | Self::SeveralStacks
+            | Self::NothingToLeaveOut
             | Self::NoKeyBiases => true,
             Self::NotFinite | Self::Stopped | Self::Analysis(_) | Self::Model(_) => false,
         }

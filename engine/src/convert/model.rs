@@ -116,7 +116,12 @@ pub fn check(plan: &ModelPlan, conversion: &Conversion) -> Result<(), ConvertErr
             Err(ConvertError::Similarity { similarity: to.similarity })
         }
         Conversion::Borrow(_) if plan.encoder.is_some() => Err(ConvertError::SeveralStacks),
-        Conversion::Borrow(_) | Conversion::Coverage(_) => Ok(()),
+        Conversion::Borrow(_) => Ok(()),
+        Conversion::Coverage(to) => {
+            let after = plan.with_coverage(to.coverage.of_model());
+            let leaves_out = (0..after.stack.layers).any(|layer| after.stack.approximates(layer));
+            if leaves_out || to.coverage.is_full() { Ok(()) } else { Err(ConvertError::NothingToLeaveOut) }
+        }
     }
 }
 
@@ -177,8 +182,11 @@ fn without_key_biases(plan: &ModelPlan) -> Result<ModelPlan, ConvertError> {
 }
 
 impl Recipe<'_> {
-    /// What the plan becomes.
-    fn plan(&self, before: &ModelPlan) -> Result<ModelPlan, ConvertError> {
+    /// What the plan of a model that passes [`check`] becomes.
+    ///
+    /// # Errors
+    /// If the model cannot be converted so.
+    pub fn plan(&self, before: &ModelPlan) -> Result<ModelPlan, ConvertError> {
         match self {
             Self::Collaborative(to) => collaborative_plan(before, to.d_k),
             Self::Grouped(to) => grouped_plan(before, to.kv_heads),

@@ -1,11 +1,13 @@
 //! What stands between two linear maps.
 
 use candle_core::{Result, Tensor};
+use serde::{Deserialize, Serialize};
 
 use super::{Affine, Gelu, gelu, gelu_of_linear};
 
 /// A function of every element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Activation {
     /// The Gaussian error linear unit.
     Gelu(Gelu),

@@ -1,6 +1,7 @@
 //! The Gaussian error linear unit.
 
 use candle_core::{Result, Tensor};
+use serde::{Deserialize, Serialize};
 
 use super::composed;
 use super::element::{Reading, by_dtype, is_fused, tensor};
@@ -8,7 +9,8 @@ use super::tracked::{Backward, Computed, tracked1};
 use super::{Affine, gpu, kernels, threaded};
 
 /// Which form of the unit a model was made with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Gelu {
     /// `x Φ(x)` with the normal distribution function, by the error function: BERT's.
     #[default]

@@ -146,6 +146,11 @@ pub enum Command {
         /// Which model.
         target: Target,
     },
+    /// Reads the plan of a model, without its weights; answered by [`super::Event::PlanRead`].
+    ReadPlan {
+        /// Which model.
+        target: Target,
+    },
     /// Counts what a conversion would come to, without doing it; answered by [`super::Event::ConversionPreviewed`].
     PreviewConversion {
         /// Which model.

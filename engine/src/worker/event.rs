@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     analysis::{Analysis, MapThumbnails, reconstruction::RebuiltMap},
+    attention::ModelPlan,
     checkpoint::DirectoryFacts,
     config::{Precision, Problem},
     convert::{Conversion, ConvertedAttention, Price},
@@ -455,6 +456,13 @@ pub enum Event {
         target: Target,
         /// What its files say.
         facts: Box<DirectoryFacts>,
+    },
+    /// Answer to [`super::Command::ReadPlan`].
+    PlanRead {
+        /// The model.
+        target: Target,
+        /// What it is.
+        plan: Box<ModelPlan>,
     },
     /// Answer to [`super::Command::PreviewConversion`].
     ConversionPreviewed {

@@ -47,6 +47,21 @@ pub(super) fn describe(context: ViewContext, target: Target) {
     });
 }
 
+/// Answers with the plan of a model.
+pub(super) fn plan(context: ViewContext, target: Target) {
+    let outbox = context.outbox.clone();
+    spawn(&outbox, move || match plan_of(&context, &target) {
+        Ok(plan) => Event::PlanRead { target, plan: Box::new(plan) },
+        Err(why) => Event::Refused { why },
+    });
+}
+
+/// What a model is, by the settings in its directory alone.
+fn plan_of(context: &ViewContext, target: &Target) -> Result<ModelPlan, String> {
+    let (directory, _) = subject::open(&context.store, target)?;
+    read_plan(&directory).map_err(|error| error.to_string())
+}
+
 /// Answers with where the hub is and what of it is here.
 pub(super) fn describe_hub(context: &ViewContext) {
     spawn(&context.outbox, || match HubSettings::from_environment() {
@@ -75,8 +90,7 @@ pub(super) fn preview_push(context: ViewContext, target: Target) {
 pub(super) fn preview(context: ViewContext, target: Target, conversion: Conversion) {
     let outbox = context.outbox.clone();
     spawn(&outbox, move || {
-        let found = subject::open(&context.store, &target).and_then(|(directory, _)| {
-            let plan = read_plan(&directory).map_err(|error| error.to_string())?;
+        let found = plan_of(&context, &target).and_then(|plan| {
             let after = planned(&plan, &conversion).map_err(|error| error.to_string())?;
             Ok((ModelCost::of(&plan), after.as_ref().map(ModelCost::of)))
         });

@@ -300,6 +300,10 @@ impl Scheduler {
                 models::describe(self.view_context(), target);
                 Ok(())
             }
+            Command::ReadPlan { target } => {
+                models::plan(self.view_context(), target);
+                Ok(())
+            }
             Command::PreviewConversion { target, conversion } => {
                 models::preview(self.view_context(), target, conversion);
                 Ok(())

@@ -79,7 +79,8 @@ impl Subject {
     pub(super) fn name(target: &Target) -> String {
         match target {
             Target::Run { run, which } => format!("{run} ({which})"),
-            Target::Directory(path) => path.display().to_string(),
+            // What is kept of it says where it is from any folder.
+            Target::Directory(path) => std::path::absolute(path).as_ref().unwrap_or(path).display().to_string(),
         }
     }
 

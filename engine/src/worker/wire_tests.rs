@@ -15,7 +15,7 @@ use crate::{
         Analysis, AnalysisSpec, MapThumbnails, Measure, ReconstructionSpec, Similarity, SpectrumSpec,
         reconstruction::RebuiltMap,
     },
-    attention::HeadAt,
+    attention::{HeadAt, ModelPlan},
     checkpoint::{DirectoryFacts, FileFacts},
     config::{Cache, Compatibility, Coverage, DataConfig, NormPlacement, Objective, Precision, Problem, RunConfig},
     convert::{Conversion, ConvertedAttention, LayerPrice, Price, ToCollaborative},
@@ -393,6 +393,10 @@ impl Parts {
     }
 }
 
+fn plan() -> ModelPlan {
+    ModelPlan::resolve(&RunConfig::default(), 300).unwrap()
+}
+
 /// Values of every variant: without one this does not compile.
 macro_rules! every {
     ($of:ty, { $($variant:pat => $value:expr,)* }) => {{
@@ -467,6 +471,7 @@ fn commands(p: &Parts) -> Vec<Command> {
             base_dir: base_dir.clone(),
         },
         Command::DescribeModel { .. } => Command::DescribeModel { target: p.target() },
+        Command::ReadPlan { .. } => Command::ReadPlan { target: p.target() },
         Command::PreviewConversion { .. } => Command::PreviewConversion {
             target: p.target(),
             conversion: p.conversion(),
@@ -764,6 +769,7 @@ fn events(p: &Parts) -> Vec<Event> {
             translations: vec![text.clone()],
         },
         Event::ModelDescribed { .. } => Event::ModelDescribed { target: p.target(), facts: Box::new(p.facts()) },
+        Event::PlanRead { .. } => Event::PlanRead { target: p.target(), plan: Box::new(plan()) },
         Event::ConversionPreviewed { .. } => Event::ConversionPreviewed {
             target: p.target(),
             conversion: p.conversion(),

@@ -77,7 +77,7 @@ pub fn saving_ui(ui: &mut Ui, source: &Source<'_>, now: &OfThresholds, memory: &
         let button =
             button.on_hover_text("Same seed, data order, schedule and length; runs when its turn in the queue comes");
         if button.on_disabled_hover_text(why_not.clone().unwrap_or_default()).clicked()
-            && let Some(prediction) = advice.to_keep()
+            && let (Some(prediction), Some(config)) = (advice.to_keep(), advice.config())
         {
             let advised = Advised {
                 source: run.id.clone(),
@@ -86,14 +86,14 @@ pub fn saving_ui(ui: &mut Ui, source: &Source<'_>, now: &OfThresholds, memory: &
                 words: words.to_owned(),
                 prediction: prediction.clone(),
             };
-            let config = findings::advised_config(&name, &advice.config, prediction);
+            let config = findings::advised_config(&name, config, prediction);
             train(&name, given, config, advised, memory.again, cx);
         }
         let open = ui.add_enabled(advice.prediction.is_ok(), Button::new("Open the plan in Configure"));
         if open.on_hover_text("Opens Configure with the proposed config").clicked()
-            && let Ok(prediction) = &advice.prediction
+            && let (Ok(prediction), Some(config)) = (&advice.prediction, advice.config())
         {
-            let config = findings::advised_config(&name, &advice.config, prediction);
+            let config = findings::advised_config(&name, config, prediction);
             cx.act(Action::Configure(Box::new(config), current_folder()));
         }
     });

@@ -49,8 +49,8 @@ fn the_prediction_is_what_the_cost_model_says_of_both_configs() {
     let adviser = adviser(&config, 0.8);
     let wishes = Wishes { similarity: Some(0.7), energy: Some(0.5), error: Some(0.3) };
     let advice = adviser.advise(wishes);
-    let prediction = advice.prediction.as_ref().unwrap();
-    for (config, costs) in [(&config, prediction.present), (&advice.config, prediction.proposed)] {
+    let (prediction, proposed) = (advice.prediction.as_ref().unwrap(), advice.config().unwrap());
+    for (config, costs) in [(&config, prediction.present), (proposed, prediction.proposed)] {
         let vocabulary = crate::attention::estimated_vocabulary(config);
         let cost = Cost::of(&ModelPlan::resolve(config, vocabulary).unwrap(), &Workload::training(config));
         assert_eq!((costs.parameters, costs.flops_per_step), (cost.parameters, cost.flops_per_step));
@@ -58,13 +58,13 @@ fn the_prediction_is_what_the_cost_model_says_of_both_configs() {
         assert_eq!(costs.forward_flops_per_example, cost.forward_flops / config.train.batch as u64);
     }
     assert!(prediction.proposed.parameters < prediction.present.parameters);
-    assert_eq!(advice.config.attention.compatibility.kind(), "collaborative");
-    let Coverage::Partial(partial) = &advice.config.attention.coverage else { panic!("{advice:?}") };
+    assert_eq!(proposed.attention.compatibility.kind(), "collaborative");
+    let Coverage::Partial(partial) = &proposed.attention.coverage else { panic!("{advice:?}") };
     assert_eq!((partial.k, partial.from.as_deref()), (12, Some("the run")));
     assert!(advice.changes() && advice.why_not().is_none() && advice.to_keep() == Some(prediction));
     // What is not wished for stays.
     let nothing = adviser.advise(Wishes::default());
-    assert_eq!((&nothing.config, nothing.changes()), (&config, false));
+    assert_eq!((nothing.config(), nothing.changes()), (Some(&config), false));
     assert_eq!(nothing.why_not().as_deref(), Some("Nothing is to change."));
     let none = adviser.advise(Wishes { similarity: Some(0.9), ..Wishes::default() });
     assert!(none.why_not().unwrap().starts_with("No head could borrow"));
@@ -102,7 +102,8 @@ fn layers_that_were_added_to_match_parameters_stay() {
     assert!(layers > 12);
     let found = analysis(planted(layers, 4, 0.5, &[]));
     let adviser = Adviser::new(&config, "x", None, &found, None).unwrap();
-    assert_eq!((adviser.config().model.layers, adviser.config().attention.match_parameters), (layers, None));
+    let known = adviser.config().unwrap();
+    assert_eq!((known.model.layers, known.attention.match_parameters), (layers, None));
     assert!(adviser.advise(Wishes { similarity: Some(0.4), ..Wishes::default() }).prediction.is_ok());
 }
 
@@ -137,8 +138,9 @@ proptest! {
         config.attention.compatibility = all[family % all.len()].clone();
         let advice = adviser(&config, planted).advise(Wishes { similarity, energy, error });
         if advice.prediction.is_ok() {
-            prop_assert_eq!(advice.config.validate(), vec![]);
-            prop_assert!(ModelPlan::resolve(&advice.config, 300).is_ok());
+            let proposed = advice.config().unwrap();
+            prop_assert_eq!(proposed.validate(), vec![]);
+            prop_assert!(ModelPlan::resolve(proposed, 300).is_ok());
         } else {
             prop_assert!(advice.why_not().is_some());
         }

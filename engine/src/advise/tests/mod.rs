@@ -2,6 +2,7 @@
 
 mod advice;
 mod borrowing;
+mod models;
 mod outcome;
 
 use super::*;

@@ -1,12 +1,14 @@
 //! `y = x W + b` and its gradients.
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::{parallel_product, rows_per_chunk};
 use crate::ops::kernels::{Matrix, MatrixMut, Real};
 
 /// How the weight of a linear map is laid out in memory and in files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Orientation {
     /// `[inputs, outputs]`: GPT-2's `Conv1D`.
     InputsFirst,
