@@ -1,6 +1,9 @@
 //! Advice on the command line: from a trained run to what it could save, trained beside it, and what came out.
 #![expect(clippy::panic, clippy::unwrap_used, reason = "test code: a broken premise is to end the test")]
 
+use std::{fs, path::Path};
+
+use headroom_engine::{analysis::AnalysisSpec, store::AnalysisId};
 use headroom_tests::{Program, TINY_ENCODER};
 use serde_json::Value;
 
@@ -106,4 +109,160 @@ fn what_cannot_be_advised_says_why() {
     assert!(shuffled["result"]["reconstruction"].is_object());
     let _ = program.run(&refused).expect_code(2).expect_words(&["reconstruction first"]);
     assert_eq!(program.run(&["runs", "--json"]).expect_code(0).json().as_array().unwrap().len(), 1);
+}
+
+/// A golden model with a text and a tokenizer of its vocabulary, its own where it has one.
+fn golden(program: &Program, name: &str) {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/hf").join(name);
+    for file in ["config.json", "model.safetensors", "tokenizer.json"] {
+        if let Ok(bytes) = fs::read(from.join(file)) {
+            program.write(&format!("{name}/{file}"), bytes);
+        }
+    }
+    if !program.path(name).join("tokenizer.json").exists() {
+        let vocabulary: serde_json::Map<String, Value> =
+            (0..37).map(|id| (if id == 0 { "<unk>".to_owned() } else { format!("w{id}") }, id.into())).collect();
+        let tokenizer = serde_json::json!({
+            "version": "1.0", "truncation": null, "padding": null, "normalizer": null, "post_processor": null, "decoder": null,
+            "added_tokens": [], "pre_tokenizer": {"type": "WhitespaceSplit"},
+            "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "<unk>"},
+        });
+        program.write(&format!("{name}/tokenizer.json"), tokenizer.to_string());
+    }
+    let words = ["the layer", "reads the attention", "w3 w9", "of heads", "w5 w17", "and scores", "w30"];
+    let text: String =
+        (0..600_usize).map(|place| format!("{} ", words[(place * place + place / 3) % words.len()])).collect();
+    program.write("text.txt", text);
+}
+
+const ANALYSE: [&str; 8] = ["--data", "text.txt", "--examples", "12", "--tokens", "16", "--json", "--similarity"];
+
+/// The id under which an analysis is kept.
+fn analysed(program: &Program, target: &str, parts: &[&str]) -> String {
+    let all: Vec<&str> = ["analyse", target].iter().chain(&ANALYSE).chain(parts).copied().collect();
+    program.run(&all).expect_code(0).json()["analysis"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_model_directory_is_advised_conversions_whose_commands_do_what_was_predicted() {
+    let program = program();
+    golden(&program, "bert_mlm");
+    let newest = || program.store().analyses().unwrap()[0].clone();
+    let plain = analysed(&program, "bert_mlm", &["--captured"]);
+    let target = newest().target;
+    assert!(Path::new(&target).is_absolute() && target.ends_with("bert_mlm"), "{target}");
+    let advise = |arguments: &[&str]| {
+        let all: Vec<&str> = ["advise", "bert_mlm", "--json"].iter().chain(arguments).copied().collect();
+        program.run(&all).expect_code(0).json()
+    };
+    // Without reconstruction, pairs are left out with the reason and nothing else is.
+    let some = advise(&["--similarity", "0", "--error", "0.5"]);
+    assert_eq!(some["analysis"]["id"], plain.as_str());
+    assert_eq!(some["conversions"].as_array().unwrap().len(), 1, "{some}");
+    assert!(some["left_out"][0].as_str().unwrap().contains("Analyse reconstruction first"), "{some}");
+    let text = program.run(&["advise", "bert_mlm", "--error", "0.5"]).expect_code(0).stdout;
+    for words in ["Heads that could borrow", "headroom analyse", "--reconstruction", "text.txt"] {
+        assert!(text.contains(words), "no {words} in {text}");
+    }
+
+    let whole = analysed(&program, "bert_mlm", &["--captured", "--reconstruction"]);
+    // The words of the text in random order are measured too, and not advised from.
+    let shuffled = analysed(&program, "bert_mlm", &["--captured", "--shuffled"]);
+    let refused = program.run(&["advise", "bert_mlm", "--analysis", &shuffled]).expect_code(2);
+    let _ = refused.expect_words(&["random order", "the text itself"]);
+    let all = advise(&["--similarity", "0.5", "--energy", "0.8", "--error", "0.5"]);
+    assert_eq!((&all["analysis"]["id"], &all["why_not"]), (&whole.as_str().into(), &Value::Null), "{all}");
+    let conversions = all["conversions"].as_array().unwrap();
+    let kinds: Vec<&str> = conversions.iter().map(|one| one["conversion"]["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["borrow", "collaborative", "coverage"], "{all}");
+    assert_eq!(advise(&["--analysis", &plain])["analysis"]["id"], plain.as_str());
+    let text = program.run(&["advise", "bert_mlm", "--similarity", "0.5", "--energy", "0.8"]).expect_code(0).stdout;
+    for one in &conversions[..2] {
+        assert!(text.contains(one["command"].as_str().unwrap()), "{text}");
+    }
+
+    // What is printed is what does it: each command as a shell would take it apart.
+    let before = program.run(&["show", "bert_mlm", "--json"]).expect_code(0).json();
+    assert_eq!(all["present"]["parameters"], before["parameters"]);
+    for one in conversions {
+        let command = one["command"].as_str().unwrap();
+        let mut words: Vec<&str> = command.split_whitespace().skip(1).collect();
+        words.push("--json");
+        let done = program.run(&words).expect_code(0).events().pop().unwrap();
+        assert_eq!(done["parameters"], one["costs"]["parameters"], "{command}: {done}");
+        if one["conversion"]["kind"] == "borrow" {
+            let borrowers = all["heads"]["heads"].as_array().unwrap();
+            let borrowers = borrowers.iter().filter(|head| head["does"] == "borrows").count();
+            assert!(
+                borrowers > 0 && done["found"].as_str().unwrap().starts_with(&format!("{borrowers} of 12 heads")),
+                "{done}"
+            );
+        }
+        let made = program.run(&["show", one["to"].as_str().unwrap(), "--json"]).expect_code(0).json();
+        assert_eq!(made["parameters"], one["costs"]["parameters"]);
+    }
+    assert_eq!(all["proposed"], conversions[2]["costs"]);
+    // Names that are taken are not proposed again.
+    let again = advise(&["--similarity", "0.5"]);
+    assert_eq!(again["conversions"][0]["to"], "bert_mlm-borrow0.5-2");
+    // What came out cannot be converted further, and says so.
+    let last = conversions[2]["to"].as_str().unwrap();
+    let _ = analysed(&program, last, &["--captured"]);
+    let done = program.run(&["advise", last, "--similarity", "0", "--json"]).expect_code(0).json();
+    assert!(done["why_not"].as_str().unwrap().contains("does not score every pair"), "{done}");
+    assert!(done["conversions"].as_array().unwrap().is_empty());
+
+    // An analysis of an earlier version, which did not keep where its text was, and named the folder as it was typed.
+    let store = program.store();
+    let known = store.analyses().unwrap().into_iter().filter(|one| one.target == target).collect::<Vec<_>>();
+    let mut older = store.analysis(&whole.parse().unwrap()).unwrap();
+    (older.target, older.text) = ("./bert_mlm".to_owned(), None);
+    for one in known {
+        store.set_analysis_deleted(&one.id, true).unwrap();
+    }
+    let id = AnalysisId::new();
+    store.record_analysis(&id, None, &AnalysisSpec::default(), &older).unwrap();
+    drop(store);
+    let absolute = program.path("bert_mlm");
+    let answer = program.run(&["advise", absolute.to_str().unwrap(), "--similarity", "0.5"]).expect_code(0).stdout;
+    assert!(answer.contains("--data TEXT ") && answer.contains("text.txt"), "{answer}");
+}
+
+#[test]
+fn model_directories_that_cannot_be_advised_say_why() {
+    let program = program();
+    for name in ["bert_mlm", "llama", "vit", "bart"] {
+        golden(&program, name);
+    }
+    let command = format!("headroom analyse {} --data TEXT", program.path("llama").display());
+    for (arguments, words) in [
+        (vec!["advise", "llama"], vec!["was not analysed", command.as_str()]),
+        (vec!["advise", "llama", "--train"], vec!["--train", "is converted", "model.initial"]),
+        (vec!["advise", "llama", "--outcome"], vec!["--outcome", "headroom convert"]),
+        (vec!["advise", "llama", "--step", "3"], vec!["--step", "--analysis"]),
+        (vec!["advise", "vit"], vec!["one stack that read tokens"]),
+        (vec!["advise", "bart"], vec!["one stack that read tokens"]),
+        (vec!["advise", "./nowhere"], vec!["./nowhere"]),
+        (vec!["advise", "llama", "--similarity", "2"], vec!["--similarity", "0 to 1"]),
+    ] {
+        let _ = program.run(&arguments).expect_code(2).expect_words(&words);
+    }
+    // Another model's analysis is none of this one, and one that compared by another measure says nothing of borrowing.
+    let other = analysed(&program, "bert_mlm", &[]);
+    let _ = program.run(&["advise", "llama", "--analysis", &other]).expect_code(2).expect_words(&["It has none"]);
+    let _ = analysed(&program, "llama", &["cosine"]);
+    let _ = program.run(&["advise", "llama"]).expect_code(2).expect_words(&[
+        "total variation",
+        "headroom analyse",
+        "text.txt",
+    ]);
+    // What was measured is told of attention that no conversion starts from.
+    let _ = analysed(&program, "llama", &["total_variation", "--captured", "--reconstruction"]);
+    let arguments = ["advise", "llama", "--similarity", "0", "--energy", "0.8", "--error", "0.5"];
+    let text = program.run(&arguments).expect_code(0).stdout;
+    assert_eq!(text.matches("turned by their positions").count(), 1, "{text}");
+    for words in ["Heads that could borrow", "4 of 8", "Nothing to convert"] {
+        assert!(text.contains(words), "no {words} in {text}");
+    }
+    assert!(!text.contains("headroom convert"), "{text}");
 }

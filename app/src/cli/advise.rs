@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use headroom_engine::{
-    advise::{Advice, Adviser, Outcome, Prediction, Verdict, Wishes},
+    advise::{Advice, Adviser, Outcome},
     analysis::{Analysis, NOT_YET},
-    config::{RunConfig, counted, free_tag, from_toml, to_toml},
+    config::{RunConfig, free_tag, from_toml, to_toml},
     store::{AdviceRecord, Advised, RunFilter, RunId, RunRecord, RunState, RunSummary, Store},
     text::escaped_line,
     worker::{Command, Which, choose_checkpoint},
@@ -13,6 +13,7 @@ use headroom_engine::{
 use serde_json::{Value as Json, json};
 
 use super::{
+    advise_model, advise_words,
     args::AdviseArgs,
     error::{CliError, CliResult},
     hint, open, plain, print,
@@ -20,18 +21,32 @@ use super::{
     session::Session,
     signals,
     table::Table,
+    target::{Named, named},
     train,
 };
 use crate::findings;
 
-/// Heads that are named.
-const MOST_NAMED: usize = 48;
-
-/// Advises, and trains what is advised; or shows what came of it.
+/// Advises, and trains what is advised; or shows what came of it. A model directory is advised conversions.
 pub fn run(store: Option<&Path>, args: &AdviseArgs) -> CliResult {
-    let (reading, record) = open::reading_run(store, &args.run)?;
+    match subject(store, &args.run)? {
+        Named::Directory(directory) => advise_model::run(store, args, &directory),
+        Named::Run(reading, record) => of_run(store, args, &reading, &record),
+    }
+}
+
+/// What is meant: a model directory that is there, else a run, whatever its name looks like.
+fn subject(store: Option<&Path>, text: &str) -> CliResult<Named> {
+    if Path::new(text).join("config.json").exists() {
+        return named(store, text);
+    }
+    open::reading_run(store, text)
+        .map(|(reading, record)| Named::Run(Box::new(reading), Box::new(record)))
+        .or_else(|_| named(store, text))
+}
+
+fn of_run(store: Option<&Path>, args: &AdviseArgs, reading: &Store, record: &RunRecord) -> CliResult {
     if args.outcome {
-        return outcomes(&reading, store, &record, args.json);
+        return outcomes(reading, store, record, args.json);
     }
     let config = from_toml(&record.config_toml).map_err(|error| {
         CliError::Failed(format!("The config of the run {} cannot be read. {error}", record.summary.id))
@@ -39,11 +54,11 @@ pub fn run(store: Option<&Path>, args: &AdviseArgs) -> CliResult {
     if config.model.encoder_depth().is_some() {
         return Err(CliError::at("run", NOT_YET));
     }
-    let analysis = analysis(&reading, store, &record, args)?;
+    let analysis = analysis(reading, store, record, args)?;
     let id = record.summary.id.clone();
     // Analyses while a run trains do not ask how scores are reconstructed: another analysis of the same run may.
     let other = match (&args.analysis, findings::score_errors(&analysis, &config)) {
-        (None, None) => with_errors(&reading, &id, &config)?,
+        (None, None) => with_errors(reading, &id, &config)?,
         _ => None,
     };
     let of_errors = other.as_ref().unwrap_or(&analysis);
@@ -51,24 +66,20 @@ pub fn run(store: Option<&Path>, args: &AdviseArgs) -> CliResult {
     let best = choose_checkpoint(&reading.checkpoints(&id)?, Which::Best).map(|best| best.step).ok();
     let adviser = Adviser::new(&config, id.as_str(), record.summary.parameters, &analysis, errors)
         .map_err(|problems| CliError::problems(&format!("The config of the run {id}"), &problems))?;
-    let mut wishes = Wishes { similarity: args.similarity, energy: args.energy, error: args.error };
-    if wishes.is_empty() {
-        wishes.similarity = Wishes::USUAL.similarity;
-    }
-    let advice = adviser.advise(wishes);
+    let advice = adviser.advise(advise_words::wishes(args));
     let sources = findings::sources_words(&analysis, errors.map(|_| of_errors), best);
     if !args.train {
         return if args.json {
-            print::json(&as_json(&record, &analysis, &sources, &advice))
+            print::json(&as_json(record, &analysis, &sources, &advice))
         } else {
-            tell(store, &record, (&analysis, &sources), &adviser, &advice)
+            tell(store, record, (&analysis, &sources), &adviser, &advice)
         };
     }
     if !args.json {
-        tell(store, &record, (&analysis, &sources), &adviser, &advice)?;
+        tell(store, record, (&analysis, &sources), &adviser, &advice)?;
         print::line("")?;
     }
-    let trained = trained(store, args, &reading, &record, &config, (&analysis, &sources), &advice);
+    let trained = trained(store, args, reading, record, &config, (&analysis, &sources), &advice);
     let run = trained?;
     let reading = open::reading_existing(store)?;
     let kept = reading.advice()?.into_iter().find(|kept| kept.run == run);
@@ -157,22 +168,15 @@ fn words(analysis: &Analysis) -> String {
 }
 
 fn as_json(record: &RunRecord, analysis: &Analysis, sources: &[String], advice: &Advice) -> Json {
-    fn part<T: serde::Serialize>(part: Option<&Result<T, String>>) -> Json {
-        match part {
-            None => Json::Null,
-            Some(Ok(found)) => json!(found),
-            Some(Err(why)) => json!({ "missing": why }),
-        }
-    }
     json!({
         "event": "advised",
         "run": record.summary.id,
         "analysis": { "step": analysis.step, "examples": analysis.examples, "tokens": analysis.tokens, "data": analysis.data },
         "sources": sources,
         "wishes": advice.wishes,
-        "heads": part(advice.heads.as_ref()),
-        "dimensions": part(advice.dimensions.as_ref()),
-        "pairs": part(advice.pairs.as_ref()),
+        "heads": advise_words::part(advice.heads.as_ref()),
+        "dimensions": advise_words::part(advice.dimensions.as_ref()),
+        "pairs": advise_words::part(advice.pairs.as_ref()),
         "present": advice.prediction.as_ref().ok().map(|prediction| prediction.present),
         "proposed": advice.prediction.as_ref().ok().map(|prediction| prediction.proposed),
         "why_not": advice.why_not(),
@@ -193,93 +197,26 @@ fn tell(
     for sentence in sources {
         print::line(plain::ascii(sentence))?;
     }
-    // What could be had at the usual thresholds stands there too, wished for or not.
-    let threshold = advice.wishes.similarity.or(Wishes::USUAL.similarity).unwrap_or(1.0);
-    let energy = advice.wishes.energy.or(Wishes::USUAL.energy).unwrap_or(1.0);
-    let error = advice.wishes.error.or(Wishes::USUAL.error).unwrap_or(0.0);
-    let mut found = Table::new(["", "threshold", "found", "taken"]);
-    let taken = |is_taken: bool| if is_taken { "yes" } else { "no" };
-    found.row([
-        "Heads that could borrow".to_owned(),
-        format!("similarity {threshold}"),
-        match adviser.borrowing() {
-            Ok(borrowing) => format!("{} of {}", borrowing.count(threshold), computing(adviser)),
-            Err(why) => why.to_owned(),
-        },
-        taken(advice.wishes.similarity.is_some()).to_owned(),
-    ]);
-    found.row([
-        "Shared dimensions d_k".to_owned(),
-        format!("energy {energy}"),
-        match adviser.dimensions(energy) {
-            Ok(found) => format!("{} of {}, for layer {}", found.d_k, found.present, found.layer),
-            Err(why) => why,
-        },
-        taken(advice.wishes.energy.is_some()).to_owned(),
-    ]);
-    found.row([
-        "Pairs of each row k".to_owned(),
-        format!("error {error}"),
-        match adviser.pairs(error) {
-            Ok(found) => format!("{} of {}", found.k, found.tokens),
-            Err(_) => "not known".to_owned(),
-        },
-        taken(advice.wishes.error.is_some()).to_owned(),
-    ]);
-    print::line(found.text().trim_end())?;
-    if let Err(why) = adviser.pairs(error) {
+    advise_words::tell_found(adviser, advice)?;
+    if let Some(why) = advise_words::missing_pairs(adviser, advice) {
         print::line(format!("Pairs: {}", plain::ascii(&why)))?;
         if adviser.errors().is_err() {
             let analyse = hint::command(&format!("analyse {run} --similarity --captured --reconstruction"), store);
             print::line(format!("  {analyse}"))?;
         }
     }
-    if let Some(Ok(heads)) = &advice.heads {
-        let borrowed: Vec<String> = heads
-            .heads
-            .iter()
-            .filter_map(|head| match head.verdict {
-                Verdict::Borrows { lender, similarity } => Some(format!(
-                    "  L{}H{} uses the map of L{}H{} (similarity {similarity:.3})",
-                    head.at.layer, head.at.head, lender.layer, lender.head
-                )),
-                _ => None,
-            })
-            .collect();
-        for line in borrowed.iter().take(MOST_NAMED) {
-            print::line(line)?;
-        }
-        if borrowed.len() > MOST_NAMED {
-            print::line(format!("  and {}", counted(borrowed.len() - MOST_NAMED, "more head")))?;
-        }
-    }
+    advise_words::tell_borrowed(advice)?;
     if let Ok(prediction) = &advice.prediction
         && advice.changes()
     {
-        tell_saving(prediction)?;
+        let headings = ["", "trained model", "advised", "difference"];
+        advise_words::tell_saving(prediction, headings, findings::saving_rows(prediction))?;
     }
     match (advice.why_not(), advice.config()) {
         (Some(why), _) => print::line(format!("Nothing to train: {}", plain::ascii(&why))),
         (None, Some(config)) => print::line(format!("As a config:\n\n{}", attention(config)).trim_end()),
         (None, None) => Ok(()),
     }
-}
-
-fn computing(adviser: &Adviser) -> usize {
-    let plan = adviser.plan();
-    (0..plan.layers()).map(|layer| plan.computed(layer)).sum()
-}
-
-fn tell_saving(prediction: &Prediction) -> CliResult {
-    print::line("")?;
-    for sentence in findings::measured_words(prediction) {
-        print::line(plain::ascii(&sentence))?;
-    }
-    let mut table = Table::new(["", "trained model", "advised", "difference"]);
-    for row in findings::saving_rows(prediction) {
-        table.row(row.map(|cell| plain::ascii(&cell)));
-    }
-    print::line(table.text())
 }
 
 /// The `[attention]` part of a config.

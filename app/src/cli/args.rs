@@ -566,7 +566,9 @@ pub struct AnalysisArgs {
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub struct AdviseArgs {
-    /// The run that was measured; with --outcome also the one that was advised.
+    /// The run that was measured, with --outcome also the one that was advised; or a model directory, of which conversions
+    /// are advised.
+    #[arg(value_name = "RUN|DIR")]
     pub run: String,
     /// Let heads borrow maps that are at least this similar to their own, 0 to 1. Without any of the three: 0.9.
     #[arg(long, value_name = "SHARE", value_parser = share, num_args = 0..=1, default_missing_value = "0.9")]

@@ -11,7 +11,7 @@ pub fn command(words: &str, store: Option<&Path>) -> String {
 }
 
 /// A word for a shell, in quotes where it needs them.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:\\".contains(letter);
     if cfg!(windows) {
         return if word.chars().all(is_plain) { word.to_owned() } else { format!("\"{word}\"") };

@@ -5,6 +5,8 @@
 //! command; [`follow`] is what `train` and `resume` share.
 
 mod advise;
+mod advise_model;
+mod advise_words;
 mod analyse;
 mod analyses;
 mod args;

@@ -14,10 +14,7 @@ use crate::format;
 pub fn saving_rows(prediction: &Prediction) -> Vec<[String; 4]> {
     let (old, new) = (&prediction.present, &prediction.proposed);
     let flops = |count: u64| format::flops(count as f64);
-    let row = |what: &str, write: &dyn Fn(u64) -> String, old: u64, new: u64| {
-        let share = if old == 0 { 0.0 } else { new as f64 / old as f64 - 1.0 };
-        [what.to_owned(), write(old), write(new), format::delta_percent(share)]
-    };
+    let row = saving_row;
     vec![
         row("Parameters", &format::count, old.parameters, new.parameters),
         row("FLOPs of an example, forward", &flops, old.forward_flops_per_example, new.forward_flops_per_example),
@@ -26,6 +23,30 @@ pub fn saving_rows(prediction: &Prediction) -> Vec<[String; 4]> {
         row("Weights, gradients, moments", &format::bytes, old.model_bytes, new.model_bytes),
         row("Memory in all", &format::bytes, old.memory_bytes, new.memory_bytes),
     ]
+}
+
+/// What a model costs and what it would after conversions, in reading one example of `tokens` tokens: what, now, then, the
+/// difference as a share.
+pub fn conversion_rows(prediction: &Prediction, tokens: usize) -> Vec<[String; 4]> {
+    let (old, new) = (&prediction.present, &prediction.proposed);
+    let flops = |count: u64| format::flops(count as f64);
+    vec![
+        saving_row("Parameters", &format::count, old.parameters, new.parameters),
+        saving_row(
+            &format!("FLOPs of {}", counted(tokens as u64, "token")),
+            &flops,
+            old.forward_flops_per_example,
+            new.forward_flops_per_example,
+        ),
+        saving_row("Weights", &format::bytes, old.model_bytes, new.model_bytes),
+        saving_row("Activations at their largest", &format::bytes, old.activation_bytes, new.activation_bytes),
+        saving_row("Memory in all", &format::bytes, old.memory_bytes, new.memory_bytes),
+    ]
+}
+
+fn saving_row(what: &str, write: &dyn Fn(u64) -> String, old: u64, new: u64) -> [String; 4] {
+    let share = if old == 0 { 0.0 } else { new as f64 / old as f64 - 1.0 };
+    [what.to_owned(), write(old), write(new), format::delta_percent(share)]
 }
 
 /// What the measurements say of how much the model would change, a sentence a part.
@@ -99,9 +120,13 @@ pub fn is_own_text(analysis: &Analysis, config: &RunConfig) -> bool {
 /// that nothing was chosen from. One choice of pairs for all layers, as training makes it; the last layer counts here, though
 /// it would score all pairs.
 pub fn score_errors<'a>(analysis: &'a Analysis, config: &RunConfig) -> Option<&'a [f64]> {
+    held_out_errors(analysis).filter(|_| is_own_text(analysis, config))
+}
+
+/// The same of whatever text was analysed: that of a model directory.
+pub fn held_out_errors(analysis: &Analysis) -> Option<&[f64]> {
     let found = analysis.reconstruction.as_ref().filter(|found| found.held_out_examples > 0)?;
-    let network = found.scope(Scope::Network).filter(|_| is_own_text(analysis, config))?;
-    Some(network.greedy.honest())
+    Some(found.scope(Scope::Network)?.greedy.honest())
 }
 
 /// An analysis in words: its step, on how many examples of which text.

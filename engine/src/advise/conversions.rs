@@ -104,7 +104,7 @@ impl Adviser {
             wishes,
             present: *self.present(),
             proposed: course.steps.last().map_or(*self.present(), |step| step.costs),
-            heads: sound(heads.as_ref()),
+            heads: sound(heads.as_ref()).filter(|found| found.replaced > 0),
             dimensions: sound(dimensions.as_ref()),
             pairs: sound(pairs.as_ref()),
         };
