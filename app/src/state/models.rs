@@ -67,6 +67,8 @@ pub struct ModelsState {
     pub conversions: Vec<ConversionRun>,
     /// The model directory that the panel is to show next.
     opened: Option<PathBuf>,
+    /// The conversion that its form is to say then, on examples of so many tokens.
+    set_up: Option<(Conversion, usize)>,
     outgoing: Vec<Request>,
 }
 
@@ -78,6 +80,7 @@ impl Default for ModelsState {
             previews: RequestCache::keeping(KEPT),
             conversions: Vec::new(),
             opened: None,
+            set_up: None,
             outgoing: Vec::new(),
         }
     }
@@ -128,6 +131,17 @@ impl ModelsState {
         let folder = folder_of(path);
         self.read_again(&Target::Directory(folder.clone()));
         self.opened = Some(folder);
+    }
+
+    /// Lets the panel show the model of this folder with a conversion of it set up, on examples of so many tokens.
+    pub fn set_up(&mut self, folder: PathBuf, conversion: Conversion, tokens: usize) {
+        self.opened = Some(folder);
+        self.set_up = Some((conversion, tokens));
+    }
+
+    /// The conversion that is to be set up, once.
+    pub fn take_set_up(&mut self) -> Option<(Conversion, usize)> {
+        self.set_up.take()
     }
 
     /// The folder that is to be shown, once.

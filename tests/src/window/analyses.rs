@@ -8,8 +8,9 @@ use headroom_engine::{
         Analysis, CapturedVariance, LayerEnergies, MapThumbnails, Measure, ScoreSpectra, Similarity, Spectrum,
         SpectrumMethod,
     },
+    attention::ModelPlan,
     checkpoint::DirectoryFacts,
-    config::{from_toml, to_toml},
+    config::{Architecture, RunConfig, from_toml, to_toml},
     store::{AnalysisId, AnalysisSummary, RunId},
     worker::{Command, Event, Target},
 };
@@ -107,7 +108,14 @@ pub fn fill_with_directory(state: &mut State) {
     let path = PathBuf::from(format!("/home/ada/.cache/huggingface/hub/{name}/snapshots/{commit}"));
     let facts = DirectoryFacts { path: path.clone(), config: None, positions: 512, ..model_facts() };
     let target = Target::Directory(path.clone());
-    state.apply(Event::ModelDescribed { target, facts: Box::new(facts) });
+    state.apply(Event::ModelDescribed { target: target.clone(), facts: Box::new(facts) });
+    let mut config = RunConfig::default();
+    config.model.kind = Architecture::Encoder;
+    (config.model.layers, config.model.heads) = (6, 12);
+    (config.model.width, config.model.feed_forward) = (384, 1536);
+    config.data.sequence_length = 512;
+    let plan = ModelPlan::resolve(&config, 30_522).expect("the plan of a small BERT");
+    state.apply(Event::PlanRead { target, plan: Box::new(plan) });
     let id: AnalysisId = "d1rect0ry1".parse().expect("an id");
     let data = "the text file /home/ada/texts/old-stories.txt".to_owned();
     let found = Analysis {

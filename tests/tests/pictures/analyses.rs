@@ -62,6 +62,20 @@ fn redundancy_of_a_model_directory() {
     });
 }
 
+/// What could be made of it.
+#[test]
+fn adviser_of_a_model_directory() {
+    in_both_themes("adviser_directory", |theme| {
+        let mut screen = full(theme, PanelId::LIVE);
+        fill_with_directory(screen.state());
+        let wishes = serde_json::json!({ "similarity": 0.8, "dimensions": true, "energy": 0.9 });
+        screen.window().settings.set_panel("adviser", &wishes);
+        screen.window().open(PanelId::ADVISER);
+        screen.resize(egui::vec2(1280.0, 1180.0));
+        screen
+    });
+}
+
 #[test]
 fn redundancy_of_a_run_beside_its_control() {
     in_both_themes("redundancy_control", |theme| {

@@ -77,6 +77,38 @@ fn a_pretrained_model_is_looked_into_without_any_run() {
     screen.close();
 }
 
+#[test]
+fn a_pretrained_model_is_advised_conversions_and_one_is_made() {
+    let folder = TempDir::new().unwrap();
+    let (mut screen, text) = dropped(&folder);
+    // Maps of random weights are less alike than those of a trained model.
+    screen.window().settings.set_panel("adviser", &serde_json::json!({ "similarity": 0.7 }));
+    screen.click("Look inside: Adviser");
+    screen.wait_for_words("No analysis of \"pretrained\" yet");
+    screen.fill("Text file", text.to_str().unwrap());
+    screen.click("Analyse now");
+    screen.wait_for_words("What that would save");
+    assert!(!screen.says("Train this run again"), "there is no run: {:#?}", screen.words());
+    screen
+        .wait("a conversion", |screen| screen.is_enabled("Set it up in Models") || screen.says("No head could borrow"));
+    assert!(screen.says("1. maps borrowed where they are at least"), "{:#?}", screen.words());
+    assert!(screen.has("Analyse reconstruction now"), "{:#?}", screen.words());
+    screen.click("Set it up in Models");
+    assert_eq!(screen.window().open_panel(), PanelId::MODELS);
+    screen.wait_for("Convert");
+    assert_eq!(
+        (screen.value("Conversion"), screen.value("Text")),
+        ("Borrowed maps".to_owned(), text.display().to_string())
+    );
+    let made = folder.path().join("borrowed");
+    screen.fill("Write to", made.to_str().unwrap());
+    screen.wait("what it depends on", |screen| screen.is_enabled("Convert"));
+    screen.click("Convert");
+    screen.wait_for("Show it");
+    assert!(made.join("model.safetensors").is_file());
+    screen.close();
+}
+
 /// What was asked of the engine.
 fn requests(screen: &mut Screen) -> Vec<Request> {
     screen.settle();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use headroom_engine::{
     advise::{Advice, Adviser, DimensionAdvice, HeadAdvice, PairAdvice},
     analysis::Analysis,
-    attention::{Cell, HeadPlan},
+    attention::{Cell, HeadPlan, ModelPlan},
     config::RunConfig,
     store::RunSummary,
 };
@@ -20,6 +20,15 @@ use crate::{
 
 /// Points of a curve that are drawn.
 const MOST_POINTS: usize = 400;
+
+/// Of what advice is given.
+#[derive(Clone, Copy)]
+pub enum Advised<'a> {
+    /// A run, trained by this config: another config is advised.
+    Run(&'a RunSummary, &'a RunConfig),
+    /// The model of a directory: conversions are advised.
+    Model(&'a ModelPlan),
+}
 
 /// What follows from an analysis alone.
 pub struct OfAnalysis {
@@ -63,14 +72,13 @@ impl Derived {
     /// Why there is no advice.
     pub fn update(
         &mut self,
-        run: &RunSummary,
-        config: &RunConfig,
+        advised: Advised<'_>,
         analysis: &Arc<Analysis>,
         memory: &Memory,
     ) -> Result<(&OfAnalysis, &OfThresholds), String> {
         if !self.of.as_ref().is_some_and(|known| Arc::ptr_eq(known, analysis)) {
             self.of = Some(Arc::clone(analysis));
-            self.analysis = Some(OfAnalysis::new(run, config, analysis));
+            self.analysis = Some(OfAnalysis::new(advised, analysis));
             self.thresholds = None;
         }
         let known = match &self.analysis {
@@ -89,10 +97,15 @@ impl Derived {
 }
 
 impl OfAnalysis {
-    fn new(run: &RunSummary, config: &RunConfig, analysis: &Analysis) -> Result<Self, String> {
-        let errors = findings::score_errors(analysis, config);
-        let adviser = Adviser::new(config, run.id.as_str(), run.parameters, analysis, errors)
-            .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
+    fn new(advised: Advised<'_>, analysis: &Analysis) -> Result<Self, String> {
+        let adviser = match advised {
+            Advised::Run(run, config) => {
+                let errors = findings::score_errors(analysis, config);
+                Adviser::new(config, run.id.as_str(), run.parameters, analysis, errors)
+                    .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?
+            }
+            Advised::Model(plan) => Adviser::of_model(plan, analysis, findings::held_out_errors(analysis))?,
+        };
         let energies = adviser.captured().map_or_else(
             |_| Vec::new(),
             |captured| {

@@ -5,6 +5,7 @@
 //! what does not depend on them is kept ([`derived`]).
 
 mod chart;
+mod conversions;
 mod derived;
 mod memory;
 mod outcome;

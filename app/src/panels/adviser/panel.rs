@@ -6,13 +6,14 @@ use egui::{RichText, Ui};
 use headroom_engine::{
     analysis::{Analysis, AnalysisSpec, ReconstructionSpec, Topic},
     config::{RunConfig, from_toml},
-    store::{RunId, RunSummary},
+    store::RunId,
     worker::{Which, choose_checkpoint},
 };
 
 use super::{
     chart::Charts,
-    derived::Derived,
+    conversions::conversions_ui,
+    derived::{Advised, Derived},
     memory::Memory,
     outcome::Outcomes,
     parts::{CHARTS, dimensions_ui, heads_ui, pairs_ui},
@@ -26,6 +27,7 @@ use crate::{
     findings,
     format::with_capital,
     panels::analysis::{About, AnalysisFrame, Subject, export_menu_ui, notes_ui, provenance},
+    state::SubjectId,
     theme,
     widgets::HeadSpot,
 };
@@ -68,10 +70,7 @@ impl Panel for AdviserPanel {
                     self.outcomes.ui(ui, run, cx);
                 }
                 let found = frame.found_ui(ui, subject, shown, &ABOUT, cx)?;
-                let Some(run) = &subject.run else {
-                    return None;
-                };
-                let figure = self.analysis_ui(ui, (subject, run), &found.analysis, memory, cx)?;
+                let figure = self.analysis_ui(ui, subject, &found.analysis, memory, cx)?;
                 Some(Exportable::Figure(Box::new(figure)))
             });
             drawn.inner
@@ -94,27 +93,21 @@ impl AdviserPanel {
     fn analysis_ui(
         &mut self,
         ui: &mut Ui,
-        (subject, run): (&Subject, &RunSummary),
+        subject: &Subject,
         analysis: &Arc<Analysis>,
         memory: &mut Memory,
         cx: &mut PanelContext<'_>,
     ) -> Option<Figure> {
         let palette = theme::palette(ui.visuals());
-        if self.config.as_ref().is_none_or(|(known, _)| *known != run.id) {
-            let Some(record) = cx.state.records.get(&run.id) else {
+        if let Some(run) = subject.id.run()
+            && self.config.as_ref().is_none_or(|(known, _)| known != run)
+        {
+            let Some(record) = cx.state.records.get(run) else {
                 working_ui(ui, "Reading the run…");
                 return None;
             };
-            self.config = Some((run.id.clone(), from_toml(&record.config_toml).map_err(|error| error.to_string())));
+            self.config = Some((run.clone(), from_toml(&record.config_toml).map_err(|error| error.to_string())));
         }
-        let config = match &self.config {
-            Some((_, Ok(config))) => config,
-            Some((_, Err(why))) => {
-                ui.label(RichText::new(format!("The config of the run cannot be read. {why}")).color(palette.error));
-                return None;
-            }
-            None => return None,
-        };
         let (words, metadata) = provenance(subject, analysis, cx);
         ui.label(format!("What this model could save. {}.", with_capital(&words)));
         if analysis.step == Some(0) {
@@ -123,7 +116,21 @@ impl AdviserPanel {
         }
         ui.add_space(4.0);
         self.charts.wanted = export_menu_ui(ui, CHARTS.into_iter().enumerate()).or(self.charts.wanted);
-        let (known, now) = match self.derived.update(run, config, analysis, memory) {
+        let config = self.config.as_ref().map(|(_, config)| config);
+        let found = match (&subject.run, config) {
+            (Some(run), Some(Ok(config))) => self.derived.update(Advised::Run(run, config), analysis, memory),
+            (Some(_), Some(Err(why))) => Err(format!("The config of the run cannot be read. {why}")),
+            (Some(_), None) => return None,
+            (None, _) => match cx.state.models.plan(&subject.id.target(Which::Best)) {
+                Ok(Some(plan)) => self.derived.update(Advised::Model(plan), analysis, memory),
+                Ok(None) => {
+                    working_ui(ui, "Reading the model…");
+                    return None;
+                }
+                Err(why) => Err(why),
+            },
+        };
+        let (known, now) = match found {
             Ok(found) => found,
             Err(why) => {
                 ui.label(RichText::new(format!("No advice can be given. {why}")).color(palette.error));
@@ -133,10 +140,19 @@ impl AdviserPanel {
         };
         let (charts, pointed) = (&mut self.charts, &mut self.pointed);
         *pointed = pointed.filter(|at| at.layer < now.grid.layers() && at.head < now.grid.heads());
-        let best = cx.state.checkpoints.get(&run.id).and_then(|all| choose_checkpoint(all, Which::Best).ok());
+        let kept = subject.id.run().and_then(|run| cx.state.checkpoints.get(run));
+        let best = kept.and_then(|all| choose_checkpoint(all, Which::Best).ok());
         let of_errors = known.adviser.errors().is_ok().then_some(analysis.as_ref());
         let sources = findings::sources_words(analysis, of_errors, best.map(|best| best.step));
-        let source = Source { run, given: config, words: &words, step: analysis.step };
+        let saving = |ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>| match (&subject.id, &subject.run) {
+            (SubjectId::Directory(path), _) => conversions_ui(ui, path, known, now, cx),
+            (SubjectId::Run(_), Some(run)) => {
+                if let Some(Ok(given)) = config {
+                    saving_ui(ui, &Source { run, given, words: &words, step: analysis.step }, now, memory, cx);
+                }
+            }
+            (SubjectId::Run(_), None) => {}
+        };
         let mut wants_analysis = false;
         if ui.available_width() >= NARROW {
             ui.columns(2, |columns| {
@@ -148,7 +164,7 @@ impl AdviserPanel {
                         ui.separator();
                         wants_analysis = pairs_ui(ui, known, now, memory, &sources, charts);
                         ui.separator();
-                        saving_ui(ui, &source, now, memory, cx);
+                        saving(ui, memory, cx);
                     });
                 }
             });
@@ -159,14 +175,21 @@ impl AdviserPanel {
             ui.separator();
             wants_analysis = pairs_ui(ui, known, now, memory, &sources, charts);
             ui.separator();
-            saving_ui(ui, &source, now, memory, cx);
+            saving(ui, memory, cx);
         }
         // A chart that was not drawn does not leave later, unasked.
         self.charts.wanted = None;
         if wants_analysis && !cx.state.analysis.is_pending(&subject.id) {
             let reconstruction = ReconstructionSpec { whole: false, ..ReconstructionSpec::default() };
             let spec = AnalysisSpec { reconstruction: Some(reconstruction), ..AnalysisSpec::default() };
-            cx.state.analysis.analyse(&subject.id, Which::Best, None, spec, Vec::new(), current_folder());
+            // Of the same examples, so that both can be combined.
+            let of_directory = subject.run.is_none().then(|| (analysis.examples as usize, Some(analysis.tokens)));
+            let spec = match of_directory {
+                Some((examples, tokens)) => AnalysisSpec { examples, tokens, ..spec },
+                None => spec,
+            };
+            let data = analysis.text.clone().or_else(|| subject.data(cx)).filter(|_| subject.run.is_none());
+            cx.state.analysis.analyse(&subject.id, Which::Best, data, spec, Vec::new(), current_folder());
         }
         notes_ui(ui, analysis, &[Topic::Analysis]);
         let figure = self.charts.leaving.take()?;

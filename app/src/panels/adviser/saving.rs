@@ -44,22 +44,8 @@ pub fn saving_ui(ui: &mut Ui, source: &Source<'_>, now: &OfThresholds, memory: &
             }
         }
         Ok(prediction) => {
-            Grid::new("saving").num_columns(4).striped(true).spacing([14.0, 3.0]).show(ui, |ui| {
-                for heading in ["", "Now", "Advised", "Difference"] {
-                    ui.label(RichText::new(heading).small().color(palette.weak));
-                }
-                ui.end_row();
-                for [what, old, new, difference] in findings::saving_rows(prediction) {
-                    ui.label(what);
-                    ui.label(old);
-                    ui.label(new);
-                    ui.label(RichText::new(difference).strong());
-                    ui.end_row();
-                }
-            });
-            for sentence in findings::measured_words(prediction) {
-                ui.add(Label::new(RichText::new(sentence).color(palette.weak)).wrap());
-            }
+            rows_ui(ui, findings::saving_rows(prediction));
+            words_ui(ui, &findings::measured_words(prediction));
         }
     }
     let words_of_loss = "Counted by the cost model. Quality after training is not predicted: train the model to see.";
@@ -99,6 +85,32 @@ pub fn saving_ui(ui: &mut Ui, source: &Source<'_>, now: &OfThresholds, memory: &
     });
     if let Some(why) = why_not {
         ui.add(Label::new(RichText::new(why).color(palette.weak)).wrap());
+    }
+}
+
+/// The table of what changes.
+pub fn rows_ui(ui: &mut Ui, rows: Vec<[String; 4]>) {
+    let palette = theme::palette(ui.visuals());
+    Grid::new("saving").num_columns(4).striped(true).spacing([14.0, 3.0]).show(ui, |ui| {
+        for heading in ["", "Now", "Advised", "Difference"] {
+            ui.label(RichText::new(heading).small().color(palette.weak));
+        }
+        ui.end_row();
+        for [what, old, new, difference] in rows {
+            ui.label(what);
+            ui.label(old);
+            ui.label(new);
+            ui.label(RichText::new(difference).strong());
+            ui.end_row();
+        }
+    });
+}
+
+/// What the measurements say, a sentence a line.
+pub fn words_ui(ui: &mut Ui, sentences: &[String]) {
+    let palette = theme::palette(ui.visuals());
+    for sentence in sentences {
+        ui.add(Label::new(RichText::new(sentence).color(palette.weak)).wrap());
     }
 }
 

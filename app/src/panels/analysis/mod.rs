@@ -16,4 +16,4 @@ pub use map_style::MapStyle;
 pub use options::AnalysisOptions;
 pub use scrubber::Scrubber;
 pub use shown::{Shown, formula, head_name, notes_ui, provenance};
-pub use subject::Subject;
+pub use subject::{Subject, typed_text};

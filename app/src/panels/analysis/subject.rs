@@ -22,6 +22,11 @@ use crate::{
 /// Under which name the text is remembered.
 const TEXT: &str = "directory_text";
 
+/// The text that models of directories read in panels of analyses, as it was typed.
+pub fn typed_text(cx: &PanelContext<'_>) -> String {
+    cx.settings.of_panel(TEXT)
+}
+
 /// Whose attention is shown.
 pub struct Subject {
     /// Which run or directory.
@@ -80,7 +85,7 @@ impl Subject {
 
     /// The text that it reads; none: its own.
     pub fn data(&self, cx: &PanelContext<'_>) -> Option<Box<DataConfig>> {
-        let typed: String = cx.settings.of_panel(TEXT);
+        let typed = typed_text(cx);
         if self.run.is_some() || typed.trim().is_empty() {
             return None;
         }
@@ -100,7 +105,7 @@ impl Subject {
         if self.run.is_some() {
             return;
         }
-        let mut typed: String = cx.settings.of_panel(TEXT);
+        let mut typed = typed_text(cx);
         let before = typed.clone();
         let key = format!("{panel}.text");
         if let Some(Answer::Picked(path)) = cx.dialogs.take(&key) {

@@ -142,6 +142,30 @@ impl ConversionForm {
         }
     }
 
+    /// Says a conversion on examples of so many tokens, of this text where none is named yet.
+    pub fn set_up(&mut self, conversion: &Conversion, tokens: usize, text: String) {
+        match conversion {
+            Conversion::Collaborative(to) => {
+                (self.kind, self.d_k, self.random_starts) = (Kind::Collaborative, to.d_k, to.random_starts);
+            }
+            Conversion::Borrow(to) => {
+                (self.kind, self.similarity, self.merges) = (Kind::Borrow, to.similarity, to.merges);
+            }
+            Conversion::Grouped(to) => (self.kind, self.kv_heads) = (Kind::Grouped, to.kv_heads),
+            Conversion::Coverage(to) => match &to.coverage {
+                Coverage::Partial(partial) => (self.kind, self.k) = (Kind::Partial, partial.k),
+                Coverage::Eigen(eigen) => (self.kind, self.k) = (Kind::Eigen, eigen.k),
+                Coverage::Full(_) => {}
+            },
+            Conversion::WithoutKeyBiases(_) => self.kind = Kind::WithoutKeyBiases,
+        }
+        self.tokens = tokens;
+        self.to.clear();
+        if self.text.trim().is_empty() {
+            self.text = text;
+        }
+    }
+
     /// Half of the whole where nothing was chosen.
     fn shared_width(&self, facts: &DirectoryFacts) -> usize {
         if self.d_k == 0 { (facts.width / 2).max(1) } else { self.d_k }

@@ -23,6 +23,7 @@ use crate::{
     context::{Action, Panel, PanelContext, PanelId},
     file_dialogs::current_folder,
     panels::{
+        analysis::typed_text,
         live::{picker_ui, shown_run},
         model_choice::{ModelChoice, checkpoint_ui},
     },
@@ -57,6 +58,9 @@ impl Panel for ModelsPanel {
         let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("models"));
         if let Some(folder) = cx.state.models.take_opened() {
             memory.model = ModelChoice::of_folder(&folder);
+        }
+        if let Some((conversion, tokens)) = cx.state.models.take_set_up() {
+            memory.form.set_up(&conversion, tokens, typed_text(cx));
         }
         let run = shown_run(cx);
         if !cx.state.runs_loaded && cx.state.current.is_none() {
