@@ -130,9 +130,8 @@ fn golden(program: &Program, name: &str) {
         program.write(&format!("{name}/tokenizer.json"), tokenizer.to_string());
     }
     let words = ["the layer", "reads the attention", "w3 w9", "of heads", "w5 w17", "and scores", "w30"];
-    let text: String =
-        (0..600_usize).map(|place| format!("{} ", words[(place * place + place / 3) % words.len()])).collect();
-    program.write("text.txt", text);
+    let text: Vec<&str> = (0..600_usize).map(|place| words[(place * place + place / 3) % words.len()]).collect();
+    program.write("text.txt", text.join(" ") + " ");
 }
 
 const ANALYSE: [&str; 8] = ["--data", "text.txt", "--examples", "12", "--tokens", "16", "--json", "--similarity"];

@@ -65,7 +65,7 @@ pub fn top_bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, right: impl FnOnce(&mu
                             now.points.len(),
                             counted(now.spec.point_count(), "point")
                         ),
-                        None => match (other_work(&cx.state), cx.state.running_elsewhere()) {
+                        None => match (other_work(cx.state), cx.state.running_elsewhere()) {
                             (Some(work), _) => work,
                             (None, Some(run)) => {
                                 format!("In another program: {}.", elsewhere_words(&cx.state.run_name(&run.id), run))
