@@ -214,6 +214,25 @@ fn bad_input_is_refused_with_what_to_do() {
     assert_eq!(answer.expect_code(2).json()["event"], "refused");
 }
 
+/// Errors and maps of padding would say nothing of the model.
+#[test]
+fn a_text_that_is_shorter_than_an_example_is_told() {
+    let program = program();
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/hf/bert_mlm");
+    program.write("short.txt", "the layer\n");
+    for how in [&["--grouped", "2"], &["--borrow", "0.1"]] {
+        let command = [&["convert", model, "--to", "new", "--data", "short.txt"], &how[..]].concat();
+        let _ = program.run(&command).expect_code(2).expect_words(&["no whole example of 64 tokens", "short.txt"]);
+        assert!(!program.path("new").exists());
+    }
+    let maps = ["maps", model, "--data", "short.txt", "--layer", "0", "--head", "0", "--out", "maps", "--json"];
+    let told = program.run(&maps).expect_code(0).json();
+    let tokens: Vec<&str> = told["tokens"].as_array().unwrap().iter().filter_map(|token| token.as_str()).collect();
+    assert!(tokens.len() < 16 && tokens.first() == Some(&"[CLS]") && !tokens.contains(&"[PAD]"), "{tokens:?}");
+    let file = format!("{model}/config.json");
+    let _ = program.run(&["show", &file]).expect_code(2).expect_words(&["is a file", "model directory"]);
+}
+
 /// Ctrl-C leaves nothing behind.
 #[cfg(unix)]
 #[test]

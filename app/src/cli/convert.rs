@@ -113,7 +113,8 @@ fn conversion(args: &ConvertArgs) -> CliResult<Conversion> {
         }
         [first, rest @ ..] => {
             let message = format!(
-                "{first} cannot be used with {}. Convert the model that comes out once more.",
+                "{first} cannot be used with {}. One at a time: let heads borrow first, then convert what comes out; only standard \
+                 attention becomes collaborative, grouped or bias-free, and pairs are left out last.",
                 rest.join(" or ")
             );
             return Err(CliError::at(*first, message));

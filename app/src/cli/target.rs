@@ -39,6 +39,10 @@ pub(super) fn named(store: Option<&Path>, text: &str) -> CliResult<Named> {
             Err(error) => name.and_then(|name| fetched(&name)).map(Named::Directory).ok_or(error),
         };
     }
+    if Path::new(text).is_file() {
+        let message = format!("{text} is a file. Name the model directory that it lies in.");
+        return Err(CliError::at("run", message));
+    }
     let Some(name) = name else {
         return Err(CliError::at("run", format!("There is no model directory {text}.")));
     };
@@ -58,5 +62,8 @@ fn fetched(name: &RepoName) -> Option<PathBuf> {
 
 /// Why a folder is refused.
 fn no_model_directory(folder: &str) -> String {
-    format!("{folder} is no model directory: it has no config.json. Name a folder that `headroom export` made.")
+    format!(
+        "{folder} is no model directory: it has no config.json. Name a folder that `headroom export` made, or one of Hugging \
+         Face's with its config.json."
+    )
 }

@@ -29,6 +29,9 @@ pub struct ModelChoice {
     run: Option<RunId>,
     /// A model directory, as typed.
     folder: String,
+    /// Whether the keyboard goes to the path next.
+    #[serde(skip)]
+    wants_path: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +47,7 @@ enum Kind {
 impl ModelChoice {
     /// A model directory, still to be named.
     pub fn folder() -> Self {
-        Self { kind: Kind::Folder, ..Self::default() }
+        Self { kind: Kind::Folder, wants_path: true, ..Self::default() }
     }
 
     /// This model directory.
@@ -109,6 +112,7 @@ impl ModelChoice {
             (Kind::Run, None) => "Another run".to_owned(),
             (Kind::Folder, _) => "A model directory".to_owned(),
         };
+        let before = self.kind;
         let combo = ComboBox::from_id_salt(key).width(150.0).selected_text(text).show_ui(ui, |ui| {
             ui.selectable_value(&mut self.kind, Kind::Shown, of_shown);
             ui.selectable_value(&mut self.kind, Kind::Folder, "A model directory");
@@ -125,9 +129,13 @@ impl ModelChoice {
             }
         });
         combo.response.accessible_name(format!("Model{suffix}"));
+        self.wants_path |= self.kind == Kind::Folder && before != Kind::Folder;
         if self.kind == Kind::Folder {
             let typed =
                 ui.add(TextEdit::singleline(&mut self.folder).desired_width(190.0).hint_text("path of a folder"));
+            if std::mem::take(&mut self.wants_path) {
+                typed.request_focus();
+            }
             typed.accessible_name(format!("Model directory{suffix}")).on_hover_text(
                 "A folder with config.json, weights and tokenizer: exported here, or one of Hugging Face's",
             );

@@ -25,6 +25,7 @@ use crate::{
     },
     data::memory,
     model::Model,
+    objective::Batch,
     train::evaluate,
 };
 
@@ -193,6 +194,12 @@ struct Text {
     at_once: usize,
 }
 
+/// Whether a row of a batch has no padding.
+fn has_whole_row(batch: &Batch) -> bool {
+    let is_whole = |row: &[u8]| row.iter().all(|key| *key != 0);
+    batch.key_mask.as_ref().is_none_or(|mask| mask.chunks(batch.sequence.max(1)).any(is_whole))
+}
+
 impl Text {
     /// The text of a job, or in words why there is none where none has to be.
     fn of(context: &JobContext, job: &ConvertJob, plan: &ModelPlan) -> Result<Result<Self, String>, JobError> {
@@ -212,6 +219,13 @@ impl Text {
             let tokens = job.tokens.unwrap_or_else(|| subject.tokens());
             subject.require_positions(tokens)?;
             let at_once = examples_at_once(subject.model.plan(), tokens);
+            if !subject.held_out(at_once, tokens)?.spread(job.examples, at_once).any(|batch| has_whole_row(&batch)) {
+                return Err(format!(
+                    "The text ({}) has no whole example of {}. Give a longer text, or ask for shorter examples.",
+                    subject.data,
+                    counted(tokens as u64, "token")
+                ));
+            }
             Ok(Self { subject, tokens, at_once })
         };
         match read() {

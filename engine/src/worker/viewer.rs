@@ -17,6 +17,7 @@ use crate::{
     config::{DataConfig, counted, grouped},
     data::TextTokenizer,
     model::Model,
+    objective::Batch,
     store::{AnalysisId, Store},
 };
 
@@ -228,7 +229,7 @@ fn show(
                     let longest = if subject.has_text { subject.tokens() } else { subject.tokens().min(TOKENS) };
                     let held_out = subject.held_out(1, longest)?.without_labels();
                     let count = held_out.spread_count(EXAMPLES).max(1);
-                    held_out.spread(EXAMPLES, 1).nth(number % count).map(|batch| batch.input_ids)
+                    held_out.spread(EXAMPLES, 1).nth(number % count).map(tokens_of)
                 }
                 MapText::HeldOut { number, tokens, examples } => {
                     subject.require_positions(*tokens)?;
@@ -236,7 +237,7 @@ fn show(
                     // Every second one, as the analysis counts.
                     let count = (held_out.spread_count(*examples) / 2).max(1);
                     let odd = held_out.spread(*examples, 1).skip(1).step_by(2).nth(number % count);
-                    odd.map(|batch| batch.input_ids)
+                    odd.map(tokens_of)
                 }
                 MapText::Written(_) => None,
             };
@@ -262,6 +263,14 @@ fn show(
     let words = ids.iter().map(|id| word(&tokenizer, *id)).collect();
     let view = MapView::new(model, &ids, &Device::Cpu).map_err(|error| error.to_string())?;
     Ok((view, step, named, words))
+}
+
+/// The tokens of a batch of one row, without the padding behind them.
+fn tokens_of(batch: Batch) -> Vec<u32> {
+    let padding = batch.key_mask.iter().flatten().filter(|key| **key == 0).count();
+    let mut ids = batch.input_ids;
+    ids.truncate(ids.len() - padding.min(ids.len()));
+    ids
 }
 
 /// A token as people read it.

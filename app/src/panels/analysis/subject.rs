@@ -150,7 +150,9 @@ impl Subject {
                 ui.separator();
             }
             run = run_choices_ui(ui, self.id.run(), cx);
-            ui.separator();
+            if !cx.state.runs.is_empty() {
+                ui.separator();
+            }
             let other = ui.selectable_label(false, "A model directory…");
             if other.on_hover_text("Opens Models, where models are brought from folders and hubs").clicked() {
                 cx.act(Action::Open(PanelId::MODELS));
