@@ -59,12 +59,8 @@ pub fn conversions_ui(
         cx.state.models.set_up(directory.to_owned(), first.conversion.clone(), known.adviser.tokens());
         cx.act(Action::Open(PanelId::MODELS));
     }
-    let left_out = advice.left_out();
-    let told = why_not.into_iter().chain(if advice.steps().is_empty() {
-        Vec::new()
-    } else {
-        left_out.into_iter().map(str::to_owned).collect()
-    });
+    // Nothing can be done, or something without what is left out.
+    let told = why_not.as_deref().map_or_else(|| advice.left_out(), |why| vec![why]);
     for why in told {
         ui.add(Label::new(RichText::new(why).color(palette.weak)).wrap());
     }

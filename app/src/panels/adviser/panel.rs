@@ -144,14 +144,12 @@ impl AdviserPanel {
         let best = kept.and_then(|all| choose_checkpoint(all, Which::Best).ok());
         let of_errors = known.adviser.errors().is_ok().then_some(analysis.as_ref());
         let sources = findings::sources_words(analysis, of_errors, best.map(|best| best.step));
-        let saving = |ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>| match (&subject.id, &subject.run) {
-            (SubjectId::Directory(path), _) => conversions_ui(ui, path, known, now, cx),
-            (SubjectId::Run(_), Some(run)) => {
-                if let Some(Ok(given)) = config {
-                    saving_ui(ui, &Source { run, given, words: &words, step: analysis.step }, now, memory, cx);
-                }
+        let saving = |ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>| {
+            if let SubjectId::Directory(path) = &subject.id {
+                conversions_ui(ui, path, known, now, cx);
+            } else if let (Some(run), Some(Ok(given))) = (&subject.run, config) {
+                saving_ui(ui, &Source { run, given, words: &words, step: analysis.step }, now, memory, cx);
             }
-            (SubjectId::Run(_), None) => {}
         };
         let mut wants_analysis = false;
         if ui.available_width() >= NARROW {
@@ -182,13 +180,14 @@ impl AdviserPanel {
         if wants_analysis && !cx.state.analysis.is_pending(&subject.id) {
             let reconstruction = ReconstructionSpec { whole: false, ..ReconstructionSpec::default() };
             let spec = AnalysisSpec { reconstruction: Some(reconstruction), ..AnalysisSpec::default() };
-            // Of the same examples, so that both can be combined.
-            let of_directory = subject.run.is_none().then(|| (analysis.examples as usize, Some(analysis.tokens)));
-            let spec = match of_directory {
-                Some((examples, tokens)) => AnalysisSpec { examples, tokens, ..spec },
-                None => spec,
+            let (spec, data) = if subject.run.is_some() {
+                (spec, None)
+            } else {
+                // The same examples of the same text, as long as those that costs are counted for.
+                let examples = usize::try_from(analysis.examples).unwrap_or(usize::MAX);
+                let spec = AnalysisSpec { examples, tokens: Some(analysis.tokens), ..spec };
+                (spec, analysis.text.clone().or_else(|| subject.data(cx)))
             };
-            let data = analysis.text.clone().or_else(|| subject.data(cx)).filter(|_| subject.run.is_none());
             cx.state.analysis.analyse(&subject.id, Which::Best, data, spec, Vec::new(), current_folder());
         }
         notes_ui(ui, analysis, &[Topic::Analysis]);

@@ -65,8 +65,8 @@ impl<M, O: Default> Default for AnalysisFrame<M, O> {
 }
 
 impl<M: Default + Serialize + DeserializeOwned, O: FormOptions> AnalysisFrame<M, O> {
-    /// Draws a panel: what `add` draws of the shown run or model directory, scrolling, or why there is nothing to show; over it the dialog
-    /// that exports what `add` returns.
+    /// Draws a panel: what `add` draws of the shown run or model directory, scrolling, or why there is nothing to show; over
+    /// it the dialog that exports what `add` returns.
     pub fn ui(
         &mut self,
         ui: &mut Ui,
