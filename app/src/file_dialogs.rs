@@ -8,6 +8,7 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -15,6 +16,8 @@ use headroom_engine::data::read_file;
 
 /// Errands that may be answered before the window looks.
 const WAITING: usize = 64;
+/// Who is faster than this to close a dialog has not seen one.
+const SEEN: Duration = Duration::from_millis(400);
 /// The largest file that is read whole into the window.
 const LARGEST_READ: u64 = 16 << 20;
 
@@ -84,8 +87,10 @@ impl Ask {
 pub enum Answer {
     /// The user chose a path.
     Picked(PathBuf),
-    /// The user closed the dialog, or no dialog could be shown: a typed path always works.
+    /// The user closed the dialog.
     Cancelled,
+    /// No dialog could be shown: a typed path always works.
+    NotShown,
     /// The text of a file.
     Read {
         /// The file.
@@ -110,6 +115,8 @@ pub struct FileDialogs {
     receiver: Receiver<(String, Answer)>,
     busy: Vec<String>,
     answers: BTreeMap<String, Answer>,
+    /// A dialog was asked for and could not be shown.
+    not_shown: bool,
     wake: Arc<dyn Fn() + Send + Sync>,
 }
 
@@ -117,12 +124,29 @@ impl FileDialogs {
     /// No errand yet. `wake` is called from an errand's thread when its answer waits.
     pub fn new(wake: Arc<dyn Fn() + Send + Sync>) -> Self {
         let (sender, receiver) = bounded(WAITING);
-        Self { sender, receiver, busy: Vec::new(), answers: BTreeMap::new(), wake }
+        Self { sender, receiver, busy: Vec::new(), answers: BTreeMap::new(), not_shown: false, wake }
     }
 
-    /// Opens a file dialog; the answer is [`Answer::Picked`] or [`Answer::Cancelled`].
+    /// Opens a file dialog; the answer is [`Answer::Picked`], [`Answer::Cancelled`] or [`Answer::NotShown`].
     pub fn pick(&mut self, key: &str, ask: Ask) {
-        self.errand(key, move || show(ask).map_or(Answer::Cancelled, Answer::Picked));
+        self.pick_with(key, move || show(ask));
+    }
+
+    fn pick_with(&mut self, key: &str, show: impl FnOnce() -> Option<PathBuf> + Send + 'static) {
+        self.errand(key, move || {
+            let start = Instant::now();
+            match show() {
+                Some(path) => Answer::Picked(path),
+                // The library says the same of a dialog that was closed and of one that never came.
+                None if start.elapsed() < SEEN => Answer::NotShown,
+                None => Answer::Cancelled,
+            }
+        });
+    }
+
+    /// Whether a dialog could not be shown, once: there is no desktop portal, or none that has dialogs.
+    pub fn take_not_shown(&mut self) -> bool {
+        std::mem::take(&mut self.not_shown)
     }
 
     /// Reads a text file; the answer is [`Answer::Read`] or [`Answer::Failed`].
@@ -158,6 +182,7 @@ impl FileDialogs {
     pub fn drain(&mut self) {
         while let Ok((key, answer)) = self.receiver.try_recv() {
             self.busy.retain(|busy| *busy != key);
+            self.not_shown |= answer == Answer::NotShown;
             self.answers.insert(key, answer);
         }
     }
@@ -288,6 +313,22 @@ mod tests {
         assert!(matches!(answer(&mut dialogs, "w"), Answer::Failed(_)));
         assert!(fs::read_dir(&folder).unwrap().all(|e| !e.unwrap().path().to_string_lossy().ends_with(".part")));
         fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_dialog_that_never_came_is_told_from_one_that_was_closed() {
+        let mut dialogs = FileDialogs::new(Arc::new(|| ()));
+        dialogs.pick_with("p", || None);
+        assert_eq!(answer(&mut dialogs, "p"), Answer::NotShown);
+        assert!(dialogs.take_not_shown() && !dialogs.take_not_shown(), "said once");
+        dialogs.pick_with("p", || {
+            std::thread::sleep(SEEN);
+            None
+        });
+        assert_eq!(answer(&mut dialogs, "p"), Answer::Cancelled);
+        assert!(!dialogs.take_not_shown());
+        dialogs.pick_with("p", || Some("/a".into()));
+        assert_eq!(answer(&mut dialogs, "p"), Answer::Picked("/a".into()));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Every key of the window in one place: what is pressed, and the table that the help shows.
 
-use egui::{Context, Event, Id, Key, Modifiers, Response};
+use egui::{Context, Event, FocusDirection, Id, Key, LayerId, Modifiers, Response};
 
 /// What a key asks the window for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub const HELP: &[(&str, &[(&str, &str)])] = &[
         &[
             ("Ctrl+Enter", "Start the configured run"),
             ("Ctrl+Z", "Undo: a change of the config, the deletion of a run"),
-            ("Ctrl+Shift+Z", "Redo a change of the config"),
+            ("Ctrl+Shift+Z, Ctrl+Y", "Redo a change of the config"),
             ("/", "Filter"),
             ("Up and Down", "Select another row"),
             ("Space", "Show or hide the run in charts"),
@@ -96,9 +96,31 @@ fn in_field() -> Id {
     Id::unique("a field has the keyboard")
 }
 
-/// Whether a plain key was pressed while no text field has the keyboard; takes the key. For panels.
+/// Whether Tab was pressed while nothing has the keyboard: what is drawn from now on does not get it until [`give_tab`]. So the
+/// form of a panel comes before what is drawn earlier, such as the top bar.
+pub fn take_tab(ctx: &Context) -> bool {
+    let is_pressed = ctx.input(|input| input.key_pressed(Key::Tab) && input.modifiers.is_none());
+    let is_taken = is_pressed && !is_over_panels(ctx) && ctx.memory(|memory| memory.focused().is_none());
+    if is_taken {
+        ctx.memory_mut(|memory| memory.move_focus(FocusDirection::None));
+    }
+    is_taken
+}
+
+/// The next control that is drawn gets the keyboard.
+pub fn give_tab(ctx: &Context) {
+    ctx.memory_mut(|memory| memory.move_focus(FocusDirection::Next));
+}
+
+/// Whether a dialog stands over the panels: keys are meant for it then.
+pub fn is_over_panels(ctx: &Context) -> bool {
+    !ctx.memory(|memory| memory.is_above_modal_layer(LayerId::background()))
+}
+
+/// Whether a plain key was pressed while no text field has the keyboard and no dialog stands over the panels; takes the key.
+/// For panels.
 pub fn plain(ctx: &Context, key: Key) -> bool {
-    !typing(ctx) && ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key))
+    !typing(ctx) && !is_over_panels(ctx) && ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key))
 }
 
 /// What was pressed since the last frame; takes those keys. Esc is not among them: it is asked for last, with
@@ -110,6 +132,7 @@ pub fn pressed(ctx: &Context) -> Vec<Pressed> {
         // The longer ones first: a shortcut is also taken with an extra Shift.
         for (modifiers, key, pressed) in [
             (Modifiers::COMMAND | Modifiers::SHIFT, Key::Z, Pressed::Redo),
+            (Modifiers::COMMAND, Key::Y, Pressed::Redo),
             (Modifiers::COMMAND, Key::Z, Pressed::Undo),
         ] {
             // A text field undoes its own typing.
@@ -187,6 +210,7 @@ mod tests {
         assert_eq!(press(&[(Modifiers::COMMAND, Key::K)], None), [Pressed::Palette]);
         assert_eq!(press(&[(Modifiers::COMMAND, Key::Z)], None), [Pressed::Undo]);
         assert_eq!(press(&[(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z)], None), [Pressed::Redo]);
+        assert_eq!(press(&[(Modifiers::COMMAND, Key::Y)], None), [Pressed::Redo]);
         assert_eq!(press(&[(Modifiers::NONE, Key::Num2)], None), [Pressed::Panel(1)]);
         assert_eq!(press(&[(Modifiers::SHIFT, Key::Questionmark)], Some("?")), [Pressed::Help]);
         assert_eq!(press(&[(Modifiers::SHIFT, Key::Num7)], Some("/")), [Pressed::Filter]);

@@ -110,6 +110,7 @@ fn every_refused_command_answers_scripts_with_its_field() {
         (&["chart", run, "--metric", "validation/los", "--out", "charts"], 2, "--metric"),
         (&["chart", run, "--x", "parsecs", "--out", "charts"], 2, "--x"),
         (&["chart", run, "--group", "sead", "--out", "charts"], 2, "--group"),
+        (&["chart", run, "--against", "parametres", "--out", "charts"], 2, "--against"),
         (&["maps", run, "--layer", "9", "--out", "maps"], 2, "--layer"),
         (&["maps", "nobody", "--out", "maps"], 2, "run"),
         (&["mixing", run, "--out", "mixing"], 2, "run"),
@@ -325,6 +326,12 @@ fn figures_of_the_window_are_written_by_commands() {
         program.run(&["chart", first, second, "--group", "seed", "--band", "ci95", "--out", "grouped"]).expect_code(0);
     let grouped = fs::read_to_string(program.path("grouped/validation-loss.csv")).unwrap();
     assert!(grouped.contains("tiny decoder (n = 2)") && grouped.contains("(low)"), "{grouped}");
+
+    let scatter = ["chart", first, second, "--against", "step_time", "--out", "scatter", "--json"];
+    let told = program.run(&scatter).expect_code(0).json();
+    assert_eq!(told["charts"], serde_json::json!(["validation-loss-against-step_time"]), "{told}");
+    let svg = fs::read_to_string(program.path("scatter/validation-loss-against-step_time.svg")).unwrap();
+    assert!(svg.contains("Step time (ms)") && svg.contains("tiny decoder (n = 2)") && svg.contains("Front"), "{svg}");
 
     let told = program.run(&["maps", first, "--layer", "1", "--out", "maps", "--json"]).expect_code(0).json();
     assert_eq!((&told["layers"], &told["heads"], &told["files"]), (&2.into(), &2.into(), &6.into()), "{told}");

@@ -6,7 +6,7 @@ use headroom_engine::{
     advise::{Advice, Adviser, Outcome},
     analysis::{Analysis, NOT_YET},
     config::{RunConfig, free_tag, from_toml, to_toml},
-    store::{AdviceRecord, Advised, RunFilter, RunId, RunRecord, RunState, RunSummary, Store},
+    store::{AdviceRecord, Advised, RunFilter, RunId, RunRecord, RunState, RunSummary, Store, series_names},
     text::escaped_line,
     worker::{Command, Which, choose_checkpoint},
 };
@@ -15,6 +15,7 @@ use serde_json::{Value as Json, json};
 use super::{
     advise_model, advise_words,
     args::AdviseArgs,
+    curves::{self, Curve},
     error::{CliError, CliResult},
     hint, open, plain, print,
     race_follow::Course,
@@ -24,7 +25,10 @@ use super::{
     target::{Named, named},
     train,
 };
-use crate::findings;
+use crate::{
+    compare::{Delta, best_delta},
+    findings, format,
+};
 
 /// Advises, and trains what is advised; or shows what came of it. A model directory is advised conversions.
 pub fn run(store: Option<&Path>, args: &AdviseArgs) -> CliResult {
@@ -84,12 +88,12 @@ fn of_run(store: Option<&Path>, args: &AdviseArgs, reading: &Store, record: &Run
     let reading = open::reading_existing(store)?;
     let kept = reading.advice()?.into_iter().find(|kept| kept.run == run);
     let Some(kept) = kept else { return Err(CliError::Failed("What was predicted was not kept.".to_owned())) };
-    let (advised, outcome) = outcome(&reading, &kept)?;
+    let (advised, outcome, losses) = outcome(&reading, &kept)?;
     if args.json {
-        print::json(&outcome_json(&advised, &kept, &outcome))?;
+        print::json(&outcome_json(&advised, &kept, &outcome, losses.as_ref()))?;
     } else {
         print::line("")?;
-        tell_outcome(&reading, &advised, &kept, &outcome)?;
+        tell_outcome(&reading, &advised, &kept, &outcome, losses.as_ref())?;
     }
     let RunSummary { id, name, state, .. } = &advised.summary;
     if *state == RunState::Finished {
@@ -302,18 +306,18 @@ fn outcomes(reading: &Store, store: Option<&Path>, record: &RunRecord, json: boo
     }
     let mut all = Vec::new();
     for kept in &kept {
-        let (advised, outcome) = outcome(reading, kept)?;
+        let (advised, outcome, losses) = outcome(reading, kept)?;
         if json {
-            all.push(outcome_json(&advised, kept, &outcome));
+            all.push(outcome_json(&advised, kept, &outcome, losses.as_ref()));
         } else {
-            tell_outcome(reading, &advised, kept, &outcome)?;
+            tell_outcome(reading, &advised, kept, &outcome, losses.as_ref())?;
         }
     }
     if json { print::json(&json!({ "event": "outcomes", "outcomes": all })) } else { Ok(()) }
 }
 
-/// The advised run, and what came of it.
-fn outcome(reading: &Store, kept: &AdviceRecord) -> CliResult<(RunRecord, Outcome)> {
+/// The advised run, what came of it, and what to think of its loss.
+fn outcome(reading: &Store, kept: &AdviceRecord) -> CliResult<(RunRecord, Outcome, Option<Delta>)> {
     let after = reading.run(kept.run.as_str())?;
     // What was trained again beside it is the fairer comparison.
     let before = kept.advised.beside.as_ref().unwrap_or(&kept.advised.source);
@@ -324,10 +328,16 @@ fn outcome(reading: &Store, kept: &AdviceRecord) -> CliResult<(RunRecord, Outcom
         &findings::trained(&before.summary, kept.advised.beside.is_some(), old.as_ref()),
         &findings::trained(&after.summary, false, new.as_ref()),
     );
-    Ok((after, outcome))
+    let curve = |run: &RunRecord| Curve::read(reading, &run.summary.id, series_names::VALIDATION_LOSS);
+    let (old, new) = (curve(&before)?, curve(&after)?);
+    let losses = best_delta(
+        &new.course(&after.summary, series_names::VALIDATION_LOSS),
+        &old.course(&before.summary, series_names::VALIDATION_LOSS),
+    );
+    Ok((after, outcome, losses))
 }
 
-fn outcome_json(advised: &RunRecord, kept: &AdviceRecord, outcome: &Outcome) -> Json {
+fn outcome_json(advised: &RunRecord, kept: &AdviceRecord, outcome: &Outcome, losses: Option<&Delta>) -> Json {
     json!({
         "event": "outcome",
         "run": advised.summary.id,
@@ -337,10 +347,17 @@ fn outcome_json(advised: &RunRecord, kept: &AdviceRecord, outcome: &Outcome) -> 
         "beside": kept.advised.beside,
         "prediction": kept.advised.prediction,
         "rows": outcome.rows,
+        "loss_judged": losses.map(|losses| curves::as_json(losses, None)),
     })
 }
 
-fn tell_outcome(reading: &Store, advised: &RunRecord, kept: &AdviceRecord, outcome: &Outcome) -> CliResult {
+fn tell_outcome(
+    reading: &Store,
+    advised: &RunRecord,
+    kept: &AdviceRecord,
+    outcome: &Outcome,
+    losses: Option<&Delta>,
+) -> CliResult {
     let named = |run: &RunId| reading.run(run.as_str()).map_or_else(|_| run.to_string(), |run| run.summary.name);
     let against = match &kept.advised.beside {
         Some(beside) => format!("{}, trained beside it", named(beside)),
@@ -354,8 +371,8 @@ fn tell_outcome(reading: &Store, advised: &RunRecord, kept: &AdviceRecord, outco
         kept.advised.words
     )))?;
     let mut table = Table::new(["", "before", "predicted", "came out", ""]);
-    for row in findings::outcome_rows(outcome) {
-        table.row(row.map(|cell| plain::ascii(&cell)));
+    for row in findings::outcome_rows(outcome, losses.map(|losses| losses.words(format::delta)).as_deref()) {
+        table.row(row.map(|cell| plain::ascii(&cell.replace(" ± ", " +/-"))));
     }
     print::line(table.text())
 }

@@ -5,9 +5,10 @@ use std::path::Path;
 use headroom_engine::{
     config::counted,
     speed::{
-        GroupTime, LargestBatch, Measurement, MemorySource, Outcome, PointRatio, Setting, point_ratios, sweep_csv,
+        GroupTime, LargestBatch, Measurement, MemorySource, Outcome, PointRatio, Setting, Spread, SweepResult,
+        point_ratios, sweep_csv,
     },
-    store::{BenchmarkRecord, BenchmarkSummary},
+    store::{BenchmarkRecord, BenchmarkSummary, Direction},
     text::{escaped_line, to_json_pretty},
 };
 use serde_json::json;
@@ -20,7 +21,7 @@ use super::{
     hint, open, plain, print,
     table::Table,
 };
-use crate::{format, measured};
+use crate::{compare::Verdict, format, measured};
 
 /// Lists benchmarks, newest first.
 pub fn list(store: Option<&Path>, args: &JsonArgs) -> CliResult {
@@ -100,12 +101,27 @@ pub fn compare(store: Option<&Path>, args: &BenchCompareArgs) -> CliResult {
         return print::line("They have no measured point in common: the same fields, values and side names.");
     }
     let mut table = Table::new(["point", "side", "first", "second", "second / first", "memory"]);
-    for PointRatio { settings, side, first_secs, second_secs, ratio, memory_ratio } in ratios {
+    for found in ratios {
+        let ratio = ratio_words(&found.second_spread, &found.first_spread);
+        let PointRatio { settings, side, first_secs, second_secs, memory_ratio, .. } = found;
         let point = settings.iter().map(Setting::to_override).collect::<Vec<_>>().join(", ");
         let memory = memory_ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"));
-        table.row([point, side, millis(first_secs), millis(second_secs), format!("{ratio:.3}"), memory]);
+        table.row([point, side, millis(first_secs), millis(second_secs), ratio, memory]);
     }
-    print::block(&table.text())
+    print::block(&(table.text() + OVERLAP))
+}
+
+/// What is said below ratios.
+const OVERLAP: &str = "\nunclear: the quartiles of the two overlap, so neither is called faster.\n";
+
+/// A ratio of medians with what to think of it.
+fn ratio_words(own: &Spread, first: &Spread) -> String {
+    let word = match Verdict::of_spreads(own, first, Direction::Lower) {
+        Verdict::Better => "faster",
+        Verdict::Worse => "slower",
+        verdict => verdict.word(),
+    };
+    format!("{:.3} {word}", own.median / first.median).trim_end().to_owned()
 }
 
 /// Deletes one so that it can be brought back.
@@ -178,9 +194,10 @@ pub fn print_record(record: &BenchmarkRecord) -> CliResult {
                     millis(found.backward_secs),
                     millis(found.optimiser_secs),
                     plain::count(found.tokens_per_sec() as u64),
-                    first.map_or_else(String::new, |first| {
-                        format!("{:.3}", found.step_secs.median / first.step_secs.median)
-                    }),
+                    match first.filter(|first| !std::ptr::eq(*first, found)) {
+                        Some(first) => ratio_words(&found.step_secs, &first.step_secs),
+                        None => "1.000".to_owned(),
+                    },
                     found.model_memory_bytes().map_or_else(|| "-".to_owned(), plain::bytes),
                     found.memory_ratio().map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")),
                     plain::flops(found.flops_per_sec()) + "/s",
@@ -200,6 +217,10 @@ pub fn print_record(record: &BenchmarkRecord) -> CliResult {
         }
     }
     print::block(&table.text())?;
+    if spec.sides.len() > 1 {
+        print::line(OVERLAP.trim())?;
+    }
+    disturbed(results)?;
     let sources =
         sides().filter_map(|side| side.outcome.measurement()).filter(|found| found.peak_memory_bytes.is_some());
     let is_own = |found: &Measurement| found.memory_source == MemorySource::OwnProcess;
@@ -219,6 +240,17 @@ pub fn print_record(record: &BenchmarkRecord) -> CliResult {
             LargestBatch::SHARE_PERCENT,
             spec.memory_bytes.map(|bytes| format!(" and {}", plain::bytes(bytes))).unwrap_or_default()
         ))?;
+    }
+    Ok(())
+}
+
+/// Says which points were measured while other programs used the machine.
+fn disturbed(results: &SweepResult) -> CliResult {
+    for point in &results.points {
+        if let Some(cores) = point.disturbed_by() {
+            let words = "so its times may be too long. Measure again when they rest.";
+            print::line(format!("{}: other programs used {cores:.1} cores meanwhile, {words}", point.label()))?;
+        }
     }
     Ok(())
 }
@@ -262,6 +294,7 @@ fn print_generation(record: &BenchmarkRecord) -> CliResult {
         }
     }
     print::block(&table.text())?;
+    disturbed(results)?;
     print::line(
         "run: from the sources to the last token. token, attention: of one text, all beams together, without the reading. \
          build k/v, query, attend: attention to the source in one step of all texts.",

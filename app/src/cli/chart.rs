@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     compare::{common_keys, flatten},
+    export::Figure,
     panels::compare::{View, stored_figures},
 };
 
@@ -39,7 +40,23 @@ pub fn run(given: Option<&Path>, args: &ChartArgs) -> CliResult {
     };
     let mut files = Files::create(&args.out)?;
     let mut names = Vec::new();
-    for metric in &metrics {
+    if let Some(against) = &args.against {
+        let view = View { cost: cost_key(against).to_owned(), ..view.clone() };
+        for metric in &metrics {
+            let figure = stored_scatter(&records, metric, &view).map_err(|known| {
+                let hint = nearest(against, known.iter().map(String::as_str));
+                let hint = hint.map(|near| format!(" Did you mean `{near}`?")).unwrap_or_default();
+                CliError::at(
+                    "--against",
+                    format!("No run here has a cost `{against}`.{hint} Known: {}.", known.join(", ")),
+                )
+            })?;
+            let name = format!("{}-against-{}", metric.replace('/', "-"), against.replace('.', "-"));
+            files.put_figure(&name, &figure)?;
+            names.push(name);
+        }
+    }
+    for metric in metrics.iter().filter(|_| args.against.is_none()) {
         let curves = records
             .iter()
             .map(|record| Ok((record.summary.id.clone(), store.series(&record.summary.id, metric, None)?)))
@@ -64,6 +81,29 @@ pub fn run(given: Option<&Path>, args: &ChartArgs) -> CliResult {
         );
     }
     print::line(format!("Wrote {} to {}", counted(files.count(), "file"), args.out.display()))
+}
+
+/// The costs of the scatter as they are typed, and their keys in the window.
+const COSTS: [(&str, &str); 4] = [
+    ("parameters", "parameters"),
+    ("flops", "FLOPs per step"),
+    ("step_time", "step time"),
+    ("memory", series_names::SYSTEM_PEAK_MEMORY_BYTES),
+];
+
+fn cost_key(typed: &str) -> &str {
+    COSTS.iter().find(|(name, _)| *name == typed).map_or(typed, |(_, key)| key)
+}
+
+/// What is typed for a key of the window.
+fn typed_cost(key: &str) -> &str {
+    COSTS.iter().find(|(_, known)| *known == key).map_or(key, |(name, _)| name)
+}
+
+/// The scatter of a metric against the view's cost; the costs that there are where it is none of them.
+fn stored_scatter(records: &[RunRecord], metric: &str, view: &View) -> Result<Figure, Vec<String>> {
+    let found = crate::panels::compare::stored_scatter(records, metric, view);
+    found.map_err(|known| known.iter().map(|key| typed_cost(key).to_owned()).collect())
 }
 
 fn records(store: &Store, given: Option<&Path>, args: &ChartArgs) -> CliResult<Vec<RunRecord>> {

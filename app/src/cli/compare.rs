@@ -7,19 +7,20 @@ use std::{
 
 use headroom_engine::{
     config::nearest,
-    store::{Direction, RunRecord, SeriesSummary},
+    store::{Direction, RunRecord, SeriesSummary, Store},
     text::{csv_cell, escaped_line},
 };
 use serde_json::{Value, json};
 
 use super::{
     args::CompareArgs,
+    curves::{self, Curve},
     error::{CliError, CliResult},
     open, plain, print,
     race_table::{self, Form},
     table::{Table, maybe},
 };
-use crate::compare::{NotJudged, direction_between, why_not_judged};
+use crate::compare::{Delta, NotJudged, Reading, common_step, direction_between, why_not_judged};
 
 /// Metrics of the machine rather than of the model: compared only when asked for.
 const MACHINE: &str = "system/";
@@ -38,12 +39,62 @@ pub fn run(store: Option<&Path>, args: &CompareArgs) -> CliResult {
     let records = args.runs.iter().map(|query| open::run(&reading, store, query)).collect::<CliResult<Vec<_>>>()?;
     let metrics = metrics(&records, &args.metric)?;
     let differences = differences(&records);
+    let judge = Judge::read(&reading, &records, &metrics)?;
     if args.json {
-        print::json(&as_json(&records, &metrics, &differences))
+        print::json(&as_json(&judge, &metrics, &differences))
     } else if args.csv {
         print::block(&as_csv(&records, &metrics, &differences))
     } else {
-        print::block(&as_text(&records, &metrics, &differences))
+        print::block(&as_text(&judge, &metrics, &differences))
+    }
+}
+
+/// The runs with the curves by which their differences are judged.
+struct Judge<'a> {
+    records: &'a [RunRecord],
+    /// By metric, a curve for each run.
+    curves: BTreeMap<&'a str, Vec<Curve>>,
+}
+
+/// Which value of a metric is compared.
+#[derive(Clone, Copy)]
+enum Part {
+    Last,
+    Best,
+}
+
+impl<'a> Judge<'a> {
+    fn read(store: &Store, records: &'a [RunRecord], metrics: &'a [String]) -> CliResult<Self> {
+        let mut curves = BTreeMap::new();
+        for metric in metrics.iter().filter(|metric| Direction::of(metric) != Direction::None) {
+            let read = |record: &RunRecord| Curve::read(store, &record.summary.id, metric);
+            curves.insert(metric.as_str(), records.iter().map(read).collect::<CliResult<Vec<Curve>>>()?);
+        }
+        Ok(Self { records, curves })
+    }
+
+    /// The difference of a run to the first, and the step that it was taken at where one of the two is not done; none for the
+    /// first itself and where one has no value.
+    fn against_first(&self, index: usize, metric: &str, part: Part) -> Option<(Delta, Option<u64>)> {
+        let (base, own) = (self.records.first()?, self.records.get(index).filter(|_| index > 0)?);
+        let direction = direction_between(metric, not_judged(self.records, index));
+        let until = common_step([&base.summary, &own.summary].into_iter(), metric);
+        let reading = |index: usize, record: &RunRecord| -> Option<Reading> {
+            let silent = Curve::default();
+            let curve = self.curves.get(metric).and_then(|curves| curves.get(index)).unwrap_or(&silent);
+            let course = curve.course(&record.summary, metric);
+            match part {
+                // A series without a direction has no curve here: it is not judged.
+                _ if direction == Direction::None => course.last(None),
+                Part::Last => course.last(until),
+                Part::Best => course.best(until),
+            }
+        };
+        let (own, base) = (reading(index, own)?, reading(0, base)?);
+        let delta = Delta::measured(&[own], &[base], direction)?;
+        let is_alike = plain::number(own.value) == plain::number(base.value);
+        let until = until.filter(|_| direction != Direction::None);
+        Some((if is_alike { delta.alike() } else { delta }, until))
     }
 }
 
@@ -115,7 +166,11 @@ fn delta(records: &[RunRecord], index: usize, value: impl Fn(&RunRecord) -> Opti
     (index > 0).then_some(own - base)
 }
 
-fn as_json(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<String, Vec<Value>>) -> Value {
+fn as_json(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String, Vec<Value>>) -> Value {
+    let records = judge.records;
+    let judged = |index: usize, metric: &str, part: Part| {
+        judge.against_first(index, metric, part).map(|(delta, until)| curves::as_json(&delta, until))
+    };
     let runs: Vec<Value> = records
         .iter()
         .enumerate()
@@ -130,6 +185,8 @@ fn as_json(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Str
                         "direction": of.direction,
                         "last_delta": delta(records, index, |record| series(record, name).map(|of| of.last)),
                         "best_delta": delta(records, index, |record| series(record, name)?.best),
+                        "last_judged": judged(index, name, Part::Last),
+                        "best_judged": of.best.and_then(|_| judged(index, name, Part::Best)),
                     });
                     Some((name.clone(), value))
                 })
@@ -193,7 +250,8 @@ fn typed(value: &Value) -> String {
     }
 }
 
-fn as_text(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<String, Vec<Value>>) -> String {
+fn as_text(judge: &Judge<'_>, metrics: &[String], differences: &BTreeMap<String, Vec<Value>>) -> String {
+    let records = judge.records;
     let mut heading = vec!["metric".to_owned()];
     heading.extend(records.iter().map(|record| record.summary.name.clone()));
     let mut table = Table::new(heading);
@@ -211,21 +269,18 @@ fn as_text(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Str
     for name in metrics {
         let direction =
             records.iter().find_map(|record| series(record, name)).map_or(Direction::None, |of| of.direction);
-        let cell = |index: usize, value: &dyn Fn(&RunRecord) -> Option<f64>| {
+        let cell = |index: usize, part: Part, value: &dyn Fn(&RunRecord) -> Option<f64>| {
             let shown = maybe(records.get(index).and_then(value));
-            match delta(records, index, value) {
-                Some(delta) => {
-                    let verdict = verdict(direction_between(name, not_judged(records, index)), delta);
-                    format!("{shown} ({}{verdict})", plain::delta(delta))
-                }
+            match judge.against_first(index, name, part) {
+                Some((delta, until)) => format!("{shown} ({})", curves::words(&delta, until)),
                 None => shown,
             }
         };
         let last = |record: &RunRecord| series(record, name).map(|of| of.last);
-        row(format!("{name}, last"), &mut (0..records.len()).map(|index| cell(index, &last)));
+        row(format!("{name}, last"), &mut (0..records.len()).map(|index| cell(index, Part::Last, &last)));
         if direction != Direction::None {
             let best = |record: &RunRecord| series(record, name)?.best;
-            row(format!("{name}, best"), &mut (0..records.len()).map(|index| cell(index, &best)));
+            row(format!("{name}, best"), &mut (0..records.len()).map(|index| cell(index, Part::Best, &best)));
         }
     }
     let mut text = table.text();
@@ -233,6 +288,10 @@ fn as_text(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Str
         (0..records.len()).filter_map(|index| not_judged(records, index)).map(NotJudged::reason).collect();
     for reason in reasons {
         text.extend(["\n", reason, "\n"]);
+    }
+    if records.len() > 1 && !judge.curves.is_empty() {
+        text += "\n+/-: 95 % interval by the spread of the last evaluations of one run each; unclear: within it, or not known. \
+                 Other seeds may differ more: train several and compare by tag.\n";
     }
     if differences.is_empty() {
         text += "\nThe configs are the same.\n";
@@ -250,16 +309,6 @@ fn as_text(records: &[RunRecord], metrics: &[String], differences: &BTreeMap<Str
     text
 }
 
-fn verdict(direction: Direction, delta: f64) -> &'static str {
-    match direction {
-        Direction::Lower if delta < 0.0 => ", better",
-        Direction::Lower if delta > 0.0 => ", worse",
-        Direction::Higher if delta > 0.0 => ", better",
-        Direction::Higher if delta < 0.0 => ", worse",
-        _ => "",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,12 +319,5 @@ mod tests {
         flatten("", &json!({ "a": 1, "b": { "c": "x", "d": { "e": null } } }), &mut fields);
         let names: Vec<_> = fields.keys().cloned().collect();
         assert_eq!(names, ["a", "b.c", "b.d.e"]);
-    }
-
-    #[test]
-    fn the_direction_says_what_is_better() {
-        assert_eq!(verdict(Direction::Lower, -0.1), ", better");
-        assert_eq!(verdict(Direction::Higher, -0.1), ", worse");
-        assert_eq!(verdict(Direction::None, -0.1), "");
     }
 }

@@ -187,7 +187,8 @@ fn tell(found: &[Analysis]) -> CliResult {
         let names = (0..layers).map(|layer| format!("L{layer}"));
         let mut table = Table::new(std::iter::once(String::new()).chain(names));
         for (layer, row) in similarity.layer_matrix().chunks(layers.max(1)).enumerate() {
-            let cells = row.iter().map(|value| format!("{value:.3}"));
+            let cell = |value: &f64| if value.is_nan() { "-".to_owned() } else { format!("{value:.3}") };
+            let cells = row.iter().map(cell);
             table.row(std::iter::once(format!("L{layer}")).chain(cells));
         }
         print::line(table.text().trim_end())?;

@@ -25,6 +25,7 @@ mod completions;
 mod config_source;
 mod convert;
 mod convert_args;
+mod curves;
 mod devices;
 mod domains;
 mod edit;

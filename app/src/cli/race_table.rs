@@ -4,13 +4,14 @@ use std::{collections::BTreeSet, fmt::Write as _};
 
 use headroom_engine::{
     config::Entrant,
-    store::{RunFilter, RunId, RunRecord, RunState, RunSummary, Store},
+    store::{RunFilter, RunId, RunRecord, RunState, RunSummary, Store, series_names},
     text::{csv_cell, escaped_line},
     train::Health,
 };
 use serde_json::{Map, Value as Json, json};
 
 use super::{
+    curves::{self, Curve},
     error::{CliError, CliResult},
     plain, print,
     table::Table,
@@ -55,7 +56,11 @@ pub fn tagged<'a>(runs: &'a [RunSummary], tag: &str) -> CliResult<Vec<&'a RunSum
 /// Prints how these runs stand, and what could not be trained. Returns whether all of them trained to their end.
 pub fn tell(store: &Store, runs: &[RunId], tag: &str, entrants: &[Entrant], form: Form) -> CliResult<bool> {
     let records = runs.iter().map(|run| store.run(run.as_str())).collect::<Result<Vec<_>, _>>()?;
-    let all = standings(&records);
+    let losses = records
+        .iter()
+        .map(|record| Curve::read(store, &record.summary.id, series_names::VALIDATION_LOSS))
+        .collect::<CliResult<Vec<Curve>>>()?;
+    let all = standings(&records, &|index| losses.get(index)?.noise());
     let illegal: Vec<&Entrant> = entrants.iter().filter(|entrant| entrant.config.is_err()).collect();
     let complete = records.iter().all(|record| record.summary.state == RunState::Finished);
     match form {
@@ -89,10 +94,14 @@ fn as_json(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
             "not_judged": standing.not_judged.map(NotJudged::reason),
         });
         if let Json::Object(object) = &mut object {
-            for (figure, Value { summary, delta, relative }) in &standing.values {
+            for (figure, value) in &standing.values {
+                let Value { summary, against } = value;
                 let sd = summary.sd.is_finite().then_some(summary.sd);
-                let value =
-                    json!({ "mean": summary.mean, "sd": sd, "n": summary.n, "delta": delta, "relative": relative });
+                let judged = against.map(|against| curves::as_json(&against, None));
+                let value = json!({
+                    "mean": summary.mean, "sd": sd, "n": summary.n, "delta": value.delta(), "relative": value.relative(),
+                    "judged": judged,
+                });
                 object.insert(figure.key().to_owned(), value);
             }
         }
@@ -114,7 +123,7 @@ fn why_it_ended(run: &RunSummary) -> Option<String> {
 
 /// A row for each variant: every figure with its spread over seeds and its difference to the first.
 fn as_csv(all: &[Standing]) -> String {
-    let parts = ["", "_sd", "_delta", "_relative"];
+    let parts = ["", "_sd", "_delta", "_relative", "_delta_half_width", "_verdict"];
     let figures = Figure::ALL.into_iter();
     let columns = figures.flat_map(|figure| parts.map(|part| format!("{}{part}", figure.key())));
     let heading: Vec<String> =
@@ -130,8 +139,14 @@ fn as_csv(all: &[Standing]) -> String {
             cells.extend([
                 number(value.map(|value| value.summary.mean)),
                 number(value.map(|value| value.summary.sd)),
-                number(value.and_then(|value| value.delta)),
-                number(value.and_then(|value| value.relative)),
+                number(value.and_then(Value::delta)),
+                number(value.and_then(Value::relative)),
+                number(value.and_then(|value| value.against?.half_width)),
+                value
+                    .and_then(|value| value.against)
+                    .map(|against| against.verdict.word())
+                    .unwrap_or_default()
+                    .to_owned(),
             ]);
         }
         cells
@@ -163,15 +178,14 @@ fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
             standing.values.get(&figure).map_or_else(|| "-".to_owned(), |value| show(value.summary.mean))
         };
         let of = |figure: Figure| standing.values.get(&figure);
-        let percent =
-            |figure: Figure| of(figure).and_then(|value| value.relative).map(plain::percent).unwrap_or_default();
+        let percent = |figure: Figure| of(figure).and_then(Value::relative).map(plain::percent).unwrap_or_default();
         let loss = of(Figure::BestLoss);
         table.row([
             standing.name.clone(),
             standing.finished.to_string(),
             cell(Figure::BestLoss, &plain::number),
             loss.map(|value| value.summary.sd).filter(|sd| sd.is_finite()).map(plain::number).unwrap_or_default(),
-            loss.and_then(|value| value.delta).map(plain::delta).unwrap_or_default(),
+            loss.and_then(|value| value.against).map(|against| curves::words(&against, None)).unwrap_or_default(),
             cell(Figure::Parameters, &|n| plain::count(n.round() as u64)),
             percent(Figure::Parameters),
             cell(Figure::FlopsPerStep, &plain::flops),
@@ -186,7 +200,9 @@ fn as_text(records: &[RunRecord], all: &[Standing], tag: &str, illegal: &[&Entra
     let base = escaped_line(all.first().map(|first| first.name.as_str()).unwrap_or_default());
     let _ = writeln!(
         text,
-        "\nvs baseline: difference from {base}. sd: over seeds. Tag of these runs: {}",
+        "\nvs baseline: difference from {base}, seed by seed where seeds repeat; +/-: its 95 % interval, over pairs of seeds, or \
+         by the spread of the last evaluations of one run each; unclear: within it, or not known. sd: over seeds. Tag of \
+         these runs: {}",
         escaped_line(tag)
     );
     let ended: Vec<&RunRecord> = records.iter().filter(|record| record.summary.state != RunState::Finished).collect();

@@ -146,6 +146,10 @@ pub struct ChartArgs {
     /// Band around a group's mean: `sd`, `se`, `ci95`, `min_max` or `none`.
     #[arg(long, value_parser = band, default_value = "sd", requires = "group")]
     pub band: Band,
+    /// In place of curves a scatter: the metric against a cost, `parameters`, `flops`, `step_time`, `memory`, or a number of the
+    /// config such as `attention.compatibility.d_k`, with the front that nobody beats in both.
+    #[arg(long, value_name = "COST", conflicts_with_all = ["x", "smooth", "difference", "band"])]
+    pub against: Option<String>,
     /// A chart of the difference to the first run too.
     #[arg(long)]
     pub difference: bool,

@@ -12,7 +12,7 @@ use headroom_engine::{
     worker::{Command, Ticket, Which},
 };
 
-use super::{Exportable, FigureFormat, exportable::slug, gather::gathered, run_json};
+use super::{Exportable, FigureFormat, exportable::slug, gather::gathered, left_by_key, run_json};
 use crate::{
     context::{Action, PanelContext},
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
@@ -153,7 +153,7 @@ impl ExportDialog {
                 }
             });
         });
-        open && !modal.should_close()
+        open && !left_by_key(&modal)
     }
 
     fn heading(&self) -> String {
@@ -394,6 +394,10 @@ impl ExportDialog {
                 self.problem = None;
                 // The dialog has asked already whether to replace a file.
                 self.replace = Some(path);
+            }
+            Some(Answer::NotShown) => {
+                self.problem = Some("This system shows no file dialog. Type the path here.".to_owned());
+                self.wants_path = true;
             }
             Some(Answer::Written { path, bytes }) if self.stage == Stage::Writing => {
                 let what = format!("Exported {} to {}", format::bytes(bytes), path.display());

@@ -1,13 +1,15 @@
 //! Comparing runs, without drawing anything: differences between configs, the filter language of tables,
-//! groups of runs with their statistics, deltas against a baseline, tables to copy.
+//! groups of runs with their statistics, deltas against a baseline and whether they clear their noise, tables to copy.
 //!
 //! Pure functions over plain data. May be used by the panels; draws nothing.
 
 mod align;
-mod delta;
+mod course;
 mod diff;
+mod evidence;
 pub mod filter;
 mod flatten;
+mod frontier;
 mod group;
 mod judge;
 mod metric;
@@ -18,9 +20,11 @@ mod text_table;
 mod x_axis;
 
 pub use align::{Aligned, Alignment, align};
-pub use delta::{Delta, Verdict};
+pub use course::{Course, best_delta, common_step};
 pub use diff::{ConfigDiff, DiffRow};
+pub use evidence::{Basis, Delta, Noise, Reading, Verdict};
 pub use flatten::{flatten, plain};
+pub use frontier::pareto_front;
 pub use group::{Group, common_keys, group_all_but, group_by, short_key};
 pub use judge::{NotJudged, direction_between, why_not_judged};
 pub use metric::{metric_value, series_axis, series_hint, series_title, series_unit, short_title};

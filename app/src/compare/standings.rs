@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use headroom_engine::store::{RunRecord, RunState, series_names};
+use headroom_engine::store::{Direction, RunRecord, RunState, series_names};
 use serde_json::Value as Json;
 
-use super::{NotJudged, Summary, flatten, group_all_but, why_not_judged};
+use super::{Delta, Noise, NotJudged, Reading, Summary, flatten, group_all_but, why_not_judged};
 
 /// A figure that entrants are compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +41,25 @@ impl Figure {
         }
     }
 
+    /// Whether it is counted rather than measured.
+    fn is_exact(self) -> bool {
+        matches!(self, Self::Parameters | Self::FlopsPerStep)
+    }
+
+    /// Whether it is of held-out text.
+    fn is_loss(self) -> bool {
+        matches!(self, Self::BestLoss | Self::LastLoss)
+    }
+
+    /// Which values are the good ones: memory may be that of whatever else the program held.
+    fn direction(self) -> Direction {
+        match self {
+            Self::BestLoss | Self::LastLoss => Direction::Lower,
+            Self::StepsPerSec => Direction::Higher,
+            Self::Parameters | Self::FlopsPerStep | Self::PeakMemory => Direction::None,
+        }
+    }
+
     /// The figure of one run.
     pub fn of(self, run: &RunRecord) -> Option<f64> {
         let run = &run.summary;
@@ -61,10 +80,20 @@ impl Figure {
 pub struct Value {
     /// Over its finished runs.
     pub summary: Summary,
-    /// The mean less that of the first entrant; none for that itself.
-    pub delta: Option<f64>,
-    /// The same as a share of the first's mean.
-    pub relative: Option<f64>,
+    /// Against the first entrant, seed by seed where seeds repeat; none for that itself.
+    pub against: Option<Delta>,
+}
+
+impl Value {
+    /// The difference to the first.
+    pub fn delta(&self) -> Option<f64> {
+        self.against.map(|against| against.absolute)
+    }
+
+    /// The same as a share of the first.
+    pub fn relative(&self) -> Option<f64> {
+        self.against.and_then(|against| against.relative)
+    }
 }
 
 /// One entrant with all its seeds.
@@ -83,8 +112,8 @@ pub struct Standing {
 }
 
 /// Puts runs together that differ in nothing but the seed, in the order of their first; the first is what the others are
-/// measured against.
-pub fn standings(runs: &[RunRecord]) -> Vec<Standing> {
+/// measured against. `noise` is that of a run's held-out loss, by the run's place in `runs`.
+pub fn standings(runs: &[RunRecord], noise: &dyn Fn(usize) -> Option<Noise>) -> Vec<Standing> {
     let flat: Vec<BTreeMap<String, Json>> = runs.iter().map(|run| flatten(&run.config)).collect();
     let groups = group_all_but(&flat.iter().collect::<Vec<_>>(), "seed");
     let first_names: Vec<&str> = groups
@@ -93,27 +122,47 @@ pub fn standings(runs: &[RunRecord]) -> Vec<Standing> {
         .map(|run| run.summary.name.as_str())
         .collect();
     let shared = shared_prefix(&first_names);
+    let finished = |members: &[usize]| -> Vec<usize> {
+        let is_finished = |&index: &usize| runs.get(index).is_some_and(|run| run.summary.state == RunState::Finished);
+        members.iter().copied().filter(is_finished).collect()
+    };
+    let readings = |members: &[usize], figure: Figure| -> Vec<Reading> {
+        let reading = |&index: &usize| {
+            let run = runs.get(index)?;
+            let noise = if figure.is_loss() { noise(index) } else { None };
+            Some(Reading { seed: run.summary.seed, value: figure.of(run)?, noise })
+        };
+        members.iter().filter_map(reading).collect()
+    };
+    let first = groups.first().map(|group| group.members.as_slice()).unwrap_or_default();
     let mut all: Vec<Standing> = Vec::with_capacity(groups.len());
     for (group, name) in groups.iter().zip(&first_names) {
-        let members: Vec<&RunRecord> = group.members.iter().filter_map(|&index| runs.get(index)).collect();
-        let finished: Vec<&&RunRecord> = members.iter().filter(|run| run.summary.state == RunState::Finished).collect();
-        let base = all.first();
+        let counted = finished(&group.members);
+        let base = first.first().and_then(|&index| runs.get(index));
+        let not_judged = base.and_then(|base| {
+            group.members.iter().find_map(|&index| why_not_judged(&base.summary, &runs.get(index)?.summary))
+        });
         let value = |figure: Figure| {
-            let found: Vec<f64> = finished.iter().filter_map(|run| figure.of(run)).collect();
-            let summary = Summary::of(&found)?;
-            let against = base.and_then(|base: &Standing| base.values.get(&figure)).map(|value| value.summary.mean);
-            let delta = against.map(|against| summary.mean - against);
-            let relative = delta.zip(against).filter(|(_, against)| *against != 0.0).map(|(d, a)| d / a.abs());
-            Some((figure, Value { summary, delta, relative }))
+            let own = readings(&counted, figure);
+            let summary = Summary::of(&own.iter().map(|reading| reading.value).collect::<Vec<f64>>())?;
+            let against = (!all.is_empty())
+                .then(|| {
+                    let base = readings(&finished(first), figure);
+                    let direction =
+                        if figure.is_loss() && not_judged.is_some() { Direction::None } else { figure.direction() };
+                    if figure.is_exact() {
+                        return Delta::exact(own.first()?.value, base.first()?.value, direction);
+                    }
+                    Delta::measured(&own, &base, direction)
+                })
+                .flatten();
+            Some((figure, Value { summary, against }))
         };
         let values = Figure::ALL.into_iter().filter_map(value).collect();
-        let first = all.first().and_then(|first| first.runs.first()).and_then(|&index| runs.get(index));
-        let not_judged =
-            first.and_then(|first| members.iter().find_map(|run| why_not_judged(&first.summary, &run.summary)));
         all.push(Standing {
             name: name.strip_prefix(shared).unwrap_or(name).to_owned(),
             runs: group.members.clone(),
-            finished: finished.len(),
+            finished: counted.len(),
             values,
             not_judged,
         });
@@ -135,11 +184,15 @@ fn shared_prefix<'a>(names: &[&'a str]) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::examples;
+    use crate::{
+        compare::{Basis, Verdict},
+        examples,
+    };
 
     fn run(number: u64, name: &str, seed: u64, layers: u64, loss: f64, state: RunState) -> RunRecord {
         let mut record = examples::record(number, name);
         record.config["seed"] = seed.into();
+        record.summary.seed = seed;
         record.config["model"]["layers"] = layers.into();
         let metric = record.summary.metrics.get_mut(series_names::VALIDATION_LOSS).unwrap();
         (metric.best, metric.last) = (Some(loss), loss + 1.0);
@@ -158,17 +211,33 @@ mod tests {
             run(3, "race: standard", 2, 4, 4.0, done),
             run(4, "race: wide", 2, 8, 0.1, RunState::Diverged),
         ];
-        let all = standings(&runs);
+        let all = standings(&runs, &|_| None);
         let names: Vec<_> = all.iter().map(|standing| (standing.name.as_str(), standing.finished)).collect();
         assert_eq!(names, [("standard", 2), ("wide", 1)], "a run that diverged does not count");
         let base = all[0].values[&Figure::BestLoss];
-        assert_eq!((base.summary.mean, base.summary.sd, base.delta), (3.0, 2.0_f64.sqrt(), None));
+        assert_eq!((base.summary.mean, base.summary.sd, base.against), (3.0, 2.0_f64.sqrt(), None));
         let wide = &all[1].values;
-        assert_eq!((wide[&Figure::BestLoss].delta, wide[&Figure::LastLoss].delta), (Some(-1.5), Some(-1.5)));
-        assert_eq!(wide[&Figure::Parameters].relative, Some(1.0));
+        assert_eq!((wide[&Figure::BestLoss].delta(), wide[&Figure::LastLoss].delta()), (Some(-1.5), Some(-1.5)));
+        assert_eq!(wide[&Figure::Parameters].relative(), Some(1.0));
+        let against = wide[&Figure::BestLoss].against.unwrap();
+        assert_eq!((against.basis, against.verdict), (Basis::OneOf(2), Verdict::Unclear), "one run against two");
         assert_eq!(wide[&Figure::StepsPerSec].summary.mean, 10.0);
         assert!(!wide.contains_key(&Figure::PeakMemory), "no reading");
         assert_eq!(all[1].runs, [1, 3]);
+    }
+
+    #[test]
+    fn the_same_seeds_are_pairs() {
+        let done = RunState::Finished;
+        let runs = [
+            run(1, "race: standard", 1, 4, 2.0, done),
+            run(2, "race: standard", 2, 4, 4.0, done),
+            run(3, "race: wide", 1, 8, 1.5, done),
+            run(4, "race: wide", 2, 8, 3.49, done),
+        ];
+        let against = standings(&runs, &|_| None)[1].values[&Figure::BestLoss].against.unwrap();
+        assert_eq!((against.basis, against.verdict), (Basis::Pairs(2), Verdict::Better));
+        assert!((against.absolute + 0.505).abs() < 1e-12);
     }
 
     #[test]

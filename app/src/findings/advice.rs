@@ -202,13 +202,16 @@ pub fn trained<'a>(run: &'a RunSummary, is_beside: bool, analysis: Option<&'a An
     }
 }
 
-/// An outcome as rows: what, the model that it came from, predicted, measured, a note.
-pub fn outcome_rows(outcome: &Outcome) -> Vec<[String; 5]> {
+/// An outcome as rows: what, the model that it came from, predicted, measured, a note. `losses` is what to think of the
+/// difference of the losses, in words.
+pub fn outcome_rows(outcome: &Outcome, losses: Option<&str>) -> Vec<[String; 5]> {
     let row = |row: &OutcomeRow| {
         let write = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| number(row.unit, value));
         let at = row.at_step.map(|step| format!(" (step {})", format::count(step))).unwrap_or_default();
         let came_out = write(row.came_out) + &at;
-        [row.what.clone(), write(row.present), write(row.predicted), came_out, row.note.clone()]
+        let judged = losses.filter(|_| row.unit == Unit::LossDifference && row.came_out.is_some());
+        let note = judged.unwrap_or(&row.note).to_owned();
+        [row.what.clone(), write(row.present), write(row.predicted), came_out, note]
     };
     outcome.rows.iter().map(row).collect()
 }

@@ -22,4 +22,4 @@ pub use reconstruction::{
     ErrorLine, FLOPS_CONVENTION, METHODS, PLACE, UNRELIABLE, computed_pairs, error_lines, reconstruction_csv,
     reconstruction_table, reliable_words, rising, scope_name,
 };
-pub use words::{about, layer_name, layer_table, summary};
+pub use words::{about, layer_name, layer_table, left_out_words, summary};

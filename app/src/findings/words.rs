@@ -24,6 +24,12 @@ pub fn about(analysis: &Analysis) -> String {
     format!("{target}{step} on {data}: {} of {}", counted(*examples, "example"), counted(*tokens, "token"))
 }
 
+/// That heads which borrow are left out of what is said of the most similar ones.
+pub fn left_out_words(borrowers: usize, heads: usize) -> String {
+    let borrow = if borrowers == 1 { "head borrows its map" } else { "heads borrow their maps" };
+    format!("{borrowers} of {heads} {borrow}: equal to the lender's by construction, so such pairs are left out.")
+}
+
 /// The main findings, a sentence each.
 pub fn summary(analysis: &Analysis) -> Vec<String> {
     let mut lines = Vec::new();
@@ -37,8 +43,11 @@ pub fn summary(analysis: &Analysis) -> Vec<String> {
         lines.push(format!(
             "Similarity by {}: neighbouring layers {}{apart} (mean of the most similar heads; 1 = the same map).",
             similarity.measure.label(),
-            format::significant(near, 3)
+            if near.is_nan() { "none".to_owned() } else { format::significant(near, 3) }
         ));
+    }
+    if let Some(similarity) = analysis.similarity.first().filter(|similarity| similarity.borrowers() > 0) {
+        lines.push(left_out_words(similarity.borrowers(), similarity.layers * similarity.heads));
     }
     if let Some(spectra) = &analysis.spectra {
         let count = spectra.network.dimension.div_ceil(100);
@@ -142,7 +151,14 @@ mod tests {
         let mean = vec![1.0, 0.75, 0.75, 1.0];
         let layer = LayerEnergies { all_queries: vec![0.5, 0.9, 1.0], ..LayerEnergies::default() };
         let analysis = Analysis {
-            similarity: vec![Similarity { measure: Measure::TotalVariation, layers: 2, heads: 1, examples: 9, mean }],
+            similarity: vec![Similarity {
+                measure: Measure::TotalVariation,
+                layers: 2,
+                heads: 1,
+                examples: 9,
+                mean,
+                origins: Vec::new(),
+            }],
             spectra: Some(spectra),
             captured: Some(CapturedVariance { layers: vec![layer] }),
             notes: vec!["A note.".to_owned()],

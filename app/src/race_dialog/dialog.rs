@@ -12,6 +12,7 @@ use super::{
     variants::Variants,
 };
 use crate::{
+    common::left_by_key,
     context::{Action, PanelId},
     format,
     state::State,
@@ -72,7 +73,7 @@ impl RaceDialog {
             ui.separator();
             open = self.foot_ui(ui, state, actions);
         });
-        open && !modal.should_close()
+        open && !left_by_key(&modal)
     }
 
     fn head_ui(&mut self, ui: &mut Ui) {

@@ -95,7 +95,7 @@ impl Variants {
                 let asks = match variant.answer {
                     Answer::Compatibility(_) => "How a pair is scored",
                     Answer::Reuse(_) => "Which heads score",
-                    Answer::Coverage(_) => "How many pairs are scored",
+                    Answer::Coverage(_) => "How many pairs",
                 };
                 if asks != question {
                     question = asks;
@@ -104,8 +104,8 @@ impl Variants {
                 }
                 let is_there = fixed.iter().any(|entrant| entrant.entrant.name == variant.answer.words());
                 variant.chosen &= !is_there;
-                let About { name, note, .. } = variant.answer.about();
-                let check = ui.add_enabled(!is_there, Checkbox::new(&mut variant.chosen, name));
+                let About { name, title, note, .. } = variant.answer.about();
+                let check = ui.add_enabled(!is_there, Checkbox::new(&mut variant.chosen, title));
                 check.on_hover_text(note).on_disabled_hover_text("It is in the race already");
                 let config = &self.base;
                 ui.horizontal(|ui| changed |= numbers_ui(ui, &mut variant.answer, config, &name.to_lowercase()));

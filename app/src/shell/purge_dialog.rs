@@ -5,7 +5,7 @@ use headroom_engine::{
     worker::Command,
 };
 
-use crate::{context::Action, format, state::State, theme};
+use crate::{common::left_by_key, context::Action, format, state::State, theme};
 
 /// The dialog that removes for good what was deleted; keep it while it is open.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl PurgeDialog {
             ui.separator();
             open = self.foot_ui(ui, state, actions);
         });
-        open && !modal.should_close()
+        open && !left_by_key(&modal)
     }
 
     /// Draws the buttons; false when the dialog closes.

@@ -21,6 +21,8 @@ const BAR_LEAST: f32 = 60.0;
 const BAR_MOST: f32 = 220.0;
 /// Room that has to be left beside what can be read in the Live panel too.
 const ROOMY: f32 = 300.0;
+/// The store's name takes at most this share of the window.
+const STORE_SHARE: f32 = 0.16;
 /// Below this width of the window the machine's load is left out.
 const LOAD_FROM: f32 = 1000.0;
 
@@ -42,8 +44,13 @@ pub fn top_bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, right: impl FnOnce(&mu
     let palette = theme::palette(ui.visuals());
     ui.horizontal_centered(|ui| {
         ui.label(RichText::new("Headroom").strong().size(16.0));
-        ui.label(RichText::new(&cx.state.store_name).color(palette.weak))
-            .on_hover_text("The store that holds the runs");
+        let widest = STORE_SHARE * ui.ctx().content_rect().width();
+        let store = Label::new(RichText::new(&cx.state.store_name).color(palette.weak)).truncate();
+        let store = ui.scope(|ui| {
+            ui.set_max_width(widest.max(NAME_LEAST));
+            ui.add(store)
+        });
+        store.inner.on_hover_text(format!("{}\nThe store that holds the runs", cx.state.store_name));
         ui.separator();
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             right(ui, cx);
@@ -151,8 +158,9 @@ fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
             ui.set_max_width(widest);
             ui.add(Button::new(&called).frame(false).truncate().min_size(egui::vec2(0.0, 0.0)))
         });
-        let name = name.inner.on_hover_text(format!("{called}\nOpens the Live panel"));
+        let name = name.inner.on_hover_text(format!("{called}\nOpens it in the Live panel"));
         if name.accessible_name(format!("Current run: {called}")).clicked() {
+            cx.state.selection.live = None;
             cx.act(Action::Open(PanelId::LIVE));
         }
     }

@@ -191,8 +191,8 @@ impl State {
                     self.messages.push(Level::Error, where_it_is, "", Some(run));
                 }
             }
-            Event::System { cpu_percent, memory_bytes, free_bytes, gpus } => {
-                self.system = Some(SystemLoad { cpu_percent, memory_bytes, free_bytes, gpus });
+            Event::System { cpu_percent, memory_bytes, free_bytes, disk_free_bytes, gpus } => {
+                self.system = Some(SystemLoad { cpu_percent, memory_bytes, free_bytes, disk_free_bytes, gpus });
             }
             Event::Runs { runs } => self.take_runs(runs),
             Event::Damaged { runs } => self.damaged = runs,

@@ -1,5 +1,7 @@
 use headroom_engine::{store::RunId, train::Health, worker::GpuReading};
 
+use crate::format;
+
 /// The run that computes now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurrentRun {
@@ -90,6 +92,37 @@ pub struct SystemLoad {
     pub memory_bytes: u64,
     /// Memory that is free on the machine.
     pub free_bytes: u64,
+    /// Room on the disk that holds the store, where it is known.
+    pub disk_free_bytes: Option<u64>,
     /// What the GPUs do.
     pub gpus: Vec<GpuReading>,
+}
+
+/// With less memory than this the system begins to end programs.
+const LITTLE_MEMORY: u64 = 512 << 20;
+/// With less room than this the next checkpoints may not find place.
+const LITTLE_DISK: u64 = 1 << 30;
+
+impl SystemLoad {
+    /// What runs out on the machine, a short name and a sentence with what to do; nothing where all is well.
+    pub fn shortages(&self) -> Vec<(&'static str, String)> {
+        let mut found = Vec::new();
+        if let Some(free) = self.disk_free_bytes.filter(|free| *free < LITTLE_DISK) {
+            let words = format!(
+                "Only {} are free on the disk of the store: the next checkpoint may fail. Remove what is not needed; \"Purge \
+                 deleted runs\" (Ctrl+K) lists what takes room.",
+                format::bytes(free)
+            );
+            found.push(("Disk nearly full", words));
+        }
+        if self.free_bytes < LITTLE_MEMORY {
+            let words = format!(
+                "Only {} of memory are free on this machine: the system may end the program. Close others, or train with a \
+                 smaller batch.",
+                format::bytes(self.free_bytes)
+            );
+            found.push(("Memory nearly full", words));
+        }
+        found
+    }
 }

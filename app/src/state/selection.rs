@@ -16,6 +16,8 @@ pub struct Selection {
     directory: Option<(PathBuf, Option<RunId>)>,
     /// The pinned baseline.
     pub baseline: Option<RunId>,
+    /// The run that Live stays at; none: it follows what trains.
+    pub live: Option<RunId>,
     /// The run under the mouse, in whichever chart or table. Set anew every frame: the window clears it before it draws
     /// and panels read [`Selection::hovered_before`].
     pub hovered: Option<RunId>,
@@ -61,7 +63,8 @@ impl Selection {
     /// Forgets runs that are no more.
     pub fn retain(&mut self, exists: impl Fn(&RunId) -> bool) {
         self.visible.retain(|run| exists(run));
-        for slot in [&mut self.focused, &mut self.baseline, &mut self.hovered, &mut self.hovered_before] {
+        let Self { focused, baseline, live, hovered, hovered_before, .. } = self;
+        for slot in [focused, baseline, live, hovered, hovered_before] {
             if slot.as_ref().is_some_and(|run| !exists(run)) {
                 *slot = None;
             }

@@ -1,9 +1,12 @@
 //! The row of choices that all charts of a panel share.
 
-use egui::{ComboBox, Key, Modifiers, Slider, Ui};
+use egui::{ComboBox, Key, Slider, Ui};
 
 use super::together_ui;
-use crate::plot::{MAX_SMOOTHING, XAxis};
+use crate::{
+    keys,
+    plot::{MAX_SMOOTHING, XAxis},
+};
 
 /// Below this width of the row, in points, the slider is shorter.
 const NARROW: f32 = 640.0;
@@ -29,7 +32,7 @@ pub struct ChartOptions<'a> {
 impl ChartOptions<'_> {
     /// Draws them into a row. Returns whether the zoom is to be reset.
     pub fn ui(self, ui: &mut Ui) -> bool {
-        if !ui.ctx().text_edit_focused() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Y)) {
+        if keys::plain(ui.ctx(), Key::Y) {
             *self.log_y = !*self.log_y;
         }
         together_ui(ui, "x axis", |ui| {

@@ -6,6 +6,7 @@ mod chart_options;
 mod field;
 mod head_map;
 mod heat_map;
+mod height;
 mod name;
 mod parallel;
 mod sideways;
@@ -20,6 +21,7 @@ pub use head_map::{
     HeadCell, HeadEdit, HeadGrid, HeadLayout, HeadMap, HeadMapResponse, HeadMarks, HeadSpot, group_letters,
 };
 pub use heat_map::{HeatMap, HeatResponse, HeatState};
+pub use height::HeightHandle;
 pub use name::name_ui;
 pub use parallel::{Parallel, ParallelAxis, ParallelLine, ParallelResponse, ParallelScale, ParallelState};
 pub use sideways::sideways_ui;

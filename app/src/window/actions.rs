@@ -182,6 +182,7 @@ impl HeadroomWindow {
         if let Some(link) = &self.link {
             link.send(&mut self.state, Command::Enqueue { config, base_dir });
         }
+        self.state.selection.live = None;
         self.open(PanelId::LIVE);
     }
 

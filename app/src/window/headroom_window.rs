@@ -11,6 +11,7 @@ use crate::{
     file_dialogs::FileDialogs,
     keys::{self, Pressed},
     link::Link,
+    messages::Level,
     panels::Panels,
     race_dialog::RaceDialog,
     settings::{Settings, ThemeChoice},
@@ -65,6 +66,9 @@ pub(super) fn has_room_for_inspector(ctx: &Context) -> bool {
     ctx.content_rect().width() >= ROOMY
 }
 
+/// What is said where a button for a file did nothing that can be seen.
+const NO_DIALOG: &str = "No file dialog could be shown: this system offers none (on Linux a desktop portal shows it).";
+
 impl HeadroomWindow {
     /// A window over an engine. `ctx` is woken by answers of file errands.
     pub fn new(ctx: &Context, link: Link, settings: Settings, settings_path: Option<PathBuf>) -> Self {
@@ -103,6 +107,14 @@ impl HeadroomWindow {
     /// What happens whether the window is seen or not: events come in, at most 8 ms of them.
     pub fn logic(&mut self, ctx: &Context) {
         self.dialogs.drain();
+        if self.dialogs.take_not_shown() {
+            self.state.messages.push(
+                Level::Warning,
+                NO_DIALOG,
+                "Type the path into the field beside the button.",
+                None,
+            );
+        }
         if let Some(link) = &self.link
             && link.drain(&mut self.state)
         {
@@ -120,16 +132,26 @@ impl HeadroomWindow {
         if matches!(self.over, Overlay::Palette(_) | Overlay::Race(_) | Overlay::Purge(_)) {
             // Their keys are their own.
         } else {
-            for pressed in keys::pressed(&ctx) {
-                self.press(&ctx, pressed);
+            // So are those of every other dialog; only what closes the help, and the size of the window, are the window's.
+            let is_over = keys::is_over_panels(&ctx);
+            let is_help = matches!(self.over, Overlay::Help(_));
+            let pressed = if is_over && !is_help { Vec::new() } else { keys::pressed(&ctx) };
+            for pressed in pressed {
+                if !is_over || matches!(pressed, Pressed::Help | Pressed::FullScreen) {
+                    self.press(&ctx, pressed);
+                }
             }
         }
+        let tab = keys::take_tab(&ctx);
         self.poll_configure(&ctx);
         self.take_dropped(&ctx);
         self.top_ui(ui);
         self.foot_ui(ui);
         self.interrupted_ui(ui);
         self.sides_ui(ui);
+        if tab {
+            keys::give_tab(&ctx);
+        }
         self.panel_ui(ui);
         self.over_ui(&ctx);
         self.closing_ui(&ctx);

@@ -30,6 +30,8 @@ pub(super) struct StoreErrorPage {
     words: Words,
     path: PathBuf,
     typed: String,
+    /// A dialog was asked for and could not be shown.
+    without_dialog: bool,
     dialogs: FileDialogs,
 }
 
@@ -48,6 +50,7 @@ impl StoreErrorPage {
             words: words(error),
             path: store.to_owned(),
             typed: String::new(),
+            without_dialog: false,
             dialogs: FileDialogs::new(Arc::new(move || waking.request_repaint())),
         }
     }
@@ -59,6 +62,7 @@ impl StoreErrorPage {
         if let Some(Answer::Picked(path)) = self.dialogs.take(PICK) {
             wish = Some(Wish::Open(path));
         }
+        self.without_dialog |= self.dialogs.take_not_shown();
         let palette = theme::palette(ui.visuals());
         ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
             ui.add_space((ui.available_height() * 0.16).min(120.0));
@@ -96,6 +100,11 @@ impl StoreErrorPage {
                         }
                     });
                     ui.add_space(10.0);
+                    if self.without_dialog {
+                        ui.label(
+                            RichText::new("This system shows no file dialog. Type the path:").color(palette.warning),
+                        );
+                    }
                     ui.label(
                         RichText::new("Or type the path of a store, or of a folder for a new one:").color(palette.weak),
                     );

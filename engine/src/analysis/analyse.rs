@@ -4,10 +4,10 @@ use candle_core::{DType, Device, Tensor};
 
 use super::{
     Analysis, AnalysisError, AnalysisSpec, CapturedVariance, MapBatch, ProjectionSum, ScoreBatch, ScoreShape,
-    SimilaritySum, SpectraSum, Topic, reconstruction::ReconstructionSum,
+    Similarity, SimilaritySum, SpectraSum, Topic, reconstruction::ReconstructionSum,
 };
 use crate::{
-    attention::{Cell, ModelPlan},
+    attention::{Cell, HeadPlan, ModelPlan},
     config::{counted, grouped},
     model::{ForwardOptions, Model},
     objective::Batch,
@@ -166,7 +166,9 @@ pub fn analyse(
         }
         (context.tell)(streaming * (analysis.examples as f64 / context.examples.max(1) as f64).min(1.0));
     }
-    analysis.similarity = similarity.iter().map(SimilaritySum::finish).collect::<Result<_, _>>()?;
+    let origins = origins(&plan.stack.head_plan, heads);
+    let with_origins = |sum: &SimilaritySum| Ok(Similarity { origins: origins.clone(), ..sum.finish()? });
+    analysis.similarity = similarity.iter().map(with_origins).collect::<Result<_, AnalysisError>>()?;
     if needs_scores && whole == 0 {
         return Err(AnalysisError::NoExamples);
     }
@@ -210,6 +212,12 @@ pub fn analyse(
 }
 
 /// The elements of a tensor, wherever and whatever they are.
+/// For each head, layer by layer, the one whose map it has; itself where it has none.
+fn origins(plan: &HeadPlan, heads: usize) -> Vec<usize> {
+    let origin = |at| plan.origin(at).unwrap_or(at);
+    plan.iter().map(|(at, _)| origin(at)).map(|origin| origin.layer * heads + origin.head).collect()
+}
+
 fn numbers(tensor: &Tensor) -> Result<Vec<f32>, AnalysisError> {
     let tensor = tensor.detach().to_dtype(DType::F32)?.to_device(&Device::Cpu)?;
     Ok(tensor.flatten_all()?.to_vec1()?)

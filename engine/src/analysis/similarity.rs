@@ -19,9 +19,25 @@ pub struct Similarity {
     /// `[L H, L H]`, symmetric; 1 = identical maps.
     #[serde(with = "crate::text::floats")]
     pub mean: Vec<f64>,
+    /// For each head the head whose map it has, which is itself unless it borrows: heads of one origin are alike by
+    /// construction, which is no finding. Empty where nothing is known of the model's plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<usize>,
 }
 
 impl Similarity {
+    /// Whether two heads have the same map because one borrows it from the other, or both from a third. What is said of the
+    /// most similar heads and layers leaves such pairs out.
+    pub fn is_by_construction(&self, a: HeadAt, b: HeadAt) -> bool {
+        let origin = |at: HeadAt| self.origins.get(at.layer * self.heads + at.head);
+        a != b && origin(a).zip(origin(b)).is_some_and(|(a, b)| a == b)
+    }
+
+    /// The heads that have another head's map.
+    pub fn borrowers(&self) -> usize {
+        self.origins.iter().enumerate().filter(|(head, origin)| head != *origin).count()
+    }
+
     /// The similarity of two heads; NaN where one of them has no map.
     pub fn between(&self, a: HeadAt, b: HeadAt) -> f64 {
         let count = self.layers * self.heads;
@@ -30,9 +46,12 @@ impl Similarity {
     }
 
     /// The head of layer `layer` whose map is most similar to that of `head`, on average over the examples, and how similar
-    /// they are: `c[l,h,l']` (Reuse Transformers, equation 3). One head for all examples; the first of several.
+    /// they are: `c[l,h,l']` (Reuse Transformers, equation 3). One head for all examples; the first of several. Heads that have
+    /// the same map by construction are left out.
     pub fn best(&self, head: HeadAt, layer: usize) -> Option<(usize, f64)> {
-        let candidates = (0..self.heads).map(|other| (other, self.between(head, HeadAt::new(layer, other))));
+        let is_found = |other: &usize| !self.is_by_construction(head, HeadAt::new(layer, *other));
+        let candidates =
+            (0..self.heads).filter(is_found).map(|other| (other, self.between(head, HeadAt::new(layer, other))));
         candidates.filter(|(_, value)| !value.is_nan()).fold(None, |best, candidate| match best {
             Some((_, value)) if candidate.1 <= value => best,
             _ => Some(candidate),
@@ -40,7 +59,8 @@ impl Similarity {
     }
 
     /// For every two layers, the similarity of the two most similar heads (Reuse Transformers, figure 2).
-    /// `[L, L]`, symmetric, 1 on the diagonal; NaN for layers without a map.
+    /// `[L, L]`, symmetric, 1 on the diagonal; NaN for layers without a map, and where every pair of heads has the same map by
+    /// construction.
     pub fn layer_matrix(&self) -> Vec<f64> {
         let mut matrix = Vec::with_capacity(self.layers * self.layers);
         for layer in 0..self.layers {
@@ -77,9 +97,9 @@ impl Similarity {
         (1..self.layers).map(ranked).collect()
     }
 
-    /// All other heads, the most similar first.
+    /// All other heads, the most similar first, without those that have the same map by construction.
     pub fn like(&self, head: HeadAt) -> Vec<(HeadAt, f64)> {
-        let others = self.all_heads().filter(|other| *other != head);
+        let others = self.all_heads().filter(|other| *other != head && !self.is_by_construction(head, *other));
         let mut found: Vec<(HeadAt, f64)> = others.map(|other| (other, self.between(head, other))).collect();
         found.retain(|(_, value)| !value.is_nan());
         found.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -87,9 +107,11 @@ impl Similarity {
     }
 
     /// Groups of heads of which every two are at least `threshold` similar, largest first; heads that are similar to no other
-    /// are in none. (Agglomerative clustering with complete linkage.)
+    /// are in none, and neither are heads that borrow. (Agglomerative clustering with complete linkage.)
     pub fn clusters(&self, threshold: f64) -> Vec<Vec<HeadAt>> {
-        let heads: Vec<HeadAt> = self.all_heads().filter(|head| !self.between(*head, *head).is_nan()).collect();
+        let own = |(place, head): (usize, HeadAt)| self.origins.get(place).is_none_or(|&o| o == place).then_some(head);
+        let heads = self.all_heads().enumerate().filter_map(own);
+        let heads: Vec<HeadAt> = heads.filter(|head| !self.between(*head, *head).is_nan()).collect();
         let mut groups: Vec<Vec<usize>> = (0..heads.len()).map(|head| vec![head]).collect();
         let count = heads.len();
         // The least similarity between any two members of two groups.

@@ -188,7 +188,8 @@ impl SimilaritySum {
                 mean[a * count + b] = if a == b { 1.0 } else { sum / self.examples as f64 };
             }
         }
-        Ok(Similarity { measure: self.measure, layers: self.layers, heads: self.heads, examples: self.examples, mean })
+        let Self { measure, layers, heads, examples, .. } = *self;
+        Ok(Similarity { measure, layers, heads, examples, mean, origins: Vec::new() })
     }
 }
 

@@ -155,7 +155,7 @@ impl Compatibility {
             Self::SharedWeight(_) => (
                 "shared_weight",
                 "Shared weight",
-                "Shared weight",
+                "Shared weight: one matrix, three diagonals",
                 "Q = (x W) D_q, K = (x W) D_k, V = (x W) D_v with one matrix W and three diagonal ones. (Shared-weight \
                  attention, equation 1)",
                 "Query · key / √d of one matrix, told apart by diagonals.",
@@ -163,7 +163,7 @@ impl Compatibility {
             Self::Collaborative(_) => (
                 "collaborative",
                 "Collaborative",
-                "Collaborative heads",
+                "Collaborative: shared queries and keys",
                 "S = x W̃_Q diag(m) W̃_Kᵀ xᵀ / √d with W̃_Q and W̃_K of all heads together, a mixing row m and a content \
                  bias in each. (Collaborative attention, equations 11 to 13)",
                 "All heads share queries and keys; each mixes their dimensions its own way.",
@@ -171,14 +171,14 @@ impl Compatibility {
             Self::Grouped(_) => (
                 "grouped",
                 "Grouped",
-                "Grouped keys and values",
+                "Grouped: heads share keys and values",
                 "S = Q Kᵀ / √d where a group of heads has one K and one V. One group is multi-query attention.",
                 "Query · key / √d, where several heads share keys and values.",
             ),
             Self::Latent(_) => (
                 "latent",
                 "Latent",
-                "Latent keys and values",
+                "Latent: keys and values from a narrow stream",
                 "C = x W_c of width r; K = C W_k, V = C W_v. As in multi-head latent attention, without its rotary part.",
                 "Query · key / √d, where keys and values come from one narrow vector.",
             ),

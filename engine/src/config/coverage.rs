@@ -98,14 +98,14 @@ impl Coverage {
             Self::Full(_) => (
                 "full",
                 "All pairs",
-                "All of them",
+                "All pairs",
                 "Which pairs of positions are scored.\nAll: n² pairs of a text of n tokens; a decoder masks later positions.",
                 "Every pair that the mask allows is scored.",
             ),
             Self::Partial(_) => (
                 "partial",
                 "Some pairs",
-                "Some, the others restored",
+                "Some pairs, the others restored",
                 "In all layers but the last, a row of scores a is (a_P, R a_P) with R = C_P̄P C_PP⁻¹, where C is the second \
                  moment of a. Each next pair i of P takes away the most variance: the largest Σ_j C_ij² / C_ii. (Eigen \
                  analysis, equations 6 to 9)",
@@ -114,7 +114,7 @@ impl Coverage {
             Self::Eigen(_) => (
                 "eigen",
                 "Projected",
-                "All, projected (evaluation only)",
+                "Projected: all pairs (evaluation only)",
                 "In all layers but the last, a row of scores a becomes Vᵀ V a with the k top eigenvectors V of its second \
                  moment. (Eigen analysis, section 3)",
                 "Every pair is scored, then each row keeps a few directions: for `headroom eval`, not for training.",

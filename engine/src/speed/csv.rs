@@ -31,6 +31,7 @@ pub fn sweep_csv(spec: &SweepSpec, result: &SweepResult) -> String {
         "step_joules",
         "largest_batch",
         "reason",
+        "others_cores",
     ];
     let mut text = line(axes.chain(columns.map(str::to_owned)));
     for point in &result.points {
@@ -66,18 +67,19 @@ pub fn sweep_csv(spec: &SweepSpec, result: &SweepResult) -> String {
                     String::new(),
                 ]),
                 Outcome::OutOfMemory { needed_bytes, free_bytes } => {
-                    cells.extend(std::iter::repeat_n(String::new(), columns.len() - 4));
+                    cells.extend(std::iter::repeat_n(String::new(), columns.len() - 5));
                     cells.push(largest);
                     cells.push(format!("needs {needed_bytes} bytes, {free_bytes} are free"));
                 }
                 Outcome::Invalid { reason } | Outcome::Failed { reason } => {
-                    cells.extend(std::iter::repeat_n(String::new(), columns.len() - 4));
+                    cells.extend(std::iter::repeat_n(String::new(), columns.len() - 5));
                     cells.push(largest);
                     cells.push(reason.clone());
                 }
                 // In a table of its own.
                 Outcome::Generated(_) => {}
             }
+            cells.push(maybe(point.others_cores));
             text += &line(cells);
         }
     }
@@ -100,7 +102,7 @@ fn generation_csv(spec: &SweepSpec, result: &SweepResult) -> String {
         group_columns("step_"),
         group_columns("reading_"),
         plain(&["cache_bytes", "predicted_cache_bytes", "predicted_memory_bytes", "texts", "tokens", "parameters"]),
-        plain(&["runs", "largest_batch", "largest_batch_confirmed", "largest_batch_secs", "reason"]),
+        plain(&["runs", "largest_batch", "largest_batch_confirmed", "largest_batch_secs", "reason", "others_cores"]),
     ]
     .concat();
     let axes = spec.axes.iter().map(|axis| axis.field.clone());
@@ -135,14 +137,14 @@ fn generation_csv(spec: &SweepSpec, result: &SweepResult) -> String {
                 ];
                 cells.extend(whole.map(|number| number.to_string()));
             }
-            cells.resize(count - 4, String::new());
+            cells.resize(count - 5, String::new());
             match &side.largest_batch {
                 Some(largest) => cells.extend([
                     largest.batch.to_string(),
                     largest.is_confirmed.to_string(),
                     largest.run_secs.map_or_else(String::new, |secs| secs.to_string()),
                 ]),
-                None => cells.resize(count - 1, String::new()),
+                None => cells.resize(count - 2, String::new()),
             }
             cells.push(match &side.outcome {
                 Outcome::OutOfMemory { needed_bytes, free_bytes } => {
@@ -151,6 +153,7 @@ fn generation_csv(spec: &SweepSpec, result: &SweepResult) -> String {
                 Outcome::Invalid { reason } | Outcome::Failed { reason } => reason.clone(),
                 Outcome::Measured(_) | Outcome::Generated(_) => String::new(),
             });
+            cells.push(point.others_cores.map_or_else(String::new, |cores| cores.to_string()));
             text += &line(cells);
         }
     }
@@ -179,16 +182,17 @@ mod tests {
                 outcome("b", Outcome::Invalid { reason: "no".to_owned() }),
             ],
             in_turns: true,
+            others_cores: Some(0.5),
         };
         let spec = SweepSpec { axes: vec!["train.schedule=linear".parse().unwrap()], ..SweepSpec::default() };
         let text = sweep_csv(&spec, &SweepResult { points: vec![point], ..SweepResult::default() });
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3);
         let commas = |line: &str| line.matches(',').count();
-        assert_eq!(commas(lines[0]), 23);
+        assert_eq!(commas(lines[0]), 24);
         // One stands inside the quoted value, one in the reason, whose cell is quoted as well.
-        assert_eq!(commas(lines[1]), 25);
-        assert_eq!(commas(lines[2]), 24);
+        assert_eq!(commas(lines[1]), 26);
+        assert_eq!(commas(lines[2]), 25);
         assert!(lines[1].starts_with("\"{kind=\"\"linear\"\", warmup_steps=2}\",a,out of memory,"), "{}", lines[1]);
     }
 }

@@ -24,6 +24,19 @@ pub struct PointResult {
     pub sides: Vec<SideResult>,
     /// Whether the sides took their steps in turns; false where memory holds only one of them at a time.
     pub in_turns: bool,
+    /// Processor cores that other programs used meanwhile, on average; none where the system did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_cores: Option<f64>,
+}
+
+impl PointResult {
+    /// Other programs' share of a core from which on times are suspect: a quiet desktop stays below it.
+    pub const QUIET_CORES: f64 = 0.15;
+
+    /// The cores that other programs used, where it was so much that the times are suspect.
+    pub fn disturbed_by(&self) -> Option<f64> {
+        self.others_cores.filter(|cores| *cores > Self::QUIET_CORES)
+    }
 }
 
 /// What came of one side of a point.

@@ -17,6 +17,7 @@ mod limits;
 mod measure;
 mod measurement;
 mod memory;
+mod others;
 mod pool;
 mod probe;
 mod ratio;

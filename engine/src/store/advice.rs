@@ -63,7 +63,14 @@ mod tests {
         let config = RunConfig::default();
         let (layers, heads) = (config.model.layers, config.model.heads);
         let mean = vec![0.75; (layers * heads).pow(2)];
-        let similarity = vec![Similarity { measure: Measure::TotalVariation, layers, heads, examples: 2, mean }];
+        let similarity = vec![Similarity {
+            measure: Measure::TotalVariation,
+            layers,
+            heads,
+            examples: 2,
+            mean,
+            origins: Vec::new(),
+        }];
         let analysis = Analysis { similarity, ..Analysis::default() };
         let adviser = Adviser::new(&config, "source", None, &analysis, None).unwrap();
         adviser.advise(Wishes { similarity: Some(0.7), ..Wishes::default() }).prediction.unwrap()

@@ -147,7 +147,8 @@ mod tests {
 
     fn example() -> Analysis {
         let mean = vec![1.0, 0.5, 0.5, 1.0];
-        let similarity = Similarity { measure: Measure::Cosine, layers: 2, heads: 1, examples: 3, mean };
+        let similarity =
+            Similarity { measure: Measure::Cosine, layers: 2, heads: 1, examples: 3, mean, origins: Vec::new() };
         let layer = LayerEnergies { heads: vec![0], query: vec![vec![0.25, 1.0]], ..LayerEnergies::default() };
         Analysis {
             target: "a run".to_owned(),

@@ -139,7 +139,7 @@ fn carry_out(
         bases.push(Basis { name: format!("{} on {}", other.named, other.data), directions });
     }
     let mut found = stage(stages - 1, &subject, &job.spec, &bases).map_err(ended)?;
-    found.note(Topic::Analysis, of_spaces);
+    found.note(Topic::Spectra, of_spaces);
     let (mut notes, mut topics) = (found.notes.clone(), found.topics.clone());
     let given = found.examples;
     if given < job.spec.examples as u64 {

@@ -266,6 +266,9 @@ pub enum Event {
         memory_bytes: u64,
         /// Memory that is free on the machine.
         free_bytes: u64,
+        /// Room on the disk that holds the store; none where it cannot be found out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        disk_free_bytes: Option<u64>,
         /// What the GPUs do; none where there is none, or the program was built without.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         gpus: Vec<GpuReading>,

@@ -1,4 +1,5 @@
 use std::{
+    path::{Path, PathBuf},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -21,6 +22,9 @@ pub(super) const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Time between readings while nothing is done. The first comes after the usual time: what the last job took is over then.
 const IDLE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Time between two looks at the disk: every mount is asked.
+const DISK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// While nothing is done, a reading is told if use of the processor changed by so many percent, or memory by one part in so
 /// many: less is not seen.
@@ -178,10 +182,11 @@ impl Requests {
 }
 
 impl Monitor {
-    /// Starts the thread; `reader` is made on it, since a driver can take its time.
+    /// Starts the thread; `reader` is made on it, since a driver can take its time. `folder` is on the disk that holds the store.
     pub(super) fn start(
         outbox: Outbox,
         writer: StoreWriter,
+        folder: PathBuf,
         interval: Duration,
         reader: impl FnOnce() -> Box<dyn GpuReader> + Send + 'static,
     ) -> Result<Self, std::io::Error> {
@@ -190,7 +195,7 @@ impl Monitor {
         let thread = std::thread::Builder::new().name("headroom-monitor".to_owned()).spawn({
             let position = Arc::clone(&position);
             let requests = Arc::clone(&requests);
-            move || watch(&outbox, &writer, interval, reader, &position, &requests)
+            move || watch(&outbox, &writer, &folder, interval, reader, &position, &requests)
         })?;
         Ok(Self { position, requests, thread: Some(thread) })
     }
@@ -216,6 +221,7 @@ impl Monitor {
 fn watch(
     outbox: &Outbox,
     writer: &StoreWriter,
+    folder: &Path,
     interval: Duration,
     reader: impl FnOnce() -> Box<dyn GpuReader>,
     position: &Position,
@@ -228,6 +234,7 @@ fn watch(
     let mut next = Instant::now();
     let mut told: Option<Told> = None;
     let mut idle_readings = 0_u32;
+    let mut disk: Option<(Instant, Option<u64>)> = None;
     while !requests.is_ending.load(Ordering::Acquire) {
         let is_busy = requests.is_busy.load(Ordering::Acquire);
         idle_readings = if is_busy { 0 } else { idle_readings.saturating_add(1) };
@@ -262,10 +269,14 @@ fn watch(
                 }
             }
             let free_bytes = system.available_memory();
-            let reading = Told { cpu_percent, memory_bytes, free_bytes };
+            if disk.is_none_or(|(at, _)| at.elapsed() >= DISK_INTERVAL) {
+                disk = Some((Instant::now(), crate::checkpoint::free_bytes(folder)));
+            }
+            let disk_free_bytes = disk.and_then(|(_, free)| free);
+            let reading = Told { cpu_percent, memory_bytes, free_bytes, disk_free_bytes };
             if is_busy || told.is_none_or(|told| told.differs_from(reading)) {
                 told = Some(reading);
-                outbox.send(Event::System { cpu_percent, memory_bytes, free_bytes, gpus });
+                outbox.send(Event::System { cpu_percent, memory_bytes, free_bytes, disk_free_bytes, gpus });
             }
         }
         next += if idle_readings > 1 { IDLE_INTERVAL.max(interval) } else { interval };
@@ -282,6 +293,7 @@ struct Told {
     cpu_percent: f64,
     memory_bytes: u64,
     free_bytes: u64,
+    disk_free_bytes: Option<u64>,
 }
 
 impl Told {
@@ -291,6 +303,7 @@ impl Told {
         (self.cpu_percent - now.cpu_percent).abs() > TOLD_PERCENT
             || is_other(self.memory_bytes, now.memory_bytes)
             || is_other(self.free_bytes, now.free_bytes)
+            || self.disk_free_bytes.zip(now.disk_free_bytes).is_some_and(|(was, is)| is_other(was, is))
     }
 }
 
@@ -326,15 +339,17 @@ mod tests {
         let writer = store.writer().unwrap();
         let outbox = Outbox::new(None);
         let (go, wait) = crossbeam_channel::bounded::<()>(1);
-        let mut monitor = Monitor::start(outbox.clone(), writer.clone(), INTERVAL, move || {
-            let _ = wait.recv();
-            Box::new(MadeUp)
-        })
-        .unwrap();
+        let mut monitor =
+            Monitor::start(outbox.clone(), writer.clone(), folder.path().to_owned(), INTERVAL, move || {
+                let _ = wait.recv();
+                Box::new(MadeUp)
+            })
+            .unwrap();
         monitor.position().set(&run, device, 7, 1000, 64);
         go.send(()).unwrap();
         let told = outbox.wait(Duration::from_mins(1)).map(|notice| notice.event);
-        let Some(Event::System { gpus, .. }) = told else { panic!("{told:?}") };
+        let Some(Event::System { gpus, disk_free_bytes, .. }) = told else { panic!("{told:?}") };
+        assert!(disk_free_bytes.is_some(), "the disk that holds the store");
         monitor.end();
         writer.flush().unwrap();
         let series = |name: &str| {
@@ -387,7 +402,9 @@ mod tests {
         store.begin_attempt(&run, 1).unwrap();
         let (outbox, writer) = (Outbox::new(None), store.writer().unwrap());
         let none = || Box::new(Vec::<Box<dyn GpuReader>>::new()) as Box<dyn GpuReader>;
-        let mut monitor = Monitor::start(outbox.clone(), writer.clone(), Duration::from_millis(10), none).unwrap();
+        let mut monitor =
+            Monitor::start(outbox.clone(), writer.clone(), folder.path().to_owned(), Duration::from_millis(10), none)
+                .unwrap();
         let position = monitor.position();
         position.set(&run, DeviceChoice::Cpu, 7, 1000, 64);
         position.watch(true);
@@ -419,7 +436,8 @@ mod tests {
         let outbox = Outbox::new(None);
         let none = || Box::new(Vec::<Box<dyn GpuReader>>::new()) as Box<dyn GpuReader>;
         let often = Duration::from_millis(10);
-        let mut monitor = Monitor::start(outbox.clone(), store.writer().unwrap(), often, none).unwrap();
+        let mut monitor =
+            Monitor::start(outbox.clone(), store.writer().unwrap(), folder.path().to_owned(), often, none).unwrap();
         let next = || outbox.wait(Duration::from_mins(1)).map(|notice| notice.event);
         assert!(matches!(next(), Some(Event::System { .. })), "how things are");
         std::thread::sleep(Duration::from_millis(300));

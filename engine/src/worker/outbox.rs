@@ -126,7 +126,13 @@ mod tests {
     fn a_reader_that_sleeps_loses_readings_but_no_answers() {
         let outbox = Outbox::new(None);
         for n in 0..CAPACITY {
-            outbox.send(Event::System { cpu_percent: n as f64, memory_bytes: 0, free_bytes: 0, gpus: Vec::new() });
+            outbox.send(Event::System {
+                cpu_percent: n as f64,
+                memory_bytes: 0,
+                free_bytes: 0,
+                disk_free_bytes: None,
+                gpus: Vec::new(),
+            });
         }
         for n in 0..10 {
             outbox.send(warning(n));

@@ -152,7 +152,8 @@ impl Scheduler {
         messages: Sender<Message>,
         is_controlled: bool,
     ) -> Result<Self, std::io::Error> {
-        let monitor = Monitor::start(outbox.clone(), writer.clone(), monitor::INTERVAL, gpu::reader)?;
+        let folder = store.paths().database().to_owned();
+        let monitor = Monitor::start(outbox.clone(), writer.clone(), folder, monitor::INTERVAL, gpu::reader)?;
         let engine_thread =
             EngineThread::start(store.clone(), writer, outbox.clone(), messages.clone(), monitor.position())?;
         let control = if is_controlled { Control::new(store.paths(), messages, &outbox) } else { Control::default() };

@@ -345,7 +345,7 @@ mod tests {
 
     /// A store of its own with a run that waits.
     struct Place {
-        _folder: tempfile::TempDir,
+        folder: tempfile::TempDir,
         store: Store,
         config: RunConfig,
         run: RunId,
@@ -358,14 +358,15 @@ mod tests {
             let config = from_toml(toml).unwrap();
             let new = NewRun { name: "tiny".to_owned(), config_toml: to_toml(&config), ..NewRun::default() };
             let run = store.create_run(new).unwrap().summary.id;
-            Self { _folder: folder, store, config, run }
+            Self { folder, store, config, run }
         }
 
         /// Trains it from the start, or on, while the machine is read at this interval; what was warned of.
         fn train(&self, is_continued: bool, control: &JobControl, interval: Duration) -> Vec<String> {
             let (writer, outbox) = (self.store.writer().unwrap(), Outbox::new(None));
             let none = || Box::new(Vec::<Box<dyn GpuReader>>::new()) as Box<dyn GpuReader>;
-            let mut monitor = Monitor::start(outbox.clone(), writer.clone(), interval, none).unwrap();
+            let mut monitor =
+                Monitor::start(outbox.clone(), writer.clone(), self.folder.path().to_owned(), interval, none).unwrap();
             monitor.set_busy(true);
             let (messages, _inbox) = crossbeam_channel::bounded(64);
             let context =

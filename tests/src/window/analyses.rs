@@ -224,7 +224,7 @@ fn similarity(measure: Measure, layers: usize, heads: usize, grown: f64) -> Simi
             mean[a * count + b] = (0.38 + grown * 0.22 + grown * same + noise - apart * 0.02).clamp(0.0, 1.0);
         }
     }
-    Similarity { measure, layers, heads, examples: 16, mean }
+    Similarity { measure, layers, heads, examples: 16, mean, origins: Vec::new() }
 }
 
 /// Eigenvalues that fall by a power, of `count` of `dimension`.

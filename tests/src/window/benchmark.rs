@@ -86,6 +86,7 @@ fn generation_record(preset: GenerationPreset) -> BenchmarkRecord {
             settings: vec![Setting { field: axis.field.clone(), value: value.clone() }],
             sides: ["none", "key_value", "hidden"].map(side).to_vec(),
             in_turns: true,
+            others_cores: Some(0.02),
         }
     };
     let points: Vec<PointResult> = axis.values.iter().map(point).collect();
@@ -213,6 +214,7 @@ fn point(length: u64, slow: f64, limits: &MachineLimits) -> PointResult {
         settings: vec![Setting { field: "data.sequence_length".to_owned(), value: length.to_string() }],
         sides: vec![side("4 heads", 1.0), second],
         in_turns: true,
+        others_cores: Some(0.02),
     }
 }
 

@@ -156,7 +156,13 @@ pub fn fill_with_examples(state: &mut State) {
     state.apply(Event::Devices { devices: vec![cpu] });
     state.apply(Event::Runs { runs: example_runs() });
     state.apply(Event::Queue { current: Some(job(8)), is_paused: false, waiting: vec![job(9)] });
-    state.apply(Event::System { cpu_percent: 193.0, memory_bytes: 412 << 20, free_bytes: 9 << 30, gpus: Vec::new() });
+    state.apply(Event::System {
+        cpu_percent: 193.0,
+        memory_bytes: 412 << 20,
+        free_bytes: 9 << 30,
+        disk_free_bytes: Some(80 << 30),
+        gpus: Vec::new(),
+    });
     state.current = Some(example_current());
     for index in 0..SKETCHES.len() {
         for (name, data) in curves(index) {

@@ -337,7 +337,18 @@ impl Screen {
         self.settle();
     }
 
-    fn click_at(&mut self, pos: egui::Pos2) {
+    /// Takes the keyboard from whatever has it.
+    pub fn unfocus(&mut self) {
+        self.harness.ctx.memory_mut(|memory| {
+            if let Some(focused) = memory.focused() {
+                memory.surrender_focus(focused);
+            }
+        });
+        self.settle();
+    }
+
+    /// Clicks at a place.
+    pub fn click_at(&mut self, pos: egui::Pos2) {
         let button = |pressed| Event::PointerButton {
             pos,
             button: egui::PointerButton::Primary,

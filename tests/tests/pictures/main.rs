@@ -141,12 +141,12 @@ fn heads(theme: ThemeChoice) -> Screen {
 fn heads_that_borrow_with_the_lenders_of_one() {
     in_both_themes("heads", |theme| {
         let mut screen = heads(theme);
-        screen.choose("Which heads score", "Early layers borrow some");
+        screen.choose("Which heads score", "First: early layers borrow some");
         screen.focus("Layers that borrow");
         screen.press(Modifiers::NONE, Key::ArrowRight);
         screen.focus("Heads that borrow");
         screen.press(Modifiers::NONE, Key::ArrowRight);
-        screen.choose("How a pair is scored", "Collaborative heads");
+        screen.choose("How a pair is scored", "Collaborative: shared queries and keys");
         screen.point_at("Layer 3 head 3");
         screen
     });
@@ -173,7 +173,7 @@ fn heads_of_a_large_model() {
         screen.resize(egui::vec2(1280.0, 1300.0));
         screen.fill("Layers", "24");
         screen.fill("Heads", "16");
-        screen.choose("Which heads score", "Inner layers borrow some");
+        screen.choose("Which heads score", "Partial: inner layers borrow some");
         screen.click("Match parameters");
         screen.point_at("Layer 20 head 13");
         screen

@@ -46,7 +46,7 @@ fn a_click_makes_a_table_of_ones_own_and_goes_round_and_back() {
     assert_eq!(does(&screen, "Layer 2 head 1"), "Layer 2 head 1 computes its own map");
     screen.click("Layer 2 head 1");
     assert_eq!(rows(&mut screen), ["c c c c", "c c c c", "c 1.1 c c", "c c c c"]);
-    assert_eq!(screen.value("Which heads score"), "A table of your own");
+    assert_eq!(screen.value("Which heads score"), "Custom reuse: a table of your own");
     assert_eq!(does(&screen, "Layer 2 head 1"), "Layer 2 head 1 borrows the map of layer 1 head 1");
     screen.click("Layer 2 head 1");
     assert_eq!(rows(&mut screen)[2], "c - c c");
@@ -67,7 +67,7 @@ fn a_click_makes_a_table_of_ones_own_and_goes_round_and_back() {
 #[test]
 fn sliders_redraw_the_map_and_undo_brings_it_back() {
     let mut screen = form();
-    screen.choose("Which heads score", "Early layers borrow some");
+    screen.choose("Which heads score", "First: early layers borrow some");
     let Reuse::First(FirstReuse { layers, heads }) = config(&mut screen).attention.reuse else { panic!() };
     assert_eq!((layers, heads), (2, 2), "half of what the model allows");
     assert_eq!(does(&screen, "Layer 2 head 2"), "Layer 2 head 2 borrows the map of layer 1 head 0");
@@ -136,7 +136,7 @@ fn the_map_is_worked_with_the_keyboard() {
 #[test]
 fn a_head_that_goes_leaves_no_borrower_behind() {
     let mut screen = form();
-    screen.choose("Which heads score", "Early layers borrow all");
+    screen.choose("Which heads score", "Full: early layers borrow all");
     screen.click("Layer 1 head 0");
     assert_eq!(rows(&mut screen)[1], "- 0.1 0.2 0.3");
     assert_eq!(does(&screen, "Layer 2 head 0"), "Layer 2 head 0 borrows the map of layer 0 head 0");
@@ -170,9 +170,9 @@ fn answers_show_what_they_cost_against_the_baseline() {
     let of_all_answers = screen.count("Costs what the baseline costs.");
     assert!(of_all_answers >= 4, "{of_all_answers}");
     screen.click("Which heads score");
-    let (note, _) = screen.description("Early layers borrow all");
+    let (note, _) = screen.description("Full: early layers borrow all");
     assert!(note.contains('\u{2212}') && note.contains("parameters") && note.contains("% FLOPs"), "{note}");
-    assert_eq!(screen.description("Every head").0, "as the baseline");
+    assert_eq!(screen.description("No reuse: every head scores").0, "as the baseline");
     screen.press(Modifiers::NONE, Key::Escape);
     screen.choose("How a pair is scored", "Symmetric: query · query");
     assert_eq!(screen.count("Costs what the baseline costs."), of_all_answers / 4 * 3);
@@ -184,7 +184,7 @@ fn answers_show_what_they_cost_against_the_baseline() {
 fn matching_says_what_it_did_and_the_map_has_the_added_layers() {
     let mut screen = form();
     screen.fill("Layers", "12");
-    screen.choose("Which heads score", "Inner layers borrow some");
+    screen.choose("Which heads score", "Partial: inner layers borrow some");
     assert_eq!(config(&mut screen).attention.reuse, Reuse::Partial(PartialReuse { heads: 2 }));
     assert!(!screen.has("Baseline of the match") && !screen.has("Layer 12 head 0"));
     screen.click("Match parameters");

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use egui::{Key, Modifiers};
-use headroom_app::state::RunSeries;
+use headroom_app::{context::PanelId, state::RunSeries};
 use headroom_engine::{
     store::{RunId, RunState, TextSample},
+    train::Health,
     worker::Event,
 };
 use headroom_tests::{Screen, example_runs, fill_with_examples};
@@ -137,4 +138,116 @@ fn characters_that_no_font_has_are_dots_and_no_boxes() {
     assert!(screen.has("half · a ·character, ·"), "{:#?}", screen.words());
     assert!(screen.says("· stands for a character that cannot be shown"));
     assert_eq!(screen.click_to_copy("Copy sample"), Some(sample.text), "what is copied is whole");
+}
+
+/// The name of the run that Live shows.
+fn watched(screen: &Screen) -> String {
+    screen.value("Run")
+}
+
+#[test]
+fn live_follows_what_trains_unless_another_run_is_pinned() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.window().open(PanelId::LIVE);
+    let trains = screen.state().current.clone().unwrap();
+    // What is looked at elsewhere does not take Live away from what trains.
+    let other = example_runs().into_iter().find(|run| run.state == RunState::Finished).unwrap();
+    screen.state().selection.focused = Some(other.id.clone());
+    screen.settle();
+    assert_eq!(watched(&screen), screen.state().run_name(&trains.run));
+    assert!(!screen.has("Follow what trains"));
+    let name = screen.state().run_name(&other.id);
+    screen.choose("Run", &format!("{name} (finished)"));
+    screen.settle();
+    assert_eq!(watched(&screen), name);
+    // Another panel and back: it stays.
+    screen.press(Modifiers::NONE, Key::Num1);
+    screen.window().open(PanelId::LIVE);
+    screen.settle();
+    assert_eq!(watched(&screen), name);
+    screen.click("Follow what trains");
+    screen.settle();
+    assert_eq!(watched(&screen), screen.state().run_name(&trains.run));
+    // The name in the top bar goes to the run that it names.
+    screen.choose("Run", &format!("{name} (finished)"));
+    screen.press(Modifiers::NONE, Key::Num1);
+    let current = screen.state().run_name(&trains.run);
+    screen.click(&format!("Current run: {current}"));
+    screen.settle();
+    assert_eq!(screen.window().open_panel(), PanelId::LIVE);
+    assert_eq!(watched(&screen), current);
+}
+
+#[test]
+fn a_zoom_belongs_to_its_run_and_the_chart_says_so() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.state().current = None;
+    let ended: Vec<_> = example_runs().into_iter().filter(|run| run.state == RunState::Finished).collect();
+    screen.state().selection.focused = Some(ended[0].id.clone());
+    screen.window().open(PanelId::LIVE);
+    screen.settle();
+    assert!(!screen.has("Reset the zoom of Loss"));
+    let whole = screen.description("Chart: Loss").0;
+    screen.focus("Chart: Loss");
+    screen.press(Modifiers::NONE, Key::Plus);
+    screen.settle();
+    assert!(screen.has("Reset the zoom of Loss"), "{:#?}", screen.words());
+    let zoomed = screen.description("Chart: Loss").0;
+    assert_ne!(zoomed, whole);
+    screen.state().selection.focused = Some(ended[1].id.clone());
+    screen.settle();
+    assert!(!screen.has("Reset the zoom of Loss"), "another run is shown whole");
+    screen.state().selection.focused = Some(ended[0].id.clone());
+    screen.settle();
+    assert_eq!(screen.description("Chart: Loss").0, zoomed, "the zoom is there again");
+    screen.click("Reset the zoom of Loss");
+    screen.settle();
+    assert_eq!(screen.description("Chart: Loss").0, whole);
+}
+
+#[test]
+fn what_is_wrong_stands_above_the_numbers() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.window().open(PanelId::LIVE);
+    screen.settle();
+    assert!(!screen.says("are free on the disk"));
+    let load = |memory: u64, disk: u64| Event::System {
+        cpu_percent: 1.0,
+        memory_bytes: 1 << 27,
+        free_bytes: memory,
+        disk_free_bytes: Some(disk),
+        gpus: Vec::new(),
+    };
+    screen.state().apply(load(8 << 30, 200 << 20));
+    screen.settle();
+    assert!(screen.says("Only 200 MiB are free on the disk of the store"), "{:#?}", screen.words());
+    screen.state().apply(load(100 << 20, 8 << 30));
+    screen.settle();
+    assert!(screen.says("Only 100 MiB of memory are free") && !screen.says("on the disk of the store"));
+    screen.state().apply(load(8 << 30, 8 << 30));
+    let run = screen.state().current.clone().unwrap().run;
+    screen.state().apply(Event::health(&run, 400, Health::Plateau { since_step: 200, loss: 2.3 }));
+    screen.settle();
+    assert!(screen.says("No improvement of the validation loss since step 200"), "{:#?}", screen.words());
+}
+
+#[test]
+fn charts_are_made_higher_by_their_handle() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.window().open(PanelId::LIVE);
+    screen.settle();
+    let before = screen.rect("Chart: Loss").height();
+    screen.focus("Height of loss");
+    for _ in 0..3 {
+        screen.press(Modifiers::NONE, Key::ArrowDown);
+    }
+    screen.settle();
+    let after = screen.rect("Chart: Loss").height();
+    assert!((after - before - 60.0).abs() < 1.0, "{before} {after}");
+    let kept: serde_json::Value = screen.window().settings.of_panel("live");
+    assert!(kept["height"].as_f64().is_some_and(|height| height > f64::from(before)), "{kept}");
 }

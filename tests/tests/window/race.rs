@@ -17,8 +17,8 @@ fn a_race_is_set_up_queued_and_compared_with_its_baseline() {
     open_config(&mut screen, &write_tiny(folder.path(), "tiny", 1));
     screen.click("Race or sweep");
     assert!(screen.has("standard") && screen.says("1 seed = "), "{:#?}", screen.words());
-    assert!(!screen.has("Full"), "one layer has nobody to borrow from");
-    screen.click("Grouped");
+    assert!(!screen.has("Full: early layers borrow all"), "one layer has nobody to borrow from");
+    screen.click("Grouped: heads share keys and values");
     screen.fill("Name of the race", "heads");
     screen.fill("Seeds per config", "2");
     screen.settle();
@@ -38,7 +38,7 @@ fn a_race_is_set_up_queued_and_compared_with_its_baseline() {
     assert_eq!(told[..2], [("heads: standard", 1), ("heads: symmetric", 1)]);
     assert_eq!(told[3], ("heads: standard", 2), "all take their turn before the next seed");
     assert_eq!(screen.state().selection.baseline, Some(runs[0].id.clone()), "the baseline is pinned");
-    screen.choose("Group by", "seed: same config otherwise");
+    // Two seeds each: the panel opens grouped.
     screen.wait("the difference", |screen| {
         screen.has("Chart: Δ Validation loss")
             && screen.description("Chart: Δ Validation loss").0.starts_with("3 lines.")
@@ -97,7 +97,7 @@ fn a_variant_that_cannot_be_trained_is_left_out_by_a_button_that_does_so() {
     screen.settle();
     screen.click("Go to the form");
     screen.click("Race or sweep");
-    screen.click("Grouped");
+    screen.click("Grouped: heads share keys and values");
     screen.fill("kv_heads of grouped", "3");
     screen.settle();
     assert!(screen.says("1 config cannot be trained"), "{:#?}", screen.words());
@@ -110,4 +110,44 @@ fn a_variant_that_cannot_be_trained_is_left_out_by_a_button_that_does_so() {
     });
     let names: Vec<String> = queued.unwrap().into_iter().map(|config| config.name).collect();
     assert!(names.len() >= 2 && !names.iter().any(|name| name.contains("grouped")), "{names:?}");
+}
+
+#[test]
+fn a_click_outside_the_form_of_a_sweep_loses_nothing() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Go to the form");
+    screen.click("Race or sweep");
+    screen.click("Sweep");
+    screen.fill("Values 1", "1, 2, 3, 5");
+    screen.click_at(egui::pos2(6.0, 400.0));
+    screen.settle();
+    assert_eq!(screen.value("Values 1"), "1, 2, 3, 5");
+    screen.press(egui::Modifiers::NONE, egui::Key::Escape);
+    screen.settle();
+    assert!(!screen.has("Values 1"));
+}
+
+#[test]
+fn race_and_configure_call_an_answer_the_same() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Go to the form");
+    let titles = |words: Vec<String>| -> Vec<String> {
+        words.into_iter().filter(|word| word.contains(": ") && word.contains("borrow")).collect()
+    };
+    screen.click("Which heads score");
+    screen.settle();
+    let configure = titles(screen.words());
+    screen.press(egui::Modifiers::NONE, egui::Key::Escape);
+    screen.click("Race or sweep");
+    screen.settle();
+    let race = titles(screen.words());
+    for title in ["Full: early layers borrow all", "Partial: inner layers borrow some"] {
+        for list in [&configure, &race] {
+            assert!(list.iter().any(|word| word == title), "{title}: {list:#?}");
+        }
+    }
 }

@@ -219,7 +219,13 @@ fn a_reading_of_the_machine_asks_for_no_second_frame() {
     let mut screen = Screen::recorder();
     fill_with_examples(screen.state());
     screen.settle();
-    let reading = Event::System { cpu_percent: 1.0, memory_bytes: 1 << 27, free_bytes: 1 << 33, gpus: Vec::new() };
+    let reading = Event::System {
+        cpu_percent: 1.0,
+        memory_bytes: 1 << 27,
+        free_bytes: 1 << 33,
+        disk_free_bytes: None,
+        gpus: Vec::new(),
+    };
     screen.window().link().unwrap().feed([reading]);
     screen.step();
     assert!(screen.repaint_delay() >= Duration::from_secs(1));
@@ -349,4 +355,44 @@ fn the_inspector_has_one_width_and_takes_none_where_it_is_empty() {
     assert!(screen.window().settings.inspector_open);
     screen.resize(vec2(1280.0, 820.0));
     assert!(screen.has("Name of the run"));
+}
+
+#[test]
+fn keys_are_meant_for_the_dialog_that_is_open() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.window().open(PanelId::LIVE);
+    screen.settle();
+    screen.press(Modifiers::COMMAND, Key::E);
+    screen.settle();
+    assert!(screen.says("Export the chart"), "{:#?}", screen.words());
+    // No field has the keyboard: a digit would open another panel, and y would turn the axis, behind the dialog.
+    screen.focus("SVG");
+    screen.press(Modifiers::NONE, Key::Num3);
+    screen.press(Modifiers::NONE, Key::Y);
+    screen.settle();
+    assert_eq!(screen.window().open_panel(), PanelId::LIVE);
+    let view: serde_json::Value = screen.window().settings.of_panel("live");
+    assert_eq!(view["log_y"], false);
+    assert!(screen.says("Export the chart"), "it stays");
+    screen.press(Modifiers::NONE, Key::Escape);
+    screen.settle();
+    assert!(!screen.says("Export the chart"));
+    screen.press(Modifiers::NONE, Key::Num3);
+    assert_ne!(screen.window().open_panel(), PanelId::LIVE);
+}
+
+#[test]
+fn the_first_tab_reaches_the_form() {
+    let mut screen = Screen::recorder();
+    screen.state().apply(Event::Runs { runs: Vec::new() });
+    screen.settle();
+    screen.click("Go to the form");
+    screen.settle();
+    screen.window().open(PanelId::CONFIGURE);
+    screen.settle();
+    screen.unfocus();
+    screen.press(Modifiers::NONE, Key::Tab);
+    screen.settle();
+    assert!(screen.is_focused("Name"), "{:#?}", screen.words());
 }

@@ -91,10 +91,21 @@ pub(super) fn write_band(out: &mut String, f: &Frame, series: &FigureSeries) {
                 Some((x, low, block.iter().map(|p| p.2).fold(f64::NEG_INFINITY, f64::max)))
             })
             .collect();
+        let low_edge = |low: f64| if f.y.0.forward(low).is_finite() { f.y(low) } else { f.bottom + 10.0 };
+        if let ([(x, low, high)], 1) = (blocks.as_slice(), series.points.len()) {
+            // Of a point that stands alone: a line with a stroke across each end.
+            let (x, low, high) = (f.x(*x), low_edge(*low), f.y(*high));
+            let (left, right) = (x - 4.0, x + 4.0);
+            let _ = writeln!(
+                out,
+                r#"<path d="M{x:.2} {low:.2}V{high:.2}M{left:.2} {low:.2}H{right:.2}M{left:.2} {high:.2}H{right:.2}" stroke="{}" stroke-width="1.4" stroke-opacity="0.8"/>"#,
+                hex(series.colour)
+            );
+            continue;
+        }
         if blocks.len() < 2 {
             continue;
         }
-        let low_edge = |low: f64| if f.y.0.forward(low).is_finite() { f.y(low) } else { f.bottom + 10.0 };
         for (i, &(x, _, hi)) in blocks.iter().enumerate() {
             let _ = write!(path, "{}{:.2} {:.2}", if i == 0 { 'M' } else { 'L' }, f.x(x), f.y(hi));
         }

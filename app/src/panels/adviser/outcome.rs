@@ -6,12 +6,15 @@ use egui::{CollapsingHeader, Grid, Label, RichText, Ui};
 use headroom_engine::{
     advise::Outcome,
     analysis::Analysis,
-    store::{AdviceRecord, RunId, RunState},
+    store::{AdviceRecord, RunId, RunState, RunSummary, series_names},
 };
 
 use crate::{
+    compare::{Course, Delta, best_delta},
     context::{Action, PanelContext, PanelId},
-    findings, theme,
+    findings, format,
+    plot::{CurveX, Series},
+    theme,
 };
 
 /// Advised runs that are shown.
@@ -23,6 +26,8 @@ struct Key {
     states: [(RunState, u64); 2],
     /// They are held, so that no other one takes the address that they are known by.
     analyses: [Option<Arc<Analysis>>; 2],
+    /// What to think of the difference of the losses.
+    losses: Option<Delta>,
 }
 
 impl Key {
@@ -31,7 +36,7 @@ impl Key {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
             (a, b) => a.is_none() && b.is_none(),
         };
-        (&self.run, &self.states) == (&other.run, &other.states)
+        (&self.run, &self.states, &self.losses) == (&other.run, &other.states, &other.losses)
             && self.analyses.iter().zip(&other.analyses).all(is_same)
     }
 }
@@ -48,6 +53,17 @@ fn newest(run: &RunId, cx: &mut PanelContext<'_>) -> Option<Arc<Analysis>> {
     }
     let own = state.on_demand(&run.into()).into_iter().next()?;
     state.result(&own.id)
+}
+
+/// What to think of the difference of the losses of two runs, by as much of their curves as is loaded.
+fn judged_losses(before: &RunSummary, after: &RunSummary, cx: &mut PanelContext<'_>) -> Option<Delta> {
+    const LOSS: &str = series_names::VALIDATION_LOSS;
+    let mut curve = |run: &RunSummary| -> Series {
+        cx.state.series.curve(&run.id, LOSS, CurveX::STEP).cloned().unwrap_or_default()
+    };
+    let (old, new) = (curve(before), curve(after));
+    let old = Course { run: before, series: LOSS, x: old.x(), y: old.y() };
+    best_delta(&Course { run: after, series: LOSS, x: new.x(), y: new.y() }, &old)
 }
 
 impl Outcomes {
@@ -75,11 +91,12 @@ impl Outcomes {
                     return;
                 };
                 let (old, new) = (newest(&before, cx), newest(&record.run, cx));
-                let stands = |run: &headroom_engine::store::RunSummary| (run.state, run.steps_done);
+                let stands = |run: &RunSummary| (run.state, run.steps_done);
                 let key = Key {
                     run: record.run.clone(),
                     states: [stands(&before_run), stands(&after_run)],
                     analyses: [old.clone(), new.clone()],
+                    losses: judged_losses(&before_run, &after_run, cx),
                 };
                 if !self.0.iter().any(|(known, _)| known.is(&key)) {
                     let outcome = Outcome::new(
@@ -88,13 +105,15 @@ impl Outcomes {
                         &findings::trained(&after_run, false, new.as_deref()),
                     );
                     self.0.retain(|(known, _)| known.run != key.run);
-                    self.0.push((key, findings::outcome_rows(&outcome)));
+                    let words = key.losses.map(|losses| losses.words(format::delta));
+                    let rows = findings::outcome_rows(&outcome, words.as_deref());
+                    self.0.push((key, rows));
                 }
                 let Some((_, rows)) = self.0.iter().find(|(known, _)| known.run == record.run) else { return };
                 let how = if beside.is_some() { "trained again beside it" } else { "trained before" };
                 let words = format!(
                     "{}. Against \"{}\", {how}; advised from {}.",
-                    crate::format::with_capital(&findings::stands_words(&after_run)),
+                    format::with_capital(&findings::stands_words(&after_run)),
                     cx.state.run_name(&before),
                     advised.words
                 );

@@ -18,6 +18,8 @@ pub(super) enum Which {
     Metric(usize),
     /// Of the difference to the baseline.
     Difference,
+    /// The metric against a cost.
+    Scatter,
 }
 
 /// What was asked for with the choices.
@@ -73,8 +75,19 @@ pub(super) fn controls_ui(
         let help = "Trains variants of the baseline, or of the first shown run";
         asked.race = ui.button("Race…").on_hover_text(help).accessible_name("Race from here").clicked();
     });
-    if view.shape == Shape::Parallel {
-        return asked;
+    match view.shape {
+        Shape::Parallel => return asked,
+        Shape::Scatter => {
+            ui.horizontal_wrapped(|ui| {
+                ui.checkbox(&mut view.log_x, "Log x").on_hover_text("Logarithmic x");
+                ui.checkbox(&mut view.log_y, "Log y").on_hover_text("Logarithmic y");
+                if ui.button("Export chart…").on_hover_text("As PNG, SVG or CSV (Ctrl+E)").clicked() {
+                    asked.export = Some(Which::Scatter);
+                }
+            });
+            return asked;
+        }
+        Shape::Curves => {}
     }
     ui.horizontal_wrapped(|ui| {
         let options = ChartOptions {
@@ -116,15 +129,29 @@ pub(super) fn controls_ui(
 
 fn group_ui(ui: &mut Ui, runs: &[RunSummary], configs: &FlatConfigs, view: &mut View) {
     let text = |key: &str| if key == "seed" { "seed: same config otherwise".to_owned() } else { key.to_owned() };
-    let selected = view.group.as_deref().map_or_else(|| "Nothing".to_owned(), text);
+    let selected = match view.group.as_deref() {
+        Some(_) if view.group_repeats => "seeds that repeat".to_owned(),
+        Some(key) => text(key),
+        None => "Nothing".to_owned(),
+    };
     together_ui(ui, "group", |ui| {
         ui.label("Group by");
         let combo = ComboBox::from_id_salt("group").selected_text(selected).width(150.0).show_ui(ui, |ui| {
-            ui.selectable_value(&mut view.group, None, "Nothing");
+            let help = "Seeds of one config are put together as soon as there are several";
+            if ui.selectable_label(view.group_repeats, "seeds that repeat").on_hover_text(help).clicked() {
+                view.group_repeats = true;
+            }
+            let mut choose = |ui: &mut Ui, group: Option<String>, label: &str| {
+                let is_chosen = !view.group_repeats && view.group == group;
+                if ui.selectable_label(is_chosen, label).clicked() {
+                    (view.group_repeats, view.group) = (false, group);
+                }
+            };
+            choose(ui, None, "Nothing");
             let flat: Vec<_> = runs.iter().filter_map(|run| configs.get(&run.id)).map(AsRef::as_ref).collect();
             for key in common_keys(&flat) {
                 let label = text(&key);
-                ui.selectable_value(&mut view.group, Some(key), label);
+                choose(ui, Some(key), &label);
             }
         });
         combo.response.accessible_name("Group by");

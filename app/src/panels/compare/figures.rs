@@ -7,6 +7,7 @@ use headroom_engine::store::{RunId, RunRecord, RunSummary, SeriesData};
 use super::{
     difference::DifferenceMaker,
     lines::{Bundle, Line, LineMaker, Made, bundles},
+    scatter::{Given, ScatterView, cost_keys},
     view::View,
 };
 use crate::{
@@ -100,6 +101,28 @@ pub(super) fn metadata(bundles: &[Bundle], records: &BTreeMap<RunId, RunRecord>)
         }
     }
     metadata
+}
+
+/// The scatter of a metric of stored runs against the view's cost, as the panel draws it. Seeds that repeat are put together
+/// unless the view groups otherwise.
+///
+/// # Errors
+/// The keys of all costs that there are, where the view's is none of them.
+pub fn stored_scatter(records: &[RunRecord], metric: &str, view: &View) -> Result<Figure, Vec<String>> {
+    let runs: Vec<RunSummary> = records.iter().map(|record| record.summary.clone()).collect();
+    let mut state = State::default();
+    state.runs.clone_from(&runs);
+    state.records = records.iter().map(|record| (record.summary.id.clone(), record.clone())).collect();
+    let mut configs = FlatConfigs::default();
+    configs.want(&mut state, runs.iter().map(|run| run.id.clone()));
+    let view = View { group: view.group.clone().or_else(|| Some("seed".to_owned())), ..view.clone() };
+    let bundles = bundles(&runs, &names_apart(&runs), view.group.as_deref(), &configs);
+    let given = Given { bundles: &bundles, metric, configs: &configs, baseline: None };
+    let known = cost_keys(&given, &view);
+    if !known.contains(&view.cost) {
+        return Err(known);
+    }
+    ScatterView::default().figure(&given, &view, metadata(&bundles, &state.records)).ok_or(known)
 }
 
 /// The figure of a metric over stored runs as the panel draws it, and that of the difference to the first run where the

@@ -1,8 +1,10 @@
 //! The Compare panel: any runs on one chart, against a baseline, in groups, with a table of the same figures and the
 //! differences of their configs.
 
+mod axes;
 mod configs;
 mod controls;
+mod courses;
 mod difference;
 mod figures;
 mod lines;
@@ -10,10 +12,11 @@ mod notes;
 mod panel;
 mod parallel;
 mod rows;
+mod scatter;
 mod table;
 mod view;
 
-pub use figures::stored_figures;
+pub use figures::{stored_figures, stored_scatter};
 pub use panel::ComparePanel;
 pub use view::View;
 

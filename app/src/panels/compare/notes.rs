@@ -1,9 +1,16 @@
 use egui::{RichText, Ui};
 
-use headroom_engine::config::counted;
+use headroom_engine::{
+    config::counted,
+    store::{RunId, RunSummary},
+};
 
 use super::{lines::Made, view::View};
-use crate::{compare::why_missing, theme};
+use crate::{
+    compare::{why_missing, why_not_judged},
+    context::PanelContext,
+    theme,
+};
 
 /// What is loaded, what is left out, how groups were aligned.
 pub(super) fn notes_ui(ui: &mut Ui, view: &View, made: &[Made], missing_configs: usize) {
@@ -42,4 +49,35 @@ pub(super) fn notes_ui(ui: &mut Ui, view: &View, made: &[Made], missing_configs:
             ui.label(RichText::new(text).color(palette.weak));
         }
     });
+}
+
+/// Names so many runs; of the others only how many.
+const NAMED: usize = 3;
+
+/// Says which runs were measured on other text than the baseline, or learn something else: their curves are beside the others
+/// all the same. One click takes them off the charts.
+pub(super) fn other_text_ui(ui: &mut Ui, runs: &[RunSummary], cx: &mut PanelContext<'_>) {
+    let pinned = cx.state.selection.baseline.clone();
+    let Some(base) = runs.iter().find(|run| Some(&run.id) == pinned.as_ref()).or(runs.first()) else { return };
+    let others: Vec<(&RunSummary, &str)> =
+        runs.iter().filter_map(|run| Some((run, why_not_judged(base, run)?.reason()))).collect();
+    let Some((_, reason)) = others.first() else { return };
+    let palette = theme::palette(ui.visuals());
+    let names: Vec<String> = others.iter().take(NAMED).map(|(run, _)| cx.state.run_name(&run.id)).collect();
+    let mut words = names.join(", ");
+    if let Some(more) = others.len().checked_sub(NAMED + 1) {
+        words += &[" and ", &counted(more as u64 + 1, "other run")].concat();
+    }
+    let beside = cx.state.run_name(&base.id);
+    let mut hide = false;
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new(format!("Not to be held against \"{beside}\": {words}.")).color(palette.warning))
+            .on_hover_text(*reason);
+        let it = if others.len() == 1 { "Hide it" } else { "Hide them" };
+        hide = ui.button(it).on_hover_text("Closes their eyes; Runs opens them again").clicked();
+    });
+    if hide {
+        let hidden: Vec<RunId> = others.iter().map(|(run, _)| run.id.clone()).collect();
+        cx.state.selection.visible.retain(|run| !hidden.contains(run));
+    }
 }

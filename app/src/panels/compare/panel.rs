@@ -1,6 +1,6 @@
 //! The panel itself.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::RangeInclusive};
 
 use egui::{ScrollArea, Ui};
 use headroom_engine::store::{RunId, RunSummary, series_names};
@@ -11,19 +11,28 @@ use super::{
     difference::DifferenceMaker,
     figures::{chart, difference_chart, difference_title, figure, metadata},
     lines::{Bundle, LineMaker, Made, RENEW_EVERY, bundles},
-    notes::notes_ui,
+    notes::{notes_ui, other_text_ui},
     parallel::ParallelView,
+    scatter::{Given, ScatterView},
     table::ComparedTable,
     view::{Shape, View},
 };
 use crate::{
     common::{ExportDialog, Exportable, RunOperation, blank_ui, no_runs_ui, perform, working_ui},
-    compare::series_title,
+    compare::{group_all_but, series_title},
     context::{Action, Panel, PanelContext, PanelId},
     export::ParallelFigure,
     panels::runs::FlatConfigs,
-    widgets::{ChartLine, ChartState, SharedX},
+    widgets::{ChartLine, ChartState, HeightHandle, SharedX},
 };
+
+/// Heights that charts can be given, in points.
+const HEIGHTS: RangeInclusive<f32> = 140.0..=1600.0;
+
+/// The height of a chart that takes this share of the window.
+fn usual_height(ui: &Ui, share: f32) -> f32 {
+    (share * ui.ctx().content_rect().height()).clamp(200.0, 900.0)
+}
 
 /// Runs that "Show the newest runs" shows.
 const NEWEST: usize = 6;
@@ -36,9 +45,11 @@ pub struct ComparePanel {
     difference_chart: ChartState,
     shared: SharedX,
     configs: FlatConfigs,
+    repeats: Repeats,
     maker: LineMaker,
     differences: DifferenceMaker,
     parallel: ParallelView,
+    scatter: ScatterView,
     section: ConfigSection,
     table: ComparedTable,
     export: Option<ExportDialog>,
@@ -99,6 +110,24 @@ fn nothing_shown_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
+/// Whether some config among the shown runs was trained with several seeds; found anew where other runs are shown.
+#[derive(Default)]
+struct Repeats {
+    runs: Vec<u64>,
+    found: bool,
+}
+
+impl Repeats {
+    fn any(&mut self, runs: &[RunSummary], configs: &FlatConfigs) -> bool {
+        if !runs.iter().map(|run| run.number).eq(self.runs.iter().copied()) {
+            self.runs = runs.iter().map(|run| run.number).collect();
+            let flat: Vec<_> = runs.iter().filter_map(|run| configs.get(&run.id)).map(AsRef::as_ref).collect();
+            self.found = group_all_but(&flat, "seed").iter().any(|group| group.members.len() > 1);
+        }
+        self.found
+    }
+}
+
 impl ComparePanel {
     fn runs_ui(&mut self, ui: &mut Ui, runs: &[RunSummary], view: &mut View, cx: &mut PanelContext<'_>) {
         let missing = self.configs.want(cx.state, runs.iter().map(|run| run.id.clone()));
@@ -126,6 +155,9 @@ impl ComparePanel {
         }
         let is_zoomed = self.shared.range(view.x).is_some()
             || self.charts.iter().chain([&self.difference_chart]).any(ChartState::is_zoomed);
+        if view.group_repeats && missing == 0 {
+            view.group = self.repeats.any(runs, &self.configs).then(|| "seed".to_owned());
+        }
         let baseline = cx.state.selection.baseline.clone();
         let pinned = runs.iter().find(|run| baseline.as_ref() == Some(&run.id));
         let asked = controls_ui(ui, runs, &self.configs, &series, view, is_zoomed, pinned.is_some());
@@ -152,13 +184,25 @@ impl ComparePanel {
             ui.ctx().request_repaint_after(RENEW_EVERY);
         }
         notes_ui(ui, view, &made, missing);
+        other_text_ui(ui, runs, cx);
 
         let hovered = cx.state.selection.hovered_before.clone();
         let highlight =
             hovered.and_then(|run| bundles.iter().find(|bundle| bundle.has(&run))).map(|bundle| bundle.number);
         let mut rows = bundles.clone();
         let wants_export = std::mem::take(&mut self.wants_export);
+        let pinned_number = baseline.as_ref().and_then(|run| bundles.iter().find(|bundle| bundle.has(run)));
+        let pinned_number = pinned_number.map(|bundle| bundle.number);
+        let metric = view.metric.clone();
         let (pointed, clicked) = match view.shape {
+            Shape::Scatter => {
+                let height = view.height.unwrap_or_else(|| usual_height(ui, 0.5));
+                let configs = &self.configs;
+                let given = Given { bundles: &bundles, metric: &metric, configs, baseline: pinned_number };
+                let shown = self.scatter.ui(ui, &given, view, height, highlight);
+                HeightHandle::new("charts", HEIGHTS).show(ui, &mut view.height, height);
+                (shown.hovered, shown.clicked)
+            }
             Shape::Curves => self.curves_ui(ui, &metrics, &made, difference.as_ref(), view, highlight),
             Shape::Parallel => {
                 if wants_export {
@@ -169,9 +213,20 @@ impl ComparePanel {
                 (shown.hovered, shown.clicked)
             }
         };
-        let first = (view.shape == Shape::Curves).then_some(Which::Metric(0));
+        let first = match view.shape {
+            Shape::Curves => Some(Which::Metric(0)),
+            Shape::Scatter => Some(Which::Scatter),
+            Shape::Parallel => None,
+        };
         let wanted = if wants_export { first } else { asked.export };
-        if let Some(which) = wanted {
+        if wanted == Some(Which::Scatter) {
+            let about = metadata(&bundles, &cx.state.records);
+            let configs = &self.configs;
+            let given = Given { bundles: &bundles, metric: &metric, configs, baseline: pinned_number };
+            if let Some(figure) = self.scatter.figure(&given, view, about) {
+                self.export = Some(ExportDialog::new("compare", Exportable::Figure(Box::new(figure)), cx));
+            }
+        } else if let Some(which) = wanted {
             self.export_chart(which, &metrics, &made, difference.as_ref(), view, &bundles, cx);
         }
         if let Some(figure) = self.parallel.take_figure() {
@@ -201,11 +256,12 @@ impl ComparePanel {
         metrics: &[String],
         made: &[Made],
         difference: Option<&Made>,
-        view: &View,
+        view: &mut View,
         highlight: Option<u64>,
     ) -> (Option<u64>, Option<u64>) {
         let (mut pointed, mut clicked) = (None, None);
-        let height = if metrics.len() > 1 || difference.is_some() { 230.0 } else { 320.0 };
+        let count = metrics.len() + usize::from(difference.is_some());
+        let height = view.height.unwrap_or_else(|| usual_height(ui, if count > 1 { 0.3 } else { 0.42 }));
         for (index, ((metric, made), state)) in metrics.iter().zip(made).zip(&mut self.charts).enumerate() {
             let lines: Vec<ChartLine<'_>> = made.lines.iter().map(super::lines::Line::chart_line).collect();
             let title = series_title(metric);
@@ -219,7 +275,7 @@ impl ComparePanel {
                 let lines: Vec<ChartLine<'_>> = difference.lines.iter().map(super::lines::Line::chart_line).collect();
                 let title = difference_title(metric);
                 let chart = difference_chart(&title, metric, &lines, view, difference.loading > 0);
-                let shown = chart.height(180.0).legend(true).highlight(highlight).show(
+                let shown = chart.height(0.78 * height).legend(true).highlight(highlight).show(
                     ui,
                     &mut self.difference_chart,
                     &mut self.shared,
@@ -228,6 +284,7 @@ impl ComparePanel {
                 clicked = clicked.or(shown.clicked);
             }
         }
+        HeightHandle::new("charts", HEIGHTS).show(ui, &mut view.height, height);
         (pointed, clicked)
     }
 
@@ -245,6 +302,7 @@ impl ComparePanel {
         let (index, made, state) = match which {
             Which::Difference => (0, difference, Some(&mut self.difference_chart)),
             Which::Metric(index) => (index, made.get(index), self.charts.get_mut(index)),
+            Which::Scatter => return,
         };
         let (Some(metric), Some(made), Some(state)) = (metrics.get(index), made, state) else {
             return;

@@ -2,11 +2,14 @@
 
 use headroom_engine::store::{Direction, RunId, RunSummary};
 
-use super::lines::{Bundle, Made};
+use super::{
+    courses::Courses,
+    lines::{Bundle, Made},
+};
 use crate::{
     compare::{
-        Band, Cell, Delta, NotJudged, Summary, TextTable, Verdict, direction_between, metric_value, series_title,
-        short_title, why_not_judged,
+        Band, Cell, Delta, NotJudged, Reading, Summary, TextTable, Verdict, common_step, direction_between,
+        metric_value, series_title, short_title, why_not_judged,
     },
     format,
 };
@@ -114,20 +117,76 @@ impl Measure {
         }
     }
 
-    fn delta(&self, delta: &Delta) -> String {
-        let absolute = match self {
-            Self::Last(series) | Self::Best(series) | Self::At(series, _) if series.ends_with("accuracy") => {
-                format!("{} points", format::delta(delta.absolute * 100.0))
-            }
-            Self::Last(series) | Self::Best(series) | Self::At(series, _) if !series.ends_with("_bytes") => {
-                format::delta(delta.absolute)
-            }
-            _ => return delta.relative.map_or_else(|| format::delta(delta.absolute), format::delta_percent),
-        };
-        match delta.relative {
-            Some(relative) if delta.absolute != 0.0 => format!("{absolute} ({})", format::delta_percent(relative)),
-            _ => absolute,
+    /// The series that it is of; none for what is counted.
+    fn series(&self) -> Option<&str> {
+        match self {
+            Self::Last(series) | Self::Best(series) | Self::At(series, _) => Some(series),
+            Self::Parameters | Self::Duration | Self::Steps => None,
         }
+    }
+
+    /// What a run comes to, with its noise; of what was last or best until a step.
+    fn reading(&self, run: &RunSummary, courses: &Courses, at: Option<f64>, until: Option<u64>) -> Option<Reading> {
+        match self {
+            Self::Last(series) => courses.over_steps(run, series).last(until),
+            Self::Best(series) => courses.over_steps(run, series).best(until),
+            Self::At(series, _) => courses.over_x(run, series).at(at?),
+            Self::Parameters | Self::Duration | Self::Steps => None,
+        }
+    }
+
+    /// A difference as people read it, without what it is of the baseline.
+    pub fn difference(&self, difference: f64) -> String {
+        match self.series() {
+            Some(series) if series.ends_with("accuracy") => format!("{} points", format::delta(difference * 100.0)),
+            Some(series) if series.ends_with("_bytes") && difference.is_finite() => {
+                let sign = if difference < 0.0 { format::MINUS } else { '+' };
+                format!("{sign}{}", format::bytes(difference.abs() as u64))
+            }
+            _ => format::delta(difference),
+        }
+    }
+
+    fn delta(&self, delta: &Delta) -> String {
+        let is_own_unit = self.series().is_some_and(|series| !series.ends_with("_bytes"));
+        match delta.relative {
+            _ if delta.verdict == Verdict::Same => "=".to_owned(),
+            Some(relative) if !is_own_unit => format::delta_percent(relative),
+            Some(relative) if delta.absolute != 0.0 => {
+                format!("{} ({})", self.difference(delta.absolute), format::delta_percent(relative))
+            }
+            _ => self.difference(delta.absolute),
+        }
+    }
+
+    /// The difference between a row and the baseline's: of what varies by the rule of evidence, where some run still trains
+    /// at the last step that all reached.
+    fn against(
+        &self,
+        own: (&Bundle, Option<f64>),
+        base: (&Bundle, Option<f64>),
+        courses: &Courses,
+        at: Option<f64>,
+        not_judged: Option<NotJudged>,
+    ) -> Option<(Delta, Option<u64>)> {
+        let direction = self.direction(not_judged);
+        let Some(series) = self.series() else {
+            let (value, base) = (own.1?, base.1?);
+            let delta = Delta::exact(value, base, direction)?;
+            return Some((if self.value(value) == self.value(base) { delta.alike() } else { delta }, None));
+        };
+        let until = match self {
+            Self::At(..) => None,
+            _ => common_step(own.0.runs.iter().chain(&base.0.runs), series),
+        };
+        let readings = |bundle: &Bundle| -> Vec<Reading> {
+            bundle.runs.iter().filter_map(|run| self.reading(run, courses, at, until)).collect()
+        };
+        let base = readings(base.0);
+        let delta = Delta::measured(&readings(own.0), &base, direction)?;
+        let mean = base.iter().map(|reading| reading.value).sum::<f64>() / base.len() as f64;
+        let is_alike = self.value(mean) == self.value(mean + delta.absolute);
+        Some((if is_alike { delta.alike() } else { delta }, until))
     }
 }
 
@@ -142,12 +201,29 @@ pub struct Entry {
     pub delta: String,
     /// The delta itself.
     pub against: Option<Delta>,
+    /// The step that it was taken at, where some run still trains.
+    pub until: Option<u64>,
 }
 
 impl Entry {
     /// What to think of the delta.
     pub fn verdict(&self) -> Verdict {
         self.against.map(|delta| delta.verdict).unwrap_or_default()
+    }
+
+    /// What the delta rests on, for people.
+    pub fn about(&self, measure: &Measure, not_judged: Option<NotJudged>) -> Option<String> {
+        let delta = self.against?;
+        let mut words = delta.words(|difference| measure.difference(difference));
+        if let Some(step) = self.until {
+            let step = format::count(step);
+            let after = ", the last that all of them reached: what comes after it has nothing to be held against.";
+            words = [&words, "\nAt step ", &step, after].concat();
+        }
+        if let Some(why) = not_judged {
+            words = [&words, "\n", why.reason()].concat();
+        }
+        Some(words)
     }
 }
 
@@ -168,7 +244,8 @@ pub struct Row {
     pub entries: Vec<Entry>,
 }
 
-/// Makes the rows. `charts` are what the chart of each series shows, `at` the x to compare at.
+/// Makes the rows. `charts` are what the chart of each series shows, `at` the x to compare at, `courses` the curves by which
+/// differences are judged.
 pub fn rows(
     bundles: &[Bundle],
     measures: &[Measure],
@@ -176,6 +253,7 @@ pub fn rows(
     at: Option<f64>,
     band: Band,
     baseline: Option<&RunId>,
+    courses: &Courses,
 ) -> Vec<Row> {
     let mut rows: Vec<Row> = bundles
         .iter()
@@ -191,15 +269,18 @@ pub fn rows(
     let base: Option<Vec<Option<f64>>> =
         rows.iter().find(|row| row.is_baseline).map(|row| row.entries.iter().map(|entry| entry.value).collect());
     let Some(base) = base else { return rows };
-    let pinned = bundles.iter().find(|bundle| baseline.is_some_and(|run| bundle.has(run)));
-    let pinned = pinned.map_or(&[][..], |bundle| &bundle.runs);
+    let Some(pinned) = bundles.iter().find(|bundle| baseline.is_some_and(|run| bundle.has(run))) else { return rows };
     for (row, bundle) in rows.iter_mut().zip(bundles).filter(|(row, _)| !row.is_baseline) {
         // Groups may mix: one run that stands apart is enough.
-        row.not_judged = pinned.iter().find_map(|a| bundle.runs.iter().find_map(|b| why_not_judged(a, b)));
+        row.not_judged = pinned.runs.iter().find_map(|a| bundle.runs.iter().find_map(|b| why_not_judged(a, b)));
         for ((entry, measure), base) in row.entries.iter_mut().zip(measures).zip(&base) {
-            let (Some(value), Some(base)) = (entry.value, *base) else { continue };
-            entry.against = Delta::of(value, base, measure.direction(row.not_judged));
-            entry.delta = entry.against.map(|delta| measure.delta(&delta)).unwrap_or_default();
+            let found = measure.against((bundle, entry.value), (pinned, *base), courses, at, row.not_judged);
+            let Some((delta, until)) = found else { continue };
+            (entry.against, entry.until) = (Some(delta), until);
+            entry.delta = measure.delta(&delta);
+            if let Some(step) = until {
+                entry.delta += &[" at ", &format::count(step)].concat();
+            }
         }
     }
     rows
@@ -236,6 +317,9 @@ pub fn text_table(rows: &[Row], measures: &[Measure], at: &str) -> TextTable {
         header.push(measure.title(at));
         if compared {
             header.push(format!("Δ {}", measure.title(at)));
+            if measure.series().is_some() {
+                header.extend([format!("Δ ± {}", measure.title(at)), format!("Verdict, {}", measure.title(at))]);
+            }
         }
     }
     let cells = |row: &Row| {
@@ -244,10 +328,16 @@ pub fn text_table(rows: &[Row], measures: &[Measure], at: &str) -> TextTable {
         if grouped {
             cells.push(Cell::number(row.n as f64, row.n.to_string()));
         }
-        for entry in &row.entries {
+        for (entry, measure) in row.entries.iter().zip(measures) {
             cells.push(Cell { shown: entry.shown.clone(), exact: entry.value });
             if compared {
                 cells.push(Cell { shown: entry.delta.clone(), exact: entry.against.map(|delta| delta.absolute) });
+                if measure.series().is_some() {
+                    let half = entry.against.and_then(|delta| delta.half_width);
+                    let shown = half.map(|half| measure.difference(half).trim_start_matches('+').to_owned());
+                    cells.push(Cell { shown: shown.unwrap_or_default(), exact: half });
+                    cells.push(Cell::text(entry.verdict().word().to_owned()));
+                }
             }
         }
         cells
@@ -264,7 +354,7 @@ mod tests {
         view::View,
     };
     use super::*;
-    use crate::compare::names_apart;
+    use crate::compare::{Basis, names_apart};
 
     #[test]
     fn deltas_are_against_the_baseline_and_judged_only_with_a_direction() {
@@ -279,26 +369,31 @@ mod tests {
         let made_of = |group: Option<&str>, state: &mut crate::state::State| {
             let bundles = bundles(&state.runs, &names_apart(&state.runs), group, &configs);
             let made = LineMaker::default().make(&bundles, series_names::VALIDATION_LOSS, &View::default(), state);
-            (bundles, made)
+            let metrics = [series_names::VALIDATION_LOSS.to_owned()];
+            let courses = Courses::of(&bundles, &metrics, crate::plot::XAxis::Step, state);
+            (bundles, made, courses)
         };
         let measures = Measure::all(&[series_names::VALIDATION_LOSS]);
         assert_eq!(measures.len(), 6);
 
-        let (alone, made) = made_of(None, &mut state);
-        let table = rows(&alone, &measures, &[made], Some(100.0), Band::None, Some(&baseline));
+        let (alone, made, courses) = made_of(None, &mut state);
+        let table = rows(&alone, &measures, &[made], Some(100.0), Band::None, Some(&baseline), &courses);
         assert!(table[0].is_baseline && table[0].entries[1].delta.is_empty());
         assert_eq!(table[3].entries[1].shown, "1.500");
         assert_eq!(table[3].entries[1].delta, "+0.5000 (+50 %)");
-        assert_eq!(table[3].entries[1].verdict(), Verdict::Worse);
+        assert_eq!(table[3].entries[1].verdict(), Verdict::Unclear, "one run each, of two evaluations");
         assert_eq!(table[3].entries[2].value, Some(4.0), "at step 100");
         assert_eq!(table[3].entries[3].delta, "+100 %");
         assert_eq!(table[3].entries[3].verdict(), Verdict::Neutral, "parameters have no direction");
 
-        let (grouped, made) = made_of(Some("seed"), &mut state);
-        let table = rows(&grouped, &measures, &[made], Some(100.0), Band::StandardDeviation, Some(&baseline));
+        let (grouped, made, courses) = made_of(Some("seed"), &mut state);
+        let table = rows(&grouped, &measures, &[made], Some(100.0), Band::StandardDeviation, Some(&baseline), &courses);
         assert_eq!(table.len(), 2);
         assert_eq!((table[0].n, table[0].entries[1].shown.as_str()), (3, "2.000 ± 1.000"));
-        assert_eq!(table[1].entries[1].verdict(), Verdict::Better, "1.5 against a mean of 2");
+        let best = table[1].entries[1].against.unwrap();
+        assert_eq!((best.basis, best.verdict), (Basis::OneOf(3), Verdict::Unclear), "1.5 against 1, 2 and 3");
+        let about = table[1].entries[1].about(&measures[1], None).unwrap();
+        assert!(about.starts_with("−0.5000 ± 4.968, one run against the spread of 3"), "{about}");
         let csv = text_table(&table, &measures, "at step 100").to_csv();
         assert!(csv.starts_with("Run,n,\"Validation loss, last\",\"Δ Validation loss, last\""), "{csv}");
         assert!(csv.contains("\nother,1,"), "{csv}");
@@ -312,7 +407,7 @@ mod tests {
         let bundle =
             bundles(&state.runs, &names_apart(&state.runs), None, &crate::panels::runs::FlatConfigs::default());
         let measures = [Measure::Last(series_names::VALIDATION_LOSS.to_owned())];
-        let table = rows(&bundle, &measures, &[], None, Band::None, Some(&state.runs[0].id));
+        let table = rows(&bundle, &measures, &[], None, Band::None, Some(&state.runs[0].id), &Courses::default());
         assert_eq!((table[1].not_judged, table[2].not_judged), (Some(NotJudged::Text), None));
         assert_eq!(table[1].entries[0].verdict(), Verdict::Neutral);
         assert!(!table[1].entries[0].delta.is_empty(), "the difference itself is shown");
@@ -325,7 +420,42 @@ mod tests {
         let bundle =
             bundles(&state.runs, &names_apart(&state.runs), None, &crate::panels::runs::FlatConfigs::default());
         let measures = [Measure::Last(series_names::VALIDATION_LOSS.to_owned())];
-        let table = rows(&bundle, &measures, &[], None, Band::None, Some(&state.runs[0].id));
+        let table = rows(&bundle, &measures, &[], None, Band::None, Some(&state.runs[0].id), &Courses::default());
         assert_eq!(table[1].entries[0], Entry::default());
+    }
+
+    #[test]
+    fn while_a_run_trains_it_is_judged_where_both_have_been() {
+        let mut state = tests::state();
+        let configs = tests::configs(&mut state);
+        let run = &mut state.runs[3];
+        run.state = headroom_engine::store::RunState::Running;
+        let metric = run.metrics.get_mut(series_names::VALIDATION_LOSS).unwrap();
+        (metric.last_step, metric.last, metric.best, metric.best_step) = (50, 5.0, Some(5.0), Some(50));
+        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs);
+        let metrics = [series_names::VALIDATION_LOSS.to_owned()];
+        let courses = Courses::of(&alone, &metrics, crate::plot::XAxis::Step, &mut state);
+        let baseline = state.runs[0].id.clone();
+        let measures = Measure::all(&[series_names::VALIDATION_LOSS]);
+        let table = rows(&alone, &measures, &[], None, Band::None, Some(&baseline), &courses);
+        // At step 50 the baseline stood at 2, not at its last 1.
+        let last = &table[3].entries[0];
+        assert_eq!((last.until, last.against.unwrap().absolute), (Some(50), 3.0));
+        assert!(last.delta.ends_with(" at 50"), "{}", last.delta);
+        assert!(last.about(&measures[0], None).unwrap().contains("At step 50, the last that all of them reached"));
+        assert_eq!(table[2].entries[0].until, None, "both have finished");
+    }
+
+    #[test]
+    fn what_is_printed_alike_is_no_difference() {
+        let mut state = tests::state();
+        state.runs[0].metrics.get_mut(series_names::VALIDATION_LOSS).unwrap().last = 2.000_001;
+        state.runs[1].metrics.get_mut(series_names::VALIDATION_LOSS).unwrap().last = 2.000_002;
+        let bundle =
+            bundles(&state.runs, &names_apart(&state.runs), None, &crate::panels::runs::FlatConfigs::default());
+        let measures = [Measure::Last(series_names::VALIDATION_LOSS.to_owned()), Measure::Parameters];
+        let table = rows(&bundle, &measures, &[], None, Band::None, Some(&state.runs[0].id), &Courses::default());
+        let shown: Vec<_> = table[1].entries.iter().map(|entry| (entry.delta.as_str(), entry.verdict())).collect();
+        assert_eq!(shown, [("=", Verdict::Same), ("=", Verdict::Same)]);
     }
 }

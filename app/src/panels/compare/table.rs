@@ -6,6 +6,7 @@ use egui::{Button, Key, Label, RichText, TextEdit, Ui};
 
 use super::{
     configs::copy_menu_ui,
+    courses::Courses,
     lines::{Bundle, Made},
     rows::{Measure, Row, rows, text_table},
     view::View,
@@ -14,6 +15,7 @@ use crate::{
     common::paint_pin,
     compare::Verdict,
     context::{Action, PanelContext},
+    keys,
     plot::XAxis,
     theme,
     widgets::{Column, SortKey, Table, TableState, name_ui, sideways_ui, sort_rows, swatch_ui, without_room},
@@ -51,7 +53,11 @@ impl ComparedTable {
         let measures = Measure::all(&series);
         let words = at_words(view.x, at);
         let baseline = cx.state.selection.baseline.clone();
-        let mut table = rows(bundles, &measures, made, at, view.band, baseline.as_ref());
+        let courses = match baseline {
+            Some(_) => Courses::of(bundles, metrics, view.x, cx.state),
+            None => Courses::default(),
+        };
+        let mut table = rows(bundles, &measures, made, at, view.band, baseline.as_ref(), &courses);
         let weak = theme::palette(ui.visuals()).weak;
         let titles: Vec<(String, String)> =
             measures.iter().map(|measure| (measure.title(&words), measure.short(&words))).collect();
@@ -97,7 +103,7 @@ impl ComparedTable {
                                 pin = Some(number);
                             }
                         } else {
-                            cell_ui(ui, row, column.id, &titles);
+                            cell_ui(ui, row, column.id, &titles, &measures);
                         }
                     }
                 },
@@ -120,8 +126,7 @@ impl ComparedTable {
         if let Some(run) = response.activated.and_then(id_of) {
             cx.act(Action::Inspect(run));
         }
-        let typing = ui.ctx().text_edit_focused();
-        if !typing && ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, Key::P)) {
+        if keys::plain(ui.ctx(), Key::P) {
             let under = response.hovered.and_then(id_of).or_else(|| cx.state.selection.focused.clone());
             if let Some(run) = under {
                 cx.state.selection.toggle_baseline(&run);
@@ -213,7 +218,7 @@ fn pin_cell_ui(ui: &mut Ui, row: &Row) -> bool {
     button.clicked()
 }
 
-fn cell_ui(ui: &mut Ui, row: &Row, column: &str, titles: &[String]) {
+fn cell_ui(ui: &mut Ui, row: &Row, column: &str, titles: &[String], measures: &[Measure]) {
     let palette = theme::palette(ui.visuals());
     match column {
         "run" => {
@@ -232,17 +237,13 @@ fn cell_ui(ui: &mut Ui, row: &Row, column: &str, titles: &[String]) {
                 let colour = match entry.verdict() {
                     Verdict::Better => palette.better,
                     Verdict::Worse => palette.worse,
-                    Verdict::Neutral => palette.weak,
+                    Verdict::Unclear | Verdict::Same | Verdict::Neutral => palette.weak,
                 };
                 let delta = ui.add(Label::new(RichText::new(&entry.delta).small().color(colour)).selectable(false));
-                match entry.verdict() {
-                    Verdict::Better => drop(delta.on_hover_text("Better than the baseline")),
-                    Verdict::Worse => drop(delta.on_hover_text("Worse than the baseline")),
-                    Verdict::Neutral => {
-                        if let Some(why) = row.not_judged {
-                            delta.on_hover_text(why.reason());
-                        }
-                    }
+                if delta.hovered()
+                    && let Some(about) = index.and_then(|index| entry.about(measures.get(index)?, row.not_judged))
+                {
+                    delta.on_hover_text(about);
                 }
             }
             let value = ui.add(Label::new(&entry.shown).selectable(false));

@@ -2,7 +2,7 @@
 
 use egui::Key;
 
-use super::{ComparePanel, lines::tests::state};
+use super::{ComparePanel, View, lines::tests::state};
 use crate::{
     common::driver::Driver,
     context::{Action, PanelId},
@@ -10,8 +10,14 @@ use crate::{
     state::State,
 };
 
+/// With every run alone.
 fn open(state: State) -> (Driver, ComparePanel) {
+    opened(state, &View { group_repeats: false, ..View::default() })
+}
+
+fn opened(state: State, view: &View) -> (Driver, ComparePanel) {
     let (mut driver, mut panel) = (Driver::new(state), ComparePanel::default());
+    driver.settings.set_panel("compare", view);
     driver.settle(&mut panel);
     (driver, panel)
 }
@@ -116,6 +122,34 @@ fn seeds_are_grouped_and_it_says_how() {
     let Some(Action::Copy(_, text)) = driver.actions.pop() else { panic!("nothing copied") };
     assert!(text.starts_with("| Run | n |"), "{text}");
     assert_eq!(text.lines().count(), 4);
+}
+
+#[test]
+fn seeds_that_repeat_are_together_until_the_user_wants_otherwise() {
+    let (mut driver, mut panel) = opened(state(), &View::default());
+    assert!(driver.has("base (n = 3)"), "{:#?}", driver.names());
+    driver.click(&mut panel, "Group by");
+    driver.click(&mut panel, "Nothing");
+    assert!(driver.has("base, seed 0") && !driver.has("base (n = 3)"));
+    driver.click(&mut panel, "Group by");
+    driver.click(&mut panel, "seeds that repeat");
+    assert!(driver.has("base (n = 3)"));
+    let mut alone = state();
+    alone.runs.retain(|run| run.number == 0 || run.number == 3);
+    let (driver, _) = opened(alone, &View::default());
+    assert!(!driver.has("Band"), "nothing repeats");
+}
+
+#[test]
+fn a_run_on_other_text_is_named_and_one_click_hides_it() {
+    let mut mixed = state();
+    mixed.runs[3].held_out_hash = Some("other text".to_owned());
+    mixed.selection.baseline = Some(mixed.runs[0].id.clone());
+    let other = mixed.runs[3].id.clone();
+    let (mut driver, mut panel) = open(mixed);
+    assert!(driver.says("Not to be held against \"base, seed 0\": other."), "{:#?}", driver.names());
+    driver.click(&mut panel, "Hide it");
+    assert!(!driver.state.selection.is_visible(&other) && !driver.says("Not to be held against"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use headroom_engine::store::series_names;
 use serde::{Deserialize, Serialize};
 
+use super::scatter::USUAL_COST;
 use crate::{
     compare::Band,
     plot::{DEFAULT_SMOOTHING, XAxis},
@@ -17,11 +18,14 @@ pub enum Shape {
     Curves,
     /// A line each across axes of config and results.
     Parallel,
+    /// A point each: a metric against a cost.
+    Scatter,
 }
 
 impl Shape {
     /// Every shape with its name.
-    pub const ALL: [(Self, &'static str); 2] = [(Self::Curves, "Curves"), (Self::Parallel, "Parallel coordinates")];
+    pub const ALL: [(Self, &'static str); 3] =
+        [(Self::Curves, "Curves"), (Self::Scatter, "Scatter"), (Self::Parallel, "Parallel coordinates")];
 }
 
 /// The panel's choices; remembered between starts.
@@ -34,6 +38,10 @@ pub struct View {
     pub metric: String,
     /// The series on a second chart below.
     pub second: Option<String>,
+    /// What the scatter holds the metric against: the key of a cost or of a number of the config.
+    pub cost: String,
+    /// Height of the charts in points; none: a share of the panel.
+    pub height: Option<f32>,
     /// Whether the difference to the baseline has a chart of its own.
     pub difference: bool,
     /// What x counts.
@@ -49,6 +57,8 @@ pub struct View {
     /// The config key to group by. "seed" puts runs together that differ in nothing but the seed; any other key puts
     /// runs together that share its value.
     pub group: Option<String>,
+    /// Whether `group` is "seed" as soon as a config was trained with several seeds, and nothing otherwise.
+    pub group_repeats: bool,
     /// The band around a group's mean.
     pub band: Band,
     /// The x at which the table compares; none: the furthest that all reach.
@@ -66,6 +76,8 @@ impl Default for View {
             shape: Shape::default(),
             metric: series_names::VALIDATION_LOSS.to_owned(),
             second: None,
+            cost: USUAL_COST.to_owned(),
+            height: None,
             difference: true,
             x: XAxis::Step,
             log_x: false,
@@ -73,6 +85,7 @@ impl Default for View {
             smoothing: DEFAULT_SMOOTHING,
             ignore_outliers: false,
             group: None,
+            group_repeats: true,
             band: Band::default(),
             at: None,
             only_differences: true,

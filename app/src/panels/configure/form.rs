@@ -1,5 +1,6 @@
 use std::{
     collections::BTreeMap,
+    ops::RangeInclusive,
     path::{Path, PathBuf},
 };
 
@@ -185,10 +186,16 @@ impl Form<'_> {
 
     /// A size on a slider from 0 to `most`. What is beyond stays until it is changed.
     pub fn slider(&mut self, ui: &mut Ui, words: Words, value: &mut usize, most: usize) -> bool {
+        self.slider_from(ui, words, value, 0..=most)
+    }
+
+    /// The same from another least value on.
+    pub fn slider_from(&mut self, ui: &mut Ui, words: Words, value: &mut usize, range: RangeInclusive<usize>) -> bool {
+        let most = *range.end();
         self.field(ui, words, |field, ui| {
             field.custom(ui, |ui| {
                 ui.spacing_mut().slider_width = (ui.available_width() - 90.0).clamp(50.0, 140.0);
-                ui.add(Slider::new(value, 0..=most).clamping(SliderClamping::Edits).suffix(format!(" of {most}")))
+                ui.add(Slider::new(value, range).clamping(SliderClamping::Edits).suffix(format!(" of {most}")))
             })
         })
     }

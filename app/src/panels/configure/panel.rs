@@ -20,6 +20,7 @@ use super::{
 use crate::{
     context::{Action, Panel, PanelContext},
     file_dialogs::current_folder,
+    keys,
     panels::welcome::{Choice, welcome_ui},
     settings::{KeptForm, Settings},
     theme,
@@ -302,9 +303,13 @@ impl Panel for ConfigurePanel {
                 .show_separator_line(false)
                 .frame(Frame::new().inner_margin(Margin { left: 12, ..Margin::ZERO }))
         };
+        let tab = keys::take_tab(ui.ctx());
         side.resizable(false).show(ui, |ui| {
             ScrollArea::vertical().auto_shrink(false).show(ui, |ui| self.side_ui(ui, &problems, cx));
         });
+        if tab {
+            keys::give_tab(ui.ctx());
+        }
         self.form_ui(ui, &problems, cx);
     }
 

@@ -17,7 +17,10 @@ use crate::{
     compare::{metric_value, series_hint, series_title},
     context::{Action, Panel, PanelContext, PanelId},
     format,
-    panels::{configure::head_grid, live::shown_run},
+    panels::{
+        configure::head_grid,
+        live::{live_run, shown_run},
+    },
     theme,
     widgets::{HeadCell, HeadGrid, HeadMap, swatch_ui},
 };
@@ -93,7 +96,8 @@ impl Inspector {
     /// Stands beside this panel from now on: where that shows one run, and none is focused, it is about that.
     pub fn stand_beside(&mut self, panel: PanelId, cx: &PanelContext<'_>) {
         let is_of_many = [PanelId::CONFIGURE, PanelId::COMPARE, PanelId::RUNS, PanelId::SPEED].contains(&panel);
-        self.beside = if is_of_many { None } else { shown_run(cx).map(|run| run.id) };
+        let shown = if panel == PanelId::LIVE { live_run(cx) } else { shown_run(cx) };
+        self.beside = shown.filter(|_| !is_of_many).map(|run| run.id);
     }
 
     /// Whether there is nothing to show: then it takes no room.

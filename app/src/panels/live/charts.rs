@@ -40,6 +40,24 @@ pub const LOSS: Plot = Plot {
     exact: false,
 };
 
+/// How alike the heads of layers are, from the analyses that the run makes while it trains.
+pub const SIMILARITY: Plot = Plot {
+    id: "similarity",
+    title: "Similarity of layers",
+    series: &[series_names::PROBE_ADJACENT_SIMILARITY, series_names::PROBE_FAR_SIMILARITY],
+    always: false,
+    exact: true,
+};
+
+/// In how small a space scores live, from the same analyses.
+pub const ENERGY: Plot = Plot {
+    id: "energy",
+    title: "Energy in the largest 1 % of eigenvalues",
+    series: &[series_names::PROBE_ENERGY_IN_1_PERCENT],
+    always: false,
+    exact: true,
+};
+
 /// The small charts below it: what the objective measures beside the loss, then what every run logs.
 pub static SMALL: LazyLock<Vec<Plot>> = LazyLock::new(|| {
     let of_objective = Metric::own_of_objectives().map(|metric| Plot {

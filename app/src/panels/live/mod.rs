@@ -1,10 +1,13 @@
 //! The Live panel: one run's curves, what its model writes, and the buttons that govern it.
 
+mod alerts;
 mod charts;
+mod follow;
 mod panel;
 mod samples;
 mod strip;
 
+pub(in crate::panels) use follow::live_run;
 pub use panel::LivePanel;
 pub(in crate::panels) use panel::{picker_ui, run_choices_ui, shown_run};
 pub(in crate::panels) use samples::drawable;

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use egui::{Button, ComboBox, RichText, ScrollArea, Ui};
 use headroom_engine::{
     store::{RunId, RunState, RunSummary},
-    train::Health,
     worker::Command,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
-    charts::{Curves, LOSS, Plot, SMALL, X_AXES},
+    alerts::alerts_ui,
+    charts::{Curves, ENERGY, LOSS, Plot, SIMILARITY, SMALL, X_AXES},
+    follow::{follow_ui, live_run},
     samples::{SampleView, samples_ui},
     strip::strip_ui,
 };
@@ -19,11 +20,18 @@ use crate::{
     common::{ExportDialog, Exportable, RunOperation, no_runs_ui, perform, state_sign_ui, state_text, working_ui},
     compare::{curve_x, why_missing},
     context::{Panel, PanelContext},
-    plot::{DEFAULT_SMOOTHING, XAxis},
+    plot::{CurveX, DEFAULT_SMOOTHING, XAxis},
     state::CurrentRun,
     theme::{self, Dash},
-    widgets::{ChartOptions, ChartState, SharedX, swatch_ui},
+    widgets::{ChartOptions, ChartState, HeightHandle, SharedX, swatch_ui},
 };
+
+/// Runs whose zoom is kept.
+const ZOOMS: usize = 16;
+/// From this width on, in points, similarity and energy stand beside the loss.
+const WIDE: f32 = 860.0;
+/// Room between two charts below each other, with the title of the lower one.
+const BETWEEN: f32 = 26.0;
 
 /// How the charts are drawn; remembered between starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,11 +45,40 @@ pub struct View {
     pub smoothing: f64,
     /// Fits y to the 5th to 95th percentile.
     pub ignore_outliers: bool,
+    /// Height of the chart of the loss in points; none: a share of the panel.
+    pub height: Option<f32>,
+    /// The same of the small charts.
+    pub small_height: Option<f32>,
 }
 
 impl Default for View {
     fn default() -> Self {
-        Self { x: XAxis::Step, log_y: false, smoothing: DEFAULT_SMOOTHING, ignore_outliers: false }
+        Self {
+            x: XAxis::Step,
+            log_y: false,
+            smoothing: DEFAULT_SMOOTHING,
+            ignore_outliers: false,
+            height: None,
+            small_height: None,
+        }
+    }
+}
+
+/// The zoom of the charts of one run.
+#[derive(Default)]
+struct Zoom {
+    charts: BTreeMap<&'static str, ChartState>,
+    shared: SharedX,
+}
+
+impl Zoom {
+    fn is_zoomed(&self, x: XAxis) -> bool {
+        self.shared.range(x).is_some() || self.charts.values().any(ChartState::is_zoomed)
+    }
+
+    fn reset(&mut self, x: XAxis) {
+        self.shared.set_range(x, None);
+        self.charts.values_mut().for_each(ChartState::reset);
     }
 }
 
@@ -49,8 +86,8 @@ impl Default for View {
 #[derive(Default)]
 pub struct LivePanel {
     view: Option<View>,
-    charts: BTreeMap<&'static str, ChartState>,
-    shared: SharedX,
+    /// By the run's number: a zoom belongs to the run that it was made in. The one that was shown last stands last.
+    zooms: Vec<(u64, Zoom)>,
     sample: SampleView,
     export: Option<ExportDialog>,
     /// Ctrl+E was pressed.
@@ -60,7 +97,7 @@ pub struct LivePanel {
 impl Panel for LivePanel {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let mut view = self.view.take().unwrap_or_else(|| cx.settings.of_panel("live"));
-        match shown_run(cx) {
+        match live_run(cx) {
             _ if !cx.state.runs_loaded && cx.state.current.is_none() => working_ui(ui, "Reading the runs…"),
             None => no_runs_ui(ui, cx, "Curves, speed and what the model writes are shown here while a run trains."),
             Some(run) => {
@@ -77,7 +114,7 @@ impl Panel for LivePanel {
     }
 
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
-        self.wants_export = shown_run(cx).is_some();
+        self.wants_export = live_run(cx).is_some();
         self.wants_export
     }
 
@@ -100,7 +137,7 @@ impl LivePanel {
     fn run_ui(&mut self, ui: &mut Ui, run: &RunSummary, view: &mut View, cx: &mut PanelContext<'_>) {
         let current = cx.state.current.clone().filter(|current| current.run == run.id);
         heading_ui(ui, run, current.as_ref(), cx);
-        ended_badly_ui(ui, run, cx);
+        alerts_ui(ui, run, cx);
         strip_ui(ui, run, current.as_ref(), cx.state.system.as_ref());
         ui.add_space(4.0);
         self.controls_ui(ui, run, view, cx);
@@ -109,8 +146,7 @@ impl LivePanel {
             view.x = XAxis::Step;
             return;
         };
-        let loss = Curves::of(&LOSS, run, x, cx.state);
-        loss.show(ui, &LOSS, view, 250.0, self.charts.entry(LOSS.id).or_default(), &mut self.shared);
+        self.loss_ui(ui, run, x, view, cx);
         if std::mem::take(&mut self.wants_export) {
             self.export_chart(&LOSS, run, view, cx);
         }
@@ -118,19 +154,88 @@ impl LivePanel {
         samples_ui(ui, &mut self.sample, run, cx);
         ui.add_space(8.0);
         let fitting: Vec<&Plot> = SMALL.iter().filter(|plot| plot.fits(run)).collect();
-        let across = ((ui.available_width() / 330.0) as usize).clamp(1, 4);
+        let across = ((ui.available_width() / 330.0) as usize).clamp(1, 6).min(fitting.len().max(1));
+        let height = view.small_height.unwrap_or(150.0);
         for row in fitting.chunks(across) {
             ui.columns(across, |columns| {
                 for (ui, plot) in columns.iter_mut().zip(row) {
-                    let curves = Curves::of(plot, run, x, cx.state);
-                    curves.show(ui, plot, view, 150.0, self.charts.entry(plot.id).or_default(), &mut self.shared);
+                    self.plot_ui(ui, plot, run, x, (view, height), cx);
+                }
+            });
+        }
+        HeightHandle::new("small charts", 90.0..=600.0).show(ui, &mut view.small_height, height);
+    }
+
+    /// The loss, and beside or below it how alike heads become and in how small a space their scores live, on the same x.
+    fn loss_ui(&mut self, ui: &mut Ui, run: &RunSummary, x: CurveX, view: &mut View, cx: &mut PanelContext<'_>) {
+        let beside: Vec<&Plot> = [&SIMILARITY, &ENERGY].into_iter().filter(|plot| plot.fits(run)).collect();
+        // What is left of the window below, with samples and the first row of small charts in sight.
+        let usual = (0.42 * ui.ctx().content_rect().height()).clamp(220.0, 760.0);
+        let height = view.height.unwrap_or(usual);
+        let is_wide = ui.available_width() >= WIDE && !beside.is_empty();
+        if is_wide {
+            let gap = ui.spacing().item_spacing.x;
+            let left = ((ui.available_width() - gap) * 0.64).floor();
+            ui.horizontal_top(|ui| {
+                ui.vertical(|ui| {
+                    ui.set_max_width(left);
+                    ui.set_min_width(left);
+                    self.plot_ui(ui, &LOSS, run, x, (view, height), cx);
+                });
+                ui.vertical(|ui| {
+                    let each = (height - BETWEEN * (beside.len() - 1) as f32) / beside.len() as f32;
+                    for plot in &beside {
+                        self.plot_ui(ui, plot, run, x, (view, each), cx);
+                    }
+                });
+            });
+        } else {
+            self.plot_ui(ui, &LOSS, run, x, (view, height), cx);
+        }
+        HeightHandle::new("loss", 140.0..=1600.0).show(ui, &mut view.height, height);
+        if !is_wide && !beside.is_empty() {
+            ui.columns(beside.len(), |columns| {
+                for (ui, plot) in columns.iter_mut().zip(&beside) {
+                    self.plot_ui(ui, plot, run, x, (view, 150.0), cx);
                 }
             });
         }
     }
 
+    fn plot_ui(
+        &mut self,
+        ui: &mut Ui,
+        plot: &Plot,
+        run: &RunSummary,
+        x: CurveX,
+        (view, height): (&View, f32),
+        cx: &mut PanelContext<'_>,
+    ) {
+        let curves = Curves::of(plot, run, x, cx.state);
+        let zoom = self.zoom(run.number);
+        curves.show(ui, plot, view, height, zoom.charts.entry(plot.id).or_default(), &mut zoom.shared);
+    }
+
+    /// The zoom of a run.
+    fn zoom(&mut self, number: u64) -> &mut Zoom {
+        match self.zooms.iter().position(|(known, _)| *known == number) {
+            Some(place) if place + 1 == self.zooms.len() => {}
+            Some(place) => {
+                let found = self.zooms.remove(place);
+                self.zooms.push(found);
+            }
+            None => {
+                self.zooms.push((number, Zoom::default()));
+                let surplus = self.zooms.len().saturating_sub(ZOOMS);
+                self.zooms.drain(..surplus);
+            }
+        }
+        let last = self.zooms.len() - 1;
+        &mut self.zooms[last].1
+    }
+
     fn controls_ui(&mut self, ui: &mut Ui, run: &RunSummary, view: &mut View, cx: &mut PanelContext<'_>) {
-        let is_zoomed = self.shared.range(view.x).is_some() || self.charts.values().any(ChartState::is_zoomed);
+        let is_zoomed = self.zoom(run.number).is_zoomed(view.x);
         let mut export = None;
         ui.horizontal_wrapped(|ui| {
             let options = ChartOptions {
@@ -143,11 +248,10 @@ impl LivePanel {
                 is_zoomed,
             };
             if options.ui(ui) {
-                self.shared.set_range(view.x, None);
-                self.charts.values_mut().for_each(ChartState::reset);
+                self.zoom(run.number).reset(view.x);
             }
             ui.menu_button("Export chart", |ui| {
-                for plot in std::iter::once(&LOSS).chain(SMALL.iter().filter(|plot| plot.fits(run))) {
+                for plot in [&LOSS, &SIMILARITY, &ENERGY].into_iter().chain(&*SMALL).filter(|plot| plot.fits(run)) {
                     if ui.button(format!("Export {}…", plot.title)).clicked() {
                         export = Some(plot);
                         ui.close();
@@ -170,8 +274,9 @@ impl LivePanel {
             metadata.insert("config".to_owned(), record.config_toml.clone());
         }
         let curves = Curves::of(plot, run, x, cx.state);
-        let state = self.charts.entry(plot.id).or_default();
-        let figure = curves.figure(plot, run, view, state, &self.shared, metadata);
+        let zoom = self.zoom(run.number);
+        let state = zoom.charts.entry(plot.id).or_default();
+        let figure = curves.figure(plot, run, view, state, &zoom.shared, metadata);
         self.export = Some(ExportDialog::new("live", Exportable::Figure(Box::new(figure)), cx));
     }
 }
@@ -183,7 +288,7 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
     ui.horizontal_wrapped(|ui| {
         // Here dashes tell validation from training.
         swatch_ui(ui, theme::run_style(run.number).0, Dash::Solid);
-        picker_ui(ui, run, cx);
+        follow_ui(ui, run, cx);
         let word = match current {
             Some(current) if current.is_stopping => "Stopping…".to_owned(),
             Some(current) if current.preparing.is_some() => "Preparing".to_owned(),
@@ -195,12 +300,6 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
         let colour = if paused { state_text::colour(shown, palette) } else { state_text::colour_of(run, palette) };
         state_sign_ui(ui, shown, colour);
         ui.label(RichText::new(word).color(colour).strong());
-        let other = cx.state.current.as_ref().filter(|other| other.run != run.id).map(|other| other.run.clone());
-        if let Some(other) = other
-            && ui.button("Show the current run").clicked()
-        {
-            cx.state.selection.focused = Some(other);
-        }
         if let Some(current) = current {
             let free = !current.is_stopping;
             if current.is_paused {
@@ -265,34 +364,4 @@ pub fn run_choices_ui(ui: &mut Ui, shown: Option<&RunId>, cx: &PanelContext<'_>)
         });
     }
     chosen
-}
-
-/// Why a run ended that did not finish, or what is wrong with its loss, and what to do.
-fn ended_badly_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
-    let is_sick = run.told_health().is_some_and(Health::is_bad);
-    let bad = is_sick || matches!(run.state, RunState::Failed | RunState::Diverged | RunState::Interrupted);
-    if !bad && !cx.state.engine_ended {
-        return;
-    }
-    let palette = theme::palette(ui.visuals());
-    let frame = egui::Frame::new().fill(palette.surface).corner_radius(5.0).inner_margin(10.0);
-    frame.stroke(egui::Stroke::new(1.0, state_text::colour_of(run, palette))).show(ui, |ui| {
-        ui.set_width(ui.available_width());
-        if cx.state.engine_ended {
-            ui.label(RichText::new("The engine has ended. Restart the program; runs are kept.").color(palette.error));
-        }
-        if bad {
-            ui.label(RichText::new(state_text::why(run)).color(state_text::colour_of(run, palette)));
-            let what_to_do = state_text::what_to_do(run);
-            if !what_to_do.is_empty() {
-                ui.label(what_to_do);
-            }
-            if matches!(run.state, RunState::Diverged | RunState::Failed) {
-                let button = ui.button(RunOperation::Configure.label(run, false));
-                if button.on_hover_text(RunOperation::Configure.about()).clicked() {
-                    perform(RunOperation::Configure, &run.id, cx);
-                }
-            }
-        }
-    });
 }

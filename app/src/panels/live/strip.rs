@@ -191,7 +191,13 @@ mod tests {
             percent: Some(87.0),
         };
         let mut state = State::default();
-        state.apply(Event::System { cpu_percent: 1.0, memory_bytes: 1, free_bytes: 1, gpus: vec![gpu] });
+        state.apply(Event::System {
+            cpu_percent: 1.0,
+            memory_bytes: 1,
+            free_bytes: 1,
+            disk_free_bytes: None,
+            gpus: vec![gpu],
+        });
         let names = |run: &RunSummary, current| {
             let shown = Numbers::of(run, current, state.system.as_ref()).shown(run.state);
             shown.into_iter().skip(5).map(|(name, value, _)| format!("{name}: {value}")).collect::<Vec<_>>()

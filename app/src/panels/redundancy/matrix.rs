@@ -67,7 +67,13 @@ pub fn pair_ui(ui: &mut Ui, similarity: &Similarity, pair: (usize, usize), head:
         return false;
     }
     let Some((a, b, value)) = similarity.best_pair(row, column) else {
-        ui.label(format!("L{row} or L{column} has no map to compare."));
+        ui.label(if similarity.borrowers() > 0 {
+            format!(
+                "L{row} and L{column} have the same maps by construction, or one has none: there is nothing to find."
+            )
+        } else {
+            format!("L{row} or L{column} has no map to compare.")
+        });
         return false;
     };
     let drawn = ui.horizontal_wrapped(|ui| {

@@ -21,6 +21,7 @@ use super::{
 use crate::{
     common::Exportable,
     context::{Action, Panel, PanelContext, PanelId},
+    findings::left_out_words,
     format::{self, with_capital},
     panels::analysis::{
         About, AnalysisFrame, MapStyle, Subject, export_menu_ui, formula, notes_ui, pending_ui, provenance, undo_delete,
@@ -166,13 +167,22 @@ impl RedundancyPanel {
             with_capital(&words),
         ));
         let record = subject.id.run().and_then(|run| cx.state.records.get(run).map(|record| (run, record)));
-        let borrowers = record.map_or(0, |(run, record)| self.derived.borrowers(run, &record.config_toml));
-        if borrowers > 0 {
-            let heads = if borrowers == 1 { "1 head borrows" } else { "Some heads borrow" };
-            let words = format!(
-                "{heads} by this run's plan ({borrowers} of {}): their maps equal their lenders' by construction.",
-                similarity.layers * similarity.heads
-            );
+        let heads = similarity.layers * similarity.heads;
+        let about_borrowers = match (similarity.borrowers(), similarity.origins.is_empty()) {
+            (0, false) => None,
+            (borrowers, false) => Some(left_out_words(borrowers, heads)),
+            // Older analyses do not know the plan.
+            (_, true) => record
+                .map(|(run, record)| self.derived.borrowers(run, &record.config_toml))
+                .filter(|borrowers| *borrowers > 0)
+                .map(|borrowers| {
+                    format!(
+                        "{borrowers} of {heads} heads borrow by this run's plan: their maps equal their lenders' by \
+                         construction. A new analysis leaves them out."
+                    )
+                }),
+        };
+        if let Some(words) = about_borrowers {
             ui.label(RichText::new(words).color(palette.warning));
         }
         ui.add_space(4.0);

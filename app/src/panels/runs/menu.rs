@@ -1,6 +1,6 @@
 //! The menu of a run.
 
-use egui::{Button, Key, TextEdit, Ui};
+use egui::{Button, Key, Pos2, TextEdit, Ui};
 use headroom_engine::{
     store::{RunId, RunSummary},
     worker::{Command, RunEdit},
@@ -18,6 +18,27 @@ pub enum Wanted {
     Rename(RunId),
     /// Something of it as a file.
     Export(Exportable),
+}
+
+/// How far the pointer has to move, in points, before what deletes can be clicked.
+const AIM: f32 = 6.0;
+
+/// Whether the pointer was moved since the menu was opened, or the keyboard is used: the menu can open with any of its entries
+/// under the pointer, and a second click is quickly made.
+fn has_aimed(ui: &Ui) -> bool {
+    let id = ui.scope_id().with("opened at");
+    let now = ui.input(|input| input.pointer.latest_pos());
+    let (frame, known) =
+        (ui.ctx().cumulative_frame_nr(), ui.data(|data| data.get_temp::<(u64, Option<Pos2>, bool)>(id)));
+    // A frame without the menu lies between two that have it: it was closed meanwhile.
+    let (opened_at, has_moved) = match known {
+        Some((seen, at, has_moved)) if seen + 2 >= frame => (at, has_moved),
+        _ => (now, false),
+    };
+    let is_far = opened_at.zip(now).is_none_or(|(at, now)| at.distance(now) > AIM);
+    let has_moved = has_moved || is_far || ui.memory(|memory| memory.focused().is_some());
+    ui.data_mut(|data| data.insert_temp(id, (frame, opened_at, has_moved)));
+    has_moved
 }
 
 /// Draws the menu of a run, with the tag that is being typed into it; closes it when something was chosen.
@@ -75,10 +96,11 @@ pub fn run_menu_ui(ui: &mut Ui, run: &RunSummary, tag: &mut String, cx: &mut Pan
             }
             ui.separator();
         }
-        let ready = has_record || !operation.needs_record();
+        let is_delete = operation == RunOperation::Delete;
+        let ready = (has_record || !operation.needs_record()) && (!is_delete || has_aimed(ui));
         let button = ui.add_enabled(ready, Button::new(operation.label(run, is_baseline)));
-        if button.on_hover_text(operation.about()).on_disabled_hover_text("The run's config is being loaded").clicked()
-        {
+        let why_not = if is_delete { "Move the pointer first" } else { "The run's config is being loaded" };
+        if button.on_hover_text(operation.about()).on_disabled_hover_text(why_not).clicked() {
             perform(operation, &run.id, cx);
             ui.close();
         }

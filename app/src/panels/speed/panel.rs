@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     form::{Form, generation_ui},
     list::{Clicked, list_ui},
-    points::{points_ui, reasons_ui},
+    points::{points_ui, ratio_ui, reasons_ui},
     roofline::{Operations, figure as roofline_figure, roofline_ui},
     texts::{published_ui, texts_ui},
 };
@@ -501,15 +501,10 @@ fn compare_ui(ui: &mut Ui, record: &BenchmarkRecord, other: &BenchmarkRecord, me
             ui.label(&found.side);
             ui.label(millis(found.first_secs));
             ui.label(millis(found.second_secs));
-            let colour = if found.ratio < 1.0 { palette.better } else { palette.worse };
-            ui.label(RichText::new(format::fixed(found.ratio, 3)).color(colour));
-            match found.memory_ratio {
-                Some(ratio) => {
-                    let colour = if ratio < 1.0 { palette.better } else { palette.worse };
-                    ui.label(RichText::new(format::fixed(ratio, 3)).color(colour));
-                }
-                None => drop(ui.label("unknown")),
-            }
+            ratio_ui(ui, &found.second_spread, &found.first_spread);
+            // Memory is measured once: nothing is known of how much it varies.
+            let memory = found.memory_ratio.map_or_else(|| "unknown".to_owned(), |ratio| format::fixed(ratio, 3));
+            ui.label(memory);
             ui.end_row();
         }
     });

@@ -1,15 +1,21 @@
 //! The table of points: what was measured beside what was predicted, each side against the first.
 
 use egui::{Grid, RichText, Ui};
-use headroom_engine::speed::{LargestBatch, Measurement, MemorySource, Outcome, PointResult, SweepSpec};
+use headroom_engine::{
+    speed::{LargestBatch, Measurement, MemorySource, Outcome, PointResult, Spread, SweepSpec},
+    store::Direction,
+};
 
-use crate::{format, measured::millis, theme};
+use crate::{compare::Verdict, format, measured::millis, theme};
 
 const COLUMNS: [(&str, &str); 13] = [
     ("Side", ""),
     ("Step", "Median of the counted steps"),
     ("Quartiles", "Half of the steps lie between them"),
-    ("Ratio", "Median divided by that of the first side; below 1 is faster"),
+    (
+        "Ratio",
+        "Median divided by that of the first side; below 1 is faster. Grey where the quartiles of the two overlap",
+    ),
     ("Forward", "Median; the head's gradients count here"),
     ("Backward", "Median"),
     ("Optimiser", "Median; norm, clipping and update"),
@@ -65,17 +71,24 @@ pub fn points_ui(ui: &mut Ui, spec: &SweepSpec, points: &[PointResult], chosen: 
     });
 }
 
+/// The ratio of two medians of times, coloured where their quartiles lie apart.
+pub fn ratio_ui(ui: &mut Ui, own: &Spread, first: &Spread) {
+    let palette = theme::palette(ui.visuals());
+    let (colour, words) = match Verdict::of_spreads(own, first, Direction::Lower) {
+        Verdict::Better => (palette.better, "Faster: their quartiles do not overlap"),
+        Verdict::Worse => (palette.worse, "Slower: their quartiles do not overlap"),
+        _ => (palette.weak, "Their quartiles overlap: neither is called faster"),
+    };
+    ui.label(RichText::new(format::fixed(own.median / first.median, 3)).color(colour)).on_hover_text(words);
+}
+
 fn measured_ui(ui: &mut Ui, found: &Measurement, first: Option<&Measurement>, is_first: bool) {
     let palette = theme::palette(ui.visuals());
     ui.label(RichText::new(millis(found.step_secs.median)).color(palette.strong));
     let (lower, upper) = (found.step_secs.lower * 1e3, found.step_secs.upper * 1e3);
     ui.label(format!("{} to {}", format::significant(lower, 4), format::significant(upper, 4)));
-    let ratio = first.filter(|_| !is_first).map(|first| found.step_secs.median / first.step_secs.median);
-    match ratio {
-        Some(ratio) => {
-            let colour = if ratio < 1.0 { palette.better } else { palette.worse };
-            ui.label(RichText::new(format::fixed(ratio, 3)).color(colour));
-        }
+    match first.filter(|_| !is_first) {
+        Some(first) => ratio_ui(ui, &found.step_secs, &first.step_secs),
         None => drop(ui.label("")),
     }
     for secs in [found.forward_secs, found.backward_secs, found.optimiser_secs] {
@@ -129,6 +142,14 @@ pub fn refused_ui(ui: &mut Ui, outcome: &Outcome, columns: usize) {
     }
 }
 
+/// What is to be said of a point that was measured while other programs used the machine.
+pub fn disturbed_words(point: &PointResult) -> Option<String> {
+    let cores = format::fixed(point.disturbed_by()?, 1);
+    Some(format!(
+        "other programs used {cores} cores meanwhile, so these times may be too long. Measure again when they rest."
+    ))
+}
+
 /// Why sides have no numbers, a line each, below the table.
 pub fn reasons_ui(ui: &mut Ui, points: &[PointResult]) {
     for point in points {
@@ -136,6 +157,10 @@ pub fn reasons_ui(ui: &mut Ui, points: &[PointResult]) {
             if let Outcome::Invalid { reason } | Outcome::Failed { reason } = &side.outcome {
                 ui.label(RichText::new(format!("{}, {}: {reason}", point.label(), side.side)).small());
             }
+        }
+        if let Some(words) = disturbed_words(point) {
+            let colour = theme::palette(ui.visuals()).warning;
+            ui.label(RichText::new(format!("{}: {words}", point.label())).small().color(colour));
         }
         if !point.in_turns {
             let text = format!("{}: memory holds one side at a time, so they did not take turns.", point.label());

@@ -219,7 +219,9 @@ pub fn roofline_ui(ui: &mut Ui, name: &str, limits: &MachineLimits, found: &Oper
     if !found.is_of_lines() {
         ui.label(RichText::new(without_products(limits, found)).color(palette.weak));
     }
-    if passes_limit(limits, found) {
+    if passes_products(limits, found) {
+        ui.label(RichText::new(PAST_PRODUCTS).color(palette.warning));
+    } else if passes_limit(limits, found) {
         ui.label(RichText::new(PAST_LIMIT).color(palette.weak));
     }
 }
@@ -227,6 +229,19 @@ pub fn roofline_ui(ui: &mut Ui, name: &str, limits: &MachineLimits, found: &Oper
 /// Why an operation can be faster than the limits.
 pub const PAST_LIMIT: &str = "The limits were measured with one large product and one large copy: operations whose data stay in \
                               the processor's caches can pass them.";
+
+/// What is wrong where a product is faster than the machine can multiply.
+pub const PAST_PRODUCTS: &str = "An operation is faster than the compute limit, which cannot be: the machine did something else \
+                                 while the limit was measured. Measure again when it rests.";
+
+/// How far products may pass their limit by chance.
+const CHANCE: f64 = 1.05;
+
+/// Whether a product was faster than the limit of products.
+fn passes_products(limits: &MachineLimits, found: &Operations) -> bool {
+    let mut timed = found.all.iter().filter(|operation| operation.seconds > 0.0);
+    timed.any(|operation| operation.flops / operation.seconds > CHANCE * limits.product_flops_per_sec)
+}
 
 /// Whether an operation is faster than the limits allow.
 fn passes_limit(limits: &MachineLimits, found: &Operations) -> bool {

@@ -1,13 +1,15 @@
 //! From points to triangles.
 
 use egui::epaint::{BandPoint, BandShape, Mesh, Tessellator};
-use egui::{Color32, Pos2, Shape, Stroke, pos2};
+use egui::{Color32, Pos2, Shape, Stroke, pos2, vec2};
 use egui_plot::PlotPoint;
 
 use super::curve::Curve;
 use super::scene::{MANY_LINES, Scene};
 use crate::theme::Dash;
 
+/// Half the stroke across the end of a whisker, in points.
+const WHISKER: f32 = 4.0;
 /// Points closer than this have no dots of their own.
 const DOT_SPACING: f32 = 14.0;
 
@@ -167,6 +169,9 @@ fn gap_marks(scene: Scene<'_>, points: &[PlotPoint], colour: Color32, tessellato
 
 /// The triangles of the band between two curves.
 pub(super) fn band_mesh(scene: Scene<'_>, low: &Curve, high: &Curve, columns: usize, colour: Color32, mesh: &mut Mesh) {
+    if let ([x], [bottom], [top]) = (low.pyramid.x(), low.pyramid.y(), high.pyramid.y()) {
+        return whisker_mesh(scene, [*bottom, *top].map(|y| PlotPoint::new(*x, y)), colour, mesh);
+    }
     let (low, high) = (&low.pyramid, &high.pyramid);
     if low.x() != high.x() {
         return;
@@ -194,6 +199,18 @@ pub(super) fn band_mesh(scene: Scene<'_>, low: &Curve, high: &Curve, columns: us
         at = end;
     }
     tessellator.tessellate_shape(BandShape::filled(run, colour).into(), mesh);
+}
+
+/// The band of a single point: a line from its lower to its upper edge, with a stroke across each end.
+fn whisker_mesh(scene: Scene<'_>, ends: [PlotPoint; 2], fill: Color32, mesh: &mut Mesh) {
+    let [bottom, top] = ends.map(|end| scene.position(end));
+    let [r, g, b, _] = fill.to_srgba_unmultiplied();
+    let stroke = Stroke::new(1.4, Color32::from_rgb(r, g, b).gamma_multiply(0.8));
+    let mut tessellator = scene.tessellator();
+    let across = |at: Pos2| [at - vec2(WHISKER, 0.0), at + vec2(WHISKER, 0.0)];
+    for segment in [[bottom, top], across(bottom), across(top)] {
+        tessellator.tessellate_shape(Shape::line_segment(segment, stroke), mesh);
+    }
 }
 
 #[cfg(test)]

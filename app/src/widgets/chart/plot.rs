@@ -278,6 +278,7 @@ impl<'a> Chart<'a> {
         let is_empty = !self.caches(state).any(|cache| !cache.main.pyramid.is_empty());
         self.overlay(ui, &response, dropped, is_empty);
         self.navigate(ui, state, shared, &response, &transform);
+        self.zoomed_ui(ui, state, shared, response.rect);
 
         let mut hovered = None;
         if let Some(pointer) = response.hover_pos().filter(|_| state.drag.is_none() && !is_empty) {
@@ -384,6 +385,27 @@ impl<'a> Chart<'a> {
         });
         let shown = scope.inner;
         (shown.response.on_hover_cursor(CursorIcon::Crosshair), shown.transform)
+    }
+
+    /// Says in the chart that it shows a part, and shows all again at a click.
+    fn zoomed_ui(&self, ui: &mut Ui, state: &mut ChartState, shared: &mut SharedX, plot: egui::Rect) {
+        let shares = self.link.filter(|link| shared.range(*link).is_some());
+        if !state.is_zoomed() && shares.is_none() {
+            return;
+        }
+        let size = Vec2::new(96.0, 18.0);
+        let rect = egui::Rect::from_min_size(plot.right_top() + Vec2::new(-size.x - 6.0, 6.0), size);
+        let mut inner = ui.new_child(egui::UiBuilder::new().max_rect(rect));
+        let button = egui::Button::new(RichText::new("Zoomed. Reset").small()).min_size(size);
+        let button =
+            inner.add(button).on_hover_text("Shows the whole range again; a double click on the chart does the same");
+        let name = if self.title.is_empty() { self.y.title() } else { self.title.to_owned() };
+        if button.accessible_name(format!("Reset the zoom of {name}")).clicked() {
+            state.reset();
+            if let Some(link) = shares {
+                shared.set_range(link, None);
+            }
+        }
     }
 
     /// Texts over the plot: what would fill it, what is not shown.

@@ -27,7 +27,7 @@ fn planted(layers: usize, heads: usize, rest: f64, pairs: &[(HeadAt, HeadAt, f64
         let (a, b) = (a.layer * heads + a.head, b.layer * heads + b.head);
         (mean[a * count + b], mean[b * count + a]) = (*value, *value);
     }
-    Similarity { measure: Measure::TotalVariation, layers, heads, examples: 4, mean }
+    Similarity { measure: Measure::TotalVariation, layers, heads, examples: 4, mean, origins: Vec::new() }
 }
 
 fn plan_of(rows: &[&str]) -> HeadPlan {

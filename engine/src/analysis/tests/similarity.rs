@@ -221,11 +221,39 @@ fn clusters_hold_heads_of_which_every_two_are_alike() {
     set(0, 3, 0.9);
     set(1, 3, 0.92);
     set(1, 2, 0.91);
-    let found = Similarity { measure: Measure::TotalVariation, layers: 2, heads: 2, examples: 1, mean };
+    let found =
+        Similarity { measure: Measure::TotalVariation, layers: 2, heads: 2, examples: 1, mean, origins: Vec::new() };
     let at = |head: usize| HeadAt::new(head / 2, head % 2);
     assert_eq!(found.clusters(0.9), [vec![at(0), at(1), at(3)]]);
     assert_eq!(found.clusters(0.93), [vec![at(0), at(1)]]);
     assert!(found.clusters(0.99).is_empty());
     assert_eq!(found.like(at(1)).iter().map(|(head, _)| *head).collect::<Vec<_>>(), [at(0), at(3), at(2)]);
     assert_eq!(found.best_pair(0, 1), Some((at(1), at(3), 0.92)));
+}
+
+/// Two layers of two heads: the second layer borrows both maps of the first, or one of them.
+#[test]
+fn what_holds_by_construction_is_no_finding() {
+    let mean = [[1.0, 0.3, 1.0, 0.4], [0.3, 1.0, 0.3, 0.6], [1.0, 0.3, 1.0, 0.4], [0.4, 0.6, 0.4, 1.0]].concat();
+    let found = |origins: &[usize]| Similarity {
+        measure: Measure::TotalVariation,
+        layers: 2,
+        heads: 2,
+        examples: 1,
+        mean: mean.clone(),
+        origins: origins.to_vec(),
+    };
+    let at = |head: usize| HeadAt::new(head / 2, head % 2);
+    let (unknown, one) = (found(&[]), found(&[0, 1, 0, 3]));
+    assert_eq!(unknown.best_pair(0, 1), Some((at(0), at(2), 1.0)));
+    assert_eq!((unknown.borrowers(), one.borrowers()), (0, 1));
+    assert_eq!(one.best_pair(0, 1), Some((at(1), at(3), 0.6)), "L1H0 is L0H0");
+    assert_eq!(one.near_and_far().0, 0.6);
+    assert_eq!(one.like(at(0)), [(at(3), 0.4), (at(1), 0.3)]);
+    assert_eq!(one.layer_matrix()[0], 1.0, "a layer is like itself");
+    assert_eq!(unknown.clusters(0.9), [vec![at(0), at(2)]]);
+    assert!(one.clusters(0.9).is_empty());
+    let mean = vec![1.0; 4];
+    let all = Similarity { layers: 2, heads: 1, mean, origins: vec![0, 0], ..one };
+    assert!(all.near_and_far().0.is_nan() && all.layer_matrix()[1].is_nan() && all.best_pair(0, 1).is_none());
 }

@@ -15,6 +15,7 @@ use crate::{
     speed::{
         LargestBatch, Outcome, Point, PointResult, SideResult, Spread, Subject, SweepWatch,
         measure::{At, failure_of, reason_of},
+        others::Others,
         pool,
     },
     train::free_memory,
@@ -54,7 +55,7 @@ impl At<'_> {
             sides.push(SideResult { side: subject.side.clone(), outcome, largest_batch });
         }
         // One cache at a time is in memory, however many sides there are.
-        Some(PointResult { settings: point.settings.clone(), sides, in_turns: true })
+        Some(PointResult { settings: point.settings.clone(), sides, in_turns: true, others_cores: None })
     }
 
     /// What can be said before anything is built.
@@ -112,6 +113,7 @@ impl At<'_> {
             }
         };
         let rounds = self.spec.warmup + self.spec.steps;
+        let others = Others::watch();
         for round in 0..rounds {
             for found in found.iter_mut().filter(|found| found.failure.is_none()) {
                 match while_watched(&pool, self.watch, |goes_on| speed.run(found.task, goes_on)) {
@@ -128,6 +130,7 @@ impl At<'_> {
             self.progress.round = repeat * rounds + round + 1;
             self.watch.progress(&self.progress);
         }
+        self.note(others);
         for found in found.iter_mut().filter(|found| found.failure.is_none() && repeat == 0) {
             match while_watched(&pool, self.watch, |goes_on| speed.profile(found.task, goes_on)) {
                 None | Some(Ok(None)) => return None,

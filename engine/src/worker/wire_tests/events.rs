@@ -97,6 +97,7 @@ pub(super) fn events(p: &Parts) -> Vec<Event> {
             cpu_percent: p.finite,
             memory_bytes: p.whole,
             free_bytes: p.whole,
+            disk_free_bytes: p.maybe_whole(),
             gpus: if p.yes {
                 vec![GpuReading { device: text.clone(), memory_bytes: 1, total_bytes: p.maybe_whole(), percent: p.maybe_finite() }]
             } else {

@@ -224,7 +224,14 @@ impl Parts {
 
     pub(super) fn analysis(&self) -> Box<Analysis> {
         let mean = vec![1.0, self.any, self.any, 1.0];
-        let similarity = Similarity { measure: Measure::Cosine, layers: 2, heads: 1, examples: self.whole, mean };
+        let similarity = Similarity {
+            measure: Measure::Cosine,
+            layers: 2,
+            heads: 1,
+            examples: self.whole,
+            mean,
+            origins: vec![0, 0],
+        };
         Box::new(Analysis {
             target: self.text.clone(),
             step: self.maybe_whole(),
@@ -279,7 +286,7 @@ impl Parts {
             side(Outcome::Invalid { reason: self.text.clone() }),
             side(Outcome::Generated(Box::new(generated))),
         ];
-        PointResult { settings: Vec::new(), sides, in_turns: self.yes }
+        PointResult { settings: Vec::new(), sides, in_turns: self.yes, others_cores: self.maybe_finite() }
     }
 
     pub(super) fn limits(&self) -> MachineLimits {

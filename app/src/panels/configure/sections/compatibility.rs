@@ -51,7 +51,10 @@ pub(super) fn compatibility_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut Ru
     }
     for number in config.attention.compatibility.numbers(&config.model) {
         let words = Words::new(number.path, number.label, number.help);
+        // More than the model's width would be no saving.
+        let most = number.most.min(config.model.width);
         match number.value {
+            NumberValue::Always(value) if !number.divides_heads => form.slider_from(ui, words, value, 1..=most),
             NumberValue::Always(value) => form.size(ui, words, value, number.step),
             NumberValue::Optional(value) => form.optional_size(ui, words, value),
         };

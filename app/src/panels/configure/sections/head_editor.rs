@@ -1,6 +1,6 @@
 //! The map of all heads, to be clicked, and a line for the head that was clicked last.
 
-use egui::{Button, ComboBox, Label, RichText, Ui};
+use egui::{Button, ComboBox, Label, Rect, RichText, Ui, pos2};
 use headroom_engine::config::{RunConfig, counted};
 
 use super::{
@@ -26,6 +26,10 @@ pub struct HeadEditor {
     said: Option<(RunConfig, String)>,
     /// What is wanted of the marks.
     marks: Option<MarksWish>,
+    /// How far below the top of its section the map began when the pointer came over it; none while it is elsewhere.
+    held: Option<f32>,
+    /// Where the map was in the last frame.
+    place: Option<Rect>,
 }
 
 /// What is wanted of the marks on the map.
@@ -45,6 +49,21 @@ enum Wanted {
 }
 
 impl HeadEditor {
+    /// Keeps the map where it is as long as the pointer is over it, though what stands above it in the section, which begins at
+    /// `top`, may become less.
+    pub(super) fn stay(&mut self, ui: &mut Ui, top: f32) {
+        let is_over = self.place.is_some_and(|place| ui.rect_contains_pointer(place));
+        let now = ui.cursor().top() - top;
+        if !is_over {
+            self.held = None;
+            return;
+        }
+        let held = *self.held.get_or_insert(now);
+        if held > now {
+            ui.add_space(held - now);
+        }
+    }
+
     /// Draws the map, the button that repairs it, and the line of the chosen head.
     pub(super) fn ui(&mut self, ui: &mut Ui, form: &mut Form<'_>, config: &mut RunConfig, judged: &Judged<'_>) {
         let (heads, grid) = (judged.heads, &judged.heads.grid);
@@ -63,9 +82,11 @@ impl HeadEditor {
             });
         }
         ui.add_space(2.0);
+        let begins = ui.cursor().min;
         let map = HeadMap::new("configure", grid).editable().selected(self.selected);
         let fits = |marked: &&MarkedHeads| (marked.layers, marked.heads) == (grid.layers(), grid.heads());
         let map = map.marks(judged.marked.filter(fits).map(|marked| &marked.marks)).show(ui);
+        self.place = Some(Rect::from_min_max(begins, pos2(ui.max_rect().right(), ui.cursor().top())));
         self.selected = map.chosen.or(self.selected);
         wanted = map.edit.map(Wanted::Edit).or(wanted);
         self.words_ui(ui, config, grid, map.pointed);

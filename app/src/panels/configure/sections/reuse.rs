@@ -46,13 +46,16 @@ pub(super) fn reuse_ui(
     judged: &Judged<'_>,
     editor: &mut HeadEditor,
 ) {
+    let top = ui.cursor().top();
     answer_ui::<Reuse>(ui, form, config, judged);
     sliders_ui(ui, form, config.attention.reuse.numbers(config.model.layers, config.model.heads));
+    // A click on the map makes a table of a schedule, whose sliders go: the map stays under the pointer all the same.
+    editor.stay(ui, top);
+    editor.ui(ui, form, config, judged);
     if let Reuse::Custom(CustomReuse { rows }) = &mut config.attention.reuse {
         let mut text = rows.join(" / ");
         if form.text(ui, ROWS, &mut text) {
             *rows = text.split('/').map(|row| row.trim().to_owned()).collect();
         }
     }
-    editor.ui(ui, form, config, judged);
 }

@@ -1,0 +1,321 @@
+//! Quality against cost: a point for each run or group, with its interval over seeds, and the front that nobody beats.
+
+use std::collections::BTreeMap;
+
+use egui::{ComboBox, RichText, Ui};
+use headroom_engine::store::{Direction, RunSummary};
+
+use super::{
+    axes::{config_axes, result_axes},
+    lines::Bundle,
+    view::View,
+};
+use crate::{
+    compare::{Band, Summary, direction_between, pareto_front, why_not_judged},
+    export::Figure,
+    panels::runs::FlatConfigs,
+    plot::{Axis, Series},
+    theme::{self, Dash},
+    widgets::{self, Chart, ChartLine, ChartState, ParallelAxis, ParallelScale, SharedX, together_ui},
+};
+
+/// The id of the front among the lines of the chart.
+const FRONT: u64 = u64::MAX;
+/// Width of a line whose only point is drawn as a dot that can be met.
+const DOT: f32 = 3.6;
+
+/// The point of a bundle.
+#[derive(Clone, Debug, PartialEq)]
+struct Point {
+    number: u64,
+    name: String,
+    x: f64,
+    y: f64,
+    /// 95 % interval of the mean over seeds.
+    interval: Option<(f64, f64)>,
+    is_baseline: bool,
+}
+
+/// A point as the chart takes it.
+struct Drawn {
+    series: Series,
+    interval: Option<(Series, Series)>,
+}
+
+/// The view; its points are made anew only when they changed.
+#[derive(Default)]
+pub(super) struct ScatterView {
+    points: Vec<Point>,
+    drawn: Vec<Drawn>,
+    front: Series,
+    on_front: Vec<u64>,
+    state: ChartState,
+}
+
+/// What happened to the scatter.
+#[derive(Default)]
+pub(super) struct ScatterResponse {
+    /// The line under the pointer.
+    pub hovered: Option<u64>,
+    /// The line that was clicked.
+    pub clicked: Option<u64>,
+}
+
+/// What the scatter is made of.
+#[derive(Clone, Copy)]
+pub(super) struct Given<'a> {
+    pub bundles: &'a [Bundle],
+    pub metric: &'a str,
+    pub configs: &'a FlatConfigs,
+    pub baseline: Option<u64>,
+}
+
+impl ScatterView {
+    /// Draws it.
+    pub fn ui(
+        &mut self,
+        ui: &mut Ui,
+        given: &Given<'_>,
+        view: &mut View,
+        height: f32,
+        highlight: Option<u64>,
+    ) -> ScatterResponse {
+        let palette = theme::palette(ui.visuals());
+        let costs = costs(given, view);
+        let Some(chosen) = costs.iter().find(|cost| cost.key == view.cost).or(costs.first()) else {
+            ui.label(
+                "No run here has a cost to hold against: parameters, FLOPs and step time come with its first steps.",
+            );
+            return ScatterResponse::default();
+        };
+        ui.horizontal_wrapped(|ui| {
+            together_ui(ui, "cost", |ui| {
+                ui.label("Against");
+                let combo = ComboBox::from_id_salt("cost").selected_text(&chosen.label).show_ui(ui, |ui| {
+                    for cost in &costs {
+                        ui.selectable_value(&mut view.cost, cost.key.clone(), &cost.label);
+                    }
+                });
+                combo.response.accessible_name("Against");
+            });
+            let words =
+                "Whiskers: 95 % interval of the mean over seeds. Line: the front, whose runs nobody beats in both.";
+            ui.label(RichText::new(words).color(palette.weak));
+        });
+        self.update(given, chosen);
+        let (x, y) = axes(chosen, given.metric);
+        let lines = lines(&self.points, &self.drawn, &self.front);
+        let shown = chart(&lines, x, y, view).height(height).highlight(highlight).show(
+            ui,
+            &mut self.state,
+            &mut SharedX::default(),
+        );
+        let left_out = given.bundles.len() - self.points.len();
+        if left_out > 0 {
+            let words = format!("{left_out} without a value or a cost are left out.");
+            ui.label(RichText::new(words).color(palette.weak));
+        }
+        let of_run = |id: Option<u64>| id.filter(|id| *id != FRONT);
+        ScatterResponse { hovered: of_run(shown.hovered), clicked: of_run(shown.clicked) }
+    }
+
+    /// What is shown, as it is exported.
+    pub fn figure(&mut self, given: &Given<'_>, view: &View, metadata: BTreeMap<String, String>) -> Option<Figure> {
+        let costs = costs(given, view);
+        let chosen = costs.iter().find(|cost| cost.key == view.cost).or(costs.first())?;
+        self.update(given, chosen);
+        let (x, y) = axes(chosen, given.metric);
+        let lines = lines(&self.points, &self.drawn, &self.front);
+        let mut figure = chart(&lines, x, y, view).figure(&mut self.state, &SharedX::default(), metadata);
+        figure.notes.push("Whiskers: 95 % interval of the mean over seeds.".to_owned());
+        Some(figure)
+    }
+
+    /// The numbers of the bundles on the front.
+    #[cfg(test)]
+    pub fn on_front(&self) -> &[u64] {
+        &self.on_front
+    }
+
+    fn update(&mut self, given: &Given<'_>, cost: &ParallelAxis) {
+        let points = points(given, cost);
+        if points == self.points {
+            return;
+        }
+        let one = |x: f64, y: f64| -> Series { std::iter::once((x, y)).collect() };
+        self.drawn = points
+            .iter()
+            .map(|point| Drawn {
+                series: one(point.x, point.y),
+                interval: point.interval.map(|(low, high)| (one(point.x, low), one(point.x, high))),
+            })
+            .collect();
+        let places: Vec<(f64, f64)> = points.iter().map(|point| (point.x, point.y)).collect();
+        let front = pareto_front(&places, direction(given));
+        self.on_front = front.iter().map(|&at| points[at].number).collect();
+        self.front = staircase(&front.into_iter().map(|at| places[at]).collect::<Vec<_>>()).into_iter().collect();
+        self.points = points;
+    }
+}
+
+/// Which values are the good ones: none where runs were measured on other text.
+fn direction(given: &Given<'_>) -> Direction {
+    let runs: Vec<_> = given.bundles.iter().flat_map(|bundle| &bundle.runs).collect();
+    let why_not = runs.first().and_then(|first| runs.iter().find_map(|run| why_not_judged(first, run)));
+    direction_between(given.metric, why_not)
+}
+
+/// What runs cost, and the numbers that their configs differ in.
+fn costs(given: &Given<'_>, view: &View) -> Vec<ParallelAxis> {
+    let results = result_axes(given.bundles, &[]);
+    let (keys, _) = config_axes(given.bundles, given.configs, view.group.as_deref());
+    let is_number = |axis: &ParallelAxis| matches!(axis.scale, ParallelScale::Number(_));
+    let step = results.iter().find(|axis| axis.key == STEPS_PER_SEC).map(step_time);
+    let others = results.into_iter().filter(|axis| axis.key != STEPS_PER_SEC);
+    others.chain(step).chain(keys.into_iter().filter(is_number)).collect()
+}
+
+/// The keys of all costs.
+pub(super) fn cost_keys(given: &Given<'_>, view: &View) -> Vec<String> {
+    costs(given, view).into_iter().map(|cost| cost.key).collect()
+}
+
+/// The key of the axis of steps a second.
+const STEPS_PER_SEC: &str = "steps per second";
+
+/// Steps a second, turned around: less is better, as of every cost.
+fn step_time(rates: &ParallelAxis) -> ParallelAxis {
+    let values = rates.values.iter().map(|rate| rate.filter(|rate| *rate > 0.0).map(|rate| 1000.0 / rate)).collect();
+    let label = "Step time".to_owned();
+    ParallelAxis {
+        key: "step time".to_owned(),
+        scale: ParallelScale::Number(Axis::new(&label).unit("ms")),
+        label,
+        values,
+    }
+}
+
+fn points(given: &Given<'_>, cost: &ParallelAxis) -> Vec<Point> {
+    let best = Direction::of(given.metric) != Direction::None;
+    let value = |run: &RunSummary| {
+        let metric = run.metrics.get(given.metric)?;
+        if best { metric.best } else { Some(metric.last) }
+    };
+    let point = |(bundle, x): (&Bundle, &Option<f64>)| {
+        let values: Vec<f64> = bundle.runs.iter().filter_map(value).filter(|value| value.is_finite()).collect();
+        let summary = Summary::of(&values)?;
+        let name = if summary.n > 1 { format!("{} (n = {})", bundle.name, summary.n) } else { bundle.name.clone() };
+        Some(Point {
+            number: bundle.number,
+            name,
+            x: (*x).filter(|x| x.is_finite())?,
+            y: summary.mean,
+            interval: summary.edges(Band::Confidence95),
+            is_baseline: given.baseline == Some(bundle.number),
+        })
+    };
+    given.bundles.iter().zip(&cost.values).filter_map(point).collect()
+}
+
+/// The front as steps: up to the cost of the next point the value stays.
+fn staircase(front: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut steps = Vec::with_capacity(2 * front.len());
+    for (place, &(x, y)) in front.iter().enumerate() {
+        if let Some((_, before)) = place.checked_sub(1).and_then(|place| front.get(place)) {
+            steps.push((x, *before));
+        }
+        steps.push((x, y));
+    }
+    steps
+}
+
+fn axes(cost: &ParallelAxis, metric: &str) -> (Axis, Axis) {
+    let x = match &cost.scale {
+        ParallelScale::Number(axis) => axis.clone(),
+        ParallelScale::Category(_) => Axis::new(&cost.label),
+    };
+    let y = crate::compare::series_axis(metric);
+    let best = if Direction::of(metric) == Direction::None { "last" } else { "best" };
+    (x, Axis { label: format!("{}, {best}", y.label), ..y })
+}
+
+fn lines<'a>(points: &'a [Point], drawn: &'a [Drawn], front: &'a Series) -> Vec<ChartLine<'a>> {
+    let line = |(point, drawn): (&'a Point, &'a Drawn)| {
+        let band = drawn.interval.as_ref().map(|(low, high)| widgets::Band { low, high });
+        let width = if point.is_baseline { DOT + 1.4 } else { DOT };
+        ChartLine { band, width, ..ChartLine::new(point.number, &point.name, &drawn.series) }
+    };
+    let front =
+        ChartLine { colour: theme::BACKDROP, dash: Dash::Dashed, width: 1.2, ..ChartLine::new(FRONT, "Front", front) };
+    std::iter::once(front).chain(points.iter().zip(drawn).map(line)).collect()
+}
+
+fn chart<'a>(lines: &'a [ChartLine<'a>], x: Axis, y: Axis, view: &View) -> Chart<'a> {
+    Chart::new("scatter", "Quality against cost", lines)
+        .x_axis(x)
+        .y_axis(y)
+        .log_x(view.log_x)
+        .log_y(view.log_y)
+        .smoothing(0.0)
+        .legend(true)
+        .empty_text("No run has both a value and a cost yet")
+}
+
+/// The cost that is shown unless another was chosen.
+pub(super) const USUAL_COST: &str = "parameters";
+
+#[cfg(test)]
+mod tests {
+    use headroom_engine::store::series_names;
+
+    use super::super::lines::{bundles, tests};
+    use super::*;
+    use crate::compare::names_apart;
+
+    #[test]
+    fn groups_are_points_with_intervals_and_the_front_goes_through_those_that_nobody_beats() {
+        let mut state = tests::state();
+        let configs = tests::configs(&mut state);
+        for (run, best) in state.runs.iter_mut().zip([1.0, 2.0, 3.0, 1.5]) {
+            run.metrics.get_mut(series_names::VALIDATION_LOSS).unwrap().best = Some(best);
+        }
+        state.runs[3].parameters = Some(2_480_000);
+        let grouped = bundles(&state.runs, &names_apart(&state.runs), Some("seed"), &configs);
+        let view = View { group: Some("seed".to_owned()), ..View::default() };
+        let given =
+            Given { bundles: &grouped, metric: series_names::VALIDATION_LOSS, configs: &configs, baseline: Some(0) };
+        let mut scatter = ScatterView::default();
+        let figure = scatter.figure(&given, &view, BTreeMap::new()).unwrap();
+        assert_eq!(scatter.on_front(), [0, 3], "the dearer one is better");
+        let names: Vec<&str> = figure.series.iter().map(|series| series.name.as_str()).collect();
+        assert_eq!(names, ["Front", "base (n = 3)", "other"]);
+        assert_eq!(figure.series[0].points, [(1_240_000.0, 2.0), (2_480_000.0, 2.0), (2_480_000.0, 1.5)]);
+        let base = &figure.series[1];
+        assert_eq!(base.points, [(1_240_000.0, 2.0)]);
+        // t(0.975, 2) · 1 / √3 = 2.484.
+        assert!((base.band[0].1 + 0.484).abs() < 1e-3 && (base.band[0].2 - 4.484).abs() < 1e-3, "{:?}", base.band);
+        assert!(figure.series[2].band.is_empty(), "one run has no interval");
+        let keys = cost_keys(&given, &view);
+        for key in [USUAL_COST, "FLOPs per step", "step time", "model.layers"] {
+            assert!(keys.iter().any(|known| known == key), "{key} in {keys:?}");
+        }
+    }
+
+    #[test]
+    fn losses_on_other_text_have_no_front() {
+        let mut state = tests::state();
+        state.runs[3].held_out_hash = Some("other".to_owned());
+        let configs = tests::configs(&mut state);
+        let alone = bundles(&state.runs, &names_apart(&state.runs), None, &configs);
+        let given = Given { bundles: &alone, metric: series_names::VALIDATION_LOSS, configs: &configs, baseline: None };
+        let mut scatter = ScatterView::default();
+        scatter.figure(&given, &View::default(), BTreeMap::new()).unwrap();
+        assert!(scatter.on_front().is_empty());
+    }
+
+    #[test]
+    fn the_front_is_drawn_as_steps() {
+        assert_eq!(staircase(&[(1.0, 5.0), (3.0, 2.0)]), [(1.0, 5.0), (3.0, 5.0), (3.0, 2.0)]);
+        assert!(staircase(&[]).is_empty());
+    }
+}

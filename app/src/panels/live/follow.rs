@@ -1,0 +1,37 @@
+//! Which run Live shows.
+
+use egui::{ComboBox, Ui};
+use headroom_engine::store::{RunId, RunSummary};
+
+use super::panel::{run_choices_ui, shown_run};
+use crate::context::PanelContext;
+
+/// The run that Live was pinned to, else the one that trains, else the focused one, else the newest; under the name that it is
+/// shown by.
+pub fn live_run(cx: &PanelContext<'_>) -> Option<RunSummary> {
+    let known = |id: &RunId| cx.state.run(id).cloned();
+    let pinned = cx.state.selection.live.as_ref().and_then(known);
+    let current = || cx.state.current.as_ref().and_then(|current| known(&current.run));
+    let Some(mut run) = pinned.or_else(current) else { return shown_run(cx) };
+    run.name = cx.state.run_name(&run.id);
+    Some(run)
+}
+
+/// Chooses the run; a choice other than what trains pins it, and a button lets go of it.
+pub fn follow_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
+    let mut chosen = None;
+    let combo = ComboBox::from_id_salt("live run").selected_text(&run.name).width(220.0).truncate();
+    let combo = combo.show_ui(ui, |ui| chosen = run_choices_ui(ui, Some(&run.id), cx));
+    combo.response.on_hover_text(&run.name).accessible_name("Run");
+    if let Some(chosen) = chosen {
+        let trains = cx.state.current.as_ref().is_some_and(|current| current.run == chosen);
+        cx.state.selection.live = (!trains).then(|| chosen.clone());
+        cx.state.selection.focused = Some(chosen);
+    }
+    if cx.state.selection.live.is_some() {
+        let about = "Shows the run that trains, whichever it is. Until then this run stays here.";
+        if ui.button("Follow what trains").on_hover_text(about).clicked() {
+            cx.state.selection.live = None;
+        }
+    }
+}
