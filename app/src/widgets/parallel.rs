@@ -25,6 +25,10 @@ const BELOW: f32 = 10.0;
 const LINE: f32 = 14.0;
 /// Room at both sides for the names of the outer axes.
 const BESIDE: f32 = 62.0;
+/// So close to a brush, in points, a value is taken in.
+const SNAP: f32 = 9.0;
+/// Places that differ by less are the same: a brush that ends at a value holds it.
+const ROUNDING: f32 = 1e-4;
 /// Half the width in which an axis takes the pointer.
 const GRIP: f32 = 12.0;
 /// The height of the place for lines without a value, as a share of the axis.
@@ -108,13 +112,14 @@ pub struct Parallel<'a> {
     lines: &'a [ParallelLine<'a>],
     colour_by: usize,
     highlight: Option<u64>,
+    kept: Option<u64>,
     height: f32,
 }
 
 impl<'a> Parallel<'a> {
     /// Axes and lines; every axis has a value for each line, in their order.
     pub fn new(name: &'a str, axes: &'a [ParallelAxis], lines: &'a [ParallelLine<'a>]) -> Self {
-        Self { name, axes, lines, colour_by: 0, highlight: None, height: 340.0 }
+        Self { name, axes, lines, colour_by: 0, highlight: None, kept: None, height: 340.0 }
     }
 
     /// The axis whose values colour the lines.
@@ -126,6 +131,12 @@ impl<'a> Parallel<'a> {
     /// The line to draw on top: what is hovered elsewhere.
     pub fn highlight(mut self, id: Option<u64>) -> Self {
         self.highlight = id;
+        self
+    }
+
+    /// The line that passes whatever is brushed: the baseline, which the others are held against.
+    pub fn keep(mut self, id: Option<u64>) -> Self {
+        self.kept = id;
         self
     }
 
@@ -152,8 +163,8 @@ impl<'a> Parallel<'a> {
         let painter = ui.painter_at(rect);
         painter.rect_filled(rect, 6.0, theme::palette(ui.visuals()).well);
         let rulers: Vec<Ruler> = self.axes.iter().map(Ruler::new).collect();
-        for (axis, &x) in self.axes.iter().zip(&xs) {
-            brush_ui(ui, axis, x, plot, state);
+        for ((axis, ruler), &x) in self.axes.iter().zip(&rulers).zip(&xs) {
+            brush_ui(ui, (axis, ruler), x, plot, state);
         }
         let points: Vec<Vec<Pos2>> = (0..self.lines.len())
             .map(|line| {
@@ -215,9 +226,13 @@ impl<'a> Parallel<'a> {
 
     /// Whether a line passes all brushes.
     fn passes(&self, rulers: &[Ruler], state: &ParallelState, line: usize) -> bool {
+        if self.kept.is_some() && self.lines.get(line).map(|line| line.id) == self.kept {
+            return true;
+        }
         rulers.iter().zip(self.axes).all(|(ruler, axis)| {
             let place = ruler.place(line);
-            state.brushes.get(&axis.key).is_none_or(|&(low, high)| (low..=high).contains(&place))
+            let brush = state.brushes.get(&axis.key);
+            brush.is_none_or(|&(low, high)| (low - ROUNDING..=high + ROUNDING).contains(&place))
         })
     }
 
@@ -299,7 +314,9 @@ impl<'a> Parallel<'a> {
                 painter.vline(x, plot.y_range(), Stroke::new(1.2, palette.weak));
             }
             if let Some(&(low, high)) = state.brushes.get(&axis.key) {
+                // Around the values at its ends.
                 let brushed = Rect::from_min_max(pos2(x - 8.0, lerp(plot, high)), pos2(x + 8.0, lerp(plot, low)));
+                let brushed = brushed.expand2(vec2(0.0, 5.0));
                 painter.rect(
                     brushed,
                     2.0,
@@ -436,8 +453,20 @@ fn lerp(plot: Rect, share: f32) -> f32 {
     plot.bottom() - plot.height() * share
 }
 
+/// A brush from one share of the height to another, moved to the values at its ends: those that are inside or less than a
+/// hand's tremble outside. Where there is no value it stays as it was drawn.
+fn snapped(ruler: &Ruler, from: f32, to: f32, slack: f32) -> (f32, f32) {
+    let (low, high) = (from.min(to), from.max(to));
+    let inside = |place: &f32| (low - slack..=high + slack).contains(place);
+    let held = (0..ruler.places.len()).map(|line| ruler.place(line)).filter(inside);
+    held.fold(None, |range: Option<(f32, f32)>, place| {
+        Some(range.map_or((place, place), |(low, high)| (low.min(place), high.max(place))))
+    })
+    .unwrap_or((low, high))
+}
+
 /// A drag along the axis brushes it, a click frees it.
-fn brush_ui(ui: &Ui, axis: &ParallelAxis, x: f32, plot: Rect, state: &mut ParallelState) {
+fn brush_ui(ui: &Ui, (axis, ruler): (&ParallelAxis, &Ruler), x: f32, plot: Rect, state: &mut ParallelState) {
     let grip = Rect::from_min_max(pos2(x - GRIP, plot.top() - ABOVE), pos2(x + GRIP, plot.bottom() + BELOW));
     let response = ui.interact(grip, ui.scope_id().with(("axis", &axis.key)), Sense::click_and_drag());
     let share = |at: Pos2| ((plot.bottom() - at.y) / plot.height()).clamp(-0.02, 1.02);
@@ -451,7 +480,8 @@ fn brush_ui(ui: &Ui, axis: &ParallelAxis, x: f32, plot: Rect, state: &mut Parall
             && let Some((key, from)) = state.began.clone()
             && key == axis.key
         {
-            state.brush(key, from, share(at));
+            let (low, high) = snapped(ruler, from, share(at), SNAP / plot.height());
+            state.brush(key, low, high);
         }
     }
     if response.drag_stopped() {
@@ -583,6 +613,28 @@ mod tests {
         assert_eq!(figure.lines[0].places, [NONE, 1.0]);
         assert_eq!(figure.axes[1].brush, Some((0.5, 1.0)));
         assert_ne!(figure.lines[0].colour, figure.lines[1].colour);
+    }
+
+    #[test]
+    fn a_brush_ends_at_values_and_holds_them() {
+        let ruler = Ruler::new(&number(&[Some(0.0), Some(1.0), Some(4.0), Some(10.0)], Scale::Linear));
+        assert_eq!(snapped(&ruler, 0.38, 0.08, 0.03), (0.1, 0.4), "both ends were missed by a little");
+        assert_eq!(snapped(&ruler, 0.9, 0.3, 0.03), (0.4, 0.4));
+        assert_eq!(snapped(&ruler, 0.6, 0.7, 0.03), (0.6, 0.7), "nothing is there");
+    }
+
+    #[test]
+    fn the_baseline_passes_every_brush() {
+        let axes = [number(&[Some(1.0), Some(2.0), Some(3.0)], Scale::Linear)];
+        let lines = [(7, "base"), (8, "b"), (9, "c")].map(|(id, name)| ParallelLine { id, name });
+        let mut state = ParallelState::default();
+        state.brush("loss", 1.0, 1.0);
+        let passes = |kept| {
+            let figure = Parallel::new("test", &axes, &lines).keep(kept).figure(&state, "t");
+            figure.lines.iter().map(|line| line.passes).collect::<Vec<_>>()
+        };
+        assert_eq!(passes(None), [false, false, true]);
+        assert_eq!(passes(Some(7)), [true, false, true]);
     }
 
     #[test]

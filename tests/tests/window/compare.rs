@@ -15,6 +15,8 @@ fn two_runs_are_compared_and_their_chart_leaves_as_a_file() {
         screen.has("Compared runs") && screen.has("seed") && !screen.says("Loading")
     });
     screen.settle();
+    // They differ in the seed alone and were put together.
+    screen.choose("Group by", "Nothing");
     assert!(screen.has("Pin a baseline to see deltas (p)"));
     screen.wait("both lines", |screen| screen.description("Chart: Validation loss").0.starts_with("2 lines."));
     assert!(!screen.has("model.layers"), "only what differs is listed: {:#?}", screen.words());

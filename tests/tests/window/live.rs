@@ -229,9 +229,10 @@ fn what_is_wrong_stands_above_the_numbers() {
     assert!(screen.says("Only 100 MiB of memory are free") && !screen.says("on the disk of the store"));
     screen.state().apply(load(8 << 30, 8 << 30));
     let run = screen.state().current.clone().unwrap().run;
-    screen.state().apply(Event::health(&run, 400, Health::Plateau { since_step: 200, loss: 2.3 }));
+    let health = Health::Plateau { since_step: 200, loss: 2.3 };
+    screen.state().apply(Event::Health { run, step: 400, health, message: health.why() });
     screen.settle();
-    assert!(screen.says("No improvement of the validation loss since step 200"), "{:#?}", screen.words());
+    assert!(screen.says("Plateau. No improvement of the validation loss since step 200"), "{:#?}", screen.words());
 }
 
 #[test]

@@ -83,16 +83,26 @@ impl ParallelFigure {
     fn svg(&self) -> String {
         let mut ruler = Ruler::new();
         let p = &theme::PAPER;
-        let (width, height) = SIZE;
-        let (left, right) = (BESIDE, width - BESIDE);
+        // As wide as the names need: nothing in a figure of a paper is cut.
+        let (least, height) = SIZE;
+        let of_label = |ruler: &mut Ruler, label: &str| ruler.width(label, TICK);
+        let mut needed = 0.0_f64;
+        for axis in &self.axes {
+            needed = axis.ticks.iter().map(|(_, label)| of_label(&mut ruler, label) + 18.0).fold(needed, f64::max);
+            needed = needed.max(of_label(&mut ruler, &axis.label) + 8.0);
+        }
+        let gaps = self.axes.len().saturating_sub(1).max(1) as f64;
+        let beside = needed.max(BESIDE);
+        let width = least.max(gaps * needed + 2.0 * beside);
+        let (left, right) = (beside, width - beside);
         let top = 16.0 + TITLE + 34.0;
         let notes_top = height - 12.0 - self.notes.len() as f64 * (NOTE + 4.0);
         let bottom = notes_top - 12.0;
-        let gap = (right - left) / self.axes.len().saturating_sub(1).max(1) as f64;
+        let gap = (right - left) / gaps;
         let x = |axis: usize| left + gap * axis as f64;
         let y = |place: f32| bottom - f64::from(place) * (bottom - top);
         let mut out = String::with_capacity(1 << 14);
-        open(&mut out, SIZE, &self.title);
+        open(&mut out, (width, height), &self.title);
         write_metadata(&mut out, &self.metadata);
         let _ = writeln!(out, r#"<rect width="{width}" height="{height}" fill="{}"/>"#, hex(p.background));
         let title = ruler.fit(&self.title, TITLE, width - 40.0);
@@ -120,8 +130,7 @@ impl ParallelFigure {
         let _ = writeln!(out, "</g>");
         for (index, axis) in self.axes.iter().enumerate() {
             let x = x(index);
-            let label = ruler.fit(&axis.label, TICK, gap.min(2.0 * BESIDE) - 6.0);
-            text(&mut out, x, top - 12.0, TICK, "middle", p.strong, &label);
+            text(&mut out, x, top - 12.0, TICK, "middle", p.strong, &axis.label);
             if index == self.colour_by {
                 for step in 0..RAMP_STEPS {
                     let share = |step: usize| step as f32 / RAMP_STEPS as f32;
@@ -154,8 +163,6 @@ impl ParallelFigure {
                     continue;
                 }
                 last = Some(at);
-                let label =
-                    ruler.fit(label, TICK, if index + 1 == self.axes.len() { BESIDE - 10.0 } else { gap - 16.0 });
                 let _ = writeln!(out, r#"<path d="M{:.1} {at:.1}h6" stroke="{}"/>"#, x - 3.0, hex(p.weak));
                 // On a ground of its own: lines cross here.
                 let _ = writeln!(
@@ -163,11 +170,11 @@ impl ParallelFigure {
                     r#"<rect x="{:.1}" y="{:.1}" width="{:.1}" height="{:.1}" fill="{}" fill-opacity="0.75"/>"#,
                     x + 5.0,
                     at - TICK * 0.6,
-                    ruler.width(&label, TICK) + 4.0,
+                    ruler.width(label, TICK) + 4.0,
                     TICK * 1.2,
                     hex(p.background)
                 );
-                text(&mut out, x + 7.0, at + TICK * 0.35, TICK, "start", p.text, &label);
+                text(&mut out, x + 7.0, at + TICK * 0.35, TICK, "start", p.text, label);
             }
         }
         for (index, note) in self.notes.iter().enumerate() {

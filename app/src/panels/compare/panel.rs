@@ -208,7 +208,7 @@ impl ComparePanel {
                 if wants_export {
                     self.parallel.want_export();
                 }
-                let shown = self.parallel.ui(ui, &bundles, &metrics, &self.configs, view, highlight);
+                let shown = self.parallel.ui(ui, &bundles, &metrics, &self.configs, view, highlight, pinned_number);
                 rows.retain(|bundle| shown.passing.contains(&bundle.number));
                 (shown.hovered, shown.clicked)
             }

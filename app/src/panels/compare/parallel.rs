@@ -27,7 +27,8 @@ pub(super) struct ParallelView {
 }
 
 impl ParallelView {
-    /// Draws it.
+    /// Draws it; the baseline passes every brush.
+    #[expect(clippy::too_many_arguments, reason = "called once; each is a part of the one frame that is drawn")]
     pub fn ui(
         &mut self,
         ui: &mut Ui,
@@ -36,6 +37,7 @@ impl ParallelView {
         configs: &FlatConfigs,
         view: &View,
         highlight: Option<u64>,
+        baseline: Option<u64>,
     ) -> ParallelResponse {
         let (keys, left_out) = config_axes(bundles, configs, view.group.as_deref());
         let colour_by = keys.len();
@@ -43,7 +45,9 @@ impl ParallelView {
         let lines: Vec<ParallelLine<'_>> =
             bundles.iter().map(|bundle| ParallelLine { id: bundle.number, name: &bundle.name }).collect();
         let palette = theme::palette(ui.visuals());
-        let parallel = || Parallel::new("config and results", &axes, &lines).colour_by(colour_by).highlight(highlight);
+        let parallel = || {
+            Parallel::new("config and results", &axes, &lines).colour_by(colour_by).highlight(highlight).keep(baseline)
+        };
         let response = parallel().show(ui, &mut self.state);
         let mut wants_export = std::mem::take(&mut self.wants_export);
         ui.horizontal_wrapped(|ui| {

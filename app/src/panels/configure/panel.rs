@@ -291,6 +291,7 @@ impl Panel for ConfigurePanel {
             return;
         }
         let problems = self.draft.problems(cx.state);
+        let tab = keys::take_tab(ui.ctx());
         self.head_ui(ui, cx);
         let side = if ui.available_width() < NARROW {
             // Beside each other they would overlap: what it takes stands above the form.
@@ -303,7 +304,6 @@ impl Panel for ConfigurePanel {
                 .show_separator_line(false)
                 .frame(Frame::new().inner_margin(Margin { left: 12, ..Margin::ZERO }))
         };
-        let tab = keys::take_tab(ui.ctx());
         side.resizable(false).show(ui, |ui| {
             ScrollArea::vertical().auto_shrink(false).show(ui, |ui| self.side_ui(ui, &problems, cx));
         });
