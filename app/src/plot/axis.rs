@@ -131,6 +131,9 @@ impl XAxis {
     }
 }
 
+/// With fewer labels a scale cannot be read: two do not tell whether it is straight.
+const LEAST_TICKS: usize = 3;
+
 /// One axis of a chart or figure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
@@ -173,8 +176,16 @@ impl Axis {
         if self.unit.is_empty() { self.label.clone() } else { format!("{} ({})", self.label, self.unit) }
     }
 
-    /// Ticks for the value range `lo..=hi`, about `target` labelled ones; the values are data values on either scale.
+    /// Ticks for the value range `lo..=hi`, about `target` labelled ones and three at least, where the range has so many; the
+    /// values are data values on either scale.
     pub fn ticks(&self, lo: f64, hi: f64, target: usize) -> Vec<Tick> {
+        let labelled = |ticks: &Vec<Tick>| ticks.iter().filter(|tick| !tick.label.is_empty()).count() >= LEAST_TICKS;
+        let from = target.max(LEAST_TICKS);
+        let enough = (from..=from + 2 * LEAST_TICKS).map(|target| self.about(lo, hi, target)).find(labelled);
+        enough.unwrap_or_else(|| self.about(lo, hi, target))
+    }
+
+    fn about(&self, lo: f64, hi: f64, target: usize) -> Vec<Tick> {
         match (self.scale, self.quantity) {
             (Scale::Log, _) => ticks::log(lo, hi, target, self.quantity),
             (Scale::Linear, Quantity::Seconds) => ticks::seconds(lo, hi, target),
@@ -216,6 +227,26 @@ mod tests {
         }
         let small = Scale::Log.inverse(Scale::Log.forward(0.125));
         assert!((small - 0.125).abs() < 1e-12, "{small}");
+    }
+
+    #[test]
+    fn every_axis_has_three_labels_at_least() {
+        let count = |axis: &Axis, lo: f64, hi: f64, target: usize| {
+            axis.ticks(lo, hi, target).iter().filter(|tick| !tick.label.is_empty()).count()
+        };
+        let quantities = [Quantity::Number, Quantity::Fraction, Quantity::Bytes, Quantity::Flops, Quantity::Seconds];
+        for quantity in quantities {
+            for scale in [Scale::Linear, Scale::Log] {
+                let axis = Axis::new("y").scale(scale).quantity(quantity);
+                for (lo, hi) in [(2.31, 6.97), (0.49, 1.02), (3.0, 4.0), (1.0, 90.0), (0.0012, 0.0019), (90.0, 101.0)] {
+                    for target in 1..=4 {
+                        assert!(count(&axis, lo, hi, target) >= 3, "{axis:?} {lo} to {hi}, {target}");
+                    }
+                }
+            }
+        }
+        let steps = Axis::new("Step").quantity(Quantity::Count);
+        assert_eq!(count(&steps, 0.0, 1.0, 4), 2, "there are no more whole numbers");
     }
 
     #[test]

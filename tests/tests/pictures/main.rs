@@ -212,22 +212,38 @@ fn compare_seeds_with_their_difference() {
     });
 }
 
+/// Compare with runs whose costs differ.
+fn with_costs(theme: ThemeChoice) -> Screen {
+    let mut screen = full(theme, PanelId::COMPARE);
+    let mut runs = example_runs();
+    for run in &mut runs {
+        // What differs in heads only has the same count; a made-up cost makes the axes worth looking at.
+        let more = run.number * 41_000;
+        run.parameters = run.parameters.map(|count| count + more);
+        run.flops_per_step = run.flops_per_step.map(|count| count + more * 6_400);
+    }
+    let shown: Vec<_> = runs.iter().filter(|run| run.number < 8).map(|run| run.id.clone()).collect();
+    screen.state().apply(Event::Runs { runs });
+    screen.state().selection.visible = shown.into_iter().collect();
+    screen.settle();
+    screen
+}
+
 #[test]
 fn parallel_coordinates_of_config_and_results() {
     in_both_themes("parallel", |theme| {
-        let mut screen = full(theme, PanelId::COMPARE);
-        let mut runs = example_runs();
-        for run in &mut runs {
-            // What differs in heads only has the same count; a made-up cost makes the axes worth looking at.
-            let more = run.number * 41_000;
-            run.parameters = run.parameters.map(|count| count + more);
-            run.flops_per_step = run.flops_per_step.map(|count| count + more * 6_400);
-        }
-        let shown: Vec<_> = runs.iter().filter(|run| run.number < 8).map(|run| run.id.clone()).collect();
-        screen.state().apply(Event::Runs { runs });
-        screen.state().selection.visible = shown.into_iter().collect();
-        screen.settle();
+        let mut screen = with_costs(theme);
+        screen.choose("Group by", "Nothing");
         screen.click("Parallel coordinates");
+        screen
+    });
+}
+
+#[test]
+fn quality_against_cost() {
+    in_both_themes("scatter", |theme| {
+        let mut screen = with_costs(theme);
+        screen.click("Scatter");
         screen
     });
 }

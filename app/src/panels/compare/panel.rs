@@ -261,7 +261,7 @@ impl ComparePanel {
     ) -> (Option<u64>, Option<u64>) {
         let (mut pointed, mut clicked) = (None, None);
         let count = metrics.len() + usize::from(difference.is_some());
-        let height = view.height.unwrap_or_else(|| usual_height(ui, if count > 1 { 0.3 } else { 0.42 }));
+        let height = view.height.unwrap_or_else(|| usual_height(ui, if count > 1 { 0.26 } else { 0.4 }));
         for (index, ((metric, made), state)) in metrics.iter().zip(made).zip(&mut self.charts).enumerate() {
             let lines: Vec<ChartLine<'_>> = made.lines.iter().map(super::lines::Line::chart_line).collect();
             let title = series_title(metric);

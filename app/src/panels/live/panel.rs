@@ -170,7 +170,7 @@ impl LivePanel {
     fn loss_ui(&mut self, ui: &mut Ui, run: &RunSummary, x: CurveX, view: &mut View, cx: &mut PanelContext<'_>) {
         let beside: Vec<&Plot> = [&SIMILARITY, &ENERGY].into_iter().filter(|plot| plot.fits(run)).collect();
         // What is left of the window below, with samples and the first row of small charts in sight.
-        let usual = (0.42 * ui.ctx().content_rect().height()).clamp(220.0, 760.0);
+        let usual = (0.36 * ui.ctx().content_rect().height()).clamp(220.0, 760.0);
         let height = view.height.unwrap_or(usual);
         let is_wide = ui.available_width() >= WIDE && !beside.is_empty();
         if is_wide {
