@@ -440,7 +440,7 @@ fn a_run_that_diverged() {
     in_both_themes("diverged", |theme| {
         let mut screen = full(theme, PanelId::LIVE);
         let run = example_runs().into_iter().find(|run| run.number == 6).map(|run| run.id);
-        screen.state().selection.focused = run;
+        screen.state().selection.live = run;
         screen
     });
 }

@@ -183,7 +183,9 @@ impl ComparePanel {
         if made.iter().chain(&difference).any(|made| made.stale) {
             ui.ctx().request_repaint_after(RENEW_EVERY);
         }
-        notes_ui(ui, view, &made, missing);
+        if view.shape == Shape::Curves {
+            notes_ui(ui, view, &made, missing);
+        }
         other_text_ui(ui, runs, cx);
 
         let hovered = cx.state.selection.hovered_before.clone();
