@@ -108,6 +108,8 @@ pub enum Action {
     Inspect(RunId),
     /// Deletes a run; Ctrl+Z brings it back.
     Delete(RunId),
+    /// Deletes several runs; one Ctrl+Z brings all of them back.
+    DeleteAll(Vec<RunId>),
     /// Puts text on the clipboard and says so: what it is ("The config"), the text.
     Copy(String, String),
     /// Adds a message: level, what happened, what to do (may be empty).

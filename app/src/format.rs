@@ -1,4 +1,8 @@
-//! Numbers for people: thousands separated, units always, a true minus sign.
+//! Numbers for people: thousands separated, units always, a true minus sign. Names that are longer than their place.
+
+mod elide;
+
+pub use elide::{Names, brief};
 
 /// The sign of negative numbers in the window (U+2212). Machine formats (CSV, LaTeX, JSON) never use it.
 pub const MINUS: char = '\u{2212}';
@@ -252,21 +256,6 @@ pub fn date_time(unix_secs: f64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
 }
 
-/// A name of at most [`BRIEF`] letters: the middle of a longer one gives way, since names of runs differ at their ends.
-pub fn brief(name: &str) -> String {
-    let letters = name.chars().count();
-    if letters <= BRIEF {
-        return name.to_owned();
-    }
-    let tail = BRIEF / 3;
-    let head: String = name.chars().take(BRIEF - tail - 1).collect();
-    let tail: String = name.chars().skip(letters - tail).collect();
-    format!("{}…{}", head.trim_end(), tail.trim_start())
-}
-
-/// Letters of a name where there is little room.
-pub const BRIEF: usize = 40;
-
 /// The words as a sentence begins.
 pub fn with_capital(words: &str) -> String {
     let mut letters = words.chars();
@@ -276,18 +265,6 @@ pub fn with_capital(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn long_names_keep_both_ends() {
-        assert_eq!(brief("grammar decoder"), "grammar decoder");
-        let long = format!("{}seed 3", "very long name ".repeat(30));
-        let short = brief(&long);
-        assert!(
-            short.chars().count() <= BRIEF && short.starts_with("very long") && short.ends_with("seed 3"),
-            "{short}"
-        );
-        assert_eq!(brief(&"日".repeat(41)).chars().count(), BRIEF);
-    }
 
     #[test]
     fn thousands_are_separated() {

@@ -65,8 +65,12 @@ pub struct Settings {
     pub inspector_open: bool,
     /// Runs whose eye was open.
     pub visible: Vec<RunId>,
+    /// Their places in the list of colours and dashes.
+    pub styles: BTreeMap<RunId, usize>,
     /// The pinned baseline.
     pub baseline: Option<RunId>,
+    /// Filters of runs that were kept, by name.
+    pub filters: BTreeMap<String, String>,
     /// Runs that were training when the window was closed, until the user was informed.
     pub closed_on: BTreeSet<RunId>,
     /// Interrupted runs that the user was informed of, with the time at which they ended.
@@ -86,7 +90,9 @@ impl Default for Settings {
             rail_open: true,
             inspector_open: true,
             visible: Vec::new(),
+            styles: BTreeMap::new(),
             baseline: None,
+            filters: BTreeMap::new(),
             closed_on: BTreeSet::new(),
             told: BTreeMap::new(),
             last_folder: None,

@@ -1,8 +1,9 @@
 //! Every colour, text size and distance of the window. No other file names a colour.
 //!
 //! Runs are coloured with Paul Tol's "vibrant" set (<https://sros.nl/~ptol>, technical note SRON/EPS/TN/09-002), which
-//! stays distinct for the common kinds of colour blindness and on both backgrounds. A colour belongs to a run for good:
-//! it is chosen by the run's stable number, and when the set is used up the dash pattern changes ([`run_style`]).
+//! stays distinct for the common kinds of colour blindness and on both backgrounds. Runs take them as they are shown, the
+//! first free one each; when the set is used up the dash pattern changes ([`run_style`]). The baseline has its own
+//! ([`LineStyle::BASELINE`]).
 
 use egui::epaint::{CornerRadius, Shadow};
 use egui::style::{HandleShape, ScrollStyle, Selection, WidgetVisuals, Widgets};
@@ -10,9 +11,11 @@ use egui::{Color32, Context, FontFamily, FontId, Margin, Stroke, Style, TextStyl
 
 mod colour_maps;
 mod dash;
+mod line_style;
 
 pub use colour_maps::ColourMap;
 pub use dash::Dash;
+pub use line_style::LineStyle;
 
 /// Opacity of numbers that belong to an earlier config.
 pub const OUTDATED_OPACITY: f32 = 0.5;
@@ -33,13 +36,13 @@ pub const RUN_COLOURS: [Color32; 6] = [
 /// The grey of Tol's set: for runs that are only a backdrop, and for the wait state.
 pub const BACKDROP: Color32 = Color32::from_rgb(0xBB, 0xBB, 0xBB);
 
-/// The colour of the run with this stable number.
+/// The colour at this place in a list.
 pub fn run_colour(number: u64) -> Color32 {
     let index = usize::try_from(number % RUN_COLOURS.len() as u64).unwrap_or_default();
     RUN_COLOURS.get(index).copied().unwrap_or(BACKDROP)
 }
 
-/// The colour and dash pattern of the run with this stable number: 6 colours x 4 patterns before a pair repeats.
+/// The colour and dash pattern at this place in a list: 6 colours x 4 patterns before a pair repeats.
 pub fn run_style(number: u64) -> (Color32, Dash) {
     let dash = match (number / RUN_COLOURS.len() as u64) % 4 {
         0 => Dash::Solid,

@@ -288,6 +288,41 @@ fn runs_of_one_name_are_told_apart() {
         assert_eq!(program.show(query)["id"], run.as_str(), "{query}");
     }
     let _ = program.run(&["show", "tiny decoder@seed=7"]).expect_code(2).expect_words(&["seed 1"]);
+    let listed = program.run(&["runs"]).expect_code(0).stdout;
+    assert!(listed.contains("tiny decoder, seed 1") && listed.contains("tiny decoder, seed 2"), "{listed}");
+}
+
+#[test]
+fn runs_are_listed_by_a_filter_and_with_columns_of_their_configs() {
+    let program = program();
+    let wide = TINY_DECODER.replace("width = 16", "width = 32");
+    assert_ne!(wide, TINY_DECODER);
+    let narrow = program.train(TINY_DECODER, &["--steps", "2", "--name", "narrow one"]);
+    let wide = program.train(&wide, &["--steps", "2", "--name", "wide one"]);
+    let _ = program.run(&["tag", &wide, "--add", "paper"]).expect_code(0);
+    let listed = |arguments: &[&str]| {
+        let text = program.run(arguments).expect_code(0).stdout;
+        [narrow.as_str(), wide.as_str()].map(|run| text.contains(run))
+    };
+    assert_eq!(listed(&["runs", "--filter", "model.width<20"]), [true, false]);
+    assert_eq!(listed(&["runs", "--filter", "tag=paper and steps=2"]), [false, true]);
+    assert_eq!(listed(&["runs", "--filter", "narrow"]), [true, false]);
+    let none = program.run(&["runs", "--filter", "nothing like it"]).expect_code(0).stdout;
+    assert_eq!(none, "No run matches the filter.\n");
+    let table = program.run(&["runs", "--columns", "model.width,tag,data.kind"]).expect_code(0).stdout;
+    for word in ["model.width", "data.kind", "paper", "32", "16", "grammar"] {
+        assert!(table.contains(word), "{word}: {table}");
+    }
+    assert!(!table.contains("training time"), "the columns that were asked for alone: {table}");
+    let told =
+        program.run(&["runs", "--json", "--filter", "wide", "--columns", "model.width,tag"]).expect_code(0).json();
+    assert_eq!(told.as_array().unwrap().len(), 1);
+    assert_eq!(told[0]["columns"], serde_json::json!({"model.width": 32.0, "tag": ["paper"]}));
+    // What cannot be used says where and what may be meant.
+    let _ = program.run(&["runs", "--filter", "loss<"]).expect_code(2).expect_words(&["At letter 5"]);
+    let _ = program.run(&["runs", "--columns", "modl.width"]).expect_code(2).expect_words(&["model.width"]);
+    let refused = program.run(&["runs", "--json", "--filter", "modl.width=3"]).expect_code(2).json();
+    assert_eq!(refused["problems"][0]["field"], "--filter");
 }
 
 #[test]

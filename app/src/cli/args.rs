@@ -262,6 +262,12 @@ pub struct RunsArgs {
     /// List archived runs too.
     #[arg(long)]
     pub all: bool,
+    /// List the runs that this finds, as the filter of the window does: `loss<2 and model.layers=4`, `tag=paper`, or words.
+    #[arg(long, value_name = "FILTER")]
+    pub filter: Option<String>,
+    /// Show these fields of each run behind its name: `model.layers,loss.best`; every field that a filter can name.
+    #[arg(long, value_name = "FIELD,…", value_delimiter = ',')]
+    pub columns: Vec<String>,
     /// Answer as JSON.
     #[arg(long)]
     pub json: bool,

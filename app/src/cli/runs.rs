@@ -1,15 +1,22 @@
 //! `headroom runs`: the table of runs.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use headroom_engine::{
-    store::{DamagedRun, RunFilter, RunList, RunState, RunSummary, series_names},
+    store::{DamagedRun, RunFilter, RunId, RunList, RunState, RunSummary, Store, series_names},
     text::escaped_line,
     train::Health,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::format;
+use crate::{
+    compare::{
+        filter::{Filter, Record, Value as Field},
+        names_apart,
+    },
+    format::Names,
+    panels::runs::{FlatConfigs, RunFields, needs_config, unknown_field},
+};
 
 use super::{
     args::RunsArgs,
@@ -23,24 +30,78 @@ const TOLD: usize = 10;
 
 /// Lists runs, newest first.
 pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
-    let filter = RunFilter { include_archived: args.all, include_deleted: false };
     let reading = open::reading(store)?;
-    let RunList { mut runs, damaged } = match &reading {
-        Some(reading) => reading.run_list(filter)?,
-        None => RunList::default(),
+    let list = |include_archived| {
+        let filter = RunFilter { include_archived, include_deleted: false };
+        reading.as_ref().map_or_else(|| Ok(RunList::default()), |reading| reading.run_list(filter))
     };
+    // Names are told apart among all runs, as in the window.
+    let RunList { runs: mut all, .. } = list(true)?;
+    all.sort_by_key(|run| std::cmp::Reverse(run.number));
+    let called: BTreeMap<RunId, String> = all.iter().map(|run| run.id.clone()).zip(names_apart(&all)).collect();
+    let RunList { mut runs, damaged } = list(args.all)?;
     runs.sort_by_key(|run| std::cmp::Reverse(run.number));
     for warning in reading.iter().flat_map(|reading| reading.warnings().try_iter().collect::<Vec<_>>()) {
         print::aside(format!("Warning: {warning}"));
     }
+    let had_none = runs.is_empty() && damaged.is_empty();
+    let configs = found(&mut runs, args, reading.as_ref())?;
+    // A filter says nothing of a run that cannot be read.
+    let damaged = if args.filter.is_some() { Vec::new() } else { damaged };
     if args.json {
-        return print::json(&with_damaged(&runs, &damaged)?);
+        return print::json(&as_json(&runs, &damaged, &args.columns, &configs)?);
     }
-    if runs.is_empty() && damaged.is_empty() {
+    if had_none {
         let place = open::path(store)?;
         let start = hint::command("train grammar-decoder", store);
         return print::line(format!("No runs yet in {}\nStart one with: {start}", place.display()));
     }
+    if runs.is_empty() && damaged.is_empty() {
+        return print::line("No run matches the filter.");
+    }
+    let names: Names = runs.iter().filter_map(|run| called.get(&run.id)).map(String::as_str).collect();
+    let name_of = |run: &RunSummary| names.brief(called.get(&run.id).map_or(run.name.as_str(), String::as_str));
+    let text = if args.columns.is_empty() {
+        usual(&runs, &damaged, name_of)
+    } else {
+        chosen(&runs, &damaged, &args.columns, &configs, name_of)
+    };
+    print::block(&text)?;
+    print::block(&bad_ends(&runs, &called))?;
+    let told: Vec<String> = damaged
+        .iter()
+        .rev()
+        .map(|run| format!("#{} {}: damaged, and left out elsewhere. {}.\n", run.number, name(run), run.why()))
+        .collect();
+    print::block(&if told.is_empty() { String::new() } else { format!("\n{}", told.concat()) })
+}
+
+/// Leaves the runs that the filter finds; the configs that filter and columns speak of come back.
+fn found(runs: &mut Vec<RunSummary>, args: &RunsArgs, reading: Option<&Store>) -> CliResult<FlatConfigs> {
+    let text = args.filter.clone().unwrap_or_default();
+    let filter = Filter::parse(&text).map_err(|error| CliError::at("--filter", error.describe(&text)))?;
+    let mut configs = FlatConfigs::default();
+    let fields = filter.fields().into_iter().map(|(field, _)| field).chain(args.columns.iter().map(String::as_str));
+    if let Some(reading) = reading.filter(|_| fields.clone().any(|field| needs_config(field, runs))) {
+        for run in runs.iter() {
+            configs.insert(run.id.clone(), &reading.run(run.id.as_str())?.config);
+        }
+    }
+    if !runs.is_empty() {
+        let unknown = |field: &str| unknown_field(field, runs, &configs);
+        if let Some(why) = filter.fields().into_iter().find_map(|(field, _)| unknown(field)) {
+            return Err(CliError::at("--filter", why));
+        }
+        if let Some(why) = args.columns.iter().find_map(|field| unknown(field)) {
+            return Err(CliError::at("--columns", why));
+        }
+    }
+    runs.retain(|run| filter.matches(&RunFields::of(run, &configs)));
+    Ok(configs)
+}
+
+/// The usual table.
+fn usual(runs: &[RunSummary], damaged: &[DamagedRun], name_of: impl Fn(&RunSummary) -> String) -> String {
     let mut table = Table::new([
         "#",
         "id",
@@ -52,12 +113,12 @@ pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
         "train loss",
         "best validation loss",
     ]);
-    for run in &runs {
+    for run in runs {
         let metric = |name: &str| run.metrics.get(name);
         table.row([
             run.number.to_string(),
             run.id.to_string(),
-            format::brief(&run.name),
+            name_of(run),
             run.state_words(),
             steps(run),
             run.device.clone(),
@@ -66,19 +127,62 @@ pub fn run(store: Option<&Path>, args: &RunsArgs) -> CliResult {
             maybe(metric(series_names::VALIDATION_LOSS).and_then(|series| series.best)),
         ]);
     }
+    add_damaged(&mut table, damaged, 9);
+    table.text()
+}
+
+/// The table of the columns that were asked for.
+fn chosen(
+    runs: &[RunSummary],
+    damaged: &[DamagedRun],
+    columns: &[String],
+    configs: &FlatConfigs,
+    name_of: impl Fn(&RunSummary) -> String,
+) -> String {
+    let mut table = Table::new(["#", "id", "name", "state"].into_iter().chain(columns.iter().map(String::as_str)));
+    for run in runs {
+        let value = |field: &String| match RunFields::of(run, configs).value(field) {
+            Some(Field::Number(number)) => plain::number(number),
+            Some(Field::Text(text)) => text,
+            Some(Field::List(words)) => words.join(", "),
+            None => "-".to_owned(),
+        };
+        let own = [run.number.to_string(), run.id.to_string(), name_of(run), run.state_words()];
+        table.row(own.into_iter().chain(columns.iter().map(value)));
+    }
+    add_damaged(&mut table, damaged, 4 + columns.len());
+    table.text()
+}
+
+fn add_damaged(table: &mut Table, damaged: &[DamagedRun], width: usize) {
     for run in damaged.iter().rev() {
-        let mut row = vec!["-".to_owned(); 9];
+        let mut row = vec!["-".to_owned(); width];
         row.splice(..4, [run.number.to_string(), id(run), name(run), "damaged".to_owned()]);
         table.row(row);
     }
-    print::block(&table.text())?;
-    print::block(&bad_ends(&runs))?;
-    let told: Vec<String> = damaged
-        .iter()
-        .rev()
-        .map(|run| format!("#{} {}: damaged, and left out elsewhere. {}.\n", run.number, name(run), run.why()))
-        .collect();
-    print::block(&if told.is_empty() { String::new() } else { format!("\n{}", told.concat()) })
+}
+
+/// The runs as JSON, each with the columns that were asked for; damaged ones last.
+fn as_json(
+    runs: &[RunSummary],
+    damaged: &[DamagedRun],
+    columns: &[String],
+    configs: &FlatConfigs,
+) -> CliResult<Vec<Value>> {
+    let mut all = with_damaged(runs, damaged)?;
+    for (run, value) in runs.iter().zip(&mut all).filter(|_| !columns.is_empty()) {
+        let of = |field: &String| match RunFields::of(run, configs).value(field) {
+            Some(Field::Number(number)) => json!(number),
+            Some(Field::Text(text)) => json!(text),
+            Some(Field::List(words)) => json!(words),
+            None => Value::Null,
+        };
+        let found: serde_json::Map<String, Value> = columns.iter().map(|field| (field.clone(), of(field))).collect();
+        if let Some(object) = value.as_object_mut() {
+            object.insert("columns".to_owned(), found.into());
+        }
+    }
+    Ok(all)
 }
 
 /// All runs as JSON; damaged ones last, with the state "damaged".
@@ -107,11 +211,10 @@ fn name(run: &DamagedRun) -> String {
 }
 
 /// Why runs failed or diverged, or what is wrong with them, a line each, newest first.
-fn bad_ends(runs: &[RunSummary]) -> String {
-    let told: Vec<String> = runs
-        .iter()
-        .filter_map(|run| Some(format!("#{} {}: {}\n", run.number, escaped_line(&run.name), bad_end(run)?)))
-        .collect();
+fn bad_ends(runs: &[RunSummary], called: &BTreeMap<RunId, String>) -> String {
+    let name = |run: &RunSummary| called.get(&run.id).cloned().unwrap_or_else(|| escaped_line(&run.name).into_owned());
+    let told: Vec<String> =
+        runs.iter().filter_map(|run| Some(format!("#{} {}: {}\n", run.number, name(run), bad_end(run)?))).collect();
     let mut text: String = told.iter().take(TOLD).map(String::as_str).collect();
     if told.len() > TOLD {
         let more = (told.len() - TOLD).to_string();

@@ -179,6 +179,7 @@ counterparts!(actions, Action, {
     Action::StartAll(..) => Typed("race"),
     Action::Inspect(_) => Typed("show"),
     Action::Delete(_) => Typed("delete"),
+    Action::DeleteAll(_) => Typed("delete"),
     Action::Copy(..) => Needs("a terminal copies what it shows"),
     Action::Say(..) => VIEW,
     Action::Purge => Typed("purge"),

@@ -20,6 +20,10 @@ pub struct Driver {
     pub settings: Settings,
     /// What it wanted done.
     pub actions: Vec<Action>,
+    /// Keys that are held down.
+    pub modifiers: Modifiers,
+    /// Those that the last frame was told of.
+    held: Modifiers,
     dialogs: FileDialogs,
     ctx: egui::Context,
     nodes: Vec<Node>,
@@ -37,6 +41,8 @@ impl Driver {
             state,
             settings: Settings::default(),
             actions: Vec::new(),
+            modifiers: Modifiers::NONE,
+            held: Modifiers::NONE,
             dialogs: FileDialogs::new(Arc::new(|| ())),
             ctx,
             nodes: Vec::new(),
@@ -50,11 +56,13 @@ impl Driver {
         self.frames += 1;
         self.state.begin_frame();
         self.dialogs.drain();
+        let changed = (self.held != self.modifiers).then_some(Event::ModifiersChanged(self.modifiers));
+        self.held = self.modifiers;
         let input = RawInput {
             screen_rect: Some(Rect::from_min_size(Pos2::ZERO, vec2(1600.0, 1400.0))),
             time: Some(f64::from(self.frames) * 0.5),
             focused: true,
-            events,
+            events: changed.into_iter().chain(events).collect(),
             ..RawInput::default()
         };
         let (state, settings, dialogs, actions) =
@@ -110,7 +118,8 @@ impl Driver {
     pub fn click_with(&mut self, panel: &mut dyn Panel, wanted: &str, button: PointerButton, times: usize) {
         let at = self.place(wanted);
         self.frame(panel, vec![Event::PointerMoved(at)]);
-        let press = |pressed| Event::PointerButton { pos: at, button, pressed, modifiers: Modifiers::NONE };
+        let modifiers = self.modifiers;
+        let press = |pressed| Event::PointerButton { pos: at, button, pressed, modifiers };
         let mut events = Vec::new();
         for _ in 0..times {
             events.extend([press(true), press(false)]);
@@ -119,10 +128,19 @@ impl Driver {
         self.settle(panel);
     }
 
+    /// Asks the panel to close what is open or to free what is held, as Esc does in the window.
+    pub fn back(&mut self, panel: &mut dyn Panel) -> bool {
+        let (state, settings, dialogs, actions) =
+            (&mut self.state, &mut self.settings, &mut self.dialogs, &mut self.actions);
+        let is_taken = panel.back(&mut PanelContext { state, settings, dialogs, actions });
+        self.settle(panel);
+        is_taken
+    }
+
     /// Presses a key.
     pub fn key(&mut self, panel: &mut dyn Panel, key: Key) {
-        let press =
-            |pressed| Event::Key { key, physical_key: None, pressed, repeat: false, modifiers: Modifiers::NONE };
+        let modifiers = self.modifiers;
+        let press = |pressed| Event::Key { key, physical_key: None, pressed, repeat: false, modifiers };
         self.frame(panel, vec![press(true)]);
         self.frame(panel, vec![press(false)]);
         self.settle(panel);

@@ -123,7 +123,7 @@ impl FigureFormat {
 }
 
 /// A name as a file name: letters, digits, dots and single hyphens.
-pub(super) fn slug(name: &str) -> String {
+pub fn slug(name: &str) -> String {
     let mut out = String::new();
     for letter in name.chars() {
         if letter.is_alphanumeric() || letter == '.' {

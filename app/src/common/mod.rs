@@ -16,7 +16,7 @@ pub mod state_text;
 
 pub use blank::{blank_ui, no_runs_ui, working_ui};
 pub use export_dialog::ExportDialog;
-pub use exportable::{DataExport, Exportable, FigureFormat};
+pub use exportable::{DataExport, Exportable, FigureFormat, slug};
 pub use modal::left_by_key;
 pub use model_name::{folder_name, subject_name};
 pub use run_json::run_json;

@@ -39,6 +39,11 @@ pub fn names_apart(runs: &[RunSummary]) -> Vec<String> {
     names
 }
 
+/// Whether a tag is that of a race, a sweep or a control.
+pub fn is_of_race(tag: &str) -> bool {
+    ["race:", "sweep:", "domains:"].iter().any(|kind| tag.starts_with(kind))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,6 +16,7 @@ pub mod models;
 pub mod reconstruct;
 pub mod redundancy;
 mod registry;
+mod run_picker;
 pub mod runs;
 pub mod spectra;
 pub mod speed;

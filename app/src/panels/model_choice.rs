@@ -16,8 +16,14 @@ use crate::{
     common::folder_name,
     context::{PanelContext, PanelId},
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
-    panels::analysis::which_words,
+    panels::{
+        analysis::which_words,
+        run_picker::{chosen_name, run_choices_ui, run_combo},
+    },
 };
+
+/// Width of the list, in points.
+const WIDTH: f32 = 150.0;
 
 /// Which model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -108,23 +114,22 @@ impl ModelChoice {
         let of_shown = if second { "The same model" } else { "The run above" };
         let text = match (self.kind, &self.run) {
             (Kind::Shown, _) => of_shown.to_owned(),
-            (Kind::Run, Some(run)) => cx.state.run_name(run),
+            (Kind::Run, Some(run)) => chosen_name(ui, &cx.state.run_name(run), WIDTH, cx),
             (Kind::Run, None) => "Another run".to_owned(),
             (Kind::Folder, _) => "A model directory".to_owned(),
         };
         let before = self.kind;
-        let combo = ComboBox::from_id_salt(key).width(150.0).selected_text(text).show_ui(ui, |ui| {
-            ui.selectable_value(&mut self.kind, Kind::Shown, of_shown);
-            ui.selectable_value(&mut self.kind, Kind::Folder, "A model directory");
+        let combo = run_combo(key, WIDTH).selected_text(text).truncate().show_ui(ui, |ui| {
+            let shown = ui.selectable_value(&mut self.kind, Kind::Shown, of_shown);
+            let folder = ui.selectable_value(&mut self.kind, Kind::Folder, "A model directory");
+            if shown.clicked() || folder.clicked() {
+                ui.close();
+            }
             if second {
-                let visible = cx.state.runs.iter().filter(|run| cx.state.selection.is_visible(&run.id));
-                for run in visible {
-                    let is_it = self.kind == Kind::Run && self.run.as_ref() == Some(&run.id);
-                    ui.push_id(run.number, |ui| {
-                        if ui.selectable_label(is_it, cx.state.run_name(&run.id)).clicked() {
-                            (self.kind, self.run) = (Kind::Run, Some(run.id.clone()));
-                        }
-                    });
+                ui.separator();
+                let chosen = self.run.as_ref().filter(|_| self.kind == Kind::Run).cloned();
+                if let Some(run) = run_choices_ui(ui, chosen.as_ref(), |_| true, cx) {
+                    (self.kind, self.run) = (Kind::Run, Some(run));
                 }
             }
         });

@@ -12,6 +12,7 @@ use crate::{
     format,
     state::{CurrentRun, GenerationPhase, State},
     theme,
+    widgets::elided,
 };
 
 /// The least width of the current run's name, in points.
@@ -156,7 +157,10 @@ fn current_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, current: &CurrentRun) {
         let called = cx.state.run_name(&current.run);
         let name = ui.scope(|ui| {
             ui.set_max_width(widest);
-            ui.add(Button::new(&called).frame(false).truncate().min_size(egui::vec2(0.0, 0.0)))
+            let font = TextStyle::Button.resolve(ui.style());
+            let short = elided(ui, &called, cx.state.run_names(), &font, widest - 2.0 * ui.spacing().button_padding.x);
+            let text = short.as_deref().unwrap_or(&called);
+            ui.add(Button::new(text).frame(false).truncate().min_size(egui::vec2(0.0, 0.0)))
         });
         let name = name.inner.on_hover_text(format!("{called}\nOpens it in the Live panel"));
         if name.accessible_name(format!("Current run: {called}")).clicked() {

@@ -421,6 +421,7 @@ impl State {
             self.refresh_record(run);
         }
         let labels = names_apart(&runs);
+        self.run_names = labels.iter().map(String::as_str).collect();
         self.labels = runs.iter().map(|run| run.id.clone()).zip(labels).collect();
         self.runs = runs;
         self.restore_undeleted();

@@ -6,6 +6,7 @@
 mod advice;
 mod analysis;
 mod apply;
+mod configs;
 mod current;
 mod generate;
 mod hub;
@@ -17,6 +18,7 @@ mod request_cache;
 mod selection;
 mod series;
 mod speed;
+mod styles;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -25,6 +27,7 @@ mod view;
 
 pub use advice::AdviceState;
 pub use analysis::{AnalysisPart, AnalysisState, MarkedHeads, PendingAnalysis};
+pub use configs::FlatConfigs;
 pub use current::{CurrentRun, StartFacts, SystemLoad};
 pub use generate::{GenerateState, Generation, GenerationSpec, Phase as GenerationPhase, Proving, step_costs};
 pub use hub::{FetchRun, HubState, Inspection, TransferProgress};
@@ -35,6 +38,7 @@ pub use rebuilt::ShownRebuilt;
 pub use selection::Selection;
 pub use series::{RunSeries, SeriesCache};
 pub use speed::{Measuring, SpeedState};
+pub use styles::Styles;
 pub use subject::SubjectId;
 pub use uploads::{UploadRequest, UploadRun, UploadsState};
 pub use view::{CheckAnswer, State};

@@ -3,7 +3,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use headroom_engine::store::RunId;
+use headroom_engine::store::{RunId, RunSummary};
+
+use super::Styles;
+use crate::theme::LineStyle;
 
 /// Which runs every panel shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +26,10 @@ pub struct Selection {
     pub hovered: Option<RunId>,
     /// The run that was under the mouse in the frame before.
     pub hovered_before: Option<RunId>,
+    /// Colours and dashes of the runs that are shown.
+    pub styles: Styles<RunId>,
+    /// The runs that the styles were last given out among, and the baseline then.
+    styled: (BTreeSet<RunId>, Option<RunId>),
 }
 
 impl Selection {
@@ -55,6 +62,35 @@ impl Selection {
         self.visible.contains(run)
     }
 
+    /// How the run is drawn wherever it is shown. The baseline always looks the same.
+    pub fn style_of(&self, run: &RunId) -> LineStyle {
+        if self.baseline.as_ref() == Some(run) { LineStyle::BASELINE } else { self.styles.style_of(run) }
+    }
+
+    /// Only these runs are shown from now on.
+    pub fn show_only(&mut self, runs: impl IntoIterator<Item = RunId>) {
+        self.visible = runs.into_iter().collect();
+    }
+
+    /// Gives colours and dashes to runs that are newly shown, the oldest first. One that is pinned when it is first shown takes
+    /// none from the others.
+    pub(super) fn give_styles(&mut self, runs: &[RunSummary]) {
+        if (&self.styled.0, &self.styled.1) == (&self.visible, &self.baseline) || runs.is_empty() {
+            return;
+        }
+        let known: Vec<&RunId> = self.visible.iter().filter(|run| self.styles.has(run)).collect();
+        let is_new = |run: &&RunSummary| {
+            self.visible.contains(&run.id) && !self.styles.has(&run.id) && self.baseline.as_ref() != Some(&run.id)
+        };
+        let mut new: Vec<&RunSummary> = runs.iter().filter(is_new).collect();
+        new.sort_by_key(|run| run.number);
+        let shown: Vec<RunId> = known.into_iter().chain(new.into_iter().map(|run| &run.id)).cloned().collect();
+        self.styles.assign(&shown);
+        // A run that was queued and is not in the list yet gets its style once it is.
+        let listed = |run: &&RunId| self.styles.has(run) || runs.iter().any(|known| known.id == **run);
+        self.styled = (self.visible.iter().filter(listed).cloned().collect(), self.baseline.clone());
+    }
+
     /// What was hovered in the last frame moves to `hovered_before`.
     pub fn begin_frame(&mut self) {
         self.hovered_before = self.hovered.take();
@@ -75,6 +111,43 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::examples;
+
+    #[test]
+    fn colours_are_given_out_among_what_is_shown_and_the_baseline_has_its_own() {
+        let runs: Vec<RunSummary> = (0..400).rev().map(|number| examples::summary(number, "run")).collect();
+        let id = |number: u64| examples::summary(number, "").id;
+        let mut selection = Selection::default();
+        selection.show_only([id(312), id(24), id(6)]);
+        selection.give_styles(&runs);
+        let places = |selection: &Selection, numbers: &[u64]| -> Vec<Option<usize>> {
+            let place = |style| (0..24).find(|&place| LineStyle::of_place(place) == style);
+            numbers.iter().map(|&number| place(selection.style_of(&id(number)))).collect()
+        };
+        assert_eq!(places(&selection, &[6, 24, 312]), [Some(0), Some(1), Some(2)], "the oldest first");
+        // More runs change nothing of the others, whichever are older.
+        selection.visible.extend([id(0), id(399)]);
+        selection.give_styles(&runs);
+        assert_eq!(places(&selection, &[6, 24, 312, 0, 399]), [0, 1, 2, 3, 4].map(Some));
+        // Pinned it looks as every baseline does, and unpinned as before.
+        selection.toggle_baseline(&id(24));
+        selection.give_styles(&runs);
+        assert_eq!(selection.style_of(&id(24)), LineStyle::BASELINE);
+        selection.toggle_baseline(&id(24));
+        assert_eq!(places(&selection, &[24]), [Some(1)]);
+        // Hidden, it leaves its place to the next one that is shown.
+        selection.toggle_visible(&id(24));
+        selection.give_styles(&runs);
+        assert_eq!(places(&selection, &[6, 312, 0, 399]), [0, 2, 3, 4].map(Some));
+        selection.baseline = Some(id(100));
+        selection.visible.extend([id(100), id(200)]);
+        selection.give_styles(&runs);
+        assert_eq!(selection.style_of(&id(100)), LineStyle::BASELINE);
+        assert_eq!(places(&selection, &[200]), [Some(1)], "the baseline takes no colour from the others");
+        selection.baseline = None;
+        selection.give_styles(&runs);
+        assert_eq!(places(&selection, &[100, 200]), [Some(5), Some(1)]);
+    }
 
     #[test]
     fn a_directory_is_shown_until_a_run_is_chosen() {

@@ -191,9 +191,9 @@ fn x_is_scaled_and_shifted() {
 fn a_deleted_run_can_be_brought_back() {
     let mut state = State::default();
     assert_eq!(state.undo_delete(), None);
-    state.delete_run(&id("a"));
+    state.delete_runs(&[id("a")]);
     assert!(state.can_undo_delete());
-    assert_eq!(state.undo_delete().as_deref(), Some(id("a").as_str()));
+    assert_eq!(state.undo_delete(), Some(format!("the run \"{}\"", id("a"))));
     let edits: Vec<RunEdit> = state
         .take_requests()
         .into_iter()

@@ -1,7 +1,7 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Instant};
 
 use headroom_engine::{
-    config::Problem,
+    config::{Problem, counted},
     store::{
         CheckpointRecord, DamagedRun, RunId, RunRecord, RunState, RunSummary, SnapshotData, TextSample, snapshot_kinds,
     },
@@ -9,10 +9,10 @@ use headroom_engine::{
 };
 
 use super::{
-    AdviceState, AnalysisState, CurrentRun, GenerateState, HubState, MapsState, ModelsState, PurgeState, Selection,
-    SeriesCache, SpeedState, StartFacts, SystemLoad, UploadsState, request_cache::RequestCache,
+    AdviceState, AnalysisState, CurrentRun, FlatConfigs, GenerateState, HubState, MapsState, ModelsState, PurgeState,
+    Selection, SeriesCache, SpeedState, StartFacts, SystemLoad, UploadsState, request_cache::RequestCache,
 };
-use crate::messages::Messages;
+use crate::{compare::is_of_race, format::Names, messages::Messages};
 
 /// Everything that the panels show.
 #[derive(Default)]
@@ -27,6 +27,8 @@ pub struct State {
     pub purge: PurgeState,
     /// Whole records of runs that were asked for with [`State::want_record`].
     pub records: BTreeMap<RunId, RunRecord>,
+    /// Flat configs of the runs that were asked for with [`State::want_configs`].
+    pub configs: FlatConfigs,
     /// Checkpoints of runs whose record came, by step.
     pub checkpoints: BTreeMap<RunId, Vec<CheckpointRecord>>,
     /// Folders that hold the files of runs whose record came.
@@ -77,12 +79,16 @@ pub struct State {
     pub engine_ended: bool,
     /// What the runs of the table are called: no two have the same name.
     pub(super) labels: BTreeMap<RunId, String>,
+    /// The same names, to be told apart where there is no room for all of one.
+    pub(super) run_names: Names,
     /// Names of runs that were queued and may not be in the list yet.
     pub(super) names: BTreeMap<RunId, String>,
     /// The tag of a race that was queued and whose runs are not in the table yet: its first becomes the baseline.
     pub(super) expected_race: Option<String>,
     /// Runs that were deleted and can be brought back, newest last.
     pub(super) deleted: Vec<Deleted>,
+    /// How often something was deleted.
+    pub(super) deletions: u64,
     /// Runs whose deletion was undone and that are not in the table yet.
     pub(super) returning: Vec<Deleted>,
     /// What was asked of runs: their records, samples and mixing matrices.
@@ -127,6 +133,8 @@ pub struct CheckAnswer {
 pub(super) struct Deleted {
     pub run: RunId,
     pub name: String,
+    /// Counts deletions: those of one stroke come back together.
+    pub deletion: u64,
     pub was_visible: bool,
     pub was_focused: bool,
     pub was_baseline: bool,
@@ -150,6 +158,11 @@ impl State {
             .unwrap_or_else(|| run.to_string())
     }
 
+    /// What all runs are called: whoever shortens a name leaves what tells it from these.
+    pub fn run_names(&self) -> &Names {
+        &self.run_names
+    }
+
     /// The newest run that another program on the store trains.
     pub fn running_elsewhere(&self) -> Option<&RunSummary> {
         let is_here = |run: &RunSummary| self.current.as_ref().is_some_and(|current| current.run == run.id);
@@ -162,6 +175,14 @@ impl State {
         if !self.records.contains_key(run) {
             self.asked.want(&(run.clone(), Asked::Record), || Asked::Record.of(run));
         }
+    }
+
+    /// Wants the configs of all runs, a few at a time; they come into `configs`. Returns how many are still missing.
+    pub fn want_configs(&mut self) -> usize {
+        let mut configs = std::mem::take(&mut self.configs);
+        let missing = configs.want_all(self);
+        self.configs = configs;
+        missing
     }
 
     /// Asks for the export of a model; what comes of it is there for [`State::take_export`].
@@ -201,29 +222,55 @@ impl State {
         self.expected_race = Some(tag);
     }
 
-    /// Deletes a run so that Undo brings it back.
-    pub fn delete_run(&mut self, run: &RunId) {
-        let name = self.run_name(run);
-        self.messages.push_info(format!("Deleted the run \"{name}\". Undo brings it back."));
-        let selection = &self.selection;
-        self.deleted.push(Deleted {
-            run: run.clone(),
-            name,
-            was_visible: selection.is_visible(run),
-            was_focused: selection.focused.as_ref() == Some(run),
-            was_baseline: selection.baseline.as_ref() == Some(run),
-        });
-        self.outgoing.push(Command::Edit { run: run.clone(), edit: RunEdit::Delete }.into());
+    /// Deletes runs so that one Undo brings all of them back.
+    pub fn delete_runs(&mut self, runs: &[RunId]) {
+        let what = match runs {
+            [] => return,
+            [run] => format!("the run \"{}\". Undo brings it back.", self.run_name(run)),
+            _ => format!("{}. Undo brings them back.", counted(runs.len() as u64, "run")),
+        };
+        self.messages.push_info(format!("Deleted {what}"));
+        self.deletions += 1;
+        for run in runs {
+            let selection = &self.selection;
+            self.deleted.push(Deleted {
+                run: run.clone(),
+                name: self.run_name(run),
+                deletion: self.deletions,
+                was_visible: selection.is_visible(run),
+                was_focused: selection.focused.as_ref() == Some(run),
+                was_baseline: selection.baseline.as_ref() == Some(run),
+            });
+            self.outgoing.push(Command::Edit { run: run.clone(), edit: RunEdit::Delete }.into());
+        }
     }
 
-    /// Brings the run that was deleted last back; returns its name.
+    /// Brings the runs that were deleted last back; returns what they are called.
     pub fn undo_delete(&mut self) -> Option<String> {
-        let deleted = self.deleted.pop()?;
-        self.messages.push_info(format!("Brought the run \"{}\" back.", deleted.name));
-        self.outgoing.push(Command::Edit { run: deleted.run.clone(), edit: RunEdit::Undelete }.into());
-        let name = deleted.name.clone();
-        self.returning.push(deleted);
-        Some(name)
+        let last = self.deleted.last()?.deletion;
+        let back: Vec<Deleted> = self.deleted.extract_if(.., |deleted| deleted.deletion == last).collect();
+        let what = match back.as_slice() {
+            [one] => format!("the run \"{}\"", one.name),
+            all => counted(all.len() as u64, "run"),
+        };
+        self.messages.push_info(format!("Brought {what} back."));
+        for deleted in back {
+            self.outgoing.push(Command::Edit { run: deleted.run.clone(), edit: RunEdit::Undelete }.into());
+            self.returning.push(deleted);
+        }
+        Some(what)
+    }
+
+    /// The runs of a tag are shown alone. A baseline that is none of them is unpinned; of a race the first is pinned.
+    pub fn show_tag(&mut self, tag: &str) {
+        let has_tag = |run: &&RunSummary| !run.archived && run.tags.iter().any(|own| own == tag);
+        let tagged: Vec<&RunSummary> = self.runs.iter().filter(has_tag).collect();
+        let first = tagged.iter().min_by_key(|run| run.number).map(|run| run.id.clone());
+        let ids: Vec<RunId> = tagged.into_iter().map(|run| run.id.clone()).collect();
+        if !self.selection.baseline.as_ref().is_some_and(|run| ids.contains(run)) {
+            self.selection.baseline = first.filter(|_| is_of_race(tag));
+        }
+        self.selection.show_only(ids);
     }
 
     /// Whether there is a deleted run that Undo brings back.
@@ -235,6 +282,7 @@ impl State {
     pub fn begin_frame(&mut self) {
         self.series.begin_frame();
         self.selection.begin_frame();
+        self.selection.give_styles(&self.runs);
     }
 
     /// What follows from events and from what panels want.

@@ -22,7 +22,7 @@ pub use head_map::{
 };
 pub use heat_map::{HeatMap, HeatResponse, HeatState};
 pub use height::HeightHandle;
-pub use name::name_ui;
+pub use name::{brief, elided, name_ui};
 pub use parallel::{Parallel, ParallelAxis, ParallelLine, ParallelResponse, ParallelScale, ParallelState};
 pub use sideways::sideways_ui;
 pub use swatch::swatch_ui;

@@ -1,16 +1,22 @@
 //! Names that are longer than their place.
 
-use egui::{FontId, Label, Response, RichText, TextStyle, Ui};
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
-/// Share of the room that the beginning gets; names of runs differ at their end.
-const HEAD: f32 = 0.55;
+use egui::{FontId, Id, Label, Response, RichText, TextStyle, Ui};
 
-/// A name on one line; where it is too long its middle gives way, and the whole is said on hover. `style` gives it its
-/// looks.
-pub fn name_ui(ui: &mut Ui, name: &str, style: impl FnOnce(RichText) -> RichText) -> Response {
+use crate::format::Names;
+
+/// Shortened names that are remembered at most.
+const MOST: usize = 4096;
+
+/// A name on one line; where it is too long, what it shares with the other `names` gives way, and the whole is said on hover.
+/// `style` gives it its looks.
+pub fn name_ui(ui: &mut Ui, name: &str, names: &Names, style: impl FnOnce(RichText) -> RichText) -> Response {
     let font = TextStyle::Body.resolve(ui.style());
-    let room = ui.available_width();
-    match elided(name, room, |letter| width(ui, &font, letter)) {
+    match elided(ui, name, names, &font, ui.available_width() - 1.0) {
         None => ui.add(Label::new(style(RichText::new(name))).selectable(false).extend()),
         Some(short) => {
             let label = ui.add(Label::new(style(RichText::new(short))).selectable(false).truncate());
@@ -19,45 +25,46 @@ pub fn name_ui(ui: &mut Ui, name: &str, style: impl FnOnce(RichText) -> RichText
     }
 }
 
-fn width(ui: &Ui, font: &FontId, letter: char) -> f32 {
-    ui.fonts_mut(|fonts| fonts.glyph_width(font, letter))
-}
-
-/// The name with an ellipsis in its middle, as long as the room allows; none where all of it fits.
-fn elided(name: &str, room: f32, width: impl Fn(char) -> f32) -> Option<String> {
-    let letters: Vec<char> = name.chars().collect();
-    let widths: Vec<f32> = letters.iter().map(|&letter| width(letter)).collect();
-    if widths.iter().sum::<f32>() <= room {
+/// As much of the name as `room` points hold in this font; none where all of it fits.
+pub fn elided(ui: &Ui, name: &str, names: &Names, font: &FontId, room: f32) -> Option<String> {
+    let all: f32 = name.chars().map(|letter| width(ui, font, letter)).sum();
+    if all <= room {
         return None;
     }
-    let room = (room - width('…') - 1.0).max(0.0);
-    let fitting = |widths: &mut dyn Iterator<Item = &f32>, room: f32| {
-        let mut used = 0.0;
-        widths
-            .take_while(|&&width| {
-                used += width;
-                used <= room
-            })
-            .count()
-    };
-    let head = fitting(&mut widths.iter(), room * HEAD);
-    let left = room - widths.iter().take(head).sum::<f32>();
-    let tail = fitting(&mut widths.iter().rev(), left).min(letters.len() - head);
-    let head: String = letters.iter().take(head).collect();
-    let tail: String = letters.iter().skip(letters.len() - tail).collect();
-    Some(format!("{}…{}", head.trim_end(), tail.trim_start()))
+    // Whole points: while a column is dragged not every fraction is worth a thought.
+    let room = room.max(0.0).floor();
+    remembered(ui, (name, names.key(), room.to_bits(), font), || {
+        names.elided(name, room, |letter| width(ui, font, letter))
+    })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The name, or as much of it as there is room for in legends and tooltips.
+pub fn brief(ui: &Ui, name: &str, names: &Names) -> String {
+    let short = remembered(ui, (name, names.key()), || Some(names.brief(name)));
+    short.unwrap_or_else(|| name.to_owned())
+}
 
-    #[test]
-    fn the_middle_gives_way_and_beginning_and_end_stay() {
-        let short = |room| elided("grammar decoder, 8 heads, seed 3", room, |_| 1.0);
-        assert_eq!(short(32.0), None);
-        assert_eq!(short(22.0).as_deref(), Some("grammar dec…s, seed 3"));
-        assert_eq!(short(0.0).as_deref(), Some("…"));
-        assert_eq!(elided("日本語の名前", 4.0, |_| 1.0).as_deref(), Some("日…前"));
+/// What was made of a name before, or is made of it now.
+fn remembered(ui: &Ui, of: impl Hash, make: impl FnOnce() -> Option<String>) -> Option<String> {
+    let mut hash = DefaultHasher::new();
+    of.hash(&mut hash);
+    let (key, id) = (hash.finish(), Id::unique("elided names"));
+    let kept = ui.data_mut(|data| data.get_temp_mut_or_default::<Elided>(id).clone());
+    if let Some(known) = kept.lock().get(&key) {
+        return Some(known.clone());
     }
+    let short = make()?;
+    let mut kept = kept.lock();
+    if kept.len() >= MOST {
+        kept.clear();
+    }
+    kept.insert(key, short.clone());
+    Some(short)
+}
+
+/// Names that were shortened before, by a hash of all that decides about it.
+type Elided = std::sync::Arc<egui::mutex::Mutex<HashMap<u64, String>>>;
+
+fn width(ui: &Ui, font: &FontId, letter: char) -> f32 {
+    ui.fonts_mut(|fonts| fonts.glyph_width(font, letter))
 }

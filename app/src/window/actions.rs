@@ -163,7 +163,8 @@ impl HeadroomWindow {
                 *self.inspector_open(ctx) = true;
                 self.state.selection.focused = Some(run);
             }
-            Action::Delete(run) => self.state.delete_run(&run),
+            Action::Delete(run) => self.state.delete_runs(&[run]),
+            Action::DeleteAll(runs) => self.state.delete_runs(&runs),
             Action::Copy(what, text) => {
                 ctx.copy_text(text);
                 self.state.messages.push_info(format!("{what} is on the clipboard."));

@@ -19,7 +19,7 @@ use crate::{
         HelpDialog, Outcome, PaletteAction, PaletteDialog, PurgeDialog, interrupted_ui, log_ui, rail_ui, strip_ui,
         top_bar_ui, view_menu_ui,
     },
-    state::State,
+    state::{State, Styles},
     theme,
 };
 
@@ -74,6 +74,7 @@ impl HeadroomWindow {
     pub fn new(ctx: &Context, link: Link, settings: Settings, settings_path: Option<PathBuf>) -> Self {
         let mut state = State::default();
         state.selection.visible = settings.visible.iter().cloned().collect();
+        state.selection.styles = Styles::with_places(settings.styles.clone());
         state.selection.baseline.clone_from(&settings.baseline);
         for command in [Command::ListRuns, Command::Devices] {
             link.send(&mut state, command);

@@ -20,6 +20,9 @@ impl HeadroomWindow {
             if !selection.visible.iter().eq(self.settings.visible.iter()) {
                 self.settings.visible = selection.visible.iter().cloned().collect();
             }
+            if *selection.styles.places() != self.settings.styles {
+                self.settings.styles.clone_from(selection.styles.places());
+            }
             if selection.baseline != self.settings.baseline {
                 self.settings.baseline.clone_from(&selection.baseline);
             }

@@ -314,6 +314,33 @@ fn table_of_runs() {
 }
 
 #[test]
+fn table_of_runs_in_groups_with_several_selected() {
+    in_both_themes("runs_groups", |theme| {
+        let mut screen = full(theme, PanelId::RUNS);
+        screen.click("Group");
+        screen.fill("Search config keys", "heads");
+        screen.click("Group by model.heads");
+        screen.click("Columns");
+        screen.fill("Search columns", "rate");
+        screen.click("Pin the column train.learning_rate");
+        screen.press(Modifiers::NONE, Key::Escape);
+        screen.click("grammar encoder, seed 1");
+        screen.press(Modifiers::SHIFT, Key::ArrowDown);
+        screen.press(Modifiers::SHIFT, Key::ArrowDown);
+        screen
+    });
+}
+
+#[test]
+fn columns_of_runs_are_chosen_from_a_list() {
+    in_both_themes("runs_columns", |theme| {
+        let mut screen = full(theme, PanelId::RUNS);
+        screen.click("Columns");
+        screen
+    });
+}
+
+#[test]
 fn inspector_of_a_finished_run() {
     in_both_themes("inspector", |theme| {
         let mut screen = full(theme, PanelId::RUNS);

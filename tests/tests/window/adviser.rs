@@ -219,7 +219,7 @@ fn a_trained_model_is_advised_trained_and_compared_in_the_window() {
     assert_eq!(source.tags, ["advice:one"]);
     // What was predicted goes and comes back with the run.
     let advised = screen.state().runs.iter().find(|run| run.name != "one").unwrap().id.clone();
-    screen.state().delete_run(&advised);
+    screen.state().delete_runs(std::slice::from_ref(&advised));
     screen.wait("the run's end", |screen| !screen.says("Predicted and measured"));
     screen.state().undo_delete();
     let source = screen.state().runs.iter().find(|run| run.name == "one").unwrap().id.clone();

@@ -299,7 +299,7 @@ fn a_checkpoint_is_analysed_on_demand_and_shown_once_it_is_there() {
     screen.click("Analyse a checkpoint");
     screen.click("Cosine");
     screen.click("Spectra of heads");
-    screen.choose("Space to project on", "grammar decoder, seed 1");
+    screen.choose("Space to project on", "grammar decoder, seed 1 (finished)");
     screen.recorded();
     screen.click("Start the analysis");
     let spec = screen.recorded().into_iter().find_map(|command| match command {

@@ -117,6 +117,59 @@ fn runs_are_found_changed_deleted_and_there_again_after_a_restart() {
 }
 
 #[test]
+fn several_runs_are_tagged_compared_exported_deleted_and_brought_back() {
+    let (folder, mut screen) = two_runs();
+    screen.press_text(Key::Num4, "4");
+    screen.click("one");
+    screen.press(Modifiers::COMMAND, Key::A);
+    assert!(screen.has("2 selected"), "{:#?}", screen.words());
+    screen.click("Tag…");
+    screen.fill("Tag for all of these", "pair");
+    screen.click("Tag them");
+    screen.wait("the tags", |screen| ["one", "two"].iter().all(|name| named(screen, name).tags == ["pair"]));
+    screen.settle();
+
+    let models = folder.path().join("models");
+    screen.click("Export checkpoints…");
+    screen.fill("Folder", &models.display().to_string());
+    screen.click("Export 2 checkpoints");
+    screen.wait_for_words("Exported 2 checkpoints to");
+    for run in ["one", "two"] {
+        assert!(models.join(run).join("model.safetensors").is_file(), "{run}");
+    }
+
+    // The filter decides what charts show, and the tag what Compare shows.
+    screen.click("Deselect");
+    screen.click("Hide all");
+    assert!(screen.state().selection.visible.is_empty());
+    screen.fill("Filter runs", "seed=2");
+    screen.wait_for("1 of 2 runs");
+    screen.click("Show only these");
+    assert_eq!(screen.state().selection.visible.len(), 1);
+    screen.click("Clear filter");
+    screen.click("Tag pair of one");
+    screen.click("Compare \"pair\"");
+    assert_eq!(screen.window().open_panel(), PanelId::COMPARE);
+    assert_eq!(screen.state().selection.visible.len(), 2);
+
+    screen.press_text(Key::Num4, "4");
+    screen.click("one");
+    screen.press(Modifiers::SHIFT, Key::ArrowDown);
+    screen.press(Modifiers::SHIFT, Key::ArrowUp);
+    screen.press(Modifiers::COMMAND, Key::A);
+    screen.press(Modifiers::NONE, Key::Delete);
+    assert!(screen.has("Delete 2 runs?") && screen.says("one (#1, finished)"), "{:#?}", screen.words());
+    screen.click("Delete 2 runs");
+    screen.wait("the deletion", |screen| screen.state().runs.is_empty());
+    screen.settle();
+    assert!(screen.says("Deleted 2 runs. Undo brings them back."), "{:#?}", screen.words());
+    assert!(models.join("one").join("model.safetensors").is_file(), "what was exported is the user's");
+    screen.press(Modifiers::COMMAND, Key::Z);
+    screen.wait("the undo", |screen| screen.state().runs.len() == 2);
+    screen.close();
+}
+
+#[test]
 fn damaged_runs_are_told_of_beside_the_others() {
     let mut screen = Screen::recorder();
     headroom_tests::fill_with_examples(screen.state());

@@ -3,6 +3,7 @@ use std::fmt::Write as _;
 use super::ruler::Ruler;
 use super::text::{TICK, text};
 use crate::export::{Figure, FigureSeries};
+use crate::format::Names;
 use crate::theme::{self, hex};
 
 /// Legend entries beyond this many are counted only.
@@ -23,10 +24,11 @@ pub(super) fn legend_rows<'a>(figure: &'a Figure, ruler: &mut Ruler, limit: f64)
     }
     let mut rows: Vec<Vec<Entry<'a>>> = vec![Vec::new()];
     let mut x = 0.0;
+    let names: Names = named.iter().map(|series| series.name.as_str()).collect();
     let more = named.len().saturating_sub(MOST_ENTRIES);
     let entries = named.iter().take(MOST_ENTRIES).map(|series| (Some(*series), series.name.clone()));
     for (series, name) in entries.chain((more > 0).then(|| (None, format!("and {more} more")))) {
-        let name = ruler.fit(&name, TICK, limit * 0.6);
+        let name = ruler.fit_name(&name, &names, TICK, limit * 0.6);
         let width = 30.0 + ruler.width(&name, TICK) + 22.0;
         if x > 0.0 && x + width - 22.0 > limit * 0.92 {
             rows.push(Vec::new());

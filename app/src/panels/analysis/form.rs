@@ -42,7 +42,7 @@ pub trait FormOptions: Default {
     const WORDS: FormWords;
 
     /// Draws the options into a row.
-    fn ui(&mut self, ui: &mut Ui, subject: &Subject, cx: &PanelContext<'_>);
+    fn ui(&mut self, ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>);
 
     /// The request with these options, and the models in whose space scores are measured too.
     fn spec(&self, spec: AnalysisSpec) -> (AnalysisSpec, Vec<Subspace>);

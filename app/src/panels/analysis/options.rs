@@ -6,7 +6,14 @@ use headroom_engine::{
 };
 
 use super::{FormOptions, FormWords, Subject, formula};
-use crate::{context::PanelContext, format};
+use crate::{
+    context::PanelContext,
+    format,
+    panels::run_picker::{chosen_name, run_choices_ui, run_combo},
+};
+
+/// Width of the list of models to project on, in points.
+const SPACE: f32 = 150.0;
 
 /// What is found out about a checkpoint, on text in which order.
 #[derive(Clone, Debug)]
@@ -42,7 +49,7 @@ impl FormOptions for AnalysisOptions {
         what: "analysis",
     };
 
-    fn ui(&mut self, ui: &mut Ui, subject: &Subject, cx: &PanelContext<'_>) {
+    fn ui(&mut self, ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
         let order = |order: Option<bool>| match order {
             None if subject.run.is_none() => "text as it is",
             None => "text as trained on",
@@ -87,28 +94,39 @@ impl FormOptions for AnalysisOptions {
 
 impl AnalysisOptions {
     /// Chooses another model in whose space the scores are measured too: another checkpoint, or a run that is shown.
-    fn space_ui(&mut self, ui: &mut Ui, subject: &Subject, cx: &PanelContext<'_>) {
+    fn space_ui(&mut self, ui: &mut Ui, subject: &Subject, cx: &mut PanelContext<'_>) {
         let run = subject.id.run();
         let own = run.into_iter().flat_map(|run| {
             let kept = cx.state.checkpoints.get(run).into_iter().flatten();
             kept.map(|kept| (run.clone(), Some(kept.step)))
         });
-        let visible = cx.state.runs.iter().filter(|other| cx.state.selection.is_visible(&other.id));
-        let others = visible.filter(|other| run != Some(&other.id)).map(|other| (other.id.clone(), None));
-        let mut all: Vec<(RunId, Option<u64>)> = own.chain(others).collect();
-        all.dedup();
-        self.space = self.space.take().filter(|space| all.contains(space));
+        let mut own: Vec<(RunId, Option<u64>)> = own.collect();
+        own.dedup();
+        let is_there = |space: &(RunId, Option<u64>)| match space {
+            (of, None) => run != Some(of) && cx.state.run(of).is_some(),
+            step => own.contains(step),
+        };
+        self.space = self.space.take().filter(is_there);
         let name = |(of, step): &(RunId, Option<u64>)| match step {
             Some(step) => format!("step {}", format::count(*step)),
-            None => cx.state.run_name(of),
+            None => chosen_name(ui, &cx.state.run_name(of), SPACE, cx),
         };
         let text = self.space.as_ref().map_or_else(|| "no other model".to_owned(), &name);
         ui.label("Project on the space of");
-        let combo = ComboBox::from_id_salt("space").width(150.0).selected_text(text).show_ui(ui, |ui| {
+        let before = self.space.clone();
+        let combo = run_combo("space", SPACE).selected_text(text).truncate().show_ui(ui, |ui| {
             ui.selectable_value(&mut self.space, None, "no other model");
-            for space in all {
-                let text = name(&space);
-                ui.push_id(&text, |ui| ui.selectable_value(&mut self.space, Some(space), &text));
+            for (of, step) in own {
+                let text = format!("step {}", format::count(step.unwrap_or_default()));
+                ui.push_id(&text, |ui| ui.selectable_value(&mut self.space, Some((of, step)), &text));
+            }
+            ui.separator();
+            let chosen = self.space.as_ref().filter(|(_, step)| step.is_none()).map(|(of, _)| of.clone());
+            if let Some(other) = run_choices_ui(ui, chosen.as_ref(), |other| run != Some(&other.id), cx) {
+                self.space = Some((other, None));
+            }
+            if self.space != before {
+                ui.close();
             }
         });
         combo.response.accessible_name("Space to project on").on_hover_text(

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use egui::{Button, Color32, ComboBox, TextEdit, Ui};
+use egui::{Button, Color32, TextEdit, Ui};
 use headroom_engine::{
     checkpoint::DirectoryFacts,
     config::{DataConfig, FileSource, Source},
@@ -14,9 +14,12 @@ use crate::{
     common::folder_name,
     context::{Action, PanelContext, PanelId},
     file_dialogs::{Answer, Ask, Pick, current_folder, typed_path},
-    panels::live::{run_choices_ui, shown_run},
+    panels::{
+        live::shown_run,
+        run_picker::{PICKER, chosen_name, name_combo, run_choices_ui, run_combo},
+    },
     state::{State, SubjectId},
-    theme::{self, Dash},
+    theme::LineStyle,
 };
 
 /// Under which name the text is remembered.
@@ -44,22 +47,19 @@ impl Subject {
             let (id, name) = (SubjectId::Directory(path.to_owned()), folder_name(path));
             return Some(Self { id, name, run: None });
         }
-        shown_run(cx).map(Self::of_run)
-    }
-
-    /// A run.
-    pub fn of_run(run: RunSummary) -> Self {
-        Self { id: SubjectId::Run(run.id.clone()), name: run.name.clone(), run: Some(run) }
+        let run = shown_run(cx)?;
+        Some(Self { id: SubjectId::Run(run.id.clone()), name: run.name.clone(), run: Some(run) })
     }
 
     /// The colour of its bars.
-    pub fn colour(&self) -> Color32 {
-        self.style().0
+    pub fn colour(&self, state: &State) -> Color32 {
+        self.style(state).colour
     }
 
-    /// Colour and dashes of its curves.
-    pub fn style(&self) -> (Color32, Dash) {
-        theme::run_style(self.run.as_ref().map_or(0, |run| run.number))
+    /// How its curves are drawn.
+    pub fn style(&self, state: &State) -> LineStyle {
+        let style = self.run.as_ref().map(|run| state.selection.style_of(&run.id));
+        style.unwrap_or_else(|| LineStyle::of_place(0))
     }
 
     /// Whether there is a model to be analysed: of a run, a checkpoint.
@@ -135,7 +135,7 @@ impl Subject {
             directories.insert(0, path.clone());
         }
         let (mut run, mut directory) = (None, None::<PathBuf>);
-        let combo = ComboBox::from_id_salt("live run").selected_text(&self.name).width(220.0).truncate();
+        let combo = run_combo("live run", PICKER).selected_text(chosen_name(ui, &self.name, PICKER, cx)).truncate();
         let combo = combo.show_ui(ui, |ui| {
             for path in &directories {
                 let is_it = matches!(&self.id, SubjectId::Directory(shown) if shown == path);
@@ -143,26 +143,28 @@ impl Subject {
                     let label = ui.selectable_label(is_it, folder_name(path));
                     if label.on_hover_text(path.display().to_string()).clicked() {
                         directory = Some(path.clone());
+                        ui.close();
                     }
                 });
             }
             if !directories.is_empty() {
                 ui.separator();
             }
-            run = run_choices_ui(ui, self.id.run(), cx);
+            run = run_choices_ui(ui, self.id.run(), |_| true, cx);
             if !cx.state.runs.is_empty() {
                 ui.separator();
             }
             let other = ui.selectable_label(false, "A model directory…");
             if other.on_hover_text("Opens Models, where models are brought from folders and hubs").clicked() {
                 cx.act(Action::Open(PanelId::MODELS));
+                ui.close();
             }
         });
         let whole = match &self.id {
             SubjectId::Run(_) => self.name.clone(),
             SubjectId::Directory(path) => path.display().to_string(),
         };
-        combo.response.on_hover_text(whole).accessible_name("Run");
+        name_combo(combo.response, "Run", (&self.name, &whole));
         if let Some(run) = run {
             cx.state.selection.set_directory(None);
             cx.state.selection.focused = Some(run);

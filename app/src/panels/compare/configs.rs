@@ -7,8 +7,9 @@ use super::view::View;
 use crate::{
     compare::{ConfigDiff, TextTable},
     context::{Action, PanelContext},
-    format, theme,
-    widgets::{sideways_ui, swatch_ui},
+    format::{self, Names},
+    theme::{self, LineStyle},
+    widgets::{brief, sideways_ui, swatch_ui},
 };
 
 /// Configs that fit side by side.
@@ -64,7 +65,9 @@ impl ConfigSection {
                 );
                 ui.label(RichText::new(text).color(theme::palette(ui.visuals()).weak));
             }
-            self.grid_ui(ui, view);
+            let heads: Vec<(LineStyle, String)> =
+                loaded.iter().map(|run| (cx.state.selection.style_of(&run.id), cx.state.run_name(&run.id))).collect();
+            self.grid_ui(ui, view, &heads);
         });
     }
 
@@ -79,8 +82,9 @@ impl ConfigSection {
         });
     }
 
-    fn grid_ui(&self, ui: &mut Ui, view: &View) {
+    fn grid_ui(&self, ui: &mut Ui, view: &View, heads: &[(LineStyle, String)]) {
         let palette = theme::palette(ui.visuals());
+        let names: Names = heads.iter().map(|(_, name)| name.as_str()).collect();
         let rows = self.diff.shown(view.only_differences, &view.search);
         if rows.is_empty() {
             let text = if view.search.trim().is_empty() {
@@ -96,11 +100,10 @@ impl ConfigSection {
                 ui,
                 |ui| {
                     ui.label(RichText::new("Key").color(palette.weak));
-                    for (number, name) in &self.key {
+                    for (style, name) in heads {
                         ui.horizontal(|ui| {
-                            let (colour, dash) = theme::run_style(*number);
-                            swatch_ui(ui, colour, dash);
-                            ui.label(RichText::new(short(name)).color(palette.strong)).on_hover_text(name);
+                            swatch_ui(ui, *style);
+                            ui.label(RichText::new(brief(ui, name, &names)).color(palette.strong)).on_hover_text(name);
                         });
                     }
                     ui.end_row();

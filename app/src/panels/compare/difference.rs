@@ -74,7 +74,7 @@ impl DifferenceMaker {
                 made.alignment = Some(made.alignment.map_or(alignment, |so_far| coarser(so_far, alignment)));
             }
             let name = if what.n > 1 { format!("{} (n = {})", bundle.name, what.n) } else { bundle.name.clone() };
-            made.lines.push(Line::new(bundle.number, name, what.series, what.edges, is_baseline));
+            made.lines.push(Line::new(bundle, name, what.series, what.edges));
         }
         self.kept.retain(|_, kept| kept.seen);
         Some(made)
@@ -190,7 +190,7 @@ mod tests {
         let mut maker = DifferenceMaker::default();
         let view = View::default();
         let made = maker.make(&grouped, METRIC, &view, Some(&baseline), &mut state).unwrap();
-        assert!(made.lines[0].is_baseline && made.lines[0].series.y() == [0.0, 0.0]);
+        assert!(made.lines[0].number == grouped[0].number && made.lines[0].series.y() == [0.0, 0.0]);
         let other = &made.lines[1];
         assert_eq!(other.series.points().collect::<Vec<_>>(), [(50.0, 2.0), (100.0, 2.0)]);
         assert_eq!(other.name, "other (n = 2)");

@@ -6,7 +6,7 @@ use headroom_engine::store::{RunId, RunRecord, RunSummary, SeriesData};
 
 use super::{
     difference::DifferenceMaker,
-    lines::{Bundle, Line, LineMaker, Made, bundles},
+    lines::{Bundle, Line, LineMaker, Made, bundles, style_bundles},
     scatter::{Given, ScatterView, cost_keys},
     view::View,
 };
@@ -15,7 +15,7 @@ use crate::{
     export::Figure,
     panels::runs::FlatConfigs,
     plot::{Axis, Scale},
-    state::State,
+    state::{State, Styles},
     widgets::{Chart, ChartLine, ChartState, SharedX},
 };
 
@@ -143,7 +143,8 @@ pub fn stored_figures(
     }
     let mut configs = FlatConfigs::default();
     configs.want(&mut state, runs.iter().map(|run| run.id.clone()));
-    let bundles = bundles(&runs, &names_apart(&runs), view.group.as_deref(), &configs);
+    let mut bundles = bundles(&runs, &names_apart(&runs), view.group.as_deref(), &configs);
+    style_bundles(&mut bundles, Some(&mut Styles::default()), &state.selection);
     let made = LineMaker::default().make(&bundles, metric, view, &mut state);
     let missing = made.without_x + made.without_metric + made.loading;
     let about = metadata(&bundles, &state.records);

@@ -14,8 +14,8 @@ use crate::{
     compare::{Aligned, Alignment, Band, Group, align, curve_x, group_all_but, group_by},
     panels::runs::FlatConfigs,
     plot::{Series, Version, XAxis},
-    state::State,
-    theme,
+    state::{Selection, State, Styles},
+    theme::LineStyle,
     widgets::{self, ChartLine},
 };
 
@@ -31,6 +31,8 @@ pub struct Bundle {
     pub name: String,
     /// The runs.
     pub runs: Vec<RunSummary>,
+    /// How its line is drawn.
+    pub style: LineStyle,
 }
 
 impl Bundle {
@@ -49,6 +51,7 @@ pub fn bundles(runs: &[RunSummary], names: &[String], group: Option<&str>, confi
             number: run.number,
             name: name.clone(),
             runs: vec![run.clone()],
+            style: LineStyle::BASELINE,
         };
         return alone.map(bundle).collect();
     };
@@ -73,7 +76,7 @@ pub fn bundles(runs: &[RunSummary], names: &[String], group: Option<&str>, confi
             } else {
                 group.label.clone()
             };
-            Some(Bundle { number: first.number, name, runs })
+            Some(Bundle { number: first.number, name, runs, style: LineStyle::BASELINE })
         })
         .collect();
     // Names that do not tell groups apart give way to what does.
@@ -87,6 +90,24 @@ pub fn bundles(runs: &[RunSummary], names: &[String], group: Option<&str>, confi
     made
 }
 
+/// Gives bundles the styles that they are drawn in: a run's is the same everywhere, groups have theirs among themselves, and
+/// whatever holds the baseline looks as the baseline does.
+pub fn style_bundles(bundles: &mut [Bundle], groups: Option<&mut Styles<u64>>, selection: &Selection) {
+    let is_baseline = |bundle: &Bundle| selection.baseline.as_ref().is_some_and(|run| bundle.has(run));
+    let mut groups = groups;
+    if let Some(groups) = &mut groups {
+        let shown: Vec<u64> = bundles.iter().filter(|one| !is_baseline(one)).map(|one| one.number).collect();
+        groups.assign(&shown);
+    }
+    for bundle in bundles {
+        bundle.style = match (is_baseline(bundle), &groups, bundle.runs.first()) {
+            (false, Some(groups), _) => groups.style_of(&bundle.number),
+            (false, None, Some(run)) => selection.style_of(&run.id),
+            _ => LineStyle::BASELINE,
+        };
+    }
+}
+
 /// One line, ready to be drawn.
 pub struct Line {
     /// As [`Bundle::number`].
@@ -97,30 +118,22 @@ pub struct Line {
     pub series: Series,
     /// The band's lower and upper edge.
     band: Option<(Series, Series)>,
-    /// Drawn thick.
-    pub is_baseline: bool,
+    /// How it is drawn.
+    pub style: LineStyle,
     marks: Vec<(f64, String)>,
 }
 
 impl Line {
     /// A line without marks.
-    pub fn new(number: u64, name: String, series: Series, band: Option<(Series, Series)>, is_baseline: bool) -> Self {
-        Self { number, name, series, band, is_baseline, marks: Vec::new() }
+    pub fn new(bundle: &Bundle, name: String, series: Series, band: Option<(Series, Series)>) -> Self {
+        Self { number: bundle.number, name, series, band, style: bundle.style, marks: Vec::new() }
     }
 
     /// As the chart takes it.
     pub fn chart_line(&self) -> ChartLine<'_> {
-        let width = if self.is_baseline { 3.0 } else { ChartLine::WIDTH };
         let band = self.band.as_ref().map(|(low, high)| widgets::Band { low, high });
-        let (colour, dash) = theme::run_style(self.number);
-        ChartLine {
-            width,
-            band,
-            colour,
-            dash,
-            marks: &self.marks,
-            ..ChartLine::new(self.number, &self.name, &self.series)
-        }
+        let line = ChartLine::styled(self.number, &self.name, &self.series, self.style);
+        ChartLine { band, marks: &self.marks, ..line }
     }
 
     /// The value at `x`: of the last point at or before it, none outside the line.
@@ -198,7 +211,6 @@ impl LineMaker {
     /// The lines of a metric.
     pub fn make(&mut self, bundles: &[Bundle], metric: &str, view: &View, state: &mut State) -> Made {
         let mut made = Made::default();
-        let baseline = state.selection.baseline.clone();
         for bundle in bundles {
             let mut curves: Vec<Series> = Vec::with_capacity(bundle.runs.len());
             for run in &bundle.runs {
@@ -212,12 +224,11 @@ impl LineMaker {
                     Some(curve) => curves.push(curve.clone()),
                 }
             }
-            let is_baseline = baseline.as_ref().is_some_and(|run| bundle.has(run));
-            let (name, number) = (bundle.name.clone(), bundle.number);
+            let (name, number, style) = (bundle.name.clone(), bundle.number, bundle.style);
             if bundle.runs.len() == 1 {
                 if let (Some(series), Some(run)) = (curves.pop(), bundle.runs.first()) {
                     let marks = resumed(state, &run.id, metric, &series);
-                    made.lines.push(Line { number, name, series, band: None, is_baseline, marks });
+                    made.lines.push(Line { number, name, series, band: None, style, marks });
                 }
             } else if !curves.is_empty() {
                 let key = (bundle.runs.iter().map(|run| run.number).collect(), metric.to_owned());
@@ -232,7 +243,7 @@ impl LineMaker {
                     name: format!("{name} (n = {n})"),
                     series: kept.what.mean.clone(),
                     band: kept.what.edges.clone(),
-                    is_baseline,
+                    style,
                     marks: Vec::new(),
                 });
             }
@@ -415,7 +426,8 @@ pub(super) mod tests {
     #[test]
     fn a_value_is_that_of_the_last_point_before_and_none_beyond_the_end() {
         let series: Series = [(10.0, 1.0), (20.0, 2.0)].into_iter().collect();
-        let line = Line { number: 0, name: String::new(), series, band: None, is_baseline: false, marks: Vec::new() };
+        let bundle = Bundle { number: 0, name: String::new(), runs: Vec::new(), style: LineStyle::of_place(0) };
+        let line = Line::new(&bundle, String::new(), series, None);
         assert_eq!([5.0, 10.0, 15.0, 20.0, 21.0].map(|x| line.at(x)), [None, Some(1.0), Some(1.0), Some(2.0), None]);
     }
 }

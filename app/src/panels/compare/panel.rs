@@ -10,7 +10,7 @@ use super::{
     controls::{Which, controls_ui},
     difference::DifferenceMaker,
     figures::{chart, difference_chart, difference_title, figure, metadata},
-    lines::{Bundle, LineMaker, Made, RENEW_EVERY, bundles},
+    lines::{Bundle, LineMaker, Made, RENEW_EVERY, bundles, style_bundles},
     notes::{notes_ui, other_text_ui},
     parallel::ParallelView,
     scatter::{Given, ScatterView},
@@ -23,6 +23,7 @@ use crate::{
     context::{Action, Panel, PanelContext, PanelId},
     export::ParallelFigure,
     panels::runs::FlatConfigs,
+    state::Styles,
     widgets::{ChartLine, ChartState, HeightHandle, SharedX},
 };
 
@@ -47,6 +48,8 @@ pub struct ComparePanel {
     configs: FlatConfigs,
     repeats: Repeats,
     maker: LineMaker,
+    /// Styles of groups, by the number of their first run.
+    groups: Styles<u64>,
     differences: DifferenceMaker,
     parallel: ParallelView,
     scatter: ScatterView,
@@ -171,7 +174,9 @@ impl ComparePanel {
             perform(RunOperation::Race, &run.id.clone(), cx);
         }
         let names: Vec<String> = runs.iter().map(|run| cx.state.run_name(&run.id)).collect();
-        let bundles = bundles(runs, &names, view.group.as_deref(), &self.configs);
+        let mut bundles = bundles(runs, &names, view.group.as_deref(), &self.configs);
+        let groups = view.group.is_some().then_some(&mut self.groups);
+        style_bundles(&mut bundles, groups, &cx.state.selection);
         let metrics: Vec<String> = std::iter::once(view.metric.clone()).chain(view.second.clone()).collect();
         self.maker.begin();
         let made: Vec<Made> = metrics.iter().map(|metric| self.maker.make(&bundles, metric, view, cx.state)).collect();

@@ -15,7 +15,7 @@ use crate::{
     export::Figure,
     panels::runs::FlatConfigs,
     plot::{Axis, Series},
-    theme::{self, Dash},
+    theme::{self, Dash, LineStyle},
     widgets::{self, Chart, ChartLine, ChartState, ParallelAxis, ParallelScale, SharedX, together_ui},
 };
 
@@ -34,6 +34,7 @@ struct Point {
     /// 95 % interval of the mean over seeds.
     interval: Option<(f64, f64)>,
     is_baseline: bool,
+    style: LineStyle,
 }
 
 /// A point as the chart takes it.
@@ -212,6 +213,7 @@ fn points(given: &Given<'_>, cost: &ParallelAxis) -> Vec<Point> {
             y: summary.mean,
             interval: summary.edges(Band::Confidence95),
             is_baseline: given.baseline == Some(bundle.number),
+            style: bundle.style,
         })
     };
     given.bundles.iter().zip(&cost.values).filter_map(point).collect()
@@ -243,7 +245,9 @@ fn lines<'a>(points: &'a [Point], drawn: &'a [Drawn], front: &'a Series) -> Vec<
     let line = |(point, drawn): (&'a Point, &'a Drawn)| {
         let band = drawn.interval.as_ref().map(|(low, high)| widgets::Band { low, high });
         let width = if point.is_baseline { DOT + 1.4 } else { DOT };
-        ChartLine { band, width, ..ChartLine::new(point.number, &point.name, &drawn.series) }
+        // A dot has no dashes.
+        let style = LineStyle { dash: Dash::Solid, width, ..point.style };
+        ChartLine { band, ..ChartLine::styled(point.number, &point.name, &drawn.series, style) }
     };
     let front =
         ChartLine { colour: theme::BACKDROP, dash: Dash::Dashed, width: 1.2, ..ChartLine::new(FRONT, "Front", front) };

@@ -15,9 +15,10 @@ use crate::{
     common::paint_pin,
     compare::Verdict,
     context::{Action, PanelContext},
+    format::Names,
     keys,
     plot::XAxis,
-    theme,
+    theme::{self, LineStyle},
     widgets::{Column, SortKey, Table, TableState, name_ui, sideways_ui, sort_rows, swatch_ui, without_room},
 };
 
@@ -85,6 +86,7 @@ impl ComparedTable {
         self.sort(&mut table, &titles);
         let by_number: BTreeMap<u64, &Row> = table.iter().map(|row| (row.number, row)).collect();
         let order: Vec<u64> = table.iter().map(|row| row.number).collect();
+        let names: Names = table.iter().map(|row| row.name.as_str()).collect();
         let focused = cx.state.selection.focused.as_ref();
         let focused =
             bundles.iter().find(|bundle| focused.is_some_and(|run| bundle.has(run))).map(|bundle| bundle.number);
@@ -103,7 +105,9 @@ impl ComparedTable {
                                 pin = Some(number);
                             }
                         } else {
-                            cell_ui(ui, row, column.id, &titles, &measures);
+                            let bundle = bundles.iter().find(|bundle| bundle.number == number);
+                            let style = bundle.map_or(LineStyle::BASELINE, |bundle| bundle.style);
+                            cell_ui(ui, row, column.id, &titles, &measures, (style, &names));
                         }
                     }
                 },
@@ -218,13 +222,19 @@ fn pin_cell_ui(ui: &mut Ui, row: &Row) -> bool {
     button.clicked()
 }
 
-fn cell_ui(ui: &mut Ui, row: &Row, column: &str, titles: &[String], measures: &[Measure]) {
+fn cell_ui(
+    ui: &mut Ui,
+    row: &Row,
+    column: &str,
+    titles: &[String],
+    measures: &[Measure],
+    (style, names): (LineStyle, &Names),
+) {
     let palette = theme::palette(ui.visuals());
     match column {
         "run" => {
-            let (colour, dash) = theme::run_style(row.number);
-            swatch_ui(ui, colour, dash);
-            name_ui(ui, &row.name, |name| if row.is_baseline { name.strong() } else { name });
+            swatch_ui(ui, style);
+            name_ui(ui, &row.name, names, |name| if row.is_baseline { name.strong() } else { name });
         }
         "n" => {
             ui.add(Label::new(row.n.to_string()).selectable(false));

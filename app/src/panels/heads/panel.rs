@@ -9,7 +9,7 @@ use egui::{ComboBox, RichText, TextEdit, Ui};
 use headroom_engine::{
     attention::HeadAt,
     config::counted,
-    store::RunId,
+    store::{RunId, RunSummary},
     worker::{MapText, Target, Which},
 };
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,10 @@ use crate::{
     context::{Panel, PanelContext},
     export::MapFigure,
     format::{self, with_capital},
-    panels::analysis::{About, AnalysisFrame, MapStyle, Subject, failed_ui, head_name, which_words},
+    panels::{
+        analysis::{About, AnalysisFrame, MapStyle, Subject, failed_ui, head_name, which_words},
+        run_picker::{chosen_name, run_choices_ui, run_combo},
+    },
     plot::{HeatData, HeatScale},
     state::{MapsOf, ShownMaps, SubjectId},
     theme,
@@ -65,6 +68,9 @@ impl Default for Memory {
         Self { look, hides_special: false, example: 0, written: String::new(), is_written: false }
     }
 }
+
+/// Width of the list of what stands beside a head, in points.
+const BESIDE: f32 = 160.0;
 
 /// What stands beside the head that is chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -288,19 +294,17 @@ impl HeadsPanel {
     }
 
     /// What stands beside the chosen head.
-    fn beside_ui(&mut self, ui: &mut Ui, subject: &Subject, steps: &[u64], cx: &PanelContext<'_>) {
-        let visible = cx.state.runs.iter().filter(|other| cx.state.selection.is_visible(&other.id));
-        let others = visible.filter(|other| subject.id.run() != Some(&other.id));
-        let others: Vec<RunId> = others.map(|other| other.id.clone()).collect();
+    fn beside_ui(&mut self, ui: &mut Ui, subject: &Subject, steps: &[u64], cx: &mut PanelContext<'_>) {
         let text = match &self.beside {
             _ if self.wants_beside => "click another head".to_owned(),
             Beside::Nothing => "nothing".to_owned(),
             Beside::Head(at) => head_name(*at),
             Beside::Checkpoint(which) => which_words(*which).to_lowercase(),
-            Beside::Run(other) => cx.state.run_name(other),
+            Beside::Run(other) => chosen_name(ui, &cx.state.run_name(other), BESIDE, cx),
         };
+        let before = (self.beside.clone(), self.wants_beside);
         ui.label("Beside it");
-        let combo = ComboBox::from_id_salt("beside").width(160.0).selected_text(text).show_ui(ui, |ui| {
+        let combo = run_combo("beside", BESIDE).selected_text(text).truncate().show_ui(ui, |ui| {
             ui.selectable_value(&mut self.beside, Beside::Nothing, "nothing");
             if ui.selectable_label(self.wants_beside, "another head: click it").clicked() {
                 self.wants_beside = true;
@@ -309,9 +313,14 @@ impl HeadsPanel {
                 let which = Which::Step(*step);
                 ui.selectable_value(&mut self.beside, Beside::Checkpoint(which), which_words(which));
             }
-            for other in others {
-                let name = cx.state.run_name(&other);
-                ui.push_id(&other, |ui| ui.selectable_value(&mut self.beside, Beside::Run(other.clone()), name));
+            ui.separator();
+            let chosen = if let Beside::Run(other) = &self.beside { Some(other.clone()) } else { None };
+            let is_other = |other: &RunSummary| subject.id.run() != Some(&other.id);
+            if let Some(run) = run_choices_ui(ui, chosen.as_ref(), is_other, cx) {
+                self.beside = Beside::Run(run);
+            }
+            if before != (self.beside.clone(), self.wants_beside) {
+                ui.close();
             }
         });
         combo.response.accessible_name("Beside the head");

@@ -164,8 +164,7 @@ impl Inspector {
     fn name_ui(&mut self, ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
         let Some(draft) = &mut self.draft else { return };
         ui.horizontal(|ui| {
-            let (colour, dash) = theme::run_style(run.number);
-            swatch_ui(ui, colour, dash);
+            swatch_ui(ui, cx.state.selection.style_of(&run.id));
             let edit =
                 TextEdit::singleline(&mut draft.name).desired_width(ui.available_width()).font(egui::TextStyle::Body);
             let typed = ui.add(edit).accessible_name("Name of the run");

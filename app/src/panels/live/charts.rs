@@ -14,7 +14,7 @@ use crate::{
     export::Figure,
     plot::{Axis, CurveX, Scale, Series, XAxis},
     state::State,
-    theme::Dash,
+    theme::{Dash, LineStyle},
     widgets::{Chart, ChartLine, ChartState, SharedX},
 };
 
@@ -122,13 +122,16 @@ struct Curve {
 pub struct Curves {
     lines: Vec<Curve>,
     number: u64,
+    style: LineStyle,
     loading: bool,
 }
 
 impl Curves {
     /// Takes what is loaded and asks for the rest.
     pub fn of(plot: &Plot, run: &RunSummary, x: CurveX, state: &mut State) -> Self {
-        let mut curves = Self { lines: Vec::new(), number: run.number, loading: false };
+        let style = state.selection.style_of(&run.id);
+        let style = LineStyle { width: LineStyle::WIDTH, ..style };
+        let mut curves = Self { lines: Vec::new(), number: run.number, style, loading: false };
         for (index, series) in plot.series.iter().enumerate() {
             let Some(points) = state.series.curve(&run.id, series, x).cloned() else {
                 curves.loading |= run.metrics.contains_key(*series);
@@ -151,7 +154,7 @@ impl Curves {
             .map(|curve| ChartLine {
                 dash: curve.dash,
                 marks: &curve.marks,
-                ..ChartLine::new(self.number, &curve.name, &curve.series)
+                ..ChartLine::styled(self.number, &curve.name, &curve.series, self.style)
             })
             .collect()
     }

@@ -1,10 +1,10 @@
 //! Which run Live shows.
 
-use egui::{ComboBox, Ui};
+use egui::Ui;
 use headroom_engine::store::{RunId, RunSummary};
 
-use super::panel::{run_choices_ui, shown_run};
-use crate::context::PanelContext;
+use super::panel::shown_run;
+use crate::{context::PanelContext, panels::run_picker::run_list_ui};
 
 /// The run that Live was pinned to, else the one that trains, else the focused one, else the newest; under the name that it is
 /// shown by.
@@ -19,11 +19,7 @@ pub fn live_run(cx: &PanelContext<'_>) -> Option<RunSummary> {
 
 /// Chooses the run; a choice other than what trains pins it, and a button lets go of it.
 pub fn follow_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
-    let mut chosen = None;
-    let combo = ComboBox::from_id_salt("live run").selected_text(&run.name).width(220.0).truncate();
-    let combo = combo.show_ui(ui, |ui| chosen = run_choices_ui(ui, Some(&run.id), cx));
-    combo.response.on_hover_text(&run.name).accessible_name("Run");
-    if let Some(chosen) = chosen {
+    if let Some(chosen) = run_list_ui(ui, run, cx) {
         let trains = cx.state.current.as_ref().is_some_and(|current| current.run == chosen);
         cx.state.selection.live = (!trains).then(|| chosen.clone());
         cx.state.selection.focused = Some(chosen);

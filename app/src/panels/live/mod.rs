@@ -9,7 +9,7 @@ mod strip;
 
 pub(in crate::panels) use follow::live_run;
 pub use panel::LivePanel;
-pub(in crate::panels) use panel::{picker_ui, run_choices_ui, shown_run};
+pub(in crate::panels) use panel::{picker_ui, shown_run};
 pub(in crate::panels) use samples::drawable;
 
 #[cfg(test)]

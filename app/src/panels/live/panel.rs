@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use egui::{Button, ComboBox, RichText, ScrollArea, Ui};
+use egui::{Button, RichText, ScrollArea, Ui};
 use headroom_engine::{
     store::{RunId, RunState, RunSummary},
     worker::Command,
@@ -20,9 +20,10 @@ use crate::{
     common::{ExportDialog, Exportable, RunOperation, no_runs_ui, perform, state_sign_ui, state_text, working_ui},
     compare::{curve_x, why_missing},
     context::{Panel, PanelContext},
+    panels::run_picker::run_list_ui,
     plot::{CurveX, DEFAULT_SMOOTHING, XAxis},
     state::CurrentRun,
-    theme::{self, Dash},
+    theme::{self, Dash, LineStyle},
     widgets::{ChartOptions, ChartState, HeightHandle, SharedX, swatch_ui},
 };
 
@@ -287,7 +288,7 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
     cx.state.want_record(&run.id);
     ui.horizontal_wrapped(|ui| {
         // Here dashes tell validation from training.
-        swatch_ui(ui, theme::run_style(run.number).0, Dash::Solid);
+        swatch_ui(ui, LineStyle { dash: Dash::Solid, ..cx.state.selection.style_of(&run.id) });
         follow_ui(ui, run, cx);
         let word = match current {
             Some(current) if current.is_stopping => "Stopping…".to_owned(),
@@ -340,28 +341,7 @@ fn heading_ui(ui: &mut Ui, run: &RunSummary, current: Option<&CurrentRun>, cx: &
 
 /// Chooses another run: those that charts show, then the newest.
 pub fn picker_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) {
-    let mut chosen = None;
-    let combo = ComboBox::from_id_salt("live run").selected_text(&run.name).width(220.0).truncate();
-    let combo = combo.show_ui(ui, |ui| chosen = run_choices_ui(ui, Some(&run.id), cx));
-    combo.response.on_hover_text(&run.name).accessible_name("Run");
-    if chosen.is_some() {
-        cx.state.selection.focused = chosen;
+    if let Some(chosen) = run_list_ui(ui, run, cx) {
+        cx.state.selection.focused = Some(chosen);
     }
-}
-
-/// The lines of a list of runs: those that charts show, then the newest. The one that was clicked.
-pub fn run_choices_ui(ui: &mut Ui, shown: Option<&RunId>, cx: &PanelContext<'_>) -> Option<RunId> {
-    const NEWEST: usize = 30;
-    let mut chosen = None;
-    let visible = |other: &&RunSummary| cx.state.selection.is_visible(&other.id);
-    let newest = cx.state.runs.iter().filter(|other| !other.archived && !visible(other)).take(NEWEST);
-    for other in cx.state.runs.iter().filter(visible).chain(newest) {
-        let label = format!("{} ({})", cx.state.run_name(&other.id), other.state);
-        ui.push_id(other.number, |ui| {
-            if ui.selectable_label(shown == Some(&other.id), label).clicked() {
-                chosen = Some(other.id.clone());
-            }
-        });
-    }
-    chosen
 }

@@ -42,7 +42,7 @@ impl FormOptions for ReconstructionOptions {
         what: "reconstruction",
     };
 
-    fn ui(&mut self, ui: &mut Ui, _subject: &Subject, _cx: &PanelContext<'_>) {
+    fn ui(&mut self, ui: &mut Ui, _subject: &Subject, _cx: &mut PanelContext<'_>) {
         let help = "Each layer separately, besides the whole network";
         ui.checkbox(&mut self.has_layers, "Each layer").on_hover_text(help);
         ui.checkbox(&mut self.has_head, format!("{} alone", head_name(self.head)))

@@ -1,10 +1,14 @@
 use egui::{Button, Key, Label, Pos2, RichText, TextEdit, Ui};
 use headroom_engine::store::{RunId, RunSummary};
 
-use super::Column;
+use super::{
+    Column, RunFields,
+    tags::{TagWish, tags_ui},
+};
 use crate::{
     common::{paint_eye, pin_ui, state_sign_ui, state_text},
-    theme,
+    format::Names,
+    theme::{self, LineStyle},
     widgets::{self, swatch_ui},
 };
 
@@ -15,10 +19,12 @@ pub(super) struct Cells {
     pub menu: Option<(RunId, Pos2)>,
     pub renamed: Option<(RunId, String)>,
     pub rename_cancelled: bool,
+    pub tag: Option<TagWish>,
 }
 
 impl Cells {
-    pub fn eye_ui(&mut self, ui: &mut Ui, run: &RunSummary, name: &str, visible: bool) {
+    pub fn eye_ui(&mut self, ui: &mut Ui, run: &RunSummary, name: &str, shown: Option<LineStyle>) {
+        let visible = shown.is_some();
         let palette = theme::palette(ui.visuals());
         let button =
             ui.add(Button::selectable(visible, "").frame_when_inactive(false).min_size(egui::vec2(26.0, 20.0)));
@@ -29,8 +35,10 @@ impl Cells {
         if button.clicked() {
             self.eye = Some(run.id.clone());
         }
-        let (colour, dash) = theme::run_style(run.number);
-        swatch_ui(ui, if visible { colour } else { colour.gamma_multiply(0.35) }, dash);
+        // What is not shown has no colour: others may have it meanwhile.
+        if let Some(style) = shown {
+            swatch_ui(ui, style);
+        }
     }
 
     pub fn menu_button_ui(&mut self, ui: &mut Ui, run: &RunSummary, name: &str) {
@@ -40,11 +48,15 @@ impl Cells {
         }
     }
 
+    pub fn tags_ui(&mut self, ui: &mut Ui, run: &RunSummary, name: &str) {
+        self.tag = self.tag.take().or(tags_ui(ui, &run.tags, name));
+    }
+
     pub fn name_ui(
         &mut self,
         ui: &mut Ui,
         run: &RunSummary,
-        name: &str,
+        (name, names): (&str, &Names),
         renaming: &mut Option<(RunId, String, bool)>,
         is_focused: bool,
         is_baseline: bool,
@@ -68,7 +80,7 @@ impl Cells {
         if is_baseline {
             pin_ui(ui, palette.accent);
         }
-        widgets::name_ui(ui, name, |text| {
+        widgets::name_ui(ui, name, names, |text| {
             let text = if is_focused { text.strong().color(palette.strong) } else { text };
             if run.archived { text.italics() } else { text }
         });
@@ -86,7 +98,7 @@ pub(super) fn state_cell_ui(ui: &mut Ui, run: &RunSummary) {
 }
 
 /// Draws a cell without a control.
-pub(super) fn cell_ui(ui: &mut Ui, column: &Column, run: &RunSummary) {
+pub(super) fn cell_ui(ui: &mut Ui, column: &Column, run: &RunFields<'_>) {
     let cell = column.cell(run);
     let label = ui.add(Label::new(&cell.shown).selectable(false).truncate());
     if let Some(exact) =

@@ -5,8 +5,9 @@ use std::{cmp::Ordering, collections::BTreeSet, fmt};
 use headroom_engine::store::{Direction, RunSummary, series_names};
 use serde::{Deserialize, Serialize};
 
+use super::RunFields;
 use crate::{
-    compare::{Cell, metric_value, series_title, short_title},
+    compare::{Cell, metric_value, plain, series_title, short_key, short_title},
     format,
 };
 
@@ -50,6 +51,8 @@ pub enum Column {
     Note,
     /// The id.
     Id,
+    /// A key of the config, in full: `model.layers`.
+    Config(String),
 }
 
 impl Column {
@@ -113,6 +116,7 @@ impl Column {
             Self::Duration => 72.0,
             Self::Device => 58.0,
             Self::Parameters | Self::Tokens => 84.0,
+            Self::Config(_) => 92.0,
         }
     }
 
@@ -121,7 +125,7 @@ impl Column {
     pub fn rank(&self, has_tags: bool) -> u8 {
         match self {
             Self::Name | Self::State => 0,
-            Self::Metric(_, Which::Best) => 1,
+            Self::Metric(_, Which::Best) | Self::Config(_) => 1,
             Self::Steps => 2,
             Self::Metric(_, Which::Last) => 3,
             Self::Tags if has_tags => 4,
@@ -135,17 +139,21 @@ impl Column {
 
     /// The head of the column.
     pub fn heading(&self) -> String {
-        short_title(&self.to_string())
+        match self {
+            Self::Config(key) => short_key(key).to_owned(),
+            other => short_title(&other.to_string()),
+        }
     }
 
     /// The run's cell: what is shown, and the number behind it. Empty where the run has no value.
-    pub fn cell(&self, run: &RunSummary) -> Cell {
+    pub fn cell(&self, fields: &RunFields<'_>) -> Cell {
+        let run = fields.summary;
         let count = |n: u64| Cell::number(n as f64, format::count(n));
         match self {
             Self::Name => Cell::text(run.name.clone()),
             Self::State => Cell::text(run.state_words()),
             Self::Steps => count(run.steps_done),
-            Self::Metric(..) => self.number(run).map_or_else(
+            Self::Metric(..) => self.number(fields).map_or_else(
                 || Cell::text(""),
                 |value| Cell::number(value, metric_value(self.series().unwrap_or_default(), value)),
             ),
@@ -160,12 +168,20 @@ impl Column {
             Self::Tags => Cell::text(run.tags.join(", ")),
             Self::Note => Cell::text(run.note.replace(['\n', '\r'], " ")),
             Self::Id => Cell::text(run.id.to_string()),
+            Self::Config(key) => match fields.config.and_then(|config| config.get(key)) {
+                None => Cell::text(""),
+                Some(value) => match value.as_f64() {
+                    Some(number) => Cell::number(number, plain(value)),
+                    None => Cell::text(plain(value)),
+                },
+            },
         }
     }
 
     /// The order of two runs by this column, ascending; runs without a value come last either way.
-    pub fn compare(&self, a: &RunSummary, b: &RunSummary, descending: bool) -> Ordering {
+    pub fn compare(&self, left: &RunFields<'_>, right: &RunFields<'_>, descending: bool) -> Ordering {
         let turn = |order: Ordering| if descending { order.reverse() } else { order };
+        let (a, b) = (left.summary, right.summary);
         match self {
             Self::Name => turn(a.name.to_lowercase().cmp(&b.name.to_lowercase())),
             Self::State => turn(a.state.cmp(&b.state)),
@@ -174,7 +190,12 @@ impl Column {
             Self::Id => turn(a.id.cmp(&b.id)),
             Self::Tags => a.tags.is_empty().cmp(&b.tags.is_empty()).then_with(|| turn(a.tags.cmp(&b.tags))),
             Self::Note => a.note.is_empty().cmp(&b.note.is_empty()).then_with(|| turn(a.note.cmp(&b.note))),
-            _ => match (self.number(a), self.number(b)) {
+            Self::Config(key) if self.number(left).is_none() || self.number(right).is_none() => {
+                let text = |fields: &RunFields<'_>| fields.config.and_then(|config| config.get(key)).map(plain);
+                let (x, y) = (text(left), text(right));
+                x.is_none().cmp(&y.is_none()).then_with(|| turn(x.cmp(&y)))
+            }
+            _ => match (self.number(left), self.number(right)) {
                 (Some(x), Some(y)) => match (x.is_nan(), y.is_nan()) {
                     (false, false) => turn(x.total_cmp(&y)),
                     (x_nan, y_nan) => x_nan.cmp(&y_nan),
@@ -191,8 +212,11 @@ impl Column {
         }
     }
 
-    fn number(&self, run: &RunSummary) -> Option<f64> {
+    /// The number behind the run's cell.
+    pub fn number(&self, fields: &RunFields<'_>) -> Option<f64> {
+        let run = fields.summary;
         match self {
+            Self::Config(key) => fields.config?.get(key)?.as_f64(),
             Self::Steps => Some(run.steps_done as f64),
             Self::Duration => Some(run.train_secs),
             Self::Parameters => run.parameters.map(|n| n as f64),
@@ -224,6 +248,7 @@ impl fmt::Display for Column {
             Self::Tags => f.write_str("Tags"),
             Self::Note => f.write_str("Note"),
             Self::Id => f.write_str("Id"),
+            Self::Config(key) => f.write_str(key),
         }
     }
 }
@@ -237,8 +262,10 @@ pub fn created(run: &RunSummary) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
-    use crate::examples;
+    use crate::{compare::flatten, examples};
 
     #[test]
     fn runs_without_a_value_come_last_in_both_directions() {
@@ -249,7 +276,7 @@ mod tests {
         }
         let numbers = |descending| {
             let mut sorted = runs.clone();
-            sorted.sort_by(|a, b| column.compare(a, b, descending));
+            sorted.sort_by(|a, b| column.compare(&RunFields::alone(a), &RunFields::alone(b), descending));
             sorted.iter().map(|run| run.number).collect::<Vec<_>>()
         };
         assert_eq!(numbers(false), [2, 0, 3, 1]);
@@ -264,7 +291,25 @@ mod tests {
         assert_eq!(titles.len(), all.len());
         for column in Column::usual() {
             assert!(all.contains(&column), "{column}");
-            assert_eq!(column.cell(&runs[0]).exact.is_some(), column.is_number(), "{column}");
+            assert_eq!(column.cell(&RunFields::alone(&runs[0])).exact.is_some(), column.is_number(), "{column}");
+        }
+    }
+
+    #[test]
+    fn a_key_of_the_config_is_a_column_and_sorts_as_numbers_where_it_holds_them() {
+        let configs = [json!({"layers": 12}), json!({"layers": 4}), json!({}), json!({"layers": "all"})];
+        let flat: Vec<_> = configs.iter().map(|config| flatten(&json!({ "model": config }))).collect();
+        let summary = examples::summary(1, "a");
+        let fields: Vec<RunFields<'_>> =
+            flat.iter().map(|config| RunFields { summary: &summary, config: Some(config) }).collect();
+        let column = Column::Config("model.layers".to_owned());
+        assert_eq!((column.to_string().as_str(), column.heading().as_str()), ("model.layers", "layers"));
+        let shown: Vec<String> = fields.iter().map(|fields| column.cell(fields).shown).collect();
+        assert_eq!(shown, ["12", "4", "", "all"]);
+        assert_eq!(column.compare(&fields[0], &fields[1], false), Ordering::Greater);
+        assert_eq!(column.compare(&fields[0], &fields[1], true), Ordering::Less);
+        for descending in [false, true] {
+            assert_eq!(column.compare(&fields[0], &fields[2], descending), Ordering::Less, "what has none comes last");
         }
     }
 }

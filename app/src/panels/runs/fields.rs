@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use headroom_engine::store::{RunSummary, SeriesSummary};
+use headroom_engine::{
+    config::nearest,
+    store::{RunSummary, SeriesSummary},
+};
 use serde_json::Value as Json;
 
 use crate::{
@@ -11,6 +14,7 @@ use crate::{
         plain,
     },
     format,
+    state::FlatConfigs,
 };
 
 /// Fields of every run, as filters name them.
@@ -45,6 +49,18 @@ pub struct RunFields<'a> {
     pub summary: &'a RunSummary,
     /// Its flat config, once loaded.
     pub config: Option<&'a BTreeMap<String, Json>>,
+}
+
+impl<'a> RunFields<'a> {
+    /// A run whose config is not looked at.
+    pub fn alone(summary: &'a RunSummary) -> Self {
+        Self { summary, config: None }
+    }
+
+    /// A run with its config, if that is loaded.
+    pub fn of(summary: &'a RunSummary, configs: &'a FlatConfigs) -> Self {
+        Self { summary, config: configs.get(&summary.id).map(AsRef::as_ref) }
+    }
 }
 
 impl Record for RunFields<'_> {
@@ -131,6 +147,21 @@ fn named_series<'a>(metrics: &'a BTreeMap<String, SeriesSummary>, name: &str) ->
 pub fn needs_config(field: &str, runs: &[RunSummary]) -> bool {
     !runs.iter().any(|summary| RunFields { summary, config: None }.value(field).is_some())
         && !RUN_FIELDS.contains(&field.to_lowercase().as_str())
+}
+
+/// What is wrong with a field of a filter or a column, where no run has it, with the one that may be meant.
+pub fn unknown_field(field: &str, runs: &[RunSummary], configs: &FlatConfigs) -> Option<String> {
+    let has_it = |run: &RunSummary| RunFields::of(run, configs).value(field).is_some();
+    if !needs_config(field, runs) || runs.iter().any(has_it) {
+        return None;
+    }
+    let first = runs.first();
+    let metrics = first.into_iter().flat_map(|run| run.metrics.keys().map(String::as_str));
+    let config = first.and_then(|run| configs.get(&run.id));
+    let keys = config.into_iter().flat_map(|config| config.keys().map(String::as_str));
+    let known = RUN_FIELDS.into_iter().chain(metrics).chain(keys);
+    let meant = nearest(field, known).map_or_else(String::new, |name| format!(" Did you mean `{name}`?"));
+    Some(format!("No run has the field `{field}`.{meant}"))
 }
 
 #[cfg(test)]

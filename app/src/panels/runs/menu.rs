@@ -6,6 +6,7 @@ use headroom_engine::{
     worker::{Command, RunEdit},
 };
 
+use super::tags::{TagWish, tag_menu_ui};
 use crate::{
     common::{Exportable, RunOperation, offered, perform},
     context::{Action, PanelContext},
@@ -13,11 +14,13 @@ use crate::{
 
 /// What the user wants of a run and the panel has to ask more about.
 #[derive(Clone, Debug)]
-pub enum Wanted {
+pub(super) enum Wanted {
     /// A new name, typed in place.
     Rename(RunId),
     /// Something of it as a file.
     Export(Exportable),
+    /// The runs of one of its tags.
+    Tag(TagWish),
 }
 
 /// How far the pointer has to move, in points, before what deletes can be clicked.
@@ -42,7 +45,12 @@ fn has_aimed(ui: &Ui) -> bool {
 }
 
 /// Draws the menu of a run, with the tag that is being typed into it; closes it when something was chosen.
-pub fn run_menu_ui(ui: &mut Ui, run: &RunSummary, tag: &mut String, cx: &mut PanelContext<'_>) -> Option<Wanted> {
+pub(super) fn run_menu_ui(
+    ui: &mut Ui,
+    run: &RunSummary,
+    tag: &mut String,
+    cx: &mut PanelContext<'_>,
+) -> Option<Wanted> {
     let mut wanted = None;
     cx.state.want_record(&run.id);
     let has_record = cx.state.records.contains_key(&run.id);
@@ -70,6 +78,11 @@ pub fn run_menu_ui(ui: &mut Ui, run: &RunSummary, tag: &mut String, cx: &mut Pan
             ui.close();
         }
     });
+    for own in &run.tags {
+        ui.menu_button(format!("Tag {own}"), |ui| {
+            wanted = wanted.take().or_else(|| tag_menu_ui(ui, own).map(Wanted::Tag));
+        });
+    }
     ui.separator();
     for operation in offered(run) {
         if operation == RunOperation::Delete {

@@ -1,15 +1,15 @@
 //! Which runs the table shows and in which order; computed anew only when something that it depends on changed.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use headroom_engine::{config::nearest, store::RunSummary};
+use headroom_engine::store::RunSummary;
 
 use super::{
     Column, FlatConfigs,
-    fields::{RUN_FIELDS, RunFields, needs_config},
+    fields::{RunFields, needs_config, unknown_field},
 };
 use crate::compare::filter::{Filter, FilterError};
 
@@ -25,18 +25,21 @@ pub struct Wish {
 }
 
 /// The runs to show.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Order {
     key: Option<(u64, Wish, usize)>,
     /// Indices in the list of runs.
     indices: Vec<usize>,
     /// The stable numbers of the runs to show.
     numbers: Vec<u64>,
+    shown: HashSet<u64>,
     places: HashMap<u64, usize>,
     filter: Filter,
     error: Option<FilterError>,
-    /// Whether the filter can only be answered with every run's config.
+    /// Whether filter or order can only be had with every run's config.
     wants_configs: bool,
+    /// Grows when the order changes.
+    version: u64,
 }
 
 impl Order {
@@ -47,26 +50,28 @@ impl Order {
             return false;
         }
         match Filter::parse(&wish.filter) {
-            Ok(filter) => {
-                self.wants_configs = filter.fields().iter().any(|(field, _)| needs_config(field, runs));
-                (self.filter, self.error) = (filter, None);
-            }
+            Ok(filter) => (self.filter, self.error) = (filter, None),
             // While a filter is being typed, the last good one stays.
             Err(error) => self.error = Some(error),
         }
+        self.wants_configs = self.filter.fields().iter().any(|(field, _)| needs_config(field, runs))
+            || matches!(wish.sorting, Some((Column::Config(_), _)));
         let shown = |run: &RunSummary| {
-            let config = configs.get(&run.id).map(AsRef::as_ref);
-            (wish.show_archived || !run.archived) && self.filter.matches(&RunFields { summary: run, config })
+            (wish.show_archived || !run.archived) && self.filter.matches(&RunFields::of(run, configs))
         };
         self.indices = (0..runs.len()).filter(|&index| runs.get(index).is_some_and(&shown)).collect();
         if let Some((column, descending)) = &wish.sorting {
             self.indices.sort_by(|&a, &b| match (runs.get(a), runs.get(b)) {
-                (Some(a), Some(b)) => column.compare(a, b, *descending),
+                (Some(a), Some(b)) => {
+                    column.compare(&RunFields::of(a, configs), &RunFields::of(b, configs), *descending)
+                }
                 _ => std::cmp::Ordering::Equal,
             });
         }
         self.numbers = self.indices.iter().filter_map(|&index| runs.get(index)).map(|run| run.number).collect();
+        self.shown = self.numbers.iter().copied().collect();
         self.places = runs.iter().enumerate().map(|(index, run)| (run.number, index)).collect();
+        self.version += 1;
         self.key = Some((print, wish.clone(), if self.wants_configs { configs.len() } else { 0 }));
         true
     }
@@ -74,6 +79,11 @@ impl Order {
     /// The stable numbers of the runs to show, in order.
     pub fn numbers(&self) -> &[u64] {
         &self.numbers
+    }
+
+    /// Another number after each change.
+    pub fn version(&self) -> u64 {
+        self.version
     }
 
     /// Indices in the list of runs, in order.
@@ -84,6 +94,11 @@ impl Order {
     /// Where the run with this number is in the list of runs.
     pub fn place(&self, number: u64) -> Option<usize> {
         self.places.get(&number).copied()
+    }
+
+    /// Whether the run with this number is shown.
+    pub fn is_shown(&self, number: u64) -> bool {
+        self.shown.contains(&number)
     }
 
     /// What is wrong with the filter.
@@ -101,20 +116,7 @@ impl Order {
         if !self.wants_configs || configs.len() < runs.len() {
             return None;
         }
-        let (field, _) = self.filter.fields().into_iter().find(|(field, _)| {
-            needs_config(field, runs)
-                && !runs.iter().any(|run| {
-                    use crate::compare::filter::Record;
-                    RunFields { summary: run, config: configs.get(&run.id).map(AsRef::as_ref) }.value(field).is_some()
-                })
-        })?;
-        let first = runs.first();
-        let metrics = first.into_iter().flat_map(|run| run.metrics.keys().map(String::as_str));
-        let config = first.and_then(|run| configs.get(&run.id));
-        let keys = config.into_iter().flat_map(|config| config.keys().map(String::as_str));
-        let known = RUN_FIELDS.into_iter().chain(metrics).chain(keys);
-        let meant = nearest(field, known).map_or_else(String::new, |name| format!(" Did you mean `{name}`?"));
-        Some(format!("No run has the field `{field}`.{meant}"))
+        self.filter.fields().into_iter().find_map(|(field, _)| unknown_field(field, runs, configs))
     }
 }
 
@@ -124,7 +126,7 @@ pub fn fingerprint(runs: &[RunSummary]) -> u64 {
     runs.len().hash(&mut hash);
     for run in runs {
         (run.number, run.steps_done, run.train_secs.to_bits(), run.state, run.archived).hash(&mut hash);
-        (run.name.as_str(), run.tags.len(), run.note.len(), run.metrics.len(), run.parameters).hash(&mut hash);
+        (run.name.as_str(), &run.tags, run.note.len(), run.metrics.len(), run.parameters).hash(&mut hash);
     }
     hash.finish()
 }

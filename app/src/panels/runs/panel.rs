@@ -1,75 +1,73 @@
 //! The panel itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use egui::{
-    Align, Id, Key, Layout, PointerButton, Pos2, RichText, ScrollArea, TextEdit, Ui, containers::menu::menu_style,
-};
+use egui::{Align, Id, Key, Layout, PointerButton, Pos2, RichText, Ui, containers::menu::menu_style};
 use headroom_engine::{
-    config::counted,
     store::{RunId, RunSummary},
     text::escaped_line,
     worker::{Command, RunEdit},
 };
-use serde::{Deserialize, Serialize};
 
 use super::{
-    Column, FlatConfigs,
+    Column, Order, RunFields,
     cells::{Cells, cell_ui, state_cell_ui},
-    eyes::Eyes,
+    delete_dialog::DeleteDialog,
+    export_several::ExportSeveral,
+    fingerprint,
+    groups::Rows,
+    head::{HeadRow, HeadWish, head_cell_ui},
+    memory::Memory,
     menu::{Wanted, run_menu_ui},
-    order::{Order, Wish, fingerprint},
-    table_columns::{EYE, MENU, table_columns},
+    several::{WantedOfSeveral, several_ui},
+    table_columns::{Columns, EYE, MENU},
+    tags::{TagWish, filter_of},
 };
 use crate::{
     common::{ExportDialog, blank_ui, no_runs_ui, working_ui},
-    compare::{Cell, TextTable},
-    context::{Action, Panel, PanelContext},
-    format,
+    context::{Action, Panel, PanelContext, PanelId},
     state::State,
     theme,
-    widgets::{self, Table, TableState},
+    widgets::Table,
 };
-
-/// What the panel remembers between starts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-struct Memory {
-    table: TableState,
-    filter: String,
-    show_archived: bool,
-    /// Whether columns were hidden or shown by the user; until then those of the usual ones are shown that there is room
-    /// for.
-    chose_columns: bool,
-}
 
 /// The table of all runs.
 #[derive(Default)]
 pub struct RunsPanel {
     memory: Option<Memory>,
-    order: Order,
-    configs: FlatConfigs,
-    wants_filter: bool,
+    pub(super) order: Order,
+    pub(super) rows: Rows,
+    pub(super) columns: Columns,
+    pub(super) wants_filter: bool,
     renaming: Option<(RunId, String, bool)>,
     menu: Option<(RunId, Pos2)>,
     /// The tag that is typed into the menu.
-    tag: String,
+    pub(super) tag: String,
+    /// The name that is typed for a filter.
+    pub(super) filter_name: String,
+    /// What is typed into the menus of columns and groups.
+    pub(super) search: String,
     export: Option<ExportDialog>,
+    export_several: Option<ExportSeveral>,
+    delete: Option<DeleteDialog>,
+    /// The focused run as the selection was made; where another one is focused elsewhere, that one alone is selected.
+    focused: Option<RunId>,
     /// Changes when the runs may have.
-    print: u64,
-    /// Every column by its title.
-    columns: Vec<(String, Column)>,
-    /// What stands over them.
-    headings: Vec<String>,
-    /// Whether any run has a tag.
-    has_tags: bool,
+    pub(super) print: u64,
 }
 
 impl Panel for RunsPanel {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let mut memory = self.memory.take().unwrap_or_else(|| cx.settings.of_panel("runs"));
-        self.columns_of(&cx.state.runs);
-        self.fit_columns(ui, &mut memory);
+        let mut memory = self.memory.take().unwrap_or_else(|| Memory::of(cx.settings));
+        self.print = fingerprint(&cx.state.runs);
+        self.columns.update(&cx.state.runs, self.print, &cx.state.configs, &memory);
+        if !memory.chose_columns {
+            // Until the user chose: of the usual columns those that there is room for.
+            let hidden = self.columns.without_room(&memory, ui.available_width(), ui.spacing().item_spacing.x);
+            if memory.table.hidden != hidden {
+                memory.table.hidden = hidden;
+            }
+        }
         if cx.state.engine_ended {
             let text = "The engine has ended: runs can be read but nothing can be changed. Restart the program.";
             ui.label(RichText::new(text).color(theme::palette(ui.visuals()).error));
@@ -83,13 +81,9 @@ impl Panel for RunsPanel {
             self.bar_ui(ui, &mut memory, cx);
             self.table_ui(ui, &mut memory, cx);
         }
-        self.popup_ui(ui, cx);
-        if let Some(mut export) = self.export.take()
-            && export.ui(ui, cx)
-        {
-            self.export = Some(export);
-        }
-        cx.settings.set_panel("runs", &memory);
+        self.popup_ui(ui, &mut memory, cx);
+        self.dialogs_ui(ui, cx);
+        memory.keep(cx.settings);
         self.memory = Some(memory);
     }
 
@@ -98,132 +92,60 @@ impl Panel for RunsPanel {
     }
 
     fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
-        self.menu.take().is_some() || self.renaming.take().is_some() || self.export.take().is_some()
+        if self.menu.take().is_some()
+            || self.renaming.take().is_some()
+            || self.export.take().is_some()
+            || self.export_several.take().is_some()
+            || self.delete.take().is_some()
+        {
+            return true;
+        }
+        let selected = self.memory.as_mut().map(|memory| &mut memory.table.selected);
+        // The focused one stays: it is marked in the next frame.
+        selected.is_some_and(|selected| selected.len() > 1 && std::mem::take(&mut *selected).len() > 1)
     }
 }
 
 impl RunsPanel {
-    /// The columns that there are, by title.
-    fn columns_of(&mut self, runs: &[RunSummary]) {
-        let print = fingerprint(runs);
-        if !self.columns.is_empty() && self.print == print {
-            return;
+    fn dialogs_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        if let Some(mut export) = self.export.take()
+            && export.ui(ui, cx)
+        {
+            self.export = Some(export);
         }
-        self.print = print;
-        self.columns = Column::all(runs).into_iter().map(|column| (column.to_string(), column)).collect();
-        self.headings = self.columns.iter().map(|(_, column)| column.heading()).collect();
-        self.has_tags = runs.iter().any(|run| !run.tags.is_empty());
-    }
-
-    /// Until the user chose: of the usual columns those that there is room for.
-    fn fit_columns(&self, ui: &Ui, memory: &mut Memory) {
-        if memory.chose_columns {
-            return;
+        if let Some(mut export) = self.export_several.take()
+            && export.ui(ui, cx)
+        {
+            self.export_several = Some(export);
         }
-        let usual = Column::usual();
-        let is_usual = |title: &str| self.columns.iter().any(|(own, column)| own == title && usual.contains(column));
-        let columns = table_columns(&self.columns, &self.headings, self.has_tags);
-        let (mine, unusual): (Vec<_>, Vec<_>) =
-            columns.into_iter().partition(|column| !column.hideable || is_usual(column.id));
-        let without = widgets::without_room(&mine, ui.available_width(), ui.spacing().item_spacing.x);
-        let hidden = without.into_iter().chain(unusual.iter().map(|column| column.id));
-        let hidden: BTreeSet<String> = hidden.map(str::to_owned).collect();
-        if memory.table.hidden != hidden {
-            memory.table.hidden = hidden;
+        if let Some(mut delete) = self.delete.take()
+            && delete.ui(ui, cx)
+        {
+            self.delete = Some(delete);
         }
     }
 
-    fn bar_ui(&mut self, ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
-        ui.horizontal_wrapped(|ui| {
-            let hint = "Filter: loss<2 and model.layers=4, or plain words";
-            let typed = ui.add(TextEdit::singleline(&mut memory.filter).desired_width(330.0).hint_text(hint));
-            let typed = typed.accessible_name("Filter runs").on_hover_text(
-                "Compares fields with < <= > >= = != and ~ (contains); and, or, not, parentheses.\n\
-                 Fields: name, state, tag, seed, device, steps, parameters, duration, created …,\n\
-                 metrics such as loss, validation/loss.best, and config keys such as model.layers.\n\
-                 Plain words search name, tags, state and note.",
-            );
-            if std::mem::take(&mut self.wants_filter) {
-                typed.request_focus();
-            }
-            if !memory.filter.is_empty() && ui.button("Clear filter").clicked() {
-                memory.filter.clear();
-            }
-            ui.checkbox(&mut memory.show_archived, "Show archived");
-            let columns = table_columns(&self.columns, &self.headings, self.has_tags);
-            let hidden = memory.table.hidden.clone();
-            memory.table.columns_menu_ui(ui, &columns);
-            memory.chose_columns |= hidden != memory.table.hidden;
-            ui.menu_button("Copy table", |ui| self.copy_ui(ui, memory, cx));
-            if cx.state.can_undo_delete() && ui.button("Undo delete").on_hover_text("Ctrl+Z").clicked() {
-                cx.act(Action::Undo);
-            }
-            if cx.state.can_undo_delete()
-                && ui.button("Purge…").on_hover_text("Removes deleted runs for good").clicked()
-            {
-                cx.act(Action::Purge);
-            }
-        });
-        let wish = Wish {
-            filter: memory.filter.clone(),
-            sorting: memory.table.sorting.as_ref().and_then(|sorting| {
-                let found = self.columns.iter().find(|(title, _)| *title == sorting.column);
-                found.map(|(_, column)| (column.clone(), sorting.descending))
-            }),
-            show_archived: memory.show_archived,
-        };
-        self.order.update(&cx.state.runs, self.print, &self.configs, &wish);
-        let missing = if self.order.wants_configs() {
-            let all: Vec<RunId> = cx.state.runs.iter().map(|run| run.id.clone()).collect();
-            self.configs.want(cx.state, all)
-        } else {
-            0
-        };
-        let palette = theme::palette(ui.visuals());
-        let (shown, all) = (self.order.numbers().len() as u64, cx.state.runs.len() as u64);
-        ui.horizontal_wrapped(|ui| {
-            let count = if shown == all {
-                counted(all, "run")
-            } else {
-                format!("{} of {}", format::count(shown), counted(all, "run"))
-            };
-            ui.label(RichText::new(count).color(palette.weak));
-            if let Some(error) = self.order.error() {
-                ui.label(RichText::new(error.describe(&memory.filter)).color(palette.error));
-            } else if missing > 0 {
-                ui.add(egui::Spinner::new().size(14.0));
-                ui.label(format!("Reading the configs of {}…", counted(missing, "run")));
-            } else if let Some(unknown) = self.order.unknown_field(&cx.state.runs, &self.configs) {
-                ui.label(RichText::new(unknown).color(palette.warning));
-            }
-        });
+    /// The selected runs, of those that the filter finds.
+    pub(super) fn selected(&self, memory: &Memory, runs: &[RunSummary]) -> Vec<RunSummary> {
+        let numbers: BTreeSet<u64> = memory.table.selected.iter().filter_map(|&row| Rows::number(row)).collect();
+        let found = |number: &u64| self.order.is_shown(*number).then(|| self.order.place(*number)).flatten();
+        numbers.iter().rev().filter_map(found).filter_map(|index| runs.get(index)).cloned().collect()
     }
 
-    fn copy_ui(&self, ui: &mut Ui, memory: &Memory, cx: &mut PanelContext<'_>) {
-        type Write = fn(&TextTable) -> String;
-        let forms: [(&str, Write); 3] =
-            [("Markdown", TextTable::to_markdown), ("CSV", TextTable::to_csv), ("LaTeX", TextTable::to_latex)];
-        for (name, write) in forms {
-            if ui.button(format!("Copy as {name}")).clicked() {
-                let text = write(&self.text_table(cx.state, memory));
-                cx.act(Action::Copy(format!("The table as {name}"), text));
-                ui.close();
-            }
-        }
-    }
-
-    /// The table as it is shown.
-    fn text_table(&self, state: &State, memory: &Memory) -> TextTable {
-        let columns: Vec<&(String, Column)> =
-            self.columns.iter().filter(|(title, _)| !memory.table.hidden.contains(title)).collect();
-        let rows = self.order.indices().iter().filter_map(|&index| state.runs.get(index));
-        let cell = |run: &RunSummary, column: &Column| match column {
-            Column::Name => Cell::text(state.run_name(&run.id)),
-            other => other.cell(run),
-        };
-        TextTable {
-            header: columns.iter().map(|(title, _)| title.clone()).collect(),
-            rows: rows.map(|run| columns.iter().map(|(_, column)| cell(run, column)).collect()).collect(),
+    /// Asks more about what is wanted of several runs.
+    pub(super) fn want_of_several(
+        &mut self,
+        wanted: Option<WantedOfSeveral>,
+        runs: &[RunSummary],
+        memory: &mut Memory,
+        cx: &PanelContext<'_>,
+    ) {
+        let ids = || runs.iter().map(|run| run.id.clone()).collect::<Vec<RunId>>();
+        match wanted {
+            Some(WantedOfSeveral::Delete) => self.delete = Some(DeleteDialog::new(ids())),
+            Some(WantedOfSeveral::Export) => self.export_several = Some(ExportSeveral::new(&ids(), cx)),
+            Some(WantedOfSeveral::Deselect) => memory.table.selected.clear(),
+            None => {}
         }
     }
 
@@ -242,74 +164,107 @@ impl RunsPanel {
             return;
         }
         self.keys(ui, memory, cx);
-        let columns = table_columns(&self.columns, &self.headings, self.has_tags);
-        let by_title: BTreeMap<&str, &Column> =
-            self.columns.iter().map(|(title, column)| (title.as_str(), column)).collect();
+        let columns = self.columns.table();
         let runs: &[RunSummary] = &cx.state.runs;
-        let at = |number: u64| self.order.place(number).and_then(|index| runs.get(index));
+        let order = &self.order;
+        let of_row = |row: u64| Rows::number(row).and_then(|number| order.place(number)).and_then(|at| runs.get(at));
         let selection = &cx.state.selection;
-        let number_of = |run: &Option<RunId>| {
+        let row_of = |run: &Option<RunId>| {
             let run = run.as_ref()?;
-            self.order.numbers().iter().copied().find(|&number| at(number).is_some_and(|found| found.id == *run))
+            self.rows.rows().iter().copied().find(|&row| of_row(row).is_some_and(|found| found.id == *run))
         };
-        let focused = number_of(&selection.focused);
-        // The table marks the focused run; what is shown in charts has its eye open.
-        memory.table.selected = focused.into_iter().collect();
+        let focused = row_of(&selection.focused);
+        if self.focused != selection.focused || memory.table.selected.is_empty() {
+            self.focused.clone_from(&selection.focused);
+            memory.table.selected = focused.into_iter().collect();
+        }
         memory.table.cursor = memory.table.cursor.or(focused);
+        memory.table.anchor = memory.table.anchor.or(focused);
+        let selected_before = memory.table.selected.clone();
+        let highlight = row_of(&selection.hovered_before);
         let mut done = Cells::default();
         let renaming = &mut self.renaming;
-        let table = |ui: &mut Ui| {
-            Table::new("runs", "Runs", &columns, self.order.numbers())
-                .highlight(number_of(&selection.hovered_before))
-                .show(
-                    ui,
-                    &mut memory.table,
-                    |number| at(number).map(|run| cx.state.run_name(&run.id)).unwrap_or_default(),
-                    |ui, number, column| {
-                        let Some(run) = at(number) else { return };
-                        let name = || cx.state.run_name(&run.id);
-                        match (column.id, by_title.get(column.id)) {
-                            (EYE, _) => done.eye_ui(ui, run, &name(), selection.is_visible(&run.id)),
-                            (MENU, _) => done.menu_button_ui(ui, run, &name()),
-                            (_, Some(Column::Name)) => {
-                                let is_focused = selection.focused.as_ref() == Some(&run.id);
-                                let is_baseline = selection.baseline.as_ref() == Some(&run.id);
-                                done.name_ui(ui, run, &name(), renaming, is_focused, is_baseline);
-                            }
-                            (_, Some(Column::State)) => state_cell_ui(ui, run),
-                            (_, Some(other)) => cell_ui(ui, other, run),
-                            _ => {}
-                        }
-                    },
-                )
+        let rows: Vec<u64> = self.rows.rows().to_vec();
+        let group_rows = std::cell::RefCell::new(&mut self.rows);
+        let table_columns = &self.columns;
+        let head_name = |row: u64| {
+            let place = Rows::head(row)?;
+            group_rows.borrow().groups().get(place).map(|group| group.label.clone())
         };
-        let response = ScrollArea::horizontal().auto_shrink([false, false]).show(ui, table).inner;
-        let id_of = |number: u64| at(number).map(|run| run.id.clone());
+        let mut head_wish = None;
+        let frozen = self.columns.frozen(&memory.table.hidden);
+        let mut table = |ui: &mut Ui| {
+            Table::new("runs", "Runs", &columns, &rows).highlight(highlight).frozen(frozen).show(
+                ui,
+                &mut memory.table,
+                |row| of_row(row).map(|run| cx.state.run_name(&run.id)).or_else(|| head_name(row)).unwrap_or_default(),
+                |ui, row, column| {
+                    if let Some(place) = Rows::head(row) {
+                        let head = HeadRow { place, state: cx.state, order };
+                        let wish = head_cell_ui(
+                            ui,
+                            &head,
+                            (column.id, table_columns.of_title(column.id)),
+                            &mut group_rows.borrow_mut(),
+                        );
+                        head_wish = wish.or(head_wish.take());
+                        return;
+                    }
+                    let Some(run) = of_row(row) else { return };
+                    let name = || cx.state.run_name(&run.id);
+                    match (column.id, table_columns.of_title(column.id)) {
+                        (EYE, _) => {
+                            let shown = selection.is_visible(&run.id).then(|| selection.style_of(&run.id));
+                            done.eye_ui(ui, run, &name(), shown);
+                        }
+                        (MENU, _) => done.menu_button_ui(ui, run, &name()),
+                        (_, Some(Column::Name)) => {
+                            let is_focused = selection.focused.as_ref() == Some(&run.id);
+                            let is_baseline = selection.baseline.as_ref() == Some(&run.id);
+                            let names = (name(), cx.state.run_names());
+                            done.name_ui(ui, run, (&names.0, names.1), renaming, is_focused, is_baseline);
+                        }
+                        (_, Some(Column::State)) => state_cell_ui(ui, run),
+                        (_, Some(Column::Tags)) => done.tags_ui(ui, run, &name()),
+                        (_, Some(other)) => cell_ui(ui, other, &RunFields::of(run, &cx.state.configs)),
+                        _ => {}
+                    }
+                },
+            )
+        };
+        let response = table(ui);
+        let id_of = |row: u64| of_row(row).map(|run| run.id.clone());
         let (hovered, clicked) = (response.hovered.and_then(id_of), response.clicked.and_then(id_of));
-        let activated = response.activated.and_then(|number| at(number).cloned());
-        let context = response.context.and_then(id_of);
+        let activated = response.activated.and_then(|row| of_row(row).cloned());
+        let context = response.context.and_then(|row| Some((row, id_of(row)?)));
+        let toggled = response.toggled.and_then(id_of);
         let cursor = memory.table.cursor.and_then(id_of);
         let (command, shift) = ui.input(|i| (i.modifiers.command, i.modifiers.shift));
-        let wanted = match (&clicked, response.selection_changed) {
-            (Some(run), _) if command => Eyes::Toggle(run.clone()),
-            (Some(_), _) if shift => Eyes::open(&memory.table.selected, id_of),
-            (None, true) if command || shift => Eyes::open(&memory.table.selected, id_of),
-            (None, true) => cursor.clone().map_or(Eyes::Keep, Eyes::Toggle),
-            _ => Eyes::Keep,
-        };
+        let clicked_head = response.clicked.or(response.toggled).or(response.activated).and_then(Rows::head);
+        if clicked_head.is_some() {
+            // The head of a group folds it and is no run to be selected.
+            memory.table.selected = selected_before;
+            head_wish = head_wish.or(clicked_head.map(HeadWish::Fold));
+        }
+        memory.table.selected.retain(|&row| Rows::head(row).is_none());
+        if let Some((row, _)) = &context
+            && !memory.table.selected.contains(row)
+        {
+            memory.table.selected = BTreeSet::from([*row]);
+            memory.table.anchor = Some(*row);
+        }
         // From here on the state may change.
         let selection = &mut cx.state.selection;
-        match wanted {
-            Eyes::Keep => {}
-            Eyes::Toggle(run) => selection.toggle_visible(&run),
-            Eyes::Open(runs) => selection.visible.extend(runs),
+        if let Some(run) = toggled {
+            selection.toggle_visible(&run);
         }
         if let Some(run) = hovered {
             selection.hovered = Some(run);
         }
         if let Some(run) = clicked.clone().filter(|_| !command && !shift) {
             selection.focused = Some(run);
-        } else if clicked.is_none() && cursor.is_some() && arrows(ui) {
+            self.focused.clone_from(&selection.focused);
+        } else if clicked.is_none() && cursor.is_some() && !shift && arrows(ui) {
             selection.focused = cursor;
         }
         if let Some(run) = activated {
@@ -319,14 +274,17 @@ impl RunsPanel {
                 cx.act(Action::Inspect(run.id));
             }
         }
-        if let Some(run) = context {
+        if let Some((_, run)) = context {
             let at = ui.input(|i| i.pointer.interact_pos()).unwrap_or_else(|| ui.cursor().min);
             self.menu = Some((run, at));
         }
-        self.carry_out(done, cx);
+        if let Some(wish) = head_wish {
+            self.fold_or_show(wish, memory, cx);
+        }
+        self.carry_out(done, memory, cx);
     }
 
-    fn carry_out(&mut self, done: Cells, cx: &mut PanelContext<'_>) {
+    fn carry_out(&mut self, done: Cells, memory: &mut Memory, cx: &mut PanelContext<'_>) {
         if let Some(run) = done.eye {
             cx.state.selection.toggle_visible(&run);
         }
@@ -342,14 +300,20 @@ impl RunsPanel {
         if done.rename_cancelled {
             self.renaming = None;
         }
+        if let Some(wish) = done.tag {
+            wish_of_tag(wish, memory, cx);
+        }
     }
 
-    /// Keys for the focused run, as long as nothing is typed.
+    /// Keys for the focused run or the selected ones, as long as nothing is typed.
     fn keys(&mut self, ui: &Ui, memory: &Memory, cx: &mut PanelContext<'_>) {
-        if ui.ctx().text_edit_focused() || self.export.is_some() || self.menu.is_some() {
+        let has_dialog = self.export.is_some() || self.export_several.is_some() || self.delete.is_some();
+        if ui.ctx().text_edit_focused() || has_dialog || self.menu.is_some() {
             return;
         }
-        let at = |number: u64| self.order.place(number).and_then(|index| cx.state.runs.get(index));
+        let at = |row: u64| {
+            Rows::number(row).and_then(|number| self.order.place(number)).and_then(|at| cx.state.runs.get(at))
+        };
         let cursor = memory.table.cursor.and_then(at).map(|run| run.id.clone());
         let Some(run) = cx.state.selection.focused.clone().or(cursor) else { return };
         let pressed = |key: Key| ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, key));
@@ -361,30 +325,43 @@ impl RunsPanel {
         {
             self.renaming = Some((run.clone(), summary.name.clone(), true));
         }
-        if pressed(Key::Delete) && cx.state.run(&run).is_some_and(|summary| summary.state.is_ended()) {
-            cx.act(Action::Delete(run));
+        if pressed(Key::Delete) {
+            let selected = self.selected(memory, &cx.state.runs);
+            if selected.len() > 1 {
+                self.delete = Some(DeleteDialog::new(selected.into_iter().map(|run| run.id).collect()));
+            } else if cx.state.run(&run).is_some_and(|summary| summary.state.is_ended()) {
+                cx.act(Action::Delete(run));
+            }
         }
     }
 
-    /// The menu of a run, opened by a right click or its button.
-    fn popup_ui(&mut self, ui: &Ui, cx: &mut PanelContext<'_>) {
+    /// The menu of a run, or of all that are selected with it, opened by a right click or its button.
+    fn popup_ui(&mut self, ui: &Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
         let Some((id, at)) = self.menu.clone() else { return };
         let Some(run) = cx.state.run(&id).cloned() else {
             self.menu = None;
             return;
         };
+        let selected = self.selected(memory, &cx.state.runs);
+        let several = selected.len() > 1 && selected.iter().any(|one| one.id == run.id);
         let mut open = true;
-        let mut wanted = None;
+        let (mut wanted, mut of_several) = (None, None);
+        let name = if several { format!("{} selected runs", selected.len()) } else { cx.state.run_name(&run.id) };
         egui::Popup::new(Id::unique(("run menu", run.number)), ui.ctx().clone(), at, ui.layer_id())
             .kind(egui::PopupKind::Menu)
             .layout(Layout::top_down_justified(Align::Min))
             .style(menu_style)
-            .accessible_name(format!("Actions for {}", cx.state.run_name(&run.id)))
+            .accessible_name(format!("Actions for {name}"))
             .open_bool(&mut open)
             .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside)
             .show(|ui| {
                 ui.set_max_height(ui.ctx().content_rect().height() - 40.0);
-                wanted = run_menu_ui(ui, &run, &mut self.tag, cx);
+                if several {
+                    ui.set_min_width(210.0);
+                    of_several = several_ui(ui, &selected, &mut self.tag, cx);
+                } else {
+                    wanted = run_menu_ui(ui, &run, &mut self.tag, cx);
+                }
             });
         if !open {
             self.menu = None;
@@ -393,8 +370,20 @@ impl RunsPanel {
         match wanted {
             Some(Wanted::Rename(id)) => self.renaming = Some((id, run.name, true)),
             Some(Wanted::Export(taking)) => self.export = Some(ExportDialog::new("runs", taking, cx)),
+            Some(Wanted::Tag(wish)) => wish_of_tag(wish, memory, cx),
             None => {}
         }
+        self.want_of_several(of_several, &selected, memory, cx);
+    }
+}
+
+fn wish_of_tag(wish: TagWish, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+    match wish {
+        TagWish::Compare(tag) => {
+            cx.state.show_tag(&tag);
+            cx.act(Action::Open(PanelId::COMPARE));
+        }
+        TagWish::Filter(tag) => memory.filter = filter_of(&tag),
     }
 }
 

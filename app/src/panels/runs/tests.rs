@@ -1,6 +1,6 @@
 //! The panel in its four states, driven by the names of its controls.
 
-use egui::{Key, PointerButton};
+use egui::{Key, Modifiers, PointerButton};
 use headroom_engine::{
     store::RunState,
     worker::{Command, Event, Notice, Request, RunEdit},
@@ -9,7 +9,7 @@ use headroom_engine::{
 use super::RunsPanel;
 use crate::{
     common::driver::Driver,
-    context::{Action, Panel},
+    context::{Action, Panel, PanelId},
     examples,
     state::State,
 };
@@ -110,6 +110,7 @@ fn the_menu_stands_beside_the_name_and_hidden_columns_stay_hidden() {
     let (mut driver, mut panel) = open(loaded(3));
     assert!(driver.has("Actions for run 2") && !driver.has("Tokens"));
     driver.click(&mut panel, "Columns");
+    driver.type_into(&mut panel, "Search columns", "tok");
     driver.click(&mut panel, "Tokens");
     driver.key(&mut panel, Key::Escape);
     let remembered: serde_json::Value = driver.settings.of_panel("runs");
@@ -213,4 +214,295 @@ fn idle_it_asks_for_no_repaint() {
         driver.frame(&mut panel, Vec::new());
     }
     assert!(driver.rests());
+}
+
+/// Clicks with these keys held down.
+fn click_holding(driver: &mut Driver, panel: &mut RunsPanel, name: &str, modifiers: Modifiers) {
+    driver.modifiers = modifiers;
+    driver.click(panel, name);
+    driver.modifiers = Modifiers::NONE;
+}
+
+fn visible(driver: &Driver) -> Vec<u64> {
+    let is_visible = |number: &u64| driver.state.selection.is_visible(&examples::summary(*number, "").id);
+    (0..40).filter(is_visible).collect()
+}
+
+#[test]
+fn the_filter_decides_what_charts_show() {
+    let (mut driver, mut panel) = open(loaded(12));
+    driver.state.selection.visible.insert(examples::summary(0, "").id);
+    driver.type_into(&mut panel, "Filter runs", "number>=9");
+    driver.click(&mut panel, "Show all these too");
+    assert_eq!(visible(&driver), [0, 9, 10, 11]);
+    driver.click(&mut panel, "Show only these");
+    assert_eq!(visible(&driver), [9, 10, 11]);
+    driver.click(&mut panel, "Hide all");
+    assert_eq!(visible(&driver), [0; 0]);
+}
+
+#[test]
+fn filters_are_kept_chosen_and_removed() {
+    let (mut driver, mut panel) = open(loaded(12));
+    driver.type_into(&mut panel, "Filter runs", "number=3");
+    driver.click(&mut panel, "Filters");
+    driver.type_into(&mut panel, "Name for this filter", "the third");
+    driver.click(&mut panel, "Keep this filter");
+    assert_eq!(driver.settings.filters.get("the third").map(String::as_str), Some("number=3"));
+    driver.key(&mut panel, Key::Escape);
+    driver.click(&mut panel, "Clear filter");
+    assert!(driver.has("12 runs"));
+    driver.click(&mut panel, "Filters");
+    driver.click(&mut panel, "Filter the third");
+    assert!(driver.has("1 of 12 runs"), "{:#?}", driver.names());
+    driver.click(&mut panel, "Filters");
+    driver.click(&mut panel, "Remove the filter the third");
+    assert!(driver.settings.filters.is_empty() && driver.has("1 of 12 runs"), "the filter in use stays");
+}
+
+#[test]
+fn the_runs_of_a_tag_are_compared_and_listed_from_its_chip() {
+    let mut state = loaded(6);
+    state.runs[0].tags = vec!["race:a".to_owned()];
+    state.runs[2].tags = vec!["race:a".to_owned(), "paper".to_owned()];
+    state.selection.visible.insert(examples::summary(1, "").id);
+    let (mut driver, mut panel) = open(state);
+    driver.click(&mut panel, "Tag race:a of run 3");
+    driver.click(&mut panel, "Compare \"race:a\"");
+    assert_eq!(visible(&driver), [3, 5]);
+    assert_eq!(driver.state.selection.baseline, Some(examples::summary(3, "").id), "the first of the race");
+    assert!(matches!(driver.actions.pop(), Some(Action::Open(PanelId::COMPARE))));
+    driver.click_with(&mut panel, "run 3", PointerButton::Secondary, 1);
+    driver.click(&mut panel, "Tag race:a");
+    driver.click(&mut panel, "List only \"race:a\"");
+    assert!(driver.has("2 of 6 runs"), "{:#?}", driver.names());
+}
+
+#[test]
+fn several_runs_are_selected_with_the_mouse_and_the_keyboard() {
+    let (mut driver, mut panel) = open(loaded(12));
+    driver.click(&mut panel, "run 10");
+    assert!(!driver.says("selected"));
+    click_holding(&mut driver, &mut panel, "run 7", Modifiers::COMMAND);
+    assert!(driver.has("2 selected"), "{:#?}", driver.names());
+    assert!(driver.state.selection.visible.is_empty(), "selecting shows nothing");
+    click_holding(&mut driver, &mut panel, "run 4", Modifiers::SHIFT);
+    assert!(driver.has("4 selected"), "from the one that was clicked last: {:#?}", driver.names());
+    driver.click(&mut panel, "run 6");
+    assert!(!driver.says("selected"));
+    driver.modifiers = Modifiers::SHIFT;
+    driver.key(&mut panel, Key::ArrowDown);
+    driver.key(&mut panel, Key::ArrowDown);
+    driver.modifiers = Modifiers::NONE;
+    assert!(driver.has("3 selected"), "{:#?}", driver.names());
+    assert_eq!(driver.state.selection.focused, Some(examples::summary(6, "").id), "the inspector stays where it is");
+    driver.key(&mut panel, Key::ArrowUp);
+    assert!(!driver.says("selected"), "without Shift the arrows only move");
+    driver.type_into(&mut panel, "Filter runs", "number<5");
+    driver.click(&mut panel, "run 2");
+    driver.modifiers = Modifiers::COMMAND;
+    driver.key(&mut panel, Key::A);
+    driver.modifiers = Modifiers::NONE;
+    assert!(driver.has("5 selected"), "what the filter shows: {:#?}", driver.names());
+    driver.type_into(&mut panel, "Filter runs", " number<3");
+    assert!(driver.has("3 selected"), "what is not in sight is not meant: {:#?}", driver.names());
+    assert!(driver.back(&mut panel));
+    driver.settle(&mut panel);
+    assert!(!driver.says("selected"));
+}
+
+#[test]
+fn several_runs_are_tagged_archived_shown_and_resumed() {
+    let mut state = loaded(4);
+    state.runs[1].state = RunState::Interrupted;
+    state.runs[0].tags = vec!["old".to_owned()];
+    let (mut driver, mut panel) = open(state);
+    driver.click(&mut panel, "run 3");
+    click_holding(&mut driver, &mut panel, "run 2", Modifiers::COMMAND);
+    click_holding(&mut driver, &mut panel, "run 0", Modifiers::COMMAND);
+    let edits = |driver: &mut Driver| -> Vec<(u64, RunEdit)> {
+        let number = |run: &headroom_engine::store::RunId| run.to_string().parse().unwrap();
+        let all = std::mem::take(&mut driver.actions).into_iter();
+        let edit = all.filter_map(|action| match action {
+            Action::Send(Command::Edit { run, edit }) => Some((number(&run), edit)),
+            _ => None,
+        });
+        edit.collect()
+    };
+    driver.click(&mut panel, "Tag…");
+    driver.type_into(&mut panel, "Tag for all of these", "ablation");
+    driver.click(&mut panel, "Tag them");
+    let tag = || RunEdit::AddTag("ablation".to_owned());
+    assert_eq!(edits(&mut driver), [(3, tag()), (2, tag()), (0, tag())]);
+    driver.click(&mut panel, "Untag…");
+    assert!(driver.has("paper (2)"));
+    driver.click(&mut panel, "old (1)");
+    assert_eq!(edits(&mut driver), [(3, RunEdit::RemoveTag("old".to_owned()))]);
+    driver.click(&mut panel, "Archive");
+    assert_eq!(edits(&mut driver), [3, 2, 0].map(|number| (number, RunEdit::Archive(true))));
+    driver.click(&mut panel, "Resume");
+    assert!(
+        matches!(driver.actions.as_slice(), [Action::Send(Command::ResumeRun { run })] if *run == examples::summary(2, "").id),
+        "{:?}",
+        driver.actions
+    );
+    driver.actions.clear();
+    driver.click(&mut panel, "Show these");
+    assert_eq!(visible(&driver), [0, 2, 3]);
+    driver.click(&mut panel, "Hide these");
+    driver.click(&mut panel, "Compare these");
+    assert_eq!(visible(&driver), [0, 2, 3]);
+    assert!(matches!(driver.actions.pop(), Some(Action::Open(PanelId::COMPARE))));
+    // The menu of one of them is about all of them.
+    driver.click_with(&mut panel, "run 2", PointerButton::Secondary, 1);
+    assert!(driver.has("Actions for 3 selected runs"), "{:#?}", driver.names());
+    driver.key(&mut panel, Key::Escape);
+    driver.back(&mut panel);
+    driver.click_with(&mut panel, "run 1", PointerButton::Secondary, 1);
+    assert!(driver.has("Actions for run 1") && driver.has("Inspect"), "another one is alone: {:#?}", driver.names());
+}
+
+#[test]
+fn several_runs_are_deleted_after_a_question_that_names_them() {
+    let mut state = loaded(4);
+    state.runs[1].state = RunState::Running;
+    let (mut driver, mut panel) = open(state);
+    driver.click(&mut panel, "run 3");
+    click_holding(&mut driver, &mut panel, "run 1", Modifiers::SHIFT);
+    driver.key(&mut panel, Key::Delete);
+    assert!(driver.has("Delete 2 runs?"), "{:#?}", driver.names());
+    assert!(driver.has("run 3 (#3, finished)") && driver.has("run 1 (#1, finished)"));
+    assert!(driver.has("run 2 stays: it is running: stop it first."));
+    driver.click(&mut panel, "Keep them");
+    assert!(driver.actions.is_empty() && !driver.has("Delete 2 runs?"));
+    driver.click(&mut panel, "Delete…");
+    driver.click(&mut panel, "Delete 2 runs");
+    let Some(Action::DeleteAll(runs)) = driver.actions.pop() else { panic!("nothing deleted") };
+    assert_eq!(runs, [3, 1].map(|number| examples::summary(number, "").id));
+    // All of them come back at once.
+    driver.state.delete_runs(&runs);
+    assert_eq!(driver.state.undo_delete().as_deref(), Some("2 runs"));
+    assert_eq!(driver.state.undo_delete(), None);
+}
+
+#[test]
+fn checkpoints_of_several_runs_go_to_a_folder_each() {
+    let mut state = loaded(3);
+    for run in &mut state.runs {
+        run.name = "same name".to_owned();
+    }
+    let runs = state.runs.clone();
+    state.apply(Event::Runs { runs });
+    let (mut driver, mut panel) = open(state);
+    driver.click(&mut panel, "same name");
+    click_holding(&mut driver, &mut panel, "same name (3)", Modifiers::SHIFT);
+    driver.click(&mut panel, "Export checkpoints…");
+    assert!(driver.has("same name (2): same-name-2"), "{:#?}", driver.names());
+    driver.click(&mut panel, "The last of each");
+    driver.click(&mut panel, "Export 3 checkpoints");
+    let exports: Vec<Request> = driver.state.take_requests();
+    let exports: Vec<_> = exports
+        .into_iter()
+        .filter_map(|request| match request.command {
+            Command::Export { run, which, to } => Some((request.ticket, run, which, to)),
+            _ => None,
+        })
+        .collect();
+    let folders: std::collections::BTreeSet<_> =
+        exports.iter().map(|(.., to)| to.file_name().unwrap().to_string_lossy().into_owned()).collect();
+    assert_eq!(folders.into_iter().collect::<Vec<_>>(), ["same-name", "same-name-2", "same-name-3"]);
+    assert!(driver.has("0 of 3 written…"));
+    for (place, (ticket, run, which, path)) in exports.into_iter().enumerate() {
+        assert_eq!(which, headroom_engine::worker::Which::Last);
+        let event = if place == 1 {
+            Event::Failed { run: Some(run), why: "The disk is full.".to_owned(), what_to_do: String::new() }
+        } else {
+            Event::Exported { run, step: 100, path, opens_in_transformers: true, reason: String::new() }
+        };
+        driver.state.apply(Notice { ticket: Some(ticket), event });
+    }
+    driver.settle(&mut panel);
+    assert!(driver.says("The disk is full.") && driver.says("written to same-name"), "{:#?}", driver.names());
+    driver.click(&mut panel, "Close");
+    assert!(!driver.says("The disk is full."));
+}
+
+/// Runs whose configs differ in their layers: 4, 4, 8, 8.
+fn with_configs() -> State {
+    let mut state = loaded(4);
+    for number in 0..4 {
+        let mut record = examples::record(number, "run");
+        record.config["model"]["layers"] = if number < 2 { 4.into() } else { 8.into() };
+        state.records.insert(record.summary.id.clone(), record);
+    }
+    state
+}
+
+#[test]
+fn any_key_of_the_config_becomes_a_column_that_is_pinned_and_sorted() {
+    let (mut driver, mut panel) = open(with_configs());
+    driver.click(&mut panel, "Columns");
+    driver.type_into(&mut panel, "Search columns", "lay");
+    assert!(!driver.has("model.heads") && driver.has("model.layers"), "{:#?}", driver.names());
+    driver.click(&mut panel, "Pin the column model.layers");
+    driver.key(&mut panel, Key::Escape);
+    let pinned: serde_json::Value = driver.settings.of_panel("runs");
+    assert_eq!(
+        (&pinned["config_keys"][0], &pinned["pinned"][0]["config"]),
+        (&"model.layers".into(), &"model.layers".into())
+    );
+    assert_eq!(driver.names().iter().filter(|name| *name == "8").count(), 2, "{:#?}", driver.names());
+    driver.click(&mut panel, "model.layers");
+    driver.click(&mut panel, "Copy table");
+    driver.click(&mut panel, "Copy as CSV");
+    let Some(Action::Copy(_, text)) = driver.actions.pop() else { panic!("nothing copied") };
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("Name,model.layers,State"), "it stands beside the name: {text}");
+    assert!(lines[1].contains(",4,") && lines[4].contains(",8,"), "{text}");
+    // As before after a restart.
+    let mut again = RunsPanel::default();
+    driver.settle(&mut again);
+    assert!(driver.has("model.layers"));
+    driver.click(&mut again, "Columns");
+    driver.click(&mut again, "The usual columns");
+    driver.key(&mut again, Key::Escape);
+    assert!(!driver.has("model.layers"), "{:#?}", driver.names());
+}
+
+#[test]
+fn groups_fold_and_their_eye_is_that_of_all_their_runs() {
+    let (mut driver, mut panel) = open(with_configs());
+    driver.click(&mut panel, "Group");
+    driver.type_into(&mut panel, "Search config keys", "layers");
+    driver.click(&mut panel, "Group by model.layers");
+    assert!(driver.has("layers = 8") && driver.has("layers = 4") && driver.has("run 1"), "{:#?}", driver.names());
+    assert!(driver.has("n = 2, best 1.250"), "{:#?}", driver.names());
+    driver.click(&mut panel, "Show all of layers = 8 in charts");
+    assert_eq!(visible(&driver), [2, 3]);
+    driver.click(&mut panel, "Show all of layers = 8 in charts");
+    assert_eq!(visible(&driver), [0; 0]);
+    driver.click(&mut panel, "layers = 4");
+    assert!(!driver.has("run 1") && driver.has("run 2"), "it is folded: {:#?}", driver.names());
+    let remembered: serde_json::Value = driver.settings.of_panel("runs");
+    assert_eq!(remembered["folded"][0], "layers = 4");
+    driver.click(&mut panel, "run 3");
+    driver.modifiers = Modifiers::COMMAND;
+    driver.key(&mut panel, Key::A);
+    driver.modifiers = Modifiers::NONE;
+    assert!(driver.has("2 selected"), "heads are no runs: {:#?}", driver.names());
+    driver.click(&mut panel, "layers = 4");
+    assert!(driver.has("run 1"));
+    driver.click(&mut panel, "Group: model.layers");
+    driver.click(&mut panel, "No groups");
+    assert!(!driver.has("layers = 4"));
+}
+
+#[test]
+fn a_hidden_run_has_no_colour_and_shown_ones_have_the_first() {
+    let (mut driver, mut panel) = open(loaded(30));
+    driver.click(&mut panel, "Show run 25 in charts");
+    driver.click(&mut panel, "Show run 19 in charts");
+    driver.settle(&mut panel);
+    let style = |driver: &Driver, number| driver.state.selection.style_of(&examples::summary(number, "").id);
+    assert_eq!([25, 19].map(|number| style(&driver, number)), [0, 1].map(crate::theme::LineStyle::of_place));
 }

@@ -17,7 +17,7 @@ use crate::{
     format::{self, with_capital},
     panels::analysis::Subject,
     plot::{Axis, Quantity, Scale, Series},
-    theme::{self, Dash},
+    theme::{self, Dash, LineStyle},
     widgets::{Chart, ChartView, ViewLine},
 };
 
@@ -36,10 +36,13 @@ struct Other {
     dash: Dash,
 }
 
+/// What the curves are of, and how they are drawn.
+type Of = (Options, Vec<Arc<Analysis>>, Vec<(Color32, Dash)>);
+
 /// The curves, made anew only when what they show changes.
 #[derive(Default)]
 pub struct Curves {
-    of: Option<(Options, Vec<Arc<Analysis>>)>,
+    of: Option<Of>,
     view: ChartView,
 }
 
@@ -61,12 +64,18 @@ impl Curves {
         };
         let all: Vec<Arc<Analysis>> =
             std::iter::once(analysis).chain(others.iter().map(|other| &other.analysis)).cloned().collect();
-        let is_same = self.of.as_ref().is_some_and(|(known, before)| {
-            *known == options && before.len() == all.len() && before.iter().zip(&all).all(|(a, b)| Arc::ptr_eq(a, b))
+        let own = subject.style(cx.state);
+        let drawn: Vec<(Color32, Dash)> = std::iter::once((own.colour, own.dash))
+            .chain(others.iter().map(|other| (other.colour, other.dash)))
+            .collect();
+        let is_same = self.of.as_ref().is_some_and(|(known, before, styles)| {
+            (known, styles) == (&options, &drawn)
+                && before.len() == all.len()
+                && before.iter().zip(&all).all(|(a, b)| Arc::ptr_eq(a, b))
         });
         if !is_same {
-            self.of = Some((options, all));
-            self.view.lines = lines(subject, analysis, &others, options);
+            self.of = Some((options, all, drawn));
+            self.view.lines = lines((subject, own), analysis, &others, options);
         }
     }
 
@@ -124,17 +133,17 @@ fn other_steps(subject: &Subject, analysis: &Analysis, steps: &[u64], cx: &mut P
 }
 
 fn other_runs(subject: &Subject, cx: &mut PanelContext<'_>) -> Vec<Other> {
-    let others: Vec<(RunId, u64)> = cx
+    let others: Vec<RunId> = cx
         .state
         .runs
         .iter()
         .filter(|other| subject.id.run() != Some(&other.id) && cx.state.selection.is_visible(&other.id))
-        .map(|other| (other.id.clone(), other.number))
+        .map(|other| other.id.clone())
         .take(MOST_RUNS)
         .collect();
-    let found = others.into_iter().filter_map(|(other, number)| {
+    let found = others.into_iter().filter_map(|other| {
         let newest = cx.state.analysis.steps(&other)?.last().copied()?;
-        let (colour, dash) = theme::run_style(number);
+        let LineStyle { colour, dash, .. } = cx.state.selection.style_of(&other);
         let analysis = cx.state.analysis.at(&other, newest)?;
         Some(Other { analysis, name: cx.state.run_name(&other), colour, dash })
     });
@@ -180,9 +189,14 @@ fn query_curve(spectra: &ScoreSpectra, options: Options) -> Series {
     spectra.query_curve().into_iter().zip(1_u32..).map(|(share, i)| (f64::from(i) * scale, share)).collect()
 }
 
-fn lines(subject: &Subject, analysis: &Analysis, others: &[Other], options: Options) -> Vec<ViewLine> {
+fn lines(
+    (subject, style): (&Subject, LineStyle),
+    analysis: &Analysis,
+    others: &[Other],
+    options: Options,
+) -> Vec<ViewLine> {
     let Some(spectra) = &analysis.spectra else { return Vec::new() };
-    let (colour, dash) = subject.style();
+    let LineStyle { colour, dash, .. } = style;
     // Among runs a line looks as its run does everywhere; else dashes tell the network's own curves apart.
     let dash = if options.beside == Beside::Runs { dash } else { Dash::Solid };
     let name = match options.beside {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use egui::{RichText, Ui};
+use egui::{Color32, RichText, Ui};
 use headroom_engine::analysis::{Analysis, ScoreSpectra, Topic};
 use serde::{Deserialize, Serialize};
 
@@ -120,7 +120,7 @@ impl SpectraPanel {
             self.patterns.update(analysis);
             self.overlap.update(analysis, spectra);
             self.queries.update(analysis, spectra);
-            let colour = subject.colour();
+            let colour = subject.colour(cx.state);
             let right = |ui: &mut Ui| {
                 bars_ui(ui, &spectra.network, colour);
                 ui.add_space(4.0);
@@ -162,7 +162,8 @@ impl SpectraPanel {
             self.captured.ui(ui, captured);
         }
         notes_ui(ui, analysis, &[Topic::Analysis, Topic::Spectra]);
-        self.figure(analysis, subject, &told, metadata, memory)
+        let colour = subject.colour(cx.state);
+        self.figure(analysis, &told, metadata, memory, colour)
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, analysis: &Analysis, memory: &mut Memory, cx: &mut PanelContext<'_>) {
@@ -203,13 +204,12 @@ impl SpectraPanel {
     fn figure(
         &mut self,
         analysis: &Analysis,
-        subject: &Subject,
         told: &str,
         metadata: BTreeMap<String, String>,
         memory: &Memory,
+        colour: Color32,
     ) -> Option<Exportable> {
         let wanted = self.wanted.take()?;
-        let colour = subject.colour();
         let spectra = analysis.spectra.as_ref();
         let mut subtitle = with_capital(told);
         let map = |figure: MapFigure, subtitle, metadata| Exportable::Map(Box::new(figure.origin(subtitle, metadata)));

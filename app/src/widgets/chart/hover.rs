@@ -6,7 +6,11 @@ use egui_plot::{PlotPoint, PlotTransform};
 use super::line::ChartLine;
 use super::state::ChartState;
 use crate::theme;
-use crate::{plot::Axis, widgets::swatch_ui};
+use crate::{
+    format::Names,
+    plot::Axis,
+    widgets::{brief, swatch_ui},
+};
 
 /// Lines within this many points of the pointer are in the tooltip.
 const REACH: f32 = 40.0;
@@ -96,11 +100,12 @@ pub(super) fn tooltip(
     tip.gap(14.0).accessible_name("Values under the pointer").show(|ui| {
         let x = x_axis.scale.inverse(first.point.x);
         ui.label(RichText::new(format!("{} {}", x_axis.label, x_axis.quantity.value(x))).small().weak());
+        let names: Names = lines.iter().map(|line| line.name).collect();
         egui::Grid::new("values").num_columns(4).min_col_width(0.0).spacing([10.0, 3.0]).show(ui, |ui| {
             for near in near.iter().take(ROWS) {
                 if let Some(line) = lines.get(near.line) {
                     let smoothed = line.smoothing(smoothing) > 0.0;
-                    row_ui(ui, line, near, (x_axis, y_axis), smoothed, near.point.x != first.point.x);
+                    row_ui(ui, (line, &names), near, (x_axis, y_axis), smoothed, near.point.x != first.point.x);
                 }
             }
         });
@@ -112,18 +117,14 @@ pub(super) fn tooltip(
 
 fn row_ui(
     ui: &mut Ui,
-    line: &ChartLine<'_>,
+    (line, names): (&ChartLine<'_>, &Names),
     near: &Near,
     (x_axis, y_axis): (&Axis, &Axis),
     smoothed: bool,
     own_x: bool,
 ) {
-    swatch_ui(ui, line.colour, line.dash);
-    let mut name: String = line.name.chars().take(48).collect();
-    if name.len() < line.name.len() {
-        name.push('…');
-    }
-    ui.label(name);
+    swatch_ui(ui, line.style());
+    ui.label(brief(ui, line.name, names));
     let strong = theme::palette(ui.visuals()).strong;
     let value = y_axis.quantity.value(y_axis.scale.inverse(near.point.y));
     ui.label(RichText::new(with_unit(&value, &y_axis.unit)).color(strong));

@@ -3,7 +3,11 @@
 use egui::{Color32, RichText, Sense, TextStyle, Ui};
 
 use super::plot::{Chart, ChartResponse};
-use crate::{format, theme, widgets::swatch_ui};
+use crate::{
+    format::Names,
+    theme,
+    widgets::{brief as brief_name, swatch_ui},
+};
 
 /// Entries beyond this many are counted only.
 const LEGEND_ENTRIES: usize = 24;
@@ -16,6 +20,7 @@ impl Chart<'_> {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
             let mut listed: Vec<(&str, Color32)> = Vec::new();
+            let names: Names = self.lines.iter().map(|line| line.name).collect();
             for (index, line) in self.lines.iter().enumerate() {
                 if listed.contains(&(line.name, line.colour)) {
                     continue;
@@ -24,7 +29,7 @@ impl Chart<'_> {
                     ui.label(RichText::new(format!("+{}", self.lines.len() - index)).small().weak());
                     break;
                 }
-                let brief = format::brief(line.name);
+                let brief = brief_name(ui, line.name, &names);
                 let font = TextStyle::Small.resolve(ui.style());
                 let text = |fonts: &mut egui::epaint::text::FontsView<'_>| {
                     fonts.layout_no_wrap(brief.clone(), font, Color32::PLACEHOLDER).size().x
@@ -36,7 +41,7 @@ impl Chart<'_> {
                 }
                 listed.push((line.name, line.colour));
                 let entry = ui.push_id((line.id, index), |ui| {
-                    let swatch = swatch_ui(ui, line.colour, line.dash);
+                    let swatch = swatch_ui(ui, line.style());
                     let mut name = RichText::new(&brief).small();
                     if self.highlight == Some(line.id) {
                         name = name.color(theme::palette(ui.visuals()).strong);

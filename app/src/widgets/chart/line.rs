@@ -2,8 +2,10 @@
 
 use egui::Color32;
 
-use crate::theme;
-use crate::{plot::Series, theme::Dash};
+use crate::{
+    plot::Series,
+    theme::{Dash, LineStyle},
+};
 
 /// The band around the mean of a group. Both edges have the same x values.
 #[derive(Clone, Copy, Debug)]
@@ -46,11 +48,21 @@ impl<'a> ChartLine<'a> {
     }
 
     /// The width of an ordinary line in points.
-    pub const WIDTH: f32 = 1.6;
+    pub const WIDTH: f32 = LineStyle::WIDTH;
 
-    /// A line in the style that belongs to the run with this stable number.
+    /// A line in the style of this place in a list.
     pub fn new(id: u64, name: &'a str, series: &'a Series) -> Self {
-        let (colour, dash) = theme::run_style(id);
-        Self { id, name, series, colour, dash, width: Self::WIDTH, band: None, marks: &[] }
+        Self::styled(id, name, series, LineStyle::of_place(id as usize))
+    }
+
+    /// A line in this style.
+    pub fn styled(id: u64, name: &'a str, series: &'a Series, style: LineStyle) -> Self {
+        let LineStyle { colour, dash, width } = style;
+        Self { id, name, series, colour, dash, width, band: None, marks: &[] }
+    }
+
+    /// How it is drawn.
+    pub fn style(&self) -> LineStyle {
+        LineStyle { colour: self.colour, dash: self.dash, width: self.width }
     }
 }

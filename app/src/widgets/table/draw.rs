@@ -1,6 +1,6 @@
 use egui::{
-    Align, Color32, EventFilter, Key, Layout, Response, RichText, Role, Sense, Shape, Stroke, Ui, Vec2, WidgetInfo,
-    pos2,
+    Align, Color32, EventFilter, Key, Layout, Rect, Response, RichText, Role, ScrollArea, Sense, Shape, Stroke, Ui,
+    UiBuilder, Vec2, WidgetInfo, pos2, scroll_area::ScrollBarVisibility,
 };
 use egui_extras::{Column as Width, TableBuilder};
 
@@ -9,6 +9,8 @@ use crate::theme;
 
 /// The most that a column takes of the room that is left over, in points: eyes must find the way from a name to its values.
 const WIDEST: f32 = 420.0;
+/// The largest share of the room that columns take which stay while the others scroll.
+const MOST_FROZEN: f32 = 0.6;
 
 /// A table of rows with stable keys, already sorted and filtered by the caller.
 #[must_use = "call `show`"]
@@ -20,6 +22,19 @@ pub struct Table<'a> {
     highlight: Option<u64>,
     row_height: f32,
     max_height: f32,
+    frozen: usize,
+}
+
+/// The columns that are drawn together.
+struct Part<'a> {
+    columns: &'a [&'a Column<'a>],
+    /// Whether they name the row.
+    names: bool,
+    has_focus: bool,
+    /// Whether the keyboard's row is another one.
+    moved: bool,
+    /// How far they are scrolled, where others beside them scroll too.
+    offset: Option<f32>,
 }
 
 /// What happened in a table this frame.
@@ -33,6 +48,8 @@ pub struct TableResponse {
     pub activated: Option<u64>,
     /// The row a context menu was asked for.
     pub context: Option<u64>,
+    /// The keyboard's row on Space.
+    pub toggled: Option<u64>,
     /// Whether the selection changed.
     pub selection_changed: bool,
     /// Whether the caller has to sort anew.
@@ -42,7 +59,7 @@ pub struct TableResponse {
 impl<'a> Table<'a> {
     /// A table called `name` (for screen readers). `salt` tells the tables of a panel apart.
     pub fn new(salt: &'a str, name: &'a str, columns: &'a [Column<'a>], rows: &'a [u64]) -> Self {
-        Self { salt, name, columns, rows, highlight: None, row_height: 26.0, max_height: f32::INFINITY }
+        Self { salt, name, columns, rows, highlight: None, row_height: 26.0, max_height: f32::INFINITY, frozen: 0 }
     }
 
     /// The row to draw as if hovered: what is hovered in a chart.
@@ -63,10 +80,16 @@ impl<'a> Table<'a> {
         self
     }
 
+    /// So many of the shown columns stay on the left while the others scroll sideways, which the table then does itself.
+    pub fn frozen(mut self, columns: usize) -> Self {
+        self.frozen = columns;
+        self
+    }
+
     /// Draws the table. `cell` draws the cell of a row (key) in a column; only visible rows are asked for. `row_name`
     /// says what a row is called, for screen readers.
     ///
-    /// Keys while the table has focus: up, down, Page up, Page down, Home, End move; Space toggles; Shift extends;
+    /// Keys while the table has focus: up, down, Page up, Page down, Home, End move; Space is the caller's; Shift extends;
     /// Ctrl/Cmd+A selects all; Enter activates.
     pub fn show(
         self,
@@ -84,89 +107,48 @@ impl<'a> Table<'a> {
             let start = ui.cursor().min;
             let width = ui.available_width();
             let has_focus = ui.memory(|memory| memory.has_focus(id));
-            // Widths are remembered by place: another choice of columns or another room begins anew.
-            let ids: Vec<&str> = columns.iter().map(|column| column.id).collect();
-            let mut table = TableBuilder::new(ui)
-                .id_salt((ids, (width / 8.0) as i32))
-                .sense(Sense::CLICK | Sense::HOVER)
-                .striped(true)
-                .resizable(true)
-                .auto_shrink([false, true])
-                .max_scroll_height(self.max_height)
-                .cell_layout(Layout::left_to_right(Align::Center));
-            for column in &columns {
-                let width = if column.grows {
-                    Width::remainder().at_least(column.width).at_most(WIDEST)
-                } else {
-                    Width::initial(column.width).at_least(column.width.min(36.0))
-                };
-                table = table.column(width.clip(true));
-            }
-            if moved && let Some(row) = state.cursor.and_then(|key| self.rows.iter().position(|&row| row == key)) {
-                table = table.scroll_to_row(row, None);
-            }
-            let body = table.header(self.row_height, |mut header| {
-                for column in &columns {
-                    let (_, response) = header.col(|ui| {
-                        if header_ui(ui, column, state.sorting.as_ref()) {
-                            state.toggle_sorting(column.id);
-                            out.sorting_changed = true;
-                        }
-                    });
-                    response.context_menu(|ui| state.columns_ui(ui, self.columns));
-                }
-            });
             let mut focus = false;
-            body.body(|body| {
-                body.rows(self.row_height, self.rows.len(), |mut row| {
-                    let Some(&key) = self.rows.get(row.index()) else { return };
-                    let selected = state.selected.contains(&key);
-                    row.set_selected(selected);
-                    row.set_hovered(self.highlight == Some(key));
-                    let mut cursor_rect = egui::Rect::NOTHING;
-                    for column in &columns {
-                        let (rect, _) = row.col(|ui| {
-                            if column.numeric {
-                                ui.with_layout(Layout::right_to_left(Align::Center), |ui| cell(ui, key, column));
-                            } else {
-                                cell(ui, key, column);
-                            }
-                        });
-                        cursor_rect = cursor_rect.union(rect);
+            let frozen = self.frozen_of(&columns, width, ui.spacing().item_spacing.x);
+            let (left, right) = columns.split_at(frozen.map_or(0, |(count, _)| count));
+            let offset = state.offset;
+            let mut part = |ui: &mut Ui, columns: &[&Column<'_>], names: bool, offset: Option<f32>| {
+                let part = Part { columns, names, has_focus, moved, offset };
+                self.part_ui(ui, &part, (state, &mut out, &mut focus), &row_name, &mut cell)
+            };
+            match frozen {
+                None => {
+                    if self.frozen > 0 {
+                        let all = |ui: &mut Ui| part(ui, right, true, None);
+                        ScrollArea::horizontal().auto_shrink([false, false]).show(ui, all);
+                    } else {
+                        part(ui, right, true, None);
                     }
-                    if columns.is_empty() {
-                        return;
+                }
+                Some((_, left_width)) => {
+                    let room = ui.available_rect_before_wrap();
+                    let mut beside = room;
+                    beside.min.x += left_width + ui.spacing().item_spacing.x;
+                    let right_offset = ui.scope_builder(UiBuilder::new().max_rect(beside).id_salt("right"), |ui| {
+                        let all = |ui: &mut Ui| part(ui, right, false, Some(offset));
+                        ScrollArea::horizontal().auto_shrink([false, false]).show(ui, all).inner
+                    });
+                    let frozen_rect = Rect::from_min_max(room.min, pos2(room.min.x + left_width, room.max.y));
+                    let left_offset = ui.scope_builder(UiBuilder::new().max_rect(frozen_rect).id_salt("left"), |ui| {
+                        ui.set_clip_rect(frozen_rect.expand(2.0).intersect(ui.clip_rect()));
+                        part(ui, left, true, Some(offset))
+                    });
+                    let edge = Stroke::new(1.0, theme::palette(ui.visuals()).line);
+                    ui.painter().vline(frozen_rect.right() + 2.0, frozen_rect.y_range(), edge);
+                    // Whichever of the two was scrolled leads, and the other follows in the next frame.
+                    let (left, right) = (left_offset.inner, right_offset.inner);
+                    let led = if left == offset { right } else { left };
+                    if led != offset {
+                        state.offset = led;
+                        ui.ctx().request_repaint();
                     }
-                    let response = row.response();
-                    response.widget_info(|| WidgetInfo::selected(Role::Row, true, selected, row_name(key)));
-                    if response.hovered() {
-                        out.hovered = Some(key);
-                    }
-                    if response.clicked() {
-                        let modifiers = response.ctx.input(|i| i.modifiers);
-                        state.click(self.rows, key, modifiers.command, modifiers.shift);
-                        out.clicked = Some(key);
-                        focus = true;
-                    }
-                    if response.double_clicked() {
-                        out.activated = Some(key);
-                    }
-                    if response.secondary_clicked() {
-                        out.context = Some(key);
-                        state.cursor = Some(key);
-                    }
-                    if has_focus && state.cursor == Some(key) {
-                        let accent = theme::palette(&response.ctx.global_style().visuals).accent;
-                        let painter =
-                            response.ctx.layer_painter(response.layer_id).with_clip_rect(response.rect.expand(2.0));
-                        painter.line_segment(
-                            [cursor_rect.left_bottom(), cursor_rect.left_top()],
-                            Stroke::new(3.0, accent),
-                        );
-                    }
-                });
-            });
-            let rect = egui::Rect::from_min_max(start, pos2(start.x + width, ui.cursor().min.y));
+                }
+            }
+            let rect = Rect::from_min_max(start, pos2(start.x + width, ui.cursor().min.y));
             let keyboard = ui.interact(rect, id, Sense::focusable_noninteractive());
             keyboard.widget_info(|| WidgetInfo::labeled(Role::Table, ui.is_enabled(), self.name));
             if focus {
@@ -175,6 +157,117 @@ impl<'a> Table<'a> {
         });
         out.selection_changed = before != state.selected;
         out
+    }
+
+    /// How many columns stay on the left and how wide they are together; none where all columns have room.
+    fn frozen_of(&self, columns: &[&Column<'_>], width: f32, gap: f32) -> Option<(usize, f32)> {
+        let wide = |columns: &[&Column<'_>]| columns.iter().map(|column| column.width + gap).sum::<f32>();
+        let left = columns.get(..self.frozen).filter(|left| !left.is_empty())?;
+        // What would leave no room for the others stays with them.
+        let is_too_wide = wide(left) > width * MOST_FROZEN;
+        (wide(columns) > width + gap && !is_too_wide).then(|| (left.len(), wide(left)))
+    }
+
+    /// Draws some of the columns; the vertical scroll comes back.
+    fn part_ui(
+        &self,
+        ui: &mut Ui,
+        part: &Part<'_>,
+        (state, out, focus): (&mut TableState, &mut TableResponse, &mut bool),
+        row_name: &impl Fn(u64) -> String,
+        cell: &mut impl FnMut(&mut Ui, u64, &Column<'_>),
+    ) -> f32 {
+        let columns = part.columns;
+        let width = ui.available_width();
+        // Widths are remembered by place: another choice of columns or another room begins anew.
+        let ids: Vec<&str> = columns.iter().map(|column| column.id).collect();
+        let mut table = TableBuilder::new(ui)
+            .id_salt((ids, (width / 8.0) as i32))
+            .sense(Sense::CLICK | Sense::HOVER)
+            .striped(true)
+            .resizable(true)
+            .auto_shrink([false, true])
+            .max_scroll_height(self.max_height)
+            .cell_layout(Layout::left_to_right(Align::Center));
+        for column in columns {
+            let width = if column.grows {
+                Width::remainder().at_least(column.width).at_most(WIDEST)
+            } else {
+                Width::initial(column.width).at_least(column.width.min(36.0))
+            };
+            table = table.column(width.clip(true));
+        }
+        if let Some(offset) = part.offset {
+            table = table.vertical_scroll_offset(offset);
+            if part.names {
+                table = table.scroll_bar_visibility(ScrollBarVisibility::AlwaysHidden);
+            }
+        }
+        if part.moved
+            && let Some(row) = state.cursor.and_then(|key| self.rows.iter().position(|&row| row == key))
+        {
+            table = table.scroll_to_row(row, None);
+        }
+        let body = table.header(self.row_height, |mut header| {
+            for column in columns {
+                let (_, response) = header.col(|ui| {
+                    if header_ui(ui, column, state.sorting.as_ref()) {
+                        state.toggle_sorting(column.id);
+                        out.sorting_changed = true;
+                    }
+                });
+                response.context_menu(|ui| state.columns_ui(ui, self.columns));
+            }
+        });
+        let scrolled = body.body(|body| {
+            body.rows(self.row_height, self.rows.len(), |mut row| {
+                let Some(&key) = self.rows.get(row.index()) else { return };
+                let selected = state.selected.contains(&key);
+                row.set_selected(selected);
+                row.set_hovered(self.highlight == Some(key));
+                let mut cursor_rect = Rect::NOTHING;
+                for column in columns {
+                    let (rect, _) = row.col(|ui| {
+                        if column.numeric {
+                            ui.with_layout(Layout::right_to_left(Align::Center), |ui| cell(ui, key, column));
+                        } else {
+                            cell(ui, key, column);
+                        }
+                    });
+                    cursor_rect = cursor_rect.union(rect);
+                }
+                if columns.is_empty() {
+                    return;
+                }
+                let response = row.response();
+                if part.names {
+                    response.widget_info(|| WidgetInfo::selected(Role::Row, true, selected, row_name(key)));
+                }
+                if response.hovered() {
+                    out.hovered = Some(key);
+                }
+                if response.clicked() {
+                    let modifiers = response.ctx.input(|i| i.modifiers);
+                    state.click(self.rows, key, modifiers.command, modifiers.shift);
+                    out.clicked = Some(key);
+                    *focus = true;
+                }
+                if response.double_clicked() {
+                    out.activated = Some(key);
+                }
+                if response.secondary_clicked() {
+                    out.context = Some(key);
+                    state.cursor = Some(key);
+                }
+                if part.has_focus && part.names && state.cursor == Some(key) {
+                    let accent = theme::palette(&response.ctx.global_style().visuals).accent;
+                    let painter =
+                        response.ctx.layer_painter(response.layer_id).with_clip_rect(response.rect.expand(2.0));
+                    painter.line_segment([cursor_rect.left_bottom(), cursor_rect.left_top()], Stroke::new(3.0, accent));
+                }
+            });
+        });
+        scrolled.state.unclamped_offset().y
     }
 
     /// Handles the keys; true when the cursor moved.
@@ -200,13 +293,16 @@ impl<'a> Table<'a> {
         });
         if let Some(by) = by
             && let Some(key) = state.step(self.rows, by)
-            && shift
         {
-            state.click(self.rows, key, false, true);
+            if shift {
+                state.click(self.rows, key, false, true);
+            } else {
+                state.anchor = Some(key);
+            }
         }
         if let Some(key) = state.cursor {
             if space {
-                state.click(self.rows, key, true, false);
+                out.toggled = Some(key);
             }
             if enter {
                 out.activated = Some(key);

@@ -18,6 +18,9 @@ pub struct TableState {
     /// Key of the row that the keyboard is at.
     #[serde(skip)]
     pub cursor: Option<u64>,
+    /// How far the rows are scrolled, where some columns stay while others scroll sideways.
+    #[serde(skip)]
+    pub offset: f32,
     /// Where a Shift-click or Shift-arrow extends from.
     #[serde(skip)]
     pub anchor: Option<u64>,

@@ -5,10 +5,11 @@ use std::{
     sync::Arc,
 };
 
-use headroom_engine::store::RunId;
+use headroom_engine::store::{RunId, RunSummary};
 use serde_json::Value;
 
-use crate::{compare::flatten, state::State};
+use super::State;
+use crate::compare::flatten;
 
 /// Records that may be asked for and not have come, so that 10,000 runs do not fill the engine's door.
 const IN_FLIGHT: usize = 16;
@@ -18,6 +19,8 @@ const IN_FLIGHT: usize = 16;
 pub struct FlatConfigs {
     known: BTreeMap<RunId, Arc<BTreeMap<String, Value>>>,
     asked: BTreeSet<RunId>,
+    /// How many runs there were when none was missing, and the newest of them.
+    complete: Option<(usize, RunId)>,
 }
 
 impl FlatConfigs {
@@ -40,6 +43,24 @@ impl FlatConfigs {
             }
         }
         missing
+    }
+
+    /// Wants the configs of all runs. Returns how many are still missing.
+    pub fn want_all(&mut self, state: &mut State) -> usize {
+        let now = state.runs.first().map(|newest| (state.runs.len(), newest.id.clone()));
+        if self.complete == now {
+            return 0;
+        }
+        let is_unknown = |run: &&RunSummary| !self.known.contains_key(&run.id);
+        let unknown: Vec<RunId> = state.runs.iter().filter(is_unknown).map(|run| run.id.clone()).collect();
+        let missing = if unknown.is_empty() { 0 } else { self.want(state, unknown) };
+        self.complete = now.filter(|_| missing == 0);
+        missing
+    }
+
+    /// Takes in the config of a run that was read elsewhere.
+    pub fn insert(&mut self, run: RunId, config: &Value) {
+        self.known.insert(run, Arc::new(flatten(config)));
     }
 
     /// A run's config, once loaded.
@@ -65,8 +86,8 @@ mod tests {
 
     #[test]
     fn configs_are_asked_for_a_few_at_a_time_and_each_once() {
-        let mut state = State::default();
-        state.runs = (0..40).map(|i| examples::summary(i, "run")).collect();
+        let runs = (0..40).map(|i| examples::summary(i, "run")).collect();
+        let mut state = State { runs, ..State::default() };
         let ids: Vec<RunId> = state.runs.iter().map(|run| run.id.clone()).collect();
         let mut configs = FlatConfigs::default();
         assert_eq!(configs.want(&mut state, ids.clone()), 40);

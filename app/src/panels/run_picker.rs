@@ -1,0 +1,187 @@
+//! The list from which a run is chosen, wherever there is one: a field that searches it, then the runs that charts show, then
+//! the newest.
+
+use std::sync::Arc;
+
+use egui::{ComboBox, FontId, PopupCloseBehavior, Response, RichText, TextEdit, TextStyle, Ui, mutex::Mutex};
+use headroom_engine::{
+    config::counted,
+    store::{RunId, RunSummary},
+};
+
+use super::runs::{Column, Order, Wish, column_words, fingerprint, pinned_columns};
+use crate::{context::PanelContext, theme, widgets::elided};
+
+/// Runs in the list at most; the search finds the others.
+const MOST: usize = 60;
+/// Width of a name in the list, in points.
+const NAME: f32 = 340.0;
+/// Room that a drop-down list needs beside its text: the arrow and the edges.
+const BESIDE: f32 = 44.0;
+
+/// Width of the list of the run that a panel shows, in points.
+pub const PICKER: f32 = 220.0;
+
+/// What was typed into an open list and what it finds.
+#[derive(Default)]
+struct Search {
+    text: String,
+    order: Order,
+    /// The pinned columns of Runs.
+    pinned: Vec<Column>,
+    /// When it was drawn last: a list that was closed meanwhile begins anew.
+    pass: u64,
+}
+
+type Kept = Arc<Mutex<Search>>;
+
+/// A drop-down list of this width with runs in it, which stays open while its search field is used.
+pub fn run_combo(salt: &str, width: f32) -> ComboBox<'static> {
+    ComboBox::from_id_salt(salt).width(width).height(380.0).close_behavior(PopupCloseBehavior::CloseOnClickOutside)
+}
+
+/// The name of a run as a drop-down list of this width shows it.
+pub fn chosen_name(ui: &Ui, name: &str, width: f32, cx: &PanelContext<'_>) -> String {
+    let font = TextStyle::Button.resolve(ui.style());
+    elided(ui, name, cx.state.run_names(), &font, width - BESIDE).unwrap_or_else(|| name.to_owned())
+}
+
+/// The whole name for screen readers and on hover, however little of it the list shows.
+pub fn name_combo(combo: Response, list: &str, (chosen, whole): (&str, &str)) {
+    combo.ctx.accesskit_node_builder(combo.id, |node| node.set_value(chosen));
+    combo.on_hover_text(whole).accessible_name(list);
+}
+
+/// The list of the run that a panel shows; the one that was chosen in it.
+pub fn run_list_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) -> Option<RunId> {
+    let mut chosen = None;
+    let combo = run_combo("live run", PICKER).selected_text(chosen_name(ui, &run.name, PICKER, cx)).truncate();
+    let combo = combo.show_ui(ui, |ui| chosen = run_choices_ui(ui, Some(&run.id), |_| true, cx));
+    name_combo(combo.response, "Run", (&run.name, &run.name));
+    chosen
+}
+
+/// The lines of a list of runs, of those alone that fit: the one that was clicked, which closes the list.
+pub fn run_choices_ui(
+    ui: &mut Ui,
+    chosen: Option<&RunId>,
+    fits: impl Fn(&RunSummary) -> bool,
+    cx: &mut PanelContext<'_>,
+) -> Option<RunId> {
+    let id = ui.scope_id().with("search runs");
+    let kept = ui.data_mut(|data| data.get_temp_mut_or_default::<Kept>(id).clone());
+    let mut search = kept.lock();
+    let pass = ui.ctx().cumulative_pass_nr();
+    let was_closed = search.pass + 1 < pass;
+    if was_closed {
+        *search = Search { pinned: pinned_columns(cx.settings), ..Search::default() };
+    }
+    search.pass = pass;
+    search_ui(ui, &mut search, was_closed, cx);
+    let palette = theme::palette(ui.visuals());
+    let found = search.order.indices().iter().filter_map(|&index| cx.state.runs.get(index)).filter(|run| fits(run));
+    let (shown, others): (Vec<&RunSummary>, Vec<&RunSummary>) =
+        found.partition(|run| cx.state.selection.is_visible(&run.id));
+    let all = shown.len() + others.len();
+    let font = TextStyle::Button.resolve(ui.style());
+    let pinned = search.pinned.clone();
+    let mut clicked = None;
+    for run in shown.into_iter().chain(others).take(MOST) {
+        ui.push_id(run.number, |ui| {
+            if line_ui(ui, run, chosen == Some(&run.id), (&font, &pinned), cx) {
+                clicked = Some(run.id.clone());
+            }
+        });
+    }
+    if all == 0 {
+        ui.label(RichText::new("No run matches.").color(palette.weak));
+    } else if all > MOST {
+        let more = counted((all - MOST) as u64, "more run");
+        ui.label(RichText::new(format!("{more}: type a word of the name, or a filter.")).color(palette.weak));
+    }
+    if clicked.is_some() {
+        ui.close();
+    }
+    clicked
+}
+
+/// The field, what is wrong with what stands in it, and which runs it finds.
+fn search_ui(ui: &mut Ui, search: &mut Search, is_new: bool, cx: &mut PanelContext<'_>) {
+    let field = TextEdit::singleline(&mut search.text).desired_width(NAME).hint_text("Search: a word, or loss<2");
+    let field = ui.add(field).accessible_name("Search runs");
+    if is_new {
+        field.request_focus();
+    }
+    let wish = Wish { filter: search.text.clone(), sorting: None, show_archived: !search.text.trim().is_empty() };
+    let print = fingerprint(&cx.state.runs);
+    search.order.update(&cx.state.runs, print, &cx.state.configs, &wish);
+    let wants_configs =
+        search.order.wants_configs() || search.pinned.iter().any(|one| matches!(one, Column::Config(_)));
+    let missing = if wants_configs { cx.state.want_configs() } else { 0 };
+    let palette = theme::palette(ui.visuals());
+    if let Some(error) = search.order.error() {
+        ui.label(RichText::new(error.describe(&search.text)).small().color(palette.error));
+    } else if missing > 0 {
+        ui.label(RichText::new(format!("Reading {}…", counted(missing as u64, "config"))).small().color(palette.weak));
+    }
+}
+
+/// One run: its name, its state, and what the pinned columns of Runs say of it.
+fn line_ui(
+    ui: &mut Ui,
+    run: &RunSummary,
+    is_chosen: bool,
+    (font, pinned): (&FontId, &[Column]),
+    cx: &PanelContext<'_>,
+) -> bool {
+    let name = cx.state.run_name(&run.id);
+    let short = elided(ui, &name, cx.state.run_names(), font, NAME);
+    let pinned = column_words(pinned, cx.state, run);
+    let tail = if pinned.is_empty() { format!("({})", run.state) } else { format!("({}), {pinned}", run.state) };
+    let text = format!("{} {tail}", short.as_deref().unwrap_or(&name));
+    let line = ui.selectable_label(is_chosen, text);
+    let line = if short.is_some() { line.on_hover_text(&name) } else { line };
+    line.accessible_name(format!("{name} {tail}")).clicked()
+}
+
+#[cfg(test)]
+mod tests {
+    use headroom_engine::store::RunState;
+
+    use crate::{common::driver::Driver, examples, panels::live::LivePanel, state::State};
+
+    #[test]
+    fn a_list_of_runs_is_searched_by_words_and_filters_and_shows_pinned_columns() {
+        let mut state = State::default();
+        state.runs_loaded = true;
+        state.runs = (0..90).rev().map(|number| examples::summary(number, &format!("run {number}"))).collect();
+        state.runs[10].state = RunState::Stopped;
+        state.selection.visible.insert(examples::summary(4, "").id);
+        let (mut driver, mut panel) = (Driver::new(state), LivePanel::default());
+        let pinned = serde_json::json!({"pinned": [{"metric": ["validation/loss", "best"]}]});
+        driver.settings.set_panel("runs", &pinned);
+        driver.settle(&mut panel);
+        driver.click(&mut panel, "Run");
+        assert!(driver.says("run 89 (finished), ") && driver.says(" 1.25"), "{:#?}", driver.names());
+        assert!(driver.says("30 more runs: type a word"), "{:#?}", driver.names());
+        assert!(driver.says("run 4 (finished)"), "what charts show stands first: {:#?}", driver.names());
+        driver.frame(&mut panel, vec![egui::Event::Text("state=stopped".to_owned())]);
+        driver.settle(&mut panel);
+        assert!(driver.says("run 79 (stopped)") && !driver.says("run 89 (finished)"), "{:#?}", driver.names());
+        driver.frame(&mut panel, vec![egui::Event::Text(" number<".to_owned())]);
+        driver.settle(&mut panel);
+        assert!(driver.says("At letter 21"), "what is wrong is said: {:#?}", driver.names());
+        driver.frame(&mut panel, vec![egui::Event::Text("5".to_owned())]);
+        driver.settle(&mut panel);
+        assert!(driver.has("No run matches."), "{:#?}", driver.names());
+        driver.key(&mut panel, egui::Key::Escape);
+        // Opened again, it begins anew.
+        driver.click(&mut panel, "Run");
+        driver.frame(&mut panel, vec![egui::Event::Text("number=3".to_owned())]);
+        driver.settle(&mut panel);
+        let line = driver.names().into_iter().find(|name| name.starts_with("run 3 (")).unwrap();
+        driver.click(&mut panel, &line);
+        assert_eq!(driver.state.selection.focused, Some(examples::summary(3, "").id));
+        assert!(!driver.has("Search runs"), "a choice closes the list");
+    }
+}

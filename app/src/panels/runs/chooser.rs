@@ -1,0 +1,162 @@
+//! Which columns the table has, and by what its runs are grouped: menus with a field that searches them.
+
+use egui::{
+    Button, PopupCloseBehavior, RichText, ScrollArea, TextEdit, Ui,
+    containers::menu::{MenuButton, MenuConfig},
+};
+use headroom_engine::config::counted;
+
+use super::{
+    Column, GroupBy,
+    memory::Memory,
+    table_columns::{Columns, some_values},
+};
+use crate::{context::PanelContext, theme};
+
+/// Height of the lists, in points.
+const HEIGHT: f32 = 380.0;
+/// Width of the search fields.
+const WIDTH: f32 = 280.0;
+
+fn menu(ui: &mut Ui, title: &str, add: impl FnOnce(&mut Ui)) {
+    let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+    let menu = MenuButton::new(title).config(config).ui(ui, |ui| {
+        ui.set_min_width(WIDTH + 60.0);
+        add(ui);
+    });
+    drop(menu);
+}
+
+/// Draws the menu of columns: metrics, and every key of the configs; each can be shown and pinned.
+pub(super) fn columns_menu_ui(
+    ui: &mut Ui,
+    columns: &Columns,
+    memory: &mut Memory,
+    search: &mut String,
+    cx: &mut PanelContext<'_>,
+) {
+    menu(ui, "Columns", |ui| {
+        let missing = cx.state.want_configs();
+        search_ui(ui, search, "Search columns", "Search: loss, layers, reuse…");
+        let weak = theme::palette(ui.visuals()).weak;
+        let wanted = search.trim().to_lowercase();
+        let fits = |title: &str| wanted.is_empty() || title.to_lowercase().contains(&wanted);
+        ScrollArea::vertical().max_height(HEIGHT).show(ui, |ui| {
+            let mut found = 0;
+            for titled in columns.all().iter().filter(|titled| titled.column != Column::Name && fits(&titled.title)) {
+                line_ui(ui, &titled.title, &titled.column, || titled.title.clone(), memory);
+                found += 1;
+            }
+            let is_column = |key: &&String| !memory.config_keys.contains(key);
+            let keys: Vec<String> =
+                columns.config_keys().iter().filter(|key| fits(key)).filter(is_column).cloned().collect();
+            if !keys.is_empty() {
+                ui.separator();
+                ui.label(RichText::new("From the configs").small().color(weak));
+            }
+            for key in &keys {
+                let values = || some_values(key, &cx.state.runs, &cx.state.configs);
+                line_ui(ui, key, &Column::Config(key.clone()), values, memory);
+            }
+            if found + keys.len() == 0 {
+                ui.label(RichText::new("No column matches.").color(weak));
+            }
+            if missing > 0 {
+                ui.label(RichText::new(format!("Reading {}…", counted(missing as u64, "config"))).color(weak));
+            }
+        });
+        ui.separator();
+        if ui.button("The usual columns").on_hover_text("Those that there is room for").clicked() {
+            (memory.chose_columns, memory.config_keys, memory.pinned) = (false, Vec::new(), Vec::new());
+        }
+    });
+}
+
+/// A column that can be shown and pinned.
+fn line_ui(ui: &mut Ui, title: &str, column: &Column, about: impl FnOnce() -> String, memory: &mut Memory) {
+    let is_key = matches!(column, Column::Config(_));
+    let was =
+        if is_key { memory.config_keys.iter().any(|key| key == title) } else { !memory.table.hidden.contains(title) };
+    let mut is_shown = was;
+    ui.horizontal(|ui| {
+        ui.checkbox(&mut is_shown, title).on_hover_ui(|ui| drop(ui.label(about())));
+        let is_pinned = memory.pinned.contains(column);
+        let pin =
+            ui.add(Button::selectable(is_pinned, RichText::new(if is_pinned { "Pinned" } else { "Pin" }).small()));
+        let pin = pin.on_hover_text("A pinned column stands beside the name, here and in lists of runs");
+        if pin.accessible_name(format!("Pin the column {title}")).clicked() {
+            memory.toggle_pin(column);
+            memory.chose_columns = true;
+            is_shown |= !is_pinned;
+        }
+    });
+    if is_shown == was {
+        return;
+    }
+    memory.chose_columns = true;
+    match (is_key, is_shown) {
+        (true, true) => memory.config_keys.push(title.to_owned()),
+        (true, false) => memory.config_keys.retain(|key| key != title),
+        (false, true) => drop(memory.table.hidden.remove(title)),
+        (false, false) => drop(memory.table.hidden.insert(title.to_owned())),
+    }
+    if !is_shown {
+        memory.pinned.retain(|pinned| pinned != column);
+    }
+}
+
+/// Draws the menu of groups.
+pub(super) fn groups_menu_ui(
+    ui: &mut Ui,
+    columns: &Columns,
+    memory: &mut Memory,
+    search: &mut String,
+    cx: &mut PanelContext<'_>,
+) {
+    let title =
+        memory.group.as_ref().map_or_else(|| "Group".to_owned(), |group| format!("Group: {}", lower(group.label())));
+    menu(ui, &title, |ui| {
+        cx.state.want_configs();
+        let mut chosen = None;
+        if ui.selectable_label(memory.group.is_none(), "No groups").clicked() {
+            chosen = Some(None);
+        }
+        for group in [GroupBy::Tag, GroupBy::Race] {
+            if ui.selectable_label(memory.group.as_ref() == Some(&group), group.label()).clicked() {
+                chosen = Some(Some(group));
+            }
+        }
+        ui.separator();
+        search_ui(ui, search, "Search config keys", "By a key of the config: layers…");
+        let wanted = search.trim().to_lowercase();
+        ScrollArea::vertical().max_height(HEIGHT).show(ui, |ui| {
+            let keys = columns.config_keys().iter().filter(|key| key.to_lowercase().contains(&wanted));
+            for key in keys {
+                let group = GroupBy::Config(key.clone());
+                let line = ui.selectable_label(memory.group.as_ref() == Some(&group), key.as_str());
+                if line.accessible_name(format!("Group by {key}")).clicked() {
+                    chosen = Some(Some(group));
+                }
+            }
+        });
+        if let Some(group) = chosen {
+            memory.group = group;
+            memory.folded.clear();
+            ui.close();
+        }
+    });
+}
+
+/// "By tag" in the middle of a sentence; keys of configs stay as they are.
+fn lower(label: &str) -> String {
+    if label.starts_with("By ") { label.to_lowercase() } else { label.to_owned() }
+}
+
+fn search_ui(ui: &mut Ui, search: &mut String, name: &str, hint: &str) {
+    let style = ui.ctx().global_style();
+    ui.scope(|ui| {
+        // A field among the entries looks like a field elsewhere.
+        ui.set_style(style);
+        ui.add(TextEdit::singleline(search).desired_width(WIDTH).hint_text(hint)).accessible_name(name);
+    });
+}

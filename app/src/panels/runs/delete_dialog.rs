@@ -1,0 +1,69 @@
+use egui::{Align2, Button, Frame, Id, Modal, RichText, ScrollArea, Ui, vec2};
+use headroom_engine::{
+    config::counted,
+    store::{RunId, RunSummary},
+};
+
+use super::several::why_kept;
+use crate::{
+    common::left_by_key,
+    context::{Action, PanelContext},
+    theme,
+};
+
+/// Asks before several runs are deleted, and says which; keep it while it is open.
+pub(super) struct DeleteDialog {
+    runs: Vec<RunId>,
+}
+
+impl DeleteDialog {
+    /// A dialog about these runs.
+    pub fn new(runs: Vec<RunId>) -> Self {
+        Self { runs }
+    }
+
+    /// Draws it over the panel; false once it is closed.
+    pub fn ui(&mut self, ui: &Ui, cx: &mut PanelContext<'_>) -> bool {
+        let mut open = true;
+        // As they stand now: a run may have begun meanwhile.
+        let all: Vec<&RunSummary> = self.runs.iter().filter_map(|run| cx.state.run(run)).collect();
+        let (go, stay): (Vec<&RunSummary>, Vec<&RunSummary>) = all.into_iter().partition(|run| why_kept(run).is_none());
+        let count = counted(go.len() as u64, "run");
+        let area = Modal::default_area(Id::unique("delete runs")).anchor(Align2::CENTER_TOP, vec2(0.0, 56.0));
+        let modal = Modal::new(Id::unique("delete runs")).area(area).frame(Frame::window(ui.style()));
+        let mut agreed = false;
+        let modal = modal.show(ui.ctx(), |ui| {
+            let screen = ui.ctx().content_rect();
+            ui.set_width(520.0_f32.min(screen.width() - 40.0));
+            ui.label(RichText::new(format!("Delete {count}?")).heading());
+            let palette = theme::palette(ui.visuals());
+            ui.label(RichText::new("Undo (Ctrl+Z) brings them back until they are purged.").color(palette.weak));
+            ui.add_space(4.0);
+            ScrollArea::vertical().max_height((screen.height() - 260.0).clamp(80.0, 360.0)).show(ui, |ui| {
+                for run in &go {
+                    ui.label(format!("{} (#{}, {})", cx.state.run_name(&run.id), run.number, run.state));
+                }
+                for run in &stay {
+                    let why = why_kept(run).unwrap_or_default();
+                    let words = format!("{} stays: {why}.", cx.state.run_name(&run.id));
+                    ui.label(RichText::new(words).color(palette.warning));
+                }
+            });
+            ui.add_space(6.0);
+            ui.separator();
+            ui.horizontal(|ui| {
+                if ui.add_enabled(!go.is_empty(), Button::new(format!("Delete {count}"))).clicked() {
+                    (open, agreed) = (false, true);
+                }
+                if ui.button("Keep them").clicked() {
+                    open = false;
+                }
+            });
+        });
+        if agreed {
+            let going: Vec<RunId> = go.iter().map(|run| run.id.clone()).collect();
+            cx.act(Action::DeleteAll(going));
+        }
+        open && !left_by_key(&modal)
+    }
+}

@@ -1,0 +1,122 @@
+//! The row that heads a group of runs: its name, how many it holds, an eye for all of them, and what they come to.
+
+use egui::{Button, Color32, Label, RichText, Sense, Shape, Stroke, Ui, Vec2};
+use headroom_engine::store::{RunId, RunSummary};
+
+use super::{
+    Column, Order, RunFields, RunsPanel,
+    groups::{Rows, main_column, summary_words},
+    memory::Memory,
+    table_columns::EYE,
+};
+use crate::{common::paint_eye, context::PanelContext, format, state::State, theme};
+
+/// What is wanted of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeadWish {
+    /// To fold or unfold it.
+    Fold(usize),
+    /// To show or hide all its runs.
+    Eye(usize),
+}
+
+/// What the head of a group is drawn of.
+pub(super) struct HeadRow<'a> {
+    pub place: usize,
+    pub state: &'a State,
+    pub order: &'a Order,
+}
+
+impl HeadRow<'_> {
+    fn run(&self, number: u64) -> Option<&RunSummary> {
+        self.order.place(number).and_then(|at| self.state.runs.get(at))
+    }
+
+    fn number(&self, column: &Column, number: u64) -> Option<f64> {
+        column.number(&RunFields::of(self.run(number)?, &self.state.configs))
+    }
+}
+
+/// Draws a cell of the head.
+pub(super) fn head_cell_ui(
+    ui: &mut Ui,
+    head: &HeadRow<'_>,
+    (id, column): (&str, Option<&Column>),
+    rows: &mut Rows,
+) -> Option<HeadWish> {
+    let palette = theme::palette(ui.visuals());
+    let group = rows.groups().get(head.place)?.clone();
+    if id == EYE {
+        let shown = |number: &&u64| head.run(**number).is_some_and(|run| head.state.selection.is_visible(&run.id));
+        let count = group.numbers.iter().filter(shown).count();
+        let all = count == group.numbers.len();
+        let size = egui::vec2(26.0, 20.0);
+        let button = ui.add(Button::selectable(all, "").frame_when_inactive(false).min_size(size));
+        let colour = if count > 0 { palette.text } else { palette.weak.gamma_multiply(0.5) };
+        paint_eye(ui.painter(), button.rect, count > 0, colour);
+        let name = format!("Show all of {} in charts", group.label);
+        button.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, all, &name));
+        if count > 0 && !all {
+            ui.label(RichText::new(format!("{count}/{}", group.numbers.len())).small().color(palette.weak));
+        }
+        return button.clicked().then_some(HeadWish::Eye(head.place));
+    }
+    let column = column?;
+    if *column == Column::Name {
+        triangle_ui(ui, group.is_folded, palette.text);
+        let main = main_column();
+        let title = main.to_string();
+        let best = rows.summary(head.place, (&title, &main), |number| head.number(&main, number));
+        let best = best.and_then(|summary| summary.best).map(|best| format!(", best {}", format::number(best)));
+        let words = format!("n = {}{}", group.numbers.len(), best.unwrap_or_default());
+        let label = ui.add(Label::new(RichText::new(&group.label).strong().color(palette.strong)).selectable(false));
+        label.on_hover_text(format!("{}: {words}", group.label));
+        ui.add(Label::new(RichText::new(words).small().color(palette.weak)).selectable(false).truncate());
+        return None;
+    }
+    let is_summed = matches!(column, Column::Metric(..) | Column::Steps | Column::Duration | Column::Config(_));
+    if is_summed {
+        let title = column.to_string();
+        let summary = rows.summary(head.place, (&title, column), |number| head.number(column, number))?;
+        let (short, whole) = summary_words(&summary, column);
+        let label = Label::new(RichText::new(short).small().color(palette.weak)).selectable(false).truncate();
+        ui.add(label).on_hover_text(whole);
+    }
+    None
+}
+
+impl RunsPanel {
+    /// Folds a group, or opens or closes the eyes of all its runs.
+    pub(super) fn fold_or_show(&self, wish: HeadWish, memory: &mut Memory, cx: &mut PanelContext<'_>) {
+        let (HeadWish::Fold(place) | HeadWish::Eye(place)) = wish;
+        let Some(group) = self.rows.groups().get(place) else { return };
+        if matches!(wish, HeadWish::Fold(_)) {
+            if !memory.folded.remove(&group.label) {
+                memory.folded.insert(group.label.clone());
+            }
+            return;
+        }
+        let of = |number: &u64| self.order.place(*number).and_then(|at| cx.state.runs.get(at));
+        let ids: Vec<RunId> = group.numbers.iter().filter_map(of).map(|run| run.id.clone()).collect();
+        let all_shown = ids.iter().all(|run| cx.state.selection.is_visible(run));
+        for run in ids {
+            if all_shown {
+                cx.state.selection.visible.remove(&run);
+            } else {
+                cx.state.selection.visible.insert(run);
+            }
+        }
+    }
+}
+
+/// Points right where the group is folded, else down.
+fn triangle_ui(ui: &mut Ui, is_folded: bool, colour: Color32) {
+    let (rect, _) = ui.allocate_exact_size(Vec2::splat(12.0), Sense::hover());
+    let rect = rect.shrink(2.0);
+    let points = if is_folded {
+        vec![rect.left_top(), rect.right_center(), rect.left_bottom()]
+    } else {
+        vec![rect.left_top(), rect.right_top(), rect.center_bottom()]
+    };
+    ui.painter().add(Shape::convex_polygon(points, colour, Stroke::NONE));
+}
