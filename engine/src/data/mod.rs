@@ -38,7 +38,7 @@ pub use documents::Documents;
 pub use encode::TokenStream;
 pub use error::DataError;
 pub use file::{Loaded, load_files};
-pub use grammar::{Grammar, generate_grammar};
+pub use grammar::{Agreement, Checked, Checker, Grammar, Passage, generate_grammar};
 pub(crate) use hash::hex;
 pub use open::{open_file, read_file, read_stream, read_text_file, wrong_kind};
 pub use progress::{Progress, Silent, Stage};

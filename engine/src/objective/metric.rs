@@ -5,7 +5,7 @@ use std::{
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Objective, RECORDED, Sums, recorded::VALIDATION_LOSS, text_scores::TEXT_SCORES};
+use super::{Objective, RECORDED, Sums, agreement::AGREEMENT, recorded::VALIDATION_LOSS, text_scores::TEXT_SCORES};
 use crate::text::floats::Number;
 
 /// A number that is recorded over the steps of a run: everything that stores, tables, charts and exports need to know of it.
@@ -32,7 +32,12 @@ pub struct Metric {
 impl Metric {
     /// The metric of a series, if it is one that the program knows.
     pub fn find(series: &str) -> Option<&'static Self> {
-        RECORDED.iter().chain(Self::of_objectives()).chain(TEXT_SCORES).find(|metric| metric.series == series)
+        RECORDED
+            .iter()
+            .chain(Self::of_objectives())
+            .chain(AGREEMENT)
+            .chain(TEXT_SCORES)
+            .find(|metric| metric.series == series)
     }
 
     /// The metrics of evaluations, of all objectives; each begins with the loss.
@@ -44,6 +49,11 @@ impl Metric {
     pub fn own_of_objectives() -> impl Iterator<Item = &'static Self> {
         let mut told = BTreeSet::from([VALIDATION_LOSS.series]);
         Self::of_objectives().filter(move |metric| told.insert(metric.series))
+    }
+
+    /// All but the loss that evaluations of some run find: those of objectives, and those of the built-in grammar.
+    pub fn of_evaluations() -> impl Iterator<Item = &'static Self> {
+        Self::own_of_objectives().chain(AGREEMENT)
     }
 
     /// Its field in events: the last part of the name of its series.
@@ -185,6 +195,11 @@ impl Measurements {
         Self(metrics.iter().zip(values).map(|(metric, value)| Measured { metric, value }).collect())
     }
 
+    /// Adds what else was measured.
+    pub fn extend(&mut self, more: Self) {
+        self.0.extend(more.0);
+    }
+
     /// One after the other, in the order of the objective.
     pub fn iter(&self) -> impl Iterator<Item = Measured> {
         self.0.iter().copied()
@@ -201,7 +216,7 @@ impl<'de> Deserialize<'de> for Measurements {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let values: BTreeMap<String, Number> = BTreeMap::deserialize(deserializer)?;
         let mut found = Vec::new();
-        for metric in Metric::own_of_objectives().chain(TEXT_SCORES) {
+        for metric in Metric::of_evaluations().chain(TEXT_SCORES) {
             if let Some(Number(value)) = values.get(metric.field()) {
                 found.push(Measured { metric, value: *value });
             }
@@ -252,7 +267,8 @@ mod tests {
             }
             assert_eq!(serde_json::from_str::<Measurements>(&text).unwrap(), found);
         }
-        let found = Measurements::of_values(TEXT_SCORES, (1..).map(f64::from));
+        let mut found = Measurements::of_values(AGREEMENT, (1..).map(f64::from));
+        found.extend(Measurements::of_values(TEXT_SCORES, (1..).map(f64::from)));
         let text = serde_json::to_string(&found).unwrap();
         assert_eq!(serde_json::from_str::<Measurements>(&text).unwrap(), found);
     }

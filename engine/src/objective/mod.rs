@@ -2,10 +2,12 @@
 //!
 //! [`Objective`] is an enum of plain data; what each of its kinds does, it says in one file as a [`Task`]:
 //! `masked_tokens`, `next_token`, `translation`. A [`Metric`] is a descriptor: everything that stores, tables, charts and exports of a
-//! number need to know. Those of evaluations belong to the objectives; `recorded` has the others that a run logs.
+//! number need to know. Those of evaluations belong to the objectives, and to the built-in grammar (`agreement`); `recorded` has the others
+//! that a run logs.
 //!
 //! Uses `config`, `ops`, `attention` and `model`.
 
+pub mod agreement;
 mod batch;
 mod masked_tokens;
 mod metric;

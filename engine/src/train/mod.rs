@@ -4,6 +4,7 @@
 //! random is a pure function of seed and step, so that a run continued from its state gives the same curve bit for bit.
 //! May be used from the worker; uses config, ops, attention, model, data and generate.
 
+mod agreement;
 mod boundary;
 mod coverage;
 mod error;
@@ -18,6 +19,7 @@ mod stability;
 mod stepper;
 mod trainer;
 
+pub use agreement::AgreementMeasure;
 pub use coverage::{Chosen, CoverageReport, choose, row_covariances, training_batches};
 pub use error::TrainError;
 pub use evaluate::{Found, evaluate};

@@ -4,7 +4,7 @@ use candle_core::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Chosen, CoverageReport, Divergence, EvaluationReport, StepReport, Stepper, TrainError,
+    AgreementMeasure, Chosen, CoverageReport, Divergence, EvaluationReport, StepReport, Stepper, TrainError,
     coverage::{choose, require_memory, row_covariances, training_batches},
     evaluate::evaluate,
     live_analyses::LiveAnalyses,
@@ -75,6 +75,7 @@ pub struct Trainer {
     progress: Progress,
     steps: u64,
     probe: Probe,
+    agreement: Option<AgreementMeasure>,
     live_analyses: LiveAnalyses,
     /// Estimated need of memory in bytes.
     needed: u64,
@@ -138,6 +139,7 @@ impl Trainer {
         }
         let steps = steps_of(&config, batcher.steps_per_epoch());
         let probe = Probe::new(&config, &batcher);
+        let agreement = AgreementMeasure::new(&config.data, &objective, &corpus.tokenizer)?;
         let live_analyses = LiveAnalyses::new(&config, &plan, batcher.held_out());
         let device = device.clone();
         Ok(Self {
@@ -153,6 +155,7 @@ impl Trainer {
             progress,
             steps,
             probe,
+            agreement,
             live_analyses,
             needed,
         })
@@ -247,11 +250,17 @@ impl Trainer {
 
     /// The loss on held-out text; `None` when `should_stop` cut it short.
     pub fn evaluate(&mut self, should_stop: &dyn Fn() -> bool) -> Result<Option<EvaluationReport>, TrainError> {
-        let batches = self.batcher.validation_batches(self.config.train.evaluate_batches);
-        let found = evaluate(&self.stepper.frozen()?, &self.objective, batches, should_stop);
-        let Some(found) = found.map_err(|error| error.with_memory(self.needed))? else {
+        let limit = self.config.train.evaluate_batches;
+        let model = self.stepper.frozen()?;
+        let found = evaluate(&model, &self.objective, self.batcher.validation_batches(limit), should_stop);
+        let Some(mut found) = found.map_err(|error| error.with_memory(self.needed))? else {
             return Ok(None);
         };
+        if let Some(agreement) = &self.agreement {
+            let more = agreement.measure(&model, self.batcher.validation_batches(limit), should_stop);
+            let Some(more) = more.map_err(|error| error.with_memory(self.needed))? else { return Ok(None) };
+            found.metrics.extend(more);
+        }
         // An evaluation that is done again, since a stop cut short what was to follow it, is still the best that it was.
         let is_again = self.progress.best_step == Some(self.progress.step);
         let beats = |best| found.loss < best || (is_again && found.loss <= best);

@@ -6,7 +6,7 @@ use crate::{
     checkpoint::file_name,
     config::{AttentionConfig, attention_words},
     model::Model,
-    train::evaluate,
+    train::{AgreementMeasure, evaluate},
 };
 
 /// Measures the loss of a run's checkpoint or of a model directory.
@@ -38,11 +38,21 @@ fn measure(context: &JobContext, job: &EvaluateJob, control: &JobControl, named:
     }
     let held_out = subject.held_out(subject.batch(length), length).map_err(JobError::refusal)?;
     let limit = if job.data.is_some() { 0 } else { subject.config.train.evaluate_batches };
-    let found = evaluate(&subject.model, &subject.objective, held_out.batches(limit), &|| control.should_stop())
+    let stopped = || JobError::failure("It was stopped.");
+    let should_stop = || control.should_stop();
+    let mut found = evaluate(&subject.model, &subject.objective, held_out.batches(limit), &should_stop)
         .map_err(failure)?
-        .ok_or_else(|| JobError::failure("It was stopped."))?;
+        .ok_or_else(stopped)?;
     if !found.loss.is_finite() {
         return Err(not_finite(&subject, found.loss));
+    }
+    // What a model makes of the grammar is asked of one that learnt it.
+    if job.data.is_none() && subject.has_text {
+        let measure = AgreementMeasure::new(&subject.config.data, &subject.objective, &subject.corpus.tokenizer);
+        if let Some(measure) = measure.map_err(failure)? {
+            let more = measure.measure(&subject.model, held_out.batches(limit), &should_stop).map_err(failure)?;
+            found.metrics.extend(more.ok_or_else(stopped)?);
+        }
     }
     Ok(Event::Evaluation {
         target: named.to_owned(),

@@ -58,9 +58,9 @@ pub const ENERGY: Plot = Plot {
     exact: true,
 };
 
-/// The small charts below it: what the objective measures beside the loss, then what every run logs.
+/// The small charts below it: what evaluations measure beside the loss, then what every run logs.
 pub static SMALL: LazyLock<Vec<Plot>> = LazyLock::new(|| {
-    let of_objective = Metric::own_of_objectives().map(|metric| Plot {
+    let of_objective = Metric::of_evaluations().map(|metric| Plot {
         id: metric.field(),
         title: metric.title,
         series: std::slice::from_ref(&metric.series),

@@ -6,7 +6,7 @@ use super::written::{DocumentShape, Written};
 use crate::data::DataError;
 
 /// The built-in grammar's text.
-const ENGLISH: &str = include_str!("../../../../assets/grammar/english.toml");
+pub(super) const ENGLISH: &str = include_str!("../../../../assets/grammar/english.toml");
 
 /// The rule that every sentence expands.
 const START: &str = "sentence";

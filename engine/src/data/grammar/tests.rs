@@ -1,6 +1,5 @@
 use std::collections::{HashMap, HashSet};
 
-use super::checker::{Checker, Report};
 use super::{Grammar, generate_grammar};
 use crate::data::{DataError, Documents, Progress, Silent, Stage, generate_random};
 
@@ -28,44 +27,6 @@ fn the_seed_decides_and_longer_text_begins_with_the_shorter() {
     assert!(longer.iter().zip(text.iter()).all(|(long, short)| long == short));
     let words = text.iter().flat_map(tokens).filter(|token| is_word(token)).count();
     assert!((5000..5400).contains(&words), "{words}");
-}
-
-#[test]
-fn everything_agrees() {
-    let checker = Checker::new(ENGLISH);
-    let mut report = Report::default();
-    for document in grammar(100_000, 3).iter() {
-        if let Err(why) = checker.check(document, &mut report) {
-            panic!("{why}");
-        }
-    }
-    assert!(report.sentences > 5000, "{}", report.sentences);
-    assert!(report.verbs > report.sentences, "{}", report.verbs);
-    assert!(report.pronouns > 1500, "{}", report.pronouns);
-    assert!(report.reflexives > 100 && report.questions > 200, "{} {}", report.reflexives, report.questions);
-    // Nesting is bounded, and reaches its bound.
-    assert_eq!(report.deepest, 3);
-}
-
-#[test]
-fn the_checker_sees_mistakes() {
-    let checker = Checker::new(ENGLISH);
-    let check = |text: &str| checker.check(text, &mut Report::default());
-    assert_eq!(check("The king whom the girls admire sleeps. He sees an old house."), Ok(()));
-    for wrong in [
-        "The king whom the girls admire sleep.",
-        "The king whom the girls admires sleeps.",
-        "The kings near the house sleeps.",
-        "These king sleep.",
-        "The king sleeps. She sees a house.",
-        "The king sees the man. He sleeps.",
-        "The king sees a old house.",
-        "The king admires themselves.",
-        "Do the king sleep?",
-        "He sleeps.",
-    ] {
-        assert!(check(wrong).is_err(), "{wrong}");
-    }
 }
 
 #[test]
