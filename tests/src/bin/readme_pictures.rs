@@ -1,26 +1,37 @@
-//! Draws the pictures of the README from a store of real runs.
+//! Draws the pictures of the README: trains the runs that they show, opens the panels and saves them.
 //!
 //! ```text
-//! headroom race grammar-decoder --families symmetric,shared_weight,collaborative,tied_kv --store race/headroom.db
-//! cargo run -p headroom-tests --bin readme_pictures -- --store race/headroom.db
+//! cargo run --release -p headroom-tests --bin readme_pictures
 //! ```
 //!
-//! The first run of the store is the baseline; Live shows it, Compare all of them. `--out FOLDER` writes elsewhere than
-//! `assets/screenshots`. A store that is not there is refused.
+//! The runs are those of `headroom race grammar-decoder --families symmetric,shared_weight,collaborative,tied_kv` in the store
+//! `target/readme/headroom.db`; where that is there, its runs are drawn as they are. `--store FILE` names another one, `--out
+//! FOLDER` writes elsewhere than `assets/screenshots`. The first run of the store is the baseline; Live shows it, Compare all
+//! of them.
 #![expect(clippy::unwrap_used, reason = "a script: what is broken is to end it")]
 
 use std::{
     path::{Path, PathBuf},
-    process::ExitCode,
+    process::{Command, ExitCode},
 };
 
 use headroom_app::{context::PanelId, settings::ThemeChoice};
-use headroom_tests::{Screen, text};
+use headroom_tests::{Screen, carry_out_commands, text};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/screenshots");
+
+const STORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/readme/headroom.db");
+
+const RACE: [&str; 4] = ["race", "grammar-decoder", "--families", "symmetric,shared_weight,collaborative,tied_kv"];
+
+/// Trains the runs of the pictures; this program is the one that trains.
+fn train(store: &Path) -> bool {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(RACE).arg("--store").arg(store).status().unwrap().success()
+}
 
 /// The window on the store, with every run shown and the first one pinned.
 fn opened(store: &Path, theme: ThemeChoice, panel: PanelId) -> Screen {
@@ -40,20 +51,20 @@ fn opened(store: &Path, theme: ThemeChoice, panel: PanelId) -> Screen {
     screen
 }
 
-const USAGE: &str = "usage: readme_pictures [--store race/headroom.db] [--out FOLDER]";
+const USAGE: &str = "usage: readme_pictures [--store target/readme/headroom.db] [--out FOLDER]";
 
 fn main() -> ExitCode {
+    if let Some(code) = carry_out_commands() {
+        return code;
+    }
     if std::env::args().any(|argument| argument == "--help") {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
     }
-    let store = text("--store").map_or_else(|| PathBuf::from("race/headroom.db"), PathBuf::from);
-    if !store.is_file() {
-        eprintln!(
-            "There is no store {}. Train its runs first, as the head of this file says.\n{USAGE}",
-            store.display()
-        );
-        return ExitCode::from(2);
+    let store = text("--store").map_or_else(|| PathBuf::from(STORE), PathBuf::from);
+    if !store.is_file() && !train(&store) {
+        eprintln!("The runs of the pictures could not be trained in {}.", store.display());
+        return ExitCode::FAILURE;
     }
     let folder = text("--out").map_or_else(|| PathBuf::from(FOLDER), PathBuf::from);
     std::fs::create_dir_all(&folder).unwrap();
