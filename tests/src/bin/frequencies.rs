@@ -55,7 +55,7 @@ impl Counts {
 
 fn config() -> RunConfig {
     let name = text("--preset").unwrap_or_else(|| "grammar-decoder".to_owned());
-    let mut config = preset(&name).unwrap_or_else(|| panic!("there is no preset {name}")).config().unwrap();
+    let mut config = preset(&name).unwrap().config().unwrap();
     if let Source::File(file) = &mut config.data.source {
         file.path = text("--data").unwrap_or_default().into();
         file.validation_path = text("--held-out").map(Into::into);
