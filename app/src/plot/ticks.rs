@@ -122,8 +122,8 @@ fn writer(largest: f64, step: f64, quantity: Quantity) -> Box<dyn Fn(f64) -> Str
 }
 
 /// Ticks on a logarithmic axis between the positive values `lo` and `hi`: labelled decades (every second, third, ...
-/// when there are many), unlabelled 2..9 between when there are few. Below one and a half decades 1-2-5 values are
-/// labelled, below 0.8 decades all digits, and below a third of a decade plain linear ticks serve.
+/// when there are many), unlabelled 2..9 between when there are few. Below one and a half decades, or with fewer than three
+/// powers of ten, 1-2-5 values are labelled, below 0.8 decades all digits, and below a third of a decade plain linear ticks serve.
 pub fn log(lo: f64, hi: f64, target: usize, quantity: Quantity) -> Vec<Tick> {
     if !usable(lo, hi) || lo <= 0.0 {
         return Vec::new();
@@ -134,7 +134,9 @@ pub fn log(lo: f64, hi: f64, target: usize, quantity: Quantity) -> Vec<Tick> {
         return linear(lo, hi, target, quantity);
     }
     let stride = (decades / target.max(1) as f64).ceil().max(1.0) as i32;
-    let few = decades <= 1.5;
+    // With fewer than three powers of ten in the range they alone would not tell the scale.
+    let powers = (to + 1e-9).floor() - (from - 1e-9).ceil() + 1.0;
+    let few = decades <= 1.5 || powers < 3.0;
     let all = decades <= 0.8;
     let mut ticks = Vec::new();
     for exponent in (from - 1e-9).floor() as i32..=(to + 1e-9).ceil() as i32 {
