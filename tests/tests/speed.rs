@@ -62,7 +62,7 @@ fn a_sweep_is_measured_kept_shown_and_compared() {
     let csv = program.run(&["bench", "show", "tiny", "--csv"]).expect_code(0).stdout;
     assert_eq!(csv.lines().count(), 1 + 6, "{csv}");
     assert!(csv.starts_with("model.heads,side,outcome,step_secs,"), "{csv}");
-    assert!(csv.lines().next().unwrap().ends_with(",step_joules,largest_batch,reason"), "{csv}");
+    assert!(csv.lines().next().unwrap().ends_with(",step_joules,largest_batch,reason,others_cores"), "{csv}");
     let out = program.path("figures");
     let _ = program.run(&["bench", "show", "1", "--out", &out.display().to_string()]).expect_code(0);
     for name in ["step-time.svg", "step-time.png", "tokens-per-second.csv", "peak-memory.svg", "benchmark.json"] {
