@@ -116,7 +116,9 @@ pub fn stored_scatter(records: &[RunRecord], metric: &str, view: &View) -> Resul
     let mut configs = FlatConfigs::default();
     configs.want(&mut state, runs.iter().map(|run| run.id.clone()));
     let view = View { group: view.group.clone().or_else(|| Some("seed".to_owned())), ..view.clone() };
-    let bundles = bundles(&runs, &names_apart(&runs), view.group.as_deref(), &configs);
+    let mut bundles = bundles(&runs, &names_apart(&runs), view.group.as_deref(), &configs);
+    state.selection.baseline = runs.first().map(|run| run.id.clone());
+    style_bundles(&mut bundles, Some(&mut Styles::default()), &state.selection);
     let given = Given { bundles: &bundles, metric, configs: &configs, baseline: None };
     let known = cost_keys(&given, &view);
     if !known.contains(&view.cost) {

@@ -322,4 +322,19 @@ mod tests {
         assert_eq!(staircase(&[(1.0, 5.0), (3.0, 2.0)]), [(1.0, 5.0), (3.0, 5.0), (3.0, 2.0)]);
         assert!(staircase(&[]).is_empty());
     }
+
+    #[test]
+    fn stored_runs_are_told_apart_by_colour_as_in_the_window() {
+        let state = tests::state();
+        let records: Vec<_> = state.runs.iter().filter_map(|run| state.records.get(&run.id).cloned()).collect();
+        let view = View::default();
+        let figure = super::super::figures::stored_scatter(&records, series_names::VALIDATION_LOSS, &view).unwrap();
+        let colours: Vec<_> = figure.series.iter().map(|series| (series.name.as_str(), series.colour)).collect();
+        let [_, (base, own), (other, its)] = colours.as_slice() else { panic!("{colours:?}") };
+        assert_eq!((*base, *other), ("base (n = 3)", "other"));
+        assert_ne!(own, its);
+        let none = View { cost: "nothing".to_owned(), ..view };
+        let known = super::super::figures::stored_scatter(&records, series_names::VALIDATION_LOSS, &none).unwrap_err();
+        assert!(known.iter().any(|key| key == USUAL_COST), "{known:?}");
+    }
 }
