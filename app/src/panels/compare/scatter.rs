@@ -48,6 +48,8 @@ struct Drawn {
 pub(super) struct ScatterView {
     points: Vec<Point>,
     drawn: Vec<Drawn>,
+    /// Which values the front was found by.
+    direction: Option<Direction>,
     front: Series,
     on_front: Vec<u64>,
     state: ChartState,
@@ -113,7 +115,8 @@ impl ScatterView {
         );
         let left_out = given.bundles.len() - self.points.len();
         if left_out > 0 {
-            let words = format!("{left_out} without a value or a cost are left out.");
+            let are = if left_out == 1 { "is" } else { "are" };
+            let words = format!("{left_out} without a value or a cost {are} left out.");
             ui.label(RichText::new(words).color(palette.weak));
         }
         let of_run = |id: Option<u64>| id.filter(|id| *id != FRONT);
@@ -139,10 +142,11 @@ impl ScatterView {
     }
 
     fn update(&mut self, given: &Given<'_>, cost: &ParallelAxis) {
-        let points = points(given, cost);
-        if points == self.points {
+        let (points, direction) = (points(given, cost), direction(given));
+        if points == self.points && Some(direction) == self.direction {
             return;
         }
+        self.direction = Some(direction);
         let one = |x: f64, y: f64| -> Series { std::iter::once((x, y)).collect() };
         self.drawn = points
             .iter()
@@ -152,7 +156,7 @@ impl ScatterView {
             })
             .collect();
         let places: Vec<(f64, f64)> = points.iter().map(|point| (point.x, point.y)).collect();
-        let front = pareto_front(&places, direction(given));
+        let front = pareto_front(&places, direction);
         self.on_front = front.iter().map(|&at| points[at].number).collect();
         self.front = staircase(&front.into_iter().map(|at| places[at]).collect::<Vec<_>>()).into_iter().collect();
         self.points = points;

@@ -1,6 +1,6 @@
 //! The menu of a run.
 
-use egui::{Button, Key, Pos2, TextEdit, Ui};
+use egui::{Button, Event, Key, Pos2, TextEdit, Ui};
 use headroom_engine::{
     store::{RunId, RunSummary},
     worker::{Command, RunEdit},
@@ -26,8 +26,9 @@ pub(super) enum Wanted {
 /// How far the pointer has to move, in points, before what deletes can be clicked.
 const AIM: f32 = 6.0;
 
-/// Whether the pointer was moved since the menu was opened, or the keyboard is used: the menu can open with any of its entries
-/// under the pointer, and a second click is quickly made.
+/// Whether the pointer was moved since the menu was opened, or a key or a screen reader is used in it: the menu can open with any of
+/// its entries under the pointer, and a second click is quickly made. That something has the keyboard says nothing: the table has it
+/// after every click on a row.
 fn has_aimed(ui: &Ui) -> bool {
     let id = ui.scope_id().with("opened at");
     let now = ui.input(|input| input.pointer.latest_pos());
@@ -39,7 +40,12 @@ fn has_aimed(ui: &Ui) -> bool {
         _ => (now, false),
     };
     let is_far = opened_at.zip(now).is_none_or(|(at, now)| at.distance(now) > AIM);
-    let has_moved = has_moved || is_far || ui.memory(|memory| memory.focused().is_some());
+    let is_typed = ui.input(|input| {
+        let by_hand =
+            |event: &Event| matches!(event, Event::Key { pressed: true, .. } | Event::AccessKitActionRequest(_));
+        input.events.iter().any(by_hand)
+    });
+    let has_moved = has_moved || is_far || is_typed;
     ui.data_mut(|data| data.insert_temp(id, (frame, opened_at, has_moved)));
     has_moved
 }
@@ -119,4 +125,42 @@ pub(super) fn run_menu_ui(
         }
     }
     wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use egui::{Context, Id, Modifiers, RawInput, pos2};
+
+    use super::*;
+
+    #[test]
+    fn what_deletes_waits_for_the_pointer_to_be_moved_in_a_menu_just_opened() {
+        let ctx = Context::default();
+        let frame = |events: Vec<Event>, is_open: bool| {
+            let mut found = false;
+            let output = ctx.run_ui(RawInput { events, ..RawInput::default() }, |ui| {
+                // As after a click on a row of the table.
+                ui.memory_mut(|memory| memory.request_focus(Id::unique("table")));
+                found = is_open && has_aimed(ui);
+            });
+            output.drop_without_applying_deltas();
+            found
+        };
+        let to = |x: f32| vec![Event::PointerMoved(pos2(x, 100.0))];
+        assert!(!frame(to(100.0), true), "just opened");
+        assert!(!frame(Vec::new(), true) && !frame(to(103.0), true), "a tremble is no aim");
+        assert!(frame(to(120.0), true) && frame(Vec::new(), true), "it was moved");
+        for _ in 0..4 {
+            frame(Vec::new(), false);
+        }
+        assert!(!frame(Vec::new(), true), "opened again");
+        let down = Event::Key {
+            key: Key::ArrowDown,
+            physical_key: None,
+            pressed: true,
+            repeat: false,
+            modifiers: Modifiers::NONE,
+        };
+        assert!(frame(vec![down], true), "by the keyboard");
+    }
 }
