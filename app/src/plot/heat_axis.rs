@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 /// How many letters of a name stand beside the map.
 const LONGEST: usize = 14;
+/// One of so many words is named at least, or none.
+const THINNEST: usize = 4;
 
 /// What the rows or columns of a map are.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -80,12 +82,14 @@ impl HeatAxis {
         }
     }
 
-    /// Of how many one is named, where each has `step` points and a name needs `needed`. Every name of words, or none:
-    /// words cannot be counted on.
+    /// Of how many one is named, where each has `step` points and a name needs `needed`. Of words one in so few that those
+    /// between are found, or none: words cannot be counted on.
     pub fn every(&self, step: f32, needed: f32) -> Option<usize> {
         match &self.labels {
             Labels::None => None,
-            Labels::Names { .. } => (step >= needed).then_some(1),
+            Labels::Names { .. } => {
+                (step > 0.0).then(|| (needed / step).ceil().max(1.0) as usize).filter(|n| *n <= THINNEST)
+            }
             Labels::Numbered { .. } if step <= 0.0 => None,
             Labels::Numbered { .. } => {
                 let least = (needed / step).ceil().max(1.0) as usize;
@@ -111,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_thinned_out_and_words_are_not() {
+    fn numbers_are_thinned_out_and_words_a_little() {
         let layers = HeatAxis::numbered("Layer", "L");
         assert_eq!(
             (layers.every(40.0, 20.0), layers.every(9.0, 20.0), layers.every(0.05, 20.0)),
@@ -119,7 +123,10 @@ mod tests {
         );
         assert_eq!((layers.name(3), layers.longest(24)), ("L3".to_owned(), 3));
         let words = HeatAxis::names("Key", vec!["the".to_owned(), "a very long token indeed".to_owned()]);
-        assert_eq!((words.every(12.0, 11.0), words.every(9.0, 11.0)), (Some(1), None));
+        assert_eq!(
+            [12.0, 9.0, 3.0, 2.0, 0.0].map(|step| words.every(step, 11.0)),
+            [Some(1), Some(2), Some(4), None, None]
+        );
         assert_eq!((words.short(1).chars().count(), words.name(1).len(), words.name(7)), (LONGEST, 24, String::new()));
         assert_eq!(HeatAxis::plain("x").every(100.0, 1.0), None);
     }

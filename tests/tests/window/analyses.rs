@@ -444,6 +444,44 @@ fn heads_show_every_map_and_one_with_its_tokens() {
 }
 
 #[test]
+fn tokens_are_clicked_and_all_heads_of_a_layer_are_arcs_between_them() {
+    let mut screen = Screen::recorder();
+    fill_with_examples(screen.state());
+    screen.state().selection.focused = Some(example_run(8));
+    screen.click("Heads");
+    answered(&mut screen);
+    // The name of a query, then that of a key, stays told of while the pointer is elsewhere; Esc frees it.
+    for (names, told) in [("Query names of L0H0", "sum of the row"), ("Key names of L0H0", "\" attend: ")] {
+        screen.click(names);
+        screen.point_at("Arcs");
+        assert!(screen.says(told), "{:#?}", screen.words());
+        screen.press(Modifiers::NONE, Key::Escape);
+        assert!(!screen.says(told), "{:#?}", screen.words());
+    }
+    screen.click("Arcs");
+    answered(&mut screen);
+    assert!(screen.has("Layer 0") && screen.has("Draw L0H7") && screen.has("Query 1 \"the\""), "{:#?}", screen.words());
+    screen.click("Query 1 \"the\"");
+    assert!(screen.says("1 \"the\" attends to · H0: ") && screen.says("· H7: "), "{:#?}", screen.words());
+    screen.click("Draw L0H7");
+    assert!(!screen.says("· H7: "), "a head that is not drawn is not told of");
+    screen.click("Key 2 \"old\"");
+    assert!(screen.says("2 \"old\" is attended to by · H0: "), "{:#?}", screen.words());
+    // Another layer by its thumbnail.
+    screen.focus("Map: L2H1");
+    screen.press(Modifiers::NONE, Key::Enter);
+    answered(&mut screen);
+    screen.point_at("Arcs");
+    assert!(screen.has("Layer 2") && !screen.says("is attended to by"), "{:#?}", screen.words());
+    for (figure, title) in [("The arcs…", "Attention in layer 2"), ("All heads…", "Attention of all heads")] {
+        screen.click("Export");
+        screen.click(figure);
+        assert!(screen.says(title), "{:#?}", screen.words());
+        screen.press(Modifiers::NONE, Key::Escape);
+    }
+}
+
+#[test]
 fn maps_that_cannot_be_shown_say_why_and_can_be_tried_again() {
     let mut screen = Screen::recorder();
     fill_with_examples(screen.state());

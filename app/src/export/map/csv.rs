@@ -11,14 +11,16 @@ pub fn map_to_csv(figure: &MapFigure) -> String {
         (rows, columns) => format!("{rows} \\ {columns}"),
     };
     let mut out = csv_cell(&corner).into_owned();
-    for column in figure.columns.clone() {
+    let is_between = |at: &usize| figure.blocks.as_ref().is_some_and(|blocks| blocks.is_between(*at));
+    let (rows, columns) = (figure.rows.clone(), figure.columns.clone());
+    for column in columns.clone().filter(|at| !is_between(at)) {
         out.push(',');
         out.push_str(&csv_cell(&figure.column_axis.name(column)));
     }
     out.push('\n');
-    for row in figure.rows.clone() {
+    for row in rows.filter(|at| !is_between(at)) {
         out.push_str(&csv_cell(&figure.row_axis.name(row)));
-        for column in figure.columns.clone() {
+        for column in columns.clone().filter(|at| !is_between(at)) {
             out.push(',');
             let value = figure.data.at(row, column);
             if !value.is_nan() {

@@ -9,6 +9,6 @@ mod svg;
 mod tests;
 
 pub use csv::map_to_csv;
-pub use figure::MapFigure;
+pub use figure::{MapBlocks, MapFigure};
 pub use image::map_to_png;
 pub use svg::map_to_svg;

@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
-use super::{MapFigure, image::map_pixels};
+use super::{MapBlocks, MapFigure, image::map_pixels};
 use crate::{
     export::svg::{LABEL, NOTE, Ruler, TICK, escape, open, text, write_metadata},
     theme::{self, hex},
@@ -48,12 +48,21 @@ pub(super) fn document(figure: &MapFigure, has_cells: bool) -> (String, Place) {
     let name_width = |ruler: &mut Ruler, axis: &crate::plot::HeatAxis, range: &std::ops::Range<usize>| {
         range.clone().take(4096).map(|index| ruler.width(&axis.short(index), TICK)).fold(0.0, f64::max)
     };
-    let row_names = name_width(&mut ruler, &figure.row_axis, &figure.rows);
-    let column_names = name_width(&mut ruler, &figure.column_axis, &figure.columns);
-    let row_every = figure.row_axis.every(cell.1 as f32, TICK as f32);
+    let widest =
+        |ruler: &mut Ruler, names: &[String]| names.iter().map(|name| ruler.width(name, TICK)).fold(0.0, f64::max);
+    let (row_names, column_names) = match &figure.blocks {
+        Some(blocks) => (widest(&mut ruler, &blocks.rows), 0.0),
+        None => (
+            name_width(&mut ruler, &figure.row_axis, &figure.rows),
+            name_width(&mut ruler, &figure.column_axis, &figure.columns),
+        ),
+    };
+    // Maps beside each other are named, not their rows.
+    let own = |every: Option<usize>| every.filter(|_| figure.blocks.is_none());
+    let row_every = own(figure.row_axis.every(cell.1 as f32, TICK as f32));
     let level_every = figure.column_axis.every(cell.0 as f32, column_names as f32 + 6.0);
     let is_level = level_every.is_some_and(|every| every == 1 || column_names < 30.0);
-    let column_every = if is_level { level_every } else { figure.column_axis.every(cell.0 as f32, TICK as f32) };
+    let column_every = own(if is_level { level_every } else { figure.column_axis.every(cell.0 as f32, TICK as f32) });
 
     let mut top = 16.0;
     let title_y = top + TITLE * 0.8;
@@ -63,12 +72,13 @@ pub(super) fn document(figure: &MapFigure, has_cells: bool) -> (String, Place) {
     let column_title_y = top + 6.0 + LABEL * 0.8;
     top += if figure.column_axis.title.is_empty() { 6.0 } else { LABEL + 14.0 };
     top += match column_every {
+        None if figure.blocks.is_some() => TICK + 6.0,
         None => 0.0,
         Some(_) if is_level => TICK + 6.0,
         Some(_) => column_names + 6.0,
     };
     let row_title = if figure.row_axis.title.is_empty() { 0.0 } else { LABEL + 8.0 };
-    let left = 16.0 + row_title + if row_every.is_some() { row_names + 7.0 } else { 0.0 };
+    let left = 16.0 + row_title + if row_every.is_some() || figure.blocks.is_some() { row_names + 7.0 } else { 0.0 };
     let ticks = figure.tone.ticks((height / 40.0).clamp(2.0, 8.0) as usize);
     let tick_width = ticks.iter().map(|(_, label)| ruler.width(label, TICK)).fold(0.0, f64::max);
     let value_room = if figure.value.is_empty() { 0.0 } else { LABEL + 10.0 };
@@ -105,6 +115,9 @@ pub(super) fn document(figure: &MapFigure, has_cells: bool) -> (String, Place) {
             out,
             r#"<rect x="{left:.2}" y="{top:.2}" width="{width:.2}" height="{height:.2}" fill="url(#nothing)"/>"#
         );
+    }
+    if let Some(blocks) = &figure.blocks {
+        write_blocks(&mut out, blocks, place, cell);
     }
     if has_cells {
         write_cells(&mut out, figure, place);
@@ -154,6 +167,36 @@ pub(super) fn document(figure: &MapFigure, has_cells: bool) -> (String, Place) {
     }
     out.push_str("</svg>\n");
     (out, place)
+}
+
+/// The ground between maps, and their names.
+fn write_blocks(out: &mut String, blocks: &MapBlocks, place: Place, cell: (f64, f64)) {
+    let Place { left, top, width, height } = place;
+    let (step, ground) = ((blocks.side + 1) as f64, hex(theme::PAPER.background));
+    let middle = |at: usize, cell: f64| (at as f64 * step + blocks.side as f64 / 2.0) * cell;
+    for (at, name) in blocks.rows.iter().enumerate() {
+        let y = top + middle(at, cell.1) + TICK * 0.35;
+        text(out, left - 7.0, y, TICK, "end", theme::PAPER.weak, name);
+        if at > 0 {
+            let y = top + (at as f64 * step - 1.0) * cell.1;
+            let _ = writeln!(
+                out,
+                r#"<rect x="{left:.2}" y="{y:.2}" width="{width:.2}" height="{:.2}" fill="{ground}"/>"#,
+                cell.1
+            );
+        }
+    }
+    for (at, name) in blocks.columns.iter().enumerate() {
+        text(out, left + middle(at, cell.0), top - 6.0, TICK, "middle", theme::PAPER.weak, name);
+        if at > 0 {
+            let x = left + (at as f64 * step - 1.0) * cell.0;
+            let _ = writeln!(
+                out,
+                r#"<rect x="{x:.2}" y="{top:.2}" width="{:.2}" height="{height:.2}" fill="{ground}"/>"#,
+                cell.0
+            );
+        }
+    }
 }
 
 /// A line of text that is read from below.

@@ -70,3 +70,18 @@ fn maps_of_nothing_are_written_too() {
     assert!(map_to_svg(&figure).ends_with("</svg>\n"));
     assert!(map_to_png(&figure, 1.0).unwrap().starts_with(b"\x89PNG"));
 }
+
+#[test]
+fn many_maps_are_one_figure_with_ground_between_them() {
+    let maps = [[1.0, f32::NAN, 0.5, 0.5], [0.25; 4]].map(|values| HeatData::new(2, 2, values.to_vec()));
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let blocks = MapBlocks { side: 2, rows: names(&["L0"]), columns: names(&["H0", "H1"]) };
+    let tone = Tone::between(ColourMap::Viridis, HeatScale::Linear, 0.0, 1.0);
+    let figure = MapFigure::of_blocks("All", blocks, ("Layer", "Head"), |_, head| maps.get(head), tone);
+    assert_eq!(map_to_csv(&figure), "Layer \\ Head,H0 0,H0 1,H1 0,H1 1\nL0 0,1,,0.25,0.25\nL0 1,0.5,0.5,0.25,0.25\n");
+    let svg = map_to_svg(&figure);
+    assert!([">L0</text>", ">H0</text>", ">H1</text>"].iter().all(|name| svg.contains(name)), "{svg}");
+    assert!(!svg.contains(">H0 1</text>"), "maps are named, not their columns");
+    let png = map_to_png(&figure, 1.0).unwrap();
+    assert!(Pixmap::decode_png(&png).is_ok());
+}

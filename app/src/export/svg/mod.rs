@@ -1,5 +1,6 @@
 //! A figure as SVG: real text, one path per curve, the config in the metadata.
 
+mod arcs;
 mod axes;
 mod curves;
 mod document;
@@ -9,6 +10,7 @@ mod parallel;
 mod ruler;
 mod text;
 
+pub use arcs::{ArcsFigure, FigureArc};
 pub use document::to_svg;
 pub(super) use document::{open, write_metadata};
 pub use parallel::{ParallelFigure, ParallelFigureAxis, ParallelFigureLine};

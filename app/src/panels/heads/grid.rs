@@ -6,8 +6,9 @@ use egui::{Align2, FontId, Rect, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBu
 use headroom_engine::attention::HeadAt;
 
 use crate::{
+    export::{MapBlocks, MapFigure},
     panels::analysis::{MapStyle, head_name},
-    plot::{Extent, HeatAxis, HeatData},
+    plot::{Extent, HeatAxis, HeatData, Tone},
     state::ShownMaps,
     theme,
     widgets::{HeatMap, HeatState},
@@ -34,6 +35,29 @@ fn side(room: Vec2, layers: usize, heads: usize) -> f32 {
     wide.min(high.max(FITTED)).clamp(LEAST, MOST)
 }
 
+/// The whole grid as a figure, every thumbnail in the same colours.
+pub fn grid_figure(maps: &ShownMaps, style: MapStyle) -> MapFigure {
+    let side = maps.thumbnails.iter().map(HeatData::rows).max().unwrap_or_default();
+    let blocks = MapBlocks {
+        side,
+        rows: (0..maps.layers).map(|layer| format!("L{layer}")).collect(),
+        columns: (0..maps.heads).map(|head| format!("H{head}")).collect(),
+    };
+    let map = |layer: usize, head: usize| maps.thumbnails.get(layer * maps.heads + head);
+    let tone = tone_of(maps, style);
+    let figure = MapFigure::of_blocks("all heads", blocks, ("Layer", "Head"), map, tone).value("Attention");
+    let mut figure = MapFigure { title: "Attention of all heads".to_owned(), ..figure };
+    if side < maps.tokens.len() {
+        figure.notes.push(format!("Each map made small: {side} × {side} of {0} × {0} tokens.", maps.tokens.len()));
+    }
+    figure
+}
+
+/// One scale for all of them, so that they can be compared.
+fn tone_of(maps: &ShownMaps, style: MapStyle) -> Tone {
+    style.tone(maps.thumbnails.iter().map(HeatData::extent).reduce(Extent::with).unwrap_or(Extent::NONE))
+}
+
 /// Draws the grid; the head that was clicked. The numbers of heads and layers stay in sight when it scrolls.
 pub fn grid_ui(
     ui: &mut Ui,
@@ -44,8 +68,7 @@ pub fn grid_ui(
     height: f32,
 ) -> Option<HeadAt> {
     let palette = theme::palette(ui.visuals());
-    // One scale for all of them, so that they can be compared.
-    let tone = style.tone(maps.thumbnails.iter().map(HeatData::extent).reduce(Extent::with).unwrap_or(Extent::NONE));
+    let tone = tone_of(maps, style);
     let side = side(vec2(ui.available_width(), height), maps.layers, maps.heads);
     let step = side + GAP;
     let mut clicked = None;

@@ -10,7 +10,7 @@ use crate::{
     panels::analysis::{MapStyle, head_name},
     plot::{HeatData, Tone},
     theme::{self, ColourMap},
-    widgets::{HeatMap, HeatState},
+    widgets::{HeatLine, HeatMap, HeatState},
 };
 
 /// Keys that are listed for a query.
@@ -36,6 +36,34 @@ pub(super) fn titled(figure: MapFigure, target: &str, tokens: &[String]) -> MapF
     of_text(MapFigure { title: format!("Attention of {}", figure.title), ..figure }, target, tokens)
 }
 
+/// What was clicked in a large map, and stays the one that is described.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// A cell: its query is described.
+    Cell(usize, usize),
+    /// The name of a query or of a key.
+    Line(HeatLine),
+}
+
+impl Lock {
+    /// Whether it is inside a map.
+    fn is_in(self, map: &HeatData) -> bool {
+        match self {
+            Self::Cell(row, column) => row < map.rows() && column < map.columns(),
+            Self::Line(HeatLine::Row(row)) => row < map.rows(),
+            Self::Line(HeatLine::Column(column)) => column < map.columns(),
+        }
+    }
+
+    /// The query or key that is described.
+    fn line(self) -> HeatLine {
+        match self {
+            Self::Cell(row, _) => HeatLine::Row(row),
+            Self::Line(line) => line,
+        }
+    }
+}
+
 /// What is drawn large.
 pub struct Large<'a> {
     /// Its name: "L3H7".
@@ -51,28 +79,52 @@ pub struct Large<'a> {
 }
 
 impl Large<'_> {
-    /// Draws it. `locked` is the cell that was clicked: its query stays the one that is described.
-    pub fn ui(&self, ui: &mut Ui, height: f32, state: &mut HeatState, locked: &mut Option<(usize, usize)>) {
+    /// Draws it. What is `locked` stays the one that is described.
+    pub fn ui(&self, ui: &mut Ui, height: f32, state: &mut HeatState, locked: &mut Option<Lock>) {
         let palette = theme::palette(ui.visuals());
         ui.label(RichText::new(self.name).color(palette.strong));
         let place = |at: usize| self.kept.places.get(at).copied().unwrap_or(at);
         let cell_name = |row: usize, column: usize| attends((&self.kept.words, self.map), place, row, column);
-        let inside = locked.filter(|(row, column)| *row < self.map.rows() && *column < self.map.columns());
+        let inside = locked.filter(|lock| lock.is_in(self.map));
+        let cell = inside.and_then(|lock| if let Lock::Cell(row, column) = lock { Some((row, column)) } else { None });
+        let line = inside.and_then(|lock| if let Lock::Line(line) = lock { Some(line) } else { None });
         let shown = HeatMap::of(self.name, &self.whole())
             .cell_name(&cell_name)
             .gap(MASKED)
-            .selected(inside)
+            .selected(cell)
+            .selected_line(line)
             .room(vec2(ui.available_width(), height))
             .show(ui, state);
-        if let Some(clicked) = shown.clicked {
-            *locked = if *locked == Some(clicked) { None } else { Some(clicked) };
+        let clicked = shown.clicked.map(|(row, column)| Lock::Cell(row, column)).or(shown.named.map(Lock::Line));
+        if clicked.is_some() {
+            *locked = if *locked == clicked { None } else { clicked };
         }
-        let told = locked.or(shown.hovered).map(|(row, _)| row).filter(|row| *row < self.map.rows());
-        let line = told.map_or_else(
-            || "Point at a row to see what its query attends to. A click locks it, Esc releases it.".to_owned(),
-            |row| self.row_words(row),
-        );
+        let pointed = shown.pointed.or(shown.hovered.map(|(row, _)| HeatLine::Row(row)));
+        let told = locked.filter(|lock| lock.is_in(self.map)).map(Lock::line).or(pointed);
+        let line = match told {
+            None => "Point at a row to see what its query attends to, at the name of a key to see what attends to it. \
+                     A click locks it, Esc releases it."
+                .to_owned(),
+            Some(HeatLine::Row(row)) => self.row_words(row),
+            Some(HeatLine::Column(column)) => self.column_words(column),
+        };
         ui.label(RichText::new(line).small().color(if told.is_some() { palette.text } else { palette.weak }));
+    }
+
+    /// What attends to a key most: `2 "river" from: 5 fishes 0.42, 3 old 0.20`.
+    fn column_words(&self, column: usize) -> String {
+        let word = |at: usize| self.kept.words.get(at).map_or("", String::as_str);
+        let place = |at: usize| self.kept.places.get(at).copied().unwrap_or(at);
+        let mut queries: Vec<(usize, f32)> = (0..self.map.rows()).map(|row| (row, self.map.at(row, column))).collect();
+        queries.retain(|(_, value)| !value.is_nan());
+        queries.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        let told: Vec<String> = queries
+            .iter()
+            .take(TOLD)
+            .map(|(row, value)| format!("{} {} {}", place(*row), word(*row), format::fixed(f64::from(*value), 3)))
+            .collect();
+        let told = if told.is_empty() { "nothing".to_owned() } else { told.join(", ") };
+        format!("To {} \"{}\" attend: {told}", place(column), word(column))
     }
 
     /// What a query attends to most: `5 "river": the 0.42, old 0.20; sum 1.00`.

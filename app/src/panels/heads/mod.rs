@@ -1,6 +1,7 @@
 //! The Heads panel: the attention maps of every head on one text, and one of them large with its tokens; two heads,
 //! checkpoints or runs side by side, and their difference.
 
+mod arcs;
 mod grid;
 mod large;
 mod panel;

@@ -15,14 +15,15 @@ use headroom_engine::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    grid::grid_ui,
-    large::{Large, titled},
-    tokens::{Kept, difference},
+    arcs::ArcsView,
+    grid::{grid_figure, grid_ui},
+    large::{Large, Lock, titled},
+    tokens::{Kept, difference, of_text},
 };
 use crate::{
     common::{Exportable, blank_ui, working_ui},
     context::{Panel, PanelContext},
-    export::MapFigure,
+    export::{ArcsFigure, MapFigure},
     format::{self, with_capital},
     panels::{
         analysis::{About, AnalysisFrame, MapStyle, Subject, failed_ui, head_name, which_words},
@@ -36,8 +37,10 @@ use crate::{
 
 /// Examples that can be chosen.
 const EXAMPLES: usize = 16;
-/// The height of large maps.
-const LARGE: f32 = 430.0;
+/// The least height of large maps.
+const LARGE: f32 = 360.0;
+/// Below a large map: its name and what a query attends to.
+const AROUND: f32 = 64.0;
 /// Below this width the large maps stand below the thumbnails.
 const NARROW: f32 = 740.0;
 
@@ -59,13 +62,15 @@ struct Memory {
     example: usize,
     written: String,
     is_written: bool,
+    /// Whether all heads of a layer are shown as arcs between tokens.
+    arcs: bool,
 }
 
 impl Default for Memory {
     fn default() -> Self {
         // Rows are peaky: square roots show what is small beside it.
         let look = MapStyle { scale: HeatScale::SquareRoot, ..MapStyle::default() };
-        Self { look, hides_special: false, example: 0, written: String::new(), is_written: false }
+        Self { look, hides_special: false, example: 0, written: String::new(), is_written: false, arcs: false }
     }
 }
 
@@ -85,6 +90,33 @@ enum Beside {
     Run(RunId),
 }
 
+/// What is to be exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    /// What is shown large: the chosen map, or the arcs of its layer.
+    Shown,
+    /// The map beside it.
+    Beside,
+    /// Their difference.
+    Difference,
+    /// Every head.
+    Grid,
+}
+
+impl Wanted {
+    const ALL: [Self; 4] = [Self::Shown, Self::Grid, Self::Beside, Self::Difference];
+
+    fn title(self, arcs: bool) -> &'static str {
+        match self {
+            Self::Shown if arcs => "The arcs…",
+            Self::Shown => "The map…",
+            Self::Beside => "The map beside it…",
+            Self::Difference => "Their difference…",
+            Self::Grid => "All heads…",
+        }
+    }
+}
+
 /// Shows attention maps.
 pub struct HeadsPanel {
     frame: AnalysisFrame<Memory>,
@@ -98,9 +130,9 @@ pub struct HeadsPanel {
     kept: [Kept; 2],
     difference: (Option<(u64, u64)>, Option<HeatData>),
     large: [HeatState; 3],
-    locked: Option<(usize, usize)>,
-    /// The map that is to be exported: the chosen one, the one beside it, their difference.
-    wanted: Option<usize>,
+    locked: Option<Lock>,
+    arcs: ArcsView,
+    wanted: Option<Wanted>,
     exported: Option<Exportable>,
 }
 
@@ -118,6 +150,7 @@ impl Default for HeadsPanel {
             difference: (None, None),
             large: Default::default(),
             locked: None,
+            arcs: ArcsView::default(),
             wanted: None,
             exported: None,
         }
@@ -144,13 +177,14 @@ impl Panel for HeadsPanel {
 
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
         let has_any = Subject::shown(cx).is_some_and(|subject| subject.has_model(cx.state));
-        self.wanted = has_any.then_some(0);
+        self.wanted = has_any.then_some(Wanted::Shown);
         has_any
     }
 
     fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
         self.frame.back()
             || self.locked.take().is_some()
+            || self.arcs.release()
             || std::mem::take(&mut self.wants_beside)
             || std::mem::take(&mut self.beside) != Beside::Nothing
     }
@@ -250,16 +284,29 @@ impl HeadsPanel {
             memory.look.ui(ui);
             ui.checkbox(&mut memory.hides_special, "Hide special tokens").on_hover_text("[CLS], <s> and the like");
             self.beside_ui(ui, subject, steps, cx);
+            let is_alone = self.beside == Beside::Nothing;
+            ui.add_enabled_ui(is_alone, |ui| {
+                let help = "All heads of the layer at once: from each token to those that it attends to";
+                ui.toggle_value(&mut memory.arcs, "Arcs")
+                    .on_hover_text(help)
+                    .on_disabled_hover_text("With nothing beside it");
+            });
             ui.menu_button("Export", |ui| {
-                for (place, title) in [(0, "The map…"), (1, "The map beside it…"), (2, "Their difference…")] {
-                    let has_it = place == 0 || self.beside != Beside::Nothing;
-                    if ui.add_enabled(has_it, egui::Button::new(title)).clicked() {
-                        self.wanted = Some(place);
+                for wanted in Wanted::ALL {
+                    let has_it = !is_alone || matches!(wanted, Wanted::Shown | Wanted::Grid);
+                    let button = egui::Button::new(wanted.title(memory.arcs && is_alone));
+                    if ui.add_enabled(has_it, button).clicked() {
+                        self.wanted = Some(wanted);
                         ui.close();
                     }
                 }
             });
         });
+        if self.wanted == Some(Wanted::Grid) {
+            self.wanted = None;
+            self.exported =
+                Some(Exportable::Map(Box::new(of_text(grid_figure(maps, memory.look), &maps.target, &maps.tokens))));
+        }
         let step = maps.step.map_or_else(String::new, |step| format!("step {}, ", format::count(step)));
         let line = format!("{step}{}; rows are queries, columns are keys", counted(maps.tokens.len(), "token"));
         ui.label(RichText::new(with_capital(&line)).small().color(palette.weak));
@@ -268,20 +315,24 @@ impl HeadsPanel {
         let room = ui.clip_rect().height() - (ui.cursor().top() - ui.min_rect().top()) - 16.0;
         let clicked = if ui.available_width() >= NARROW && self.beside == Beside::Nothing {
             let mut clicked = None;
+            let high = room.max(LARGE + AROUND);
             ui.columns(2, |columns| {
                 if let [left, right] = columns {
-                    clicked = grid_ui(left, maps, memory.look, &mut self.thumbnails, &chosen, room.max(LARGE + 60.0));
-                    self.large_ui(right, of, maps, memory, cx);
+                    clicked = grid_ui(left, maps, memory.look, &mut self.thumbnails, &chosen, high);
+                    self.shown_ui(right, of, maps, memory, high - AROUND, cx);
                 }
             });
             clicked
         } else {
             // Three maps beside each other are as high as a third of the width allows, less their colour bars.
-            let three =
-                if self.beside == Beside::Nothing { LARGE } else { LARGE.min(ui.available_width() / 3.0 - 40.0) };
-            let height = (room - three - 60.0).max(260.0);
+            let large = if self.beside == Beside::Nothing {
+                LARGE
+            } else {
+                (ui.available_width() / 3.0 - 40.0).clamp(160.0, (room * 0.62).max(LARGE))
+            };
+            let height = (room - large - AROUND).max(220.0);
             let clicked = grid_ui(ui, maps, memory.look, &mut self.thumbnails, &chosen, height);
-            self.large_ui(ui, of, maps, memory, cx);
+            self.shown_ui(ui, of, maps, memory, large, cx);
             clicked
         };
         if let Some(at) = clicked {
@@ -326,7 +377,42 @@ impl HeadsPanel {
         combo.response.accessible_name("Beside the head");
     }
 
-    fn large_ui(&mut self, ui: &mut Ui, of: &MapsOf, maps: &ShownMaps, memory: &Memory, cx: &mut PanelContext<'_>) {
+    /// What is shown large, so high: maps, or the arcs of a layer.
+    fn shown_ui(
+        &mut self,
+        ui: &mut Ui,
+        of: &MapsOf,
+        maps: &ShownMaps,
+        memory: &Memory,
+        height: f32,
+        cx: &mut PanelContext<'_>,
+    ) {
+        if !memory.arcs || self.beside != Beside::Nothing {
+            self.large_ui(ui, of, maps, memory, height, cx);
+            return;
+        }
+        let layer = self.head.layer;
+        let of_layer: Vec<Option<HeatData>> =
+            (0..maps.heads).map(|head| cx.state.maps.map(of, HeadAt::new(layer, head))).collect();
+        let loading = of_layer.iter().filter(|map| map.is_none()).count();
+        self.arcs.update(layer, &of_layer, &maps.tokens, memory.hides_special);
+        self.arcs.ui(ui, height, loading);
+        if self.wanted.take().is_some() {
+            let about = of_text(MapFigure::default(), &maps.target, &maps.tokens);
+            let figure = ArcsFigure { subtitle: about.subtitle, metadata: about.metadata, ..self.arcs.figure() };
+            self.exported = Some(Exportable::Drawing(Box::new(figure.draw())));
+        }
+    }
+
+    fn large_ui(
+        &mut self,
+        ui: &mut Ui,
+        of: &MapsOf,
+        maps: &ShownMaps,
+        memory: &Memory,
+        height: f32,
+        cx: &mut PanelContext<'_>,
+    ) {
         let style = memory.look;
         let Some(map) = cx.state.maps.map(of, self.head) else {
             ui.add(egui::Spinner::new());
@@ -343,7 +429,7 @@ impl HeadsPanel {
         let large = Large { name: &name, kept: first, map: &first.map, is_difference: false, style };
         let (other_of, at) = match &self.beside {
             Beside::Nothing => {
-                large.ui(ui, LARGE, state, &mut self.locked);
+                large.ui(ui, height, state, &mut self.locked);
                 if self.wanted.take().is_some() {
                     let figure = large.figure(state);
                     self.exported = Some(exportable(figure, maps));
@@ -378,7 +464,7 @@ impl HeadsPanel {
             Err(why) => {
                 ui.columns(2, |columns| {
                     if let [left, right] = columns {
-                        large.ui(left, LARGE, state, &mut self.locked);
+                        large.ui(left, height, state, &mut self.locked);
                         match why {
                             Some(why) => drop(right.label(why)),
                             None => drop(right.add(egui::Spinner::new())),
@@ -408,18 +494,18 @@ impl HeadsPanel {
             apart.map(|map| Large { name: &difference_name, kept: first, map, is_difference: true, style });
         ui.columns(3, |columns| {
             if let [left, middle, right] = columns {
-                large.ui(left, LARGE, state, locked);
-                other_large.ui(middle, LARGE, other_state, locked);
+                large.ui(left, height, state, locked);
+                other_large.ui(middle, height, other_state, locked);
                 match &difference_large {
-                    Some(large) => large.ui(right, LARGE, difference_state, locked),
+                    Some(large) => large.ui(right, height, difference_state, locked),
                     None => drop(right.label("They read different tokens, so a difference has no meaning.")),
                 }
             }
         });
         let figure = match wanted {
-            Some(0) => Some(large.figure(state)),
-            Some(1) => Some(other_large.figure(other_state)),
-            Some(_) => difference_large.map(|large| large.figure(difference_state)),
+            Some(Wanted::Shown | Wanted::Grid) => Some(large.figure(state)),
+            Some(Wanted::Beside) => Some(other_large.figure(other_state)),
+            Some(Wanted::Difference) => difference_large.map(|large| large.figure(difference_state)),
             None => None,
         };
         if let Some(figure) = figure {

@@ -11,8 +11,15 @@ use crate::{plot::HeatAxis, theme};
 /// Between two lines of the hatching that stands for nothing.
 const HATCH: f32 = 6.0;
 
-/// Names and titles of rows at the left and of columns above.
-pub(super) fn axes_ui(ui: &Ui, layout: &HeatLayout, view: &View, rows: &HeatAxis, columns: &HeatAxis) {
+/// Names and titles of rows at the left and of columns above. The names of `told`, a row and a column, stand there whatever
+/// the room, over their neighbours.
+pub(super) fn axes_ui(
+    ui: &Ui,
+    layout: &HeatLayout,
+    view: &View,
+    (rows, columns): (&HeatAxis, &HeatAxis),
+    told: (Option<usize>, Option<usize>),
+) {
     let palette = theme::palette(ui.visuals());
     let small = TextStyle::Small.resolve(ui.style());
     let (plot, cell) = (layout.plot, view.cell(layout.plot));
@@ -26,6 +33,13 @@ pub(super) fn axes_ui(ui: &Ui, layout: &HeatLayout, view: &View, rows: &HeatAxis
                 let place = pos2(plot.left() - GAP, at);
                 painter.text(place, Align2::RIGHT_CENTER, rows.short(row), small.clone(), palette.weak);
             }
+        }
+        if let Some(row) = told.0.filter(|row| seen_rows.contains(row)) {
+            let at = view.rect(plot, (row, 0), 1, 1).center().y.clamp(plot.top(), plot.bottom());
+            let galley = painter.layout_no_wrap(rows.short(row), small.clone(), palette.strong);
+            let rect = Align2::RIGHT_CENTER.anchor_size(pos2(plot.left() - GAP, at), galley.size());
+            painter.rect_filled(rect.expand2(vec2(2.0, 0.0)), 2.0, palette.background);
+            painter.galley(rect.min, galley, palette.strong);
         }
     }
     let widest = columns.longest(seen_columns.end) as f32 * LETTER;
@@ -44,6 +58,22 @@ pub(super) fn axes_ui(ui: &Ui, layout: &HeatLayout, view: &View, rows: &HeatAxis
             let galley = painter.layout_no_wrap(columns.short(column), small.clone(), palette.weak);
             let corner = pos2(at - galley.size().y / 2.0, plot.top() - GAP);
             let shape = egui::epaint::TextShape::new(corner, galley, palette.weak);
+            painter.add(shape.with_angle(-std::f32::consts::FRAC_PI_2));
+        }
+    }
+    if let Some(column) = told.1.filter(|column| every.is_some() && view.seen().1.contains(column)) {
+        let at = view.rect(plot, (0, column), 1, 1).center().x.clamp(plot.left(), plot.right());
+        let galley = painter.layout_no_wrap(columns.short(column), small.clone(), palette.strong);
+        let size = galley.size();
+        if is_level {
+            let rect = Align2::CENTER_BOTTOM.anchor_size(pos2(at, plot.top() - GAP + 2.0), size);
+            painter.rect_filled(rect.expand2(vec2(2.0, 0.0)), 2.0, palette.background);
+            painter.galley(rect.min, galley, palette.strong);
+        } else {
+            let foot = pos2(at, plot.top() - GAP);
+            let ground = Rect::from_min_max(foot - vec2(size.y / 2.0, size.x + 2.0), foot + vec2(size.y / 2.0, 2.0));
+            painter.rect_filled(ground, 2.0, palette.background);
+            let shape = egui::epaint::TextShape::new(foot - vec2(size.y / 2.0, 0.0), galley, palette.strong);
             painter.add(shape.with_angle(-std::f32::consts::FRAC_PI_2));
         }
     }

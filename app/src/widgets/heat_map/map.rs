@@ -69,6 +69,19 @@ pub struct HeatResponse {
     pub hovered: Option<(usize, usize)>,
     /// The cell that was clicked, or chosen with Enter.
     pub clicked: Option<(usize, usize)>,
+    /// The row or column whose name was clicked.
+    pub named: Option<HeatLine>,
+    /// The row or column whose name is under the pointer.
+    pub pointed: Option<HeatLine>,
+}
+
+/// A whole row or column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeatLine {
+    /// A row.
+    Row(usize),
+    /// A column.
+    Column(usize),
 }
 
 /// A heat map, built anew each frame; its textures are not.
@@ -91,6 +104,7 @@ pub struct HeatMap<'a> {
     cell_name: Option<&'a dyn Fn(usize, usize) -> String>,
     gap: &'a str,
     selected: Option<(usize, usize)>,
+    line: Option<HeatLine>,
     marked: &'a [(usize, usize)],
     room: Option<Vec2>,
     has_bar: bool,
@@ -109,6 +123,7 @@ impl<'a> HeatMap<'a> {
             cell_name: None,
             gap: "nothing",
             selected: None,
+            line: None,
             marked: &[],
             room: None,
             has_bar: true,
@@ -156,6 +171,12 @@ impl<'a> HeatMap<'a> {
     /// This cell is outlined.
     pub fn selected(mut self, selected: Option<(usize, usize)>) -> Self {
         self.selected = selected;
+        self
+    }
+
+    /// This row or column is outlined.
+    pub fn selected_line(mut self, line: Option<HeatLine>) -> Self {
+        self.line = line;
         self
     }
 
@@ -233,6 +254,10 @@ impl<'a> HeatMap<'a> {
             clicked = Some(*state.cursor.get_or_insert((0, 0)));
         }
 
+        let lines =
+            [self.names_ui(ui, id, &layout, &view, rows, true), self.names_ui(ui, id, &layout, &view, columns, false)];
+        let [pointed, named] = [0, 1].map(|which| lines.iter().flatten().find_map(|found| found[which]));
+
         if ui.is_rect_visible(layout.outer) {
             let painter = ui.painter().with_clip_rect(plot.intersect(ui.clip_rect()));
             if self.data.extent().has_gaps {
@@ -242,10 +267,20 @@ impl<'a> HeatMap<'a> {
                 ui.ctx().request_repaint();
             }
             self.marks_ui(ui, &response, state, &view, hovered);
+            for line in [self.line, pointed].into_iter().flatten() {
+                self.line_ui(ui, plot, &view, line);
+            }
             let edge =
                 if response.has_focus() { Stroke::new(1.5, palette.accent) } else { Stroke::new(1.0, palette.line) };
             ui.painter().rect_stroke(plot, 0.0, edge, StrokeKind::Outside);
-            axes_ui(ui, &layout, &view, rows, columns);
+            let line = pointed.or(self.line);
+            let cell = hovered.or(self.selected);
+            let told = match line {
+                Some(HeatLine::Row(row)) => (Some(row), None),
+                Some(HeatLine::Column(column)) => (None, Some(column)),
+                None => (cell.map(|(row, _)| row), cell.map(|(_, column)| column)),
+            };
+            axes_ui(ui, &layout, &view, (rows, columns), told);
             if let Some(bar) = layout.bar {
                 bar_ui(ui, bar, &tone, self.value);
             }
@@ -256,7 +291,52 @@ impl<'a> HeatMap<'a> {
             Some(at) => response.on_hover_ui_at_pointer(|ui| self.tooltip(ui, at)),
             None => response,
         };
-        HeatResponse { response, hovered, clicked }
+        HeatResponse { response, hovered, clicked, named, pointed }
+    }
+
+    /// The names of rows or columns, which can be clicked: the one under the pointer and the one that was clicked.
+    fn names_ui(
+        &self,
+        ui: &Ui,
+        id: egui::Id,
+        layout: &HeatLayout,
+        view: &View,
+        axis: &HeatAxis,
+        is_rows: bool,
+    ) -> Option<[Option<HeatLine>; 2]> {
+        if !axis.has_labels() || self.has_bar && self.data.values().is_empty() {
+            return None;
+        }
+        let (plot, outer) = (layout.plot, layout.outer);
+        let strip = if is_rows {
+            egui::Rect::from_min_max(egui::pos2(outer.left(), plot.top()), plot.left_bottom())
+        } else {
+            egui::Rect::from_min_max(egui::pos2(plot.left(), outer.top()), plot.right_top())
+        };
+        let names = ui.interact(strip, id.with(("names", is_rows)), Sense::click());
+        let title = if axis.title.is_empty() { if is_rows { "Row" } else { "Column" } } else { &axis.title };
+        names.widget_info(|| {
+            WidgetInfo::labeled(Role::Group, ui.is_enabled(), format!("{title} names of {}", self.name))
+        });
+        let line = |at: egui::Pos2| {
+            let inside = if is_rows { egui::pos2(plot.center().x, at.y) } else { egui::pos2(at.x, plot.center().y) };
+            let (row, column) = view.cell_at(plot, inside)?;
+            Some(if is_rows { HeatLine::Row(row) } else { HeatLine::Column(column) })
+        };
+        let pointed = names.hover_pos().and_then(line);
+        let clicked = if names.clicked() { names.interact_pointer_pos().and_then(line) } else { None };
+        Some([pointed, clicked])
+    }
+
+    /// The outline of a row or column.
+    fn line_ui(&self, ui: &Ui, plot: egui::Rect, view: &View, line: HeatLine) {
+        let palette = theme::palette(ui.visuals());
+        let rect = match line {
+            HeatLine::Row(row) => view.rect(plot, (row, 0), 1, self.data.columns()),
+            HeatLine::Column(column) => view.rect(plot, (0, column), self.data.rows(), 1),
+        };
+        let painter = ui.painter().with_clip_rect(plot.expand(2.0).intersect(ui.clip_rect()));
+        outline(&painter, rect.intersect(plot), Stroke::new(1.5, palette.strong), palette.well);
     }
 
     fn marks_ui(&self, ui: &Ui, response: &Response, state: &HeatState, view: &View, hovered: Option<(usize, usize)>) {

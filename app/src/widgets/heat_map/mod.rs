@@ -17,4 +17,4 @@ mod tiles;
 #[cfg(test)]
 mod tests;
 
-pub use map::{HeatMap, HeatResponse, HeatState};
+pub use map::{HeatLine, HeatMap, HeatResponse, HeatState};
