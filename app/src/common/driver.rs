@@ -99,6 +99,20 @@ impl Driver {
         self.nodes.iter().filter_map(name).collect()
     }
 
+    /// What follows `prefix` in the names that begin with it, line by line from the top.
+    pub fn in_order(&self, prefix: &str) -> Vec<String> {
+        let mut found: Vec<(i64, i64, String)> = Vec::new();
+        for node in &self.nodes {
+            if let (Some(name), Some(bounds)) = (name(node), node.bounds())
+                && let Some(rest) = name.strip_prefix(prefix)
+            {
+                found.push((bounds.y0 as i64, bounds.x0 as i64, rest.to_owned()));
+            }
+        }
+        found.sort();
+        found.into_iter().map(|(_, _, rest)| rest).collect()
+    }
+
     /// Whether something has this name.
     pub fn has(&self, wanted: &str) -> bool {
         self.nodes.iter().any(|node| name(node).as_deref() == Some(wanted))
@@ -128,6 +142,21 @@ impl Driver {
         self.settle(panel);
     }
 
+    /// Drags what has one name to the place of what has another; `share` of its width from the left.
+    pub fn drag(&mut self, panel: &mut dyn Panel, from: &str, to: &str, share: f32) {
+        let (start, end) = (self.place(from), self.bounds(to));
+        let end = pos2(end.left() + share * end.width(), end.center().y);
+        let modifiers = self.modifiers;
+        let press = |pos, pressed| Event::PointerButton { pos, button: PointerButton::Primary, pressed, modifiers };
+        self.frame(panel, vec![Event::PointerMoved(start)]);
+        self.frame(panel, vec![press(start, true)]);
+        for share in [0.3, 0.7, 1.0] {
+            self.frame(panel, vec![Event::PointerMoved(start + (end - start) * share)]);
+        }
+        self.frame(panel, vec![press(end, false)]);
+        self.settle(panel);
+    }
+
     /// Asks the panel to close what is open or to free what is held, as Esc does in the window.
     pub fn back(&mut self, panel: &mut dyn Panel) -> bool {
         let (state, settings, dialogs, actions) =
@@ -154,12 +183,16 @@ impl Driver {
     }
 
     fn place(&self, wanted: &str) -> Pos2 {
+        self.bounds(wanted).center()
+    }
+
+    fn bounds(&self, wanted: &str) -> Rect {
         let found = || self.nodes.iter().filter(|node| name(node).as_deref() == Some(wanted));
         // A control rather than the label beside it of the same words.
         let mut controls = found().filter(|node| !matches!(node.role(), egui::Role::Label | egui::Role::TextRun));
         let bounds = controls.find_map(Node::bounds).or_else(|| found().find_map(Node::bounds));
         let bounds = bounds.unwrap_or_else(|| panic!("nothing is called {wanted:?} in {:#?}", self.names()));
-        pos2(f64::midpoint(bounds.x0, bounds.x1) as f32, f64::midpoint(bounds.y0, bounds.y1) as f32)
+        Rect::from_min_max(pos2(bounds.x0 as f32, bounds.y0 as f32), pos2(bounds.x1 as f32, bounds.y1 as f32))
     }
 
     /// A control that a screen reader could not name.

@@ -20,6 +20,10 @@ const STORED_AFTER: Duration = Duration::from_millis(500);
 const IN_FLIGHT: usize = 24;
 /// A load without an answer for so long counts as lost.
 const LOST_AFTER: Duration = Duration::from_secs(15);
+/// Points of curves that no panel shows any more are kept up to so many points of all, some 50 bytes each.
+const POINTS_KEPT: usize = 8_000_000;
+/// Frames between two looks at how many there are.
+const LOOK_EVERY: u64 = 64;
 /// Curves over different x that are kept for one series.
 const CURVES_KEPT: usize = 4;
 
@@ -160,6 +164,37 @@ impl SeriesCache {
     /// A new frame: what is not wanted again is no longer kept up to date.
     pub fn begin_frame(&mut self) {
         self.frame += 1;
+        if self.frame.is_multiple_of(LOOK_EVERY) {
+            self.forget_beyond(POINTS_KEPT);
+        }
+    }
+
+    /// Forgets curves that nobody shows, those first that were shown the longest ago, until no more points than this are
+    /// left or only what is shown.
+    pub(super) fn forget_beyond(&mut self, most: usize) {
+        let mut points: usize = self.entries().map(|entry| entry.points.len()).sum();
+        if points <= most {
+            return;
+        }
+        let frame = self.frame;
+        let mut idle: Vec<(u64, RunId, String, usize)> = Vec::new();
+        for (run, of_run) in &self.runs {
+            for (series, entry) in of_run {
+                if entry.wanted_frame + 2 < frame && entry.ticket.is_none() {
+                    idle.push((entry.wanted_frame, run.clone(), series.clone(), entry.points.len()));
+                }
+            }
+        }
+        idle.sort();
+        for (_, run, series, length) in idle {
+            if points <= most {
+                return;
+            }
+            if let Some(of_run) = self.runs.get_mut(&run) {
+                of_run.remove(&series);
+            }
+            points -= length;
+        }
     }
 
     /// The run told of new points. They are loaded until they are sure to be in the store.

@@ -265,3 +265,27 @@ fn a_record_that_was_read_before_the_run_ended_is_read_again() {
     state.apply(answer(ended));
     assert_eq!((asks(&mut state), state.records[&run].summary.steps_done), (0, 2_500));
 }
+
+#[test]
+fn curves_that_nobody_shows_give_way_when_there_are_too_many_points() {
+    let mut cache = SeriesCache::default();
+    let runs = ["a", "b", "c"].map(id);
+    for run in &runs {
+        cache.want(run, TRAIN_LOSS);
+        cache.take(run.clone(), TRAIN_LOSS.to_owned(), true, data(&[1, 2, 3, 4], true));
+        cache.begin_frame();
+    }
+    for _ in 0..4 {
+        cache.want(&runs[1], TRAIN_LOSS);
+        cache.begin_frame();
+    }
+    let kept = |cache: &SeriesCache| runs.clone().map(|run| cache.get(&run, TRAIN_LOSS).is_some());
+    cache.forget_beyond(12);
+    assert_eq!(kept(&cache), [true; 3], "there is room");
+    cache.forget_beyond(8);
+    assert_eq!(kept(&cache), [false, true, true], "the one that was shown the longest ago");
+    cache.forget_beyond(0);
+    assert_eq!(kept(&cache), [false, true, false], "what is shown stays");
+    cache.want(&runs[0], TRAIN_LOSS);
+    assert!(!cache.take_loads(Instant::now()).is_empty(), "and what is wanted again is loaded again");
+}

@@ -7,6 +7,7 @@ mod field;
 mod head_map;
 mod heat_map;
 mod height;
+mod multiples;
 mod name;
 mod parallel;
 mod sideways;
@@ -14,14 +15,18 @@ mod swatch;
 mod table;
 mod together;
 
-pub use chart::{Band, Chart, ChartLine, ChartResponse, ChartState, ChartView, FEWEST_SMOOTHED, SharedX, ViewLine};
+pub use chart::{
+    Band, Chart, ChartLine, ChartResponse, ChartState, ChartView, FEWEST_SMOOTHED, LegendEntry, SharedX, ViewLine,
+    legend_ui,
+};
 pub use chart_options::ChartOptions;
 pub use field::{Field, FieldResponse};
 pub use head_map::{
     HeadCell, HeadEdit, HeadGrid, HeadLayout, HeadMap, HeadMapResponse, HeadMarks, HeadSpot, group_letters,
 };
-pub use heat_map::{HeatMap, HeatResponse, HeatState};
+pub use heat_map::{HeatLine, HeatMap, HeatResponse, HeatState};
 pub use height::HeightHandle;
+pub use multiples::{Multiples, TileWish};
 pub use name::{brief, elided, name_ui};
 pub use parallel::{Parallel, ParallelAxis, ParallelLine, ParallelResponse, ParallelScale, ParallelState};
 pub use sideways::sideways_ui;

@@ -46,6 +46,28 @@ pub(super) fn config_axes(
     (axes, left_out)
 }
 
+/// The axes of configs, found anew only where other runs are shown or put together: configs never change.
+#[derive(Default)]
+pub(super) struct ConfigAxes {
+    of: Vec<Vec<(u64, bool)>>,
+    group: Option<String>,
+    axes: Vec<ParallelAxis>,
+    left_out: usize,
+}
+
+impl ConfigAxes {
+    /// As [`config_axes`].
+    pub fn of(&mut self, bundles: &[Bundle], configs: &FlatConfigs, group: Option<&str>) -> (&[ParallelAxis], usize) {
+        let known = |run: &RunSummary| (run.number, configs.get(&run.id).is_some());
+        let of: Vec<Vec<(u64, bool)>> = bundles.iter().map(|bundle| bundle.runs.iter().map(known).collect()).collect();
+        if of != self.of || group != self.group.as_deref() {
+            (self.axes, self.left_out) = config_axes(bundles, configs, group);
+            (self.of, self.group) = (of, group.map(str::to_owned));
+        }
+        (&self.axes, self.left_out)
+    }
+}
+
 fn config_axis(key: &str, values: &[Option<Value>]) -> ParallelAxis {
     let label = short_key(key).to_owned();
     let key = key.to_owned();
@@ -127,7 +149,14 @@ mod tests {
         assert_eq!(results[0].label, "Validation loss, best");
         assert!(results.iter().any(|axis| axis.key == "parameters"));
 
+        // What is kept follows what is shown.
+        let mut kept = ConfigAxes::default();
+        assert_eq!(kept.of(&alone, &FlatConfigs::default(), None).0, []);
+        assert_eq!(kept.of(&alone, &configs, None).0, keys);
+        assert_eq!(kept.of(&alone[..3], &configs, None).0.len(), 1, "without the one that is deeper");
+
         let grouped = bundles(&state.runs, &names, Some("seed"), &configs);
+        assert_eq!(kept.of(&grouped, &configs, Some("seed")).0.len(), 1);
         let (keys, _) = config_axes(&grouped, &configs, Some("seed"));
         assert_eq!(keys.len(), 1, "seeds that were put together are no axis");
         assert_eq!(keys[0].values, [Some(4.0), Some(8.0)]);

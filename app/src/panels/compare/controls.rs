@@ -3,7 +3,10 @@ use std::collections::BTreeSet;
 use egui::{ComboBox, Ui};
 use headroom_engine::store::RunSummary;
 
-use super::view::{Shape, View};
+use super::{
+    view::{Shape, View},
+    workspace::choices_ui,
+};
 use crate::{
     compare::{Band, common_keys, series_hint, series_title},
     panels::runs::FlatConfigs,
@@ -12,7 +15,7 @@ use crate::{
 };
 
 /// A chart of the panel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Which {
     /// Of the first or the second metric.
     Metric(usize),
@@ -20,6 +23,8 @@ pub(super) enum Which {
     Difference,
     /// The metric against a cost.
     Scatter,
+    /// Of a metric in the workspace.
+    InWorkspace(String),
 }
 
 /// What was asked for with the choices.
@@ -33,13 +38,15 @@ pub(super) struct Asked {
     pub reset: bool,
 }
 
-/// Draws the choices. `is_zoomed`: a chart shows a part of its range; `has_baseline`: one of the runs is pinned.
+/// Draws the choices. `search`: what is searched for among metrics; `is_zoomed`: a chart shows a part of its range; `has_baseline`: one of the runs is pinned.
+#[expect(clippy::too_many_arguments, reason = "called once; each is a part of the one frame that is drawn")]
 pub(super) fn controls_ui(
     ui: &mut Ui,
     runs: &[RunSummary],
     configs: &FlatConfigs,
     series: &BTreeSet<&String>,
     view: &mut View,
+    search: &mut String,
     is_zoomed: bool,
     has_baseline: bool,
 ) -> Asked {
@@ -87,7 +94,7 @@ pub(super) fn controls_ui(
             });
             return asked;
         }
-        Shape::Curves => {}
+        Shape::Curves | Shape::Workspace => {}
     }
     ui.horizontal_wrapped(|ui| {
         let options = ChartOptions {
@@ -100,6 +107,10 @@ pub(super) fn controls_ui(
             is_zoomed,
         };
         asked.reset = options.ui(ui);
+        if view.shape == Shape::Workspace {
+            choices_ui(ui, series, view, search);
+            return;
+        }
         if has_baseline {
             let help = "A chart of each run minus the baseline, seed by seed where runs are grouped";
             ui.checkbox(&mut view.difference, "Difference to the baseline").on_hover_text(help);

@@ -15,6 +15,7 @@ mod rows;
 mod scatter;
 mod table;
 mod view;
+mod workspace;
 
 pub use figures::{stored_figures, stored_scatter};
 pub use panel::ComparePanel;

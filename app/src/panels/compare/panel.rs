@@ -16,6 +16,7 @@ use super::{
     scatter::{Given, ScatterView},
     table::ComparedTable,
     view::{Shape, View},
+    workspace::Workspace,
 };
 use crate::{
     common::{ExportDialog, Exportable, RunOperation, blank_ui, no_runs_ui, perform, working_ui},
@@ -53,6 +54,7 @@ pub struct ComparePanel {
     differences: DifferenceMaker,
     parallel: ParallelView,
     scatter: ScatterView,
+    workspace: Workspace,
     section: ConfigSection,
     table: ComparedTable,
     export: Option<ExportDialog>,
@@ -157,16 +159,19 @@ impl ComparePanel {
             view.second = None;
         }
         let is_zoomed = self.shared.range(view.x).is_some()
-            || self.charts.iter().chain([&self.difference_chart]).any(ChartState::is_zoomed);
+            || self.charts.iter().chain([&self.difference_chart]).any(ChartState::is_zoomed)
+            || self.workspace.is_zoomed();
         if view.group_repeats && missing == 0 {
             view.group = self.repeats.any(runs, &self.configs).then(|| "seed".to_owned());
         }
         let baseline = cx.state.selection.baseline.clone();
         let pinned = runs.iter().find(|run| baseline.as_ref() == Some(&run.id));
-        let asked = controls_ui(ui, runs, &self.configs, &series, view, is_zoomed, pinned.is_some());
+        let search = &mut self.workspace.search;
+        let asked = controls_ui(ui, runs, &self.configs, &series, view, search, is_zoomed, pinned.is_some());
         if asked.reset {
             self.shared.set_range(view.x, None);
             self.charts.iter_mut().chain([&mut self.difference_chart]).for_each(ChartState::reset);
+            self.workspace.reset();
         }
         if asked.race
             && let Some(run) = pinned.or(runs.first())
@@ -180,7 +185,6 @@ impl ComparePanel {
         let metrics: Vec<String> = std::iter::once(view.metric.clone()).chain(view.second.clone()).collect();
         self.maker.begin();
         let made: Vec<Made> = metrics.iter().map(|metric| self.maker.make(&bundles, metric, view, cx.state)).collect();
-        self.maker.end();
         let is_shown = view.shape == Shape::Curves && view.difference;
         let differences = &mut self.differences;
         let difference =
@@ -201,6 +205,7 @@ impl ComparePanel {
         let pinned_number = baseline.as_ref().and_then(|run| bundles.iter().find(|bundle| bundle.has(run)));
         let pinned_number = pinned_number.map(|bundle| bundle.number);
         let metric = view.metric.clone();
+        let mut asked_export = asked.export;
         let (pointed, clicked) = match view.shape {
             Shape::Scatter => {
                 let height = view.height.unwrap_or_else(|| usual_height(ui, 0.5));
@@ -208,6 +213,26 @@ impl ComparePanel {
                 let given = Given { bundles: &bundles, metric: &metric, configs, baseline: pinned_number };
                 let shown = self.scatter.ui(ui, &given, view, height, highlight);
                 HeightHandle::new("charts", HEIGHTS).show(ui, &mut view.height, height);
+                (shown.hovered, shown.clicked)
+            }
+            Shape::Workspace => {
+                let shown = self.workspace.ui(
+                    ui,
+                    &bundles,
+                    &series,
+                    view,
+                    highlight,
+                    &mut self.shared,
+                    &mut self.maker,
+                    cx.state,
+                );
+                if shown.stale {
+                    ui.ctx().request_repaint_after(RENEW_EVERY);
+                }
+                if let Some(metric) = shown.metric {
+                    view.metric = metric;
+                }
+                asked_export = shown.export.map(Which::InWorkspace);
                 (shown.hovered, shown.clicked)
             }
             Shape::Curves => self.curves_ui(ui, &metrics, &made, difference.as_ref(), view, highlight),
@@ -222,10 +247,11 @@ impl ComparePanel {
         };
         let first = match view.shape {
             Shape::Curves => Some(Which::Metric(0)),
+            Shape::Workspace => view.charts.shown(&series).into_iter().next().map(Which::InWorkspace),
             Shape::Scatter => Some(Which::Scatter),
             Shape::Parallel => None,
         };
-        let wanted = if wants_export { first } else { asked.export };
+        let wanted = if wants_export { first } else { asked_export };
         if wanted == Some(Which::Scatter) {
             let about = metadata(&bundles, &cx.state.records);
             let configs = &self.configs;
@@ -233,9 +259,16 @@ impl ComparePanel {
             if let Some(figure) = self.scatter.figure(&given, view, about) {
                 self.export = Some(ExportDialog::new("compare", Exportable::Figure(Box::new(figure)), cx));
             }
+        } else if let Some(Which::InWorkspace(metric)) = wanted {
+            let made = self.maker.make(&bundles, &metric, view, cx.state);
+            let about = metadata(&bundles, &cx.state.records);
+            let chart = (self.workspace.state_of(&metric), &self.shared);
+            let figure = figure(&metric, &made, false, view, chart, about);
+            self.export = Some(ExportDialog::new("compare", Exportable::Figure(Box::new(figure)), cx));
         } else if let Some(which) = wanted {
             self.export_chart(which, &metrics, &made, difference.as_ref(), view, &bundles, cx);
         }
+        self.maker.end();
         if let Some(figure) = self.parallel.take_figure() {
             let drawing = ParallelFigure { metadata: metadata(&bundles, &cx.state.records), ..figure }.draw();
             self.export = Some(ExportDialog::new("compare", Exportable::Drawing(Box::new(drawing)), cx));
@@ -309,7 +342,7 @@ impl ComparePanel {
         let (index, made, state) = match which {
             Which::Difference => (0, difference, Some(&mut self.difference_chart)),
             Which::Metric(index) => (index, made.get(index), self.charts.get_mut(index)),
-            Which::Scatter => return,
+            Which::Scatter | Which::InWorkspace(_) => return,
         };
         let (Some(metric), Some(made), Some(state)) = (metrics.get(index), made, state) else {
             return;

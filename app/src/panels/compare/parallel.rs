@@ -4,7 +4,7 @@ use egui::{RichText, Ui};
 use headroom_engine::config::counted;
 
 use super::{
-    axes::{config_axes, result_axes},
+    axes::{ConfigAxes, result_axes},
     lines::Bundle,
     view::View,
 };
@@ -20,6 +20,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct ParallelView {
     state: ParallelState,
+    keys: ConfigAxes,
     /// Whether what is shown next is to be exported.
     wants_export: bool,
     /// What was shown last, once it was asked for.
@@ -39,9 +40,9 @@ impl ParallelView {
         highlight: Option<u64>,
         baseline: Option<u64>,
     ) -> ParallelResponse {
-        let (keys, left_out) = config_axes(bundles, configs, view.group.as_deref());
+        let (keys, left_out) = self.keys.of(bundles, configs, view.group.as_deref());
         let colour_by = keys.len();
-        let axes: Vec<ParallelAxis> = keys.into_iter().chain(result_axes(bundles, metrics)).collect();
+        let axes: Vec<ParallelAxis> = keys.iter().cloned().chain(result_axes(bundles, metrics)).collect();
         let lines: Vec<ParallelLine<'_>> =
             bundles.iter().map(|bundle| ParallelLine { id: bundle.number, name: &bundle.name }).collect();
         let palette = theme::palette(ui.visuals());

@@ -6,7 +6,7 @@ use egui::{ComboBox, RichText, Ui};
 use headroom_engine::store::{Direction, RunSummary};
 
 use super::{
-    axes::{config_axes, result_axes},
+    axes::{ConfigAxes, result_axes},
     lines::Bundle,
     view::View,
 };
@@ -52,6 +52,7 @@ pub(super) struct ScatterView {
     direction: Option<Direction>,
     front: Series,
     on_front: Vec<u64>,
+    keys: ConfigAxes,
     state: ChartState,
 }
 
@@ -84,7 +85,7 @@ impl ScatterView {
         highlight: Option<u64>,
     ) -> ScatterResponse {
         let palette = theme::palette(ui.visuals());
-        let costs = costs(given, view);
+        let costs = costs(given, view, &mut self.keys);
         let Some(chosen) = costs.iter().find(|cost| cost.key == view.cost).or(costs.first()) else {
             ui.label(
                 "No run here has a cost to hold against: parameters, FLOPs and step time come with its first steps.",
@@ -125,7 +126,7 @@ impl ScatterView {
 
     /// What is shown, as it is exported.
     pub fn figure(&mut self, given: &Given<'_>, view: &View, metadata: BTreeMap<String, String>) -> Option<Figure> {
-        let costs = costs(given, view);
+        let costs = costs(given, view, &mut self.keys);
         let chosen = costs.iter().find(|cost| cost.key == view.cost).or(costs.first())?;
         self.update(given, chosen);
         let (x, y) = axes(chosen, given.metric);
@@ -171,18 +172,18 @@ fn direction(given: &Given<'_>) -> Direction {
 }
 
 /// What runs cost, and the numbers that their configs differ in.
-fn costs(given: &Given<'_>, view: &View) -> Vec<ParallelAxis> {
+fn costs(given: &Given<'_>, view: &View, kept: &mut ConfigAxes) -> Vec<ParallelAxis> {
     let results = result_axes(given.bundles, &[]);
-    let (keys, _) = config_axes(given.bundles, given.configs, view.group.as_deref());
+    let (keys, _) = kept.of(given.bundles, given.configs, view.group.as_deref());
     let is_number = |axis: &ParallelAxis| matches!(axis.scale, ParallelScale::Number(_));
     let step = results.iter().find(|axis| axis.key == STEPS_PER_SEC).map(step_time);
     let others = results.into_iter().filter(|axis| axis.key != STEPS_PER_SEC);
-    others.chain(step).chain(keys.into_iter().filter(is_number)).collect()
+    others.chain(step).chain(keys.iter().filter(|axis| is_number(axis)).cloned()).collect()
 }
 
 /// The keys of all costs.
 pub(super) fn cost_keys(given: &Given<'_>, view: &View) -> Vec<String> {
-    costs(given, view).into_iter().map(|cost| cost.key).collect()
+    costs(given, view, &mut ConfigAxes::default()).into_iter().map(|cost| cost.key).collect()
 }
 
 /// The key of the axis of steps a second.

@@ -170,6 +170,67 @@ fn the_chart_is_exported_with_its_alignment() {
     }
 }
 
+/// The titles of the workspace's charts, in their order.
+fn charts(driver: &Driver) -> Vec<String> {
+    driver.in_order("Move ")
+}
+
+#[test]
+fn a_workspace_shows_several_metrics_in_an_order_that_is_dragged_and_remembered() {
+    let mut recorded = state();
+    for run in &mut recorded.runs {
+        let norm = run.metrics["train/loss"].clone();
+        run.metrics.insert("train/grad_norm".to_owned(), norm);
+    }
+    let (mut driver, mut panel) = open(recorded);
+    driver.click(&mut panel, "Workspace");
+    let usual = charts(&driver);
+    assert_eq!(usual[..2], ["Validation loss", "Training loss"], "{:#?}", driver.names());
+    assert!(usual.len() >= 3, "{usual:?}");
+    for title in &usual {
+        assert!(driver.has(&format!("Chart: {title}")), "{title}");
+    }
+    // Before the first one, from the right.
+    driver.drag(&mut panel, &format!("Move {}", usual[2]), "Chart: Validation loss", 0.2);
+    assert_eq!(charts(&driver)[..3], [usual[2].clone(), usual[0].clone(), usual[1].clone()]);
+    // Behind the last of them, from the left.
+    driver.drag(&mut panel, &format!("Move {}", usual[2]), "Chart: Training loss", 0.8);
+    assert_eq!(charts(&driver)[..3], [usual[0].clone(), usual[1].clone(), usual[2].clone()]);
+    // With the keyboard.
+    driver.click(&mut panel, "Move Validation loss");
+    driver.key(&mut panel, Key::ArrowRight);
+    assert_eq!(charts(&driver)[..2], [usual[1].clone(), usual[0].clone()]);
+    driver.key(&mut panel, Key::ArrowLeft);
+    assert_eq!(charts(&driver)[0], usual[0]);
+    driver.click(&mut panel, "Chart Training loss");
+    driver.click(&mut panel, "To the front");
+    driver.click(&mut panel, "Chart Validation loss");
+    driver.click(&mut panel, "Leave out");
+    let left = charts(&driver);
+    assert_eq!(left[0], usual[1]);
+    assert!(!left.contains(&usual[0]) && left.len() == usual.len() - 1);
+    // Another window finds it as it was left.
+    let mut other = ComparePanel::default();
+    driver.settle(&mut other);
+    assert_eq!(charts(&driver), left);
+    driver.click(&mut other, "Charts");
+    driver.click(&mut other, "The usual ones");
+    assert_eq!(charts(&driver), usual);
+}
+
+#[test]
+fn a_chart_of_the_workspace_gives_the_table_its_metric_and_leaves_as_a_figure() {
+    let (mut driver, mut panel) = open(state());
+    driver.click(&mut panel, "Workspace");
+    driver.click(&mut panel, "Chart Training loss");
+    driver.click(&mut panel, "Compare by it");
+    let view: View = driver.settings.of_panel("compare");
+    assert_eq!(view.metric, "train/loss");
+    driver.click(&mut panel, "Chart Validation loss");
+    driver.click(&mut panel, "Export…");
+    assert!(driver.has("Export the chart \"Validation loss\""), "{:#?}", driver.names());
+}
+
 #[test]
 fn idle_it_asks_for_no_repaint() {
     let (mut driver, mut panel) = open(state());

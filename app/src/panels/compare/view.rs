@@ -3,7 +3,7 @@
 use headroom_engine::store::series_names;
 use serde::{Deserialize, Serialize};
 
-use super::scatter::USUAL_COST;
+use super::{scatter::USUAL_COST, workspace::Charts};
 use crate::{
     compare::Band,
     plot::{DEFAULT_SMOOTHING, XAxis},
@@ -16,6 +16,8 @@ pub enum Shape {
     /// A curve each.
     #[default]
     Curves,
+    /// Several metrics at once: a small chart each.
+    Workspace,
     /// A line each across axes of config and results.
     Parallel,
     /// A point each: a metric against a cost.
@@ -24,8 +26,12 @@ pub enum Shape {
 
 impl Shape {
     /// Every shape with its name.
-    pub const ALL: [(Self, &'static str); 3] =
-        [(Self::Curves, "Curves"), (Self::Scatter, "Scatter"), (Self::Parallel, "Parallel coordinates")];
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::Curves, "Curves"),
+        (Self::Workspace, "Workspace"),
+        (Self::Scatter, "Scatter"),
+        (Self::Parallel, "Parallel coordinates"),
+    ];
 }
 
 /// The panel's choices; remembered between starts.
@@ -38,6 +44,8 @@ pub struct View {
     pub metric: String,
     /// The series on a second chart below.
     pub second: Option<String>,
+    /// The charts of the workspace.
+    pub charts: Charts,
     /// What the scatter holds the metric against: the key of a cost or of a number of the config.
     pub cost: String,
     /// Height of the charts in points; none: a share of the panel.
@@ -76,6 +84,7 @@ impl Default for View {
             shape: Shape::default(),
             metric: series_names::VALIDATION_LOSS.to_owned(),
             second: None,
+            charts: Charts::default(),
             cost: USUAL_COST.to_owned(),
             height: None,
             difference: true,

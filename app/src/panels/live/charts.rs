@@ -159,19 +159,21 @@ impl Curves {
             .collect()
     }
 
-    /// Draws the chart.
+    /// Draws the chart, so high, with its title above or without it.
     pub fn show(
         &self,
         ui: &mut Ui,
         plot: &Plot,
         view: &View,
-        height: f32,
+        (height, is_headed): (f32, bool),
         state: &mut ChartState,
         shared: &mut SharedX,
     ) {
         let lines = self.chart_lines();
         let legend = lines.len() > 1;
-        let _ = chart(plot, &lines, view, self.loading).height(height).legend(legend).show(ui, state, shared);
+        let chart = chart(plot, &lines, view, self.loading).height(height).legend(legend);
+        let chart = if is_headed { chart } else { chart.without_title() };
+        let _ = chart.show(ui, state, shared);
     }
 
     /// The figure of what the chart shows.

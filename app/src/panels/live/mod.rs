@@ -1,6 +1,7 @@
 //! The Live panel: one run's curves, what its model writes, and the buttons that govern it.
 
 mod alerts;
+mod arrangement;
 mod charts;
 mod follow;
 mod panel;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use egui::{Button, RichText, ScrollArea, Ui};
 use headroom_engine::{
+    config::counted,
     store::{RunId, RunState, RunSummary},
     worker::Command,
 };
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     alerts::alerts_ui,
+    arrangement::Arrangement,
     charts::{Curves, ENERGY, LOSS, Plot, SIMILARITY, SMALL, X_AXES},
     follow::{follow_ui, live_run},
     samples::{SampleView, samples_ui},
@@ -24,7 +26,7 @@ use crate::{
     plot::{CurveX, DEFAULT_SMOOTHING, XAxis},
     state::CurrentRun,
     theme::{self, Dash, LineStyle},
-    widgets::{ChartOptions, ChartState, HeightHandle, SharedX, swatch_ui},
+    widgets::{ChartOptions, ChartState, HeightHandle, Multiples, SharedX, swatch_ui},
 };
 
 /// Runs whose zoom is kept.
@@ -50,6 +52,8 @@ pub struct View {
     pub height: Option<f32>,
     /// The same of the small charts.
     pub small_height: Option<f32>,
+    /// Order of the small charts.
+    pub small: Arrangement,
 }
 
 impl Default for View {
@@ -61,6 +65,7 @@ impl Default for View {
             ignore_outliers: false,
             height: None,
             small_height: None,
+            small: Arrangement::default(),
         }
     }
 }
@@ -154,17 +159,40 @@ impl LivePanel {
         ui.add_space(8.0);
         samples_ui(ui, &mut self.sample, run, cx);
         ui.add_space(8.0);
-        let fitting: Vec<&Plot> = SMALL.iter().filter(|plot| plot.fits(run)).collect();
-        let across = ((ui.available_width() / 330.0) as usize).clamp(1, 6).min(fitting.len().max(1));
+        self.small_ui(ui, run, x, view, cx);
+    }
+
+    /// The small charts, in the user's order.
+    fn small_ui(&mut self, ui: &mut Ui, run: &RunSummary, x: CurveX, view: &mut View, cx: &mut PanelContext<'_>) {
+        let fitting: Vec<&Plot> = view.small.ordered(SMALL.iter().filter(|plot| plot.fits(run)));
+        let titles: Vec<String> = fitting.iter().map(|plot| plot.title.to_owned()).collect();
         let height = view.small_height.unwrap_or(150.0);
-        for row in fitting.chunks(across) {
-            ui.columns(across, |columns| {
-                for (ui, plot) in columns.iter_mut().zip(row) {
-                    self.plot_ui(ui, plot, run, x, (view, height), cx);
+        let mut export = None;
+        let shown = &*view;
+        let wish = Multiples::new("small", height).show(
+            ui,
+            &titles,
+            |ui, place, height| self.plot_ui(ui, fitting[place], run, x, (shown, height), false, cx),
+            |ui, place| {
+                if ui.button("Export…").clicked() {
+                    export = fitting.get(place).copied();
+                    ui.close();
                 }
-            });
-        }
+            },
+        );
         HeightHandle::new("small charts", 90.0..=600.0).show(ui, &mut view.small_height, height);
+        if let Some(wish) = wish {
+            view.small.change(&fitting, wish);
+        }
+        if let Some(plot) = export {
+            self.export_chart(plot, run, view, cx);
+        }
+        let left_out = SMALL.iter().filter(|plot| plot.fits(run) && view.small.is_left_out(plot)).count();
+        if left_out > 0
+            && ui.button(format!("Show {} more", counted(left_out, "chart"))).on_hover_text("Those left out").clicked()
+        {
+            view.small.left_out.clear();
+        }
     }
 
     /// The loss, and beside or below it how alike heads become and in how small a space their scores live, on the same x.
@@ -181,28 +209,29 @@ impl LivePanel {
                 ui.vertical(|ui| {
                     ui.set_max_width(left);
                     ui.set_min_width(left);
-                    self.plot_ui(ui, &LOSS, run, x, (view, height), cx);
+                    self.plot_ui(ui, &LOSS, run, x, (view, height), true, cx);
                 });
                 ui.vertical(|ui| {
                     let each = (height - BETWEEN * (beside.len() - 1) as f32) / beside.len() as f32;
                     for plot in &beside {
-                        self.plot_ui(ui, plot, run, x, (view, each), cx);
+                        self.plot_ui(ui, plot, run, x, (view, each), true, cx);
                     }
                 });
             });
         } else {
-            self.plot_ui(ui, &LOSS, run, x, (view, height), cx);
+            self.plot_ui(ui, &LOSS, run, x, (view, height), true, cx);
         }
         HeightHandle::new("loss", 140.0..=1600.0).show(ui, &mut view.height, height);
         if !is_wide && !beside.is_empty() {
             ui.columns(beside.len(), |columns| {
                 for (ui, plot) in columns.iter_mut().zip(&beside) {
-                    self.plot_ui(ui, plot, run, x, (view, 150.0), cx);
+                    self.plot_ui(ui, plot, run, x, (view, 150.0), true, cx);
                 }
             });
         }
     }
 
+    #[expect(clippy::too_many_arguments, reason = "what is drawn, and how")]
     fn plot_ui(
         &mut self,
         ui: &mut Ui,
@@ -210,11 +239,12 @@ impl LivePanel {
         run: &RunSummary,
         x: CurveX,
         (view, height): (&View, f32),
+        is_headed: bool,
         cx: &mut PanelContext<'_>,
     ) {
         let curves = Curves::of(plot, run, x, cx.state);
         let zoom = self.zoom(run.number);
-        curves.show(ui, plot, view, height, zoom.charts.entry(plot.id).or_default(), &mut zoom.shared);
+        curves.show(ui, plot, view, (height, is_headed), zoom.charts.entry(plot.id).or_default(), &mut zoom.shared);
     }
 
     /// The zoom of a run.

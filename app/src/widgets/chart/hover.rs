@@ -1,9 +1,10 @@
 //! What is under the pointer, and the tooltip that says so.
 
-use egui::{Pos2, Rect, Response, RichText, Ui};
+use egui::{Align2, Pos2, Rect, Response, RichText, Ui, Vec2};
 use egui_plot::{PlotPoint, PlotTransform};
 
 use super::line::ChartLine;
+use super::line_cache::LineCache;
 use super::state::ChartState;
 use crate::theme;
 use crate::{
@@ -17,6 +18,9 @@ const REACH: f32 = 40.0;
 
 /// The nearest line within this many points counts as hovered.
 const TOUCH: f32 = 14.0;
+
+/// Between the pointer and the tooltip, in points.
+const APART: f32 = 14.0;
 
 /// Rows in a tooltip; the rest is counted.
 const ROWS: usize = 5;
@@ -82,22 +86,81 @@ pub(super) fn touched(lines: &[ChartLine<'_>], near: &[Near]) -> Option<u64> {
     lines.get(first.line).map(|line| line.id)
 }
 
+/// Where the tooltip of this size stands: in the quarter around the pointer that covers the least of the curves, and lies in
+/// the window; to the right below where all are alike.
+fn beside(curves: &[&[PlotPoint]], transform: &PlotTransform, pointer: Pos2, size: Vec2, window: Rect) -> Align2 {
+    let quarters = [Align2::LEFT_TOP, Align2::LEFT_BOTTOM, Align2::RIGHT_TOP, Align2::RIGHT_BOTTOM];
+    let covered = |rect: Rect| -> f32 {
+        let left = transform.value_from_position(rect.left_top()).x;
+        let right = transform.value_from_position(rect.right_top()).x;
+        let mut length = 0.0;
+        for points in curves {
+            let from = points.partition_point(|point| point.x < left).saturating_sub(1);
+            let to = (points.partition_point(|point| point.x <= right) + 1).min(points.len());
+            for pair in points.get(from..to).unwrap_or_default().windows(2) {
+                let ends = [transform.position_from_point(&pair[0]), transform.position_from_point(&pair[1])];
+                if ends.iter().all(|end| end.is_finite()) {
+                    length += inside(ends, rect);
+                }
+            }
+        }
+        length
+    };
+    let mut best = (f32::INFINITY, Align2::LEFT_TOP);
+    for quarter in quarters {
+        let rect = quarter.anchor_size(pointer - quarter.to_sign() * APART, size);
+        if window.contains_rect(rect) {
+            let found = covered(rect);
+            if found + 0.5 < best.0 {
+                best = (found, quarter);
+            }
+        }
+    }
+    best.1
+}
+
+/// How much of a stretch lies in a rectangle, in points along x, or along y where it is steep.
+fn inside([a, b]: [Pos2; 2], rect: Rect) -> f32 {
+    let (mut from, mut to) = (0.0_f32, 1.0_f32);
+    for (start, by, low, high) in
+        [(a.x, b.x - a.x, rect.left(), rect.right()), (a.y, b.y - a.y, rect.top(), rect.bottom())]
+    {
+        if by == 0.0 {
+            if start < low || start > high {
+                return 0.0;
+            }
+            continue;
+        }
+        let (enter, leave) = ((low - start) / by, (high - start) / by);
+        from = from.max(enter.min(leave));
+        to = to.min(enter.max(leave));
+    }
+    if from < to { (to - from) * a.distance(b) } else { 0.0 }
+}
+
 /// Shows the tooltip: the x of the nearest point, then up to five lines with value and, when smoothed, raw value.
 pub(super) fn tooltip(
     response: &Response,
-    lines: &[ChartLine<'_>],
-    near: &[Near],
+    (lines, near): (&[ChartLine<'_>], &[Near]),
+    (state, transform, pointer): (&ChartState, &PlotTransform, Pos2),
     (x_axis, y_axis): (&Axis, &Axis),
     smoothing: f64,
 ) {
     let Some(first) = near.first() else { return };
-    let tip = egui::Tooltip::always_open(
-        response.ctx.clone(),
-        response.layer_id,
-        response.id.with("tooltip"),
-        egui::PopupAnchor::Pointer,
-    );
-    tip.gap(14.0).accessible_name("Values under the pointer").show(|ui| {
+    let id = response.id.with("tooltip");
+    let size = response.ctx.data(|data| data.get_temp(id)).unwrap_or(Vec2::new(180.0, 60.0));
+    let curves: Vec<&[PlotPoint]> = near
+        .iter()
+        .filter_map(|near| lines.get(near.line))
+        .filter_map(|line| state.lines.get(&(line.id, line.series.version().generation)))
+        .map(LineCache::points)
+        .collect();
+    let quarter = beside(&curves, transform, pointer, size, response.ctx.content_rect());
+    let anchor = egui::PopupAnchor::Position(pointer - quarter.to_sign() * APART);
+    let mut tip = egui::Tooltip::always_open(response.ctx.clone(), response.layer_id, id, anchor).gap(0.0);
+    let align = egui::RectAlign { parent: Align2::CENTER_CENTER, child: quarter };
+    tip.popup = tip.popup.align(align).align_alternatives(&[]);
+    let shown = tip.accessible_name("Values under the pointer").show(|ui| {
         let x = x_axis.scale.inverse(first.point.x);
         ui.label(RichText::new(format!("{} {}", x_axis.label, x_axis.quantity.value(x))).small().weak());
         let names: Names = lines.iter().map(|line| line.name).collect();
@@ -113,6 +176,9 @@ pub(super) fn tooltip(
             ui.label(RichText::new(format!("+{}", more + 1)).small().weak());
         }
     });
+    if let Some(shown) = shown {
+        response.ctx.data_mut(|data| data.insert_temp(id, shown.response.rect.size()));
+    }
 }
 
 fn row_ui(
@@ -183,6 +249,26 @@ mod tests {
         assert!((distance - 8.0).abs() < 1e-3, "the gap is no line: {distance}");
         assert_eq!(point.x, 80.0);
         assert!(nearest(&points[2..3], &transform, pos2(70.0, 50.0)).is_none());
+    }
+
+    #[test]
+    fn the_tooltip_stands_where_it_covers_least_of_the_curves_and_in_the_window() {
+        let frame = Rect::from_min_size(pos2(0.0, 0.0), vec2(400.0, 400.0));
+        let transform = PlotTransform::new(frame, PlotBounds::from_min_max([0.0, 0.0], [400.0, 400.0]), false);
+        let (size, pointer) = (vec2(100.0, 40.0), pos2(200.0, 200.0));
+        let line = |from: [f64; 2], to: [f64; 2]| [PlotPoint::from(from), PlotPoint::from(to)];
+        let at = |curves: &[&[PlotPoint]], pointer: Pos2| beside(curves, &transform, pointer, size, frame);
+        // A falling curve: its right lower quarter is covered, the one above is free.
+        assert_eq!(at(&[&line([0.0, 260.0], [400.0, 140.0])], pointer), Align2::LEFT_BOTTOM);
+        // A rising one leaves the room below free.
+        assert_eq!(at(&[&line([0.0, 140.0], [400.0, 260.0])], pointer), Align2::LEFT_TOP);
+        assert_eq!(at(&[&line([0.0, 140.0], [400.0, 260.0])], pos2(390.0, 200.0)), Align2::RIGHT_TOP);
+        assert_eq!(at(&[], pointer), Align2::LEFT_TOP);
+        assert!(
+            (inside([pos2(0.0, 0.0), pos2(10.0, 0.0)], Rect::from_min_max(pos2(4.0, -1.0), pos2(8.0, 1.0))) - 4.0)
+                .abs()
+                < 1e-4
+        );
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod scene;
 mod state;
 mod view;
 
+pub use legend::{LegendEntry, legend_ui};
 pub use line::{Band, ChartLine, FEWEST_SMOOTHED};
 pub use plot::{Chart, ChartResponse};
 pub use state::{ChartState, SharedX};

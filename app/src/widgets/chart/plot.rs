@@ -12,6 +12,7 @@ use headroom_engine::config::counted;
 
 use super::curve::{Misfit, Settings};
 use super::hover;
+use super::legend::{LegendEntry, legend_ui};
 use super::line::ChartLine;
 use super::line_cache::LineCache;
 use super::marks::Marks;
@@ -40,6 +41,7 @@ const RIGHT_MARGIN: f32 = 16.0;
 pub struct Chart<'a> {
     pub(super) salt: &'a str,
     pub(super) title: &'a str,
+    is_headed: bool,
     pub(super) lines: &'a [ChartLine<'a>],
     pub(super) x: Axis,
     pub(super) link: Option<XAxis>,
@@ -77,6 +79,7 @@ impl<'a> Chart<'a> {
         Self {
             salt,
             title,
+            is_headed: true,
             lines,
             x: XAxis::Step.into(),
             link: Some(XAxis::Step),
@@ -165,6 +168,12 @@ impl<'a> Chart<'a> {
     /// Height of plot and axes in points.
     pub fn height(mut self, height: f32) -> Self {
         self.height = height;
+        self
+    }
+
+    /// Draws no title above: it stands in a heading of the panel's own.
+    pub fn without_title(mut self) -> Self {
+        self.is_headed = false;
         self
     }
 
@@ -263,7 +272,7 @@ impl<'a> Chart<'a> {
     fn show_in(&self, ui: &mut Ui, state: &mut ChartState, shared: &mut SharedX) -> ChartResponse {
         self.update(state);
         let (x, y) = self.bounds(state, shared);
-        if !self.title.is_empty() {
+        if self.is_headed && !self.title.is_empty() {
             ui.label(RichText::new(self.title).color(theme::palette(ui.visuals()).strong));
         }
         let id = ui.scope_id().with("plot");
@@ -291,7 +300,8 @@ impl<'a> Chart<'a> {
                     painter.circle(at, 4.0, line.colour, Stroke::new(1.5, ui.visuals().extreme_bg_color));
                 }
             }
-            hover::tooltip(&response, self.lines, &near, (&self.x, &self.y), self.smoothing);
+            let at = (&*state, &transform, pointer);
+            hover::tooltip(&response, (self.lines, &near), at, (&self.x, &self.y), self.smoothing);
             if let Some(link) = self.link {
                 let value = self.x.scale.inverse(transform.value_from_position(pointer).x);
                 shared.pointer = Some((link, value, pass, id));
@@ -307,7 +317,9 @@ impl<'a> Chart<'a> {
             y_range: (self.y.scale.inverse(y.0), self.y.scale.inverse(y.1)),
         };
         if self.legend {
-            self.legend_ui(ui, &mut shown);
+            let entries: Vec<LegendEntry<'_>> = self.lines.iter().map(LegendEntry::from).collect();
+            let (hovered, clicked) = legend_ui(ui, &entries, self.highlight);
+            (shown.hovered, shown.clicked) = (hovered.or(shown.hovered), clicked.or(shown.clicked));
         }
         self.describe(ui, &shown, is_empty);
         if shown.hovered.is_some() && shown.hovered != self.highlight {
