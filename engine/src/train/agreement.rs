@@ -28,7 +28,7 @@ const SEED: u64 = 0x6167_7265_656d_656e;
 /// Tokens between two questions whether to stop.
 const STOP_EVERY: usize = 16;
 /// Batches whose hidden words are looked at, at most.
-const BATCHES: usize = 16;
+const BATCHES: usize = 64;
 
 /// Measures agreement in what a model writes or fills in. It draws from a stream of its own and changes nothing of a run.
 pub struct AgreementMeasure {

@@ -144,7 +144,9 @@ fn shortened(mut config: Table) -> Table {
         section.insert("kind".to_owned(), "grammar".into());
         section.remove("path");
     }
-    least(section, "words", 60_000);
+    if section.get("kind").and_then(toml::Value::as_str) == Some("grammar") {
+        least(section, "words", 60_000);
+    }
     if let Some(tokenizer) = section.get_mut("tokenizer").and_then(toml::Value::as_table_mut)
         && tokenizer.contains_key("vocabulary")
     {

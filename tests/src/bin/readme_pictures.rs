@@ -6,7 +6,8 @@
 //!
 //! The runs are those of `headroom race grammar-decoder --families symmetric,shared_weight,collaborative,tied_kv` in the store
 //! `target/readme/headroom.db`; where that is there, its runs are drawn as they are. `--store FILE` names another one, `--out
-//! FOLDER` writes elsewhere than `assets/screenshots`. The first run of the store is the baseline; Live shows it, Compare all
+//! FOLDER` writes elsewhere than `assets/screenshots`. `--panels` draws every panel at three sizes instead, to be looked at: into
+//! `target/readme/panels` unless `--out` says another folder. The first run of the store is the baseline; Live shows it, Compare all
 //! of them.
 #![expect(clippy::unwrap_used, reason = "a script: what is broken is to end it")]
 
@@ -33,10 +34,29 @@ fn train(store: &Path) -> bool {
     command.args(RACE).arg("--store").arg(store).status().unwrap().success()
 }
 
+/// Every panel.
+const PANELS: [PanelId; 12] = [
+    PanelId::CONFIGURE,
+    PanelId::LIVE,
+    PanelId::COMPARE,
+    PanelId::RUNS,
+    PanelId::REDUNDANCY,
+    PanelId::SPECTRA,
+    PanelId::HEADS,
+    PanelId::RECONSTRUCT,
+    PanelId::GENERATE,
+    PanelId::SPEED,
+    PanelId::ADVISER,
+    PanelId::MODELS,
+];
+
+/// Sizes of windows that every panel is looked at in.
+const SIZES: [(f32, f32); 3] = [(900.0, 600.0), (1280.0, 800.0), (2560.0, 1440.0)];
+
 /// The window on the store, with every run shown and the first one pinned.
-fn opened(store: &Path, theme: ThemeChoice, panel: PanelId) -> Screen {
+fn opened(store: &Path, theme: ThemeChoice, panel: PanelId, (width, height): (f32, f32)) -> Screen {
     let mut screen = Screen::engine(store);
-    screen.resize(egui::vec2(1280.0, 800.0));
+    screen.resize(egui::vec2(width, height));
     screen.wait("the runs of the store", |screen| !screen.state().runs.is_empty());
     let mut runs: Vec<_> = screen.state().runs.iter().map(|run| (run.number, run.id.clone())).collect();
     runs.sort();
@@ -51,7 +71,29 @@ fn opened(store: &Path, theme: ThemeChoice, panel: PanelId) -> Screen {
     screen
 }
 
-const USAGE: &str = "usage: readme_pictures [--store target/readme/headroom.db] [--out FOLDER]";
+/// Waits until curves and maps have come from the store.
+fn filled(screen: &mut Screen) {
+    for _ in 0..40 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        screen.settle();
+    }
+}
+
+/// Draws every panel at every size.
+fn panels(store: &Path, folder: &Path) {
+    for (width, height) in SIZES {
+        for panel in PANELS {
+            let mut screen = opened(store, ThemeChoice::Dark, panel, (width, height));
+            filled(&mut screen);
+            let path = folder.join(format!("{}_{width}x{height}.png", panel.0));
+            screen.save(&path);
+            screen.close();
+            println!("{}", path.display());
+        }
+    }
+}
+
+const USAGE: &str = "usage: readme_pictures [--store target/readme/headroom.db] [--panels] [--out FOLDER]";
 
 fn main() -> ExitCode {
     if let Some(code) = carry_out_commands() {
@@ -66,21 +108,23 @@ fn main() -> ExitCode {
         eprintln!("The runs of the pictures could not be trained in {}.", store.display());
         return ExitCode::FAILURE;
     }
-    let folder = text("--out").map_or_else(|| PathBuf::from(FOLDER), PathBuf::from);
+    let wants_panels = std::env::args().any(|argument| argument == "--panels");
+    let usual = if wants_panels { store.with_file_name("panels") } else { PathBuf::from(FOLDER) };
+    let folder = text("--out").map_or(usual, PathBuf::from);
     std::fs::create_dir_all(&folder).unwrap();
+    if wants_panels {
+        panels(&store, &folder);
+        return ExitCode::SUCCESS;
+    }
     let pictures = [
         ("live", ThemeChoice::Dark, PanelId::LIVE, "Chart: Loss"),
         ("compare", ThemeChoice::Light, PanelId::COMPARE, "Chart: Validation loss"),
         ("redundancy", ThemeChoice::Light, PanelId::REDUNDANCY, "Export"),
     ];
     for (name, theme, panel, shown) in pictures {
-        let mut screen = opened(&store, theme, panel);
+        let mut screen = opened(&store, theme, panel, (1280.0, 800.0));
         screen.wait_for(shown);
-        // Curves and maps come from the store in their time.
-        for _ in 0..40 {
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            screen.settle();
-        }
+        filled(&mut screen);
         screen.save(&folder.join(format!("{name}.png")));
         screen.close();
         println!("{}", folder.join(format!("{name}.png")).display());
