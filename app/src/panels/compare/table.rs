@@ -8,7 +8,7 @@ use super::{
     configs::copy_menu_ui,
     courses::Courses,
     lines::{Bundle, Made},
-    rows::{Measure, Row, rows, text_table},
+    rows::{Entry, Measure, Row, rows, text_table},
     view::View,
 };
 use crate::{
@@ -24,6 +24,9 @@ use crate::{
 
 /// Room for the panel's scroll bar beside the table, in points.
 const BAR: f32 = 8.0;
+/// About how wide a character of a value and of the small difference beside it is, in points.
+const VALUE: f32 = 7.5;
+const DIFFERENCE: f32 = 5.6;
 
 /// The table, as the user arranged it.
 #[derive(Default)]
@@ -62,8 +65,7 @@ impl ComparedTable {
         let weak = theme::palette(ui.visuals()).weak;
         let titles: Vec<(String, String)> =
             measures.iter().map(|measure| (measure.title(&words), measure.short(&words))).collect();
-        let is_compared = table.iter().any(|row| row.is_baseline);
-        let columns = columns(&measures, &titles, view.group.is_some(), is_compared);
+        let columns = columns(&measures, &titles, &table, view.group.is_some());
         if !self.chose_columns {
             let gap = ui.spacing().item_spacing.x;
             let without = without_room(&columns, ui.available_width() - BAR, gap);
@@ -179,9 +181,10 @@ impl ComparedTable {
 fn columns<'a>(
     measures: &[Measure],
     titles: &'a [(String, String)],
+    table: &[Row],
     is_grouped: bool,
-    is_compared: bool,
 ) -> Vec<Column<'a>> {
+    let is_compared = table.iter().any(|row| row.is_baseline);
     let mut columns = vec![
         Column::text("pin", "", 36.0).help("Pins the baseline (p)").always().unsorted(),
         Column::text("run", "Run", 150.0).always().grows(),
@@ -189,11 +192,17 @@ fn columns<'a>(
     if is_grouped {
         columns.push(Column::number("n", "n", 36.0).help("Runs in the group"));
     }
-    for (measure, (title, short)) in measures.iter().zip(titles) {
+    for (place, (measure, (title, short))) in measures.iter().zip(titles).enumerate() {
         let (width, rank) = measure.room(is_grouped, is_compared);
-        columns.push(Column::number(title, title, width).short(short).rank(rank));
+        let widest = table.iter().filter_map(|row| row.entries.get(place)).map(width_of).fold(0.0, f32::max);
+        columns.push(Column::number(title, title, width.max(widest)).short(short).rank(rank).keeps());
     }
     columns
+}
+
+/// About as wide as a value with its difference is drawn, in points.
+fn width_of(entry: &Entry) -> f32 {
+    VALUE * entry.shown.chars().count() as f32 + DIFFERENCE * entry.delta.chars().count() as f32 + 22.0
 }
 
 /// The largest x that every line reaches.

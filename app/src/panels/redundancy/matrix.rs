@@ -12,9 +12,6 @@ use crate::{
     widgets::{HeatMap, HeatState},
 };
 
-/// The most height of the matrix.
-const HEIGHT: f32 = 380.0;
-
 /// Its title, also of the exported figure.
 pub const TITLE: &str = "Layers by their most similar heads";
 
@@ -28,12 +25,12 @@ fn whole(similarity: &Similarity, derived: &Derived, style: MapStyle) -> MapFigu
     }
 }
 
-/// Draws the matrix; a click chooses a pair of layers.
+/// Draws the matrix, at most so high; a click chooses a pair of layers.
 pub fn matrix_ui(
     ui: &mut Ui,
     similarity: &Similarity,
     derived: &Derived,
-    style: MapStyle,
+    (style, height): (MapStyle, f32),
     state: &mut HeatState,
     pair: &mut Option<(usize, usize)>,
 ) {
@@ -46,7 +43,7 @@ pub fn matrix_ui(
     let shown = HeatMap::of("similarity of layers", &whole(similarity, derived, style))
         .cell_name(&cell_name)
         .selected(*pair)
-        .room(vec2(ui.available_width(), HEIGHT))
+        .room(vec2(ui.available_width(), height))
         .show(ui, state);
     if shown.clicked.is_some() {
         *pair = shown.clicked;

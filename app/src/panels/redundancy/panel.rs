@@ -32,6 +32,9 @@ use crate::{
 
 /// Below this width the parts stand below each other.
 const NARROW: f32 = 760.0;
+/// The least heights of the matrix and of the ranked curves.
+const MATRIX: f32 = 380.0;
+const RANKED: f32 = 230.0;
 
 const ABOUT: About = About {
     name: "redundancy",
@@ -187,11 +190,14 @@ impl RedundancyPanel {
         }
         ui.add_space(4.0);
         let is_wide = ui.available_width() >= NARROW;
+        // Most of a high window is for the matrix, the rest for the ranked curves below it.
+        let room = ui.clip_rect().height() - (ui.cursor().top() - ui.min_rect().top());
+        let (high, low) = ((room * 0.58).clamp(MATRIX, 1_000.0), (room * 0.28).clamp(RANKED, 420.0));
         let (derived, pair, head) = (&self.derived, &mut self.pair, &mut self.head);
         let state = &mut self.matrix;
         let mut wants_maps = false;
         let mut left = |ui: &mut Ui, head: &mut Option<HeadAt>| {
-            matrix_ui(ui, similarity, derived, memory.look, state, pair);
+            matrix_ui(ui, similarity, derived, (memory.look, high), state, pair);
             if let Some(pair) = *pair {
                 wants_maps |= pair_ui(ui, similarity, pair, head);
             } else {
@@ -226,12 +232,12 @@ impl RedundancyPanel {
         if is_wide {
             ui.columns(2, |columns| {
                 if let [first, second] = columns {
-                    first.vertical(|ui| self.ranked.show(ui, ranked::chart()));
+                    first.vertical(|ui| self.ranked.show(ui, ranked::chart().height(low)));
                     second.vertical(|ui| heads_ui(ui, similarity, head));
                 }
             });
         } else {
-            self.ranked.show(ui, ranked::chart());
+            self.ranked.show(ui, ranked::chart().height(low));
             heads_ui(ui, similarity, head);
         }
         notes_ui(ui, analysis, &[Topic::Analysis]);

@@ -43,9 +43,10 @@ pub(super) fn line_mesh(
             }
         } else {
             if decorated && span / (path.len() as f32) > DOT_SPACING {
+                // A dashed line is often the second of a run and lies on the first: its dots stand out.
+                let radius = stroke.width.max(1.0) * if dash.pattern().is_empty() { 1.4 } else { 2.2 };
                 for &at in &path {
-                    tessellator
-                        .tessellate_shape(Shape::circle_filled(at, stroke.width.max(1.0) * 1.4, stroke.color), mesh);
+                    tessellator.tessellate_shape(Shape::circle_filled(at, radius, stroke.color), mesh);
                 }
             }
             let shape = match dash.pattern() {

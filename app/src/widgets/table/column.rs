@@ -21,6 +21,8 @@ pub struct Column<'a> {
     pub short: &'a str,
     /// Takes the room that is left over; its width is the least.
     pub grows: bool,
+    /// Never narrower than its width: what it holds would be cut.
+    pub keeps: bool,
     /// Which columns give way where there is no room for all: those of the highest rank first, those of rank 0 never.
     pub rank: u8,
 }
@@ -38,6 +40,7 @@ impl<'a> Column<'a> {
             hideable: true,
             short: title,
             grows: false,
+            keeps: false,
             rank: 0,
         }
     }
@@ -62,6 +65,12 @@ impl<'a> Column<'a> {
     /// Takes the room that is left over.
     pub fn grows(mut self) -> Self {
         self.grows = true;
+        self
+    }
+
+    /// Never narrower than its width.
+    pub fn keeps(mut self) -> Self {
+        self.keeps = true;
         self
     }
 

@@ -193,7 +193,8 @@ impl<'a> Table<'a> {
             let width = if column.grows {
                 Width::remainder().at_least(column.width).at_most(WIDEST)
             } else {
-                Width::initial(column.width).at_least(column.width.min(36.0))
+                let least = if column.keeps { column.width } else { column.width.min(36.0) };
+                Width::initial(column.width).at_least(least)
             };
             table = table.column(width.clip(true));
         }
