@@ -31,7 +31,7 @@ pub fn run(given: Option<&Path>, args: &MixingArgs) -> CliResult {
     let snapshots = newest.map(|one| Ok(store.snapshot(one.id)?)).collect::<CliResult<Vec<_>>>()?;
     let figures = MixingView::figures(&record, &snapshots);
     if figures.is_empty() {
-        let message = format!("The run {run} has none yet: they are kept with the first evaluation.");
+        let message = format!("The run {run} has none yet: they are kept with the first live analysis.");
         return Err(CliError::at("run", message));
     }
     let mut files = Files::create(&args.out)?;

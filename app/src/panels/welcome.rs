@@ -1,6 +1,8 @@
 //! The first page: ready configs as cards, two clicks from a moving curve.
 
-use egui::{Align, Button, Frame, Layout, Margin, RichText, ScrollArea, Sense, Stroke, Ui, UiBuilder, Vec2};
+use egui::{
+    Align, Button, Color32, Frame, Layout, Margin, RichText, ScrollArea, Sense, Stroke, TextStyle, Ui, UiBuilder, Vec2,
+};
 use headroom_engine::{
     config::counted,
     config::{NumberWordsSource, Preset, PresetGroup, RunConfig, Source, presets},
@@ -11,6 +13,9 @@ use crate::{format, state::State, theme};
 
 /// Size of a card.
 const CARD: Vec2 = Vec2::new(300.0, 200.0);
+/// What its frame takes of both, and the size of its title, in points.
+const INSIDE: f32 = 26.0;
+const TITLE: f32 = 15.0;
 
 /// What was chosen on the first page.
 pub enum Choice {
@@ -35,11 +40,13 @@ pub fn welcome_ui(ui: &mut Ui, state: &State) -> Option<Choice> {
         ui.add_space(10.0);
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing = Vec2::new(12.0, 12.0);
-            for preset in presets().iter().filter(|preset| preset.group == PresetGroup::Start) {
-                if let Ok(config) = preset.config()
-                    && card_ui(ui, preset, &config, state)
-                {
-                    chosen = Some(Choice::Preset(Box::new(config)));
+            let starts = presets().iter().filter(|preset| preset.group == PresetGroup::Start);
+            let cards: Vec<Card<'_>> = starts.filter_map(|preset| Card::of(preset, state)).collect();
+            // Cards are as high as the one that says most.
+            let height = cards.iter().map(|card| card.height(ui)).fold(CARD.y, f32::max);
+            for card in cards {
+                if card.ui(ui, height) {
+                    chosen = Some(Choice::Preset(Box::new(card.config)));
                 }
             }
         });
@@ -59,35 +66,68 @@ pub fn welcome_ui(ui: &mut Ui, state: &State) -> Option<Choice> {
     chosen
 }
 
-/// One preset. Returns whether it was chosen.
-fn card_ui(ui: &mut Ui, preset: &Preset, config: &RunConfig, state: &State) -> bool {
-    let palette = theme::palette(ui.visuals());
-    let mut clicked = false;
-    ui.allocate_ui_with_layout(CARD, Layout::top_down(Align::Min), |ui| {
-        let card = ui.scope_builder(UiBuilder::new().id_salt(preset.name).sense(Sense::CLICK), |ui| {
-            let hovered = ui.response().hovered();
-            let edge = if hovered { palette.accent } else { palette.line };
-            let frame = Frame::new()
-                .fill(palette.surface)
-                .stroke(Stroke::new(1.0, edge))
-                .corner_radius(8.0)
-                .inner_margin(Margin::same(12));
-            frame.show(ui, |ui| {
-                ui.set_min_size(CARD - Vec2::splat(26.0));
-                ui.set_max_width(CARD.x - 26.0);
-                ui.label(RichText::new(sentence_case(&config.name)).strong().size(15.0));
-                let about = ui.add(egui::Label::new(preset.about()).wrap().selectable(false));
-                about.on_hover_text(preset.name);
-                ui.with_layout(Layout::bottom_up(Align::Min), |ui| {
-                    let button = Button::new("Use this").fill(palette.selection);
-                    clicked |= ui.add(button).accessible_name(format!("Use preset {}", preset.name)).clicked();
-                    ui.label(RichText::new(facts(config, state)).small().color(palette.weak));
+/// One preset.
+struct Card<'a> {
+    preset: &'a Preset,
+    config: RunConfig,
+    /// Its size and the time that it takes.
+    facts: String,
+}
+
+impl<'a> Card<'a> {
+    fn of(preset: &'a Preset, state: &State) -> Option<Self> {
+        let config = preset.config().ok()?;
+        Some(Self { preset, facts: facts(&config, state), config })
+    }
+
+    /// How high it has to be for all that it says, in points.
+    fn height(&self, ui: &Ui) -> f32 {
+        let wrapped = |text: &str, style: TextStyle| {
+            let galley =
+                ui.painter().layout(text.to_owned(), style.resolve(ui.style()), Color32::WHITE, CARD.x - INSIDE);
+            galley.size().y
+        };
+        let (title, button) = (TITLE * 1.4, ui.spacing().interact_size.y);
+        let gaps = 3.0 * ui.spacing().item_spacing.y;
+        wrapped(&self.preset.about(), TextStyle::Body)
+            + wrapped(&self.facts, TextStyle::Small)
+            + title
+            + button
+            + gaps
+            + INSIDE
+    }
+
+    /// Draws it. Returns whether it was chosen.
+    fn ui(&self, ui: &mut Ui, height: f32) -> bool {
+        let palette = theme::palette(ui.visuals());
+        let (preset, size) = (self.preset, Vec2::new(CARD.x, height));
+        let mut clicked = false;
+        ui.allocate_ui_with_layout(size, Layout::top_down(Align::Min), |ui| {
+            let card = ui.scope_builder(UiBuilder::new().id_salt(preset.name).sense(Sense::CLICK), |ui| {
+                let hovered = ui.response().hovered();
+                let edge = if hovered { palette.accent } else { palette.line };
+                let frame = Frame::new()
+                    .fill(palette.surface)
+                    .stroke(Stroke::new(1.0, edge))
+                    .corner_radius(8.0)
+                    .inner_margin(Margin::same(12));
+                frame.show(ui, |ui| {
+                    ui.set_min_size(size - Vec2::splat(INSIDE));
+                    ui.set_max_width(size.x - INSIDE);
+                    ui.label(RichText::new(sentence_case(&self.config.name)).strong().size(TITLE));
+                    let about = ui.add(egui::Label::new(preset.about()).wrap().selectable(false));
+                    about.on_hover_text(preset.name);
+                    ui.with_layout(Layout::bottom_up(Align::Min), |ui| {
+                        let button = Button::new("Use this").fill(palette.selection);
+                        clicked |= ui.add(button).accessible_name(format!("Use preset {}", preset.name)).clicked();
+                        ui.label(RichText::new(&self.facts).small().color(palette.weak));
+                    });
                 });
             });
+            clicked |= card.response.clicked();
         });
-        clicked |= card.response.clicked();
-    });
-    clicked
+        clicked
+    }
 }
 
 /// Size and expected time.

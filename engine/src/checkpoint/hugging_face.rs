@@ -94,9 +94,14 @@ pub fn in_transformers(plan: &ModelPlan) -> InTransformers {
         unknown.push(format!("coverage \"{}\" (attention.coverage)", stack.coverage.kind()));
     }
     unknown.extend(family.class(plan).err().map(str::to_owned));
+    let with_module = match module_class(plan) {
+        Some(_) => " An export's `modeling_headroom.py` computes it there (`trust_remote_code=True`).",
+        None => "",
+    };
+    let unknown = unknown.join(", nor ");
     InTransformers {
         opens: false,
-        words: format!("It does not open in transformers, which does not know {}.", unknown.join(", nor ")),
+        words: format!("It does not open in transformers by itself, which does not know {unknown}.{with_module}"),
     }
 }
 

@@ -29,8 +29,8 @@ use crate::{
     attention::{HeadAt, ModelPlan, estimated_vocabulary},
     config::{DataConfig, Problem, RunConfig, from_toml, to_toml},
     store::{
-        DamagedRun, NewRun, RunFilter, RunId, RunList, RunState, StateDetails, Store, StoreError, StorePaths,
-        StoreWriter,
+        BenchmarkSummary, DamagedRun, NewRun, RunFilter, RunId, RunList, RunState, StateDetails, Store, StoreError,
+        StorePaths, StoreWriter,
     },
 };
 
@@ -128,6 +128,8 @@ pub(super) struct Scheduler {
     runs_changed: bool,
     runs_sent: Instant,
     looked_after: Instant,
+    /// The benchmarks as they were sent last; none where nobody asked yet.
+    benchmarks_sent: Option<Vec<BenchmarkSummary>>,
     /// Size and time of the store's files when they were last checked.
     trace: Option<Trace>,
     /// The damaged runs that were told of.
@@ -172,6 +174,7 @@ impl Scheduler {
             runs_changed: false,
             runs_sent: Instant::now(),
             looked_after: Instant::now(),
+            benchmarks_sent: None,
             trace: None,
             damaged: RefCell::default(),
         })
@@ -451,7 +454,10 @@ impl Scheduler {
             self.looked_after = Instant::now();
             self.runs_changed |= self.store.mark_interrupted().is_ok_and(|runs| !runs.is_empty());
             let trace = trace(self.store.paths().database());
-            self.runs_changed |= self.trace.replace(trace).is_some_and(|before| before != trace);
+            if self.trace.replace(trace).is_some_and(|before| before != trace) {
+                self.runs_changed = true;
+                self.look_after_benchmarks();
+            }
         }
     }
 
@@ -678,7 +684,7 @@ impl Scheduler {
         Ok(())
     }
 
-    fn purge(&self, before_ms: i64) -> Result<(), StoreError> {
+    fn purge(&mut self, before_ms: i64) -> Result<(), StoreError> {
         let report = self.store.purge_deleted(before_ms)?;
         self.outbox.send(Event::Purged { report });
         self.send_advice()?;

@@ -65,6 +65,9 @@ impl ParallelView {
                     format::count(response.passing.len() as u64),
                     format::count(bundles.len() as u64)
                 );
+                if baseline.is_some() {
+                    text = format!("{text} The baseline is kept in any case.");
+                }
             }
             if left_out > 0 {
                 text += &[" Without ", &left_out.to_string(), " more keys that differ."].concat();

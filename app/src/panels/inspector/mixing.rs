@@ -65,7 +65,7 @@ impl MixingView {
         };
         self.update(&record.summary.id, snapshots);
         let Some((_, step)) = self.shown.clone().filter(|_| !self.maps.is_empty()) else {
-            ui.label("None yet: they are kept with the first evaluation.");
+            ui.label("None yet: they are kept with the first live analysis.");
             return None;
         };
         let tone = self.tone();

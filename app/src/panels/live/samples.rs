@@ -42,9 +42,9 @@ pub fn samples_ui(ui: &mut Ui, view: &mut SampleView, run: &RunSummary, cx: &mut
     };
     let Some(last) = samples.len().checked_sub(1) else {
         let text = if run.state.is_active() {
-            "The first sample comes with the first evaluation."
+            "The first sample comes with the first live analysis."
         } else {
-            "This run wrote no sample; one comes with each evaluation."
+            "This run wrote no sample; one comes with each live analysis (Probe every)."
         };
         ui.label(RichText::new(text).color(palette.weak));
         return;

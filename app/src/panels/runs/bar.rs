@@ -25,6 +25,8 @@ use crate::{
 
 /// Runs that one stroke shows at most: charts of more lines say nothing.
 const MOST_SHOWN: usize = 200;
+/// Room of the operations on several runs in one line, in points.
+const SEVERAL: f32 = 800.0;
 
 impl RunsPanel {
     pub(super) fn bar_ui(&mut self, ui: &mut Ui, memory: &mut Memory, cx: &mut PanelContext<'_>) {
@@ -90,7 +92,13 @@ impl RunsPanel {
             if selected.len() > 1 {
                 ui.separator();
                 ui.label(RichText::new(format!("{} selected", selected.len())).strong());
-                let wanted = several_ui(ui, &selected, &mut self.tag, cx);
+                let wanted = if ui.available_width() >= SEVERAL {
+                    several_ui(ui, &selected, &mut self.tag, cx)
+                } else {
+                    // In a menu where they would take a second line and push the rows down under the pointer.
+                    let menu = ui.menu_button("Do with them…", |ui| several_ui(ui, &selected, &mut self.tag, cx));
+                    menu.inner.flatten()
+                };
                 self.want_of_several(wanted, &selected, memory, cx);
             } else {
                 self.eyes_ui(ui, memory, cx);

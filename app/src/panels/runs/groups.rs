@@ -191,6 +191,7 @@ pub fn main_column() -> Column {
 pub fn summary_words(summary: &GroupSummary, column: &Column) -> (String, String) {
     let value = |value: f64| match column {
         Column::Metric(series, _) => metric_value(series, value),
+        Column::Duration => crate::format::duration(value),
         _ => crate::format::number(value),
     };
     let Summary { n, mean, sd, min, max, .. } = summary.all;

@@ -19,13 +19,14 @@ use super::{
     head::{HeadRow, HeadWish, head_cell_ui},
     memory::Memory,
     menu::{Wanted, run_menu_ui},
-    several::{WantedOfSeveral, several_ui},
+    several::{WantedOfSeveral, several_ui, why_kept},
     table_columns::{Columns, EYE, MENU},
     tags::{TagWish, filter_of},
 };
 use crate::{
     common::{ExportDialog, blank_ui, no_runs_ui, working_ui},
     context::{Action, Panel, PanelContext, PanelId},
+    messages::Level,
     state::State,
     theme,
     widgets::Table,
@@ -180,7 +181,7 @@ impl RunsPanel {
         }
         memory.table.cursor = memory.table.cursor.or(focused);
         memory.table.anchor = memory.table.anchor.or(focused);
-        let selected_before = memory.table.selected.clone();
+        let (selected_before, cursor_before) = (memory.table.selected.clone(), memory.table.cursor);
         let highlight = row_of(&selection.hovered_before);
         let mut done = Cells::default();
         let renaming = &mut self.renaming;
@@ -244,6 +245,9 @@ impl RunsPanel {
         if clicked_head.is_some() {
             // The head of a group folds it and is no run to be selected.
             memory.table.selected = selected_before;
+            if response.activated.is_none() {
+                memory.table.cursor = cursor_before;
+            }
             head_wish = head_wish.or(clicked_head.map(HeadWish::Fold));
         }
         memory.table.selected.retain(|&row| Rows::head(row).is_none());
@@ -251,8 +255,9 @@ impl RunsPanel {
             && !memory.table.selected.contains(row)
         {
             memory.table.selected = BTreeSet::from([*row]);
-            memory.table.anchor = Some(*row);
+            (memory.table.anchor, memory.table.cursor) = (Some(*row), Some(*row));
         }
+        let menu_of = context.as_ref().map(|(_, run)| run.clone());
         // From here on the state may change.
         let selection = &mut cx.state.selection;
         if let Some(run) = toggled {
@@ -262,6 +267,10 @@ impl RunsPanel {
             selection.hovered = Some(run);
         }
         if let Some(run) = clicked.clone().filter(|_| !command && !shift) {
+            selection.focused = Some(run);
+            self.focused.clone_from(&selection.focused);
+        } else if let Some(run) = menu_of.filter(|_| memory.table.selected.len() == 1) {
+            // Keys are about the run that is marked.
             selection.focused = Some(run);
             self.focused.clone_from(&selection.focused);
         } else if clicked.is_none() && cursor.is_some() && !shift && arrows(ui) {
@@ -315,7 +324,12 @@ impl RunsPanel {
             Rows::number(row).and_then(|number| self.order.place(number)).and_then(|at| cx.state.runs.get(at))
         };
         let cursor = memory.table.cursor.and_then(at).map(|run| run.id.clone());
-        let Some(run) = cx.state.selection.focused.clone().or(cursor) else { return };
+        // Nothing happens to a run that is not in sight, nor to any while the keyboard is at the head of a group.
+        let is_seen = |run: &RunId| self.rows.rows().iter().any(|&row| at(row).is_some_and(|found| found.id == *run));
+        if memory.table.cursor.is_some_and(|row| Rows::head(row).is_some()) {
+            return;
+        }
+        let Some(run) = cx.state.selection.focused.clone().filter(is_seen).or(cursor) else { return };
         let pressed = |key: Key| ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, key));
         if pressed(Key::P) {
             cx.state.selection.toggle_baseline(&run);
@@ -329,8 +343,14 @@ impl RunsPanel {
             let selected = self.selected(memory, &cx.state.runs);
             if selected.len() > 1 {
                 self.delete = Some(DeleteDialog::new(selected.into_iter().map(|run| run.id).collect()));
-            } else if cx.state.run(&run).is_some_and(|summary| summary.state.is_ended()) {
-                cx.act(Action::Delete(run));
+            } else if let Some(summary) = cx.state.run(&run) {
+                match why_kept(summary) {
+                    None => cx.act(Action::Delete(run)),
+                    Some(why) => {
+                        let what = format!("\"{}\" is not deleted: {why}.", cx.state.run_name(&run));
+                        cx.act(Action::Say(Level::Warning, what, String::new()));
+                    }
+                }
             }
         }
     }

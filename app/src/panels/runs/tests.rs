@@ -363,6 +363,39 @@ fn several_runs_are_tagged_archived_shown_and_resumed() {
 }
 
 #[test]
+fn keys_are_about_the_run_that_is_marked_and_about_none_that_is_out_of_sight() {
+    let mut state = loaded(4);
+    state.runs[1].state = RunState::Running;
+    let (mut driver, mut panel) = open(state);
+    driver.click(&mut panel, "run 3");
+    driver.click_with(&mut panel, "run 2", PointerButton::Secondary, 1);
+    driver.key(&mut panel, Key::Escape);
+    driver.key(&mut panel, Key::Delete);
+    let two = examples::summary(2, "").id;
+    assert!(
+        matches!(driver.actions.pop(), Some(Action::Delete(run)) if run == two),
+        "the one whose menu was opened: {:?}",
+        driver.actions
+    );
+    // One that trains is kept, and that is said.
+    driver.click(&mut panel, "run 1");
+    driver.key(&mut panel, Key::Delete);
+    let told = driver.actions.pop();
+    assert!(matches!(&told, Some(Action::Say(_, what, _)) if what.contains("stop it first")), "{told:?}");
+    // The filter takes the focused one away.
+    driver.click(&mut panel, "run 3");
+    driver.type_into(&mut panel, "Filter runs", "run 2");
+    driver.back(&mut panel);
+    driver.actions.clear();
+    driver.key(&mut panel, Key::Delete);
+    assert!(
+        !driver.actions.iter().any(|action| matches!(action, Action::Delete(run) if *run != two)),
+        "{:?}",
+        driver.actions
+    );
+}
+
+#[test]
 fn several_runs_are_deleted_after_a_question_that_names_them() {
     let mut state = loaded(4);
     state.runs[1].state = RunState::Running;

@@ -162,10 +162,10 @@ impl<'a> Table<'a> {
     /// How many columns stay on the left and how wide they are together; none where all columns have room.
     fn frozen_of(&self, columns: &[&Column<'_>], width: f32, gap: f32) -> Option<(usize, f32)> {
         let wide = |columns: &[&Column<'_>]| columns.iter().map(|column| column.width + gap).sum::<f32>();
-        let left = columns.get(..self.frozen).filter(|left| !left.is_empty())?;
-        // What would leave no room for the others stays with them.
-        let is_too_wide = wide(left) > width * MOST_FROZEN;
-        (wide(columns) > width + gap && !is_too_wide).then(|| (left.len(), wide(left)))
+        // As many of them as leave room for the others: the first ones say what a row is.
+        let first = (1..=self.frozen.min(columns.len())).rev();
+        let left = first.filter_map(|count| columns.get(..count)).find(|left| wide(left) <= width * MOST_FROZEN)?;
+        (wide(columns) > width + gap).then(|| (left.len(), wide(left)))
     }
 
     /// Draws some of the columns; the vertical scroll comes back.
@@ -361,4 +361,23 @@ fn arrow_ui(ui: &mut Ui, descending: bool, colour: Color32) {
         vec![rect.left_bottom(), rect.center_top(), rect.right_bottom()]
     };
     ui.painter().add(Shape::convex_polygon(points, colour, Stroke::NONE));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_columns_stay_as_leave_room_for_the_others_and_the_first_ones_in_any_case() {
+        let all: Vec<Column<'_>> =
+            ["eye", "name", "a", "b", "c"].map(|id| Column::text(id, id, 100.0)).into_iter().collect();
+        let columns: Vec<&Column<'_>> = all.iter().collect();
+        let frozen = |wanted: usize, width: f32| {
+            Table::new("t", "t", &all, &[]).frozen(wanted).frozen_of(&columns, width, 0.0).map(|(count, _)| count)
+        };
+        assert_eq!(frozen(2, 500.0), None, "all have room");
+        assert_eq!(frozen(2, 400.0), Some(2));
+        assert_eq!(frozen(4, 400.0), Some(2), "the pinned ones give way, the name stays");
+        assert_eq!(frozen(0, 400.0), None);
+    }
 }

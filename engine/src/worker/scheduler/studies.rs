@@ -154,8 +154,20 @@ impl Scheduler {
         }
     }
 
-    pub(super) fn send_benchmarks(&self) -> Result<(), StoreError> {
-        self.outbox.send(Event::Benchmarks { benchmarks: self.store.benchmarks()? });
+    pub(super) fn send_benchmarks(&mut self) -> Result<(), StoreError> {
+        let benchmarks = self.store.benchmarks()?;
+        self.benchmarks_sent = Some(benchmarks.clone());
+        self.outbox.send(Event::Benchmarks { benchmarks });
         Ok(())
+    }
+
+    /// Sends the benchmarks again where another program changed them since somebody asked for them.
+    pub(super) fn look_after_benchmarks(&mut self) {
+        if let Some(sent) = &self.benchmarks_sent
+            && self.store.benchmarks().is_ok_and(|now| now != *sent)
+            && let Err(error) = self.send_benchmarks()
+        {
+            self.fail(None, &error);
+        }
     }
 }
