@@ -365,18 +365,17 @@ fn several_runs_are_tagged_archived_shown_and_resumed() {
 #[test]
 fn keys_are_about_the_run_that_is_marked_and_about_none_that_is_out_of_sight() {
     let mut state = loaded(4);
-    state.runs[1].state = RunState::Running;
+    let trains = state.runs.iter_mut().find(|run| run.name == "run 1").unwrap();
+    trains.state = RunState::Running;
     let (mut driver, mut panel) = open(state);
     driver.click(&mut panel, "run 3");
     driver.click_with(&mut panel, "run 2", PointerButton::Secondary, 1);
     driver.key(&mut panel, Key::Escape);
+    driver.back(&mut panel);
     driver.key(&mut panel, Key::Delete);
     let two = examples::summary(2, "").id;
-    assert!(
-        matches!(driver.actions.pop(), Some(Action::Delete(run)) if run == two),
-        "the one whose menu was opened: {:?}",
-        driver.actions
-    );
+    let asked = driver.actions.pop();
+    assert!(matches!(&asked, Some(Action::Delete(run)) if *run == two), "the one whose menu was opened: {asked:?}");
     // One that trains is kept, and that is said.
     driver.click(&mut panel, "run 1");
     driver.key(&mut panel, Key::Delete);

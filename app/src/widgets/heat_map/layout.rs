@@ -13,9 +13,9 @@ const BAR: f32 = 12.0;
 /// The colour bar with its numbers, and the room before it.
 const BAR_ROOM: f32 = 94.0;
 /// The largest cell of a map that is not zoomed in.
-const LARGEST: f32 = 56.0;
+const LARGEST: f32 = 110.0;
 /// A cell cannot be zoomed in beyond this size.
-const ZOOMED: f32 = 72.0;
+const ZOOMED: f32 = 140.0;
 
 /// Where the parts of a heat map stand.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn small_maps_have_large_cells_and_large_ones_fit() {
         let layers = HeatAxis::numbered("Layer", "L");
-        let room = vec2(500.0, 400.0);
+        let room = vec2(800.0, 600.0);
         let small = HeatLayout::new((4, 4), (&layers, &layers), room, true, false);
         assert_eq!(small.plot.size(), Vec2::splat(4.0 * LARGEST));
         let large = HeatLayout::new((4096, 1024), (&layers, &layers), room, true, false);
