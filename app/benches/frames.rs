@@ -10,7 +10,7 @@ use egui::{Context, Event, RawInput, Rect, pos2, vec2};
 use headroom_app::{
     plot::{Series, XAxis},
     theme::{self, Dash},
-    widgets::{Chart, ChartLine, ChartState, Multiples, SharedX},
+    widgets::{Chart, ChartLine, ChartState, Multiples, SharedX, Tile},
 };
 
 #[global_allocator]
@@ -108,7 +108,8 @@ fn workspace_frame(
     shared: &mut SharedX,
     events: Vec<Event>,
 ) -> f64 {
-    let titles: Vec<String> = (0..series.len()).map(|chart| format!("metric {chart}")).collect();
+    let keys: Vec<String> = (0..series.len()).map(|chart| format!("metric {chart}")).collect();
+    let tiles: Vec<Tile<'_>> = keys.iter().map(|key| Tile { key, title: key.clone() }).collect();
     let names: Vec<String> = (0..RUNS_OF_CHART).map(|run| format!("run {run}")).collect();
     let start = Instant::now();
     let output = ctx.run_ui(input(events), |ui| {
@@ -119,7 +120,7 @@ fn workspace_frame(
             let chart = Chart::new("chart", "Loss", &lines).x(XAxis::Step).smoothing(0.6).without_title();
             let _ = chart.height(height).show(ui, state, shared);
         };
-        let _ = grid.show(ui, &titles, draw, |_, _| ());
+        let _ = grid.show(ui, &tiles, draw, |_, _| ());
     });
     let shapes = ctx.tessellate(output.shapes, output.pixels_per_point);
     let secs = start.elapsed().as_secs_f64();

@@ -149,6 +149,12 @@ pub trait Panel {
     /// Draws it.
     fn ui(&mut self, ui: &mut egui::Ui, cx: &mut PanelContext<'_>);
 
+    /// Whether it shows a model that is no run's: the inspector shows no run beside it.
+    fn shows_directory(&self, cx: &PanelContext<'_>) -> bool {
+        let _ = cx;
+        false
+    }
+
     /// `/` was pressed: the filter field, if it has one, wants the keyboard in the next `ui`.
     fn focus_filter(&mut self) {}
 

@@ -4,8 +4,9 @@ use std::{
 };
 
 use headroom_engine::{
-    config::{RunConfig, Source, from_toml_noting, nearest, preset, presets},
-    data::{read_file, read_stream, wrong_kind},
+    config::{Problem, RunConfig, Source, from_toml_noting, nearest, preset, presets},
+    data::{data_problems, read_file, read_stream, wrong_kind},
+    worker::free_bytes,
 };
 
 use super::{
@@ -42,6 +43,23 @@ impl GivenConfig {
     /// Reads the file, the preset, or standard input for `-`; applies the overrides; checks every field.
     pub fn read(args: &ConfigArgs) -> CliResult<Self> {
         Self::parse(args)?.checked()
+    }
+
+    /// The same for what trains: where a field is wrong, its files and its device are looked at too, so that all is told at once.
+    pub fn read_to_train(args: &ConfigArgs) -> CliResult<Self> {
+        let given = Self::parse(args)?;
+        let mut problems = given.config.validate();
+        if problems.is_empty() {
+            return Ok(given);
+        }
+        let config = given.config.clone().anchored(&given.base_dir);
+        let device = free_bytes(config.device).err().map(|why| Problem::new("device", why));
+        for problem in data_problems(&config.data, &config.objective()).into_iter().chain(device) {
+            if problems.iter().all(|known| known.field != problem.field) {
+                problems.push(problem);
+            }
+        }
+        Err(CliError::problems(&given.label, &problems))
     }
 
     /// The same for what needs no text: none has to be named.
@@ -207,6 +225,16 @@ mod tests {
         let config = GivenConfig::read(&args).unwrap().config;
         assert_eq!((config.seed, config.train.steps), (9, Some(3)));
         assert_eq!(config.name, "a \"quoted\" = name");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_field_and_with_a_file_is_told_at_once() {
+        let set = ["model.heads=3", "data.path=/no/such/text.txt", "device=cuda:99"];
+        let Err(error) = GivenConfig::read_to_train(&args(Some("text-decoder"), &set)) else { panic!("not refused") };
+        let mut fields: Vec<String> = error.problem_list().into_iter().map(|problem| problem.field).collect();
+        fields.sort_unstable();
+        assert_eq!(fields, ["data.path", "device", "model.width"]);
+        assert!(GivenConfig::read_to_train(&args(Some("grammar-decoder"), &["model.layers=2"])).is_ok());
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn trained(store: Option<&Path>, args: &DomainsArgs) -> CliResult<Vec<Analysis>>
     if let Some(out) = &args.out {
         files::refuse_file(out)?;
     }
-    let given = GivenConfig::read(&args.config)?;
+    let given = GivenConfig::read_to_train(&args.config)?;
     let session = Session::open(store, false)?;
     carry_out(store, args, &given, &session)
 }

@@ -17,7 +17,7 @@ pub fn run(store: Option<&Path>, args: &RaceArgs) -> CliResult {
 }
 
 fn queued<'a>(store: Option<&'a Path>, args: &RaceArgs) -> CliResult<QueuedRace<'a>> {
-    let given = GivenConfig::read(&args.config)?;
+    let given = GivenConfig::read_to_train(&args.config)?;
     let bad = |error: SpecError| CliError::at("--variant", error.to_string());
     let named = args.variant.iter().map(|text| text.parse::<Side>().map_err(bad));
     let families = args.families.iter().map(|kind| family(kind, &given.config));

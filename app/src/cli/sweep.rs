@@ -17,7 +17,7 @@ pub fn run(store: Option<&Path>, args: &SweepArgs) -> CliResult {
 }
 
 fn queued<'a>(store: Option<&'a Path>, args: &SweepArgs) -> CliResult<QueuedRace<'a>> {
-    let given = GivenConfig::read(&args.config)?;
+    let given = GivenConfig::read_to_train(&args.config)?;
     let bad = |error: SpecError| CliError::at("--over", error.to_string());
     let axes = args.over.iter().map(|text| text.parse::<Axis>()).collect::<Result<Vec<_>, _>>().map_err(bad)?;
     let combine = if args.list { Combine::List } else { Combine::Grid };

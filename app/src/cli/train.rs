@@ -30,7 +30,7 @@ pub fn run(store: Option<&Path>, args: &TrainArgs) -> CliResult {
 
 /// The config and a session for it, once all was checked that can be before there is a run.
 fn begin(store: Option<&Path>, args: &TrainArgs) -> CliResult<(Session, GivenConfig)> {
-    let given = GivenConfig::read(&args.config)?;
+    let given = GivenConfig::read_to_train(&args.config)?;
     let session = Session::open(store, false)?;
     let problems = check(&session, &given.config, &given.base_dir)?;
     if problems.is_empty() {

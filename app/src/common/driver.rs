@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use egui::{Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, accesskit::Node, pos2, vec2};
+use egui::{Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, Vec2, accesskit::Node, pos2, vec2};
 
 use crate::{
     context::{Action, Panel, PanelContext},
@@ -22,6 +22,8 @@ pub struct Driver {
     pub actions: Vec<Action>,
     /// Keys that are held down.
     pub modifiers: Modifiers,
+    /// Of the window, in points.
+    pub size: Vec2,
     /// Those that the last frame was told of.
     held: Modifiers,
     dialogs: FileDialogs,
@@ -42,6 +44,7 @@ impl Driver {
             settings: Settings::default(),
             actions: Vec::new(),
             modifiers: Modifiers::NONE,
+            size: vec2(1600.0, 1400.0),
             held: Modifiers::NONE,
             dialogs: FileDialogs::new(Arc::new(|| ())),
             ctx,
@@ -59,7 +62,7 @@ impl Driver {
         let changed = (self.held != self.modifiers).then_some(Event::ModifiersChanged(self.modifiers));
         self.held = self.modifiers;
         let input = RawInput {
-            screen_rect: Some(Rect::from_min_size(Pos2::ZERO, vec2(1600.0, 1400.0))),
+            screen_rect: Some(Rect::from_min_size(Pos2::ZERO, self.size)),
             time: Some(f64::from(self.frames) * 0.5),
             focused: true,
             events: changed.into_iter().chain(events).collect(),
@@ -182,7 +185,13 @@ impl Driver {
         self.settle(panel);
     }
 
-    fn place(&self, wanted: &str) -> Pos2 {
+    /// Where a control begins from above, in points.
+    pub fn top(&self, wanted: &str) -> f32 {
+        self.bounds(wanted).top()
+    }
+
+    /// Where the middle of a control is, in points.
+    pub fn place(&self, wanted: &str) -> Pos2 {
         self.bounds(wanted).center()
     }
 

@@ -72,6 +72,8 @@ pub struct ExportDialog {
     what: Exportable,
     format: FigureFormat,
     data: DataFormat,
+    /// A zoomed chart leaves as it is shown, and not with its whole range.
+    as_zoomed: bool,
     choice: Choice,
     step: u64,
     path: String,
@@ -105,6 +107,7 @@ impl ExportDialog {
             what,
             format: FigureFormat::default(),
             data: DataFormat::Json,
+            as_zoomed: true,
             choice,
             step,
             path: String::new(),
@@ -242,6 +245,14 @@ impl ExportDialog {
                 });
             }
         }
+        if let Exportable::Figure(figure) = &self.what
+            && figure.whole.is_some()
+        {
+            ui.horizontal_wrapped(|ui| {
+                ui.radio_value(&mut self.as_zoomed, true, format!("As zoomed: {}", figure.view_words()));
+                ui.radio_value(&mut self.as_zoomed, false, "The whole range");
+            });
+        }
         let about = match &self.what {
             Exportable::Benchmark(_) => Some((
                 "Everything: config, machine, driver, commit, every step, every operation",
@@ -317,8 +328,8 @@ impl ExportDialog {
             }
             Exportable::Run { .. } => self.stage = Stage::Gathering(path),
             Exportable::Figure(figure) => {
-                let (figure, format) = (figure.clone(), self.format);
-                self.write(path, cx, move || format.encode(&figure));
+                let (figure, format, as_zoomed) = (figure.clone(), self.format, self.as_zoomed);
+                self.write(path, cx, move || format.encode(&if as_zoomed { *figure } else { figure.of_whole_range() }));
             }
             Exportable::Drawing(drawing) => {
                 let (drawing, format) = (drawing.clone(), self.format);

@@ -19,11 +19,12 @@ pub struct Group {
     pub members: Vec<usize>,
 }
 
-/// Runs with the same value of `key`. A run without the key is in a group of its own kind, "none".
+/// Runs with the same value of `key`. A run without the key is in a group of its own kind, "not set": "none" is the value
+/// of some keys.
 /// Groups are in the order of their first run. `configs` are flat, see [`super::flatten`].
 pub fn group_by(configs: &[&BTreeMap<String, Value>], key: &str) -> Vec<Group> {
     gather(configs.iter().map(|config| {
-        let value = config.get(key).map_or_else(|| "none".to_owned(), plain);
+        let value = config.get(key).map_or_else(|| "not set".to_owned(), plain);
         format!("{} = {value}", short_key(key))
     }))
 }
@@ -40,7 +41,7 @@ pub fn group_all_but(configs: &[&BTreeMap<String, Value>], key: &str) -> Vec<Gro
         })
         .collect();
     let value =
-        |config: &BTreeMap<String, Value>, key: &String| config.get(key).map_or_else(|| "none".to_owned(), plain);
+        |config: &BTreeMap<String, Value>, key: &String| config.get(key).map_or_else(|| "not set".to_owned(), plain);
     let mut groups = gather(
         configs.iter().map(|config| telling.iter().map(|key| value(config, key)).collect::<Vec<_>>().join("\u{0}")),
     );
@@ -134,7 +135,13 @@ mod tests {
         configs[4].remove("model.layers");
         let groups = group_by(&configs.iter().collect::<Vec<_>>(), "model.layers");
         let labels: Vec<_> = groups.iter().map(|group| group.label.as_str()).collect();
-        assert_eq!(labels, ["layers = 4", "layers = 8", "layers = none"]);
+        assert_eq!(labels, ["layers = 4", "layers = 8", "layers = not set"]);
+        let caches = [BTreeMap::from([("cache".to_owned(), json!("none"))]), BTreeMap::new()];
+        assert_eq!(
+            group_by(&caches.iter().collect::<Vec<_>>(), "cache").len(),
+            2,
+            "\"none\" was chosen by one of them"
+        );
     }
 
     #[test]

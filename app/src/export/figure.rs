@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use egui::Color32;
 
 use crate::{
-    plot::Axis,
+    plot::{Axis, Quantity},
     theme::{self, Dash},
 };
 
@@ -47,6 +47,17 @@ impl FigureSeries {
     }
 }
 
+/// What a zoomed chart shows when nothing is cut off.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WholeRange {
+    /// Lowest and highest data value along x.
+    pub x: (f64, f64),
+    /// The same along y.
+    pub y: (f64, f64),
+    /// The curves from their first point to their last.
+    pub series: Vec<FigureSeries>,
+}
+
 /// A whole figure: what a chart shows, ready to be written as SVG, PNG or CSV.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
@@ -60,6 +71,8 @@ pub struct Figure {
     pub y: FigureAxis,
     /// The curves, first drawn first.
     pub series: Vec<FigureSeries>,
+    /// What stands outside a zoomed view as well; none where the view is everything.
+    pub whole: Option<Box<WholeRange>>,
     /// Small print under the figure: what was left out and why.
     pub notes: Vec<String>,
     /// Whether there is a legend. A single unnamed curve never has one.
@@ -70,6 +83,23 @@ pub struct Figure {
     pub size: (f64, f64),
 }
 
+impl Figure {
+    /// The same figure with nothing cut off.
+    pub fn of_whole_range(mut self) -> Self {
+        if let Some(whole) = self.whole.take() {
+            (self.x.range, self.y.range, self.series) = (whole.x, whole.y, whole.series);
+        }
+        self
+    }
+
+    /// What part of x a zoomed figure shows: `Step 450 to 900`.
+    pub fn view_words(&self) -> String {
+        let FigureAxis { axis, range } = &self.x;
+        let value = |x: f64| axis.quantity.value(if axis.quantity == Quantity::Count { x.round() } else { x });
+        format!("{} {} to {}", axis.label, value(range.0), value(range.1))
+    }
+}
+
 impl Default for Figure {
     fn default() -> Self {
         Self {
@@ -78,6 +108,7 @@ impl Default for Figure {
             x: FigureAxis::default(),
             y: FigureAxis::default(),
             series: Vec::new(),
+            whole: None,
             notes: Vec::new(),
             legend: true,
             metadata: BTreeMap::new(),
@@ -102,7 +133,7 @@ pub struct Drawing {
 #[cfg(test)]
 pub(super) mod examples {
     use super::*;
-    use crate::plot::{Quantity, Scale, XAxis, smooth};
+    use crate::plot::{Scale, XAxis, smooth};
 
     /// Three noisy loss curves, one with a gap, one with a band.
     pub(in crate::export) fn losses() -> Figure {

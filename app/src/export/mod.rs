@@ -10,7 +10,7 @@ mod svg;
 mod table_text;
 
 pub use csv::to_csv;
-pub use figure::{Drawing, Figure, FigureAxis, FigureSeries};
+pub use figure::{Drawing, Figure, FigureAxis, FigureSeries, WholeRange};
 pub use map::{MapBlocks, MapFigure, map_to_csv, map_to_png, map_to_svg};
 pub use png::{drawing_to_png, to_png};
 pub use svg::{ArcsFigure, FigureArc, ParallelFigure, ParallelFigureAxis, ParallelFigureLine, to_svg};

@@ -52,8 +52,9 @@ pub fn summary(analysis: &Analysis) -> Vec<String> {
     if let Some(spectra) = &analysis.spectra {
         let count = spectra.network.dimension.div_ceil(100);
         lines.push(format!(
-            "Scores of {}: the largest 1 % ({}) of {} hold {} of the energy; {}.",
+            "Scores of {} in {}: the largest 1 % ({}) of {} hold {} of the energy; {}.",
             counted(spectra.tokens, "token"),
+            counted(spectra.network.samples, "sample"),
             format::count(count as u64),
             counted(spectra.network.dimension, "eigenvalue"),
             share_words(&spectra.network, count),

@@ -20,6 +20,7 @@ use crate::{
         analysis::which_words,
         run_picker::{chosen_name, run_choices_ui, run_combo},
     },
+    state::Selection,
 };
 
 /// Width of the list, in points.
@@ -38,6 +39,9 @@ pub struct ModelChoice {
     /// Whether the keyboard goes to the path next.
     #[serde(skip)]
     wants_path: bool,
+    /// What the selection was when it was last followed.
+    #[serde(skip)]
+    followed: Option<(Option<PathBuf>, Option<RunId>)>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +68,20 @@ impl ModelChoice {
     /// Whether the run that the panel shows has a say.
     pub fn is_of_run(&self) -> bool {
         self.kind == Kind::Shown
+    }
+
+    /// Follows what is chosen elsewhere after this was: a model directory, or a run in its place.
+    pub fn follow(&mut self, selection: &Selection) {
+        let now = (selection.directory().map(Path::to_owned), selection.focused.clone());
+        let before = self.followed.replace(now.clone());
+        match (now, before) {
+            (now, Some(before)) if now == before => {}
+            // What was chosen here just now, or in a session before, stays.
+            (_, None) if !self.is_of_run() => {}
+            ((Some(folder), _), _) => *self = Self { followed: self.followed.take(), ..Self::of_folder(&folder) },
+            ((None, Some(_)), _) if self.kind == Kind::Folder => self.kind = Kind::Shown,
+            _ => {}
+        }
     }
 
     /// The model and its name, or what is missing.
@@ -111,7 +129,12 @@ impl ModelChoice {
         if let Some(Answer::Picked(path)) = cx.dialogs.take(key) {
             (self.kind, self.folder) = (Kind::Folder, path.display().to_string());
         }
-        let of_shown = if second { "The same model" } else { "The run above" };
+        let of_shown = match self.kind {
+            _ if second => "The same model",
+            Kind::Shown => "The run above",
+            // Its list comes with it.
+            Kind::Run | Kind::Folder => "A run",
+        };
         let text = match (self.kind, &self.run) {
             (Kind::Shown, _) => of_shown.to_owned(),
             (Kind::Run, Some(run)) => chosen_name(ui, &cx.state.run_name(run), WIDTH, cx),
@@ -165,4 +188,48 @@ pub fn checkpoint_ui(ui: &mut Ui, which: &mut Which, run: &RunSummary, cx: &Pane
         }
     });
     combo.response.accessible_name("Checkpoint");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::examples;
+
+    #[test]
+    fn the_last_thing_that_was_chosen_is_followed() {
+        let mut selection = Selection::default();
+        let mut choice = ModelChoice::default();
+        choice.follow(&selection);
+        assert!(choice.is_of_run());
+        selection.set_directory(Some("/models/a".into()));
+        choice.follow(&selection);
+        assert_eq!((choice.kind, choice.folder.as_str()), (Kind::Folder, "/models/a"));
+        // Looked into elsewhere, and then a run was chosen.
+        selection.set_directory(Some("/models/b".into()));
+        selection.focused = Some(examples::summary(1, "").id);
+        choice.follow(&selection);
+        assert!(choice.is_of_run());
+        // A directory that is chosen here stays until something else is chosen elsewhere.
+        choice = ModelChoice::of_folder(Path::new("/models/c"));
+        choice.follow(&selection);
+        choice.follow(&selection);
+        assert_eq!(choice.folder, "/models/c");
+        selection.focused = None;
+        choice.follow(&selection);
+        assert!(!choice.is_of_run(), "a run that is deleted is no choice");
+        selection.focused = Some(examples::summary(2, "").id);
+        choice.follow(&selection);
+        assert!(choice.is_of_run());
+    }
+
+    #[test]
+    fn a_folder_that_is_typed_after_a_run_was_chosen_stays() {
+        let mut selection = Selection::default();
+        selection.focused = Some(examples::summary(1, "").id);
+        let mut choice = ModelChoice::default();
+        choice.follow(&selection);
+        (choice.kind, choice.folder) = (Kind::Folder, "/models/a".to_owned());
+        choice.follow(&selection);
+        assert!(!choice.is_of_run());
+    }
 }

@@ -10,7 +10,11 @@ use headroom_engine::{
 };
 
 use super::runs::{Column, Order, Wish, column_words, fingerprint, pinned_columns};
-use crate::{context::PanelContext, theme, widgets::elided};
+use crate::{
+    context::PanelContext,
+    theme,
+    widgets::{elided, entered, moved_by_arrows},
+};
 
 /// Runs in the list at most; the search finds the others.
 const MOST: usize = 60;
@@ -29,6 +33,10 @@ struct Search {
     order: Order,
     /// The pinned columns of Runs.
     pinned: Vec<Column>,
+    /// The line that Enter takes: the first that is found, or where the arrow keys moved it.
+    marked: Option<usize>,
+    /// Lines of the frame before.
+    lines: usize,
     /// When it was drawn last: a list that was closed meanwhile begins anew.
     pass: u64,
 }
@@ -61,7 +69,7 @@ pub fn run_list_ui(ui: &mut Ui, run: &RunSummary, cx: &mut PanelContext<'_>) -> 
     chosen
 }
 
-/// The lines of a list of runs, of those alone that fit: the one that was clicked, which closes the list.
+/// The lines of a list of runs, of those alone that fit: the one that was clicked or taken by Enter, which closes the list.
 pub fn run_choices_ui(
     ui: &mut Ui,
     chosen: Option<&RunId>,
@@ -77,7 +85,9 @@ pub fn run_choices_ui(
         *search = Search { pinned: pinned_columns(cx.settings), ..Search::default() };
     }
     search.pass = pass;
-    search_ui(ui, &mut search, was_closed, cx);
+    let moved = moved_by_arrows(ui.ctx(), search.marked, search.lines);
+    search.marked = moved.or(search.marked);
+    let is_entered = search_ui(ui, &mut search, was_closed, cx);
     let palette = theme::palette(ui.visuals());
     let found = search.order.indices().iter().filter_map(|&index| cx.state.runs.get(index)).filter(|run| fits(run));
     let (shown, others): (Vec<&RunSummary>, Vec<&RunSummary>) =
@@ -86,10 +96,20 @@ pub fn run_choices_ui(
     let font = TextStyle::Button.resolve(ui.style());
     let pinned = search.pinned.clone();
     let mut clicked = None;
-    for run in shown.into_iter().chain(others).take(MOST) {
+    search.lines = all.min(MOST);
+    search.marked = search.marked.filter(|&marked| marked < search.lines);
+    for (place, run) in shown.into_iter().chain(others).take(MOST).enumerate() {
         ui.push_id(run.number, |ui| {
-            if line_ui(ui, run, chosen == Some(&run.id), (&font, &pinned), cx) {
+            let line = line_ui(ui, run, chosen == Some(&run.id), (&font, &pinned), cx);
+            let is_marked = search.marked == Some(place);
+            if line.clicked() || (is_marked && is_entered) {
                 clicked = Some(run.id.clone());
+            }
+            if is_marked && moved.is_some() {
+                line.scroll_to_me(None);
+            }
+            if is_marked {
+                line.highlight();
             }
         });
     }
@@ -105,13 +125,17 @@ pub fn run_choices_ui(
     clicked
 }
 
-/// The field, what is wrong with what stands in it, and which runs it finds.
-fn search_ui(ui: &mut Ui, search: &mut Search, is_new: bool, cx: &mut PanelContext<'_>) {
+/// The field, what is wrong with what stands in it, and which runs it finds. Whether Enter was pressed in it.
+fn search_ui(ui: &mut Ui, search: &mut Search, is_new: bool, cx: &mut PanelContext<'_>) -> bool {
     let field = TextEdit::singleline(&mut search.text).desired_width(NAME).hint_text("Search: a word, or loss<2");
     let field = ui.add(field).accessible_name("Search runs");
     if is_new {
         field.request_focus();
     }
+    if field.changed() {
+        search.marked = (!search.text.trim().is_empty()).then_some(0);
+    }
+    let is_entered = entered(ui, &field);
     let wish = Wish { filter: search.text.clone(), sorting: None, show_archived: !search.text.trim().is_empty() };
     let print = fingerprint(&cx.state.runs);
     search.order.update(&cx.state.runs, print, &cx.state.configs, &wish);
@@ -124,6 +148,7 @@ fn search_ui(ui: &mut Ui, search: &mut Search, is_new: bool, cx: &mut PanelConte
     } else if missing > 0 {
         ui.label(RichText::new(format!("Reading {}…", counted(missing as u64, "config"))).small().color(palette.weak));
     }
+    is_entered
 }
 
 /// One run: its name, its state, and what the pinned columns of Runs say of it.
@@ -133,7 +158,7 @@ fn line_ui(
     is_chosen: bool,
     (font, pinned): (&FontId, &[Column]),
     cx: &PanelContext<'_>,
-) -> bool {
+) -> Response {
     let name = cx.state.run_name(&run.id);
     let short = elided(ui, &name, cx.state.run_names(), font, NAME);
     let pinned = column_words(pinned, cx.state, run);
@@ -141,11 +166,12 @@ fn line_ui(
     let text = format!("{} {tail}", short.as_deref().unwrap_or(&name));
     let line = ui.selectable_label(is_chosen, text);
     let line = if short.is_some() { line.on_hover_text(&name) } else { line };
-    line.accessible_name(format!("{name} {tail}")).clicked()
+    line.accessible_name(format!("{name} {tail}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use egui::Key;
     use headroom_engine::store::RunState;
 
     use crate::{common::driver::Driver, examples, panels::live::LivePanel, state::State};
@@ -174,7 +200,7 @@ mod tests {
         driver.frame(&mut panel, vec![egui::Event::Text("5".to_owned())]);
         driver.settle(&mut panel);
         assert!(driver.has("No run matches."), "{:#?}", driver.names());
-        driver.key(&mut panel, egui::Key::Escape);
+        driver.key(&mut panel, Key::Escape);
         // Opened again, it begins anew.
         driver.click(&mut panel, "Run");
         driver.frame(&mut panel, vec![egui::Event::Text("number=3".to_owned())]);
@@ -183,5 +209,30 @@ mod tests {
         driver.click(&mut panel, &line);
         assert_eq!(driver.state.selection.focused, Some(examples::summary(3, "").id));
         assert!(!driver.has("Search runs"), "a choice closes the list");
+    }
+
+    #[test]
+    fn enter_takes_the_first_run_that_is_found_or_the_one_that_the_arrows_mark() {
+        let mut state = State::default();
+        state.runs_loaded = true;
+        state.runs = (0..30).rev().map(|number| examples::summary(number, &format!("run {number}"))).collect();
+        let (mut driver, mut panel) = (Driver::new(state), LivePanel::default());
+        driver.settle(&mut panel);
+        let mut open = |text: &str, keys: &[Key]| {
+            driver.click(&mut panel, "Run");
+            driver.frame(&mut panel, vec![egui::Event::Text(text.to_owned())]);
+            driver.settle(&mut panel);
+            for key in keys {
+                driver.key(&mut panel, *key);
+            }
+            (driver.state.selection.focused.clone(), driver.has("Search runs"))
+        };
+        let id = |number: u64| Some(examples::summary(number, "").id);
+        assert_eq!(open("number<20", &[Key::Enter]), (id(19), false), "the newest that is found");
+        assert_eq!(open("number<20", &[Key::ArrowDown, Key::ArrowDown, Key::Enter]), (id(17), false));
+        assert_eq!(open("number<20", &[Key::ArrowUp, Key::Enter]), (id(0), false), "round to the last");
+        assert_eq!(open("no such run", &[Key::Enter]), (id(0), true), "nothing is found, nothing is taken");
+        assert_eq!(open("", &[]), (id(0), false));
+        assert_eq!(open("", &[Key::Enter]), (id(0), true), "nothing was searched for");
     }
 }

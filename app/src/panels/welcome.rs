@@ -8,7 +8,7 @@ use headroom_engine::{
     config::{NumberWordsSource, Preset, PresetGroup, RunConfig, Source, presets},
 };
 
-use super::configure::{Estimate, expected_secs, expected_words};
+use super::configure::{Estimate, Expected};
 use crate::{format, state::State, theme};
 
 /// Size of a card.
@@ -144,9 +144,9 @@ fn facts(config: &RunConfig, state: &State) -> String {
     match Estimate::of(&known) {
         Ok(estimate) => {
             let steps = estimate.steps.unwrap_or_default();
-            let (secs, _) = expected_secs(&estimate, state, steps);
+            let time = Expected::of(&estimate, config, state, steps).map(|time| format!(", {}", time.words()));
             let parameters = format::parameters(estimate.cost.parameters);
-            format!("{parameters}, {shape}, {}, {}", counted(steps, "step"), expected_words(secs))
+            format!("{parameters}, {shape}, {}{}", counted(steps, "step"), time.unwrap_or_default())
         }
         Err(_) => shape,
     }

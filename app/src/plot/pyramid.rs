@@ -143,6 +143,23 @@ impl Pyramid {
         Some((*self.y.get(found.min as usize)?, *self.y.get(found.max as usize)?))
     }
 
+    /// Smallest and largest y of what the line shows for x in `lo..=hi`: its points there, and where it crosses the two edges
+    /// between a point inside and one outside, or between two outside. None when no part of it is there.
+    pub fn y_range_within(&self, (lo, hi): (f64, f64)) -> Option<(f64, f64)> {
+        let visible = self.visible((lo, hi));
+        let crossing = |after: usize, x: f64| {
+            let before = after.checked_sub(1)?;
+            let (x0, x1) = (*self.x.get(before)?, *self.x.get(after)?);
+            let (y0, y1) = (*self.y.get(before)?, *self.y.get(after)?);
+            let y = y0 + (y1 - y0) * (x - x0) / (x1 - x0);
+            y.is_finite().then_some((y, y))
+        };
+        [self.y_range(visible.clone()), crossing(visible.start, lo), crossing(visible.end, hi)]
+            .into_iter()
+            .flatten()
+            .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
     fn extremes(&self, range: Range<usize>) -> Extremes {
         let (mut at, end) = (range.start, range.end.min(self.x.len()));
         if end.saturating_sub(at) <= 2 * BASE {

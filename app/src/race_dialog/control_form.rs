@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use egui::{DragValue, Grid, RichText, Ui};
+use egui::{Grid, RichText, Ui};
 use headroom_engine::{
     analysis::AnalysisSpec,
     config::{Entrant, RunConfig, free_tag},
@@ -11,7 +11,7 @@ use headroom_engine::{
 };
 
 use super::{priced::Priced, variants::costs_ui};
-use crate::theme;
+use crate::{theme, widgets::number_ui};
 
 /// The most examples of an analysis.
 const MOST_EXAMPLES: usize = 100_000;
@@ -71,7 +71,7 @@ impl ControlForm {
         );
         ui.horizontal(|ui| {
             let label = ui.label("Examples per analysis");
-            let drag = ui.add(DragValue::new(&mut self.examples).range(1..=MOST_EXAMPLES).speed(8));
+            let drag = number_ui(ui, &mut self.examples, 1..=MOST_EXAMPLES, |drag| drag.speed(8));
             drag.labelled_by(label.id).on_hover_text("Of the held-out text, spread evenly over it");
         });
     }

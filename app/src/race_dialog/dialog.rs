@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use egui::{Align2, Button, Context, DragValue, Frame, Id, Modal, RichText, ScrollArea, TextEdit, Ui, vec2};
+use egui::{Align2, Button, Context, Frame, Id, Modal, RichText, ScrollArea, TextEdit, Ui, vec2};
 use headroom_engine::config::{Entrant, RunConfig, free_tag, runs_of};
 
 use super::{
@@ -17,10 +17,13 @@ use crate::{
     format,
     state::State,
     theme,
+    widgets::number_ui,
 };
 
 /// Seeds that can be queued at once.
 const MOST_SEEDS: u64 = 100;
+/// Width of the dialog in points: all columns of its lists find room.
+const WIDTH: f32 = 760.0;
 
 /// What is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,14 +60,15 @@ impl RaceDialog {
         let id = Id::unique("race");
         let area = Modal::default_area(id).anchor(Align2::CENTER_TOP, vec2(0.0, 56.0));
         let modal = Modal::new(id).area(area).frame(frame).show(ctx, |ui| {
-            ui.set_width(660.0_f32.min(ctx.content_rect().width() - 40.0));
+            ui.set_width(WIDTH.min(ctx.content_rect().width() - 40.0));
             let most = (ctx.content_rect().height() - 260.0).clamp(160.0, 620.0);
             self.head_ui(ui);
             ui.add_space(4.0);
             match self.kind {
                 Kind::Race => {
-                    let scroll = ScrollArea::vertical().max_height(most).auto_shrink([false, true]);
-                    scroll.show(ui, |ui| self.variants.ui(ui));
+                    // As high as it needs at once, and not a bit more in every frame.
+                    let scroll = ScrollArea::vertical().max_height(most).min_scrolled_height(most);
+                    scroll.auto_shrink([false, true]).show(ui, |ui| self.variants.ui(ui));
                 }
                 Kind::Sweep => self.sweep.ui(ui, most - 80.0),
                 Kind::Control => self.control.ui(ui),
@@ -98,7 +102,7 @@ impl RaceDialog {
             typed.accessible_name("Name of the race");
             if self.has_seeds() {
                 ui.label("Seeds");
-                let seeds = ui.add(DragValue::new(&mut self.seeds).range(1..=MOST_SEEDS).speed(0.05));
+                let seeds = number_ui(ui, &mut self.seeds, 1..=MOST_SEEDS, |drag| drag.speed(0.05));
                 seeds
                     .accessible_name("Seeds per config")
                     .on_hover_text("With how many seeds each config is trained; several give a band");
@@ -154,11 +158,14 @@ impl RaceDialog {
         let mut words = of(sound, "config", "configs");
         words += &[" × ", &of(seeds as usize, "seed", "seeds"), " = ", &of(runs as usize, "run", "runs")].concat();
         words += &flops.map(|flops| format!(", {} in all", format::flops(flops))).unwrap_or_default();
-        ui.label(words);
-        if left_out > 0 {
-            let text = format!("{} cannot be trained, for the reason beside it.", of(left_out, "config", "configs"));
-            ui.label(RichText::new(text).color(palette.error));
-        }
+        ui.horizontal_wrapped(|ui| {
+            ui.label(words);
+            if left_out > 0 {
+                let left_out = of(left_out, "config", "configs");
+                let text = format!("{left_out} cannot be trained, for the reason beside it.");
+                ui.label(RichText::new(text).color(palette.error));
+            }
+        });
         let mut open = true;
         ui.horizontal(|ui| {
             let label = match left_out {
@@ -199,5 +206,107 @@ impl RaceDialog {
         };
         let tag = free_tag(kind, self.name.trim(), &taken);
         vec![Action::StartAll(runs_of(&entrants, self.seeds()), self.base_dir.clone(), tag)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use egui::{Event, PointerButton, Pos2, RawInput, Rect, pos2};
+    use headroom_engine::config::preset;
+
+    use super::*;
+
+    /// The dialog in a window without a screen.
+    struct Shown {
+        ctx: Context,
+        dialog: RaceDialog,
+        size: egui::Vec2,
+        frames: u32,
+    }
+
+    impl Shown {
+        fn new(size: egui::Vec2) -> Self {
+            let ctx = Context::default();
+            ctx.enable_accesskit();
+            theme::install(&ctx);
+            let base = preset("grammar-decoder").unwrap().config().unwrap();
+            Self { ctx, dialog: RaceDialog::new(base, PathBuf::new()), size, frames: 0 }
+        }
+
+        /// A frame with these events: names of the controls and where they are.
+        fn frame(&mut self, events: Vec<Event>) -> Vec<(String, Rect)> {
+            self.frames += 1;
+            let input = RawInput {
+                screen_rect: Some(Rect::from_min_size(Pos2::ZERO, self.size)),
+                time: Some(f64::from(self.frames) * 0.1),
+                events,
+                ..RawInput::default()
+            };
+            let (state, mut actions) = (State::default(), Vec::new());
+            let mut output = self.ctx.clone().run_ui(input, |ui| {
+                self.dialog.ui(ui.ctx(), &state, &mut actions);
+            });
+            output.textures_delta.clear();
+            let nodes = output.platform_output.accesskit_update.unwrap().nodes;
+            let place = |node: &egui::accesskit::Node| {
+                let bounds = node.bounds()?;
+                let rect = Rect::from_min_max(
+                    pos2(bounds.x0 as f32, bounds.y0 as f32),
+                    pos2(bounds.x1 as f32, bounds.y1 as f32),
+                );
+                Some((node.label().or(node.value())?.to_owned(), rect))
+            };
+            nodes.iter().filter_map(|(_, node)| place(node)).collect()
+        }
+
+        fn click(&mut self, name: &str) {
+            let pos = place(&self.frame(Vec::new()), name).center();
+            let press = |pressed| Event::PointerButton {
+                pos,
+                button: PointerButton::Primary,
+                pressed,
+                modifiers: egui::Modifiers::NONE,
+            };
+            self.frame(vec![Event::PointerMoved(pos), press(true)]);
+            self.frame(vec![press(false)]);
+        }
+    }
+
+    fn place(nodes: &[(String, Rect)], name: &str) -> Rect {
+        nodes.iter().find(|(own, _)| own == name).map_or_else(|| panic!("{name}: {nodes:#?}"), |(_, rect)| *rect)
+    }
+
+    #[test]
+    fn nothing_moves_under_the_pointer_once_it_is_open() {
+        for size in [vec2(1024.0, 640.0), vec2(1280.0, 800.0), vec2(2560.0, 1440.0)] {
+            let mut shown = Shown::new(size);
+            for kind in ["Race", "Sweep", "Control"] {
+                if kind != "Race" {
+                    shown.click(kind);
+                }
+                // It is laid out once before it is seen.
+                shown.frame(Vec::new());
+                let places =
+                    |nodes: &[(String, Rect)]| ["Sweep", "Cancel", "Queue the runs"].map(|name| place(nodes, name));
+                let first = places(&shown.frame(Vec::new()));
+                for frame in 0..8 {
+                    assert_eq!(places(&shown.frame(Vec::new())), first, "{kind} at {size:?}, frame {frame}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_trained_is_told_in_a_line_that_is_there_anyway() {
+        let mut shown = Shown::new(vec2(1280.0, 800.0));
+        let mut base = preset("grammar-decoder").unwrap().config().unwrap();
+        base.model.heads = 3;
+        shown.dialog.kind = Kind::Sweep;
+        shown.dialog.sweep = SweepForm::new(&base);
+        shown.frame(Vec::new());
+        let nodes = shown.frame(Vec::new());
+        let told = place(&nodes, "2 configs cannot be trained, for the reason beside it.");
+        let count = place(&nodes, "0 configs × 1 seed = 0 runs, 0 FLOP in all");
+        assert_eq!(told.center().y, count.center().y);
     }
 }

@@ -125,7 +125,8 @@ impl SweepForm {
             Err(why) => drop(ui.label(RichText::new(why).color(palette.error))),
             Ok(all) => {
                 let base = all.iter().find_map(|priced| priced.cost);
-                ScrollArea::vertical().max_height(height).auto_shrink([false, true]).show(ui, |ui| {
+                let scroll = ScrollArea::vertical().max_height(height).min_scrolled_height(height);
+                scroll.auto_shrink([false, true]).show(ui, |ui| {
                     Grid::new("configs").num_columns(4).spacing([14.0, 5.0]).show(ui, |ui| {
                         for title in ["Config", "Parameters", "FLOPs per step", ""] {
                             ui.label(RichText::new(title).small().color(palette.weak));

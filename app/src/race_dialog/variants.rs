@@ -1,10 +1,10 @@
 //! The list of variants of a race, with their numbers.
 
-use egui::{Checkbox, DragValue, Grid, Label, RichText, Ui, vec2};
+use egui::{Checkbox, Grid, Label, RichText, Ui, vec2};
 use headroom_engine::config::{About, Answer, Number, NumberValue, Race, RunConfig, Side};
 
 use super::priced::{Price, Priced};
-use crate::{format, theme};
+use crate::{format, theme, widgets::number_ui};
 
 /// The least room for the reason why something cannot be trained, in points.
 const REASON: f32 = 220.0;
@@ -158,7 +158,7 @@ fn numbers_ui(ui: &mut Ui, answer: &mut Answer, base: &RunConfig, name: &str) ->
         };
         let most = most.min(widest);
         ui.label(RichText::new(symbol).weak());
-        let field = ui.add(DragValue::new(value).range(1.min(most)..=most).speed(0.1));
+        let field = number_ui(ui, value, 1.min(most)..=most, |drag| drag.speed(0.1));
         changed |= field.accessible_name(format!("{symbol} of {name}")).changed();
     }
     changed

@@ -1,6 +1,6 @@
 use egui::{Align, Button, Frame, Label, Layout, Margin, Panel, RichText, Stroke, Ui};
 use headroom_engine::{
-    store::{RunState, RunSummary},
+    store::{CheckpointKind, CheckpointRecord, RunState, RunSummary},
     worker::Command,
 };
 
@@ -77,11 +77,14 @@ fn words(run: &RunSummary, name: &str, state: &State, was_closed: bool) -> Strin
     } else {
         format!("\"{name}\" was interrupted {at}: the program ended while it trained.")
     };
-    let checkpoints = state.checkpoints.get(&run.id).map(|all| all.iter().map(|record| record.step).max());
+    // The best is kept to be used, without what training needs to go on.
+    let goes_on = |record: &&CheckpointRecord| record.kind != CheckpointKind::Best && record.problem.is_none();
+    let checkpoints =
+        state.checkpoints.get(&run.id).map(|all| all.iter().filter(goes_on).map(|record| record.step).max());
     match checkpoints {
         Some(Some(step)) if step == run.steps_done => format!("{what} Its checkpoint is from that step."),
-        Some(Some(step)) => format!("{what} Its last checkpoint is from step {}.", format::count(step)),
-        Some(None) => format!("{what} It has no checkpoint: Resume starts at the first step."),
+        Some(Some(step)) => format!("{what} Resume goes on from its checkpoint of step {}.", format::count(step)),
+        Some(None) => format!("{what} It has no checkpoint to go on from: Resume starts at the first step."),
         None => what,
     }
 }
@@ -113,5 +116,19 @@ mod tests {
         assert!(is_to_tell(&run, &state, &settings), "it was resumed and interrupted again");
         run.archived = true;
         assert!(!is_to_tell(&run, &state, &settings));
+    }
+
+    #[test]
+    fn the_step_that_is_named_is_the_one_that_training_goes_on_from() {
+        let mut state = State::default();
+        let run = RunSummary { state: RunState::Interrupted, steps_done: 1_400, ..examples::summary(1, "run") };
+        let kept = |step: u64, kind| CheckpointRecord { step, kind, ..examples::checkpoints()[0].clone() };
+        let best = kept(1_350, CheckpointKind::Best);
+        state.checkpoints.insert(run.id.clone(), vec![kept(1_000, CheckpointKind::Last), best.clone()]);
+        let told = words(&run, "run", &state, false);
+        assert!(told.ends_with("Resume goes on from its checkpoint of step 1,000."), "{told}");
+        state.checkpoints.insert(run.id.clone(), vec![best]);
+        let told = words(&run, "run", &state, false);
+        assert!(told.ends_with("Resume starts at the first step."), "{told}");
     }
 }

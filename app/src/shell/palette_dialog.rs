@@ -5,6 +5,7 @@ use crate::{
     shell::palette::{Entry, PaletteAction, entries, matching},
     state::State,
     theme,
+    widgets::moved_by_arrows,
 };
 
 /// Entries that are drawn.
@@ -40,22 +41,10 @@ impl PaletteDialog {
 
     /// Draws it over the window.
     pub fn ui(&mut self, ctx: &Context) -> Outcome {
-        let (up, down, enter) = ctx.input_mut(|input| {
-            (
-                input.consume_key(Modifiers::NONE, Key::ArrowUp),
-                input.consume_key(Modifiers::NONE, Key::ArrowDown),
-                input.consume_key(Modifiers::NONE, Key::Enter),
-            )
-        });
+        let enter = ctx.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Enter));
         let found: Vec<Entry> = matching(&self.entries, &self.query).into_iter().take(SHOWN).cloned().collect();
-        let last = found.len().saturating_sub(1);
-        if down {
-            self.chosen = if self.chosen >= last { 0 } else { self.chosen + 1 };
-        }
-        if up {
-            self.chosen = self.chosen.checked_sub(1).unwrap_or(last);
-        }
-        self.chosen = self.chosen.min(last);
+        let moved = moved_by_arrows(ctx, Some(self.chosen), found.len());
+        self.chosen = moved.unwrap_or(self.chosen).min(found.len().saturating_sub(1));
         let mut chosen = enter.then(|| found.get(self.chosen)).flatten().map(|entry| entry.does.clone());
         let area = Modal::default_area(Id::unique("palette")).anchor(egui::Align2::CENTER_TOP, egui::vec2(0.0, 72.0));
         let modal = Modal::new(Id::unique("palette")).area(area).show(ctx, |ui| {
@@ -78,7 +67,7 @@ impl PaletteDialog {
                 for (index, entry) in found.iter().enumerate() {
                     let is_chosen = index == self.chosen;
                     let response = line_ui(ui, index, entry, is_chosen);
-                    if is_chosen && (up || down) {
+                    if is_chosen && moved.is_some() {
                         response.scroll_to_me(None);
                     }
                     if response.clicked() {

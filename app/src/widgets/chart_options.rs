@@ -1,8 +1,8 @@
 //! The row of choices that all charts of a panel share.
 
-use egui::{ComboBox, Key, Slider, Ui};
+use egui::{ComboBox, Key, Ui};
 
-use super::together_ui;
+use super::{slider_ui, together_ui};
 use crate::{
     keys,
     plot::{MAX_SMOOTHING, XAxis},
@@ -54,8 +54,8 @@ impl ChartOptions<'_> {
             if is_narrow {
                 ui.spacing_mut().slider_width = 80.0;
             }
-            let slider = Slider::new(self.smoothing, 0.0..=MAX_SMOOTHING).fixed_decimals(2);
-            ui.add(slider).accessible_name("Smoothing").on_hover_text(
+            let slider = slider_ui(ui, self.smoothing, 0.0..=MAX_SMOOTHING, |slider| slider.fixed_decimals(2));
+            slider.accessible_name("Smoothing").on_hover_text(
                 "Debiased moving average: last = s·last + (1 − s)·y; shown: last / (1 − sⁿ). \
                  Curves of fewer than 30 points are drawn as they are.",
             );

@@ -15,6 +15,7 @@ pub struct Field<'a> {
     label: &'a str,
     help: &'a str,
     unit: &'a str,
+    hint: &'a str,
     problem: Option<&'a str>,
     label_width: f32,
     width: f32,
@@ -45,7 +46,7 @@ struct Draft {
 impl<'a> Field<'a> {
     /// A field called `label`, which is also its accessible name.
     pub fn new(label: &'a str) -> Self {
-        Self { label, help: "", unit: "", problem: None, label_width: 150.0, width: 120.0, enabled: true }
+        Self { label, help: "", unit: "", hint: "", problem: None, label_width: 150.0, width: 120.0, enabled: true }
     }
 
     /// What the value means, its formula, its usual range: shown on hover and read to screen readers.
@@ -57,6 +58,12 @@ impl<'a> Field<'a> {
     /// The unit, shown behind the control.
     pub fn unit(mut self, unit: &'a str) -> Self {
         self.unit = unit;
+        self
+    }
+
+    /// What an empty text or number means, shown in its place.
+    pub fn hint(mut self, hint: &'a str) -> Self {
+        self.hint = hint;
         self
     }
 
@@ -137,7 +144,7 @@ impl<'a> Field<'a> {
     /// A line of text.
     pub fn text(self, ui: &mut Ui, value: &mut String) -> FieldResponse {
         self.row(ui, |field, ui| {
-            let response = ui.add(TextEdit::singleline(value).desired_width(field.width));
+            let response = ui.add(TextEdit::singleline(value).desired_width(field.width).hint_text(field.hint));
             FieldResponse { changed: response.changed(), response, unreadable: None }
         })
     }
@@ -229,7 +236,7 @@ impl<'a> Field<'a> {
         keys::note_field(ui.ctx(), &out.response);
         let problem = out.unreadable.as_deref().or(self.problem);
         if let Some(problem) = problem {
-            ui.painter().rect_stroke(out.response.rect, 5.0, Stroke::new(1.5, palette.error), StrokeKind::Outside);
+            mark_invalid(ui, &out.response);
             ui.scope(|ui| {
                 // As low as the text is: it belongs to the control above.
                 ui.spacing_mut().interact_size.y = 0.0;
@@ -250,9 +257,6 @@ impl<'a> Field<'a> {
             if !description.is_empty() {
                 node.set_description(description);
             }
-            if problem.is_some() {
-                node.set_invalid(Invalid::True);
-            }
         });
         out
     }
@@ -270,7 +274,7 @@ impl<'a> Field<'a> {
         let written = write(value);
         let draft = ui.data(|data| data.get_temp::<Draft>(id)).filter(|draft| draft.value == written);
         let mut text = draft.as_ref().map_or_else(|| written.clone(), |draft| draft.text.clone());
-        let response = ui.add(TextEdit::singleline(&mut text).desired_width(self.width));
+        let response = ui.add(TextEdit::singleline(&mut text).desired_width(self.width).hint_text(self.hint));
         let mut changed = false;
         let parsed = parse(&text);
         if response.changed()
@@ -291,6 +295,13 @@ impl<'a> Field<'a> {
     }
 }
 
+/// Outlines a control whose value cannot be used, and says so to screen readers.
+pub(super) fn mark_invalid(ui: &Ui, response: &Response) {
+    let error = theme::palette(ui.visuals()).error;
+    ui.painter().rect_stroke(response.rect, 5.0, Stroke::new(1.5, error), StrokeKind::Outside);
+    ui.ctx().accesskit_node_builder(response.id, |node| node.set_invalid(Invalid::True));
+}
+
 fn clean(text: &str) -> String {
     text.trim()
         .chars()
@@ -299,7 +310,7 @@ fn clean(text: &str) -> String {
         .collect()
 }
 
-fn parse_integer(text: &str) -> Result<u64, String> {
+pub(super) fn parse_integer(text: &str) -> Result<u64, String> {
     let clean = clean(text);
     if clean.is_empty() {
         return Err("Enter a whole number.".to_owned());
@@ -315,7 +326,7 @@ fn parse_integer(text: &str) -> Result<u64, String> {
     }
 }
 
-fn parse_float(text: &str) -> Result<f64, String> {
+pub(super) fn parse_float(text: &str) -> Result<f64, String> {
     let clean = clean(text);
     if clean.is_empty() {
         return Err("Enter a number.".to_owned());
@@ -326,7 +337,7 @@ fn parse_float(text: &str) -> Result<f64, String> {
     }
 }
 
-fn quoted(text: &(impl Display + ?Sized)) -> String {
+pub(super) fn quoted(text: &(impl Display + ?Sized)) -> String {
     let text: String = text.to_string().chars().take(24).collect();
     format!("\u{201C}{text}\u{201D}")
 }

@@ -10,8 +10,8 @@ use crate::theme;
 
 /// Below this width, in points, a chart is not read any more: fewer stand beside each other.
 const NARROWEST: f32 = 300.0;
-/// The most charts beside each other, where nothing else is chosen.
-const ACROSS: usize = 6;
+/// The most charts beside each other.
+pub const MOST_ACROSS: usize = 6;
 /// Height of a heading in points.
 const HEAD: f32 = 20.0;
 /// Width of what a chart is dragged by.
@@ -45,12 +45,42 @@ impl TileWish {
     }
 }
 
-/// What is dragged.
-#[derive(Clone, Copy, Debug)]
+/// One chart of a grid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tile<'a> {
+    /// Stable name, of which a grid has one each: a chart is known by it wherever it stands.
+    pub key: &'a str,
+    /// Above the chart.
+    pub title: String,
+}
+
+/// What is dragged: others may come or go meanwhile, so its place is found anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Dragged {
     /// The grid it belongs to.
     of: Id,
+    /// Of its key.
+    tile: Id,
+}
+
+impl Dragged {
+    fn new(of: Id, tile: &Tile<'_>) -> Self {
+        Self { of, tile: of.with(("tile", tile.key)) }
+    }
+
+    fn place(self, of: Id, tiles: &[Tile<'_>]) -> Option<usize> {
+        tiles.iter().position(|tile| Self::new(of, tile) == self)
+    }
+}
+
+/// Where a heading stands in its grid.
+#[derive(Clone, Copy)]
+struct Spot {
+    of: Id,
     place: usize,
+    /// How many charts there are, and how many beside each other.
+    count: usize,
+    across: usize,
 }
 
 /// A grid of charts.
@@ -75,41 +105,41 @@ impl<'a> Multiples<'a> {
 
     /// How many of `count` charts stand beside each other in so much width.
     pub fn columns(&self, width: f32, count: usize) -> usize {
-        let fitting = || ((width / NARROWEST) as usize).clamp(1, ACROSS);
+        let fitting = || ((width / NARROWEST) as usize).clamp(1, MOST_ACROSS);
         self.across.unwrap_or_else(fitting).clamp(1, count.max(1))
     }
 
-    /// Draws the charts with these titles: `chart` draws one by its place, `menu` adds to the menu of one. Those out of sight
-    /// are not drawn. Titles differ.
+    /// Draws the charts: `chart` draws one by its place, `menu` adds to the menu of one. Those out of sight are not drawn.
     pub fn show(
         self,
         ui: &mut Ui,
-        titles: &[String],
+        tiles: &[Tile<'_>],
         mut chart: impl FnMut(&mut Ui, usize, f32),
         mut menu: impl FnMut(&mut Ui, usize),
     ) -> Option<TileWish> {
         let id = ui.scope_id().with(self.salt);
         let gap = ui.spacing().item_spacing;
         let whole = ui.available_width();
-        let across = self.columns(whole, titles.len());
+        let across = self.columns(whole, tiles.len());
         let width = ((whole - gap.x * (across - 1) as f32) / across as f32).floor();
         let size = vec2(width, HEAD + gap.y + self.height);
         let mut wish = None;
-        for (row, beside) in titles.chunks(across).enumerate() {
+        for (row, beside) in tiles.chunks(across).enumerate() {
             let (line, _) = ui.allocate_exact_size(vec2(whole, size.y), Sense::hover());
-            for (column, title) in beside.iter().enumerate() {
+            for (column, tile) in beside.iter().enumerate() {
                 let place = row * across + column;
                 let rect = Rect::from_min_size(line.min + vec2((width + gap.x) * column as f32, 0.0), size);
                 if !ui.is_rect_visible(rect) {
                     continue;
                 }
-                let builder = UiBuilder::new().max_rect(rect).id_salt((self.salt, title));
+                let builder = UiBuilder::new().max_rect(rect).id_salt((self.salt, tile.key));
                 ui.scope_builder(builder.layout(Layout::top_down(Align::LEFT)), |ui| {
-                    let asked = head_ui(ui, title, (id, place), (titles.len(), across), |ui| menu(ui, place));
+                    let spot = Spot { of: id, place, count: tiles.len(), across };
+                    let asked = head_ui(ui, tile, spot, |ui| menu(ui, place));
                     wish = wish.or(asked);
                     chart(ui, place, self.height);
                 });
-                wish = wish.or(drop_ui(ui, rect, (id, place), gap.x));
+                wish = wish.or(drop_ui(ui, rect, (id, place), tiles, gap.x));
             }
         }
         wish
@@ -117,18 +147,13 @@ impl<'a> Multiples<'a> {
 }
 
 /// The heading of a chart: its handle, its title, its menu.
-fn head_ui(
-    ui: &mut Ui,
-    title: &str,
-    (of, place): (Id, usize),
-    (count, across): (usize, usize),
-    menu: impl FnOnce(&mut Ui),
-) -> Option<TileWish> {
+fn head_ui(ui: &mut Ui, tile: &Tile<'_>, spot: Spot, menu: impl FnOnce(&mut Ui)) -> Option<TileWish> {
+    let (title, Spot { place, count, .. }) = (&tile.title, spot);
     let mut wish = None;
     let strong = theme::palette(ui.visuals()).strong;
     ui.allocate_ui_with_layout(vec2(ui.available_width(), HEAD), Layout::left_to_right(Align::Center), |ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
-        wish = handle_ui(ui, title, (of, place), (count, across));
+        wish = handle_ui(ui, tile, spot);
         let room = (ui.available_width() - 34.0).max(20.0);
         ui.scope(|ui| {
             ui.set_max_width(room);
@@ -159,12 +184,13 @@ fn head_ui(
 }
 
 /// What a chart is dragged by, or moved with the arrow keys.
-fn handle_ui(ui: &mut Ui, title: &str, (of, place): (Id, usize), (count, across): (usize, usize)) -> Option<TileWish> {
+fn handle_ui(ui: &mut Ui, tile: &Tile<'_>, Spot { of, place, count, across }: Spot) -> Option<TileWish> {
+    let title = &tile.title;
     let (rect, _) = ui.allocate_exact_size(vec2(HANDLE, HEAD), Sense::empty());
-    // By its title, so that it keeps the keyboard at its next place.
-    let handle = ui.interact(rect, of.with(("move", title)), Sense::click_and_drag());
+    // By its key, so that it keeps the keyboard at its next place.
+    let handle = ui.interact(rect, of.with(("move", tile.key)), Sense::click_and_drag());
     handle.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Move {title}")));
-    handle.dnd_set_drag_payload(Dragged { of, place });
+    handle.dnd_set_drag_payload(Dragged::new(of, tile));
     if handle.clicked() {
         handle.request_focus();
     }
@@ -182,7 +208,7 @@ fn handle_ui(ui: &mut Ui, title: &str, (of, place): (Id, usize), (count, across)
     {
         let painter = ui.ctx().layer_painter(LayerId::new(Order::Tooltip, of.with("dragged")));
         let font = TextStyle::Body.resolve(ui.style());
-        let galley = painter.layout_no_wrap(title.to_owned(), font, palette.strong);
+        let galley = painter.layout_no_wrap(title.clone(), font, palette.strong);
         let at = pointer + vec2(12.0, 4.0);
         let ground = Rect::from_min_size(at, galley.size()).expand(4.0);
         painter.rect_filled(ground, 3.0, palette.background);
@@ -207,16 +233,17 @@ fn arrows(ui: &Ui, handle: &Response, across: usize) -> Option<isize> {
 }
 
 /// Shows where what is dragged over a chart would stand, and has it stand there once it is let go.
-fn drop_ui(ui: &Ui, rect: Rect, (of, place): (Id, usize), gap: f32) -> Option<TileWish> {
+fn drop_ui(ui: &Ui, rect: Rect, (of, place): (Id, usize), tiles: &[Tile<'_>], gap: f32) -> Option<TileWish> {
     let dragged = DragAndDrop::payload::<Dragged>(ui.ctx()).filter(|dragged| dragged.of == of)?;
+    let from = dragged.place(of, tiles)?;
     let pointer = ui.ctx().pointer_interact_pos()?;
     if !rect.expand(gap / 2.0).contains(pointer) || !ui.clip_rect().contains(pointer) {
         return None;
     }
     let is_after = pointer.x > rect.center().x;
     let slot = place + usize::from(is_after);
-    let to = if slot > dragged.place { slot - 1 } else { slot };
-    if to == dragged.place {
+    let to = if slot > from { slot - 1 } else { slot };
+    if to == from {
         return None;
     }
     let x = if is_after { rect.right() + gap / 2.0 } else { rect.left() - gap / 2.0 };
@@ -224,7 +251,7 @@ fn drop_ui(ui: &Ui, rect: Rect, (of, place): (Id, usize), gap: f32) -> Option<Ti
     ui.painter().line_segment([pos2(x, rect.top()), pos2(x, rect.bottom())], Stroke::new(3.0, accent));
     if ui.input(|input| input.pointer.any_released()) {
         DragAndDrop::clear_payload(ui.ctx());
-        return Some(TileWish::Move { from: dragged.place, to });
+        return Some(TileWish::Move { from, to });
     }
     None
 }
@@ -245,6 +272,18 @@ mod tests {
         TileWish::Move { from: 1, to: 7 }.apply(&mut list);
         TileWish::Remove(3).apply(&mut list);
         assert_eq!(list, ["d", "c", "a"], "a place that is not there changes nothing");
+    }
+
+    #[test]
+    fn what_is_dragged_is_found_where_it_stands_now() {
+        let tiles = |keys: &[&'static str]| -> Vec<Tile<'static>> {
+            keys.iter().map(|key| Tile { key, title: "Loss".to_owned() }).collect()
+        };
+        let of = Id::unique("grid");
+        let dragged = Dragged::new(of, &tiles(&["b"])[0]);
+        assert_eq!(dragged.place(of, &tiles(&["a", "b"])), Some(1));
+        assert_eq!(dragged.place(of, &tiles(&["new", "a", "b"])), Some(2), "a chart that came before it");
+        assert_eq!(dragged.place(of, &tiles(&["a"])), None);
     }
 
     #[test]

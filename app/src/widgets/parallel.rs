@@ -23,8 +23,13 @@ const ABOVE: f32 = 30.0;
 const BELOW: f32 = 10.0;
 /// Height of a second line of names.
 const LINE: f32 = 14.0;
-/// Room at both sides for the names of the outer axes.
+/// The least and the most room at a side, for the name of the outer axis and the values that stand at the right of the last.
 const BESIDE: f32 = 62.0;
+const MOST_BESIDE: f32 = 170.0;
+/// From an axis to the values at its right.
+const TO_VALUE: f32 = 7.0;
+/// What stands for a value that is not there: "none" is the value of some keys.
+const NO_VALUE: &str = "no value";
 /// So close to a brush, in points, a value is taken in.
 const SNAP: f32 = 9.0;
 /// Places that differ by less are the same: a brush that ends at a value holds it.
@@ -150,9 +155,11 @@ impl<'a> Parallel<'a> {
     pub fn show(self, ui: &mut Ui, state: &mut ParallelState) -> ParallelResponse {
         state.brushes.retain(|key, _| self.axes.iter().any(|axis| axis.key == *key));
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), self.height), Sense::CLICK);
+        let rulers: Vec<Ruler> = self.axes.iter().map(Ruler::new).collect();
+        let beside = self.beside(ui, &rulers, rect.width());
         let mut plot = Rect::from_min_max(
-            pos2(rect.left() + BESIDE, rect.top() + ABOVE),
-            pos2(rect.right() - BESIDE, rect.bottom() - BELOW),
+            pos2(rect.left() + beside[0], rect.top() + ABOVE),
+            pos2(rect.right() - beside[1], rect.bottom() - BELOW),
         );
         let xs = self.places(plot);
         // Names that have no room beside each other stand in two lines in turn.
@@ -162,7 +169,6 @@ impl<'a> Parallel<'a> {
         }
         let painter = ui.painter_at(rect);
         painter.rect_filled(rect, 6.0, theme::palette(ui.visuals()).well);
-        let rulers: Vec<Ruler> = self.axes.iter().map(Ruler::new).collect();
         for ((axis, ruler), &x) in self.axes.iter().zip(&rulers).zip(&xs) {
             brush_ui(ui, (axis, ruler), x, plot, state);
         }
@@ -177,7 +183,7 @@ impl<'a> Parallel<'a> {
         let touched = pointer.and_then(|at| touched(&points, &passing, at));
         let hovered = touched.and_then(|line| self.lines.get(line)).map(|line| line.id);
         self.lines_ui(ui, &painter, &points, &passing, &rulers, hovered.or(self.highlight));
-        self.axes_ui(ui, &painter, (plot, is_staggered), &xs, &rulers, state);
+        self.axes_ui(ui, &painter, (plot, is_staggered, beside), &xs, &rulers, state);
         if let Some(line) = touched {
             self.tooltip(&response, line);
         }
@@ -278,18 +284,28 @@ impl<'a> Parallel<'a> {
         if self.axes.len() > 1 { width / (self.axes.len() - 1) as f32 } else { width }
     }
 
+    /// Room at both sides, so wide that what stands there is not cut unless it is very long.
+    fn beside(&self, ui: &Ui, rulers: &[Ruler], width: f32) -> [f32; 2] {
+        let small = TextStyle::Small.resolve(ui.style());
+        let of = |text: &str| text_width(ui, text, &small);
+        let half = |axis: Option<&ParallelAxis>| axis.map_or(0.0, |axis| of(&axis.label) / 2.0 + 4.0);
+        let ticks = rulers.last().map_or(&[][..], |ruler| ruler.ticks.as_slice());
+        let values = ticks.iter().map(|(_, label)| of(label) + TO_VALUE + 4.0).fold(0.0, f32::max);
+        let needed = [half(self.axes.first()), half(self.axes.last()).max(values)];
+        needed.map(|needed| needed.clamp(BESIDE, MOST_BESIDE.min(0.25 * width).max(BESIDE)))
+    }
+
     /// Whether the name of an axis is wider than what there is between two.
     fn is_tight(&self, ui: &Ui, width: f32) -> bool {
         let small = TextStyle::Small.resolve(ui.style());
-        let room = self.gap(width).min(2.0 * BESIDE) - 8.0;
-        self.axes.iter().any(|axis| elided(ui, &axis.label, &small, room) != axis.label)
+        self.axes.iter().any(|axis| text_width(ui, &axis.label, &small) > self.gap(width) - 8.0)
     }
 
     fn axes_ui(
         &self,
         ui: &Ui,
         painter: &Painter,
-        (plot, is_staggered): (Rect, bool),
+        (plot, is_staggered, beside): (Rect, bool, [f32; 2]),
         xs: &[f32],
         rulers: &[Ruler],
         state: &ParallelState,
@@ -298,8 +314,15 @@ impl<'a> Parallel<'a> {
         let small = TextStyle::Small.resolve(ui.style());
         let gap = self.gap(plot.width());
         for (index, ((axis, ruler), &x)) in self.axes.iter().zip(rulers).zip(xs).enumerate() {
-            let room = if is_staggered { 2.0 * gap } else { gap };
-            let title = elided(ui, &axis.label, &small, room.min(2.0 * BESIDE) - 8.0);
+            let is_last = index + 1 == self.axes.len();
+            let mut room = if is_staggered { 2.0 * gap } else { gap } - 8.0;
+            if index == 0 {
+                room = room.min(2.0 * (beside[0] - 2.0));
+            }
+            if is_last {
+                room = room.min(2.0 * (beside[1] - 2.0));
+            }
+            let title = elided(ui, &axis.label, &small, room);
             let above = if is_staggered && index % 2 == 1 { LINE } else { 0.0 };
             painter.text(
                 pos2(x, plot.top() - 8.0 - above),
@@ -333,9 +356,10 @@ impl<'a> Parallel<'a> {
                 }
                 last = Some(y);
                 painter.hline(x - 3.0..=x + 3.0, y, Stroke::new(1.0, palette.weak));
-                let text = elided(ui, label, &small, (gap - 16.0).max(30.0));
+                let room = if is_last { beside[1] - TO_VALUE - 2.0 } else { gap - 16.0 };
+                let text = elided(ui, label, &small, room.max(30.0));
                 let galley = painter.layout_no_wrap(text, small.clone(), palette.text);
-                let at = pos2(x + 7.0, y - galley.size().y / 2.0);
+                let at = pos2(x + TO_VALUE, y - galley.size().y / 2.0);
                 let ground = Rect::from_min_size(at, galley.size()).expand2(vec2(2.0, 0.0));
                 painter.rect_filled(ground, 2.0, palette.well.gamma_multiply(0.75));
                 painter.galley(at, galley, palette.text);
@@ -372,7 +396,7 @@ impl ParallelAxis {
     /// The value of a line as people read it.
     pub fn text(&self, line: usize) -> String {
         match (self.values.get(line).copied().flatten(), &self.scale) {
-            (None, _) => "none".to_owned(),
+            (None, _) => NO_VALUE.to_owned(),
             (Some(value), ParallelScale::Number(axis)) => axis.quantity.value(value),
             (Some(place), ParallelScale::Category(names)) => {
                 names.get(place.max(0.0) as usize).cloned().unwrap_or_default()
@@ -409,7 +433,7 @@ impl Ruler {
         };
         let mut ticks: Vec<(f32, String)> = Vec::new();
         if floor > 0.0 {
-            ticks.push((0.0, "none".to_owned()));
+            ticks.push((0.0, NO_VALUE.to_owned()));
         }
         match &axis.scale {
             ParallelScale::Category(names) => {
@@ -537,11 +561,13 @@ fn ramp_shape(rect: Rect) -> Shape {
     Shape::mesh(mesh)
 }
 
+fn text_width(ui: &Ui, text: &str, font: &FontId) -> f32 {
+    ui.fonts_mut(|fonts| fonts.layout_no_wrap(text.to_owned(), font.clone(), Color32::PLACEHOLDER).size().x)
+}
+
 /// The text, or its beginning with an ellipsis, in so many points.
 fn elided(ui: &Ui, text: &str, font: &FontId, room: f32) -> String {
-    let width = |text: &str| {
-        ui.fonts_mut(|fonts| fonts.layout_no_wrap(text.to_owned(), font.clone(), Color32::PLACEHOLDER).size().x)
-    };
+    let width = |text: &str| text_width(ui, text, font);
     if width(text) <= room {
         return text.to_owned();
     }
@@ -580,8 +606,50 @@ mod tests {
         let ruler = Ruler::new(&category);
         assert_eq!([0, 1, 2].map(|line| ruler.place(line)), [1.0, NONE, 0.0], "what has no value stands at the foot");
         assert!(!ruler.has(2));
-        assert_eq!((category.text(0), category.text(2)), ("c".to_owned(), "none".to_owned()));
-        assert_eq!(ruler.ticks[0].1, "none");
+        assert_eq!((category.text(0), category.text(2)), ("c".to_owned(), NO_VALUE.to_owned()));
+        assert_eq!(ruler.ticks[0].1, NO_VALUE);
+        let category = ParallelAxis {
+            scale: ParallelScale::Category(vec!["none".to_owned()]),
+            ..number(&[Some(0.0), None], Scale::Linear)
+        };
+        assert_ne!(category.text(0), category.text(1), "\"none\" may be what was chosen");
+        let ticks = Ruler::new(&category).ticks;
+        assert_eq!(ticks.len(), 2);
+        assert_ne!(ticks[0].1, ticks[1].1);
+    }
+
+    #[test]
+    fn names_and_values_at_the_edges_are_not_cut() {
+        let names = ["a value of many letters", "b"].map(str::to_owned).to_vec();
+        let axis = |label: &str| ParallelAxis {
+            key: label.to_owned(),
+            label: label.to_owned(),
+            scale: ParallelScale::Category(names.clone()),
+            values: vec![Some(0.0), Some(1.0)],
+        };
+        let axes = [axis("A name at the left edge"), axis("A name at the right")];
+        let lines = ["a", "b"].map(|name| ParallelLine { id: 0, name });
+        let ctx = egui::Context::default();
+        let input = || egui::RawInput {
+            screen_rect: Some(Rect::from_min_size(Pos2::ZERO, vec2(700.0, 500.0))),
+            ..egui::RawInput::default()
+        };
+        let mut shown = BTreeMap::new();
+        for _ in 0..3 {
+            let output = ctx.run_ui(input(), |ui| {
+                Parallel::new("test", &axes, &lines).show(ui, &mut ParallelState::default());
+            });
+            for shape in &output.shapes {
+                if let Shape::Text(text) = &shape.shape {
+                    let is_whole = shape.clip_rect.expand(0.5).contains_rect(text.visual_bounding_rect());
+                    *shown.entry(text.galley.text().to_owned()).or_insert(true) &= is_whole;
+                }
+            }
+            output.drop_without_applying_deltas();
+        }
+        for text in ["A name at the left edge", "A name at the right", "a value of many letters"] {
+            assert_eq!(shown.get(text), Some(&true), "{shown:?}");
+        }
     }
 
     #[test]

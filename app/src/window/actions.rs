@@ -161,6 +161,8 @@ impl HeadroomWindow {
             Action::StartAll(configs, base_dir, tag) => self.start_all(configs, base_dir, tag),
             Action::Inspect(run) => {
                 *self.inspector_open(ctx) = true;
+                // A model directory that panels of analyses showed gives way, also to the run that was focused before.
+                self.state.selection.set_directory(None);
                 self.state.selection.focused = Some(run);
             }
             Action::Delete(run) => self.state.delete_runs(&[run]),

@@ -248,7 +248,8 @@ impl HeadroomWindow {
                 dialogs: &mut self.dialogs,
                 actions: &mut self.actions,
             };
-            self.panels.inspector.stand_beside(open, &cx);
+            let shows_directory = self.panels.get(open).shows_directory(&cx);
+            self.panels.inspector.stand_beside(open, shows_directory, &cx);
             if self.panels.inspector.is_empty(&cx) {
                 return;
             }

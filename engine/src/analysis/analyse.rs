@@ -4,7 +4,7 @@ use candle_core::{DType, Device, Tensor};
 
 use super::{
     Analysis, AnalysisError, AnalysisSpec, CapturedVariance, MapBatch, ProjectionSum, ScoreBatch, ScoreShape,
-    Similarity, SimilaritySum, SpectraSum, Topic, reconstruction::ReconstructionSum,
+    Similarity, SimilaritySum, SpectraSum, Topic, finish::Watch, reconstruction::ReconstructionSum,
 };
 use crate::{
     attention::{Cell, HeadPlan, ModelPlan},
@@ -38,6 +38,31 @@ pub struct Basis {
     pub directions: Vec<Vec<f32>>,
 }
 
+/// What an analysis is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// The model reads the examples.
+    Reading,
+    /// Eigenvalues of the scores are found, once all are there.
+    Spectra,
+    /// Scores are restored from some pairs, once all are there.
+    Reconstruction,
+    /// Singular values of weights are found.
+    Weights,
+}
+
+impl Doing {
+    /// In words, before the name of a model.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Reading => "Reading the text with",
+            Self::Spectra => "Finding the spectra of",
+            Self::Reconstruction => "Restoring the scores of",
+            Self::Weights => "Looking at the weights of",
+        }
+    }
+}
+
 /// What an analysis needs to know beside model and text.
 pub struct AnalysisContext<'a> {
     /// What is to be found out.
@@ -50,8 +75,8 @@ pub struct AnalysisContext<'a> {
     pub bases: &'a [Basis],
     /// Memory that may be used.
     pub free: Option<u64>,
-    /// Told the share that is done, 0..=1.
-    pub tell: &'a dyn Fn(f64),
+    /// Told what is being done, and the share of everything that is, 0..=1.
+    pub tell: &'a dyn Fn(Doing, f64),
     /// Asked between batches.
     pub should_stop: &'a dyn Fn() -> bool,
 }
@@ -99,8 +124,13 @@ pub fn analyse(
         .map(|spec| ReconstructionSum::new(shape.clone(), spec, context.free))
         .transpose()?;
     let needs_scores = spectra.is_some() || !projections.is_empty() || reconstruction.is_some();
-    // Restoring scores takes its time once all are there.
-    let streaming = if reconstruction.is_some() { 0.5 } else { 0.95 };
+    // Eigenvalues take their time once all scores are there, and so does restoring scores.
+    let streaming = match (spectra.is_some(), reconstruction.is_some()) {
+        (false, false) => 0.95,
+        (true, false) => 0.7,
+        (_, true) => 0.5,
+    };
+    let restoring = if reconstruction.is_some() { if spectra.is_some() { 0.6 } else { streaming } } else { 0.95 };
     let mut whole = 0;
     for batch in batches {
         if (context.should_stop)() {
@@ -164,7 +194,10 @@ pub fn analyse(
                 whole += rows.len() as u64;
             }
         }
-        (context.tell)(streaming * (analysis.examples as f64 / context.examples.max(1) as f64).min(1.0));
+        (context.tell)(
+            Doing::Reading,
+            streaming * (analysis.examples as f64 / context.examples.max(1) as f64).min(1.0),
+        );
     }
     let origins = origins(&plan.stack.head_plan, heads);
     let with_origins = |sum: &SimilaritySum| Ok(Similarity { origins: origins.clone(), ..sum.finish()? });
@@ -183,7 +216,9 @@ pub fn analyse(
         analysis.note(Topic::Analysis, [note]);
     }
     if let Some(spectra) = spectra {
-        let found = spectra.finish_unless(context.should_stop)?;
+        let tell = |share: f64| (context.tell)(Doing::Spectra, streaming + (restoring - streaming) * share);
+        tell(0.0);
+        let found = spectra.finish_unless(&Watch { should_stop: context.should_stop, tell: &tell })?;
         if found.network.is_rank_deficient() {
             let note = format!(
                 "The covariance of whole maps has {} and only {}, so that its rank is at most that. \
@@ -197,7 +232,7 @@ pub fn analyse(
         analysis.spectra = Some(found);
     }
     if let Some(sum) = reconstruction {
-        let tell = |share: f64| (context.tell)(streaming + (0.98 - streaming) * share);
+        let tell = |share: f64| (context.tell)(Doing::Reconstruction, restoring + (0.98 - restoring) * share);
         let (found, notes) = sum.finish(plan, &tell, context.should_stop)?;
         analysis.note(Topic::Reconstruction, notes);
         analysis.reconstruction = Some(found);
@@ -205,9 +240,10 @@ pub fn analyse(
     analysis.projections =
         projections.into_iter().zip(context.bases).map(|(sum, basis)| sum.finish(basis.name.clone())).collect();
     if spec.captured {
+        (context.tell)(Doing::Weights, 0.98);
         analysis.captured = Some(CapturedVariance::of(model)?);
     }
-    (context.tell)(1.0);
+    (context.tell)(Doing::Weights, 1.0);
     Ok(analysis)
 }
 

@@ -14,9 +14,30 @@ use super::{
 };
 use crate::ops::{Real, part};
 
+/// How long work is followed, and cut short.
+pub(super) struct Watch<'a> {
+    /// Asked between its parts.
+    pub(super) should_stop: &'a dyn Fn() -> bool,
+    /// Told the share of it that is done, 0..=1.
+    pub(super) tell: &'a dyn Fn(f64),
+}
+
+/// The share of the work that the eigenvalues of the network take, before those of layers and heads.
+const OF_NETWORK: f64 = 0.5;
+
+impl Watch<'_> {
+    fn network_is_done(&self) {
+        (self.tell)(OF_NETWORK);
+    }
+
+    fn layer_is_done(&self, layer: usize, layers: usize) {
+        (self.tell)(OF_NETWORK + (0.95 - OF_NETWORK) * (layer + 1) as f64 / layers.max(1) as f64);
+    }
+}
+
 /// All that was summed up.
 pub(super) struct Finished<'a, T> {
-    pub(super) should_stop: &'a dyn Fn() -> bool,
+    pub(super) watch: &'a Watch<'a>,
     pub(super) shape: ScoreShape,
     pub(super) spec: SpectrumSpec,
     pub(super) packing: Packing,
@@ -47,7 +68,7 @@ impl Ways {
 
 /// The spectra of all examples.
 pub(super) fn finish<T: Real>(found: Finished<'_, T>) -> Result<ScoreSpectra, AnalysisError> {
-    let Finished { should_stop, shape, spec, packing, heads, sums, queries, row_mean_energy, examples } = found;
+    let Finished { watch, shape, spec, packing, heads, sums, queries, row_mean_energy, examples } = found;
     let n = shape.tokens;
     let layers = shape.computing.len();
     let all = total(&heads);
@@ -88,9 +109,9 @@ pub(super) fn finish<T: Real>(found: Finished<'_, T>) -> Result<ScoreSpectra, An
         overlaps: Vec::new(),
     };
     match sums {
-        Sums::Samples { layers } => from_samples(&mut spectra, layers, &shape, &spec, packing, should_stop)?,
+        Sums::Samples { layers } => from_samples(&mut spectra, layers, &shape, &spec, packing, watch)?,
         Sums::Outer { groups, row_mean_subtracted } => {
-            from_outer(&mut spectra, groups, row_mean_subtracted, &shape, &spec, packing, should_stop)?;
+            from_outer(&mut spectra, groups, row_mean_subtracted, &shape, &spec, packing, watch)?;
         }
         Sums::Sketch { omega, rank, groups, row_mean_subtracted } => {
             spectra.method = SpectrumMethod::Sketch { rank };
@@ -122,14 +143,15 @@ fn from_samples<T: Real>(
     shape: &ScoreShape,
     spec: &SpectrumSpec,
     packing: Packing,
-    should_stop: &dyn Fn() -> bool,
+    watch: &Watch<'_>,
 ) -> Result<(), AnalysisError> {
-    let wanted = Wanted { components: spec.components, exact: spec.exact, should_stop };
+    let wanted = Wanted { components: spec.components, exact: spec.exact, should_stop: watch.should_stop };
     let width = packing.size();
     let mut ways = Ways::default();
     let network = Samples::new(layers.iter().map(|layer| whole(layer, width)).collect(), width);
     let solved = solve(&Source::Samples(network.clone()), &wanted, true)?;
     let vectors = take(&mut spectra.network, solved, &mut ways);
+    watch.network_is_done();
     let mut first = 0;
     for ((layer, values), heads) in layers.iter().enumerate().zip(&shape.computing) {
         let all = whole(values, width);
@@ -165,6 +187,7 @@ fn from_samples<T: Real>(
                 take(&mut spectra.heads[layer * shape.heads + head], solved, &mut ways);
             }
         }
+        watch.layer_is_done(layer, shape.computing.len());
     }
     let known = spectra.network.values.len();
     spectra.patterns = match &vectors {
@@ -194,9 +217,9 @@ fn from_outer(
     shape: &ScoreShape,
     spec: &SpectrumSpec,
     packing: Packing,
-    should_stop: &dyn Fn() -> bool,
+    watch: &Watch<'_>,
 ) -> Result<(), AnalysisError> {
-    let wanted = Wanted { components: spec.components, exact: spec.exact, should_stop };
+    let wanted = Wanted { components: spec.components, exact: spec.exact, should_stop: watch.should_stop };
     let width = packing.size();
     let sum_of =
         |groups: &[Vec<f64>], samples: u64| Source::<f64>::Covariance(mean_of(groups, samples, [width, width]));
@@ -207,6 +230,7 @@ fn from_outer(
         Vectors::Directions(directions) => directions,
         Vectors::None | Vectors::Weights(_) => Dense::zeros(0, width),
     };
+    watch.network_is_done();
     for (layer, spectrum) in spectra.layers.iter_mut().enumerate() {
         if spectrum.samples == 0 {
             spectra.overlaps.push(Vec::new());
@@ -219,6 +243,7 @@ fn from_outer(
             spectra.overlaps.push(running(&energies, spectrum.trace));
         }
         take(spectrum, solve(&covariance, &wanted, false)?, &mut ways);
+        watch.layer_is_done(layer, shape.computing.len());
     }
     for (spectrum, group) in spectra.heads.iter_mut().zip(&groups) {
         if spectrum.samples > 0 {

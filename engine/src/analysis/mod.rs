@@ -31,7 +31,7 @@ mod spectrum;
 mod tests;
 mod view;
 
-pub use analyse::{AnalysisContext, Basis, NOT_YET, analyse, examples_at_once};
+pub use analyse::{AnalysisContext, Basis, Doing, NOT_YET, analyse, examples_at_once};
 pub use arrays::{NamedArray, PackedAnalysis};
 pub use captured::{CapturedVariance, LayerEnergies};
 pub(crate) use eigen::{Dense, Eigen, eigen};

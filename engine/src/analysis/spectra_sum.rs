@@ -2,7 +2,7 @@ use rayon::prelude::*;
 
 use super::{
     AnalysisError, ScoreSpectra, SpectrumSpec,
-    finish::{Finished, finish},
+    finish::{Finished, Watch, finish},
     krylov::most_directions,
     moments::{add_outer, add_sketch, subtract_row_means},
     nystroem::TESTS,
@@ -356,16 +356,16 @@ impl<T: Real> SpectraSum<T> {
     /// # Errors
     /// If there was no example, or eigenvalues cannot be found.
     pub fn finish(self) -> Result<ScoreSpectra, AnalysisError> {
-        self.finish_unless(&|| false)
+        self.finish_unless(&Watch { should_stop: &|| false, tell: &|_| () })
     }
 
     /// The same, which takes minutes at worst, unless `should_stop` says so.
     ///
     /// # Errors
     /// As [`Self::finish`], or if it was stopped.
-    pub fn finish_unless(self, should_stop: &dyn Fn() -> bool) -> Result<ScoreSpectra, AnalysisError> {
+    pub(super) fn finish_unless(self, watch: &Watch<'_>) -> Result<ScoreSpectra, AnalysisError> {
         finish(Finished {
-            should_stop,
+            watch,
             shape: self.shape,
             spec: self.spec,
             packing: self.packing,

@@ -73,7 +73,8 @@ pub const RECORDED: &[Metric] = &[
         ..logged(
             series_names::PROBE_ENERGY_IN_1_PERCENT,
             "Energy in 1 % of eigenvalues",
-            "sum of the largest 1 % of eigenvalues / sum of all, of the network's scores on the probe batch",
+            "sum of the largest 1 % of eigenvalues / sum of all, of the network's scores on the examples of the \
+             probe batch: fewer examples than dimensions make it larger",
         )
     },
     Metric {

@@ -49,7 +49,7 @@ impl LiveAnalyses {
             bases: &[],
             // Beside a run that trains.
             free: memory::free_bytes().map(|free| free / 2),
-            tell: &|_| (),
+            tell: &|_, _| (),
             should_stop,
         };
         analyse(model, held_out.spread(self.examples, self.at_once), &wanted)

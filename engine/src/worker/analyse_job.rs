@@ -1,5 +1,5 @@
 use std::{
-    cell::Cell,
+    cell::RefCell,
     time::{Duration, Instant},
 };
 
@@ -67,10 +67,11 @@ fn carry_out(
     let failed = |error: JobError| Some(error.told(|why| format!("Could not analyse the attention of {named}. {why}")));
     let refused = |why: String| failed(JobError::refusal(why));
     let stages = 1 + job.subspaces.len();
-    let told = Cell::new(None::<Instant>);
+    let told = RefCell::new(None::<(Instant, String)>);
     let tell = |stage: usize, what: &str, fraction: f64| {
-        if told.get().is_none_or(|told| told.elapsed() >= APART) || fraction == 0.0 {
-            told.set(Some(Instant::now()));
+        let is_new = |(at, said): &(Instant, String)| at.elapsed() >= APART || said != what;
+        if told.borrow().as_ref().is_none_or(is_new) || fraction == 0.0 {
+            told.replace(Some((Instant::now(), what.to_owned())));
             context.outbox.send(Event::Analysing {
                 analysis: job.analysis.clone(),
                 stage: what.to_owned(),
@@ -79,8 +80,7 @@ fn carry_out(
         }
     };
     tell(0, "Loading the model", 0.0);
-    let subject =
-        Subject::load_from(&context.store, &job.target, job.data.as_deref(), job.spec.shuffled).map_err(refused)?;
+    let subject = Subject::load(context, &job.target, job.data.as_deref(), job.spec.shuffled).map_err(refused)?;
     subject.require_analysable().map_err(refused)?;
     let tokens = job.spec.tokens.unwrap_or_else(|| subject.tokens());
     subject.require_positions(tokens).map_err(refused)?;
@@ -93,7 +93,7 @@ fn carry_out(
             tokens,
             bases,
             free: memory::free_bytes().map(|free| free - free / 8),
-            tell: &|fraction| tell(stage, &format!("Looking at {}", subject.named), fraction),
+            tell: &|doing, fraction| tell(stage, &format!("{} {}", doing.words(), subject.named), fraction),
             should_stop: &|| {
                 control.wait_while_paused();
                 control.should_stop()
@@ -105,7 +105,7 @@ fn carry_out(
     let ended = |error: Option<JobError>| error.and_then(failed);
     let (mut bases, mut of_spaces) = (Vec::new(), Vec::new());
     for (number, Subspace { target, data }) in job.subspaces.iter().enumerate() {
-        let other = Subject::load(context, target, data.as_deref()).map_err(refused)?;
+        let other = Subject::load(context, target, data.as_deref(), None).map_err(refused)?;
         other.require_analysable().map_err(refused)?;
         let components = job.spec.spectrum.as_ref().map_or(SpectrumSpec::default().components, |spec| spec.components);
         let spec = AnalysisSpec {

@@ -131,7 +131,7 @@ pub(super) struct Scheduler {
     /// The benchmarks as they were sent last; none where nobody asked yet.
     benchmarks_sent: Option<Vec<BenchmarkSummary>>,
     /// Size and time of the store's files when they were last checked.
-    trace: Option<Trace>,
+    trace: Trace,
     /// The damaged runs that were told of.
     damaged: RefCell<Vec<DamagedRun>>,
 }
@@ -155,6 +155,8 @@ impl Scheduler {
         is_controlled: bool,
     ) -> Result<Self, std::io::Error> {
         let folder = store.paths().database().to_owned();
+        // What others write from here on is noticed.
+        let trace = trace(&folder);
         let monitor = Monitor::start(outbox.clone(), writer.clone(), folder, monitor::INTERVAL, gpu::reader)?;
         let engine_thread =
             EngineThread::start(store.clone(), writer, outbox.clone(), messages.clone(), monitor.position())?;
@@ -175,7 +177,7 @@ impl Scheduler {
             runs_sent: Instant::now(),
             looked_after: Instant::now(),
             benchmarks_sent: None,
-            trace: None,
+            trace,
             damaged: RefCell::default(),
         })
     }
@@ -454,7 +456,7 @@ impl Scheduler {
             self.looked_after = Instant::now();
             self.runs_changed |= self.store.mark_interrupted().is_ok_and(|runs| !runs.is_empty());
             let trace = trace(self.store.paths().database());
-            if self.trace.replace(trace).is_some_and(|before| before != trace) {
+            if std::mem::replace(&mut self.trace, trace) != trace {
                 self.runs_changed = true;
                 self.look_after_benchmarks();
             }

@@ -31,8 +31,8 @@ const OPERATIONS: [(&str, f64, f64, f64); 9] = [
 
 /// Puts two stored benchmarks into the view model, the newest whole.
 pub fn fill_with_benchmarks(state: &mut State) {
-    let newest = record(2, "grammar decoder: data.sequence_length 64, 128, 256, 512", 1.0);
-    let older = record(1, "before the change", 1.31);
+    let newest = example_benchmark(2, "grammar decoder: data.sequence_length 64, 128, 256, 512", 1.0);
+    let older = example_benchmark(1, "before the change", 1.31);
     state.apply(Event::Benchmarks { benchmarks: vec![newest.summary.clone(), older.summary.clone()] });
     for record in [newest, older] {
         state.apply(Event::Benchmark { record: Box::new(record) });
@@ -95,7 +95,7 @@ fn generation_record(preset: GenerationPreset) -> BenchmarkRecord {
         name: preset.name().to_owned(),
         points: count,
         points_total: count,
-        ..record(3, preset.name(), 1.0).summary
+        ..example_benchmark(3, preset.name(), 1.0).summary
     };
     BenchmarkRecord { summary, spec, results: SweepResult { limits: Some(limits), points, is_complete: true } }
 }
@@ -154,7 +154,8 @@ fn generated(cache: &str, source: usize, beams: usize, batch: usize) -> Generati
     }
 }
 
-fn record(number: u64, name: &str, slow: f64) -> BenchmarkRecord {
+/// A finished benchmark of two variants over four lengths. `slow`: its times beside those of the newest one.
+pub fn example_benchmark(number: u64, name: &str, slow: f64) -> BenchmarkRecord {
     let base = preset("grammar-decoder").and_then(|preset| preset.config().ok()).unwrap_or_default();
     let axis = "data.sequence_length=64,128,256,512".parse().expect("an axis");
     let sides =

@@ -16,7 +16,7 @@ use headroom_app::{
     settings::ThemeChoice,
 };
 use headroom_engine::{
-    config::Problem,
+    config::{Problem, RunConfig},
     speed::GenerationPreset,
     store::{NewSnapshot, RunId, RunState, SnapshotData, SnapshotRecord, snapshot_kinds},
     worker::{Command, Event},
@@ -65,15 +65,24 @@ fn in_both_themes(name: &str, mut draw: impl FnMut(ThemeChoice) -> Screen) {
     }
 }
 
+/// Runs that were measured with as many threads as there are cores make the expected times the same on every machine.
+fn measured_here(screen: &mut Screen) {
+    let threads = RunConfig::default().threads_used() as u32;
+    for run in &mut screen.state().runs {
+        run.threads = threads;
+    }
+}
+
 fn welcome(theme: ThemeChoice) -> Screen {
-    // Runs that were measured make the expected times the same on every machine.
     let mut screen = full(theme, PanelId::CONFIGURE);
+    measured_here(&mut screen);
     screen.click("Show the presets");
     screen
 }
 
 fn configure(theme: ThemeChoice) -> Screen {
     let mut screen = full(theme, PanelId::CONFIGURE);
+    measured_here(&mut screen);
     screen.state().current = None;
     screen.state().waiting.clear();
     screen

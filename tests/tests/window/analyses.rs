@@ -433,6 +433,9 @@ fn heads_show_every_map_and_one_with_its_tokens() {
     assert!(screen.has("Map: L2H1 minus L3H0"), "{:#?}", screen.words());
     let (told, _) = screen.description("Map: L2H1 minus L3H0");
     assert!(told.starts_with("25 × 25"), "without the two special ones: {told}");
+    let help = "Point at a row to see what its query attends to, at the name of a key to see what attends to it. A click \
+                locks it, Esc releases it.";
+    assert_eq!(screen.labels(help), 1, "once for the three maps");
     screen.focus("Map: L2H1 minus L3H0");
     screen.press(Modifiers::NONE, Key::Enter);
     assert!(screen.says("1 \"the\": ") && screen.says("sum of the row"), "{:#?}", screen.words());

@@ -20,5 +20,6 @@ mod race;
 mod reconstruct;
 mod runs;
 mod shell;
+mod speed;
 mod states;
 mod upload;

@@ -409,6 +409,21 @@ fn a_model_that_is_dropped_on_the_window_is_shown() {
 }
 
 #[test]
+fn no_run_stands_beside_the_model_of_a_folder() {
+    let mut screen = panel();
+    let _ = asked(&mut screen);
+    let has_run = |screen: &Screen| [screen.has("Run"), screen.has("Checkpoint"), screen.has("Repeat this run")];
+    assert_eq!(has_run(&screen), [true; 3], "{:#?}", screen.words());
+    screen.drop_on(Path::new("/models/bert"));
+    let _ = asked(&mut screen);
+    screen.settle();
+    assert_eq!(has_run(&screen), [false; 3], "neither in the panel nor in the inspector: {:#?}", screen.words());
+    screen.choose("Model", "A run");
+    screen.settle();
+    assert_eq!(has_run(&screen), [true; 3], "{:#?}", screen.words());
+}
+
+#[test]
 fn models_of_before_are_remembered_and_forgotten() {
     let mut screen = panel();
     let _ = asked(&mut screen);

@@ -1,6 +1,6 @@
 //! The three sections: which heads, how many dimensions, how many pairs.
 
-use egui::{Label, RichText, Slider, Ui};
+use egui::{Label, RichText, Ui};
 use headroom_engine::{attention::HeadAt, config::counted};
 
 use super::{
@@ -13,7 +13,7 @@ use crate::{
     panels::{analysis::head_name, redundancy::spot},
     plot::{Axis, Quantity},
     theme,
-    widgets::{HeadMap, HeadSpot},
+    widgets::{HeadMap, HeadSpot, slider_ui},
 };
 
 /// Heads that are written out.
@@ -46,8 +46,10 @@ fn head_ui(ui: &mut Ui, is_on: &mut bool, title: &str, help: &str, slider: (&str
         let (name, value) = slider;
         let label = ui.add_enabled(is_known, Label::new(name));
         ui.spacing_mut().slider_width = (ui.available_width() - 80.0).clamp(80.0, 260.0);
-        let slider = Slider::new(value, 0.0..=1.0).fixed_decimals(2).step_by(0.01);
-        ui.add_enabled(is_known, slider).labelled_by(label.id).on_hover_text(help);
+        let slider = ui.add_enabled_ui(is_known, |ui| {
+            slider_ui(ui, value, 0.0..=1.0, |slider| slider.fixed_decimals(2).step_by(0.01))
+        });
+        slider.inner.labelled_by(label.id).on_hover_text(help);
     });
 }
 

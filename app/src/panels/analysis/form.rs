@@ -1,4 +1,4 @@
-use egui::{Button, ComboBox, DragValue, ProgressBar, Spinner, Ui};
+use egui::{Button, ComboBox, ProgressBar, Spinner, Ui};
 use headroom_engine::{
     analysis::AnalysisSpec,
     store::RunId,
@@ -12,6 +12,7 @@ use crate::{
     file_dialogs::current_folder,
     format,
     state::{PendingAnalysis, SubjectId},
+    widgets::number_ui,
 };
 
 /// What a form of analyses says.
@@ -153,16 +154,20 @@ impl<O: FormOptions> AnalysisForm<O> {
     fn sample_ui(&mut self, ui: &mut Ui, subject: &Subject) {
         let label = ui.label("Examples");
         let (least, help) = O::WORDS.examples;
-        let examples = DragValue::new(&mut self.examples).range(least..=100_000).speed(8);
-        ui.add(examples).labelled_by(label.id).on_hover_text(help);
+        let examples = number_ui(ui, &mut self.examples, least..=100_000, |drag| drag.speed(8));
+        examples.labelled_by(label.id).on_hover_text(help);
         let label = ui.label("Tokens");
         let (most, help) = O::WORDS.tokens;
         // How a model of elsewhere was trained is not known.
         let least = usize::from(subject.run.is_none() && self.tokens > 0);
-        let tokens = DragValue::new(&mut self.tokens)
-            .range(least..=most)
-            .custom_formatter(|tokens, _| if tokens < 1.0 { "as trained".to_owned() } else { format!("{tokens:.0}") });
-        ui.add(tokens).labelled_by(label.id).on_hover_text(help);
+        let tokens = number_ui(ui, &mut self.tokens, least..=most, |drag| {
+            drag.custom_formatter(
+                |tokens, _| {
+                    if tokens < 1.0 { "as trained".to_owned() } else { format!("{tokens:.0}") }
+                },
+            )
+        });
+        tokens.labelled_by(label.id).on_hover_text(help);
     }
 
     /// Asks for what the form says.

@@ -31,9 +31,27 @@ use crate::{
 /// Heights that charts can be given, in points.
 const HEIGHTS: RangeInclusive<f32> = 140.0..=1600.0;
 
-/// The height of a chart that takes this share of the window.
-fn usual_height(ui: &Ui, share: f32) -> f32 {
-    (share * ui.ctx().content_rect().height()).clamp(200.0, 900.0)
+/// Rows of the table that stay in sight below the charts.
+const ROWS: usize = 4;
+/// Height of a row, of the title of a chart, and of what else stands between the charts and the first row: the legend, the
+/// handle, the controls of the table and its header.
+const ROW: f32 = 32.0;
+const TITLE: f32 = 28.0;
+const BETWEEN: f32 = 140.0;
+/// The height of the chart of the difference, as a share of the chart above it.
+const DIFFERENCE: f32 = 0.78;
+
+/// The height of charts that together are `heights` of them high, until the user gives them another: so that a few rows of
+/// the table are in sight below.
+fn usual_height(ui: &Ui, heights: &[f32], rows: usize) -> f32 {
+    let room = ui.clip_rect().height() - (ui.cursor().top() - ui.min_rect().top());
+    height_above(room, heights, rows, ui.ctx().content_rect().height())
+}
+
+fn height_above(room: f32, heights: &[f32], rows: usize, window: f32) -> f32 {
+    let most = if heights.len() > 1 { 0.26 } else { 0.4 } * window;
+    let others = BETWEEN + ROW * rows.min(ROWS) as f32 + TITLE * heights.len() as f32;
+    ((room - others) / heights.iter().sum::<f32>().max(1.0)).clamp(*HEIGHTS.start(), most.clamp(200.0, 900.0))
 }
 
 /// Runs that "Show the newest runs" shows.
@@ -208,7 +226,9 @@ impl ComparePanel {
         let mut asked_export = asked.export;
         let (pointed, clicked) = match view.shape {
             Shape::Scatter => {
-                let height = view.height.unwrap_or_else(|| usual_height(ui, 0.5));
+                // A row of controls stands above it.
+                let usual = || (usual_height(ui, &[1.0], bundles.len()) - ROW).max(*HEIGHTS.start());
+                let height = view.height.unwrap_or_else(usual);
                 let configs = &self.configs;
                 let given = Given { bundles: &bundles, metric: &metric, configs, baseline: pinned_number };
                 let shown = self.scatter.ui(ui, &given, view, height, highlight);
@@ -300,8 +320,9 @@ impl ComparePanel {
         highlight: Option<u64>,
     ) -> (Option<u64>, Option<u64>) {
         let (mut pointed, mut clicked) = (None, None);
-        let count = metrics.len() + usize::from(difference.is_some());
-        let height = view.height.unwrap_or_else(|| usual_height(ui, if count > 1 { 0.26 } else { 0.4 }));
+        let rows = made.first().map_or(0, |made| made.lines.len() + made.loading);
+        let heights: Vec<f32> = metrics.iter().map(|_| 1.0).chain(difference.map(|_| DIFFERENCE)).collect();
+        let height = view.height.unwrap_or_else(|| usual_height(ui, &heights, rows));
         for (index, ((metric, made), state)) in metrics.iter().zip(made).zip(&mut self.charts).enumerate() {
             let lines: Vec<ChartLine<'_>> = made.lines.iter().map(super::lines::Line::chart_line).collect();
             let title = series_title(metric);
@@ -315,7 +336,7 @@ impl ComparePanel {
                 let lines: Vec<ChartLine<'_>> = difference.lines.iter().map(super::lines::Line::chart_line).collect();
                 let title = difference_title(metric);
                 let chart = difference_chart(&title, metric, &lines, view, difference.loading > 0);
-                let shown = chart.height(0.78 * height).legend(true).highlight(highlight).show(
+                let shown = chart.height(DIFFERENCE * height).legend(true).highlight(highlight).show(
                     ui,
                     &mut self.difference_chart,
                     &mut self.shared,
@@ -351,5 +372,25 @@ impl ComparePanel {
         let is_difference = which == Which::Difference;
         let figure = figure(metric, made, is_difference, view, (state, &self.shared), about);
         self.export = Some(ExportDialog::new("compare", Exportable::Figure(Box::new(figure)), cx));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_rows_of_the_table_are_in_sight_below_the_charts() {
+        for (room, window) in [(626.0, 800.0), (1000.0, 1200.0), (1260.0, 1440.0)] {
+            for heights in [&[1.0][..], &[1.0, DIFFERENCE], &[1.0, 1.0]] {
+                let height = height_above(room, heights, 9, window);
+                let charts = heights.iter().map(|share| share * height + TITLE).sum::<f32>();
+                assert!(charts + BETWEEN + ROWS as f32 * ROW <= room + 0.1, "{height} of {room} for {heights:?}");
+                assert!(height >= 150.0, "{height} of {room} for {heights:?}");
+            }
+        }
+        // A low window has charts that can be read; what few rows leave goes to them.
+        assert_eq!(height_above(380.0, &[1.0, DIFFERENCE], 9, 600.0), *HEIGHTS.start());
+        assert!(height_above(626.0, &[1.0, 1.0], 1, 800.0) > height_above(626.0, &[1.0, 1.0], 4, 800.0));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use egui::{Button, Key, Label, RichText, TextEdit, Ui};
+use egui::{Button, Color32, Key, Label, RichText, TextEdit, TextStyle, Ui};
 
 use super::{
     configs::copy_menu_ui,
@@ -24,9 +24,8 @@ use crate::{
 
 /// Room for the panel's scroll bar beside the table, in points.
 const BAR: f32 = 8.0;
-/// About how wide a character of a value and of the small difference beside it is, in points.
-const VALUE: f32 = 7.5;
-const DIFFERENCE: f32 = 5.6;
+/// Room in a cell beside its words, in points.
+const MARGIN: f32 = 10.0;
 
 /// The table, as the user arranged it.
 #[derive(Default)]
@@ -65,7 +64,7 @@ impl ComparedTable {
         let weak = theme::palette(ui.visuals()).weak;
         let titles: Vec<(String, String)> =
             measures.iter().map(|measure| (measure.title(&words), measure.short(&words))).collect();
-        let columns = columns(&measures, &titles, &table, view.group.is_some());
+        let columns = columns(ui, &measures, &titles, &table, view.group.is_some());
         if !self.chose_columns {
             let gap = ui.spacing().item_spacing.x;
             let without = without_room(&columns, ui.available_width() - BAR, gap);
@@ -179,6 +178,7 @@ impl ComparedTable {
 
 /// The columns of the table, each with its title and its header.
 fn columns<'a>(
+    ui: &Ui,
     measures: &[Measure],
     titles: &'a [(String, String)],
     table: &[Row],
@@ -194,15 +194,22 @@ fn columns<'a>(
     }
     for (place, (measure, (title, short))) in measures.iter().zip(titles).enumerate() {
         let (width, rank) = measure.room(is_grouped, is_compared);
-        let widest = table.iter().filter_map(|row| row.entries.get(place)).map(width_of).fold(0.0, f32::max);
+        let widest =
+            table.iter().filter_map(|row| row.entries.get(place)).map(|entry| width_of(ui, entry)).fold(0.0, f32::max);
         columns.push(Column::number(title, title, width.max(widest)).short(short).rank(rank).keeps());
     }
     columns
 }
 
-/// About as wide as a value with its difference is drawn, in points.
-fn width_of(entry: &Entry) -> f32 {
-    VALUE * entry.shown.chars().count() as f32 + DIFFERENCE * entry.delta.chars().count() as f32 + 22.0
+/// As wide as a value with its difference is drawn, in points: nothing of it is cut.
+fn width_of(ui: &Ui, entry: &Entry) -> f32 {
+    let of = |text: &str, style: TextStyle| {
+        let font = style.resolve(ui.style());
+        ui.fonts_mut(|fonts| fonts.layout_no_wrap(text.to_owned(), font, Color32::PLACEHOLDER).size().x)
+    };
+    let difference =
+        if entry.delta.is_empty() { 0.0 } else { of(&entry.delta, TextStyle::Small) + ui.spacing().item_spacing.x };
+    of(&entry.shown, TextStyle::Body) + difference + MARGIN
 }
 
 /// The largest x that every line reaches.
@@ -270,5 +277,34 @@ fn cell_ui(
                 value.on_hover_text(exact.to_string());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_as_wide_as_the_mean_of_a_group_with_its_difference() {
+        let entry = Entry {
+            value: Some(3.1),
+            shown: "3.1111 \u{b1} 0.01699".to_owned(),
+            delta: "\u{2212}0.02088 (\u{2212}0.7 %) at 12,800".to_owned(),
+            ..Entry::default()
+        };
+        let ctx = egui::Context::default();
+        theme::install(&ctx);
+        let mut widths = (0.0, 0.0);
+        for _ in 0..3 {
+            let output = ctx.run_ui(egui::RawInput::default(), |ui| {
+                let drawn = ui.horizontal(|ui| {
+                    ui.label(&entry.shown);
+                    ui.label(RichText::new(&entry.delta).small());
+                });
+                widths = (width_of(ui, &entry), drawn.response.rect.width());
+            });
+            output.drop_without_applying_deltas();
+        }
+        assert!(widths.0 >= widths.1 && widths.0 < widths.1 + 24.0, "{widths:?}");
     }
 }

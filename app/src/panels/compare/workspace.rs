@@ -15,7 +15,8 @@ use crate::{
     compare::{series_hint, series_title},
     state::State,
     widgets::{
-        ChartLine, ChartResponse, ChartState, HeightHandle, LegendEntry, Multiples, SharedX, legend_ui, together_ui,
+        ChartLine, ChartResponse, ChartState, HeightHandle, LegendEntry, MOST_ACROSS, Multiples, SharedX, Tile,
+        legend_ui, together_ui,
     },
 };
 
@@ -23,8 +24,6 @@ use crate::{
 const USUAL: usize = 12;
 /// Rows that are in sight at once.
 const ROWS: usize = 3;
-/// The most charts beside each other.
-const MOST_ACROSS: usize = 6;
 /// From so many metrics on, the list is searched.
 const SEARCHED: usize = 12;
 
@@ -175,9 +174,10 @@ impl Workspace {
             ui.label("No metric has a chart. Choose some under Charts above.");
             return response;
         }
-        let titles: Vec<String> = metrics.iter().map(|metric| series_title(metric)).collect();
+        let tiles: Vec<Tile<'_>> =
+            metrics.iter().map(|metric| Tile { key: metric, title: series_title(metric) }).collect();
         let grid = Multiples::new("workspace", 0.0).across(view.charts.across);
-        let rows = titles.len().div_ceil(grid.columns(ui.available_width(), titles.len()));
+        let rows = tiles.len().div_ceil(grid.columns(ui.available_width(), tiles.len()));
         let room = ui.clip_rect().height() - (ui.cursor().top() - ui.min_rect().top());
         let usual = (room / rows.min(ROWS) as f32 - 44.0).clamp(150.0, 420.0);
         let height = view.charts.height.unwrap_or(usual);
@@ -185,9 +185,9 @@ impl Workspace {
         let (mut wishes, mut found) = ((None, None), Vec::<ChartResponse>::new());
         let wish = Multiples::new("workspace", height).across(view.charts.across).show(
             ui,
-            &titles,
+            &tiles,
             |ui, place, height| {
-                let (metric, title) = (&metrics[place], &titles[place]);
+                let (metric, title) = (&metrics[place], &tiles[place].title);
                 let made = maker.make(bundles, metric, shown, state);
                 response.stale |= made.stale;
                 let lines: Vec<ChartLine<'_>> = made.lines.iter().map(Line::chart_line).collect();

@@ -9,17 +9,24 @@ pub struct Words {
     pub unit: &'static str,
     /// What it does, for the tooltip.
     pub help: &'static str,
+    /// What it means where nothing stands in it.
+    pub empty: &'static str,
 }
 
 impl Words {
     /// A field with label and help.
     pub const fn new(path: &'static str, label: &'static str, help: &'static str) -> Self {
-        Self { path, label, unit: "", help }
+        Self { path, label, unit: "", help, empty: "" }
     }
 
     /// With a unit.
     pub const fn unit(self, unit: &'static str) -> Self {
         Self { unit, ..self }
+    }
+
+    /// With what an empty field means.
+    pub const fn empty(self, empty: &'static str) -> Self {
+        Self { empty, ..self }
     }
 }
 

@@ -4,14 +4,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use egui::{Align, Label, Response, RichText, Slider, SliderClamping, TextEdit, Ui};
+use egui::{Align, Label, Response, RichText, SliderClamping, TextEdit, Ui};
 use headroom_engine::config::Problem;
 
 use super::field::{Words, sentence};
 use crate::{
     file_dialogs::{Ask, FileDialogs, Pick, typed_path},
     theme,
-    widgets::{Field, FieldResponse},
+    widgets::{Field, FieldResponse, slider_ui},
 };
 
 /// Width of the labels.
@@ -94,6 +94,7 @@ impl Form<'_> {
         let field = Field::new(words.label)
             .unit(words.unit)
             .help(&help)
+            .hint(words.empty)
             .label_width(LABEL)
             .width(VALUE)
             .problem(Some(problem.as_str()).filter(|problem| !problem.is_empty()));
@@ -195,7 +196,9 @@ impl Form<'_> {
         self.field(ui, words, |field, ui| {
             field.custom(ui, |ui| {
                 ui.spacing_mut().slider_width = (ui.available_width() - 90.0).clamp(50.0, 140.0);
-                ui.add(Slider::new(value, range).clamping(SliderClamping::Edits).suffix(format!(" of {most}")))
+                slider_ui(ui, value, range, |slider| {
+                    slider.clamping(SliderClamping::Edits).suffix(format!(" of {most}"))
+                })
             })
         })
     }

@@ -16,6 +16,6 @@ mod sections;
 mod start;
 mod summary;
 
-pub use estimate::{Estimate, expected_secs, expected_words};
+pub use estimate::{Estimate, Expected};
 pub use heads::head_grid;
 pub use panel::ConfigurePanel;

@@ -9,7 +9,7 @@ use headroom_engine::{
 use super::{
     difference::{Change, Difference},
     draft::Draft,
-    estimate::{Estimate, expected_secs, expected_words},
+    estimate::{Estimate, Expected},
 };
 use crate::{context::PanelContext, format, state::State, theme};
 
@@ -114,18 +114,12 @@ pub fn summary_ui(ui: &mut Ui, draft: &Draft, cx: &mut PanelContext<'_>) {
             line(ui, "Steps", steps.map_or_else(|| UNKNOWN.to_owned(), format::count), &|ui| {
                 ui.label("Optimiser steps of the whole run.");
             });
-            let time = estimate.zip(steps).map(|(e, steps)| expected_secs(e, cx.state, steps));
-            line(
-                ui,
-                "Expected time",
-                time.map_or_else(|| UNKNOWN.to_owned(), |(secs, _)| expected_words(secs)),
-                &|ui| {
-                    ui.label(match time {
-                        Some((_, true)) => "From the speed of earlier runs in this store.",
-                        _ => "A guess from the number of cores, until a run has been measured here.",
-                    });
-                },
-            );
+            let time = estimate.zip(steps).and_then(|(e, steps)| Expected::of(e, &draft.config, cx.state, steps));
+            let words = time.as_ref().map_or_else(|| UNKNOWN.to_owned(), Expected::words);
+            line(ui, "Expected time", words, &|ui| {
+                let unknown = || "Known once a run has been measured on this device.".to_owned();
+                ui.label(time.as_ref().map_or_else(unknown, Expected::about));
+            });
         });
     });
     if let (Some(estimate), Some(free)) = (estimate, free)

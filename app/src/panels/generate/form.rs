@@ -1,6 +1,6 @@
 use std::ops::RangeInclusive;
 
-use egui::{ComboBox, DragValue, Grid, TextEdit, Ui};
+use egui::{ComboBox, Grid, TextEdit, Ui};
 use headroom_engine::{
     config::{Cache, Precision},
     generate::Search,
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     context::{PanelContext, PanelId},
     panels::model_choice::ModelChoice,
+    widgets::number_ui,
 };
 
 /// Examples that can be chosen.
@@ -59,16 +60,12 @@ impl Source {
             });
             combo.response.accessible_name("What the model reads");
             if self.is_example {
-                let example = DragValue::new(&mut self.example)
-                    .range(0..=EXAMPLES - 1)
-                    .custom_formatter(|at, _| format!("{:.0} of {EXAMPLES}", at + 1.0))
-                    .custom_parser(|text| {
-                        let number = text.split_whitespace().next()?.parse::<f64>().ok()?;
-                        Some(number - 1.0)
-                    });
-                ui.add(example).on_hover_text("Spread evenly over the held-out text").accessible_name("Example");
+                let mut number = self.example.saturating_add(1);
+                let example = number_ui(ui, &mut number, 1..=EXAMPLES, |drag| drag.suffix(format!(" of {EXAMPLES}")));
+                example.on_hover_text("Spread evenly over the held-out text").accessible_name("Example");
+                self.example = number - 1;
                 let label = ui.label("first tokens");
-                let tokens = ui.add(DragValue::new(&mut self.tokens).range(1..=1_000_000));
+                let tokens = number_ui(ui, &mut self.tokens, 1..=1_000_000, |drag| drag);
                 tokens.labelled_by(label.id).on_hover_text("How many tokens of the example a decoder goes on with; a model that translates reads the whole source");
             }
         });
@@ -164,17 +161,17 @@ impl Setting {
             let beams = (1..=1024, "Texts that are followed at the same time; the best one is the result");
             whole_ui(ui, "Beams", suffix, &mut search.beams, beams);
             let penalty = (-10.0..=10.0, "Beams are compared by log-probability / length^this");
-            number_ui(ui, "Length penalty", suffix, &mut search.length_penalty, penalty);
+            decimal_ui(ui, "Length penalty", suffix, &mut search.length_penalty, penalty);
             ui.end_row();
             let groups = (1..=1024, "Groups of beams that avoid each other's tokens; they must divide the beams");
             whole_ui(ui, "Groups", suffix, &mut search.groups, groups);
             let help = "What a token loses in log-probability for every beam of an earlier group that chose it";
-            number_ui(ui, "Diversity", suffix, &mut search.diversity, (0.0..=100.0, help));
+            decimal_ui(ui, "Diversity", suffix, &mut search.diversity, (0.0..=100.0, help));
             ui.end_row();
             let repeat = (0..=1000, "No sequence of so many tokens comes twice; 0: any may");
             whole_ui(ui, "No repeat", suffix, &mut search.no_repeat, repeat);
             let help = "Logits are divided by it before a token is drawn; 0: the most probable token is taken";
-            number_ui(ui, "Temperature", suffix, &mut search.temperature, (0.0..=100.0, help));
+            decimal_ui(ui, "Temperature", suffix, &mut search.temperature, (0.0..=100.0, help));
             ui.end_row();
             let mut top_k = search.top_k.unwrap_or(0);
             whole_ui(
@@ -188,11 +185,11 @@ impl Setting {
             let mut top_p = search.top_p.unwrap_or(1.0);
             let help =
                 "Drawn from the most probable tokens that have this share of the probability together; 1: from all";
-            number_ui(ui, "Top-p", suffix, &mut top_p, (0.0..=1.0, help));
+            decimal_ui(ui, "Top-p", suffix, &mut top_p, (0.0..=1.0, help));
             search.top_p = (top_p < 1.0).then_some(top_p);
             ui.end_row();
             let label = ui.label("Seed");
-            let seed = ui.add(DragValue::new(&mut search.seed));
+            let seed = number_ui(ui, &mut search.seed, 0..=u64::MAX, |drag| drag);
             seed.labelled_by(label.id)
                 .on_hover_text("The same seed draws the same tokens")
                 .accessible_name(format!("Seed{suffix}"));
@@ -209,13 +206,14 @@ impl Setting {
 
 fn whole_ui(ui: &mut Ui, name: &str, suffix: &str, value: &mut usize, (range, help): (RangeInclusive<usize>, &str)) {
     ui.label(name).on_hover_text(help);
-    ui.add(DragValue::new(value).range(range)).on_hover_text(help).accessible_name(format!("{name}{suffix}"));
+    let drag = number_ui(ui, value, range, |drag| drag);
+    drag.on_hover_text(help).accessible_name(format!("{name}{suffix}"));
 }
 
-fn number_ui(ui: &mut Ui, name: &str, suffix: &str, value: &mut f64, (range, help): (RangeInclusive<f64>, &str)) {
+fn decimal_ui(ui: &mut Ui, name: &str, suffix: &str, value: &mut f64, (range, help): (RangeInclusive<f64>, &str)) {
     ui.label(name).on_hover_text(help);
-    let drag = DragValue::new(value).range(range).speed(0.02).max_decimals(3);
-    ui.add(drag).on_hover_text(help).accessible_name(format!("{name}{suffix}"));
+    let drag = number_ui(ui, value, range, |drag| drag.speed(0.02).max_decimals(3));
+    drag.on_hover_text(help).accessible_name(format!("{name}{suffix}"));
 }
 
 #[cfg(test)]

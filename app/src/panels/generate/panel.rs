@@ -68,7 +68,7 @@ impl Panel for GeneratePanel {
         match cx.state.generate.opened.take() {
             Some(Target::Directory(folder)) => memory.settings[0].model = ModelChoice::of_folder(&folder),
             Some(Target::Run { .. }) => memory.settings[0].model = ModelChoice::default(),
-            None => {}
+            None => memory.settings[0].model.follow(&cx.state.selection),
         }
         let run = shown_run(cx);
         match &run {
@@ -95,6 +95,10 @@ impl Panel for GeneratePanel {
         self.memory = Some(memory);
     }
 
+    fn shows_directory(&self, _cx: &PanelContext<'_>) -> bool {
+        self.memory.as_ref().is_some_and(|memory| !memory.settings[0].model.is_of_run())
+    }
+
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
         if cx.state.generate.sides.iter().flatten().all(|side| side.text.tokens.is_empty()) {
             return false;
@@ -111,7 +115,8 @@ impl Panel for GeneratePanel {
 impl GeneratePanel {
     fn full_ui(&mut self, ui: &mut Ui, run: Option<&RunSummary>, memory: &mut Memory, cx: &mut PanelContext<'_>) {
         ui.horizontal_wrapped(|ui| {
-            if let Some(run) = run {
+            // Beside the model of a folder a run would say nothing.
+            if let Some(run) = run.filter(|_| memory.settings[0].model.is_of_run()) {
                 cx.state.want_record(&run.id);
                 if self.run.as_ref() != Some(&run.id) {
                     (self.run, self.which) = (Some(run.id.clone()), Which::Best);

@@ -1,4 +1,4 @@
-use egui::{Button, DragValue, Grid, ProgressBar, RichText, Ui};
+use egui::{Button, Grid, ProgressBar, RichText, Ui};
 use headroom_engine::{
     config::{Precision, counted},
     generate::CacheProof,
@@ -10,6 +10,7 @@ use crate::{
     format,
     state::{GenerationPhase, Proving},
     theme,
+    widgets::number_ui,
 };
 
 /// How caches are compared.
@@ -64,7 +65,7 @@ impl ProofForm {
         ui.horizontal_wrapped(|ui| {
             ui.add_enabled_ui(!self.of_written, |ui| {
                 let label = ui.label("Examples");
-                let examples = ui.add(DragValue::new(&mut self.examples).range(1..=100_000));
+                let examples = number_ui(ui, &mut self.examples, 1..=100_000, |drag| drag);
                 examples
                     .labelled_by(label.id)
                     .on_hover_text("Of the held-out text: the first half of each is the prompt; a model that translates reads the whole source");

@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use egui::{
-    Align2, Color32, CornerRadius, Id, Label, Rect, RichText, Role, ScrollArea, Sense, Stroke, TextStyle, Ui,
+    Align2, Button, Color32, CornerRadius, Id, Label, Rect, RichText, Role, ScrollArea, Sense, Stroke, TextStyle, Ui,
     WidgetInfo, pos2, vec2,
 };
 use headroom_engine::attention::HeadAt;
@@ -127,10 +127,10 @@ impl ArcsView {
                 }
             }
             let told = pointed.or(chosen);
+            let squares_room = room_of_squares(told, heads.len());
             let ends = |query: usize, key: usize| {
                 let (from, to) = (token_rect(row(query), Side::Query(query)), token_rect(row(key), Side::Key(key)));
-                let squares = SQUARE * heads.len() as f32;
-                [from.right_center() + vec2(4.0, 0.0), to.left_center() - vec2(4.0 + squares, 0.0)]
+                [from.right_center(), to.left_center() - vec2(squares_room, 0.0)]
             };
             let painter = ui.painter();
             for head in &heads {
@@ -179,15 +179,22 @@ impl ArcsView {
 
     /// Which heads are drawn, in their colours.
     fn heads_ui(&mut self, ui: &mut Ui, loading: usize) {
+        let palette = theme::palette(ui.visuals());
         ui.horizontal_wrapped(|ui| {
             ui.strong(format!("Layer {}", self.layer));
             for head in 0..self.kept.len() {
                 let name = head_name(HeadAt::new(self.layer, head));
                 let colour = LineStyle::of_place(head).colour;
                 let mut is_shown = !self.hidden.contains(&head);
-                let text = RichText::new(format!("H{head}")).color(colour);
+                // Its colour is around the name: on the ground of what is chosen, blue letters would be blue on blue.
+                let text =
+                    RichText::new(format!("H{head}")).color(if is_shown { palette.strong } else { palette.weak });
+                let edge = if is_shown { Stroke::new(2.0, colour) } else { Stroke::new(1.0, palette.line) };
                 let help = format!("Draws {name}. Right click: this one alone, or all again");
-                let button = ui.toggle_value(&mut is_shown, text).accessible_name(format!("Draw {name}"));
+                let button =
+                    Button::selectable(is_shown, text).frame_when_inactive(true).fill(palette.well).stroke(edge);
+                let button = ui.add(button).accessible_name(format!("Draw {name}"));
+                is_shown ^= button.clicked();
                 if button.secondary_clicked() {
                     let others: BTreeSet<usize> = (0..self.kept.len()).filter(|other| *other != head).collect();
                     self.hidden = if self.hidden == others { BTreeSet::new() } else { others };
@@ -270,6 +277,11 @@ fn arcs(map: &HeatData, told: Option<Side>, seen: &[usize]) -> Vec<(usize, usize
     found
 }
 
+/// Between the arcs and the keys: squares stand there while one token is told of, else the arcs reach the names.
+fn room_of_squares(told: Option<Side>, heads: usize) -> f32 {
+    if told.is_some() { SQUARE * heads as f32 + 4.0 } else { 0.0 }
+}
+
 /// A square a head beside a key: as strong as the token that is told of attends to it, or is attended to.
 fn squares(painter: &egui::Painter, heads: &[Head<'_>], told: Option<Side>, at: usize, key: Rect) {
     let Some(told) = told else { return };
@@ -332,6 +344,36 @@ mod tests {
         assert_eq!(arcs(&map(), Some(Side::Query(2)), &[]), [(2, 1, 0.25), (2, 2, 0.745)]);
         assert_eq!(arcs(&map(), Some(Side::Key(0)), &[]), [(0, 0, 1.0), (1, 0, 0.9)]);
         assert_eq!(arcs(&map(), None, &[1, 2]), [(1, 0, 0.9), (2, 1, 0.25), (2, 2, 0.745)], "of what is seen");
+    }
+
+    /// How far the arcs of twelve heads end before the words of the keys.
+    fn short_of_words(chosen: Option<Side>) -> f32 {
+        let ctx = egui::Context::default();
+        let tokens = ["a", "b", "c"].map(str::to_owned);
+        let mut view = ArcsView::default();
+        view.update(0, &vec![Some(map()); 12], &tokens, false);
+        let (mut ends, mut words) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
+        for _ in 0..3 {
+            view.chosen = chosen;
+            let output = ctx.run_ui(egui::RawInput::default(), |ui| view.ui(ui, 400.0, 0));
+            for shape in &output.shapes {
+                match &shape.shape {
+                    egui::Shape::LineSegment { points, .. } => ends = ends.max(points[1].x),
+                    egui::Shape::Text(text) if text.galley.text() == "a" => words = words.max(text.pos.x),
+                    _ => {}
+                }
+            }
+            output.drop_without_applying_deltas();
+        }
+        words - ends
+    }
+
+    #[test]
+    fn arcs_reach_the_words_of_keys_unless_squares_stand_between() {
+        let short = short_of_words(None);
+        assert!((0.0..8.0).contains(&short), "{short}");
+        let short = short_of_words(Some(Side::Query(2)));
+        assert!(short > 12.0 * SQUARE && short < 14.0 * SQUARE, "{short}");
     }
 
     #[test]

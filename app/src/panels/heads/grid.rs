@@ -16,7 +16,7 @@ use crate::{
 
 /// The sides that a thumbnail may have.
 const LEAST: f32 = 28.0;
-const MOST: f32 = 160.0;
+const MOST: f32 = 240.0;
 /// So large a thumbnail is made smaller until all layers are in sight.
 const FITTED: f32 = 40.0;
 const GAP: f32 = 4.0;
@@ -33,6 +33,11 @@ fn side(room: Vec2, layers: usize, heads: usize) -> f32 {
     let wide = ((room.x - NUMBERS - EDGE - BARS) / heads.max(1) as f32 - GAP).floor();
     let high = ((room.y - HEADINGS - EDGE - BARS) / layers.max(1) as f32 - GAP).floor();
     wide.min(high.max(FITTED)).clamp(LEAST, MOST)
+}
+
+/// The least width at which thumbnails of so many heads are well seen, and the most that they take.
+pub fn width_of(heads: usize) -> [f32; 2] {
+    [FITTED, MOST].map(|side| NUMBERS + EDGE + BARS + (side + GAP) * heads as f32)
 }
 
 /// The whole grid as a figure, every thumbnail in the same colours.

@@ -8,7 +8,7 @@ use crate::{
     export::MapFigure,
     format,
     panels::analysis::{MapStyle, head_name},
-    plot::{HeatData, Tone},
+    plot::{HeatAxis, HeatData, Tone},
     theme::{self, ColourMap},
     widgets::{HeatLine, HeatMap, HeatState},
 };
@@ -78,9 +78,25 @@ pub struct Large<'a> {
     pub style: MapStyle,
 }
 
+/// What a large map may leave to the one beside it, where both have the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// The names of queries.
+    pub queries: bool,
+    /// The colour bar.
+    pub bar: bool,
+}
+
+/// What to do with large maps, below them.
+pub fn help_ui(ui: &mut Ui) {
+    let text = "Point at a row to see what its query attends to, at the name of a key to see what attends to it. A click \
+                locks it, Esc releases it.";
+    ui.label(RichText::new(text).small().color(theme::palette(ui.visuals()).weak));
+}
+
 impl Large<'_> {
-    /// Draws it. What is `locked` stays the one that is described.
-    pub fn ui(&self, ui: &mut Ui, height: f32, state: &mut HeatState, locked: &mut Option<Lock>) {
+    /// Draws it, so high; whether a query or key of it is described. What is `locked` stays the one that is.
+    pub fn ui(&self, ui: &mut Ui, height: f32, left: Left, state: &mut HeatState, locked: &mut Option<Lock>) -> bool {
         let palette = theme::palette(ui.visuals());
         ui.label(RichText::new(self.name).color(palette.strong));
         let place = |at: usize| self.kept.places.get(at).copied().unwrap_or(at);
@@ -88,7 +104,13 @@ impl Large<'_> {
         let inside = locked.filter(|lock| lock.is_in(self.map));
         let cell = inside.and_then(|lock| if let Lock::Cell(row, column) = lock { Some((row, column)) } else { None });
         let line = inside.and_then(|lock| if let Lock::Line(line) = lock { Some(line) } else { None });
-        let shown = HeatMap::of(self.name, &self.whole())
+        let mut figure = self.whole();
+        if left.queries {
+            figure.row_axis = HeatAxis::default();
+        }
+        let map = HeatMap::of(self.name, &figure);
+        let map = if left.bar { map.without_bar() } else { map };
+        let shown = map
             .cell_name(&cell_name)
             .gap(MASKED)
             .selected(cell)
@@ -102,13 +124,29 @@ impl Large<'_> {
         let pointed = shown.pointed.or(shown.hovered.map(|(row, _)| HeatLine::Row(row)));
         let told = locked.filter(|lock| lock.is_in(self.map)).map(Lock::line).or(pointed);
         let line = match told {
-            None => "Point at a row to see what its query attends to, at the name of a key to see what attends to it. \
-                     A click locks it, Esc releases it."
-                .to_owned(),
+            None => return false,
             Some(HeatLine::Row(row)) => self.row_words(row),
             Some(HeatLine::Column(column)) => self.column_words(column),
         };
-        ui.label(RichText::new(line).small().color(if told.is_some() { palette.text } else { palette.weak }));
+        ui.label(RichText::new(line).small().color(palette.text));
+        true
+    }
+
+    /// Points that are not cells where it is so wide.
+    pub fn beside_cells(&self, left: Left, width: f32) -> f32 {
+        let (queries, _) = token_axes(&self.kept.words);
+        let queries = if left.queries { HeatAxis::default() } else { queries };
+        HeatMap::beside_cells(&queries, self.map.rows(), !left.bar, width)
+    }
+
+    /// Its colours.
+    pub fn tone(&self) -> Tone {
+        let extent = self.map.extent();
+        if self.is_difference {
+            Tone::fitting(ColourMap::Difference, self.style.scale, extent)
+        } else {
+            self.style.tone(extent)
+        }
     }
 
     /// What attends to a key most: `2 "river" from: 5 fishes 0.42, 3 old 0.20`.
@@ -145,13 +183,8 @@ impl Large<'_> {
     }
 
     fn whole(&self) -> MapFigure {
-        let extent = self.map.extent();
-        let (tone, value) = if self.is_difference {
-            (Tone::fitting(ColourMap::Difference, self.style.scale, extent), "Difference")
-        } else {
-            (self.style.tone(extent), "Attention")
-        };
-        MapFigure::new(self.name, self.map.clone(), token_axes(&self.kept.words), tone).value(value)
+        let value = if self.is_difference { "Difference" } else { "Attention" };
+        MapFigure::new(self.name, self.map.clone(), token_axes(&self.kept.words), self.tone()).value(value)
     }
 
     /// The map as it is exported: the part that is seen.

@@ -5,6 +5,7 @@ mod arcs;
 mod grid;
 mod large;
 mod panel;
+mod shown;
 mod tokens;
 
 pub use large::head_figure;

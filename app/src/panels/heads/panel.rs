@@ -5,31 +5,29 @@ use std::{
     sync::Arc,
 };
 
-use egui::{ComboBox, RichText, TextEdit, Ui};
+use egui::{ComboBox, RichText, TextEdit, Ui, Vec2, vec2};
 use headroom_engine::{
     attention::HeadAt,
     config::counted,
-    store::{RunId, RunSummary},
-    worker::{MapText, Target, Which},
+    store::RunSummary,
+    worker::{MapText, Which},
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
-    arcs::ArcsView,
-    grid::{grid_figure, grid_ui},
-    large::{Large, Lock, titled},
-    tokens::{Kept, difference, of_text},
+    grid::{grid_figure, grid_ui, width_of},
+    shown::{Beside, LargeView, Part, Shown},
+    tokens::of_text,
 };
 use crate::{
     common::{Exportable, blank_ui, working_ui},
     context::{Panel, PanelContext},
-    export::{ArcsFigure, MapFigure},
     format::{self, with_capital},
     panels::{
         analysis::{About, AnalysisFrame, MapStyle, Subject, failed_ui, head_name, which_words},
         run_picker::{chosen_name, run_choices_ui, run_combo},
     },
-    plot::{HeatData, HeatScale},
+    plot::HeatScale,
     state::{MapsOf, ShownMaps, SubjectId},
     theme,
     widgets::HeatState,
@@ -38,11 +36,13 @@ use crate::{
 /// Examples that can be chosen.
 const EXAMPLES: usize = 16;
 /// The least height of large maps.
-const LARGE: f32 = 360.0;
-/// Below a large map: its name and what a query attends to.
+const LARGE: f32 = 320.0;
+/// Above and below a large map: its name and what a query attends to.
 const AROUND: f32 = 64.0;
-/// Below this width the large maps stand below the thumbnails.
-const NARROW: f32 = 740.0;
+/// With less width than this the large map stands below the thumbnails.
+const LEAST_WIDE: f32 = 380.0;
+/// How much wider than high a large map is, with its colour bar.
+const WIDER: f32 = 94.0;
 
 const ABOUT: About = About {
     name: "heads",
@@ -56,14 +56,14 @@ const ABOUT: About = About {
 /// What the panel remembers between starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-struct Memory {
-    look: MapStyle,
-    hides_special: bool,
+pub(super) struct Memory {
+    pub look: MapStyle,
+    pub hides_special: bool,
     example: usize,
     written: String,
     is_written: bool,
     /// Whether all heads of a layer are shown as arcs between tokens.
-    arcs: bool,
+    pub arcs: bool,
 }
 
 impl Default for Memory {
@@ -77,41 +77,25 @@ impl Default for Memory {
 /// Width of the list of what stands beside a head, in points.
 const BESIDE: f32 = 160.0;
 
-/// What stands beside the head that is chosen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-enum Beside {
-    #[default]
-    Nothing,
-    /// Another head of the same model.
-    Head(HeadAt),
-    /// The same head of another checkpoint.
-    Checkpoint(Which),
-    /// The same head of another run's best checkpoint.
-    Run(RunId),
-}
-
 /// What is to be exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
-    /// What is shown large: the chosen map, or the arcs of its layer.
-    Shown,
-    /// The map beside it.
-    Beside,
-    /// Their difference.
-    Difference,
+    /// Some of what is shown large.
+    Large(Part),
     /// Every head.
     Grid,
 }
 
 impl Wanted {
-    const ALL: [Self; 4] = [Self::Shown, Self::Grid, Self::Beside, Self::Difference];
+    const ALL: [Self; 4] =
+        [Self::Large(Part::Shown), Self::Grid, Self::Large(Part::Beside), Self::Large(Part::Difference)];
 
     fn title(self, arcs: bool) -> &'static str {
         match self {
-            Self::Shown if arcs => "The arcs…",
-            Self::Shown => "The map…",
-            Self::Beside => "The map beside it…",
-            Self::Difference => "Their difference…",
+            Self::Large(Part::Shown) if arcs => "The arcs…",
+            Self::Large(Part::Shown) => "The map…",
+            Self::Large(Part::Beside) => "The map beside it…",
+            Self::Large(Part::Difference) => "Their difference…",
             Self::Grid => "All heads…",
         }
     }
@@ -127,11 +111,7 @@ pub struct HeadsPanel {
     /// The next head that is clicked stands beside the chosen one.
     wants_beside: bool,
     thumbnails: BTreeMap<HeadAt, HeatState>,
-    kept: [Kept; 2],
-    difference: (Option<(u64, u64)>, Option<HeatData>),
-    large: [HeatState; 3],
-    locked: Option<Lock>,
-    arcs: ArcsView,
+    large: LargeView,
     wanted: Option<Wanted>,
     exported: Option<Exportable>,
 }
@@ -146,11 +126,7 @@ impl Default for HeadsPanel {
             beside: Beside::Nothing,
             wants_beside: false,
             thumbnails: BTreeMap::new(),
-            kept: Default::default(),
-            difference: (None, None),
-            large: Default::default(),
-            locked: None,
-            arcs: ArcsView::default(),
+            large: LargeView::default(),
             wanted: None,
             exported: None,
         }
@@ -165,7 +141,8 @@ impl Panel for HeadsPanel {
                 SubjectId::Directory(path) => cx.state.selection.set_directory(Some(path.clone())),
             }
             self.of = Some(of);
-            (self.head, self.beside, self.locked) = (first, Beside::Head(second), None);
+            (self.head, self.beside) = (first, Beside::Head(second));
+            self.large.unlock();
         }
         let mut frame = std::mem::take(&mut self.frame);
         frame.ui(ui, cx, &ABOUT, |_, ui, subject, memory, cx| {
@@ -177,14 +154,13 @@ impl Panel for HeadsPanel {
 
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
         let has_any = Subject::shown(cx).is_some_and(|subject| subject.has_model(cx.state));
-        self.wanted = has_any.then_some(Wanted::Shown);
+        self.wanted = has_any.then_some(Wanted::Large(Part::Shown));
         has_any
     }
 
     fn back(&mut self, _cx: &mut PanelContext<'_>) -> bool {
         self.frame.back()
-            || self.locked.take().is_some()
-            || self.arcs.release()
+            || self.large.release()
             || std::mem::take(&mut self.wants_beside)
             || std::mem::take(&mut self.beside) != Beside::Nothing
     }
@@ -194,7 +170,8 @@ impl HeadsPanel {
     fn subject_ui(&mut self, ui: &mut Ui, subject: &Subject, memory: &mut Memory, cx: &mut PanelContext<'_>) {
         if self.of.as_ref() != Some(&subject.id) {
             self.of = Some(subject.id.clone());
-            (self.which, self.beside, self.locked) = (Which::Best, Beside::Nothing, None);
+            (self.which, self.beside) = (Which::Best, Beside::Nothing);
+            self.large.unlock();
         }
         let steps = match &subject.id {
             SubjectId::Run(run) => {
@@ -293,7 +270,7 @@ impl HeadsPanel {
             });
             ui.menu_button("Export", |ui| {
                 for wanted in Wanted::ALL {
-                    let has_it = !is_alone || matches!(wanted, Wanted::Shown | Wanted::Grid);
+                    let has_it = !is_alone || matches!(wanted, Wanted::Large(Part::Shown) | Wanted::Grid);
                     let button = egui::Button::new(wanted.title(memory.arcs && is_alone));
                     if ui.add_enabled(has_it, button).clicked() {
                         self.wanted = Some(wanted);
@@ -311,30 +288,36 @@ impl HeadsPanel {
         let line = format!("{step}{}; rows are queries, columns are keys", counted(maps.tokens.len(), "token"));
         ui.label(RichText::new(with_capital(&line)).small().color(palette.weak));
         let chosen = [Some(self.head), if let Beside::Head(at) = self.beside { Some(at) } else { None }];
+        let is_alone = self.beside == Beside::Nothing;
         // Down to where the panel ends, wherever it is scrolled to.
         let room = ui.clip_rect().height() - (ui.cursor().top() - ui.min_rect().top()) - 16.0;
-        let clicked = if ui.available_width() >= NARROW && self.beside == Beside::Nothing {
-            let mut clicked = None;
-            let high = room.max(LARGE + AROUND);
-            ui.columns(2, |columns| {
-                if let [left, right] = columns {
-                    clicked = grid_ui(left, maps, memory.look, &mut self.thumbnails, &chosen, high);
-                    self.shown_ui(right, of, maps, memory, high - AROUND, cx);
-                }
-            });
-            clicked
-        } else {
-            // Three maps beside each other are as high as a third of the width allows, less their colour bars.
-            let large = if self.beside == Beside::Nothing {
-                LARGE
-            } else {
-                (ui.available_width() / 3.0 - 40.0).clamp(160.0, (room * 0.62).max(LARGE))
-            };
-            let height = (room - large - AROUND).max(220.0);
-            let clicked = grid_ui(ui, maps, memory.look, &mut self.thumbnails, &chosen, height);
-            self.shown_ui(ui, of, maps, memory, large, cx);
-            clicked
+        let beside = if is_alone { thumbnails_beside(vec2(ui.available_width(), room), maps.heads) } else { None };
+        let shown = Shown { of, maps, head: self.head, beside: &self.beside, memory };
+        let (large, thumbnails) = (&mut self.large, &mut self.thumbnails);
+        let mut wanted = match self.wanted {
+            Some(Wanted::Large(part)) => Some(part),
+            Some(Wanted::Grid) | None => None,
         };
+        let (clicked, exported) = if let Some(width) = beside {
+            let high = room.max(LARGE + AROUND);
+            ui.horizontal_top(|ui| {
+                let grid = |ui: &mut Ui| {
+                    ui.set_width(width);
+                    grid_ui(ui, maps, memory.look, thumbnails, &chosen, high)
+                };
+                let clicked = ui.vertical(grid).inner;
+                let exported = ui.vertical(|ui| large.ui(ui, &shown, high - AROUND, &mut wanted, cx)).inner;
+                (clicked, exported)
+            })
+            .inner
+        } else {
+            let high = if is_alone { LARGE } else { (ui.available_width() / 3.0).clamp(160.0, LARGE.max(0.62 * room)) };
+            let height = (room - high - AROUND).max(220.0);
+            let clicked = grid_ui(ui, maps, memory.look, thumbnails, &chosen, height);
+            (clicked, large.ui(ui, &shown, high, &mut wanted, cx))
+        };
+        self.wanted = wanted.map(Wanted::Large);
+        self.exported = exported.or(self.exported.take());
         if let Some(at) = clicked {
             if std::mem::take(&mut self.wants_beside) {
                 self.beside = Beside::Head(at);
@@ -376,146 +359,15 @@ impl HeadsPanel {
         });
         combo.response.accessible_name("Beside the head");
     }
-
-    /// What is shown large, so high: maps, or the arcs of a layer.
-    fn shown_ui(
-        &mut self,
-        ui: &mut Ui,
-        of: &MapsOf,
-        maps: &ShownMaps,
-        memory: &Memory,
-        height: f32,
-        cx: &mut PanelContext<'_>,
-    ) {
-        if !memory.arcs || self.beside != Beside::Nothing {
-            self.large_ui(ui, of, maps, memory, height, cx);
-            return;
-        }
-        let layer = self.head.layer;
-        let of_layer: Vec<Option<HeatData>> =
-            (0..maps.heads).map(|head| cx.state.maps.map(of, HeadAt::new(layer, head))).collect();
-        let loading = of_layer.iter().filter(|map| map.is_none()).count();
-        self.arcs.update(layer, &of_layer, &maps.tokens, memory.hides_special);
-        self.arcs.ui(ui, height, loading);
-        if self.wanted.take().is_some() {
-            let about = of_text(MapFigure::default(), &maps.target, &maps.tokens);
-            let figure = ArcsFigure { subtitle: about.subtitle, metadata: about.metadata, ..self.arcs.figure() };
-            self.exported = Some(Exportable::Drawing(Box::new(figure.draw())));
-        }
-    }
-
-    fn large_ui(
-        &mut self,
-        ui: &mut Ui,
-        of: &MapsOf,
-        maps: &ShownMaps,
-        memory: &Memory,
-        height: f32,
-        cx: &mut PanelContext<'_>,
-    ) {
-        let style = memory.look;
-        let Some(map) = cx.state.maps.map(of, self.head) else {
-            ui.add(egui::Spinner::new());
-            return;
-        };
-        let name = head_name(self.head);
-        let [first, second] = &mut self.kept;
-        if map.values().is_empty() {
-            ui.label(format!("{name} has no map: it is off."));
-            return;
-        }
-        first.update(&map, &maps.tokens, memory.hides_special);
-        let (first, [state, other_state, difference_state]) = (&*first, &mut self.large);
-        let large = Large { name: &name, kept: first, map: &first.map, is_difference: false, style };
-        let (other_of, at) = match &self.beside {
-            Beside::Nothing => {
-                large.ui(ui, height, state, &mut self.locked);
-                if self.wanted.take().is_some() {
-                    let figure = large.figure(state);
-                    self.exported = Some(exportable(figure, maps));
-                }
-                return;
-            }
-            Beside::Head(at) => (of.clone(), *at),
-            Beside::Checkpoint(which) => {
-                let target = match &of.target {
-                    Target::Run { run, .. } => Target::Run { run: run.clone(), which: *which },
-                    directory @ Target::Directory(_) => directory.clone(),
-                };
-                (MapsOf { target, ..of.clone() }, self.head)
-            }
-            Beside::Run(run) => {
-                (MapsOf { target: Target::Run { run: run.clone(), which: Which::Best }, ..of.clone() }, self.head)
-            }
-        };
-        let beside = match cx.state.maps.maps(&other_of) {
-            Some(Ok(other)) => Ok(other),
-            Some(Err(why)) => Err(Some(why)),
-            None => Err(None),
-        };
-        let other_map = beside.and_then(|other| match cx.state.maps.map(&other_of, at) {
-            Some(map) if map.values().is_empty() => Err(Some(format!("The other model has no {}.", head_name(at)))),
-            Some(map) => Ok((other, map)),
-            None => Err(None),
-        });
-        let wanted = self.wanted.take();
-        let (other, map) = match other_map {
-            Ok(found) => found,
-            Err(why) => {
-                ui.columns(2, |columns| {
-                    if let [left, right] = columns {
-                        large.ui(left, height, state, &mut self.locked);
-                        match why {
-                            Some(why) => drop(right.label(why)),
-                            None => drop(right.add(egui::Spinner::new())),
-                        }
-                    }
-                });
-                return;
-            }
-        };
-        second.update(&map, &other.tokens, memory.hides_special);
-        let second = &*second;
-        let versions = Some((first.map.version(), second.map.version()));
-        if self.difference.0 != versions {
-            self.difference = (versions, difference(first, second));
-        }
-        let what = match &self.beside {
-            Beside::Head(_) | Beside::Nothing => String::new(),
-            Beside::Checkpoint(which) => format!(", {}", which_words(*which).to_lowercase()),
-            Beside::Run(run) => format!(", {}", cx.state.run_name(run)),
-        };
-        let other_name = format!("{}{what}", head_name(at));
-        let other_large = Large { name: &other_name, kept: second, map: &second.map, is_difference: false, style };
-        let difference_name = format!("{name} minus {other_name}");
-        let locked = &mut self.locked;
-        let apart = self.difference.1.as_ref();
-        let difference_large =
-            apart.map(|map| Large { name: &difference_name, kept: first, map, is_difference: true, style });
-        ui.columns(3, |columns| {
-            if let [left, middle, right] = columns {
-                large.ui(left, height, state, locked);
-                other_large.ui(middle, height, other_state, locked);
-                match &difference_large {
-                    Some(large) => large.ui(right, height, difference_state, locked),
-                    None => drop(right.label("They read different tokens, so a difference has no meaning.")),
-                }
-            }
-        });
-        let figure = match wanted {
-            Some(Wanted::Shown | Wanted::Grid) => Some(large.figure(state)),
-            Some(Wanted::Beside) => Some(other_large.figure(other_state)),
-            Some(Wanted::Difference) => difference_large.map(|large| large.figure(difference_state)),
-            None => None,
-        };
-        if let Some(figure) = figure {
-            self.exported = Some(exportable(figure, maps));
-        }
-    }
 }
 
-fn exportable(figure: MapFigure, maps: &ShownMaps) -> Exportable {
-    Exportable::Map(Box::new(titled(figure, &maps.target, &maps.tokens)))
+/// The width of thumbnails that the large map stands beside: what it leaves of this room when it is as high as the room, so
+/// that it grows with the panel. None where both have too little.
+fn thumbnails_beside(room: Vec2, heads: usize) -> Option<f32> {
+    let [least, most] = width_of(heads);
+    let left = room.x - (room.y.max(LARGE + AROUND) - AROUND + WIDER);
+    let width = left.clamp(least.min(0.4 * room.x), most);
+    (room.x - width >= LEAST_WIDE).then_some(width)
 }
 
 /// Which text is read.
@@ -540,4 +392,21 @@ fn text_ui(ui: &mut Ui, subject: &Subject, memory: &mut Memory) {
         memory.is_written = true;
     }
     ui.data_mut(|data| data.insert_temp(id, written));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_large_map_grows_into_the_room_beside_the_thumbnails() {
+        let large = |x: f32, y: f32, heads| thumbnails_beside(vec2(x, y), heads).map(|width| x - width);
+        // As wide as it is high with its colour bar, rather than a half of the panel.
+        let (usual, high) = (large(1118.0, 640.0, 4).unwrap(), large(1118.0, 740.0, 4).unwrap());
+        assert!((usual - (640.0 - AROUND + WIDER)).abs() < 1.0 && high > usual + 90.0, "{usual} {high}");
+        assert!(large(2400.0, 1270.0, 4).unwrap() > 1270.0);
+        // What many heads need is not all taken from it, and a panel that is too narrow for both has them in turn.
+        assert!(large(1118.0, 640.0, 32).unwrap() > 0.59 * 1118.0);
+        assert!(large(738.0, 400.0, 4).is_some() && large(600.0, 400.0, 12).is_none());
+    }
 }

@@ -36,6 +36,8 @@ const NUMBER: f32 = 62.0;
 pub struct Inspector {
     /// The run of the panel beside it, which it shows where none is focused.
     beside: Option<RunId>,
+    /// Whether that panel shows a model that is no run's: then it shows nothing.
+    beside_directory: bool,
     /// What is typed and not yet written down, of one run.
     draft: Option<Draft>,
     /// The run's name in the frame before.
@@ -94,7 +96,10 @@ impl Panel for Inspector {
 
 impl Inspector {
     /// Stands beside this panel from now on: where that shows one run, and none is focused, it is about that.
-    pub fn stand_beside(&mut self, panel: PanelId, cx: &PanelContext<'_>) {
+    pub fn stand_beside(&mut self, panel: PanelId, shows_directory: bool, cx: &PanelContext<'_>) {
+        let analyses = [PanelId::REDUNDANCY, PanelId::SPECTRA, PanelId::HEADS, PanelId::RECONSTRUCT, PanelId::ADVISER];
+        let is_analysed = || analyses.contains(&panel) && cx.state.selection.directory().is_some();
+        self.beside_directory = shows_directory || is_analysed();
         let is_of_many = [PanelId::CONFIGURE, PanelId::COMPARE, PanelId::RUNS, PanelId::SPEED].contains(&panel);
         let shown = if panel == PanelId::LIVE { live_run(cx) } else { shown_run(cx) };
         self.beside = shown.filter(|_| !is_of_many).map(|run| run.id);
@@ -106,6 +111,9 @@ impl Inspector {
     }
 
     fn shown<'a>(&self, cx: &'a PanelContext<'_>) -> Option<&'a RunSummary> {
+        if self.beside_directory {
+            return None;
+        }
         let focused = cx.state.selection.focused.as_ref().and_then(|run| cx.state.run(run));
         focused.or_else(|| self.beside.as_ref().and_then(|run| cx.state.run(run)))
     }

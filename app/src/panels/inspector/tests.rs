@@ -5,7 +5,10 @@ use headroom_engine::worker::{Command, Event, Notice, Request, RunEdit, Which};
 
 use super::Inspector;
 use crate::{common::driver::Driver, examples};
-use crate::{context::Action, state::State};
+use crate::{
+    context::{Action, Panel, PanelContext, PanelId},
+    state::State,
+};
 
 fn open(with_record: bool) -> (Driver, Inspector) {
     let mut state = State::default();
@@ -111,4 +114,31 @@ fn idle_it_asks_for_no_repaint() {
         driver.frame(&mut panel, Vec::new());
     }
     assert!(driver.rests());
+}
+
+/// The inspector beside a panel, which shows the model of a folder or not.
+struct Beside(Inspector, PanelId, bool);
+
+impl Panel for Beside {
+    fn ui(&mut self, ui: &mut egui::Ui, cx: &mut PanelContext<'_>) {
+        self.0.stand_beside(self.1, self.2, cx);
+        self.0.ui(ui, cx);
+    }
+}
+
+#[test]
+fn beside_the_model_of_a_folder_it_shows_no_run() {
+    let (mut driver, inspector) = open(true);
+    let mut beside = Beside(inspector, PanelId::MODELS, false);
+    let mut shows = |driver: &mut Driver, panel: PanelId, shows_directory: bool| {
+        (beside.1, beside.2) = (panel, shows_directory);
+        driver.settle(&mut beside);
+        driver.has("Config as TOML")
+    };
+    assert!(shows(&mut driver, PanelId::MODELS, false));
+    assert!(!shows(&mut driver, PanelId::MODELS, true));
+    assert!(shows(&mut driver, PanelId::REDUNDANCY, false));
+    driver.state.selection.set_directory(Some("/models/bert".into()));
+    assert!(!shows(&mut driver, PanelId::REDUNDANCY, false));
+    assert!(shows(&mut driver, PanelId::LIVE, false), "that is about runs");
 }

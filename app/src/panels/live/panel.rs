@@ -26,7 +26,7 @@ use crate::{
     plot::{CurveX, DEFAULT_SMOOTHING, XAxis},
     state::CurrentRun,
     theme::{self, Dash, LineStyle},
-    widgets::{ChartOptions, ChartState, HeightHandle, Multiples, SharedX, swatch_ui},
+    widgets::{ChartOptions, ChartState, HeightHandle, Multiples, SharedX, Tile, swatch_ui},
 };
 
 /// Runs whose zoom is kept.
@@ -165,13 +165,14 @@ impl LivePanel {
     /// The small charts, in the user's order.
     fn small_ui(&mut self, ui: &mut Ui, run: &RunSummary, x: CurveX, view: &mut View, cx: &mut PanelContext<'_>) {
         let fitting: Vec<&Plot> = view.small.ordered(SMALL.iter().filter(|plot| plot.fits(run)));
-        let titles: Vec<String> = fitting.iter().map(|plot| plot.title.to_owned()).collect();
+        let tiles: Vec<Tile<'_>> =
+            fitting.iter().map(|plot| Tile { key: plot.id, title: plot.title.to_owned() }).collect();
         let height = view.small_height.unwrap_or(150.0);
         let mut export = None;
         let shown = &*view;
         let wish = Multiples::new("small", height).show(
             ui,
-            &titles,
+            &tiles,
             |ui, place, height| self.plot_ui(ui, fitting[place], run, x, (shown, height), false, cx),
             |ui, place| {
                 if ui.button("Export…").clicked() {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use egui::{Button, ComboBox, DragValue, RichText, Slider, TextEdit, Ui};
+use egui::{Button, ComboBox, RichText, TextEdit, Ui};
 use headroom_engine::{
     checkpoint::DirectoryFacts,
     config::{Coverage, DataConfig, EigenCoverage, FileSource, PartialCoverage, Source},
@@ -16,7 +16,7 @@ use crate::{
     format,
     state::Preview,
     theme,
-    widgets::together_ui,
+    widgets::{number_ui, slider_ui, together_ui},
 };
 
 /// The kinds of conversion.
@@ -244,24 +244,23 @@ impl ConversionForm {
                 self.d_k = self.shared_width(facts).min(facts.width.max(1));
                 together_ui(ui, "width", |ui| {
                     let label = ui.label("d_k");
-                    let slider = Slider::new(&mut self.d_k, 1..=facts.width.max(1));
-                    ui.add(slider)
-                        .labelled_by(label.id)
-                        .on_hover_text("The shared width of queries and keys of all heads");
+                    let slider = slider_ui(ui, &mut self.d_k, 1..=facts.width.max(1), |slider| slider);
+                    slider.labelled_by(label.id).on_hover_text("The shared width of queries and keys of all heads");
                 });
                 together_ui(ui, "starts", |ui| {
                     let label = ui.label("Random starts");
                     let help = "Beginnings of the search beside the one from singular vectors; the best is kept";
-                    let drag = DragValue::new(&mut self.random_starts).range(0..=100);
-                    ui.add(drag).labelled_by(label.id).on_hover_text(help);
+                    let drag = number_ui(ui, &mut self.random_starts, 0..=100, |drag| drag);
+                    drag.labelled_by(label.id).on_hover_text(help);
                 });
             }
             Kind::Borrow => {
                 together_ui(ui, "similarity", |ui| {
                     let label = ui.label("Similarity");
-                    let slider = Slider::new(&mut self.similarity, 0.0..=1.0).fixed_decimals(2).step_by(0.01);
+                    let slider =
+                        slider_ui(ui, &mut self.similarity, 0.0..=1.0, |slider| slider.fixed_decimals(2).step_by(0.01));
                     let help = "Of a borrowed map to the head's own, at least: 1 less the total-variation distance";
-                    ui.add(slider).labelled_by(label.id).on_hover_text(help);
+                    slider.labelled_by(label.id).on_hover_text(help);
                 });
                 ui.checkbox(&mut self.merges, "Merge projections").on_hover_text(
                     "A lender gets the best single map for itself and its borrowers: the mean of their W_Q W_K^T, cut to the size \
@@ -288,8 +287,9 @@ impl ConversionForm {
             Kind::Partial | Kind::Eigen => {
                 together_ui(ui, "k", |ui| {
                     let label = ui.label("k");
-                    let drag = DragValue::new(&mut self.k).range(1..=facts.positions.saturating_sub(1).max(1));
-                    ui.add(drag).labelled_by(label.id).on_hover_text("Pairs of a row, or eigenvectors");
+                    let most = facts.positions.saturating_sub(1).max(1);
+                    let drag = number_ui(ui, &mut self.k, 1..=most, |drag| drag);
+                    drag.labelled_by(label.id).on_hover_text("Pairs of a row, or eigenvectors");
                 });
             }
             Kind::WithoutKeyBiases => {}
@@ -335,16 +335,17 @@ impl ConversionForm {
                 }
                 if number == 0 {
                     let label = ui.label("Examples");
-                    let drag = DragValue::new(&mut self.examples).range(1..=100_000);
-                    ui.add(drag).labelled_by(label.id).on_hover_text("Of the text, spread evenly over it");
+                    let drag = number_ui(ui, &mut self.examples, 1..=100_000, |drag| drag);
+                    drag.labelled_by(label.id).on_hover_text("Of the text, spread evenly over it");
                     let label = ui.label("Tokens");
                     let help =
                         "Of an example; as trained where the run says so, else as many as the model has positions";
-                    let drag =
-                        DragValue::new(&mut self.tokens).range(0..=facts.positions).custom_formatter(|tokens, _| {
+                    let drag = number_ui(ui, &mut self.tokens, 0..=facts.positions, |drag| {
+                        drag.custom_formatter(|tokens, _| {
                             if tokens < 1.0 { "as trained".to_owned() } else { format!("{tokens:.0}") }
-                        });
-                    ui.add(drag).labelled_by(label.id).on_hover_text(help);
+                        })
+                    });
+                    drag.labelled_by(label.id).on_hover_text(help);
                 }
             });
         }

@@ -80,6 +80,10 @@ impl Panel for ModelsPanel {
         self.memory = Some(memory);
     }
 
+    fn shows_directory(&self, _cx: &PanelContext<'_>) -> bool {
+        self.memory.as_ref().is_some_and(|memory| !memory.model.is_of_run())
+    }
+
     fn export(&mut self, cx: &mut PanelContext<'_>) -> bool {
         let last = cx.state.models.conversions.iter().rev().find_map(exported::outcome);
         let Some(data) = last else { return false };
@@ -150,7 +154,8 @@ impl ModelsPanel {
     fn full_ui(&mut self, ui: &mut Ui, run: Option<&RunSummary>, memory: &mut Memory, cx: &mut PanelContext<'_>) {
         let palette = theme::palette(ui.visuals());
         ui.horizontal_wrapped(|ui| {
-            if let Some(run) = run {
+            // Beside the model of a folder a run would say nothing.
+            if let Some(run) = run.filter(|_| memory.model.is_of_run()) {
                 cx.state.want_record(&run.id);
                 if self.run.as_ref() != Some(&run.id) {
                     (self.run, self.which) = (Some(run.id.clone()), Which::Best);

@@ -79,8 +79,9 @@ impl Maps {
     pub fn ui(&mut self, ui: &mut Ui, drawn: &Drawn<'_>, is_wide: bool, height: f32) {
         if is_wide {
             ui.columns(3, |columns| {
-                for (place, (ui, state)) in columns.iter_mut().zip(&mut self.states).enumerate() {
-                    one_ui(ui, drawn, place, state, height);
+                for (place, (column, state)) in columns.iter_mut().zip(&mut self.states).enumerate() {
+                    // Columns set their text to both edges; what stands in one of them does not.
+                    column.vertical(|ui| one_ui(ui, drawn, place, state, height));
                 }
             });
         } else {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use egui::{ComboBox, Key, Modifiers, RichText, Slider, Ui};
+use egui::{ComboBox, Key, Modifiers, RichText, Ui};
 use headroom_engine::{
     analysis::{Analysis, Topic, reconstruction::Reconstruction},
     attention::HeadAt,
@@ -35,6 +35,7 @@ use crate::{
     plot::HeatScale,
     state::{MapsOf, ShownMaps, ShownRebuilt, SubjectId},
     theme,
+    widgets::slider_ui,
 };
 
 /// Below this width the parts stand below each other.
@@ -183,8 +184,9 @@ impl ReconstructPanel {
         if ui.available_width() >= NARROW {
             ui.columns(2, |columns| {
                 if let [left, right] = columns {
-                    self.curves.ui(left, k, memory.options);
-                    self.pairs.ui(right, scope, n, k, PAIRS);
+                    // Columns set their text to both edges; what stands in one of them does not.
+                    left.vertical(|ui| self.curves.ui(ui, k, memory.options));
+                    right.vertical(|ui| self.pairs.ui(ui, scope, n, k, PAIRS));
                 }
             });
         } else {
@@ -251,7 +253,7 @@ impl ReconstructPanel {
         let label = ui.label("Pairs per query");
         ui.spacing_mut().slider_width = (ui.available_width() - 420.0).clamp(120.0, 640.0);
         let mut wanted = k;
-        let slider = ui.add(Slider::new(&mut wanted, 0..=n)).labelled_by(label.id);
+        let slider = slider_ui(ui, &mut wanted, 0..=n, |slider| slider).labelled_by(label.id);
         let slider = slider.accessible_name("Pairs per query");
         if slider.has_focus() {
             ui.input_mut(|input| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::{Button, RichText, Ui};
 use headroom_engine::{
     analysis::{Analysis, Measure, Similarity},
-    config::from_toml,
+    config::{counted, from_toml},
     store::{AnalysisId, RunId, RunSummary},
 };
 
@@ -52,8 +52,8 @@ struct Found {
     measure: Measure,
     matrix: MapFigure,
     near_and_far: (f64, f64),
-    /// Share of the energy of scores in the first hundredth of all eigenvalues, at least and at most.
-    energy: Option<(f64, f64)>,
+    /// Share of the energy of scores in the first hundredth of all eigenvalues, at least and at most, and of how many samples.
+    energy: Option<((f64, f64), u64)>,
 }
 
 impl Found {
@@ -64,7 +64,7 @@ impl Found {
             measure: similarity.measure,
             matrix: similarity_map(similarity),
             near_and_far: similarity.near_and_far(),
-            energy: network.map(|network| network.share_between(network.dimension.div_ceil(100))),
+            energy: network.map(|network| (network.share_between(network.dimension.div_ceil(100)), network.samples)),
             analysis,
         })
     }
@@ -142,8 +142,9 @@ impl DomainsView {
             let (cells, places) = row;
             if is_wide {
                 ui.columns(2, |columns| {
-                    for ((ui, cell), place) in columns.iter_mut().zip(cells).zip(places) {
-                        cell.ui(ui, *place, tone, cx);
+                    for ((column, cell), place) in columns.iter_mut().zip(cells).zip(places) {
+                        // Columns set their text to both edges; what stands in one of them does not.
+                        column.vertical(|ui| cell.ui(ui, *place, tone, cx));
                     }
                 });
             } else {
@@ -215,8 +216,9 @@ impl Cell {
         };
         let told = |value: f64| if value.is_nan() { "none".to_owned() } else { format::fixed(value, 3) };
         let (near, far) = found.near_and_far;
-        let energy = found.energy.map_or_else(String::new, |energy| {
-            format!(", {} of the energy of scores in 1 % of the eigenvalues", between(energy, format::percent))
+        let energy = found.energy.map_or_else(String::new, |(energy, samples)| {
+            let share = between(energy, format::percent);
+            format!(", {share} of the energy of scores in 1 % of the eigenvalues, from {}", counted(samples, "sample"))
         });
         let words = format!("Neighbouring layers {}, further apart {}{energy}.", told(near), told(far));
         ui.label(RichText::new(words).small());

@@ -47,8 +47,8 @@ impl RunsPanel {
             }
             saved_filters_ui(ui, &mut memory.filter, &mut self.filter_name, cx.settings);
             ui.checkbox(&mut memory.show_archived, "Show archived");
-            groups_menu_ui(ui, &self.columns, memory, &mut self.search, cx);
-            columns_menu_ui(ui, &self.columns, memory, &mut self.search, cx);
+            groups_menu_ui(ui, &self.columns, memory, &mut self.chooser, cx);
+            columns_menu_ui(ui, &self.columns, memory, &mut self.chooser, cx);
             ui.menu_button("Copy table", |ui| self.copy_ui(ui, memory, cx));
             if cx.state.can_undo_delete() && ui.button("Undo delete").on_hover_text("Ctrl+Z").clicked() {
                 cx.act(Action::Undo);

@@ -102,12 +102,13 @@ pub(super) fn run_menu_ui(
                 wanted = Some(Wanted::Export(Exportable::Run { run: run.id.clone(), name: named() }));
                 ui.close();
             }
-            if let Some(folder) = cx.state.folders.get(&run.id) {
-                let path = folder.display().to_string();
-                if ui.button("Copy folder path").on_hover_text(&path).clicked() {
-                    cx.act(Action::Copy("The path of the run's folder".to_owned(), path));
-                    ui.close();
-                }
+            // It is told with the record: the entries below stay under the pointer when it comes.
+            let path = cx.state.folders.get(&run.id).map(|folder| folder.display().to_string());
+            let button = ui.add_enabled(path.is_some(), Button::new("Copy folder path"));
+            let button = button.on_hover_text(path.as_deref().unwrap_or_default());
+            if button.on_disabled_hover_text("The run's record is being loaded").clicked() {
+                cx.act(Action::Copy("The path of the run's folder".to_owned(), path.unwrap_or_default()));
+                ui.close();
             }
             if ui.button("Copy id").on_hover_text("The command line takes it").clicked() {
                 cx.act(Action::Copy("The run's id".to_owned(), run.id.to_string()));

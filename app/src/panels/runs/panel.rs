@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use egui::{Align, Id, Key, Layout, PointerButton, Pos2, RichText, Ui, containers::menu::menu_style};
+use egui::{Align, Id, Key, Layout, PointerButton, Pos2, RichText, ScrollArea, Ui, containers::menu::menu_style};
 use headroom_engine::{
     store::{RunId, RunSummary},
     text::escaped_line,
@@ -12,6 +12,7 @@ use headroom_engine::{
 use super::{
     Column, Order, RunFields,
     cells::{Cells, cell_ui, state_cell_ui},
+    chooser::Chooser,
     delete_dialog::DeleteDialog,
     export_several::ExportSeveral,
     fingerprint,
@@ -46,8 +47,8 @@ pub struct RunsPanel {
     pub(super) tag: String,
     /// The name that is typed for a filter.
     pub(super) filter_name: String,
-    /// What is typed into the menus of columns and groups.
-    pub(super) search: String,
+    /// The menus of columns and groups.
+    pub(super) chooser: Chooser,
     export: Option<ExportDialog>,
     export_several: Option<ExportSeveral>,
     delete: Option<DeleteDialog>,
@@ -320,16 +321,20 @@ impl RunsPanel {
         if ui.ctx().text_edit_focused() || has_dialog || self.menu.is_some() {
             return;
         }
+        let was_pressed = |key: Key| ui.input(|input| input.key_pressed(key));
+        if !KEYS.into_iter().any(was_pressed) {
+            return;
+        }
         let at = |row: u64| {
             Rows::number(row).and_then(|number| self.order.place(number)).and_then(|at| cx.state.runs.get(at))
         };
-        let cursor = memory.table.cursor.and_then(at).map(|run| run.id.clone());
         // Nothing happens to a run that is not in sight, nor to any while the keyboard is at the head of a group.
         let is_seen = |run: &RunId| self.rows.rows().iter().any(|&row| at(row).is_some_and(|found| found.id == *run));
         if memory.table.cursor.is_some_and(|row| Rows::head(row).is_some()) {
             return;
         }
-        let Some(run) = cx.state.selection.focused.clone().filter(is_seen).or(cursor) else { return };
+        let cursor = || memory.table.cursor.and_then(at).map(|run| run.id.clone()).filter(is_seen);
+        let Some(run) = cx.state.selection.focused.clone().filter(is_seen).or_else(cursor) else { return };
         let pressed = |key: Key| ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, key));
         if pressed(Key::P) {
             cx.state.selection.toggle_baseline(&run);
@@ -375,13 +380,16 @@ impl RunsPanel {
             .open_bool(&mut open)
             .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside)
             .show(|ui| {
-                ui.set_max_height(ui.ctx().content_rect().height() - 40.0);
-                if several {
-                    ui.set_min_width(210.0);
-                    of_several = several_ui(ui, &selected, &mut self.tag, cx);
-                } else {
-                    wanted = run_menu_ui(ui, &run, &mut self.tag, cx);
-                }
+                // A run with many tags has more entries than a low window has room for.
+                let most = ui.ctx().content_rect().height() - 40.0;
+                ScrollArea::vertical().max_height(most).min_scrolled_height(most).show(ui, |ui| {
+                    if several {
+                        ui.set_min_width(210.0);
+                        of_several = several_ui(ui, &selected, &mut self.tag, cx);
+                    } else {
+                        wanted = run_menu_ui(ui, &run, &mut self.tag, cx);
+                    }
+                });
             });
         if !open {
             self.menu = None;
@@ -396,6 +404,9 @@ impl RunsPanel {
         self.want_of_several(of_several, &selected, memory, cx);
     }
 }
+
+/// What keys do to a run: its baseline, its name, its end.
+const KEYS: [Key; 3] = [Key::P, Key::F2, Key::Delete];
 
 fn wish_of_tag(wish: TagWish, memory: &mut Memory, cx: &mut PanelContext<'_>) {
     match wish {

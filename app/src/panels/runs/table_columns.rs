@@ -72,6 +72,11 @@ impl Columns {
         self.all = all.into_iter().map(titled).collect();
     }
 
+    /// Whether the keys are those of all these configs: the last ones may have come in this frame.
+    pub fn is_of(&self, configs: &FlatConfigs) -> bool {
+        self.known_of == configs.len()
+    }
+
     /// Keys of the known configs, those that differ among the runs first.
     pub fn config_keys(&self) -> &[String] {
         &self.config_keys

@@ -174,6 +174,44 @@ fn the_menu_offers_what_fits_the_run() {
 }
 
 #[test]
+fn the_menu_of_any_row_lies_within_the_window_and_stays_when_the_record_comes() {
+    for (height, tags) in [(800.0, 1), (800.0, 20), (600.0, 3)] {
+        let mut state = loaded(40);
+        for run in &mut state.runs {
+            run.tags = (0..tags).map(|tag| format!("tag {tag}")).collect();
+        }
+        let (mut driver, mut panel) = (Driver::new(state), RunsPanel::default());
+        driver.size = egui::vec2(1280.0, height);
+        driver.settle(&mut panel);
+        let rows = driver.in_order("Actions for run ");
+        let rows: Vec<String> =
+            rows.into_iter().take_while(|row| driver.top(&format!("Actions for run {row}")) < height).collect();
+        for row in rows.iter().rev().take(8) {
+            driver.click(&mut panel, &format!("Actions for run {row}"));
+            let opened_at = driver.top("Inspect");
+            assert!(opened_at > 0.0, "run {row} in {height}, {tags} tags: {opened_at}");
+            let record = examples::record(row.parse().unwrap(), "run");
+            driver.state.folders.insert(record.summary.id.clone(), "/store/runs/x".into());
+            driver.state.records.insert(record.summary.id.clone(), record);
+            driver.settle(&mut panel);
+            assert_eq!(driver.top("Inspect"), opened_at, "run {row} in {height}, {tags} tags");
+            // What there is no room for is scrolled to.
+            let (unit, delta) = (egui::MouseWheelUnit::Point, egui::vec2(0.0, -5000.0));
+            let (phase, source) = (egui::TouchPhase::Move, egui::MouseWheelSource::Unknown);
+            let wheel = egui::Event::MouseWheel { unit, delta, phase, source, modifiers: Modifiers::NONE };
+            driver.frame(&mut panel, vec![egui::Event::PointerMoved(driver.place("Inspect")), wheel]);
+            for _ in 0..6 {
+                driver.settle(&mut panel);
+            }
+            let last = driver.top("Delete");
+            assert!(last < height - 20.0, "run {row} in {height}, {tags} tags: {last}");
+            driver.key(&mut panel, Key::Escape);
+            driver.back(&mut panel);
+        }
+    }
+}
+
+#[test]
 fn a_checkpoint_is_exported_to_a_typed_path() {
     let (mut driver, mut panel) = open(loaded(1));
     driver.click(&mut panel, "Actions for run 0");
@@ -384,14 +422,37 @@ fn keys_are_about_the_run_that_is_marked_and_about_none_that_is_out_of_sight() {
     // The filter takes the focused one away.
     driver.click(&mut panel, "run 3");
     driver.type_into(&mut panel, "Filter runs", "run 2");
-    driver.back(&mut panel);
+    // The keyboard leaves the field.
+    driver.click(&mut panel, "Show archived");
     driver.actions.clear();
     driver.key(&mut panel, Key::Delete);
-    assert!(
-        !driver.actions.iter().any(|action| matches!(action, Action::Delete(run) if *run != two)),
-        "{:?}",
-        driver.actions
-    );
+    assert!(driver.actions.is_empty(), "{:?}", driver.actions);
+    driver.click(&mut panel, "Clear filter");
+    driver.actions.clear();
+    driver.key(&mut panel, Key::Delete);
+    let three = examples::summary(3, "").id;
+    let asked = driver.actions.pop();
+    assert!(matches!(&asked, Some(Action::Delete(run)) if *run == three), "in sight again: {asked:?}");
+}
+
+#[test]
+fn in_a_narrow_window_what_is_done_with_several_runs_stands_in_a_menu() {
+    let (mut driver, mut panel) = (Driver::new(loaded(4)), RunsPanel::default());
+    driver.size.x = 760.0;
+    driver.settle(&mut panel);
+    let top = driver.top("run 0");
+    driver.click(&mut panel, "run 3");
+    click_holding(&mut driver, &mut panel, "run 2", Modifiers::SHIFT);
+    assert!(driver.has("2 selected") && !driver.has("Compare these"), "{:#?}", driver.names());
+    assert_eq!(driver.top("run 0"), top, "rows stay where they are under the pointer");
+    driver.click(&mut panel, "Do with them…");
+    driver.click(&mut panel, "Compare these");
+    assert_eq!(visible(&driver), [2, 3]);
+    assert!(matches!(driver.actions.as_slice(), [.., Action::Open(PanelId::COMPARE)]), "{:?}", driver.actions);
+    // What asks more is asked from there as well.
+    driver.click(&mut panel, "Do with them…");
+    driver.click(&mut panel, "Delete…");
+    assert!(driver.has("Delete 2 runs?"), "{:#?}", driver.names());
 }
 
 #[test]
@@ -499,6 +560,45 @@ fn any_key_of_the_config_becomes_a_column_that_is_pinned_and_sorted() {
     driver.click(&mut again, "The usual columns");
     driver.key(&mut again, Key::Escape);
     assert!(!driver.has("model.layers"), "{:#?}", driver.names());
+}
+
+#[test]
+fn the_list_of_columns_keeps_its_order_while_it_is_open() {
+    let (mut driver, mut panel) = open(with_configs());
+    driver.click(&mut panel, "Columns");
+    driver.type_into(&mut panel, "Search columns", "ed");
+    let before = driver.in_order("Pin the column ");
+    assert_eq!(before[..4], ["Seed", "Created", "data.text_seed", "model.feed_forward"], "{before:?}");
+    driver.click(&mut panel, "model.feed_forward");
+    driver.click(&mut panel, "Pin the column Created");
+    assert_eq!(driver.in_order("Pin the column "), before);
+    driver.key(&mut panel, Key::Escape);
+    driver.click(&mut panel, "Columns");
+    let now = driver.in_order("Pin the column ");
+    assert_eq!(
+        now[..3],
+        ["Created", "Seed", "model.feed_forward"],
+        "opened again, what is shown stands first: {now:?}"
+    );
+}
+
+#[test]
+fn enter_takes_the_first_column_or_key_that_is_found() {
+    let (mut driver, mut panel) = open(with_configs());
+    driver.click(&mut panel, "Columns");
+    driver.type_into(&mut panel, "Search columns", "model.la");
+    driver.key(&mut panel, Key::Enter);
+    let keys = |driver: &Driver| driver.settings.of_panel::<serde_json::Value>("runs")["config_keys"].clone();
+    assert_eq!(keys(&driver), serde_json::json!(["model.layers"]));
+    // The keyboard is still in the field.
+    driver.frame(&mut panel, vec![egui::Event::Text("yers".to_owned())]);
+    driver.key(&mut panel, Key::Enter);
+    assert_eq!(keys(&driver), serde_json::json!([]));
+    driver.key(&mut panel, Key::Escape);
+    driver.click(&mut panel, "Group");
+    driver.click(&mut panel, "Search config keys");
+    driver.key(&mut panel, Key::Enter);
+    assert!(driver.has("layers = 8") && !driver.has("Search config keys"), "{:#?}", driver.names());
 }
 
 #[test]

@@ -129,8 +129,9 @@ impl SpectraPanel {
             if ui.available_width() >= NARROW {
                 ui.columns(2, |columns| {
                     if let [first, second] = columns {
-                        self.curves.ui(first, memory.options);
-                        right(second);
+                        // Columns set their text to both edges; what stands in one of them does not.
+                        first.vertical(|ui| self.curves.ui(ui, memory.options));
+                        second.vertical(right);
                     }
                 });
             } else {

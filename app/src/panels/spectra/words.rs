@@ -27,6 +27,14 @@ pub fn words(spectra: &ScoreSpectra) -> Vec<(String, bool)> {
             ),
             true,
         ));
+        all.push((
+            format!(
+                "A sample is the map of a head for an example. Of fewer than these {}, fewer components would hold the \
+                 energy: compare analyses of as many.",
+                counted(spectra.examples, "example")
+            ),
+            false,
+        ));
     }
     if network.missing() > LITTLE {
         all.push((

@@ -1,13 +1,13 @@
 //! The form of a measurement.
 
-use egui::{ComboBox, DragValue, RichText, TextEdit, Ui};
+use egui::{ComboBox, RichText, TextEdit, Ui};
 use headroom_engine::{
     config::{RunConfig, counted, preset, presets},
     speed::{Axis, GenerationPreset, Side, SpecError, SweepSpec},
 };
 use serde::{Deserialize, Serialize};
 
-use crate::theme;
+use crate::{theme, widgets::number_ui};
 
 /// Fields that are offered for an axis; any other can be typed.
 const OFFERED: [&str; 9] = [
@@ -111,9 +111,9 @@ impl Form {
                 .response
                 .accessible_name("Config to measure")
                 .on_hover_text("Its text is never read: tokens are random");
-            number_ui(ui, "Steps", &mut self.steps, 1..=1000, "Measured steps per side");
-            number_ui(ui, "Warm-up", &mut self.warmup, 0..=100, "Warm-up steps before them");
-            number_ui(ui, "Repeats", &mut self.repeats, 1..=20, "How often each point is built and measured again");
+            named_ui(ui, "Steps", &mut self.steps, 1..=1000, "Measured steps per side");
+            named_ui(ui, "Warm-up", &mut self.warmup, 0..=100, "Warm-up steps before them");
+            named_ui(ui, "Repeats", &mut self.repeats, 1..=20, "How often each point is built and measured again");
             let help = "The largest batch that fits into free memory, at every point and for every side; a step is \
                         taken with it, which fills the memory and takes a while";
             ui.checkbox(&mut self.largest_batch, "Largest batch").on_hover_text(help);
@@ -227,9 +227,9 @@ pub fn generation_ui(ui: &mut Ui) -> Option<GenerationPreset> {
     clicked
 }
 
-fn number_ui(ui: &mut Ui, name: &str, value: &mut usize, range: std::ops::RangeInclusive<usize>, help: &str) {
+fn named_ui(ui: &mut Ui, name: &str, value: &mut usize, range: std::ops::RangeInclusive<usize>, help: &str) {
     ui.label(name);
-    ui.add(DragValue::new(value).range(range)).on_hover_text(help).accessible_name(name);
+    number_ui(ui, value, range, |drag| drag).on_hover_text(help).accessible_name(name);
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::line::Band;
+use super::line::{Band, ChartLine};
 use super::plot::{Chart, dropped_note};
 use super::state::{ChartState, SharedX};
-use crate::export::{Figure, FigureAxis, FigureSeries};
+use crate::export::{Figure, FigureAxis, FigureSeries, WholeRange};
 use crate::{
     format,
     plot::{Series, smooth},
@@ -13,11 +13,18 @@ use crate::{
 
 impl Chart<'_> {
     /// The figure of what this chart shows now: the same lines, smoothing, scales and zoom; every point in view, not
-    /// only those drawn. `metadata` goes into the files: the config, the program version.
+    /// only those drawn; with the whole range at hand where the chart is zoomed. `metadata` goes into the files: the config,
+    /// the program version.
     pub fn figure(&self, state: &mut ChartState, shared: &SharedX, metadata: BTreeMap<String, String>) -> Figure {
         self.update(state);
-        let (x, y) = self.bounds(state, shared);
-        let x_range = (self.x.scale.inverse(x.0), self.x.scale.inverse(x.1));
+        let is_zoomed = state.is_zoomed() || self.link.is_some_and(|link| shared.range(link).is_some());
+        let whole = is_zoomed.then(|| {
+            let zoom = (state.x.take(), state.y.take());
+            let (x, y) = self.ranges(state, &SharedX::default());
+            (state.x, state.y) = zoom;
+            Box::new(WholeRange { x, y, series: self.series(x) })
+        });
+        let (x, y) = self.ranges(state, shared);
         let dropped: usize = state.lines.values().map(|cache| cache.main.dropped()).sum();
         let subtitle = if self.is_smoothed() {
             format!("Smoothing {}", format::significant(self.smoothing, 2))
@@ -27,36 +34,43 @@ impl Chart<'_> {
         Figure {
             title: self.title.to_owned(),
             subtitle,
-            x: FigureAxis { axis: self.x.clone(), range: x_range },
-            y: FigureAxis { axis: self.y.clone(), range: (self.y.scale.inverse(y.0), self.y.scale.inverse(y.1)) },
-            series: self
-                .lines
-                .iter()
-                .map(|line| {
-                    let smoothing = line.smoothing(self.smoothing);
-                    let points = smoothed_points(line.series, smoothing, x_range);
-                    let raw = if self.draws_raw(line) { within(line.series.points(), x_range) } else { Vec::new() };
-                    let band = line.band.map(|Band { low, high }| {
-                        let edge = |edge: &Series| smoothed_points(edge, smoothing, x_range);
-                        let (low, high) = (edge(low), edge(high));
-                        low.into_iter().zip(high).map(|((x, low), (_, high))| (x, low, high)).collect()
-                    });
-                    FigureSeries {
-                        name: line.name.to_owned(),
-                        colour: line.colour,
-                        dash: line.dash,
-                        width: line.width,
-                        points,
-                        raw,
-                        band: band.unwrap_or_default(),
-                        marks: line.marks.to_vec(),
-                    }
-                })
-                .collect(),
+            x: FigureAxis { axis: self.x.clone(), range: x },
+            y: FigureAxis { axis: self.y.clone(), range: y },
+            series: self.series(x),
+            whole,
             notes: (dropped > 0).then(|| dropped_note(dropped)).into_iter().collect(),
             metadata,
             ..Figure::default()
         }
+    }
+
+    /// The bounds in data values.
+    fn ranges(&self, state: &mut ChartState, shared: &SharedX) -> ((f64, f64), (f64, f64)) {
+        let (x, y) = self.bounds(state, shared);
+        let (x_scale, y_scale) = (self.x.scale, self.y.scale);
+        ((x_scale.inverse(x.0), x_scale.inverse(x.1)), (y_scale.inverse(y.0), y_scale.inverse(y.1)))
+    }
+
+    /// The curves with what of them lies in these data values of x.
+    fn series(&self, range: (f64, f64)) -> Vec<FigureSeries> {
+        let of_line = |line: &ChartLine<'_>| {
+            let smoothing = line.smoothing(self.smoothing);
+            let band = line.band.map(|Band { low, high }| {
+                let edge = |edge: &Series| smoothed_points(edge, smoothing, range);
+                edge(low).into_iter().zip(edge(high)).map(|((x, low), (_, high))| (x, low, high)).collect()
+            });
+            FigureSeries {
+                name: line.name.to_owned(),
+                colour: line.colour,
+                dash: line.dash,
+                width: line.width,
+                points: smoothed_points(line.series, smoothing, range),
+                raw: if self.draws_raw(line) { within(line.series.points(), range) } else { Vec::new() },
+                band: band.unwrap_or_default(),
+                marks: line.marks.to_vec(),
+            }
+        };
+        self.lines.iter().map(of_line).collect()
     }
 }
 
@@ -85,7 +99,6 @@ fn within(points: impl Iterator<Item = (f64, f64)>, (lo, hi): (f64, f64)) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use super::super::ChartLine;
     use super::*;
     use crate::export::to_csv;
     use crate::plot::XAxis;
@@ -105,6 +118,10 @@ mod tests {
         assert_eq!(csv.lines().count(), 12);
         assert_eq!(csv.lines().nth(6), Some(format!("15,{expected},-1").as_str()));
         assert_eq!(figure.x.axis.label, "Tokens");
+        assert_eq!(figure.view_words(), "Tokens 10 to 20");
+        let unzoomed = chart.figure(&mut ChartState::default(), &SharedX::default(), BTreeMap::new());
+        assert_eq!(unzoomed.whole, None);
+        assert_eq!(figure.of_whole_range(), unzoomed, "what is cut off is at hand");
     }
 
     #[test]

@@ -51,13 +51,15 @@ pub(super) fn near(lines: &[ChartLine<'_>], state: &ChartState, transform: &Plot
     found
 }
 
-/// Distance to a polyline with gaps, and the nearer end of its nearest segment. Points are ascending in x.
+/// Distance to a polyline with gaps, and the nearer end of its nearest segment, of those in view if any is. Points are ascending
+/// in x.
 fn nearest(points: &[PlotPoint], transform: &PlotTransform, pointer: Pos2) -> Option<(f32, PlotPoint)> {
     let reach = f64::from(REACH) * transform.dvalue_dpos()[0].abs();
     let x = transform.value_from_position(pointer).x;
     let start = points.partition_point(|p| p.x < x - reach).saturating_sub(1);
     let end = (points.partition_point(|p| p.x <= x + reach) + 1).min(points.len());
     let at = |p: &PlotPoint| transform.position_from_point(p);
+    let in_view = |p: &PlotPoint| transform.bounds().range_x().contains(&p.x);
     let mut best: Option<(f32, PlotPoint)> = None;
     let mut offer = |distance: f32, point: PlotPoint| {
         if best.is_none_or(|(d, _)| distance < d) {
@@ -74,7 +76,9 @@ fn nearest(points: &[PlotPoint], transform: &PlotTransform, pointer: Pos2) -> Op
             let (pa, pb) = (at(a), at(b));
             let along = (pb - pa).length_sq();
             let t = if along > 0.0 { ((pointer - pa).dot(pb - pa) / along).clamp(0.0, 1.0) } else { 0.0 };
-            offer((pa + (pb - pa) * t).distance(pointer), if t < 0.5 { *a } else { *b });
+            let (near, far) = if t < 0.5 { (a, b) } else { (b, a) };
+            let named = if !in_view(near) && in_view(far) { far } else { near };
+            offer((pa + (pb - pa) * t).distance(pointer), *named);
         }
     }
     best
@@ -162,7 +166,9 @@ pub(super) fn tooltip(
     tip.popup = tip.popup.align(align).align_alternatives(&[]);
     let shown = tip.accessible_name("Values under the pointer").show(|ui| {
         let x = x_axis.scale.inverse(first.point.x);
-        ui.label(RichText::new(format!("{} {}", x_axis.label, x_axis.quantity.value(x))).small().weak());
+        let is_outside = !transform.bounds().range_x().contains(&first.point.x);
+        let outside = if is_outside { ", outside the view" } else { "" };
+        ui.label(RichText::new(format!("{} {}{outside}", x_axis.label, x_axis.quantity.value(x))).small().weak());
         let names: Names = lines.iter().map(|line| line.name).collect();
         egui::Grid::new("values").num_columns(4).min_col_width(0.0).spacing([10.0, 3.0]).show(ui, |ui| {
             for near in near.iter().take(ROWS) {

@@ -58,7 +58,7 @@ impl LineCache {
 
     /// Smallest and largest y position that is drawn for x positions in `x_range`.
     pub fn y_range(&self, x_range: (f64, f64)) -> Option<(f64, f64)> {
-        let of = |curve: &Curve| curve.pyramid.y_range(curve.pyramid.visible(x_range));
+        let of = |curve: &Curve| curve.pyramid.y_range_within(x_range);
         let edges = self.edges.as_ref();
         let low = edges.and_then(|(low, _)| of(low)).filter(|range| range.0 > SUNK);
         let all = [of(&self.main), self.raw.as_ref().and_then(of), low, edges.and_then(|(_, high)| of(high))];

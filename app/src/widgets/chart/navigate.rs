@@ -95,7 +95,7 @@ impl Chart<'_> {
             }
             if let Some(range) = data(self.y.scale, min[1], max[1]).filter(|_| (min[1], max[1]) != (old.0[1], old.1[1]))
             {
-                state.y = Some(range);
+                (state.y, state.y_since) = (Some(range), shared.resets(self.link));
             }
             ui.ctx().request_repaint();
         }

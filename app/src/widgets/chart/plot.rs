@@ -18,7 +18,7 @@ use super::line_cache::LineCache;
 use super::marks::Marks;
 use super::paint::Lines;
 use super::state::{ChartState, SharedX};
-use crate::plot::{Axis, DEFAULT_SMOOTHING, Scale, XAxis};
+use crate::plot::{Axis, DEFAULT_SMOOTHING, Quantity, Scale, XAxis};
 use crate::theme;
 
 /// The most values per line that the range without outliers looks at.
@@ -223,17 +223,21 @@ impl<'a> Chart<'a> {
                 .map(|(lo, hi)| (scale.forward(lo), scale.forward(hi)))
                 .filter(|&(lo, hi)| (hi - lo).is_finite() && lo < hi)
         };
+        if state.y_since != shared.resets(self.link) {
+            state.y = None;
+        }
         let zoomed_x = zoom(self.link.map_or(state.x, |link| shared.range(link)), self.x.scale);
         let x = zoomed_x.unwrap_or_else(|| {
             let all =
                 self.caches(state).filter_map(|cache| cache.main.x_range()).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-            widened(all, 0.015, self.x.scale)
+            widened(all, 0.015, &self.x)
         });
         let y = zoom(state.y, self.y.scale).unwrap_or_else(|| {
             let without_outliers = if self.ignore_outliers { self.inner_range(state, x) } else { None };
-            let all =
-                || self.caches(state).filter_map(|cache| cache.y_range(x)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-            widened(without_outliers.or_else(all), 0.05, self.y.scale)
+            let within =
+                |x| self.caches(state).filter_map(|cache| cache.y_range(x)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+            let everywhere = || within((f64::NEG_INFINITY, f64::INFINITY));
+            widened(without_outliers.or_else(|| within(x)).or_else(everywhere), 0.05, &self.y)
         });
         (x, y)
     }
@@ -469,19 +473,27 @@ pub(super) fn dropped_note(dropped: usize) -> String {
     }
 }
 
-/// A range with some air on both sides; a made-up one around a single value or around nothing.
-fn widened(range: Option<(f64, f64)>, share: f64, scale: Scale) -> (f64, f64) {
-    match range {
-        Some((lo, hi)) if lo < hi && (hi - lo).is_finite() => {
+/// A range in axis positions with some air on both sides; a made-up one around a single value, which leaves neither zero nor
+/// the whole of a fraction behind, or around nothing.
+fn widened(range: Option<(f64, f64)>, share: f64, axis: &Axis) -> (f64, f64) {
+    match (range, axis.scale) {
+        (Some((lo, hi)), _) if lo < hi && (hi - lo).is_finite() => {
             let air = (hi - lo) * share;
             (lo - air, hi + air)
         }
-        Some((at, _)) if at.is_finite() && at.abs() < 1e300 => {
-            let air = match scale {
-                Scale::Log => 0.5,
-                Scale::Linear => (at.abs() * 0.1).max(0.5),
+        (Some((at, _)), Scale::Log) if at.is_finite() && at.abs() < 1e300 => (at - 0.5, at + 0.5),
+        (Some((at, _)), Scale::Linear) if at.abs() < 1e300 => {
+            let air = match axis.quantity {
+                Quantity::UnixTime => 60.0,
+                Quantity::Count => (at.abs() * 0.1).max(0.5),
+                Quantity::Fraction => (at.abs() * 0.1).max(0.05),
+                _ if at.abs() < 1e-300 => 0.5,
+                _ => at.abs() * 0.1,
             };
-            (at - air, at + air)
+            let edge = air * 0.05;
+            let least = if at >= 0.0 { -edge } else { f64::NEG_INFINITY };
+            let most = if axis.quantity == Quantity::Fraction && at <= 1.0 { 1.0 + edge } else { f64::INFINITY };
+            ((at - air).max(least), (at + air).min(most))
         }
         _ => (0.0, 1.0),
     }

@@ -12,6 +12,8 @@ use crate::plot::XAxis;
 #[derive(Clone, Debug, Default)]
 pub struct SharedX {
     pub(super) ranges: BTreeMap<XAxis, (f64, f64)>,
+    /// How often a zoomed range was given up: with it goes what charts had cut along y.
+    pub(super) resets: BTreeMap<XAxis, u64>,
     /// Where the pointer is: kind, x value, pass of the frame that said so, chart that said so.
     pub(super) pointer: Option<(XAxis, f64, u64, egui::Id)>,
 }
@@ -24,10 +26,15 @@ impl SharedX {
 
     /// Zooms all charts of this kind of x; `None` resets them.
     pub fn set_range(&mut self, x: XAxis, range: Option<(f64, f64)>) {
-        match range {
-            Some(range) => self.ranges.insert(x, range),
-            None => self.ranges.remove(&x),
-        };
+        if let Some(range) = range {
+            self.ranges.insert(x, range);
+        } else if self.ranges.remove(&x).is_some() {
+            *self.resets.entry(x).or_default() += 1;
+        }
+    }
+
+    pub(super) fn resets(&self, x: Option<XAxis>) -> u64 {
+        x.and_then(|x| self.resets.get(&x)).copied().unwrap_or_default()
     }
 }
 
@@ -47,6 +54,8 @@ pub struct ChartState {
     pub(super) x: Option<(f64, f64)>,
     /// Zoomed y range in data values.
     pub(super) y: Option<(f64, f64)>,
+    /// [`SharedX::resets`] when y was zoomed.
+    pub(super) y_since: u64,
     pub(super) drag: Option<Drag>,
     /// Size of the plot area in the last frame, for the choice of ticks.
     pub(super) size: Vec2,

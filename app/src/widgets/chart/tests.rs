@@ -17,10 +17,41 @@ fn percentiles_leave_out_the_tails() {
 fn ranges_are_always_drawable() {
     for range in [None, Some((1.0, 1.0)), Some((0.0, 0.0)), Some((-1e308, 1e308)), Some((f64::MAX, f64::MAX))] {
         for scale in [Scale::Linear, Scale::Log] {
-            let (lo, hi) = widened(range, 0.05, scale);
-            assert!(lo.is_finite() && hi.is_finite() && lo < hi, "{range:?}");
+            for quantity in [Quantity::Number, Quantity::Count, Quantity::Fraction, Quantity::UnixTime] {
+                let (lo, hi) = widened(range, 0.05, &Axis::new("y").scale(scale).quantity(quantity));
+                assert!(lo.is_finite() && hi.is_finite() && lo < hi, "{range:?}");
+            }
         }
     }
+}
+
+#[test]
+fn around_one_value_the_range_stays_where_values_can_be() {
+    let around = |at: f64, quantity| widened(Some((at, at)), 0.05, &Axis::new("y").quantity(quantity));
+    for at in [0.0, 0.004, 0.6, 0.99, 1.0] {
+        let (lo, hi) = around(at, Quantity::Fraction);
+        assert!(lo < at && at < hi && lo > -0.01 && hi < 1.01, "{at}: {lo} to {hi}");
+    }
+    let (lo, hi) = around(3e-4, Quantity::Number);
+    assert!(lo > 2e-4 && hi < 4e-4, "a learning rate is not shown as a line at zero: {lo} to {hi}");
+    assert!(around(0.0, Quantity::Bytes).0 > -0.05);
+    assert!(around(-2.0, Quantity::Number).0 < -2.0);
+}
+
+#[test]
+fn a_view_between_two_points_is_of_the_line_there() {
+    let series: Series = [(0.0, 0.1), (100.0, 0.3), (200.0, 0.9)].into_iter().collect();
+    let lines = [ChartLine::new(0, "a", &series)];
+    let (mut state, mut shared) = (ChartState::default(), SharedX::default());
+    let chart = Chart::new("c", "C", &lines).smoothing(0.0).y_axis(Axis::new("C").quantity(Quantity::Fraction));
+    chart.update(&mut state);
+    let mut at = |range| {
+        shared.set_range(XAxis::Step, Some(range));
+        chart.bounds(&mut state, &shared).1
+    };
+    assert!(close(at((25.0, 75.0)), (0.145, 0.255)), "{:?}", at((25.0, 75.0)));
+    assert!(close(at((50.0, 150.0)), (0.18, 0.62)), "{:?}", at((50.0, 150.0)));
+    assert!(close(at((300.0, 400.0)), (0.06, 0.94)), "beyond its end all of it: {:?}", at((300.0, 400.0)));
 }
 
 #[test]
@@ -207,6 +238,24 @@ fn a_drag_zooms_to_the_box_and_a_double_click_resets() {
     bench.click(bench.at(0.9, 0.1));
     bench.frames(&[vec![]]);
     assert_eq!((bench.shown().x_range, bench.shown().y_range), all);
+}
+
+#[test]
+fn a_reset_in_another_chart_takes_the_cut_along_y_with_it() {
+    let mut bench = Bench::new();
+    let all = (bench.shown().x_range, bench.shown().y_range);
+    bench.drag(Modifiers::NONE, bench.at(0.25, 0.75), bench.at(0.75, 0.5));
+    assert!(bench.state.is_zoomed());
+    bench.shared.set_range(XAxis::Step, None);
+    bench.frames(&[vec![]]);
+    assert_eq!((bench.shown().x_range, bench.shown().y_range), all);
+    // A cut along y alone is the chart's own.
+    bench.drag(Modifiers::NONE, bench.at(0.5, 0.75), bench.at(0.5, 0.5));
+    let cut = bench.shown().y_range;
+    assert_ne!(cut, all.1);
+    bench.shared.set_range(XAxis::Step, None);
+    bench.frames(&[vec![]]);
+    assert_eq!(bench.shown().y_range, cut);
 }
 
 #[test]

@@ -28,6 +28,22 @@ pub(super) struct HeatLayout {
     pub bar: Option<Rect>,
 }
 
+/// Room of the title of an axis.
+fn titled(axis: &HeatAxis) -> f32 {
+    if axis.title.is_empty() { 0.0 } else { LINE + 5.0 }
+}
+
+/// Width of the title and the names of rows.
+fn before(axis: &HeatAxis, rows: usize) -> f32 {
+    let names = axis.longest(rows) as f32 * LETTER;
+    titled(axis) + if names > 0.0 { names + GAP } else { 0.0 }
+}
+
+/// Points of the width of a map that are not cells.
+pub(super) fn beside_cells(axis: &HeatAxis, rows: usize, has_bar: bool) -> f32 {
+    before(axis, rows) + if has_bar { BAR_ROOM } else { 0.0 } + 1.0
+}
+
 impl HeatLayout {
     /// As large as `room` allows; cells are squares unless the map is stretched.
     pub fn new(
@@ -37,16 +53,13 @@ impl HeatLayout {
         has_bar: bool,
         is_stretched: bool,
     ) -> Self {
-        let title = |axis: &HeatAxis| if axis.title.is_empty() { 0.0 } else { LINE + 5.0 };
-        let letters = |axis: &HeatAxis, count| axis.longest(count) as f32 * LETTER;
-        let beside = |labels: f32| if labels > 0.0 { labels + GAP } else { 0.0 };
-        let left = title(row_axis) + beside(letters(row_axis, rows));
-        let widest = letters(column_axis, columns);
+        let left = before(row_axis, rows);
+        let widest = column_axis.longest(columns) as f32 * LETTER;
         let bar_room = if has_bar { BAR_ROOM } else { 0.0 };
-        let across = (room.x - left - bar_room - 1.0).max(16.0);
+        let across = (room.x - beside_cells(row_axis, rows, has_bar)).max(16.0);
         // Names of columns stand upright where they are wider than a column may become.
         let is_upright = widest + GAP > (across / columns.max(1) as f32).min(LARGEST) && widest > 4.0 * LETTER;
-        let above = title(column_axis)
+        let above = titled(column_axis)
             + if !column_axis.has_labels() {
                 0.0
             } else if is_upright {

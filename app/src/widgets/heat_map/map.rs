@@ -3,7 +3,7 @@ use egui::{Response, Role, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo};
 use super::{
     bar::bar_ui,
     draw::{axes_ui, hatching, outline},
-    layout::{HeatLayout, LINE, View},
+    layout::{HeatLayout, LINE, View, beside_cells},
     navigate::moves,
     tiles::Tiles,
 };
@@ -202,6 +202,16 @@ impl<'a> HeatMap<'a> {
     pub fn stretched(mut self) -> Self {
         self.is_stretched = true;
         self
+    }
+
+    /// Points that are not cells in a map of so many rows and columns that is `width` wide: maps beside each other have cells
+    /// of one size where that is allowed for.
+    pub fn beside_cells(rows: &HeatAxis, count: usize, has_bar: bool, width: f32) -> f32 {
+        let named = beside_cells(rows, count, has_bar);
+        if rows.every((width - named) / count.max(1) as f32, LINE - 1.0).is_some() {
+            return named;
+        }
+        beside_cells(&HeatAxis::plain(&rows.title), count, has_bar)
     }
 
     /// Draws it.

@@ -4,7 +4,7 @@ use candle_core::{DType, Device};
 
 use crate::{
     analysis::{
-        Analysis, AnalysisContext, AnalysisError, AnalysisSpec, Basis, MapView, Measure, NamedArray,
+        Analysis, AnalysisContext, AnalysisError, AnalysisSpec, Basis, Doing, MapView, Measure, NamedArray,
         ReconstructionSpec, SpectrumSpec, analyse, reconstruction::Scope,
     },
     attention::{HeadAt, ModelPlan},
@@ -55,7 +55,7 @@ fn found(model: &Model, batches: Vec<Batch>, bases: &[Basis]) -> Result<Analysis
         tokens: TOKENS,
         bases,
         free: None,
-        tell: &|_| (),
+        tell: &|_, _| (),
         should_stop: &|| false,
     };
     analyse(model, batches.into_iter(), &wanted)
@@ -150,11 +150,35 @@ fn an_analysis_that_is_stopped_says_so() {
         tokens: TOKENS,
         bases: &[],
         free: None,
-        tell: &|_| (),
+        tell: &|_, _| (),
         should_stop: &|| true,
     };
     let stopped = analyse(&model, batches(&[3]).into_iter(), &wanted);
     assert!(matches!(stopped, Err(AnalysisError::Stopped)));
+}
+
+#[test]
+fn progress_counts_what_comes_after_the_text_was_read_and_names_it() {
+    let model = model(Architecture::Decoder, Reuse::default());
+    let told = std::cell::RefCell::new(Vec::new());
+    let wanted = AnalysisContext {
+        spec: &AnalysisSpec { reconstruction: None, ..spec() },
+        examples: 3,
+        tokens: TOKENS,
+        bases: &[],
+        free: None,
+        tell: &|doing, share| told.borrow_mut().push((doing, share)),
+        should_stop: &|| false,
+    };
+    analyse(&model, batches(&[1, 2]).into_iter(), &wanted).unwrap();
+    let told = told.into_inner();
+    assert!(told.windows(2).all(|pair| pair[0].1 <= pair[1].1), "{told:?}");
+    let shares =
+        |wanted| told.iter().filter(|(doing, _)| *doing == wanted).map(|(_, share)| *share).collect::<Vec<_>>();
+    let (reading, spectra) = (shares(Doing::Reading), shares(Doing::Spectra));
+    assert_eq!((reading.len(), told.last().map(|(_, share)| *share)), (2, Some(1.0)));
+    assert!(reading[1] < 0.8 && spectra[spectra.len() - 1] > 0.85, "{told:?}");
+    assert!(spectra.len() > 2, "one for the network and for each layer: {told:?}");
 }
 
 #[test]

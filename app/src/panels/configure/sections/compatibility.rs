@@ -56,7 +56,7 @@ pub(super) fn compatibility_ui(ui: &mut Ui, form: &mut Form<'_>, config: &mut Ru
         match number.value {
             NumberValue::Always(value) if !number.divides_heads => form.slider_from(ui, words, value, 1..=most),
             NumberValue::Always(value) => form.size(ui, words, value, number.step),
-            NumberValue::Optional(value) => form.optional_size(ui, words, value),
+            NumberValue::Optional(value) => form.optional_size(ui, words.empty("as many as heads"), value),
         };
     }
 }

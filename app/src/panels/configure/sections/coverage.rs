@@ -21,7 +21,8 @@ const FROM: Words = Words::new(
     "Pairs from run",
     "The name or id of a trained run that scores all pairs: pairs and R come from its best checkpoint. Empty: from the \
      warm-up of this run.",
-);
+)
+.empty("the warm-up of this run");
 const WARM_UP: Words = Words::new(
     "attention.coverage.warmup_steps",
     "Steps with all pairs",

@@ -24,7 +24,8 @@ const VALIDATION_PATH: Words = Words::new(
     "A file or folder to evaluate on. When it is empty, a share of the text is held out.",
 );
 const FIELD: Words =
-    Words::new("data.field", "JSONL field", "The field of each JSONL object that holds the text; empty = `text`.");
+    Words::new("data.field", "JSONL field", "The field of each JSONL object that holds the text; empty = `text`.")
+        .empty("text");
 const COLUMN: Words = Words::new(
     "data.column",
     "CSV column",

@@ -14,7 +14,8 @@ const INITIAL: Words = Words::new(
     "Begins with",
     "The weights that training begins with: a run by name or id, a model directory, or a model that was fetched from a hub. \
      Its sizes and its attention must be those below. Empty = fresh weights.",
-);
+)
+.empty("fresh weights");
 const KIND: Words = Words::new(
     "model.kind",
     "Architecture",
@@ -23,7 +24,8 @@ const KIND: Words = Words::new(
 );
 const LAYERS: Words = Words::new("model.layers", "Layers", "Number of layers, each attention and feed-forward.");
 const ENCODER_LAYERS: Words =
-    Words::new("model.encoder_layers", "Encoder layers", "Layers of the encoder; empty = as many as the decoder has.");
+    Words::new("model.encoder_layers", "Encoder layers", "Layers of the encoder; empty = as many as the decoder has.")
+        .empty("as the decoder");
 const HEADS: Words = Words::new("model.heads", "Heads", "Attention heads of each layer; must divide the width.");
 const WIDTH: Words = Words::new("model.width", "Width", "Size of the vector that stands for a token between layers.");
 const FEED_FORWARD: Words =
@@ -44,7 +46,8 @@ const POSITIONS: Words = Words::new(
     "model.positions",
     "Positions",
     "Learned positions; empty = as many as the sequence length. More let the model read longer text later.",
-);
+)
+.empty("sequence length");
 
 /// The transformer around the attention layers.
 pub fn model_ui(ui: &mut Ui, form: &mut Form<'_>, model: &mut ModelConfig) {
